@@ -1,0 +1,47 @@
+# Everything runs in .venv, which is made anew when pyproject.toml changes. Needs Python 3.11 or newer and make.
+
+PYTHON ?= python3
+EXTRAS ?= dev,plot,sym
+JOBS ?= 2
+ARGS ?=
+
+BIN := .venv/bin
+STAMP := .venv/.installed
+
+.DEFAULT_GOAL := help
+.PHONY: help venv demo test lint types benchmark clean
+
+help:  ## list the targets
+	@sed -n 's/^\([a-z]*\):.*## \(.*\)/make \1: \2/p' Makefile
+	@echo 'Variables: PYTHON=$(PYTHON) EXTRAS=$(EXTRAS) JOBS=$(JOBS) ARGS (passed to pytest)'
+
+venv: $(STAMP)  ## make .venv with the package, installed in place
+
+$(STAMP): pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || { \
+		echo "simcodesign needs Python 3.11 or newer, but $(PYTHON) is: $$($(PYTHON) --version 2>&1)" >&2; \
+		echo "Name another interpreter, for example: make venv PYTHON=python3.12" >&2; \
+		exit 1; }
+	@echo 'Making .venv ...'
+	@$(PYTHON) -m venv --clear .venv
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[$(EXTRAS)]'
+	@touch $@
+
+demo: venv  ## show what the system does
+	@$(BIN)/python -m simcodesign demo
+
+test: venv  ## run the tests, except those marked slow or benchmark
+	@$(BIN)/python -m pytest -n $(JOBS) $(ARGS)
+
+lint: venv  ## check the style (ruff)
+	@$(BIN)/ruff check .
+
+types: venv  ## check the types (mypy)
+	@$(BIN)/mypy
+
+benchmark: venv  ## measure the speed
+	@$(BIN)/python -m pytest -m benchmark --benchmark-only $(ARGS)
+
+clean:  ## remove .venv and everything that was generated
+	rm -rf .venv build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .benchmarks
+	find simcodesign tests validation -name __pycache__ -type d -prune -exec rm -rf {} +

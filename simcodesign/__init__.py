@@ -1,0 +1,98 @@
+"""simcodesign: analytic performance models of parallel machines, held against a discrete-event simulation.
+
+A workload and a machine are each described once, in a YAML file, and read twice: ``forecast`` evaluates
+closed forms, ``simulate`` runs the same description as events. ``compare`` holds one reading against the
+other, turns on one after another the effects that a closed form leaves out, and says how much of the gap
+each of them explains::
+
+    import simcodesign as sc
+
+    print(sc.available())                                     # the machines and workloads that are shipped
+    comparison = sc.compare("seismic", "power-challenge", {"P": 16}, preset="test")
+    print(comparison)                                         # forecast, simulation, and why they differ
+
+    workload = sc.load_workload("seismic")                    # a shipped name or the path of a YAML file
+    machine = sc.load_machine("power-challenge")
+    forecast = sc.forecast(workload, machine, {"P": [1, 2, 4, 8, 16]})   # any parameter may be an array
+    simulated = sc.simulate(workload, machine, {"P": 16})                # one design point, run as events
+
+Each public name is imported from its own module when it is used, so that ``import simcodesign`` is quick.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from importlib import import_module
+from types import ModuleType
+from typing import Any
+
+__all__ = [
+    "DeadlockError",
+    "InputError",
+    "Machine",
+    "Result",
+    "SimcodesignError",
+    "Workload",
+    "__version__",
+    "available",
+    "compare",
+    "forecast",
+    "load_machine",
+    "load_workload",
+    "simulate",
+]
+
+__version__: str
+# Declared, because a type checker would otherwise take the name for the module of the same name.
+compare: Callable[..., Any]
+
+_HOMES = {
+    "DeadlockError": "errors",
+    "InputError": "errors",
+    "Machine": "describe.machine",
+    "Result": "result",
+    "SimcodesignError": "errors",
+    "Workload": "describe.workload",
+    "available": "describe.files",
+    "compare": "compare",
+    "forecast": "analytic.forecast",
+    "load_machine": "describe.files",
+    "load_workload": "describe.files",
+    "simulate": "engine.simulate",
+}
+
+
+def __getattr__(name: str) -> Any:
+    """A public name, imported from its module on use (PEP 562)."""
+    if name == "__version__":
+        return _version()
+    if name in _HOMES:
+        return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})
+
+
+def _version() -> str:
+    try:
+        # Imported on use, because it takes longer than all else here.
+        return str(import_module("importlib.metadata").version(__name__))
+    except ImportError:  # PackageNotFoundError: used from a source folder that is not installed
+        return "unknown"
+
+
+class _Package(ModuleType):
+    """This package: importing the submodule ``compare`` must not hide the public function of that name.
+
+    An import ends with binding the submodule to its name in the package, whatever stood there before.
+    """
+
+    def __setattr__(self, name: str, value: object) -> None:
+        if name not in _HOMES or not isinstance(value, ModuleType):
+            super().__setattr__(name, value)
+
+
+sys.modules[__name__].__class__ = _Package

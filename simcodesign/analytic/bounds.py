@@ -1,0 +1,154 @@
+"""The bracket: what no simulation can undercut or exceed, in closed form.
+
+Lower bounds: the critical path of the ranks' own work, the most loaded link, interface and disk. Upper bound:
+everything one after another. They hold for the deterministic effects, not for imbalance and noise, which change the
+work itself; the bounds of links, interfaces and disks are for simulations in which these are shared.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simcodesign.analytic.critical_path import SYNCHRONISING, Path, cut
+from simcodesign.analytic.disk import access_s
+from simcodesign.analytic.network import floor_log2, price, process_grid
+from simcodesign.analytic.processor import compute_s
+from simcodesign.analytic.traffic import Traffic, collective_traffic, halo_traffic
+from simcodesign.describe.machine import Machine
+from simcodesign.describe.setting import Setting
+from simcodesign.describe.workload import Access, Block, Collective, Compute, Exchange, Receive, Send, Step
+from simcodesign.expression import Expression
+from simcodesign.result import Bracket
+from simcodesign.units import Amount
+
+Floats = NDArray[np.float64]
+
+
+def bracket(setting: Setting) -> Bracket:
+    """The bracket of one design point. InputError for several."""
+    setting.require_one_point("a bracket")
+    ranks = setting.ranks
+    nodes = setting.machine.nodes
+    walk = _Walk(setting, ranks, setting.machine.node_of(ranks), np.zeros(nodes), np.zeros(nodes))
+    path = walk.program(setting.workload.program, setting.machine, 1.0)
+    lower = {"critical path": path.length_s, "most loaded interface": float(walk.interfaces.max())}
+    if walk.links:
+        lower["most loaded link"] = max(walk.links.values())
+    if setting.machine.disk is not None:
+        lower["most loaded disk"] = float(walk.disks.max()) / setting.machine.disk.spindles
+    return Bracket(lower, walk.serial_s)
+
+
+@dataclass
+class _Walk:
+    """Occupation in seconds, added up over the program per node interface, disk and link, and of everything in turn."""
+
+    setting: Setting
+    ranks: int
+    node: NDArray[np.int64]
+    interfaces: Floats
+    disks: Floats
+    links: dict[int, float] = field(default_factory=dict)
+    serial_s: float = 0.0
+
+    def each(self, expression: Expression) -> Floats:
+        """The value for every rank."""
+        names = {**self.setting.values, "rank": np.arange(self.ranks, dtype=np.float64)}
+        return np.broadcast_to(np.asarray(expression.evaluate(names), dtype=np.float64), self.ranks)
+
+    def program(self, steps: tuple[Step, ...], machine: Machine, times: float) -> Path:
+        """The path of one repetition of the steps; everything else is added up for ``times`` repetitions."""
+        path = Path(np.zeros(self.ranks))
+        for step in steps:
+            path = path + (
+                self._block(step, machine, times) if isinstance(step, Block) else self._demand(step, machine, times)
+            )
+        return path
+
+    def _block(self, block: Block, machine: Machine, times: float) -> Path:
+        values: dict[str, Amount] = {path: float(self.each(value)[0]) for path, value in block.constants}
+        repeat = float(self.each(block.repeat)[0])
+        return self.program(block.body, machine.with_constants(values, block.place), times * repeat).repeated(repeat)
+
+    def _demand(self, step: Step, machine: Machine, times: float) -> Path:
+        match step:
+            case Compute():
+                return self._own(step, self._here(step) * compute_s(step, machine.processor, self.each), times)
+            case Access():
+                spent = self._here(step) * access_s(step, machine.disk, self.each(step.bytes), self.each(step.times))
+                if machine.disk is not None:
+                    np.add.at(self.disks, self.node // machine.disk.shared_by, spent * times)
+                return self._own(step, spent, times)
+            case Receive():
+                return Path(np.zeros(self.ranks))  # booked with its send
+            case _:
+                return self._messages(step, machine, times)
+
+    def _here(self, step: Compute | Access | Send) -> Floats:
+        return np.ones(self.ranks) if step.when is None else (self.each(step.when) != 0).astype(np.float64)
+
+    def _own(self, step: Step, spent: Floats, times: float) -> Path:
+        self.serial_s += float(spent.sum()) * times
+        return Path(spent)
+
+    def _traffic(self, step: Step) -> Traffic:
+        match step:
+            case Collective():
+                return collective_traffic(step.name, step.algorithm, self.ranks, float(self.each(step.bytes)[0]))
+            case Exchange():
+                extents = (
+                    process_grid(self.ranks, step.dims) if step.grid is None else [self.each(n)[0] for n in step.grid]
+                )
+                sizes = [float(self.each(size)[0]) for size in step.bytes]
+                return halo_traffic([int(extent) for extent in extents], sizes, step.periodic)
+            case Send():
+                source = np.flatnonzero(self._here(step))
+                return Traffic(source, self.each(step.to)[source].astype(np.int64), self.each(step.bytes)[source])
+        raise AssertionError(step)
+
+    def _messages(self, step: Step, machine: Machine, times: float) -> Path:
+        sent = self._traffic(step)
+        self._occupy(sent, machine, times)
+        self._in_turn(sent, machine, times)
+        near = price(machine.network, self.ranks, 0.0)
+        own = np.bincount(sent.source, weights=near.message_s(sent.size_bytes), minlength=self.ranks)
+        own += np.bincount(sent.target, minlength=self.ranks) * near.receive_s
+        if isinstance(step, Collective) and (step.name, step.algorithm) in SYNCHRONISING and self.ranks > 1:
+            return cut(self.ranks, _rounds_s(step, own, self.ranks))
+        return Path(own)
+
+    def _occupy(self, sent: Traffic, machine: Machine, times: float) -> None:
+        """What the messages occupy on their way: interfaces and links."""
+        source, target = self.node[sent.source], self.node[sent.target]
+        far = source != target
+        load = sent.size_bytes[far] * times
+        interface_s = load * machine.network.interface_occupancy_s_per_byte
+        for side in (source[far], target[far]):
+            self.interfaces += np.bincount(side, weights=interface_s, minlength=len(self.interfaces))
+        links, size = machine.network.topology.link_loads(source[far], target[far], load)
+        for link, seconds in zip(
+            links.tolist(), (size * machine.network.link_occupancy_s_per_byte).tolist(), strict=True
+        ):
+            self.links[link] = self.links.get(link, 0.0) + seconds
+
+    def _in_turn(self, sent: Traffic, machine: Machine, times: float) -> None:
+        """Every message alone: its sender, every station of the longest way, its flight and its receiver."""
+        network = machine.network
+        lawful = price(network, self.ranks)
+        most = price(network, self.ranks, max(float(network.topology.diameter), float(lawful.hops)))
+        total = float(sent.size_bytes.sum())
+        stations = most.hops * network.link_occupancy_s_per_byte + 2 * network.interface_occupancy_s_per_byte
+        alone = 2 * float(most.message_s(sent.size_bytes).sum()) + total * stations
+        self.serial_s += times * (alone + len(sent.source) * network.receive_overhead_s)
+
+
+def _rounds_s(step: Collective, own: Floats, ranks: int) -> float:
+    """Time of the rounds that every rank takes part in: the work of the least busy rank.
+
+    Ranks that only fold in and out of a power of two have less to do than the rounds; the last rank has them all.
+    """
+    folded = step.algorithm == "recursive_doubling" and ranks != 2 ** int(floor_log2(ranks))
+    return float(own[-1]) if folded else float(own.min())

@@ -1,0 +1,65 @@
+"""A lower bound of the time of a program from the ranks' own work, cut where all ranks wait for all.
+
+Between two such cuts the busiest rank counts; a cut adds what the synchronising operation itself takes from the
+moment at which the last rank comes to it. Paths add up like the steps of a program do.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+
+#: Operations that no rank leaves before the last rank has come to it and has done all of its rounds.
+SYNCHRONISING = {
+    ("allreduce", "recursive_doubling"),
+    ("allreduce", "ring"),
+    ("allgather", "ring"),
+    ("allgather", "bruck"),
+    ("all_to_all", "pairwise"),
+    ("all_to_all", "bruck"),
+    ("barrier", "dissemination"),
+}
+
+
+@dataclass(frozen=True)
+class Path:
+    """Seconds per rank before the first cut (``head``) and after the last (``tail``), and all between them (``inner_s``).
+
+    Without a cut ``inner_s`` is None and everything is in ``head``.
+    """
+
+    head: Floats
+    inner_s: float | None = None
+    tail: Floats | None = None
+
+    def __add__(self, other: Path) -> Path:
+        if self.inner_s is None or self.tail is None:
+            return Path(self.head + other.head, other.inner_s, other.tail)
+        if other.inner_s is None:
+            return Path(self.head, self.inner_s, self.tail + other.head)
+        inner = self.inner_s + float(np.max(self.tail + other.head)) + other.inner_s
+        return Path(self.head, inner, other.tail)
+
+    def repeated(self, times: float) -> Path:
+        """The path ``times`` times, which may be a fraction where nothing is cut."""
+        if self.inner_s is None or self.tail is None:
+            return Path(self.head * times)
+        if times < 1:
+            return Path(np.zeros_like(self.head))
+        between = float(np.max(self.tail + self.head))
+        return Path(self.head, np.floor(times) * self.inner_s + (np.floor(times) - 1) * between, self.tail)
+
+    @property
+    def length_s(self) -> float:
+        """The lower bound."""
+        tail = 0.0 if self.tail is None else float(self.tail.max())
+        return float(self.head.max()) + (self.inner_s or 0.0) + tail
+
+
+def cut(ranks: int, time_s: float) -> Path:
+    """A synchronising operation that takes ``time_s`` after the last rank has come."""
+    return Path(np.zeros(ranks), time_s, np.zeros(ranks))

@@ -1,0 +1,206 @@
+"""Reading 1: the description as closed forms, for one design point or a million in one call."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simcodesign.analytic.bounds import bracket
+from simcodesign.analytic.disk import access_s
+from simcodesign.analytic.network import FORMULAS, Cost, halo, price, process_grid
+from simcodesign.analytic.processor import compute_s
+from simcodesign.describe.files import load_machine, load_workload
+from simcodesign.describe.machine import Machine
+from simcodesign.describe.setting import Setting, finite, set_up
+from simcodesign.describe.workload import (
+    MAIN_PHASE,
+    Access,
+    Block,
+    Collective,
+    Compute,
+    Demand,
+    Exchange,
+    Receive,
+    Send,
+    Step,
+    Workload,
+    phase_name,
+    walk,
+)
+from simcodesign.errors import InputError
+from simcodesign.expression import Expression
+from simcodesign.result import COMPONENTS, Bracket, Result
+from simcodesign.units import Amount
+
+
+def forecast(
+    workload: Workload | str | Path,
+    machine: Machine | str | Path,
+    parameters: Mapping[str, object] | None = None,
+    *,
+    preset: str | None = None,
+    phases: Collection[str] | None = None,
+    bounds: bool = False,
+) -> Result:
+    """Forecast the workload on the machine in closed form (equations 1 to 4 of SPECseis96, generalised).
+
+    ``workload`` and ``machine`` are objects, shipped names or paths of files. ``parameters`` sets workload parameters,
+    ``P`` and machine constants (``network.startup``, SI units); arrays that broadcast give arrays of that shape.
+    ``bounds`` adds the bracket of the simulated time (one design point only).
+
+    Raises InputError for anything that cannot be used.
+    """
+    workload = workload if isinstance(workload, Workload) else load_workload(workload)
+    machine = machine if isinstance(machine, Machine) else load_machine(machine)
+    setting = set_up(workload, machine, parameters, preset=preset, phases=phases)
+    reading = _Reading(setting)
+    reading.program(setting.workload.program, _Where(MAIN_PHASE, setting.machine, 1.0))
+    return reading.result(bracket(setting) if bounds else None)
+
+
+@dataclass(frozen=True)
+class _Where:
+    """Phase, machine (with the constants of the phase) and number of repetitions at one place of the program."""
+
+    phase: str
+    machine: Machine
+    times: Amount
+
+
+@dataclass
+class _Reading:
+    """The walk over the program. Where demands depend on ``rank``, numbers get the ranks as their last axis."""
+
+    setting: Setting
+    names: dict[str, Amount] = field(init=False)
+    phases: dict[str, dict[str, Amount]] = field(default_factory=dict)
+    messages: Amount = 0.0
+    message_bytes: Amount = 0.0
+    disk_bytes: Amount = 0.0
+    by_rank: bool = field(init=False)
+    zero: Amount = 0.0
+
+    def __post_init__(self) -> None:
+        self.by_rank = any(_depends_on_rank(step) for step in walk(self.setting.workload.program))
+        self.names = dict(self.setting.values)
+        if self.by_rank:
+            ranks = np.arange(self.setting.ranks, dtype=np.float64)
+            self.zero = np.zeros(len(ranks))
+            self.names = {name: np.asarray(value)[..., None] for name, value in self.names.items()} | {"rank": ranks}
+
+    def value(self, expression: Expression, what: str) -> Amount:
+        """An amount, finite and not negative."""
+        text = f"{what} = {expression.text}"
+        value = finite(expression.evaluate(self.names), text, self.setting.workload, expression)
+        if np.any(np.asarray(value) < 0):
+            raise InputError(f"{text} is negative", expression.place, value=float(np.min(value)))
+        return value
+
+    def program(self, steps: tuple[Step, ...], where: _Where) -> None:
+        """Add up the steps."""
+        for step in steps:
+            if isinstance(step, Block):
+                self.program(step.body, self._inside(step, where))
+            else:
+                self._demand(step, where)
+
+    def _inside(self, block: Block, where: _Where) -> _Where:
+        values = {path: self.value(expression, path) for path, expression in block.constants}
+        machine = where.machine.with_constants(values, block.place)
+        return _Where(phase_name(where.phase, block.phase), machine, where.times * self.value(block.repeat, "repeat"))
+
+    def _demand(self, step: Step, where: _Where) -> None:
+        match step:
+            case Compute():
+                time = compute_s(step, where.machine.processor, lambda amount: self.value(amount, step.unit))
+                self._book(step, where, "computation", time)
+            case Access():
+                size, times = self.value(step.bytes, "bytes"), self.value(step.times, "times")
+                self._book(step, where, "disk", access_s(step, where.machine.disk, size, times))
+                every = size * times * where.times * self._present(step)
+                self.disk_bytes = self.disk_bytes + self._over_ranks(every)
+            case _:
+                self._communication(step, where)
+
+    def _communication(self, step: Step, where: _Where) -> None:
+        cost = self._cost(step, where)
+        self._book(step, where, "communication", cost.time_s)
+        self.messages = self.messages + cost.messages * where.times
+        self.message_bytes = self.message_bytes + cost.message_bytes * where.times
+
+    def _cost(self, step: Step, where: _Where) -> Cost:
+        prices = price(where.machine.network, self.names["P"])
+        match step:
+            case Collective():
+                return FORMULAS[step.name, step.algorithm](self.value(step.bytes, "bytes"), prices)
+            case Exchange():
+                sizes = [self.value(size, "bytes") for size in step.bytes]
+                return halo(sizes, self._grid(step), step.periodic, prices)
+            case Send():
+                size, here = self.value(step.bytes, "bytes"), self._present(step)
+                sent = self._over_ranks(here * np.ones_like(size)), self._over_ranks(here * size)
+                return Cost(prices.message_s(size), *sent)
+        return Cost(prices.receive_s, 0.0, 0.0)
+
+    def _grid(self, step: Exchange) -> list[Amount]:
+        if step.grid is None:
+            return process_grid(self.names["P"], step.dims)
+        return [self.value(extent, "grid") for extent in step.grid]
+
+    def _present(self, demand: Demand) -> Amount:
+        """1 for ranks that the demand applies to, 0 for others."""
+        if demand.when is None:
+            return 1.0
+        return (np.asarray(demand.when.evaluate(self.names)) != 0).astype(np.float64)
+
+    def _over_ranks(self, each: Amount) -> Amount:
+        """The sum over all ranks of what each does."""
+        if not self.by_rank:
+            return each * self.names["P"]
+        return (each + self.zero).sum(axis=-1, keepdims=True)  # type: ignore[union-attr] # an array by its zeros
+
+    def _book(self, demand: Demand, where: _Where, component: str, time_s: Amount) -> None:
+        phase = self.phases.setdefault(where.phase, dict.fromkeys(COMPONENTS, 0.0))
+        phase[component] = phase[component] + time_s * where.times * self._present(demand)
+
+    def result(self, bounds: Bracket | None) -> Result:
+        """The Result: of the busiest rank, where ranks differ."""
+        total = sum((time for times in self.phases.values() for time in times.values()), start=self.zero)
+        busiest = np.argmax(total, axis=-1, keepdims=True) if self.by_rank else None
+        phases = {
+            name: {part: _of_rank(time, total, busiest) for part, time in times.items()}
+            for name, times in self.phases.items()
+        }
+        return Result(
+            reading="forecast",
+            workload=self.setting.workload.name,
+            machine=self.setting.machine.name,
+            values=dict(self.setting.values),
+            preset=self.setting.preset,
+            makespan_s=_of_rank(total, total, busiest),
+            phases=phases,
+            messages=_of_rank(self.messages, total, busiest),
+            message_bytes=_of_rank(self.message_bytes, total, busiest),
+            disk_bytes=_of_rank(self.disk_bytes, total, busiest),
+            bracket=bounds,
+        )
+
+
+def _depends_on_rank(step: Step) -> bool:
+    """Whether ranks differ in this demand. Peers of messages differ, but not what they cost."""
+    if isinstance(step, Block):
+        return False
+    peers = {step.to} if isinstance(step, Send) else {step.source} if isinstance(step, Receive) else set()
+    return step.when is not None or any("rank" in amount.names for amount in step.expressions() if amount not in peers)
+
+
+def _of_rank(value: Amount, total: Amount, rank: NDArray[np.int64] | None) -> Amount:
+    """The value of one rank (last axis), or the value itself where ranks do not differ; plain when it is one number."""
+    if rank is not None:
+        every = np.broadcast_to(value, np.broadcast_shapes(np.shape(value), np.shape(total)))
+        value = np.take_along_axis(every, rank, axis=-1)[..., 0]
+    return value if np.ndim(value) else float(value)

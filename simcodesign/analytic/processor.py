@@ -1,0 +1,34 @@
+"""Closed form of computation: a rate model, with the loop-level operation counts of resource-usage equations.
+
+Armstrong and Eigenmann, SPECseis96, equation 2: the operations of a loop iteration times the range of the loop, summed
+over the loops; the time is their number over the rate.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from simcodesign.describe.machine import Processor
+from simcodesign.describe.workload import Compute
+from simcodesign.errors import InputError
+from simcodesign.expression import Expression
+from simcodesign.units import Amount
+
+Evaluate = Callable[[Expression], Amount]
+
+
+def compute_s(demand: Compute, processor: Processor, value: Evaluate) -> Amount:
+    """Seconds of one computation. InputError when instructions are to be priced without a clock."""
+    if demand.loops:
+        operations = sum((value(loop.range) * value(loop.operations) for loop in demand.loops), start=0.0)
+        return operations / processor.rate_flop_per_s
+    assert demand.amount is not None
+    amount = value(demand.amount)
+    if demand.unit == "seconds":
+        return amount
+    if demand.unit == "flops":
+        return amount / processor.rate_flop_per_s
+    seconds = amount * processor.cycles_per_instruction / processor.clock_hz
+    if seconds != seconds if isinstance(seconds, float) else (seconds != seconds).any():
+        raise InputError("a demand in instructions needs processor.clock", demand.place)
+    return seconds

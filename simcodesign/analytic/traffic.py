@@ -1,0 +1,133 @@
+"""Who sends how much to whom in a collective operation: rows (source, target, bytes), one per message."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+Ints = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Traffic:
+    """Messages: three arrays of equal length."""
+
+    source: Ints
+    target: Ints
+    size_bytes: NDArray[np.float64]
+
+
+def collective_traffic(name: str, algorithm: str, ranks: int, size_bytes: float) -> Traffic:
+    """The messages of one collective operation."""
+    return _together(_MESSAGES[name, algorithm](np.arange(ranks), size_bytes))
+
+
+def halo_traffic(grid: Sequence[int], sizes_bytes: Sequence[float], periodic: bool) -> Traffic:
+    """The messages of a halo exchange on a process grid, ranks in row-major order."""
+    place = np.arange(int(np.prod(grid))).reshape(tuple(grid))
+    return _together(_shifts(place, sizes_bytes, periodic))
+
+
+Rows = Iterator[tuple[Ints, Ints, float]]
+
+
+def _together(parts: Rows) -> Traffic:
+    rows = [
+        (source, np.broadcast_to(target, source.shape), np.full(source.shape, size)) for source, target, size in parts
+    ]
+    if not rows:
+        return Traffic(np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0))
+    return Traffic(*(np.concatenate(column) for column in zip(*rows, strict=True)))
+
+
+def _shifts(place: Ints, sizes: Sequence[float], periodic: bool) -> Rows:
+    for axis, size in enumerate(sizes):
+        if place.shape[axis] == 1:
+            continue
+        upper = np.roll(place, -1, axis)
+        inner = place if periodic else np.take(place, range(place.shape[axis] - 1), axis)
+        above = upper if periodic else np.take(upper, range(place.shape[axis] - 1), axis)
+        yield inner.ravel(), above.ravel(), size
+        yield above.ravel(), inner.ravel(), size
+
+
+def _tree(rank: Ints, size: float) -> Rows:
+    """Every rank but 0 hears from the rank without its lowest bit."""
+    yield rank[1:] & (rank[1:] - 1), rank[1:], size
+
+
+def _star(rank: Ints, size: float) -> Rows:
+    yield np.zeros_like(rank[1:]), rank[1:], size
+
+
+def _tree_both_ways(rank: Ints, size: float) -> Rows:
+    for parent, child, each in _tree(rank, size):
+        yield child, parent, each
+        yield parent, child, each
+
+
+def _everybody(rank: Ints, size: float) -> Rows:
+    """Every ordered pair of ranks."""
+    source, target = (side.ravel() for side in np.meshgrid(rank, rank, indexing="ij"))
+    apart = source != target
+    yield source[apart], target[apart], size
+
+
+def _ring(rank: Ints, size: float) -> Rows:
+    for _ in range(len(rank) - 1):
+        yield rank, (rank + 1) % len(rank), size
+
+
+def _ring_twice(rank: Ints, size: float) -> Rows:
+    for _ in range(2):
+        yield from _ring(rank, size / len(rank))
+
+
+def _powers(rank: Ints) -> list[int]:
+    return [2**k for k in range(32) if 2**k < len(rank)]
+
+
+def _bruck_gather(rank: Ints, size: float) -> Rows:
+    for step in _powers(rank):
+        yield rank, (rank - step) % len(rank), size * min(step, len(rank) - step)
+
+
+def _bruck_all_to_all(rank: Ints, size: float) -> Rows:
+    for step in _powers(rank):
+        yield rank, (rank + step) % len(rank), size * np.count_nonzero(rank // step % 2)
+
+
+def _dissemination(rank: Ints, size: float) -> Rows:
+    for step in _powers(rank):
+        yield rank, (rank + step) % len(rank), size
+
+
+def _doubling(rank: Ints, size: float) -> Rows:
+    """Pairs of a hypercube; the first ranks fold two by two onto its corners when P is no power of two."""
+    power = max(2**k for k in range(32) if 2**k <= len(rank))
+    rest = len(rank) - power
+    corner = np.concatenate([rank[1 : 2 * rest : 2], rank[2 * rest :]])
+    yield rank[0 : 2 * rest : 2], rank[1 : 2 * rest : 2], size
+    for step in (2**k for k in range(32) if 2**k < power):
+        yield corner, corner[np.arange(power) ^ step], size
+    yield rank[1 : 2 * rest : 2], rank[0 : 2 * rest : 2], size
+
+
+_MESSAGES: dict[tuple[str, str], Callable[[Ints, float], Rows]] = {
+    ("broadcast", "binomial"): _tree,
+    ("broadcast", "linear"): _star,
+    ("allreduce", "recursive_doubling"): _doubling,
+    ("allreduce", "ring"): _ring_twice,
+    ("allreduce", "reduce_broadcast"): _tree_both_ways,
+    ("allgather", "ring"): _ring,
+    ("allgather", "bruck"): _bruck_gather,
+    ("allgather", "linear"): _everybody,
+    ("all_to_all", "pairwise"): _everybody,
+    ("all_to_all", "linear"): _everybody,
+    ("all_to_all", "bruck"): _bruck_all_to_all,
+    ("all_broadcast", "linear"): _everybody,
+    ("barrier", "dissemination"): _dissemination,
+}

@@ -1,0 +1,159 @@
+"""One reading held against the other: how far they are apart, in which component, and which effect explains how much."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import pandas as pd
+
+from simcodesign.analytic.forecast import forecast
+from simcodesign.describe.files import load_machine, load_workload
+from simcodesign.describe.machine import Machine
+from simcodesign.describe.workload import Workload
+from simcodesign.engine.contract import Progress
+from simcodesign.engine.simulate import chosen_effects, simulate
+from simcodesign.result import COMPONENTS, Result
+
+#: First rung of the ladder: what remains of the gap with every effect off.
+WAITING = "waiting for messages"
+
+
+@dataclass(frozen=True)
+class Rung:
+    """One step of the ladder: the simulation with this effect and all before it."""
+
+    effect: str
+    simulation: Result
+    change_s: float  # of the makespan, against the rung before (the forecast before the first)
+    share: float  # of the whole gap; nan when there is none
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """A forecast held against simulations with the effects switched on one after another."""
+
+    forecast: Result
+    rungs: tuple[Rung, ...]
+
+    @property
+    def simulation(self) -> Result:
+        """The simulation with every chosen effect on."""
+        return self.rungs[-1].simulation
+
+    @property
+    def error(self) -> float:
+        """Signed error of the forecast against the simulation: negative when the forecast is too low."""
+        return relative_error(float(self.forecast.makespan_s), float(self.simulation.makespan_s))
+
+    @property
+    def gap_s(self) -> float:
+        """Simulated minus forecast makespan."""
+        return float(self.simulation.makespan_s) - float(self.forecast.makespan_s)
+
+    @property
+    def in_bracket(self) -> bool:
+        """Whether the simulation lies within the bounds that hold for its effects."""
+        bracket = self.forecast.bracket
+        if bracket is None:
+            return True
+        shared = {"links": "most loaded link", "endpoints": "most loaded interface", "disks": "most loaded disk"}
+        off = {bound for effect, bound in shared.items() if effect not in self.simulation.effects}
+        lower = max(value for bound, value in bracket.lower_s.items() if bound not in off)
+        return lower * (1 - 1e-9) <= self.simulation.makespan_s <= bracket.upper_s * (1 + 1e-9)
+
+    def table(self) -> pd.DataFrame:
+        """Forecast, simulated seconds, difference and signed error per component and in total."""
+        rows = {}
+        sides = [result.components | {"total": result.makespan_s} for result in (self.forecast, self.simulation)]
+        for name in (*COMPONENTS, "total"):
+            said, seen = float(sides[0][name]), float(sides[1][name])
+            rows[name] = {"forecast_s": said, "simulated_s": seen, "difference_s": said - seen,
+                          "error": relative_error(said, seen)}  # fmt: skip
+        return pd.DataFrame.from_dict(rows, orient="index")
+
+    def phase_table(self) -> pd.DataFrame:
+        """Forecast and simulated seconds and signed error per phase."""
+        rows = {}
+        for phase, times in self.forecast.phases.items():
+            said, seen = (float(sum(side.values())) for side in (times, self.simulation.phases[phase]))
+            rows[phase] = {"forecast_s": said, "simulated_s": seen, "error": relative_error(said, seen)}
+        return pd.DataFrame.from_dict(rows, orient="index")
+
+    def ladder(self) -> pd.DataFrame:
+        """One row per effect: simulated seconds with it, what it adds, and its share of the gap."""
+        rows = [(rung.effect, rung.simulation.makespan_s, rung.change_s, rung.share) for rung in self.rungs]
+        return pd.DataFrame(rows, columns=["effect", "simulated_s", "change_s", "share"])
+
+    def to_dict(self) -> dict[str, object]:
+        """Plain lists and numbers, as for JSON."""
+        return {
+            "forecast": self.forecast.to_dict(),
+            "simulation": self.simulation.to_dict(),
+            "error": self.error,
+            "gap_s": self.gap_s,
+            "in_bracket": self.in_bracket,
+            "components": self.table().to_dict(orient="index"),
+            "ladder": self.ladder().to_dict(orient="records"),
+        }
+
+    def __str__(self) -> str:
+        explained = ", ".join(f"{rung.effect} {rung.change_s:+.4g} s" for rung in self.rungs if rung.change_s)
+        return (
+            f"{self.forecast.workload} on {self.forecast.machine}: forecast {self.forecast.makespan_s:.4g} s, "
+            f"simulated {self.simulation.makespan_s:.4g} s, error {self.error:+.1%} ({explained or 'no gap'})"
+        )
+
+
+def compare(
+    workload: Workload | str | Path,
+    machine: Machine | str | Path,
+    parameters: Mapping[str, object] | None = None,
+    *,
+    preset: str | None = None,
+    phases: Collection[str] | None = None,
+    effects: str | Collection[str] = "all",
+    seed: int = 0,
+    timeline: bool = False,
+    progress: Progress | None = None,
+) -> Comparison:
+    """Forecast, then simulate with no effect and with the effects switched on one after another.
+
+    Arguments as for ``simulate``; ``timeline`` is kept for the last simulation. Effects are switched on in the order
+    hops, links, endpoints, disks, imbalance, noise; what one explains depends on those before it.
+
+    Raises InputError, CapacityError and DeadlockError as ``forecast`` and ``simulate`` do.
+    """
+    chosen = chosen_effects(effects)
+    workload = workload if isinstance(workload, Workload) else load_workload(workload)
+    machine = machine if isinstance(machine, Machine) else load_machine(machine)
+    said = forecast(workload, machine, parameters, preset=preset, phases=phases, bounds=True)
+    runs: list[Result] = []
+    for count in range(len(chosen) + 1):
+        runs.append(
+            simulate(
+                workload, machine, parameters, preset=preset, phases=phases, effects=chosen[:count], seed=seed,
+                timeline=timeline and count == len(chosen), progress=progress,
+            )
+        )  # fmt: skip
+    return Comparison(said, _ladder(said, runs, chosen))
+
+
+def _ladder(said: Result, runs: list[Result], effects: tuple[str, ...]) -> tuple[Rung, ...]:
+    times = [float(said.makespan_s), *(float(run.makespan_s) for run in runs)]
+    # A difference of rounding only is no gap: each side adds some 10^5 numbers.
+    noise = 1e-10 * times[0]
+    changes = [0.0 if abs(after - before) <= noise else after - before for before, after in zip(times, times[1:])]
+    gap = sum(changes)
+    return tuple(
+        Rung(effect, run, change, change / gap if gap else float("nan"))
+        for effect, run, change in zip((WAITING, *effects), runs, changes, strict=True)
+    )
+
+
+def relative_error(said: float, seen: float) -> float:
+    """(said - seen) / seen; 0 when both are 0, nan when only ``seen`` is."""
+    if seen == 0:
+        return 0.0 if said == 0 else float("nan")
+    return (said - seen) / seen

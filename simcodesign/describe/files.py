@@ -1,0 +1,97 @@
+"""Finding description files: those shipped with the package by name, the user's own by path."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from functools import cache
+from pathlib import Path
+
+from simcodesign.describe.machine import Machine
+from simcodesign.describe.read_machine import machine_from
+from simcodesign.describe.read_workload import workload_from
+from simcodesign.describe.workload import Workload
+from simcodesign.describe.yaml_tree import Entry, merged, nested, read_yaml
+from simcodesign.errors import InputError, Place, nearest
+
+_PACKAGE = Path(__file__).resolve().parent.parent
+MAX_EXTENDS = 8
+
+
+def load_machine(name: str | Path, changes: Mapping[str, object] | None = None) -> Machine:
+    """The machine of a shipped name (``power-challenge``) or of a file (``my/machine.yaml``).
+
+    ``changes`` replaces anything that can stand in the file, by its dotted path: ``{"nodes": 64, "network.startup":
+    "20 us"}``. InputError names file, line and path of whatever is wrong.
+    """
+    path = _find(name, "topologies")
+    entry = _extended(path, ())
+    if changes:
+        entry = merged(entry, nested(changes, "set"))
+    return machine_from(entry, path.parent)
+
+
+def load_workload(name: str | Path) -> Workload:
+    """The workload of a shipped name (``seismic``) or of a file. InputError names file, line and path of an error."""
+    return workload_from(read_yaml(_find(name, "workloads")))
+
+
+def available(folder: str) -> list[str]:
+    """Names shipped in ``topologies`` or ``workloads``."""
+    return sorted(path.stem for path in shipped(folder))
+
+
+def shipped(folder: str) -> Iterator[Path]:
+    """The shipped files of ``topologies`` or ``workloads``."""
+    return (path for path in sorted(_folder(folder).glob("*.yaml")))
+
+
+@cache
+def _folder(folder: str) -> Path:
+    """Inside the installed package, or beside it in a checkout."""
+    inside = _PACKAGE / folder
+    return inside if inside.is_dir() else _PACKAGE.parent / folder
+
+
+def _find(name: str | Path, folder: str) -> Path:
+    text = str(name)
+    if isinstance(name, Path) or "/" in text or text.endswith((".yaml", ".yml")):
+        return Path(name)
+    if text not in available(folder):
+        kind = "machine" if folder == "topologies" else "workload"
+        allowed = f"{nearest(text, available(folder))}, or the path of a .yaml file"
+        raise InputError(f"no such {kind}", value=text, allowed=allowed)
+    return _folder(folder) / f"{text}.yaml"
+
+
+def _extended(path: Path, seen: tuple[Path, ...]) -> Entry:
+    """The file's tree laid over the tree of the machine that it extends."""
+    entry = read_yaml(path)
+    items = entry.mapping()
+    if "extends" not in items:
+        return entry
+    base = items["extends"]
+    target = _find_base(base, path)
+    if target in (*seen, path) or len(seen) >= MAX_EXTENDS:
+        chain = " -> ".join(part.stem for part in (*seen, path, target))
+        raise InputError(f"machines extend each other: {chain}", base.place)
+    rest = {key: value for key, value in items.items() if key != "extends"}
+    return merged(_extended(target, (*seen, path)), Entry(rest, entry.place))
+
+
+def _find_base(base: Entry, path: Path) -> Path:
+    """A machine beside the extending file wins over a shipped one of the same name."""
+    name = base.text()
+    beside = path.parent / (name if name.endswith((".yaml", ".yml")) else f"{name}.yaml")
+    if beside.is_file():
+        return beside
+    try:
+        return _find(name, "topologies")
+    except InputError as error:
+        raise InputError(
+            error.what, Place(str(path), base.place.line, "extends"), value=name, allowed=error_allowed(name)
+        ) from None
+
+
+def error_allowed(name: str) -> str:
+    """What ``extends`` may name."""
+    return f"{nearest(name, available('topologies'))}, or a .yaml file beside this one"

@@ -1,0 +1,186 @@
+"""A machine: processors, disks and the network that joins its nodes, with the constants of their cost models.
+
+Constants may be arrays, so that one forecast covers many machines; the structure (nodes, topology, sharing) may not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simcodesign.describe.topology import Topology
+from simcodesign.errors import InputError, Place, nearest
+from simcodesign.units import Amount
+
+#: How the latency of a message grows with the number of ranks P when routes are not looked at: once, log2 P or sqrt P.
+DISTANCES = ("one", "log2", "sqrt")
+SWITCHINGS = ("cut_through", "store_and_forward")
+MAPPINGS = ("linear", "round_robin")
+
+
+@dataclass(frozen=True)
+class Processor:
+    """``rate_flop_per_s`` prices operations; ``clock_hz`` and ``cycles_per_instruction`` price instructions."""
+
+    rate_flop_per_s: Amount
+    clock_hz: Amount = float("nan")
+    cycles_per_instruction: Amount = 1.0
+
+
+@dataclass(frozen=True)
+class Network:
+    """What a message of m bytes over h hops costs, and what it occupies on its way.
+
+    Hockney: the sender is charged ``startup_s + h hop_latency_s + m per_byte_s``, the receiver ``receive_overhead_s``.
+    With ``startup_per = "hop"`` every hop repeats the startup (software relays). A link is occupied for
+    ``m link_per_byte_s`` and a network interface for ``m interface_per_byte_s``; both default to ``per_byte_s``.
+    """
+
+    topology: Topology
+    startup_s: Amount
+    per_byte_s: Amount
+    receive_overhead_s: Amount = 0.0
+    hop_latency_s: Amount = 0.0
+    link_per_byte_s: Amount | None = None
+    interface_per_byte_s: Amount | None = None
+    startup_per: str = "message"
+    distance: str = "one"
+    switching: str = "cut_through"
+
+    @property
+    def link_occupancy_s_per_byte(self) -> Amount:
+        """Seconds for which one byte occupies a link."""
+        return self.per_byte_s if self.link_per_byte_s is None else self.link_per_byte_s
+
+    @property
+    def interface_occupancy_s_per_byte(self) -> Amount:
+        """Seconds for which one byte occupies the network interface of a node."""
+        return self.per_byte_s if self.interface_per_byte_s is None else self.interface_per_byte_s
+
+
+@dataclass(frozen=True)
+class Disk:
+    """A disk: an access of m bytes takes ``startup + m per_byte_s``; ``shared_by`` consecutive nodes use one disk,
+    which serves ``spindles`` accesses at a time in the order of their arrival."""
+
+    read_startup_s: Amount
+    write_startup_s: Amount
+    per_byte_s: Amount
+    shared_by: int = 1
+    spindles: int = 1
+
+
+@dataclass(frozen=True)
+class Machine:
+    """A candidate machine. ``processors_per_node`` ranks share a node; ``mapping`` places ranks on nodes."""
+
+    name: str
+    processor: Processor
+    network: Network
+    disk: Disk | None = None
+    processors_per_node: int = 1
+    mapping: str | tuple[int, ...] = "linear"
+    noise: float = 0.0
+    about: str = ""
+    source: str = ""
+    place: Place = field(default=Place(), compare=False)
+
+    def __post_init__(self) -> None:
+        for path, value in self.constants().items():
+            _check_constant(path, value, self.place)
+        _check_links(self.network, self.place)
+
+    @property
+    def nodes(self) -> int:
+        """Amount of nodes of the network."""
+        return self.network.topology.node_count
+
+    @property
+    def processors(self) -> int:
+        """Amount of processors, which is the largest number of ranks."""
+        return self.nodes * self.processors_per_node
+
+    def constants(self) -> dict[str, Amount]:
+        """Every constant that a phase may replace, by its path in a machine file, in SI units."""
+        found = {path: getattr(getattr(self, part), name, None) for path, (part, name, _) in CONSTANTS.items()}
+        return {path: value for path, value in found.items() if value is not None}
+
+    def with_constants(self, values: Mapping[str, Amount], place: Place | None = None) -> Machine:
+        """The same machine with some constants replaced, e.g. ``{"network.startup": 3e-4}``; SI units, arrays allowed.
+
+        Raises InputError for a path that is no constant and for a value that is not positive or zero and finite.
+        """
+        changed: dict[str, dict[str, Any]] = {}
+        for path, value in values.items():
+            part, name = _constant(path, place or self.place)
+            if getattr(self, part) is None:
+                raise InputError(f"{self.name} has no {part}, so {path} cannot be set", place or self.place)
+            changed.setdefault(part, {})[name] = value
+        parts = {part: replace(getattr(self, part), **change) for part, change in changed.items()}
+        return replace(self, **parts, place=place or self.place) if parts else self
+
+    def node_of(self, ranks: int) -> NDArray[np.int64]:
+        """Node of every rank 0..ranks-1 by the mapping: shape (ranks,)."""
+        every = np.arange(ranks)
+        if isinstance(self.mapping, tuple):
+            return np.asarray(self.mapping[:ranks], dtype=np.int64)
+        if self.mapping == "round_robin":
+            used = -(-ranks // self.processors_per_node)
+            return every % used
+        return every // self.processors_per_node
+
+
+#: path in a file -> (part of the machine, field, dimension of the unit table)
+CONSTANTS: dict[str, tuple[str, str, str]] = {
+    "processor.rate": ("processor", "rate_flop_per_s", "rate"),
+    "processor.clock": ("processor", "clock_hz", "frequency"),
+    "processor.cpi": ("processor", "cycles_per_instruction", "count"),
+    "network.startup": ("network", "startup_s", "time"),
+    "network.per_byte": ("network", "per_byte_s", "per_byte"),
+    "network.receive_overhead": ("network", "receive_overhead_s", "time"),
+    "network.hop_latency": ("network", "hop_latency_s", "time"),
+    "network.link_per_byte": ("network", "link_per_byte_s", "per_byte"),
+    "network.interface_per_byte": ("network", "interface_per_byte_s", "per_byte"),
+    "disk.read_startup": ("disk", "read_startup_s", "time"),
+    "disk.write_startup": ("disk", "write_startup_s", "time"),
+    "disk.per_byte": ("disk", "per_byte_s", "per_byte"),
+}
+_RATES = {"processor.rate", "processor.clock", "processor.cpi"}
+
+
+def _constant(path: str, place: Place) -> tuple[str, str]:
+    if path not in CONSTANTS:
+        raise InputError("not a constant of a machine", place, value=path, allowed=nearest(path, CONSTANTS))
+    return CONSTANTS[path][0], CONSTANTS[path][1]
+
+
+def _check_constant(path: str, value: Amount, place: Place) -> None:
+    if path == "processor.clock" and np.all(np.isnan(value)):
+        return  # not given: only a demand in instructions needs it
+    positive = path in _RATES
+    good = np.isfinite(value) & ((np.asarray(value) > 0) if positive else (np.asarray(value) >= 0))
+    if not np.all(good):
+        wrong = np.asarray(value)[~good].flat[0] if np.ndim(value) else value
+        allowed = "a finite number above 0" if positive else "a finite number, 0 or above"
+        raise InputError(f"{path} cannot be used", place, value=float(wrong), allowed=allowed)
+
+
+def _check_links(network: Network, place: Place) -> None:
+    for name in ("link", "interface"):
+        occupancy = getattr(network, f"{name}_occupancy_s_per_byte")
+        if np.any(np.asarray(occupancy) > np.asarray(network.per_byte_s) * (1 + 1e-12)):
+            raise InputError(
+                f"a message cannot pass faster than its {name}: network.{name}_per_byte is above network.per_byte",
+                place,
+                value=float(np.max(occupancy)),
+                allowed=f"at most {float(np.min(network.per_byte_s))} s/B, or leave it out",
+            )
+
+
+def field_names(kind: type) -> set[str]:
+    """Names of the fields of a dataclass of this module."""
+    return {item.name for item in fields(kind)}

@@ -1,0 +1,239 @@
+"""Workload files: from a YAML tree to a Workload."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from simcodesign.describe.machine import CONSTANTS
+from simcodesign.describe.read_machine import check_format, coefficient_of_variation
+from simcodesign.describe.workload import (
+    ALGORITHMS,
+    Access,
+    Block,
+    Collective,
+    Compute,
+    Exchange,
+    Loop,
+    Parameter,
+    Receive,
+    Send,
+    Step,
+    Workload,
+)
+from simcodesign.describe.yaml_tree import Entry
+from simcodesign.errors import InputError, Place, nearest
+from simcodesign.expression import Expression, parse
+
+_KEYS = (
+    "simcodesign",
+    "name",
+    "about",
+    "source",
+    "parameters",
+    "equations",
+    "presets",
+    "imbalance",
+    "program",
+)
+_BLOCK_KEYS = ("phase", "repeat", "do", "constants", "about")
+_COMPUTE_UNITS = ("flops", "instructions", "seconds")
+ONE = parse(1)
+
+
+def workload_from(entry: Entry) -> Workload:
+    """The workload of a file's tree."""
+    items = entry.mapping(_KEYS, ("simcodesign", "name", "program"))
+    check_format(items["simcodesign"])
+    parameters = _parameters(items["parameters"]) if "parameters" in items else {}
+    equations = items["equations"].mapping() if "equations" in items else {}
+    _check_distinct(parameters, equations)
+    return Workload(
+        name=items["name"].text(),
+        about=items["about"].text() if "about" in items else "",
+        source=items["source"].text() if "source" in items else "",
+        parameters=parameters,
+        equations={name: _equation(name, item) for name, item in equations.items()},
+        program=_steps(items["program"]),
+        presets=_presets(items["presets"], parameters) if "presets" in items else {},
+        imbalance=coefficient_of_variation(items["imbalance"]) if "imbalance" in items else 0.0,
+        place=entry.place,
+    )
+
+
+def _check_distinct(parameters: dict[str, Parameter], equations: dict[str, Entry]) -> None:
+    for name, item in equations.items():
+        if name in parameters:
+            raise InputError("an equation with the name of a parameter", item.place, value=name)
+
+
+def _equation(name: str, item: Entry) -> Expression:
+    _check_name(name, item.place)
+    return item.expression()
+
+
+def _check_name(name: str, place: Place) -> None:
+    if parse_name(name) != name:
+        raise InputError(
+            "not a name", place, value=name, allowed="letters, digits and _, not starting with a digit or _"
+        )
+
+
+def parse_name(name: str) -> str | None:
+    """The name, if an expression can use it."""
+    usable = name.isidentifier() and name.isascii() and not name.startswith("_")
+    return name if usable else None
+
+
+def _parameters(entry: Entry) -> dict[str, Parameter]:
+    parameters = {}
+    for name, item in entry.mapping().items():
+        _check_name(name, item.place)
+        parameters[name] = _parameter(name, item)
+    return parameters
+
+
+def _parameter(name: str, entry: Entry) -> Parameter:
+    if isinstance(entry.content, str):
+        return Parameter(name, entry.number(), place=entry.place)
+    items = entry.mapping(("default", "unit", "about", "range", "whole", "origin"))
+    low, high = float("-inf"), float("inf")
+    if "range" in items:
+        limits = items["range"].sequence()
+        if len(limits) != 2 or not limits[0].number() <= limits[1].number():
+            raise items["range"].error("must be two numbers: [lowest, highest]")
+        low, high = limits[0].number(), limits[1].number()
+    texts = {key: items[key].text() for key in ("unit", "about", "origin") if key in items}
+    default = items["default"].number() if "default" in items else None
+    whole = name == "P" or ("whole" in items and items["whole"].flag())
+    if name == "P":
+        low = max(low, 1.0)
+    return Parameter(name, default, low=low, high=high, whole=whole, place=entry.place, **texts)
+
+
+def _presets(entry: Entry, parameters: dict[str, Parameter]) -> dict[str, dict[str, float]]:
+    known = {*parameters, "P"}
+    return {name: {key: value.number() for key, value in preset.mapping(known).items()}
+            for name, preset in entry.mapping().items()}  # fmt: skip
+
+
+def _steps(entry: Entry) -> tuple[Step, ...]:
+    steps = tuple(_step(item) for item in entry.sequence())
+    if not steps:
+        raise InputError("there is nothing to do", entry.place)
+    return steps
+
+
+def _step(entry: Entry) -> Step:
+    items = entry.mapping()
+    if "do" in items or "phase" in items:
+        return _block(entry)
+    if len(items) != 1:
+        names = ", ".join(sorted(items)) or "nothing"
+        raise InputError("a step is one demand or a block with 'do'", entry.place, value=names)
+    name, item = next(iter(items.items()))
+    if name not in DEMANDS:
+        raise InputError("unknown step", item.place, value=name, allowed=nearest(name, {*DEMANDS, "phase", "do"}))
+    return DEMANDS[name](name, item)
+
+
+def _block(entry: Entry) -> Block:
+    items = entry.mapping(_BLOCK_KEYS, ("do",))
+    constants = items["constants"].mapping(CONSTANTS) if "constants" in items else {}
+    return Block(
+        repeat=items["repeat"].expression() if "repeat" in items else ONE,
+        body=_steps(items["do"]),
+        phase=items["phase"].text() if "phase" in items else None,
+        constants=tuple((path, _constant(path, item)) for path, item in constants.items()),
+        about=items["about"].text() if "about" in items else "",
+        place=entry.place,
+    )
+
+
+def _constant(path: str, entry: Entry) -> Expression:
+    """A quantity with its unit, or an expression in SI units."""
+    try:
+        return parse(entry.quantity(CONSTANTS[path][2]), entry.place)
+    except InputError:
+        return entry.expression()
+
+
+def _when(items: dict[str, Entry]) -> Expression | None:
+    return items["when"].expression() if "when" in items else None
+
+
+def _amount(items: dict[str, Entry], key: str) -> Expression | None:
+    return items[key].expression() if key in items else None
+
+
+def _compute(name: str, entry: Entry) -> Compute:
+    items = entry.mapping((*_COMPUTE_UNITS, "loops", "when"))
+    given = [key for key in (*_COMPUTE_UNITS, "loops") if key in items]
+    if len(given) != 1:
+        allowed = "one of flops, instructions, seconds, loops"
+        raise InputError("how much to compute", entry.place, value=given, allowed=allowed)
+    if given == ["loops"]:
+        loops = tuple(_loop(item) for item in items["loops"].sequence())
+        return Compute(_when(items), entry.place, "flops", None, loops)
+    return Compute(_when(items), entry.place, given[0], items[given[0]].expression())
+
+
+def _loop(entry: Entry) -> Loop:
+    items = entry.mapping(("loop", "range", "operations"), ("range", "operations"))
+    name = items["loop"].text() if "loop" in items else ""
+    return Loop(name, items["range"].expression(), items["operations"].expression())
+
+
+def _access(name: str, entry: Entry) -> Access:
+    items = entry.mapping(("bytes", "times", "when"), ("bytes",))
+    return Access(_when(items), entry.place, name, items["bytes"].expression(), _amount(items, "times") or ONE)
+
+
+def _send(name: str, entry: Entry) -> Send:
+    items = entry.mapping(("to", "bytes", "tag", "when"), ("to", "bytes"))
+    return Send(_when(items), entry.place, items["to"].expression(), items["bytes"].expression(), _tag(items))
+
+
+def _receive(name: str, entry: Entry) -> Receive:
+    items = entry.mapping(("from", "bytes", "tag", "when"), ("from",))
+    return Receive(_when(items), entry.place, items["from"].expression(), _amount(items, "bytes"), _tag(items))
+
+
+def _tag(items: dict[str, Entry]) -> int:
+    return items["tag"].whole() if "tag" in items else 0
+
+
+def _exchange(name: str, entry: Entry) -> Exchange:
+    items = entry.mapping(("pattern", "bytes", "grid", "periodic"), ("pattern", "bytes"))
+    patterns = [f"halo{dims}d" for dims in range(1, 5)]
+    dims = patterns.index(items["pattern"].text(patterns)) + 1
+    sizes = _each(items["bytes"], dims)
+    grid = _each(items["grid"], dims) if "grid" in items else None
+    periodic = items["periodic"].flag() if "periodic" in items else True
+    return Exchange(None, entry.place, dims, sizes, grid, periodic)
+
+
+def _each(entry: Entry, dims: int) -> tuple[Expression, ...]:
+    """One expression per dimension; a single one holds for all."""
+    if isinstance(entry.content, str):
+        return (entry.expression(),) * dims
+    parts = entry.sequence()
+    if len(parts) != dims:
+        raise InputError(f"{len(parts)} values for {dims} dimensions", entry.place)
+    return tuple(part.expression() for part in parts)
+
+
+def _collective(name: str, entry: Entry) -> Collective:
+    items = entry.mapping(("bytes", "algorithm"), () if name == "barrier" else ("bytes",))
+    algorithm = items["algorithm"].text(ALGORITHMS[name]) if "algorithm" in items else ALGORITHMS[name][0]
+    return Collective(None, entry.place, name, algorithm, _amount(items, "bytes") or parse(0))
+
+
+DEMANDS: dict[str, Callable[[str, Entry], Step]] = {
+    "compute": _compute,
+    "read": _access,
+    "write": _access,
+    "send": _send,
+    "receive": _receive,
+    "exchange": _exchange,
+    **dict.fromkeys(ALGORITHMS, _collective),
+}

@@ -1,0 +1,182 @@
+"""A setting: one workload on one machine with every name given its value. Both readings start from here."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from simcodesign.describe.machine import CONSTANTS, Machine
+from simcodesign.describe.workload import (
+    MAIN_PHASE,
+    Block,
+    Parameter,
+    Step,
+    Workload,
+    phase_name,
+)
+from simcodesign.errors import InputError, nearest
+from simcodesign.units import Amount
+
+Given = Mapping[str, object]
+
+
+@dataclass(frozen=True)
+class Setting:
+    """``values`` holds every parameter and equation, and ``P``; scalars or arrays that broadcast to ``shape``."""
+
+    workload: Workload
+    machine: Machine
+    values: Mapping[str, Amount]
+    given: Mapping[str, Amount]
+    preset: str | None = None
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Shape of the batch of design points: () for a single one."""
+        arrays = [*self.values.values(), *self.machine.constants().values()]
+        return np.broadcast_shapes(*(np.shape(value) for value in arrays))
+
+    @property
+    def ranks(self) -> int:
+        """Amount of ranks of a single design point. InputError when P is an array."""
+        if np.ndim(self.values["P"]):
+            raise InputError("P must be one number here", self.workload.place, value=self.values["P"])
+        return int(self.values["P"])
+
+    def require_one_point(self, purpose: str) -> None:
+        """InputError unless this is a single design point."""
+        if self.shape:
+            names = [name for name, value in self.given.items() if np.ndim(value)]
+            raise InputError(f"{purpose} takes one design point, but these are arrays", value=names)
+
+
+def set_up(
+    workload: Workload,
+    machine: Machine,
+    parameters: Given | None = None,
+    *,
+    preset: str | None = None,
+    phases: Collection[str] | None = None,
+) -> Setting:
+    """Give every name its value.
+
+    ``parameters``: values of workload parameters, ``P``, and machine constants by path (``network.startup``, SI units);
+    numbers or arrays that broadcast. ``phases`` keeps only these phases of the program.
+
+    Raises InputError for unknown names, values that are not finite or out of range, P beyond the machine's processors.
+    """
+    given = {name: _number(name, value) for name, value in (parameters or {}).items()}
+    constants = {name: value for name, value in given.items() if name in CONSTANTS}
+    machine = machine.with_constants(constants)
+    workload = workload if phases is None else select_phases(workload, phases)
+    values = _values(workload, machine, {n: v for n, v in given.items() if n not in constants}, preset)
+    setting = Setting(workload, machine, values, given, preset)
+    _check_batch(setting)
+    return setting
+
+
+def select_phases(workload: Workload, phases: Collection[str]) -> Workload:
+    """The workload with only the named phases of its program. InputError for a phase that it does not have."""
+    names = workload.phases()
+    for phase in phases:
+        if not any(name == phase or name.startswith(f"{phase}/") for name in names):
+            raise InputError(
+                f"{workload.name} has no such phase",
+                workload.place,
+                value=phase,
+                allowed=nearest(phase, names),
+            )
+    return replace(workload, program=tuple(_kept(workload.program, MAIN_PHASE, phases)))
+
+
+def _kept(program: Sequence[Step], outer: str, phases: Collection[str]) -> list[Step]:
+    kept: list[Step] = []
+    for step in program:
+        inner = phase_name(outer, step.phase) if isinstance(step, Block) else outer
+        if inner in phases:
+            kept.append(step)
+        elif isinstance(step, Block):
+            body = tuple(_kept(step.body, inner, phases))
+            kept += [replace(step, body=body)] if body else []
+    return kept
+
+
+def _number(name: str, value: object) -> Amount:
+    if isinstance(value, bool):
+        raise InputError(f"{name} must be a number", value=value)
+    try:
+        number = np.asarray(value, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise InputError(f"{name} must be a number or an array of numbers", value=value) from None
+    return float(number) if number.ndim == 0 else number
+
+
+def _values(workload: Workload, machine: Machine, given: Mapping[str, Amount], preset: str | None) -> dict[str, Amount]:
+    known = {*workload.parameters, "P"}
+    for name in given:
+        if name not in known:
+            allowed = nearest(name, {*known, *(CONSTANTS if "." in name else ())})
+            what = f"{workload.name} has no parameter {name!r}"
+            raise InputError(what, workload.place, allowed=allowed)
+    chosen = _preset(workload, preset) | dict(given)
+    every = {"P": Parameter("P", float(machine.processors), whole=True, low=1)} | dict(workload.parameters)
+    values = {name: _checked(parameter, chosen.get(name, parameter.default)) for name, parameter in every.items()}
+    _check_ranks(values["P"], machine)
+    for name in workload.equation_order:
+        equation = workload.equations[name]
+        values[name] = finite(equation.evaluate(values), f"equation {name!r} = {equation.text}", workload, equation)
+    return values
+
+
+def _preset(workload: Workload, preset: str | None) -> dict[str, Amount]:
+    if preset is None:
+        return {}
+    if preset not in workload.presets:
+        allowed = nearest(preset, workload.presets)
+        raise InputError(f"{workload.name} has no such preset", workload.place, value=preset, allowed=allowed)
+    return dict(workload.presets[preset])
+
+
+def _checked(parameter: Parameter, value: Amount | None) -> Amount:
+    if value is None:
+        raise InputError(f"parameter {parameter.name!r} has no default and was not given", parameter.place)
+    array = np.asarray(value)
+    with np.errstate(invalid="ignore"):
+        good = np.isfinite(array) & (array >= parameter.low) & (array <= parameter.high)
+        if parameter.whole:
+            good &= array == np.floor(array)
+    if not np.all(good):
+        number = "a whole number" if parameter.whole else "a finite number"
+        limits = [(parameter.low, "at least"), (parameter.high, "at most")]
+        bounds = [f"{text} {bound:g}" for bound, text in limits if np.isfinite(bound)]
+        wrong = float(array[~good].flat[0]) if array.ndim else float(array)
+        allowed = ", ".join([number, *bounds])
+        raise InputError(f"parameter {parameter.name!r}", parameter.place, value=wrong, allowed=allowed)
+    return value
+
+
+def _check_ranks(ranks: Amount, machine: Machine) -> None:
+    most = machine.processors if isinstance(machine.mapping, str) else len(machine.mapping)
+    if np.any(np.asarray(ranks) > most):
+        raise InputError(
+            f"more ranks than {machine.name} has processors: P", machine.place, value=float(np.max(ranks)),
+            allowed=f"1 to {most}",
+        )  # fmt: skip
+
+
+def finite(value: Amount, what: str, workload: Workload, expression: object) -> Amount:
+    """The value, if finite everywhere. InputError otherwise: a division by zero or an overflow is never silent."""
+    if not np.all(np.isfinite(value)):
+        place = getattr(expression, "place", None) or workload.place
+        raise InputError(f"{what} is not finite here (division by zero, overflow or root of a negative)", place)
+    return value
+
+
+def _check_batch(setting: Setting) -> None:
+    try:
+        _ = setting.shape
+    except ValueError:
+        shapes = {name: np.shape(value) for name, value in setting.given.items() if np.ndim(value)}
+        raise InputError("arrays of parameters do not broadcast together", value=shapes) from None

@@ -1,0 +1,233 @@
+"""A workload: parameters, equations, and the program that every rank runs, as both readings read it.
+
+A program is a tree. Leaves are demands (compute, disk, messages); blocks repeat their body and may name a phase and
+replace machine constants in it. Amounts are expressions over parameters, equations, ``P`` (ranks) and ``rank``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+from simcodesign.errors import InputError, Place, nearest
+from simcodesign.expression import Expression, ordered
+
+#: Collective operations and their algorithms, the default first.
+ALGORITHMS: dict[str, tuple[str, ...]] = {
+    "broadcast": ("binomial", "linear"),
+    "allreduce": ("recursive_doubling", "ring", "reduce_broadcast"),
+    "allgather": ("ring", "bruck", "linear"),
+    "all_to_all": ("pairwise", "linear", "bruck"),
+    "all_broadcast": ("linear",),
+    "barrier": ("dissemination",),
+}
+#: Names that a program may use besides parameters and equations.
+RESERVED = ("P", "rank")
+#: Phase of demands that stand outside any phase.
+MAIN_PHASE = "main"
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """An input of a workload. ``origin`` says where the default comes from: published, reconstructed, calibrated, ..."""
+
+    name: str
+    default: float | None
+    unit: str = ""
+    about: str = ""
+    low: float = float("-inf")
+    high: float = float("inf")
+    whole: bool = False
+    origin: str = ""
+    place: Place = field(default=Place(), compare=False)
+
+
+@dataclass(frozen=True)
+class Loop:
+    """``range`` times ``operations`` per iteration: one row of a loop-level operation count."""
+
+    name: str
+    range: Expression
+    operations: Expression
+
+
+@dataclass(frozen=True)
+class Demand:
+    """What every kind of demand has: the ranks it applies to (all, when ``when`` is None) and its place in the file."""
+
+    when: Expression | None
+    place: Place = field(compare=False)
+
+    def expressions(self) -> Iterator[Expression]:
+        """Every expression of this demand."""
+        if self.when is not None:
+            yield self.when
+
+
+@dataclass(frozen=True)
+class Compute(Demand):
+    """Work of a processor: ``amount`` in ``unit`` (flops, instructions or seconds), or the sum over ``loops`` in flops."""
+
+    unit: str
+    amount: Expression | None
+    loops: tuple[Loop, ...] = ()
+
+    def expressions(self) -> Iterator[Expression]:
+        yield from super().expressions()
+        yield from (() if self.amount is None else (self.amount,))
+        for loop in self.loops:
+            yield from (loop.range, loop.operations)
+
+
+@dataclass(frozen=True)
+class Access(Demand):
+    """``times`` reads or writes of ``bytes`` each, served by the disk as one batch; ``times`` may be a fraction (a mean)."""
+
+    kind: str
+    bytes: Expression
+    times: Expression
+
+    def expressions(self) -> Iterator[Expression]:
+        yield from super().expressions()
+        yield from (self.bytes, self.times)
+
+
+@dataclass(frozen=True)
+class Send(Demand):
+    """An eager message to rank ``to``."""
+
+    to: Expression
+    bytes: Expression
+    tag: int = 0
+
+    def expressions(self) -> Iterator[Expression]:
+        yield from super().expressions()
+        yield from (self.to, self.bytes)
+
+
+@dataclass(frozen=True)
+class Receive(Demand):
+    """Wait for the next message with this tag from rank ``source``; ``bytes``, if given, must be what was sent."""
+
+    source: Expression
+    bytes: Expression | None
+    tag: int = 0
+
+    def expressions(self) -> Iterator[Expression]:
+        yield from super().expressions()
+        yield self.source
+        yield from (() if self.bytes is None else (self.bytes,))
+
+
+@dataclass(frozen=True)
+class Exchange(Demand):
+    """Halo exchange with both neighbours in each of ``dims`` dimensions of a process grid; ``bytes`` per dimension."""
+
+    dims: int
+    bytes: tuple[Expression, ...]
+    grid: tuple[Expression, ...] | None = None
+    periodic: bool = True
+
+    def expressions(self) -> Iterator[Expression]:
+        yield from super().expressions()
+        yield from self.bytes
+        yield from self.grid or ()
+
+
+@dataclass(frozen=True)
+class Collective(Demand):
+    """A collective operation of all ranks; ``bytes`` is the size that each rank contributes (to each partner)."""
+
+    name: str
+    algorithm: str
+    bytes: Expression
+
+    def expressions(self) -> Iterator[Expression]:
+        yield from super().expressions()
+        yield self.bytes
+
+
+@dataclass(frozen=True)
+class Block:
+    """``repeat`` times the ``body``; ``phase`` names where its time is booked; ``constants`` replace the machine's."""
+
+    repeat: Expression
+    body: tuple[Step, ...]
+    phase: str | None = None
+    constants: tuple[tuple[str, Expression], ...] = ()
+    about: str = ""
+    place: Place = field(default=Place(), compare=False)
+
+
+Step = Block | Compute | Access | Send | Receive | Exchange | Collective
+
+
+@dataclass(frozen=True)
+class Workload:
+    """An application. ``presets`` are named sets of parameter values (data sets); ``imbalance`` is the coefficient
+    of variation of the ranks' share of computation."""
+
+    name: str
+    parameters: Mapping[str, Parameter]
+    equations: Mapping[str, Expression]
+    program: tuple[Step, ...]
+    presets: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    imbalance: float = 0.0
+    about: str = ""
+    source: str = ""
+    place: Place = field(default=Place(), compare=False)
+    equation_order: tuple[str, ...] = field(init=False, compare=False)
+
+    def __post_init__(self) -> None:
+        for name in RESERVED:
+            if name in self.equations or (name == "rank" and name in self.parameters):
+                raise InputError(f"{name} is a reserved name", self.place)
+        known = {*self.parameters, "P"}
+        object.__setattr__(self, "equation_order", tuple(ordered(self.equations, known)))
+        known |= {*self.equations, "rank"}
+        for step in walk(self.program):
+            _check_names(step, known)
+
+    def phases(self) -> tuple[str, ...]:
+        """Names of the phases in program order; demands outside a named phase are booked under ``main``."""
+        names: dict[str, None] = {}
+        for phase, step in _with_phase(self.program, MAIN_PHASE):
+            if not isinstance(step, Block):
+                names.setdefault(phase)
+        return tuple(names)
+
+
+def walk(program: tuple[Step, ...]) -> Iterator[Step]:
+    """Every step of a program, blocks before their bodies."""
+    for step in program:
+        yield step
+        if isinstance(step, Block):
+            yield from walk(step.body)
+
+
+def _with_phase(program: tuple[Step, ...], phase: str) -> Iterator[tuple[str, Step]]:
+    for step in program:
+        inner = phase_name(phase, step.phase) if isinstance(step, Block) else phase
+        yield inner, step
+        if isinstance(step, Block):
+            yield from _with_phase(step.body, inner)
+
+
+def phase_name(outer: str, inner: str | None) -> str:
+    """Name of a phase inside another: ``outer/inner``."""
+    if inner is None:
+        return outer
+    return inner if outer == MAIN_PHASE else f"{outer}/{inner}"
+
+
+def _check_names(step: Step, known: set[str]) -> None:
+    if isinstance(step, Block):
+        expressions = [step.repeat, *(value for _, value in step.constants)]
+        allowed = known - {"rank"}
+    else:
+        expressions, allowed = list(step.expressions()), known
+    for expression in expressions:
+        for name in sorted(expression.names - allowed):
+            reason = "a block is the same for every rank: 'rank' cannot be used" if name == "rank" else "unknown name"
+            place = expression.place or step.place
+            raise InputError(reason, place, value=name, allowed=nearest(name, allowed))

@@ -1,0 +1,58 @@
+"""The event contract: what every engine must do in the same way, to the last bit.
+
+1. Events are ordered by (time, phase, id). Phase 0: arrivals and completions. Phase 1: arbitration, one event per
+   station, in station order, when the instant holds no event of phase 0 any more. A station that arbitrates grants
+   one of its free servers to the waiting request that is least by (arrival time, rank, operation); operations are
+   numbered rank by rank, so (arrival time, operation) is the same order.
+2. Time is float64 seconds and only ever ``start + duration``; durations stand in the Plan.
+3. No random number is drawn in an engine. A run ends with its last event.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simcodesign.errors import DeadlockError
+from simcodesign.generate.columns import RECEIVE
+from simcodesign.generate.plan import NONE, Plan
+
+#: Told now and then how far a run is: simulated seconds, operations done.
+Progress = Callable[[float, int], None]
+
+
+@dataclass(frozen=True)
+class Log:
+    """What happened: when every operation was done, when every message had arrived, what every station did."""
+
+    finish_s: NDArray[np.float64]  # (N,)
+    arrival_s: NDArray[np.float64]  # (N,) of the message of a send; nan otherwise
+    served: NDArray[np.int64]  # (S,) requests granted
+    busy_s: NDArray[np.float64]  # (S,) sum of service times
+    wait_s: NDArray[np.float64]  # (S,) sum of waiting times
+    longest_queue: NDArray[np.int64]  # (S,) most requests waiting at a time, the one to be granted included
+    events: int  # events that the engine processed
+
+
+def check_finished(plan: Plan, finish_s: Sequence[float] | NDArray[np.float64]) -> None:
+    """DeadlockError naming who waits for whom, unless every operation is done."""
+    open_ops = np.flatnonzero(np.isnan(np.asarray(finish_s, dtype=np.float64)))
+    if not len(open_ops):
+        return
+    ranks, first = np.unique(plan.rank[open_ops], return_index=True)
+    waits = [
+        f"rank {rank} waits in {plan.describe(int(open_ops[place]))}{_because(plan, int(open_ops[place]))}"
+        for rank, place in list(zip(ranks, first, strict=True))[:5]
+    ]
+    more = f"; and {len(ranks) - 5} more ranks" if len(ranks) > 5 else ""
+    raise DeadlockError(f"the ranks wait for each other: {'; '.join(waits)}{more}")
+
+
+def _because(plan: Plan, op: int) -> str:
+    if plan.kind[op] != RECEIVE or plan.match[op] == NONE:
+        return ""
+    sender = int(plan.match[op])
+    return f", whose message is its {plan.describe(sender)}"

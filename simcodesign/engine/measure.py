@@ -1,0 +1,111 @@
+"""From the log of a run to a Result: who spent how long on what, waited for what, and how busy the stations were."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simcodesign.describe.setting import Setting
+from simcodesign.engine.contract import Log
+from simcodesign.generate.columns import READ, SEND
+from simcodesign.generate.plan import DISK, INTERFACE, STATION_KINDS, Plan
+from simcodesign.result import COMPONENTS, RankTimes, Result, StationUse, Timeline
+
+#: Component of every kind of operation: compute, send, receive, read, write.
+_COMPONENT = np.array([0, 1, 1, 2, 2], dtype=np.int8)
+
+
+def measured(
+    setting: Setting, plan: Plan, log: Log, effects: Collection[str], seed: int, keep_timeline: bool = False
+) -> Result:
+    """The Result of a run."""
+    times = _rank_times(plan, log)
+    critical = times.critical_rank
+    per_phase = times.busy_s[critical]
+    sends = plan.kind == SEND
+    makespan = float(log.finish_s.max()) if len(plan) else 0.0
+    return Result(
+        reading="simulation",
+        workload=setting.workload.name,
+        machine=setting.machine.name,
+        values=dict(setting.values),
+        preset=setting.preset,
+        makespan_s=makespan,
+        phases={
+            name: {part: float(per_phase[number, place]) for place, part in enumerate(COMPONENTS)}
+            for number, name in enumerate(plan.phases)
+        },
+        messages=int(np.count_nonzero(sends)),
+        message_bytes=float(plan.size_bytes[sends].sum()),
+        disk_bytes=float(plan.size_bytes[plan.kind >= READ].sum()),
+        effects=tuple(effects),
+        seed=seed,
+        events=log.events,
+        ranks=times,
+        stations=_stations(setting, plan, log, makespan),
+        timeline=_timeline(plan, log) if keep_timeline else None,
+    )
+
+
+def _ready_s(plan: Plan, log: Log) -> NDArray[np.float64]:
+    """When each operation was its rank's turn: when the one before it was done."""
+    ready = np.zeros(len(plan))
+    ready[1:] = np.where(plan.chained[1:-1], log.finish_s[:-1], 0.0)
+    return ready
+
+
+def _rank_times(plan: Plan, log: Log) -> RankTimes:
+    shape = (plan.ranks, len(plan.phases), len(COMPONENTS))
+    spent = log.finish_s - _ready_s(plan, log)
+    cell = np.ravel_multi_index((plan.rank, plan.phase, _COMPONENT[plan.kind]), shape)
+    busy, waiting = (
+        np.bincount(cell, weights=amount, minlength=int(np.prod(shape))).reshape(shape)
+        for amount in (spent, np.maximum(spent - plan.duration_s, 0.0))
+    )
+    end = np.zeros(plan.ranks)
+    last = plan.first[1:] - 1
+    has_any = np.diff(plan.first) > 0
+    end[has_any] = log.finish_s[last[has_any]]
+    return RankTimes(plan.phases, busy, waiting, end)
+
+
+def _stations(setting: Setting, plan: Plan, log: Log, makespan_s: float) -> tuple[StationUse, ...]:
+    stations, span = plan.stations, makespan_s or 1.0
+    return tuple(
+        StationUse(
+            name=_station_name(setting, int(stations.kind[number]), int(stations.unit[number])),
+            kind=STATION_KINDS[stations.kind[number]],
+            servers=int(stations.servers[number]),
+            served=int(log.served[number]),
+            busy_s=float(log.busy_s[number]),
+            wait_s=float(log.wait_s[number]),
+            utilisation=float(log.busy_s[number] / (span * stations.servers[number])),
+            mean_queue=float(log.wait_s[number] / span),
+            longest_queue=int(log.longest_queue[number]),
+        )
+        for number in range(len(stations))
+    )
+
+
+def _station_name(setting: Setting, kind: int, unit: int) -> str:
+    if kind == DISK:
+        return f"disk {unit}"
+    return f"interface {unit}" if kind == INTERFACE else f"link {setting.machine.network.topology.link_name(unit)}"
+
+
+def _timeline(plan: Plan, log: Log) -> Timeline:
+    ready = _ready_s(plan, log)
+    busy = np.minimum(plan.duration_s, log.finish_s - ready)
+    return Timeline(
+        plan.phases,
+        plan.rank,
+        plan.phase,
+        plan.kind,
+        ready,
+        log.finish_s - busy,
+        log.finish_s,
+        plan.peer,
+        plan.size_bytes,
+    )

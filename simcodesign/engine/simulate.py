@@ -1,0 +1,64 @@
+"""Reading 2: the description as events."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from pathlib import Path
+
+from simcodesign.describe.files import load_machine, load_workload
+from simcodesign.describe.machine import Machine
+from simcodesign.describe.setting import set_up
+from simcodesign.describe.workload import Workload
+from simcodesign.engine.contract import Progress
+from simcodesign.engine.measure import measured
+from simcodesign.engine.simpy_engine import run
+from simcodesign.errors import InputError, nearest
+from simcodesign.generate.lower import EFFECTS, make_plan
+from simcodesign.result import Result
+
+
+def simulate(
+    workload: Workload | str | Path,
+    machine: Machine | str | Path,
+    parameters: Mapping[str, object] | None = None,
+    *,
+    preset: str | None = None,
+    phases: Collection[str] | None = None,
+    effects: str | Collection[str] = "all",
+    seed: int = 0,
+    timeline: bool = False,
+    progress: Progress | None = None,
+) -> Result:
+    """Simulate the workload on the machine, event by event.
+
+    ``workload`` and ``machine`` are objects, shipped names or paths of files. ``parameters`` sets workload parameters,
+    ``P`` and machine constants (``network.startup``, SI units). ``effects``: ``"all"``, ``"none"`` or some of
+    ``hops links endpoints disks imbalance noise`` (``links`` includes ``hops``). ``timeline`` keeps every operation.
+
+    Raises InputError for anything that cannot be used, CapacityError (one of them) when the run would not fit in
+    memory, DeadlockError when ranks wait for each other.
+    """
+    chosen = chosen_effects(effects)
+    workload = workload if isinstance(workload, Workload) else load_workload(workload)
+    machine = machine if isinstance(machine, Machine) else load_machine(machine)
+    setting = set_up(workload, machine, parameters, preset=preset, phases=phases)
+    plan = make_plan(setting, chosen, whole_seed(seed))
+    return measured(setting, plan, run(plan, progress), chosen, seed, timeline)
+
+
+def chosen_effects(effects: str | Collection[str]) -> tuple[str, ...]:
+    """The effects in the order of the ladder. InputError for an unknown one."""
+    if isinstance(effects, str):
+        named = {"all": EFFECTS, "none": ()}.get(effects)
+        effects = named if named is not None else [part for part in effects.replace(",", " ").split() if part]
+    for name in effects:
+        if name not in EFFECTS:
+            raise InputError("no such effect", value=name, allowed=f"all, none, or some of {nearest(name, EFFECTS)}")
+    return tuple(name for name in EFFECTS if name in effects)
+
+
+def whole_seed(seed: object) -> int:
+    """The seed. InputError unless it is a whole number, 0 or above."""
+    if isinstance(seed, bool) or not isinstance(seed, int) or seed < 0:
+        raise InputError("seed", value=seed, allowed="a whole number, 0 or above")
+    return seed

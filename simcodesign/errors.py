@@ -1,0 +1,62 @@
+"""What can go wrong, said so that the reader can mend it: what was given, where, and what is allowed."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where in a description something stands: file, line (from 1) and the path of keys, e.g. ``network.startup``."""
+
+    file: str = ""
+    line: int | None = None
+    path: str = ""
+
+    def __str__(self) -> str:
+        position = self.file if self.line is None else f"{self.file}:{self.line}"
+        return ": ".join(part for part in (position, self.path) if part)
+
+
+class SimcodesignError(Exception):
+    """Base of every error that this package raises on purpose."""
+
+
+class InputError(SimcodesignError, ValueError):
+    """A description, parameter or option that cannot be used.
+
+    ``value`` and ``allowed`` are appended to the message: ``FILE:LINE: PATH: WHAT, got VALUE (allowed: ALLOWED)``.
+    """
+
+    def __init__(
+        self, what: str, place: Place | None = None, *, value: object = None, allowed: str | None = None
+    ) -> None:
+        self.what, self.place, self.value, self.allowed = what, place, value, allowed
+        text = what if value is None else f"{what}, got {shorten(value)}"
+        text = text if not allowed else f"{text} (allowed: {allowed})"
+        super().__init__(f"{place}: {text}" if place and str(place) else text)
+
+
+class CapacityError(InputError):
+    """A simulation whose Plan would not fit in memory."""
+
+
+class DeadlockError(SimcodesignError):
+    """A simulation that stopped before its operations were done: ranks wait for each other."""
+
+
+def shorten(value: object, limit: int = 60) -> str:
+    """The value as it may stand in a message: never longer than ``limit`` characters."""
+    text = repr(value)
+    return text if len(text) <= limit else f"{text[: limit - 3]}..."
+
+
+def nearest(name: str, allowed: Iterable[str]) -> str:
+    """The allowed names as one line, the one nearest to ``name`` first as a suggestion."""
+    names = sorted(allowed)
+    close = difflib.get_close_matches(name, names, n=1)
+    suggestion = f"did you mean {close[0]!r}? " if close else ""
+    listed = ", ".join(names[:20]) + (", ..." if len(names) > 20 else "")
+    return suggestion + (listed or "none")

@@ -1,0 +1,309 @@
+"""From a setting to a Plan: the program walked once, its demands written out as columns, priced and numbered."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Collection
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simcodesign.describe.machine import Machine
+from simcodesign.describe.setting import Setting, finite
+from simcodesign.describe.topology import balanced_shape
+from simcodesign.describe.workload import (
+    MAIN_PHASE,
+    Access,
+    Block,
+    Collective,
+    Compute,
+    Demand,
+    Exchange,
+    Receive,
+    Send,
+    Step,
+    phase_name,
+)
+from simcodesign.errors import CapacityError, InputError, Place
+from simcodesign.expression import Expression
+from simcodesign.generate.chance import factors, stream
+from simcodesign.generate.collectives import GENERATORS, halo_exchange
+from simcodesign.generate.columns import COMPUTE, READ, RECEIVE, SEND, WRITE, Columns, Ranks, joined
+from simcodesign.generate.messages import charge_s, counted_hops, lawful_hops
+from simcodesign.generate.paths import routes_and_stations
+from simcodesign.generate.plan import Plan, matches, numbering, rank_major
+from simcodesign.units import Amount
+
+#: The effects of the ladder, in the order in which they are switched on.
+EFFECTS = ("hops", "links", "endpoints", "disks", "imbalance", "noise")
+#: Memory that one operation takes in a Plan and in the engine that walks it: 340 to 420 bytes measured.
+BYTES_PER_OPERATION = 450
+
+
+@dataclass
+class _Context:
+    """Where the walk stands: names, machine variants and phases met so far."""
+
+    setting: Setting
+    names: dict[str, Amount]
+    parts: list[Machine]
+    phases: dict[str, int]
+    ranks: int
+    machine: Machine
+    phase: str = MAIN_PHASE
+    place: Place | None = None
+
+    def pen(self) -> Ranks:
+        return Ranks(self.ranks, self.phases.setdefault(self.phase, len(self.phases)), len(self.parts) - 1)
+
+    def value(self, expression: Expression, what: str) -> Amount:
+        return finite(expression.evaluate(self.names), f"{what} = {expression.text}", self.setting.workload, expression)
+
+    def amount(self, expression: Expression, what: str) -> Amount:
+        """A demand: finite and not negative."""
+        value = self.value(expression, what)
+        if np.any(np.asarray(value) < 0):
+            place = expression.place or self.setting.workload.place
+            raise InputError(f"{what} = {expression.text} is negative", place, value=float(np.min(value)))
+        return value
+
+    def when(self, demand: Demand) -> NDArray[np.bool_]:
+        if demand.when is None:
+            return np.ones(self.ranks, bool)
+        return np.broadcast_to(np.asarray(self.value(demand.when, "when")) != 0, self.ranks)
+
+    def one(self, expression: Expression, what: str) -> float:
+        """An amount that is the same for all ranks."""
+        value = self.amount(expression, what)
+        if np.ndim(value):
+            raise InputError(f"{what} must be the same for every rank", expression.place, value=expression.text)
+        return float(value)
+
+
+def make_plan(setting: Setting, effects: Collection[str] = (), seed: int = 0) -> Plan:
+    """The Plan of one design point with the named effects.
+
+    Raises InputError for repeats that are not whole, ranks that do not exist, sends and receives that do not match;
+    CapacityError when the Plan would not fit in memory.
+    """
+    setting.require_one_point("a simulation")
+    ranks = setting.ranks
+    names: dict[str, Amount] = {**setting.values, "rank": np.arange(ranks, dtype=np.float64)}
+    context = _Context(setting, names, [setting.machine], {}, ranks, setting.machine)
+    _check_memory(_count(setting.workload.program, context) * ranks, setting)
+    columns = joined(_lower(setting.workload.program, context), ranks)
+    return _assembled(columns, context, frozenset(effects), seed)
+
+
+def _check_memory(operations: float, setting: Setting) -> None:
+    needed, have = operations * BYTES_PER_OPERATION, memory_bytes()
+    if needed > have:
+        raise CapacityError(
+            f"simulating {setting.workload.name} with {setting.ranks} ranks takes up to {operations:.3g} operations, about "
+            f"{needed / 1e9:.3g} GB of memory; this machine has {have / 1e9:.3g} GB to spare",
+            setting.workload.place,
+        )
+
+
+def memory_bytes() -> float:
+    """Half of the physical memory."""
+    return 0.5 * os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+
+
+def _repeats(block: Block, context: _Context) -> int:
+    times = context.one(block.repeat, "repeat")
+    if times != int(times):
+        raise InputError(
+            f"a simulation needs whole repetitions, but repeat = {block.repeat.text} = {times:g} here; choose parameters "
+            "that divide evenly (a forecast takes any number)",
+            block.repeat.place or block.place,
+        )
+    return int(times)
+
+
+def _count(program: tuple[Step, ...], context: _Context) -> float:
+    """Columns of the program, before any is made."""
+    total = 0.0
+    for step in program:
+        if isinstance(step, Block):
+            times = _repeats(step, context)
+            total += times * _count(step.body, context) if times else 0
+        elif isinstance(step, Collective):
+            total += GENERATORS[step.name, step.algorithm][1](context.ranks)
+        else:
+            total += 4 * step.dims if isinstance(step, Exchange) else 1
+    return total
+
+
+def _lower(program: tuple[Step, ...], context: _Context) -> list[Columns]:
+    parts: list[Columns] = []
+    for step in program:
+        parts.append(_lower_block(step, context) if isinstance(step, Block) else _lower_demand(step, context))
+    return parts
+
+
+def _lower_block(block: Block, context: _Context) -> Columns:
+    outer_phase, outer_machine = context.phase, context.machine
+    context.phase = phase_name(outer_phase, block.phase)
+    if block.constants:
+        values = {path: context.value(expression, path) for path, expression in block.constants}
+        context.machine = outer_machine.with_constants(values, block.place)
+    context.parts.append(context.machine)
+    times = _repeats(block, context)
+    body = joined(_lower(block.body, context) if times else [], context.ranks)
+    context.phase, context.machine = outer_phase, outer_machine
+    context.parts.append(outer_machine)
+    return body.repeated(times)
+
+
+def _lower_demand(step: Step, context: _Context) -> Columns:
+    pen = context.pen()
+    match step:
+        case Compute():
+            pen.work(COMPUTE, 0.0, _compute_s(step, context), context.when(step))
+        case Access():
+            size, times = context.amount(step.bytes, "bytes"), context.amount(step.times, "times")
+            kind = READ if step.kind == "read" else WRITE
+            pen.work(kind, np.multiply(size, times), _access_s(step, size, times, context), context.when(step))
+        case Send():
+            when = context.when(step)
+            pen.send(_peer(step.to, "to", when, context), context.amount(step.bytes, "bytes"), when, step.tag)
+        case Receive():
+            when = context.when(step)
+            size = np.nan if step.bytes is None else context.amount(step.bytes, "bytes")
+            pen.receive(_peer(step.source, "from", when, context), size, 0, when, step.tag)
+        case Exchange():
+            sizes = [context.one(size, "bytes") for size in step.bytes]
+            halo_exchange(pen, _grid(step, context), sizes, step.periodic)
+        case Collective():
+            GENERATORS[step.name, step.algorithm][0](pen, context.one(step.bytes, "bytes"))
+    return pen.columns()
+
+
+def _compute_s(step: Compute, context: _Context) -> Amount:
+    processor = context.machine.processor
+    if step.amount is None:
+        work: Amount = 0.0
+        for loop in step.loops:
+            work = work + context.amount(loop.range, "range") * context.amount(loop.operations, "operations")
+        return work / processor.rate_flop_per_s
+    amount = context.amount(step.amount, step.unit)
+    if step.unit == "seconds":
+        return amount
+    if step.unit == "flops":
+        return amount / processor.rate_flop_per_s
+    if np.any(np.isnan(processor.clock_hz)):
+        raise InputError(
+            f"a demand in instructions needs processor.clock, which {context.machine.name} has not",
+            step.place,
+        )
+    return amount * processor.cycles_per_instruction / processor.clock_hz
+
+
+def _access_s(step: Access, size: Amount, times: Amount, context: _Context) -> Amount:
+    disk = context.machine.disk
+    if disk is None:
+        raise InputError(f"a {step.kind} needs a disk, which {context.machine.name} has not", step.place)
+    startup = disk.read_startup_s if step.kind == "read" else disk.write_startup_s
+    return times * (startup + size * disk.per_byte_s)
+
+
+def _peer(expression: Expression, what: str, when: NDArray[np.bool_], context: _Context) -> NDArray[np.int32]:
+    peer = np.broadcast_to(context.value(expression, what), context.ranks)
+    here = np.arange(context.ranks)
+    bad = when & ((peer != np.floor(peer)) | (peer < 0) | (peer >= context.ranks) | (peer == here))
+    if bad.any():
+        rank = int(np.flatnonzero(bad)[0])
+        raise InputError(
+            f"rank {rank}: {what} = {expression.text} is no other rank", expression.place, value=float(peer[rank]),
+            allowed=f"0 to {context.ranks - 1}, not {rank} itself",
+        )  # fmt: skip
+    return np.where(when, peer, -1).astype(np.int32)
+
+
+def _grid(step: Exchange, context: _Context) -> tuple[int, ...]:
+    if step.grid is None:
+        return balanced_shape(context.ranks, step.dims)
+    grid = [context.one(extent, "grid") for extent in step.grid]
+    if any(extent != int(extent) or extent < 1 for extent in grid) or np.prod(grid) != context.ranks:
+        raise InputError(f"the process grid does not hold P = {context.ranks} ranks", step.place, value=grid)
+    return tuple(int(extent) for extent in grid)
+
+
+def _assembled(columns: Columns, context: _Context, effects: frozenset[str], seed: int) -> Plan:
+    number = numbering(columns)
+    places = [step.place for step in context.setting.workload.program]
+    match = matches(columns, number, places)
+    kind = rank_major(columns, columns.kind)
+    counts = columns.present.sum(axis=0)
+    first = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+    rank = np.repeat(np.arange(context.ranks, dtype=np.int32), counts)
+    peer, part = rank_major(columns, columns.peer), rank_major(columns, columns.part)
+    size, duration = rank_major(columns, columns.size_bytes), rank_major(columns, columns.duration_s)
+    size = _sizes(size, kind, match, rank, places)
+    hops = _price(kind, rank, peer, size, part, duration, context, effects)
+    _chance(kind, rank, duration, context, effects, seed)
+    routes, stations, station = routes_and_stations(kind, rank, peer, size, part, hops, context.parts, effects)
+    chained = np.ones(len(kind) + 1, bool)
+    chained[first] = False
+    return Plan(first, kind, rank_major(columns, columns.phase), rank, peer, size, duration, match, station, chained,
+                tuple(context.phases), stations, routes)  # fmt: skip
+
+
+def _sizes(
+    size: NDArray[np.float64],
+    kind: NDArray[np.int8],
+    match: NDArray[np.int64],
+    rank: NDArray[np.int32],
+    places: list[Place],
+) -> NDArray[np.float64]:
+    """A receive has the size of its message; a size that it states itself must be the same."""
+    receives = np.flatnonzero(kind == RECEIVE)
+    sent = size[match[receives]]
+    wrong = receives[~np.isnan(size[receives]) & (size[receives] != sent)]
+    if len(wrong):
+        op = wrong[0]
+        what = (
+            f"rank {rank[op]} expects {size[op]:g} bytes from rank {rank[match[op]]}, which sends {size[match[op]]:g}"
+        )
+        raise InputError(f"sends and receives do not match: {what}", places[0])
+    size[receives] = sent
+    return size
+
+
+def _price(
+    kind: NDArray[np.int8],
+    rank: NDArray[np.int32],
+    peer: NDArray[np.int32],
+    size: NDArray[np.float64],
+    part: NDArray[np.int16],
+    duration: NDArray[np.float64],
+    context: _Context,
+    effects: frozenset[str],
+) -> NDArray[np.float64]:
+    """Durations of sends and receives, in place; hops of every send by the law, or by its route with ``hops``."""
+    node = context.setting.machine.node_of(context.ranks)
+    hops = np.full(len(kind), lawful_hops(context.setting.machine, context.ranks))
+    sends, receives = np.flatnonzero(kind == SEND), kind == RECEIVE
+    if effects & {"hops", "links"}:
+        hops[sends] = counted_hops(context.setting.machine, node, rank[sends], peer[sends])
+    for number, machine in enumerate(context.parts):
+        mine = sends[part[sends] == number]
+        if len(mine):
+            duration[mine] = charge_s(machine, hops[mine], size[mine])
+        duration[receives & (part == number)] = machine.network.receive_overhead_s
+    return hops
+
+
+def _chance(
+    kind: NDArray[np.int8], rank: NDArray[np.int32], duration: NDArray[np.float64], context: _Context,
+    effects: frozenset[str], seed: int,
+) -> None:  # fmt: skip
+    """Imbalance (one factor per rank) and noise (one per operation) of computation, in place."""
+    computes = np.flatnonzero(kind == COMPUTE)
+    if "imbalance" in effects and context.setting.workload.imbalance:
+        shares = factors(stream(seed, "imbalance"), context.setting.workload.imbalance, context.ranks)
+        duration[computes] *= shares[rank[computes]]
+    if "noise" in effects and context.setting.machine.noise:
+        duration[computes] *= factors(stream(seed, "noise"), context.setting.machine.noise, len(computes))

@@ -1,0 +1,163 @@
+"""What a reading says: one shape of answer for forecast and simulation."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from simcodesign.units import Amount
+
+#: Where time goes. Memory time has no model yet: it is zero in both readings.
+COMPONENTS = ("computation", "communication", "disk", "memory")
+
+
+@dataclass(frozen=True)
+class Bracket:
+    """Bounds of the simulated time: no simulation of the deterministic effects can leave them.
+
+    ``lower_s`` names each lower bound (busiest rank, most loaded link, interface, disk); ``upper_s`` is the time that
+    everything would take one after another.
+    """
+
+    lower_s: Mapping[str, float]
+    upper_s: float
+
+    @property
+    def least_s(self) -> float:
+        """The largest of the lower bounds."""
+        return max(self.lower_s.values())
+
+
+@dataclass(frozen=True)
+class RankTimes:
+    """Times of every rank, shape (ranks, phases, components); ``busy_s`` includes ``waiting_s``. ``end_s``: (ranks,)."""
+
+    phases: tuple[str, ...]
+    busy_s: NDArray[np.float64]
+    waiting_s: NDArray[np.float64]
+    end_s: NDArray[np.float64]
+
+    @property
+    def critical_rank(self) -> int:
+        """The rank that is done last (the first of them)."""
+        return int(np.argmax(self.end_s))
+
+    def table(self) -> pd.DataFrame:
+        """One row per rank, phase and component: busy and waiting seconds."""
+        ranks, phases, components = np.indices(self.busy_s.shape).reshape(3, -1)
+        return pd.DataFrame(
+            {
+                "rank": ranks,
+                "phase": np.array(self.phases, dtype=object)[phases],
+                "component": np.array(COMPONENTS, dtype=object)[components],
+                "busy_s": self.busy_s.ravel(),
+                "waiting_s": self.waiting_s.ravel(),
+            }
+        )
+
+
+@dataclass(frozen=True)
+class StationUse:
+    """How a disk, interface or link was used. Queues are time averages over the makespan, those in service not counted."""
+
+    name: str
+    kind: str
+    servers: int
+    served: int
+    busy_s: float
+    wait_s: float
+    utilisation: float
+    mean_queue: float
+    longest_queue: int
+
+
+@dataclass(frozen=True)
+class Timeline:
+    """Who did what from when to when: one row per operation, arrays of equal length.
+
+    ``ready_s``: the rank had come to it; ``start_s``: it stopped waiting; ``finish_s``: it was done. ``kind``: 0
+    compute, 1 send, 2 receive, 3 read, 4 write; ``peer`` is -1 where there is none.
+    """
+
+    phases: tuple[str, ...]
+    rank: NDArray[np.int32]
+    phase: NDArray[np.int16]
+    kind: NDArray[np.int8]
+    ready_s: NDArray[np.float64]
+    start_s: NDArray[np.float64]
+    finish_s: NDArray[np.float64]
+    peer: NDArray[np.int32]
+    size_bytes: NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Result:
+    """The answer of one reading. ``phases`` maps phase -> component -> seconds; a simulation's are those of the rank that
+    is done last, so that they sum to ``makespan_s``. In a forecast over many design points numbers are arrays."""
+
+    reading: str
+    workload: str
+    machine: str
+    values: Mapping[str, Amount]
+    makespan_s: Amount
+    phases: Mapping[str, Mapping[str, Amount]]
+    messages: Amount
+    message_bytes: Amount
+    disk_bytes: Amount
+    preset: str | None = None
+    effects: tuple[str, ...] = ()
+    seed: int | None = None
+    events: int = 0
+    bracket: Bracket | None = None
+    ranks: RankTimes | None = field(default=None, repr=False)
+    stations: tuple[StationUse, ...] = field(default=(), repr=False)
+    timeline: Timeline | None = field(default=None, repr=False)
+
+    @property
+    def components(self) -> dict[str, Amount]:
+        """Seconds per component, summed over the phases."""
+        zero: Amount = 0.0
+        return {part: sum((times[part] for times in self.phases.values()), zero) for part in COMPONENTS}
+
+    def table(self) -> pd.DataFrame:
+        """Seconds per phase (rows, with a total) and component (columns). One design point only."""
+        rows = {name: dict(times) for name, times in self.phases.items()} | {"total": self.components}
+        frame = pd.DataFrame.from_dict(rows, orient="index", columns=list(COMPONENTS)).astype(float)
+        return frame.assign(total=frame.sum(axis=1))
+
+    def station_table(self) -> pd.DataFrame:
+        """One row per station."""
+        return pd.DataFrame([vars(station) for station in self.stations])
+
+    def to_dict(self) -> dict[str, object]:
+        """Plain lists and numbers, as for JSON; without the arrays of ranks and the timeline."""
+        plain: dict[str, object] = {
+            "reading": self.reading,
+            "workload": self.workload,
+            "machine": self.machine,
+            "preset": self.preset,
+            "values": _plain(self.values),
+            "makespan_s": _plain(self.makespan_s),
+            "components_s": _plain(self.components),
+            "phases_s": _plain(self.phases),
+            "messages": _plain(self.messages),
+            "message_bytes": _plain(self.message_bytes),
+            "disk_bytes": _plain(self.disk_bytes),
+        }
+        if self.bracket is not None:
+            plain["bracket_s"] = {"lower": dict(self.bracket.lower_s), "upper": self.bracket.upper_s}
+        if self.ranks is not None:
+            plain |= {"effects": list(self.effects), "seed": self.seed, "events": self.events}
+            plain["rank_end_s"] = _plain(self.ranks.end_s)
+            plain["stations"] = [vars(station) for station in self.stations]
+        return plain
+
+
+def _plain(value: object) -> object:
+    if isinstance(value, Mapping):
+        return {key: _plain(item) for key, item in value.items()}
+    return value.tolist() if isinstance(value, np.ndarray | np.generic) else value

@@ -1,0 +1,26 @@
+"""What all tests share: the Hypothesis profiles and the folder of example cases."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+from hypothesis import settings
+
+ROOT = Path(__file__).resolve().parent.parent
+
+# No deadline: the time of a single example says more about the machine's load than about the code.
+settings.register_profile("default", deadline=None)
+# The same examples at each run, so that a red build is red again when looked at.
+settings.register_profile("ci", deadline=None, derandomize=True)
+settings.load_profile("ci" if os.environ.get("CI") == "true" else "default")
+
+
+@pytest.fixture(scope="session")
+def cases() -> Path:
+    """The folder of example cases beside the checkout; a test that needs it is skipped without it."""
+    folder = ROOT.parent / "shared" / "cases"
+    if not folder.is_dir():
+        pytest.skip("needs the example cases in ../shared/cases, beside the checkout")
+    return folder
