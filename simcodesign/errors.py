@@ -49,7 +49,10 @@ class DeadlockError(SimcodesignError):
 
 def shorten(value: object, limit: int = 60) -> str:
     """The value as it may stand in a message: never longer than ``limit`` characters."""
-    text = repr(value)
+    try:
+        text = repr(value)
+    except ValueError:  # an int with more digits than Python prints
+        text = "a huge number"
     return text if len(text) <= limit else f"{text[: limit - 3]}..."
 
 

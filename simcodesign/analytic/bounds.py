@@ -114,7 +114,8 @@ class _Walk:
         self._occupy(sent, machine, times)
         self._in_turn(sent, machine, times)
         near = price(machine.network, self.ranks, 0.0)
-        own = np.bincount(sent.source, weights=near.message_s(sent.size_bytes), minlength=self.ranks)
+        own: Floats = np.zeros(self.ranks)
+        np.add.at(own, sent.source, near.message_s(sent.size_bytes))
         own += np.bincount(sent.target, minlength=self.ranks) * near.receive_s
         if isinstance(step, Collective) and (step.name, step.algorithm) in SYNCHRONISING and self.ranks > 1:
             return cut(self.ranks, _rounds_s(step, own, self.ranks))
@@ -126,8 +127,8 @@ class _Walk:
         far = source != target
         load = sent.size_bytes[far] * times
         interface_s = load * machine.network.interface_occupancy_s_per_byte
-        for side in (source[far], target[far]):
-            self.interfaces += np.bincount(side, weights=interface_s, minlength=len(self.interfaces))
+        np.add.at(self.interfaces, source[far], interface_s)
+        np.add.at(self.interfaces, target[far], interface_s)
         links, size = machine.network.topology.link_loads(source[far], target[far], load)
         for link, seconds in zip(
             links.tolist(), (size * machine.network.link_occupancy_s_per_byte).tolist(), strict=True

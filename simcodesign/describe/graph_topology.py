@@ -1,15 +1,12 @@
-"""Any connected network given as a graph: shortest paths by hop count, and GraphML files."""
+"""Any connected network given as a graph: shortest paths by hop count."""
 
 from __future__ import annotations
 
-import io
 import itertools
 from collections.abc import Hashable
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
 from typing import ClassVar
-from xml.parsers import expat
 
 import networkx as nx
 import numpy as np
@@ -21,7 +18,6 @@ from simcodesign.describe.topology_base import IntArray, Topology
 from simcodesign.errors import InputError, Place
 
 MAX_VERTICES = 8192
-MAX_FILE_BYTES = 32 * 2**20
 MAX_COUNTED_HOSTS = 16  # all ways to halve so many hosts can be tried
 TABLE_BYTES = 6  # per host and vertex: next link (int32) and distance (int16)
 CELLS_AT_ONCE = 2**22  # destinations x links handled together while the routing table is made
@@ -159,57 +155,6 @@ def graph_topology(graph: nx.Graph, place: Place | None = None) -> GraphTopology
     ends = ends if graph.is_directed() else np.concatenate([ends, ends[:, ::-1]])
     ends = ends[np.lexsort((ends[:, 1], ends[:, 0]))]
     return GraphTopology(host_count, tuple(str(vertex) for vertex in order), ends[:, 0], ends[:, 1])
-
-
-def load_graphml(path: str | Path, place: Place | None = None) -> nx.Graph:
-    """The graph in a GraphML file (NetworkX's reading of it); ``place`` says where the file is asked for.
-
-    Raises InputError for a file that is missing, unreadable, larger than ``MAX_FILE_BYTES``, not well-formed,
-    not GraphML, or that has a document type declaration (its entities could expand without bound).
-    """
-    data = _read_bytes(path, place or Place(str(path)))
-    _check_xml(data, str(path))
-    try:
-        graph = nx.read_graphml(io.BytesIO(data))
-    except Exception as error:  # the reader stumbles over malformed content in many ways
-        reason = f"{type(error).__name__}: {error}"
-        what = f"not a GraphML graph that NetworkX can read ({reason})"
-        raise InputError(what, Place(str(path))) from None
-    return graph
-
-
-def _read_bytes(path: str | Path, place: Place) -> bytes:
-    try:
-        with Path(path).open("rb") as file:
-            data = file.read(MAX_FILE_BYTES + 1)
-    except (OSError, ValueError) as error:
-        raise InputError(f"cannot read the GraphML file: {error}", place, value=str(path)) from None
-    if len(data) > MAX_FILE_BYTES:
-        raise InputError("GraphML file is too large", place, value=str(path), allowed=f"{MAX_FILE_BYTES} bytes")
-    return data
-
-
-def _check_xml(data: bytes, file: str) -> None:
-    """Parse once without building anything: the parser knows every encoding in which a DTD could hide."""
-    parser = expat.ParserCreate()
-
-    def refuse(*_: object) -> None:
-        what, here = (
-            "GraphML file with a document type declaration (DTD)",
-            Place(file, parser.CurrentLineNumber),
-        )
-        raise InputError(what, here, allowed="plain GraphML without <!DOCTYPE>")
-
-    parser.StartDoctypeDeclHandler = refuse
-    try:
-        parser.Parse(data, True)
-    except expat.ExpatError as error:
-        what = f"malformed XML: {expat.ErrorString(error.code)}"
-        raise InputError(what, Place(file, error.lineno)) from None
-    except (ValueError, LookupError) as error:
-        if isinstance(error, InputError):
-            raise
-        raise InputError(f"malformed XML: {error}", Place(file)) from None
 
 
 def _check_size(graph: nx.Graph, place: Place | None) -> None:

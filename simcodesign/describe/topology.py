@@ -9,7 +9,8 @@ from functools import lru_cache
 
 import networkx as nx
 
-from simcodesign.describe.graph_topology import GraphTopology, graph_topology, load_graphml
+from simcodesign.describe.graph_topology import GraphTopology, graph_topology
+from simcodesign.describe.graphml import load_graphml
 from simcodesign.describe.grid_topologies import HypercubeTopology, MeshTopology, TorusTopology
 from simcodesign.describe.one_hop_topologies import BusTopology, CrossbarTopology
 from simcodesign.describe.topology_base import Routes, Topology

@@ -18,7 +18,7 @@ FloatArray = NDArray[np.float64]
 
 MAX_DRAWN_LINKS = 200_000
 PAIRS_AT_ONCE = 2**16  # pairs walked together: the working arrays stay in the processor's cache
-DENSE_LINKS = 2**25  # up to this many links an array with one load per link is affordable (256 MiB)
+DENSE_LINKS = 2**27  # up to this many links an array with one load per link is affordable (1 GiB)
 PENDING_LINKS = 2**22  # entries that the sparse load counter holds before it merges them
 
 
