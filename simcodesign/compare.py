@@ -61,7 +61,7 @@ class Comparison:
         shared = {"links": "most loaded link", "endpoints": "most loaded interface", "disks": "most loaded disk"}
         off = {bound for effect, bound in shared.items() if effect not in self.simulation.effects}
         lower = max(value for bound, value in bracket.lower_s.items() if bound not in off)
-        return lower * (1 - 1e-9) <= self.simulation.makespan_s <= bracket.upper_s * (1 + 1e-9)
+        return lower * (1 - 1e-9) <= float(self.simulation.makespan_s) <= bracket.upper_s * (1 + 1e-9)
 
     def table(self) -> pd.DataFrame:
         """Forecast, simulated seconds, difference and signed error per component and in total."""

@@ -14,12 +14,13 @@ from numpy.typing import NDArray
 
 from simcodesign.analytic.critical_path import SYNCHRONISING, Path, cut
 from simcodesign.analytic.disk import access_s
-from simcodesign.analytic.network import floor_log2, price, process_grid
+from simcodesign.analytic.network import floor_log2, lawful_hops, price, process_grid
 from simcodesign.analytic.processor import compute_s
 from simcodesign.analytic.traffic import Traffic, collective_traffic, halo_traffic
 from simcodesign.describe.machine import Machine
 from simcodesign.describe.setting import Setting
 from simcodesign.describe.workload import Access, Block, Collective, Compute, Exchange, Receive, Send, Step
+from simcodesign.errors import InputError
 from simcodesign.expression import Expression
 from simcodesign.result import Bracket
 from simcodesign.units import Amount
@@ -83,11 +84,11 @@ class _Walk:
                     np.add.at(self.disks, self.node // machine.disk.shared_by, spent * times)
                 return self._own(step, spent, times)
             case Receive():
-                return Path(np.zeros(self.ranks))  # booked with its send
+                return self._own(step, self._here(step) * machine.network.receive_overhead_s, times)
             case _:
                 return self._messages(step, machine, times)
 
-    def _here(self, step: Compute | Access | Send) -> Floats:
+    def _here(self, step: Compute | Access | Send | Receive) -> Floats:
         return np.ones(self.ranks) if step.when is None else (self.each(step.when) != 0).astype(np.float64)
 
     def _own(self, step: Step, spent: Floats, times: float) -> Path:
@@ -99,15 +100,28 @@ class _Walk:
             case Collective():
                 return collective_traffic(step.name, step.algorithm, self.ranks, float(self.each(step.bytes)[0]))
             case Exchange():
-                extents = (
-                    process_grid(self.ranks, step.dims) if step.grid is None else [self.each(n)[0] for n in step.grid]
-                )
                 sizes = [float(self.each(size)[0]) for size in step.bytes]
-                return halo_traffic([int(extent) for extent in extents], sizes, step.periodic)
+                return halo_traffic(self._grid(step), sizes, step.periodic)
             case Send():
                 source = np.flatnonzero(self._here(step))
-                return Traffic(source, self.each(step.to)[source].astype(np.int64), self.each(step.bytes)[source])
+                return Traffic(source, self._targets(step, source), self.each(step.bytes)[source])
         raise AssertionError(step)
+
+    def _grid(self, step: Exchange) -> list[int]:
+        given = process_grid(self.ranks, step.dims) if step.grid is None else [self.each(n)[0] for n in step.grid]
+        extents = [float(extent) for extent in given]
+        grid = [int(extent) for extent in extents]
+        if grid != extents or min(grid) < 1 or np.prod(grid) != self.ranks:
+            raise InputError(f"the process grid does not hold P = {self.ranks} ranks", step.place, value=extents)
+        return grid
+
+    def _targets(self, step: Send, source: NDArray[np.int64]) -> NDArray[np.int64]:
+        target = self.each(step.to)[source]
+        bad = source[(target != np.floor(target)) | (target < 0) | (target >= self.ranks) | (target == source)]
+        if len(bad):
+            what = f"rank {bad[0]}: to = {step.to.text} is no other rank"
+            raise InputError(what, step.to.place, value=float(self.each(step.to)[bad[0]]))
+        return target.astype(np.int64)
 
     def _messages(self, step: Step, machine: Machine, times: float) -> Path:
         sent = self._traffic(step)
@@ -116,6 +130,9 @@ class _Walk:
         near = price(machine.network, self.ranks, 0.0)
         own: Floats = np.zeros(self.ranks)
         np.add.at(own, sent.source, near.message_s(sent.size_bytes))
+        if isinstance(step, Send):
+            return Path(own)  # its receive is a step of its own
+        self.serial_s += times * len(sent.source) * float(near.receive_s)
         own += np.bincount(sent.target, minlength=self.ranks) * near.receive_s
         if isinstance(step, Collective) and (step.name, step.algorithm) in SYNCHRONISING and self.ranks > 1:
             return cut(self.ranks, _rounds_s(step, own, self.ranks))
@@ -136,14 +153,14 @@ class _Walk:
             self.links[link] = self.links.get(link, 0.0) + seconds
 
     def _in_turn(self, sent: Traffic, machine: Machine, times: float) -> None:
-        """Every message alone: its sender, every station of the longest way, its flight and its receiver."""
+        """Every message alone: its sender, every station of the longest way, and its flight."""
         network = machine.network
-        lawful = price(network, self.ranks)
-        most = price(network, self.ranks, max(float(network.topology.diameter), float(lawful.hops)))
+        hops = max(float(network.topology.diameter), float(lawful_hops(network, self.ranks)))
+        most = price(network, self.ranks, hops)
         total = float(sent.size_bytes.sum())
-        stations = most.hops * network.link_occupancy_s_per_byte + 2 * network.interface_occupancy_s_per_byte
-        alone = 2 * float(most.message_s(sent.size_bytes).sum()) + total * stations
-        self.serial_s += times * (alone + len(sent.source) * network.receive_overhead_s)
+        stations = hops * network.link_occupancy_s_per_byte + 2 * network.interface_occupancy_s_per_byte
+        alone = 2 * np.sum(most.message_s(sent.size_bytes)) + total * stations
+        self.serial_s += float(times * alone)
 
 
 def _rounds_s(step: Collective, own: Floats, ranks: int) -> float:

@@ -27,7 +27,7 @@ SYNCHRONISING = {
 
 @dataclass(frozen=True)
 class Path:
-    """Seconds per rank before the first cut (``head``) and after the last (``tail``), and all between them (``inner_s``).
+    """Seconds per rank before the first cut (``head``) and after the last (``tail``), all between in ``inner_s``.
 
     Without a cut ``inner_s`` is None and everything is in ``head``.
     """

@@ -90,7 +90,8 @@ class _Reading:
         if self.by_rank:
             ranks = np.arange(self.setting.ranks, dtype=np.float64)
             self.zero = np.zeros(len(ranks))
-            self.names = {name: np.asarray(value)[..., None] for name, value in self.names.items()} | {"rank": ranks}
+            self.names = {name: np.asarray(value)[..., None] for name, value in self.setting.values.items()}
+            self.names["rank"] = ranks
 
     def value(self, expression: Expression, what: str) -> Amount:
         """An amount, finite and not negative."""
@@ -113,7 +114,7 @@ class _Reading:
         machine = where.machine.with_constants(values, block.place)
         return _Where(phase_name(where.phase, block.phase), machine, where.times * self.value(block.repeat, "repeat"))
 
-    def _demand(self, step: Step, where: _Where) -> None:
+    def _demand(self, step: Demand, where: _Where) -> None:
         match step:
             case Compute():
                 time = compute_s(step, where.machine.processor, lambda amount: self.value(amount, step.unit))
@@ -126,13 +127,13 @@ class _Reading:
             case _:
                 self._communication(step, where)
 
-    def _communication(self, step: Step, where: _Where) -> None:
+    def _communication(self, step: Demand, where: _Where) -> None:
         cost = self._cost(step, where)
         self._book(step, where, "communication", cost.time_s)
         self.messages = self.messages + cost.messages * where.times
         self.message_bytes = self.message_bytes + cost.message_bytes * where.times
 
-    def _cost(self, step: Step, where: _Where) -> Cost:
+    def _cost(self, step: Demand, where: _Where) -> Cost:
         prices = price(where.machine.network, self.names["P"])
         match step:
             case Collective():
@@ -155,13 +156,13 @@ class _Reading:
         """1 for ranks that the demand applies to, 0 for others."""
         if demand.when is None:
             return 1.0
-        return (np.asarray(demand.when.evaluate(self.names)) != 0).astype(np.float64)
+        return np.where(demand.when.evaluate(self.names), 1.0, 0.0)
 
     def _over_ranks(self, each: Amount) -> Amount:
         """The sum over all ranks of what each does."""
         if not self.by_rank:
             return each * self.names["P"]
-        return (each + self.zero).sum(axis=-1, keepdims=True)  # type: ignore[union-attr] # an array by its zeros
+        return np.sum(each + self.zero, axis=-1, keepdims=True)
 
     def _book(self, demand: Demand, where: _Where, component: str, time_s: Amount) -> None:
         phase = self.phases.setdefault(where.phase, dict.fromkeys(COMPONENTS, 0.0))

@@ -20,37 +20,36 @@ from simcodesign.units import Amount
 
 @dataclass(frozen=True)
 class Price:
-    """What messages cost among ``ranks`` ranks: s(m) = ``message_s(m)`` for the sender, r = ``receive_s`` for the receiver.
+    """What messages cost among ``ranks`` ranks: s(m) = ``empty_s + m per_byte_s`` for the sender, ``receive_s`` for the
+    receiver."""
 
-    ``hops`` is what the distance law of the network gives, unless another number is asked for.
-    """
-
-    network: Network
     ranks: Amount
-    hops: Amount
-
-    @property
-    def receive_s(self) -> Amount:
-        """Overhead of the receiver."""
-        return self.network.receive_overhead_s
+    empty_s: Amount
+    per_byte_s: Amount
+    receive_s: Amount
 
     def message_s(self, size_bytes: Amount) -> Amount:
         """Time of a message: startup, latency of the hops, bytes."""
-        network = self.network
-        relays = np.maximum(self.hops, 1.0) if network.startup_per == "hop" else 1.0
-        time = network.startup_s * relays + self.hops * network.hop_latency_s
-        if network.switching == "store_and_forward":
-            again = np.maximum(self.hops - 1.0, 0.0)
-            time = time + again * size_bytes * network.link_occupancy_s_per_byte
-        return time + size_bytes * network.per_byte_s
+        return self.empty_s + self.per_byte_s * size_bytes
 
 
 def price(network: Network, ranks: Amount, hops: Amount | None = None) -> Price:
     """The price list of a network by its distance law, or for messages of ``hops`` hops."""
-    if hops is None:
-        laws: dict[str, Callable[[Amount], Amount]] = {"one": np.ones_like, "log2": np.log2, "sqrt": np.sqrt}
-        hops = laws[network.distance](np.asarray(ranks, dtype=np.float64))
-    return Price(network, ranks, hops)
+    h = lawful_hops(network, ranks) if hops is None else hops
+    relays = np.maximum(h, 1.0) if network.startup_per == "hop" else 1.0
+    empty = network.startup_s * relays + h * network.hop_latency_s
+    per_byte = network.per_byte_s
+    if network.switching == "store_and_forward":
+        per_byte = per_byte + np.maximum(h - 1.0, 0.0) * network.link_occupancy_s_per_byte
+    return Price(ranks, empty, per_byte, network.receive_overhead_s)
+
+
+def lawful_hops(network: Network, ranks: Amount) -> Amount:
+    """Hops of every message by the distance law of the network: 1, log2 P or sqrt P."""
+    if network.distance == "one":
+        return 1.0
+    hops: Amount = np.log2(ranks) if network.distance == "log2" else np.sqrt(ranks)
+    return hops
 
 
 @dataclass(frozen=True)
@@ -88,7 +87,7 @@ def broadcast_linear(size: Amount, p: Price) -> Cost:
 def allreduce_recursive_doubling(size: Amount, p: Price) -> Cost:
     """floor(log2 P) exchanges, and one message before and one after when P is no power of two."""
     rounds = floor_log2(p.ranks)
-    power = np.exp2(rounds)
+    power: Amount = np.exp2(rounds)
     rest = p.ranks - power
     time = (rounds + 2 * (rest > 0)) * (p.message_s(size) + p.receive_s)
     messages = power * rounds + 2 * rest
@@ -115,36 +114,29 @@ def allgather_ring(size: Amount, p: Price) -> Cost:
 
 
 def allgather_bruck(size: Amount, p: Price) -> Cost:
-    """ceil(log2 P) rounds of min(2^k, P - 2^k) blocks."""
-    return _rounds(p, lambda bit: np.minimum(bit, p.ranks - bit) * size)
+    """ceil(log2 P) rounds, in which every rank passes on the P - 1 blocks of the others."""
+    return _rounds(p, (p.ranks - 1) * size)
 
 
 def all_to_all_bruck(size: Amount, p: Price) -> Cost:
     """ceil(log2 P) rounds; in round k go the blocks whose distance 1..P-1 has bit k set."""
-
-    def sent(bit: float) -> Amount:
-        whole = np.floor(p.ranks / (2 * bit))
-        return (whole * bit + np.maximum(p.ranks - whole * 2 * bit - bit, 0.0)) * size
-
-    return _rounds(p, sent)
+    blocks: Amount = 0.0
+    for k in range(int(np.max(ceil_log2(p.ranks)))):
+        pairs = np.floor(p.ranks / 2 ** (k + 1)) * 2**k
+        blocks = blocks + pairs + np.maximum(p.ranks - 2 * pairs - 2**k, 0.0)
+    return _rounds(p, blocks * size)
 
 
 def barrier_dissemination(size: Amount, p: Price) -> Cost:
-    """ceil(log2 P) rounds of an empty message."""
-    return _rounds(p, lambda bit: size)
+    """ceil(log2 P) rounds of a message each."""
+    return _rounds(p, ceil_log2(p.ranks) * size)
 
 
-def _rounds(p: Price, sent: Callable[[float], Amount]) -> Cost:
-    """A round with a message of ``sent(2^k)`` bytes of every rank for each 2^k < P."""
-    time: Amount = np.zeros(np.shape(p.ranks))
-    messages, total = time, time
-    for k in range(int(np.max(ceil_log2(p.ranks)))):
-        bit = float(2**k)
-        here = bit < np.asarray(p.ranks)
-        size = np.where(here, sent(bit), 0.0)
-        time = time + here * (p.message_s(size) + p.receive_s)
-        messages, total = messages + here * p.ranks, total + here * p.ranks * size
-    return Cost(time, messages, total)
+def _rounds(p: Price, sent: Amount) -> Cost:
+    """ceil(log2 P) rounds in which every rank sends and receives a message, ``sent`` bytes of each rank in all."""
+    rounds = ceil_log2(p.ranks)
+    time = rounds * (p.empty_s + p.receive_s) + p.per_byte_s * sent
+    return Cost(time, rounds * p.ranks, sent * p.ranks)
 
 
 def halo(sizes: Sequence[Amount], grid: Sequence[Amount], periodic: bool, p: Price) -> Cost:

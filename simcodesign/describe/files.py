@@ -7,11 +7,11 @@ from functools import cache
 from pathlib import Path
 
 from simcodesign.describe.machine import Machine
-from simcodesign.describe.read_machine import machine_from
+from simcodesign.describe.read_machine import OTHER_NAMES, check_format, machine_from
 from simcodesign.describe.read_workload import workload_from
 from simcodesign.describe.workload import Workload
 from simcodesign.describe.yaml_tree import Entry, merged, nested, read_yaml
-from simcodesign.errors import InputError, Place, nearest
+from simcodesign.errors import InputError, nearest
 
 _PACKAGE = Path(__file__).resolve().parent.parent
 MAX_EXTENDS = 8
@@ -26,7 +26,7 @@ def load_machine(name: str | Path, changes: Mapping[str, object] | None = None) 
     path = _find(name, "topologies")
     entry = _extended(path, ())
     if changes:
-        entry = merged(entry, nested(changes, "set"))
+        entry = merged(entry, nested(changes, "set"), OTHER_NAMES)
     return machine_from(entry, path.parent)
 
 
@@ -67,31 +67,28 @@ def _extended(path: Path, seen: tuple[Path, ...]) -> Entry:
     """The file's tree laid over the tree of the machine that it extends."""
     entry = read_yaml(path)
     items = entry.mapping()
+    if "simcodesign" in items:
+        check_format(items["simcodesign"])
     if "extends" not in items:
         return entry
-    base = items["extends"]
+    base, seen = items["extends"], (*seen, path.resolve())
     target = _find_base(base, path)
-    if target in (*seen, path) or len(seen) >= MAX_EXTENDS:
-        chain = " -> ".join(part.stem for part in (*seen, path, target))
+    chain = " -> ".join(part.stem for part in (*seen, target))
+    if target.resolve() in seen:
         raise InputError(f"machines extend each other: {chain}", base.place)
+    if len(seen) > MAX_EXTENDS:
+        raise InputError(f"more than {MAX_EXTENDS} machines extend each other: {chain}", base.place)
     rest = {key: value for key, value in items.items() if key != "extends"}
-    return merged(_extended(target, (*seen, path)), Entry(rest, entry.place))
+    return merged(_extended(target, seen), Entry(rest, entry.place), OTHER_NAMES)
 
 
 def _find_base(base: Entry, path: Path) -> Path:
     """A machine beside the extending file wins over a shipped one of the same name."""
-    name = base.text()
+    name = base.name()
     beside = path.parent / (name if name.endswith((".yaml", ".yml")) else f"{name}.yaml")
     if beside.is_file():
         return beside
-    try:
-        return _find(name, "topologies")
-    except InputError as error:
-        raise InputError(
-            error.what, Place(str(path), base.place.line, "extends"), value=name, allowed=error_allowed(name)
-        ) from None
-
-
-def error_allowed(name: str) -> str:
-    """What ``extends`` may name."""
-    return f"{nearest(name, available('topologies'))}, or a .yaml file beside this one"
+    if name not in available("topologies"):
+        shipped_ones = nearest(name, available("topologies"))
+        raise base.error("no such machine", f"{shipped_ones}, or a .yaml file beside this one")
+    return _folder("topologies") / f"{name}.yaml"

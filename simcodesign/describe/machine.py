@@ -6,7 +6,7 @@ Constants may be arrays, so that one forecast covers many machines; the structur
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -27,7 +27,7 @@ class Processor:
     """``rate_flop_per_s`` prices operations; ``clock_hz`` and ``cycles_per_instruction`` price instructions."""
 
     rate_flop_per_s: Amount
-    clock_hz: Amount = float("nan")
+    clock_hz: Amount = float("nan")  # not given: only a demand in instructions needs it
     cycles_per_instruction: Amount = 1.0
 
 
@@ -91,22 +91,30 @@ class Machine:
 
     def __post_init__(self) -> None:
         for path, value in self.constants().items():
-            _check_constant(path, value, self.place)
-        _check_links(self.network, self.place)
+            check_constant(path, value, self.place)
+        for part in ("link", "interface"):
+            check_occupancy(self.network, part, self.place)
 
     @property
     def nodes(self) -> int:
-        """Amount of nodes of the network."""
+        """Number of nodes of the network."""
         return self.network.topology.node_count
 
     @property
     def processors(self) -> int:
-        """Amount of processors, which is the largest number of ranks."""
+        """Number of processors."""
         return self.nodes * self.processors_per_node
+
+    @property
+    def most_ranks(self) -> int:
+        """The largest number of ranks: of the processors, or of the places that the mapping lists."""
+        return self.processors if isinstance(self.mapping, str) else len(self.mapping)
 
     def constants(self) -> dict[str, Amount]:
         """Every constant that a phase may replace, by its path in a machine file, in SI units."""
         found = {path: getattr(getattr(self, part), name, None) for path, (part, name, _) in CONSTANTS.items()}
+        if np.ndim(self.processor.clock_hz) == 0 and np.isnan(self.processor.clock_hz):
+            del found["processor.clock"]
         return {path: value for path, value in found.items() if value is not None}
 
     def with_constants(self, values: Mapping[str, Amount], place: Place | None = None) -> Machine:
@@ -114,14 +122,16 @@ class Machine:
 
         Raises InputError for a path that is no constant and for a value that is not positive or zero and finite.
         """
+        here = place or self.place
         changed: dict[str, dict[str, Any]] = {}
         for path, value in values.items():
-            part, name = _constant(path, place or self.place)
+            part, name = _constant(path, here)
             if getattr(self, part) is None:
-                raise InputError(f"{self.name} has no {part}, so {path} cannot be set", place or self.place)
+                raise InputError(f"{self.name} has no {part}, so {path} cannot be set", here)
+            check_constant(path, value, here)
             changed.setdefault(part, {})[name] = value
         parts = {part: replace(getattr(self, part), **change) for part, change in changed.items()}
-        return replace(self, **parts, place=place or self.place) if parts else self
+        return replace(self, **parts, place=here) if parts else self
 
     def node_of(self, ranks: int) -> NDArray[np.int64]:
         """Node of every rank 0..ranks-1 by the mapping: shape (ranks,)."""
@@ -149,7 +159,8 @@ CONSTANTS: dict[str, tuple[str, str, str]] = {
     "disk.write_startup": ("disk", "write_startup_s", "time"),
     "disk.per_byte": ("disk", "per_byte_s", "per_byte"),
 }
-_RATES = {"processor.rate", "processor.clock", "processor.cpi"}
+#: Constants that must be above 0; the others may be 0.
+POSITIVE = {"processor.rate", "processor.clock", "processor.cpi"}
 
 
 def _constant(path: str, place: Place) -> tuple[str, str]:
@@ -158,29 +169,24 @@ def _constant(path: str, place: Place) -> tuple[str, str]:
     return CONSTANTS[path][0], CONSTANTS[path][1]
 
 
-def _check_constant(path: str, value: Amount, place: Place) -> None:
-    if path == "processor.clock" and np.all(np.isnan(value)):
-        return  # not given: only a demand in instructions needs it
-    positive = path in _RATES
-    good = np.isfinite(value) & ((np.asarray(value) > 0) if positive else (np.asarray(value) >= 0))
+def check_constant(path: str, value: Amount, place: Place) -> None:
+    """InputError unless the value is finite and above 0 (rates), or 0 and above (times), everywhere."""
+    array = np.asarray(value)
+    if array.dtype.kind not in "iuf":
+        raise InputError(f"{path} must be a number or an array of numbers", place, value=value)
+    good = np.isfinite(array) & ((array > 0) if path in POSITIVE else (array >= 0))
     if not np.all(good):
-        wrong = np.asarray(value)[~good].flat[0] if np.ndim(value) else value
-        allowed = "a finite number above 0" if positive else "a finite number, 0 or above"
-        raise InputError(f"{path} cannot be used", place, value=float(wrong), allowed=allowed)
+        allowed = "a finite number above 0" if path in POSITIVE else "a finite number, 0 or above"
+        raise InputError(f"{path} cannot be used", place, value=float(array[~good].flat[0]), allowed=allowed)
 
 
-def _check_links(network: Network, place: Place) -> None:
-    for name in ("link", "interface"):
-        occupancy = getattr(network, f"{name}_occupancy_s_per_byte")
-        if np.any(np.asarray(occupancy) > np.asarray(network.per_byte_s) * (1 + 1e-12)):
-            raise InputError(
-                f"a message cannot pass faster than its {name}: network.{name}_per_byte is above network.per_byte",
-                place,
-                value=float(np.max(occupancy)),
-                allowed=f"at most {float(np.min(network.per_byte_s))} s/B, or leave it out",
-            )
-
-
-def field_names(kind: type) -> set[str]:
-    """Names of the fields of a dataclass of this module."""
-    return {item.name for item in fields(kind)}
+def check_occupancy(network: Network, part: str, place: Place) -> None:
+    """InputError if a ``link`` or an ``interface`` is slower than the messages that pass it."""
+    occupancy = getattr(network, f"{part}_occupancy_s_per_byte")
+    if np.any(np.asarray(occupancy) > np.asarray(network.per_byte_s) * (1 + 1e-12)):
+        raise InputError(
+            f"a message cannot pass faster than its {part}: network.{part}_per_byte is above network.per_byte",
+            place,
+            value=float(np.max(occupancy)),
+            allowed=f"at most {float(np.min(network.per_byte_s))} s/B, or leave it out",
+        )

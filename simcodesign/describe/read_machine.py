@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
 
 from simcodesign.describe.machine import (
@@ -13,8 +14,10 @@ from simcodesign.describe.machine import (
     Machine,
     Network,
     Processor,
+    check_constant,
+    check_occupancy,
 )
-from simcodesign.describe.topology import Topology, build_topology, load_graphml
+from simcodesign.describe.topology import KINDS, Topology, build_topology, load_graphml
 from simcodesign.describe.yaml_tree import Entry
 from simcodesign.errors import InputError
 
@@ -24,10 +27,16 @@ _KEYS = ("simcodesign", "name", "about", "source", "nodes", "processors_per_node
 _REQUIRED = ("simcodesign", "name", "nodes", "processor", "network")
 #: A bandwidth may be written instead of the seconds per byte that the cost models use.
 _BANDWIDTHS = {
-    "network": {"bandwidth": "per_byte", "link_bandwidth": "link_per_byte", "interface_bandwidth": "interface_per_byte"},
+    "network": {
+        "bandwidth": "per_byte",
+        "link_bandwidth": "link_per_byte",
+        "interface_bandwidth": "interface_per_byte",
+    },
     "disk": {"bandwidth": "per_byte"},
     "processor": {},
-}  # fmt: skip
+}
+#: Each of these two ways to say it, and the other.
+OTHER_NAMES = _BANDWIDTHS["network"] | {name: other for other, name in _BANDWIDTHS["network"].items()}
 
 
 def machine_from(entry: Entry, folder: Path) -> Machine:
@@ -37,7 +46,7 @@ def machine_from(entry: Entry, folder: Path) -> Machine:
     nodes = items["nodes"].whole(low=1)
     per_node = items["processors_per_node"].whole(low=1) if "processors_per_node" in items else 1
     return Machine(
-        name=items["name"].text(),
+        name=items["name"].name(),
         about=items["about"].text() if "about" in items else "",
         source=items["source"].text() if "source" in items else "",
         processor=_processor(items["processor"]),
@@ -45,7 +54,7 @@ def machine_from(entry: Entry, folder: Path) -> Machine:
         disk=_disk(items["disk"], nodes) if "disk" in items else None,
         processors_per_node=per_node,
         mapping=_mapping(items["mapping"], nodes, per_node) if "mapping" in items else "linear",
-        noise=_noise(items["noise"]) if "noise" in items else 0.0,
+        noise=coefficient_of_variation(items["noise"]) if "noise" in items else 0.0,
         place=entry.place,
     )
 
@@ -58,41 +67,34 @@ def check_format(entry: Entry) -> None:
 
 def _constants(entry: Entry, part: str, others: tuple[str, ...] = ()) -> dict[str, float]:
     """The constants of one part of the machine, by field name."""
-    dimension = {path.split(".")[1]: (name, unit) for path, (where, name, unit) in CONSTANTS.items() if where == part}
-    items = entry.mapping({*dimension, *_BANDWIDTHS[part], *others})
+    paths = {path.split(".")[1]: path for path, (where, _, _) in CONSTANTS.items() if where == part}
+    items = entry.mapping({*paths, *_BANDWIDTHS[part], *others})
     values: dict[str, float] = {}
     for key, item in items.items():
-        if key in dimension:
-            name, unit = dimension[key]
-            values[name] = _once(values, name, item, _bounded(item, unit))
-        elif key in _BANDWIDTHS[part]:
-            name = dimension[_BANDWIDTHS[part][key]][0]
-            values[name] = _once(values, name, item, 1.0 / _positive(item, "bandwidth"))
+        if key in others:
+            continue
+        path = paths[_BANDWIDTHS[part].get(key, key)]
+        name = CONSTANTS[path][1]
+        if name in values:
+            raise item.error(f"{path} is given twice: as a bandwidth and as time per byte")
+        values[name] = constant_value(path, item) if key in paths else _time_per_byte(path, item)
     return values
 
 
-def _once(values: dict[str, float], name: str, item: Entry, value: float) -> float:
-    if name in values:
-        raise item.error(f"{name} is given twice: as a bandwidth and as time per byte")
+def constant_value(path: str, item: Entry) -> float:
+    """The constant of this path, in SI units, if it can be used."""
+    value = item.quantity(CONSTANTS[path][2])
+    check_constant(path, value, item.place)
     return value
 
 
-def _bounded(item: Entry, dimension: str) -> float:
-    return _positive(item, dimension) if dimension in ("rate", "frequency") else _not_negative(item, dimension)
-
-
-def _positive(item: Entry, dimension: str) -> float:
-    value = item.quantity(dimension)
-    if not 0 < value < float("inf"):
+def _time_per_byte(path: str, item: Entry) -> float:
+    """Seconds per byte of a bandwidth."""
+    bandwidth = item.quantity("bandwidth")
+    if bandwidth <= 0:
         raise item.error("cannot be used", "a finite number above 0")
-    return value
-
-
-def _not_negative(item: Entry, dimension: str) -> float:
-    value = item.quantity(dimension)
-    if not 0 <= value < float("inf"):
-        raise item.error("cannot be used", "a finite number, 0 or above")
-    return value
+    check_constant(path, 1 / bandwidth, item.place)  # 1e-320 has no finite inverse
+    return 1 / bandwidth
 
 
 def _processor(entry: Entry) -> Processor:
@@ -109,12 +111,16 @@ def _network(entry: Entry, nodes: int, folder: Path) -> Network:
     if "per_byte_s" not in values:
         raise InputError("'bandwidth' (or 'per_byte') is missing", entry.place)
     texts = {key: items[key].text(allowed) for key, allowed in choices.items() if key in items}
-    return Network(topology=_topology(items["topology"], nodes, folder), **values, **texts)  # type: ignore[arg-type]
+    network = Network(topology=_topology(items["topology"], nodes, folder), **values, **texts)  # type: ignore[arg-type]
+    for part in ("link", "interface"):
+        said = items.get(f"{part}_per_byte", items.get(f"{part}_bandwidth", entry))
+        check_occupancy(network, part, said.place)
+    return network
 
 
 def _topology(entry: Entry, nodes: int, folder: Path) -> Topology:
     items = entry.mapping(("kind", "shape", "dims", "arity", "file"), ("kind",))
-    kind = items["kind"].text()
+    kind = items["kind"].text(KINDS)
     graph = None
     if "file" in items:
         graph = load_graphml(folder / items["file"].text(), items["file"].place)
@@ -143,14 +149,12 @@ def _mapping(entry: Entry, nodes: int, per_node: int) -> str | tuple[int, ...]:
     if isinstance(entry.content, str):
         return entry.text(MAPPINGS)
     placed = tuple(item.whole(0, nodes - 1) for item in entry.sequence())
-    for node in set(placed):
-        if placed.count(node) > per_node:
-            raise InputError(f"{placed.count(node)} ranks on node {node}, which has {per_node} processors", entry.place)
+    if not placed:
+        raise entry.error("no rank is placed", f"{', '.join(MAPPINGS)}, or the node of every rank")
+    node, ranks = Counter(placed).most_common(1)[0]
+    if ranks > per_node:
+        raise InputError(f"{ranks} ranks on node {node}, which has {per_node} processors", entry.place)
     return placed
-
-
-def _noise(entry: Entry) -> float:
-    return coefficient_of_variation(entry)
 
 
 def coefficient_of_variation(entry: Entry) -> float:

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import keyword
+import re
 from collections.abc import Callable
+from dataclasses import replace
 
 from simcodesign.describe.machine import CONSTANTS
-from simcodesign.describe.read_machine import check_format, coefficient_of_variation
+from simcodesign.describe.read_machine import check_format, coefficient_of_variation, constant_value
 from simcodesign.describe.workload import (
     ALGORITHMS,
+    RESERVED,
     Access,
     Block,
     Collective,
@@ -22,7 +26,7 @@ from simcodesign.describe.workload import (
 )
 from simcodesign.describe.yaml_tree import Entry
 from simcodesign.errors import InputError, Place, nearest
-from simcodesign.expression import Expression, parse
+from simcodesign.expression import FUNCTIONS, Expression, parse
 
 _KEYS = (
     "simcodesign",
@@ -35,9 +39,12 @@ _KEYS = (
     "imbalance",
     "program",
 )
+_PARAMETER_KEYS = ("default", "unit", "about", "range", "whole", "origin")
 _BLOCK_KEYS = ("phase", "repeat", "do", "constants", "about")
 _COMPUTE_UNITS = ("flops", "instructions", "seconds")
 ONE = parse(1)
+#: A number and a unit. An expression cannot look like that.
+_WITH_UNIT = re.compile(r"[-+]?[0-9.]+([eE][-+]?[0-9]+)?\s*[A-Za-zµμ%][A-Za-zµμ%/]*")
 
 
 def workload_from(entry: Entry) -> Workload:
@@ -48,7 +55,7 @@ def workload_from(entry: Entry) -> Workload:
     equations = items["equations"].mapping() if "equations" in items else {}
     _check_distinct(parameters, equations)
     return Workload(
-        name=items["name"].text(),
+        name=items["name"].name(),
         about=items["about"].text() if "about" in items else "",
         source=items["source"].text() if "source" in items else "",
         parameters=parameters,
@@ -67,35 +74,29 @@ def _check_distinct(parameters: dict[str, Parameter], equations: dict[str, Entry
 
 
 def _equation(name: str, item: Entry) -> Expression:
-    _check_name(name, item.place)
+    _check_name(name, item.place, RESERVED)
     return item.expression()
 
 
-def _check_name(name: str, place: Place) -> None:
-    if parse_name(name) != name:
-        raise InputError(
-            "not a name", place, value=name, allowed="letters, digits and _, not starting with a digit or _"
-        )
-
-
-def parse_name(name: str) -> str | None:
-    """The name, if an expression can use it."""
-    usable = name.isidentifier() and name.isascii() and not name.startswith("_")
-    return name if usable else None
+def _check_name(name: str, place: Place, reserved: tuple[str, ...]) -> None:
+    """InputError unless an expression can use the name, and nothing else has it."""
+    if not name.isidentifier() or not name.isascii() or name.startswith("_"):
+        allowed = "letters, digits and _, not starting with a digit or _"
+        raise InputError("not a name", place, value=name, allowed=allowed)
+    if name in reserved or name in FUNCTIONS or keyword.iskeyword(name):
+        raise InputError("a reserved name", place, value=name, allowed=f"any other name, e.g. {name}_1")
 
 
 def _parameters(entry: Entry) -> dict[str, Parameter]:
     parameters = {}
     for name, item in entry.mapping().items():
-        _check_name(name, item.place)
+        _check_name(name, item.place, ("rank",))
         parameters[name] = _parameter(name, item)
     return parameters
 
 
 def _parameter(name: str, entry: Entry) -> Parameter:
-    if isinstance(entry.content, str):
-        return Parameter(name, entry.number(), place=entry.place)
-    items = entry.mapping(("default", "unit", "about", "range", "whole", "origin"))
+    items = entry.mapping(_PARAMETER_KEYS) if not isinstance(entry.content, str) else {"default": entry}
     low, high = float("-inf"), float("inf")
     if "range" in items:
         limits = items["range"].sequence()
@@ -103,16 +104,23 @@ def _parameter(name: str, entry: Entry) -> Parameter:
             raise items["range"].error("must be two numbers: [lowest, highest]")
         low, high = limits[0].number(), limits[1].number()
     texts = {key: items[key].text() for key in ("unit", "about", "origin") if key in items}
-    default = items["default"].number() if "default" in items else None
     whole = name == "P" or ("whole" in items and items["whole"].flag())
     if name == "P":
         low = max(low, 1.0)
-    return Parameter(name, default, low=low, high=high, whole=whole, place=entry.place, **texts)
+    parameter = Parameter(name, None, low=low, high=high, whole=whole, place=entry.place, **texts)
+    return replace(parameter, default=_value(parameter, items["default"])) if "default" in items else parameter
+
+
+def _value(parameter: Parameter, entry: Entry) -> float:
+    """A value that the parameter may have."""
+    value = entry.number()
+    parameter.check(value, entry.place)
+    return value
 
 
 def _presets(entry: Entry, parameters: dict[str, Parameter]) -> dict[str, dict[str, float]]:
-    known = {*parameters, "P"}
-    return {name: {key: value.number() for key, value in preset.mapping(known).items()}
+    known = {"P": Parameter("P", None, low=1, whole=True)} | parameters
+    return {name: {key: _value(known[key], value) for key, value in preset.mapping(known).items()}
             for name, preset in entry.mapping().items()}  # fmt: skip
 
 
@@ -142,7 +150,7 @@ def _block(entry: Entry) -> Block:
     return Block(
         repeat=items["repeat"].expression() if "repeat" in items else ONE,
         body=_steps(items["do"]),
-        phase=items["phase"].text() if "phase" in items else None,
+        phase=items["phase"].name() if "phase" in items else None,
         constants=tuple((path, _constant(path, item)) for path, item in constants.items()),
         about=items["about"].text() if "about" in items else "",
         place=entry.place,
@@ -151,10 +159,9 @@ def _block(entry: Entry) -> Block:
 
 def _constant(path: str, entry: Entry) -> Expression:
     """A quantity with its unit, or an expression in SI units."""
-    try:
-        return parse(entry.quantity(CONSTANTS[path][2]), entry.place)
-    except InputError:
-        return entry.expression()
+    if _WITH_UNIT.fullmatch(entry.text().strip()):
+        return parse(constant_value(path, entry), entry.place)
+    return entry.expression()
 
 
 def _when(items: dict[str, Entry]) -> Expression | None:
@@ -173,6 +180,8 @@ def _compute(name: str, entry: Entry) -> Compute:
         raise InputError("how much to compute", entry.place, value=given, allowed=allowed)
     if given == ["loops"]:
         loops = tuple(_loop(item) for item in items["loops"].sequence())
+        if not loops:
+            raise InputError("there is no loop", items["loops"].place)
         return Compute(_when(items), entry.place, "flops", None, loops)
     return Compute(_when(items), entry.place, given[0], items[given[0]].expression())
 

@@ -40,7 +40,7 @@ class Setting:
 
     @property
     def ranks(self) -> int:
-        """Amount of ranks of a single design point. InputError when P is an array."""
+        """Number of ranks of a single design point. InputError when P is an array."""
         if np.ndim(self.values["P"]):
             raise InputError("P must be one number here", self.workload.place, value=self.values["P"])
         return int(self.values["P"])
@@ -78,9 +78,13 @@ def set_up(
 
 
 def select_phases(workload: Workload, phases: Collection[str]) -> Workload:
-    """The workload with only the named phases of its program. InputError for a phase that it does not have."""
+    """The workload with only the named phases of its program, and those inside them; a single name may be given.
+
+    ``main`` is what stands outside any phase. InputError for a phase that the workload does not have.
+    """
+    chosen = [phases] if isinstance(phases, str) else [str(phase) for phase in phases]
     names = workload.phases()
-    for phase in phases:
+    for phase in chosen or [""]:
         if not any(name == phase or name.startswith(f"{phase}/") for name in names):
             raise InputError(
                 f"{workload.name} has no such phase",
@@ -88,14 +92,15 @@ def select_phases(workload: Workload, phases: Collection[str]) -> Workload:
                 value=phase,
                 allowed=nearest(phase, names),
             )
-    return replace(workload, program=tuple(_kept(workload.program, MAIN_PHASE, phases)))
+    return replace(workload, program=tuple(_kept(workload.program, MAIN_PHASE, chosen)))
 
 
 def _kept(program: Sequence[Step], outer: str, phases: Collection[str]) -> list[Step]:
     kept: list[Step] = []
     for step in program:
         inner = phase_name(outer, step.phase) if isinstance(step, Block) else outer
-        if inner in phases:
+        whole = inner in phases and (inner != MAIN_PHASE or not isinstance(step, Block))
+        if whole:
             kept.append(step)
         elif isinstance(step, Block):
             body = tuple(_kept(step.body, inner, phases))
@@ -103,25 +108,28 @@ def _kept(program: Sequence[Step], outer: str, phases: Collection[str]) -> list[
     return kept
 
 
-def _number(name: str, value: object) -> Amount:
-    if isinstance(value, bool):
-        raise InputError(f"{name} must be a number", value=value)
+def _number(name: object, value: object) -> Amount:
     try:
-        number = np.asarray(value, dtype=np.float64)
-    except (TypeError, ValueError):
+        array = np.asarray(value)
+        if array.dtype.kind not in "iufO" or not array.size:  # O: whole numbers beyond 64 bits
+            raise TypeError
+        number = array.astype(np.float64)
+    except (TypeError, ValueError, OverflowError):
         raise InputError(f"{name} must be a number or an array of numbers", value=value) from None
     return float(number) if number.ndim == 0 else number
 
 
 def _values(workload: Workload, machine: Machine, given: Mapping[str, Amount], preset: str | None) -> dict[str, Amount]:
+    chosen = _preset(workload, preset) | dict(given)
     known = {*workload.parameters, "P"}
     for name in given:
         if name not in known:
-            allowed = nearest(name, {*known, *(CONSTANTS if "." in name else ())})
+            allowed = nearest(str(name), {*known, *(CONSTANTS if "." in name else ())})
             what = f"{workload.name} has no parameter {name!r}"
             raise InputError(what, workload.place, allowed=allowed)
-    chosen = _preset(workload, preset) | dict(given)
-    every = {"P": Parameter("P", float(machine.processors), whole=True, low=1)} | dict(workload.parameters)
+    every = {"P": Parameter("P", None, whole=True, low=1)} | dict(workload.parameters)
+    if every["P"].default is None:
+        every["P"] = replace(every["P"], default=float(machine.most_ranks))
     values = {name: _checked(parameter, chosen.get(name, parameter.default)) for name, parameter in every.items()}
     _check_ranks(values["P"], machine)
     for name in workload.equation_order:
@@ -133,8 +141,8 @@ def _values(workload: Workload, machine: Machine, given: Mapping[str, Amount], p
 def _preset(workload: Workload, preset: str | None) -> dict[str, Amount]:
     if preset is None:
         return {}
-    if preset not in workload.presets:
-        allowed = nearest(preset, workload.presets)
+    if str(preset) not in workload.presets:
+        allowed = nearest(str(preset), workload.presets)
         raise InputError(f"{workload.name} has no such preset", workload.place, value=preset, allowed=allowed)
     return dict(workload.presets[preset])
 
@@ -142,26 +150,16 @@ def _preset(workload: Workload, preset: str | None) -> dict[str, Amount]:
 def _checked(parameter: Parameter, value: Amount | None) -> Amount:
     if value is None:
         raise InputError(f"parameter {parameter.name!r} has no default and was not given", parameter.place)
-    array = np.asarray(value)
-    with np.errstate(invalid="ignore"):
-        good = np.isfinite(array) & (array >= parameter.low) & (array <= parameter.high)
-        if parameter.whole:
-            good &= array == np.floor(array)
-    if not np.all(good):
-        number = "a whole number" if parameter.whole else "a finite number"
-        limits = [(parameter.low, "at least"), (parameter.high, "at most")]
-        bounds = [f"{text} {bound:g}" for bound, text in limits if np.isfinite(bound)]
-        wrong = float(array[~good].flat[0]) if array.ndim else float(array)
-        allowed = ", ".join([number, *bounds])
-        raise InputError(f"parameter {parameter.name!r}", parameter.place, value=wrong, allowed=allowed)
+    parameter.check(value, parameter.place)
     return value
 
 
 def _check_ranks(ranks: Amount, machine: Machine) -> None:
-    most = machine.processors if isinstance(machine.mapping, str) else len(machine.mapping)
+    most = machine.most_ranks
     if np.any(np.asarray(ranks) > most):
+        what = "processors" if isinstance(machine.mapping, str) else "places in its mapping"
         raise InputError(
-            f"more ranks than {machine.name} has processors: P", machine.place, value=float(np.max(ranks)),
+            f"more ranks than {machine.name} has {what}: P", machine.place, value=float(np.max(ranks)),
             allowed=f"1 to {most}",
         )  # fmt: skip
 

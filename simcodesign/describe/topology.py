@@ -73,7 +73,7 @@ def build_topology(
     unknown kind, an option that the kind does not have, sizes out of range or at odds with each other, and
     for graphs that ``graph_topology`` refuses.
     """
-    if kind not in OPTIONS:
+    if not isinstance(kind, str) or kind not in OPTIONS:
         raise InputError("unknown topology kind", place, value=kind, allowed=nearest(str(kind), KINDS))
     given = {"shape": shape, "dims": dims, "arity": arity, "graph": graph}
     _check_options(kind, [name for name, option in given.items() if option is not None], place)

@@ -97,10 +97,10 @@ class TreeTopology(UpDownTopology):
         ``inside`` and ``outside`` are the links cut below the ancestor that has hosts of both sides beneath
         it, with that ancestor on the side of the first hosts or on the other side.
         """
-        level = (count - 1 ^ count).bit_length()
+        level = ((count - 1) ^ count).bit_length()
         inside = outside = 1
         for below in range(level, self.levels):
-            position = count - 1 >> below
+            position = (count - 1) >> below
             inside, outside = min(inside, outside + 1), min(inside + 1, outside)
             if position % 2:
                 outside += 1

@@ -9,8 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
+import numpy as np
+
 from simcodesign.errors import InputError, Place, nearest
 from simcodesign.expression import Expression, ordered
+from simcodesign.units import Amount
 
 #: Collective operations and their algorithms, the default first.
 ALGORITHMS: dict[str, tuple[str, ...]] = {
@@ -29,7 +32,7 @@ MAIN_PHASE = "main"
 
 @dataclass(frozen=True)
 class Parameter:
-    """An input of a workload. ``origin`` says where the default comes from: published, reconstructed, calibrated, ..."""
+    """An input of a workload. ``origin`` says where the default comes from: published, reconstructed, ..."""
 
     name: str
     default: float | None
@@ -40,6 +43,18 @@ class Parameter:
     whole: bool = False
     origin: str = ""
     place: Place = field(default=Place(), compare=False)
+
+    def check(self, value: Amount, place: Place) -> None:
+        """InputError, with ``place``, unless all of the value can be used: finite, in range, whole if it must be."""
+        array = np.asarray(value)
+        good = np.isfinite(array) & (array >= self.low) & (array <= self.high)
+        if self.whole:
+            good &= array == np.floor(array)
+        if not np.all(good):
+            limits = ((self.low, "at least"), (self.high, "at most"))
+            bounds = [f"{text} {bound:g}" for bound, text in limits if np.isfinite(bound)]
+            allowed = ", ".join(["a whole number" if self.whole else "a finite number", *bounds])
+            raise InputError(f"parameter {self.name!r}", place, value=float(array[~good].flat[0]), allowed=allowed)
 
 
 @dataclass(frozen=True)
@@ -66,7 +81,7 @@ class Demand:
 
 @dataclass(frozen=True)
 class Compute(Demand):
-    """Work of a processor: ``amount`` in ``unit`` (flops, instructions or seconds), or the sum over ``loops`` in flops."""
+    """Work of a processor: ``amount`` in ``unit`` (flops, instructions, seconds), or summed over ``loops`` in flops."""
 
     unit: str
     amount: Expression | None
@@ -81,7 +96,7 @@ class Compute(Demand):
 
 @dataclass(frozen=True)
 class Access(Demand):
-    """``times`` reads or writes of ``bytes`` each, served by the disk as one batch; ``times`` may be a fraction (a mean)."""
+    """``times`` reads or writes of ``bytes`` each, served by the disk as one batch; ``times`` may be a fraction."""
 
     kind: str
     bytes: Expression
@@ -184,9 +199,10 @@ class Workload:
                 raise InputError(f"{name} is a reserved name", self.place)
         known = {*self.parameters, "P"}
         object.__setattr__(self, "equation_order", tuple(ordered(self.equations, known)))
-        known |= {*self.equations, "rank"}
+        known |= self.equations.keys()
+        by_rank = known | {"rank"}
         for step in walk(self.program):
-            _check_names(step, known)
+            _check_names(step, known, by_rank)
 
     def phases(self) -> tuple[str, ...]:
         """Names of the phases in program order; demands outside a named phase are booked under ``main``."""
@@ -220,14 +236,15 @@ def phase_name(outer: str, inner: str | None) -> str:
     return inner if outer == MAIN_PHASE else f"{outer}/{inner}"
 
 
-def _check_names(step: Step, known: set[str]) -> None:
+def _check_names(step: Step, known: set[str], by_rank: set[str]) -> None:
+    """Only what each rank does for itself may depend on ``rank``."""
     if isinstance(step, Block):
         expressions = [step.repeat, *(value for _, value in step.constants)]
-        allowed = known - {"rank"}
     else:
-        expressions, allowed = list(step.expressions()), known
+        expressions = list(step.expressions())
+    allowed = known if isinstance(step, Block | Exchange | Collective) else by_rank
     for expression in expressions:
         for name in sorted(expression.names - allowed):
-            reason = "a block is the same for every rank: 'rank' cannot be used" if name == "rank" else "unknown name"
+            reason = "this is the same for every rank: 'rank' cannot be used" if name == "rank" else "unknown name"
             place = expression.place or step.place
             raise InputError(reason, place, value=name, allowed=nearest(name, allowed))

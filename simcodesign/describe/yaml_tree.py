@@ -7,11 +7,15 @@ keys, deep nesting and several documents are refused. Scalars follow the YAML 1.
 
 from __future__ import annotations
 
+import json
+import math
 import re
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 
+import numpy as np
 import yaml
 
 from simcodesign.errors import InputError, Place, nearest, shorten
@@ -19,14 +23,19 @@ from simcodesign.expression import Expression, parse
 from simcodesign.units import parse_quantity
 
 MAX_BYTES = 4 * 1024 * 1024
+MAX_ENTRIES = 50_000  # read in a quarter of a second
 MAX_DEPTH = 40
-_NUMBER = re.compile(r"[-+]?(\d+(\.\d*)?|\.\d+)([eE][-+]?\d+)?")
+MAX_NAME = 100  # characters of a key or a name: they stand in every message
+MAX_WHOLE = 2**31 - 1
+_NUMBER = re.compile(r"[-+]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][-+]?[0-9]+)?")
+#: What YAML does not take as text, and surrogates, which are no characters at all.
+_UNUSABLE = re.compile("[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _Loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
 @dataclass(frozen=True)
 class Entry:
-    """A scalar (text), a sequence (list) or a mapping (dict) of a YAML file."""
+    """A scalar (text), a sequence (list) or a mapping (dict) of a YAML file; a value stands on the line of its key."""
 
     content: str | list[Entry] | dict[str, Entry]
     place: Place
@@ -58,6 +67,13 @@ class Entry:
             raise self.error("not one of the choices", nearest(self.content, allowed))
         return self.content
 
+    def name(self) -> str:
+        """The text of a name: on one line and not empty."""
+        text = self.text()
+        if not text or len(text) > MAX_NAME or not text.isprintable():
+            raise self.error("not a name", f"1 to {MAX_NAME} printable characters")
+        return text
+
     def quantity(self, dimension: str) -> float:
         """A number with a unit of this dimension, in SI units; without a unit it is in SI units already."""
         return parse_quantity(self.text(), dimension, self.place)
@@ -66,9 +82,12 @@ class Entry:
         """A plain number."""
         if not isinstance(self.content, str) or not self.plain or not _NUMBER.fullmatch(self.content):
             raise self.error("must be a number")
-        return float(self.content)
+        value = float(self.content)
+        if not math.isfinite(value):
+            raise self.error("too large", "numbers up to 1.8e308")
+        return value
 
-    def whole(self, low: int = 0, high: int = 2**31) -> int:
+    def whole(self, low: int = 0, high: int = MAX_WHOLE) -> int:
         """A whole number within the limits."""
         value = self.number()
         if not low <= value <= high or value != int(value):
@@ -95,31 +114,62 @@ class Entry:
 
 def read_yaml(path: Path) -> Entry:
     """The tree of a YAML file. InputError when it cannot be read, is not UTF-8 or not in the accepted subset."""
+    data, file = _read_bytes(path), str(path)
     try:
-        if path.stat().st_size > MAX_BYTES:
-            raise InputError(f"the file is larger than {MAX_BYTES} bytes", Place(str(path)))
-        text = path.read_text(encoding="utf-8")
+        text = data.decode("utf-8")
     except UnicodeDecodeError as error:
-        raise InputError(f"not UTF-8 text (byte {error.start})", Place(str(path))) from None
+        line = data.count(b"\n", 0, error.start) + 1
+        raise InputError(f"not UTF-8 text (byte {error.start})", Place(file, line)) from None
+    return parse_yaml(text, file)
+
+
+def _read_bytes(path: Path) -> bytes:
+    place = Place(_shown(str(path), 200))
+    try:
+        is_other = path.exists() and not path.is_file()  # a pipe or a device could be read for ever
+        data = b"" if is_other else _first_bytes(path)
     except (OSError, ValueError) as error:
-        raise InputError(
-            f"cannot be read: {getattr(error, 'strerror', None) or error}", Place(shorten(str(path), 200))
-        ) from None
-    return parse_yaml(text, str(path))
+        raise InputError(f"cannot be read: {getattr(error, 'strerror', None) or 'not a path'}", place) from None
+    if is_other:
+        raise InputError("cannot be read: not a file", place)
+    if len(data) > MAX_BYTES:
+        raise InputError(f"the file is larger than {MAX_BYTES} bytes", place)
+    return data
+
+
+def _first_bytes(path: Path) -> bytes:
+    with path.open("rb") as file:
+        return file.read(MAX_BYTES + 1)
+
+
+def _shown(text: str, limit: int) -> str:
+    """A name from outside as it may stand in a message."""
+    return text if text.isprintable() and len(text) <= limit else shorten(text, limit)
 
 
 def parse_yaml(text: str, file: str, path: str = "") -> Entry:
     """The tree of a YAML text; ``file`` and ``path`` are what errors call it."""
+    unusable = _UNUSABLE.search(text)
+    if unusable:
+        line = text.count("\n", 0, unusable.start()) + 1
+        raise InputError("not YAML: a control character", Place(file, line, path), value=unusable.group())
     try:
         root = _build(yaml.parse(text, Loader=_Loader), file, path)
     except yaml.YAMLError as error:
-        mark = getattr(error, "problem_mark", None)
-        line = None if mark is None else mark.line + 1
-        problem = getattr(error, "problem", None) or getattr(error, "reason", None) or "not a YAML text"
-        raise InputError(f"not YAML: {problem}", Place(file, line, path)) from None
+        raise _not_yaml(error, text, Place(file, None, path)) from None
     if root is None:
-        raise InputError("the file is empty", Place(file, None, path))
+        raise InputError("there is nothing in it", Place(file, None, path))
     return root
+
+
+def _not_yaml(error: yaml.YAMLError, text: str, place: Place) -> InputError:
+    problem, mark = getattr(error, "problem", None), getattr(error, "problem_mark", None)
+    if mark is None:
+        return InputError(f"not YAML: {problem or error}", place)
+    line = text.split("\n")[mark.line : mark.line + 1]
+    if line and line[0][mark.column : mark.column + 1] == "\t":
+        problem = "a tab, where only spaces may stand"
+    return InputError(f"not YAML: {problem}", Place(place.file, mark.line + 1, place.path))
 
 
 class _Open:
@@ -130,11 +180,16 @@ class _Open:
         self.items: dict[str, Entry] = {}
         self.list: list[Entry] = []
         self.key: str | None = None
+        self.key_line: int | None = None
 
-    def path_of_next(self) -> str:
+    def place_of_next(self, line: int | None) -> Place:
+        """Of the item, value or key that starts on this line; a value is where its key is, so that both are found."""
+        file, path = self.place.file, self.place.path
         if not self.is_mapping:
-            return f"{self.place.path}[{len(self.list)}]"
-        return f"{self.place.path}.{self.key}".lstrip(".") if self.key is not None else self.place.path
+            return Place(file, line, f"{path}[{len(self.list)}]")
+        if self.key is None:
+            return Place(file, line, path)
+        return Place(file, self.key_line, f"{path}.{self.key}" if path else self.key)
 
     def add(self, entry: Entry) -> None:
         if not self.is_mapping:
@@ -150,7 +205,7 @@ class _Open:
             raise InputError("a key must be a single name", entry.place)
         if entry.content in self.items:
             raise InputError("duplicate key", entry.place, value=entry.content)
-        self.key = entry.content
+        self.key, self.key_line = entry.name(), entry.place.line
 
     def close(self) -> Entry:
         return Entry(self.items if self.is_mapping else self.list, self.place)
@@ -159,8 +214,11 @@ class _Open:
 def _build(events: Iterator[yaml.Event], file: str, path: str) -> Entry | None:
     stack: list[_Open] = []
     root: Entry | None = None
-    for event in events:
-        place = Place(file, event.start_mark.line + 1, stack[-1].path_of_next() if stack else path)
+    for count, event in enumerate(events):
+        line = event.start_mark.line + 1 if event.start_mark else None
+        place = stack[-1].place_of_next(line) if stack else Place(file, line, path)
+        if count > MAX_ENTRIES:
+            raise InputError(f"more than {MAX_ENTRIES} keys and values", place)
         if isinstance(event, yaml.MappingStartEvent | yaml.SequenceStartEvent):
             _refuse(event, place)
             if len(stack) >= MAX_DEPTH:
@@ -197,30 +255,57 @@ def _kind(entry: Entry) -> str:
     return "a mapping" if isinstance(entry.content, dict) else "a sequence"
 
 
-def merged(base: Entry, change: Entry) -> Entry:
+def merged(base: Entry, change: Entry, other_names: Mapping[str, str] = MappingProxyType({})) -> Entry:
     """``base`` with what ``change`` says differently: mappings merge key by key, anything else is replaced.
 
-    A mapping whose ``kind`` changes is replaced whole, since its other keys belong to the old kind.
+    A mapping whose ``kind`` changes is replaced whole, since its other keys belong to the old kind. ``other_names``
+    maps keys to keys that say the same in another way: a change of one replaces the other.
     """
     if not isinstance(base.content, dict) or not isinstance(change.content, dict):
         return change
     old, new = base.content, change.content
     if "kind" in new and "kind" in old and new["kind"].content != old["kind"].content:
         return change
-    items = {key: merged(old[key], entry) if key in old else entry for key, entry in new.items()}
-    return Entry({**old, **items}, change.place)
+    replaced = {other_names.get(key) for key in new} - new.keys()
+    kept = {key: entry for key, entry in old.items() if key not in replaced}
+    items = {key: merged(old[key], entry, other_names) if key in old else entry for key, entry in new.items()}
+    return Entry({**kept, **items}, change.place)
 
 
 def nested(values: Mapping[str, object], file: str) -> Entry:
-    """Entries for dotted paths, e.g. ``{"network.topology.shape": [4, 4]}``, as if they stood in a file."""
+    """Entries for dotted paths, e.g. ``{"network.topology.shape": [4, 4]}``, as if they stood in a file.
+
+    A text is read as YAML; numbers, sequences, mappings and arrays are taken as they are.
+    """
     root: dict[str, Entry] = {}
     for path, value in values.items():
-        *outer, last = path.split(".")
+        place = Place(file, None, _shown(str(path), MAX_NAME))
+        *outer, last = str(path).split(".")
+        if len(outer) >= MAX_DEPTH:
+            raise InputError(f"nested more than {MAX_DEPTH} deep", place)
         here = root
         for name in outer:
-            entry = here.setdefault(name, Entry({}, Place(file, None, path)))
+            entry = here.setdefault(name, Entry({}, place))
             if not isinstance(entry.content, dict):
-                raise InputError("set twice, once whole and once in part", Place(file, None, path))
+                raise InputError("set twice, once whole and once in part", place)
             here = entry.content
-        here[last] = parse_yaml(str(value), file, path)
+        if last in here:
+            raise InputError("set twice, once whole and once in part", place)
+        here[last] = parse_yaml(_as_yaml(value, place), file, place.path)
     return Entry(root, Place(file))
+
+
+def _as_yaml(value: object, place: Place) -> str:
+    """The value as YAML, of which JSON is a part."""
+    if isinstance(value, str):
+        return value
+    try:
+        return json.dumps(value, default=_plain, ensure_ascii=False)
+    except (TypeError, ValueError, RecursionError):
+        raise InputError("cannot stand in a file", place, value=value) from None
+
+
+def _plain(value: object) -> object:
+    if isinstance(value, np.ndarray | np.generic):
+        return value.tolist()
+    raise TypeError

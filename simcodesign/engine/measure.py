@@ -61,7 +61,7 @@ def _rank_times(plan: Plan, log: Log) -> RankTimes:
     spent = log.finish_s - _ready_s(plan, log)
     cell = np.ravel_multi_index((plan.rank, plan.phase, _COMPONENT[plan.kind]), shape)
     busy, waiting = (
-        np.bincount(cell, weights=amount, minlength=int(np.prod(shape))).reshape(shape)
+        np.bincount(cell, weights=amount, minlength=int(np.prod(shape))).astype(np.float64).reshape(shape)
         for amount in (spent, np.maximum(spent - plan.duration_s, 0.0))
     )
     end = np.zeros(plan.ranks)

@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from simcodesign.engine.station import ContractEnvironment, Station, Tick
+from simcodesign.engine.station import Callbacks, ContractEnvironment, Station, Tick
 from simcodesign.generate.plan import DISK, INTERFACE, LINK, NONE, Plan
 
 
@@ -39,7 +39,8 @@ class Messages:
         self._end = np.where(self.travels, routes.start[routes.route + 1] - 1, NONE).tolist()
         self._way = routes.station.tolist()
         self._ticks: dict[int, Tick] = {}
-        self._reach_callbacks, self._arrive_callbacks = [self._reach], [self._arrive]
+        self._reach_callbacks: Callbacks = [self._reach]
+        self._arrive_callbacks: Callbacks = [self._arrive]
         self._make_stations(plan, routes.interface_s.tolist(), routes.link_s.tolist())
 
     def _make_stations(self, plan: Plan, interface_s: list[float], link_s: list[float]) -> None:

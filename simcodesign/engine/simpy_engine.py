@@ -10,10 +10,11 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 from simpy.core import EmptySchedule
+from simpy.events import NORMAL
 
 from simcodesign.engine.contract import Log, Progress, check_finished
 from simcodesign.engine.network import Messages
-from simcodesign.engine.station import ContractEnvironment, Station, Tick
+from simcodesign.engine.station import Callbacks, ContractEnvironment, Station, Tick
 from simcodesign.generate.columns import RECEIVE, SEND
 from simcodesign.generate.plan import DISK, NONE, Plan
 
@@ -36,18 +37,19 @@ class Walk:
         self.plan, self.env = plan, ContractEnvironment()
         self.finish = [float("nan")] * len(plan)
         self._duration = plan.duration_s.tolist()
-        self._match = plan.match.tolist()
-        self._station = plan.station.tolist()
         self._chained = plan.chained.tolist()
         self._missing = _missing(plan).tolist()
-        at_once = (plan.kind == RECEIVE) & (plan.duration_s == 0)
-        self._at_once = at_once.tolist()
+        self._at_once = ((plan.kind == RECEIVE) & (plan.duration_s == 0)).tolist()
+        self._extra = plan.extra_target is not None
+        self._released: list[int] = []
+        self._releasing = False
         self._messages = Messages(self.env, plan, self.advance)
-        self._delivers = ((plan.kind == SEND) & ~self._messages.travels).tolist()
-        self._travels = self._messages.travels.tolist()
+        travels = self._messages.travels
+        self._queues = ((plan.station != NONE) | travels).tolist()
+        self._receiver = np.where((plan.kind == SEND) & ~travels, plan.match, NONE).tolist()
         self._disks = self._make_disks()
         self._spare: list[Tick] = []
-        self._done_callbacks = [self._done]
+        self._done_callbacks: Callbacks = [self._done]
 
     def _make_disks(self) -> list[Station]:
         """Disks are the first stations."""
@@ -71,46 +73,79 @@ class Walk:
 
     def advance(self, op: int) -> None:
         """One thing that operation ``op`` waited for has happened: start it if it was the last one."""
-        while True:
-            self._missing[op] -= 1
-            if self._missing[op]:
-                return
-            if not self._at_once[op]:
-                break
-            self.finish[op] = self.env.now
-            self._release(op)
-            op += 1
-            if not self._chained[op]:
-                return
-        if self._station[op] != NONE:
-            self._disks[self._station[op]].request(op)
-            return
-        if self._travels[op]:
+        missing = self._missing
+        missing[op] -= 1
+        if not missing[op]:
+            self._start(op)
+
+    def _start(self, op: int) -> None:
+        """Everything that ``op`` waited for has happened. Receives that are done at once are passed over in a loop."""
+        if self._at_once[op]:
+            missing, at_once, chained, finish = self._missing, self._at_once, self._chained, self.finish
+            now = self.env._now  # the property costs a twentieth of the run
+            while True:
+                finish[op] = now
+                if self._extra:
+                    self._release(op)
+                op += 1
+                if not chained[op]:
+                    return
+                missing[op] -= 1
+                if missing[op]:
+                    return
+                if not at_once[op]:
+                    break
+        if self._queues[op]:
+            self._queue(op)
+        else:
+            self._occupy(op)
+
+    def _queue(self, op: int) -> None:
+        """An access waits for its disk; a send takes its own time, while its message sets out."""
+        station = self.plan.station.item(op)
+        if station != NONE:
+            self._disks[station].request(op)
+        else:
             self._messages.set_out(op)
-        self._occupy(op)
+            self._occupy(op)
 
     def _occupy(self, op: int) -> None:
         """The operation takes its time from now on."""
         tick = self._spare.pop() if self._spare else Tick(self.env)
         tick.op = op
-        tick.after(self._duration[op], self._done_callbacks)
+        tick.callbacks = self._done_callbacks
+        self.env.schedule(tick, NORMAL, self._duration[op])
 
     def _done(self, tick: Tick) -> None:
-        op = tick.op
+        """The operation has taken its time. The hot spot, so ``advance`` is written out twice."""
+        op, missing = tick.op, self._missing
         self._spare.append(tick)
-        self.finish[op] = self.env.now
-        if self._delivers[op]:
-            self.advance(self._match[op])
-        self._release(op)
-        if self._chained[op + 1]:
-            self.advance(op + 1)
+        self.finish[op] = self.env._now
+        receive = self._receiver[op]
+        if receive != NONE:
+            missing[receive] -= 1
+            if not missing[receive]:
+                self._start(receive)
+        if self._extra:
+            self._release(op)
+        op += 1
+        if self._chained[op]:
+            missing[op] -= 1
+            if not missing[op]:
+                self._start(op)
 
     def _release(self, op: int) -> None:
-        """Operations elsewhere that wait for this one."""
+        """Operations elsewhere that wait for this one; in a loop, since receives that are done at once release more."""
         start, target = self.plan.extra_start, self.plan.extra_target
-        if start is not None and target is not None:
-            for other in target[start[op] : start[op + 1]].tolist():
-                self.advance(other)
+        if start is None or target is None:
+            return
+        self._released += target[start[op] : start[op + 1]].tolist()
+        if self._releasing:
+            return
+        self._releasing = True
+        while self._released:
+            self.advance(self._released.pop())
+        self._releasing = False
 
     def log(self, events: int) -> Log:
         """What happened."""
@@ -132,7 +167,7 @@ class Walk:
 
 def _missing(plan: Plan) -> NDArray[np.int64]:
     """How many things every operation waits for: its start or the one before it, its message, and extra ones."""
-    missing = 1 + (plan.kind == RECEIVE).astype(np.int64)
+    missing: NDArray[np.int64] = 1 + (plan.kind == RECEIVE).astype(np.int64)
     if plan.extra_target is not None:
         missing += np.bincount(plan.extra_target, minlength=len(plan))
     return missing

@@ -8,9 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from heapq import heappop, heappush, heapreplace
+from typing import Any
 
 import simpy
-from simpy.core import NORMAL, EventPriority
+from simpy.events import NORMAL, EventPriority
+
+#: What SimPy calls when an event comes: functions of a Tick.
+Callbacks = list[Callable[[Any], None]]
 
 
 class ContractEnvironment(simpy.Environment):
@@ -30,9 +34,9 @@ class Tick(simpy.Event):
         super().__init__(env)
         self._ok = True
 
-    def after(self, delay_s: float, callbacks: list[Callable[[Tick], None]]) -> None:
+    def after(self, delay_s: float, callbacks: Callbacks) -> None:
         """Call ``callbacks`` after ``delay_s``."""
-        self.callbacks = callbacks  # type: ignore[assignment] # they take Ticks, not any Event
+        self.callbacks = callbacks
         self.env.schedule(self, NORMAL, delay_s)
 
 
@@ -52,7 +56,7 @@ class Station:
         self._free = [0.0] * servers  # when each server is free, a heap
         self._waiting: list[tuple[float, int]] = []  # (arrival time, operation), a heap
         self._tick = Tick(env)
-        self._callbacks = [self._arbitrate]
+        self._callbacks: Callbacks = [self._arbitrate]
         self._awake = False
         self.served, self.busy_s, self.wait_s, self.longest_queue = 0, 0.0, 0.0, 0
 
@@ -68,7 +72,7 @@ class Station:
     def _wake(self) -> None:
         """Arbitrate as soon as a server is free."""
         self._awake = True
-        self._tick.callbacks = self._callbacks  # type: ignore[assignment]
+        self._tick.callbacks = self._callbacks
         self._env.schedule_at(self._tick, self._priority, max(self._free[0], self._env.now))
 
     def _arbitrate(self, tick: Tick) -> None:

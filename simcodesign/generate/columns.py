@@ -7,13 +7,16 @@ rank sends. A receive says how many columns back its sender sent (``match``), so
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 COMPUTE, SEND, RECEIVE, READ, WRITE = range(5)
 KINDS = ("compute", "send", "receive", "read", "write")
+T = TypeVar("T", bound=np.generic)
+
 #: ``match`` of a column whose messages are paired by (source, target, tag) in program order.
 BY_ORDER = 0
 
@@ -43,11 +46,10 @@ class Columns:
         """The columns ``times`` times one after another."""
         if times == 1:
             return self
-        tiled = {item.name: _tile(getattr(self, item.name), times) for item in fields(self)}
-        return replace(self, **tiled)
+        return Columns(**{item.name: _tile(getattr(self, item.name), times) for item in fields(self)})
 
 
-def _tile(array: NDArray[np.generic], times: int) -> NDArray[np.generic]:
+def _tile(array: NDArray[T], times: int) -> NDArray[T]:
     return np.tile(array, (times,) + (1,) * (array.ndim - 1))
 
 
@@ -106,21 +108,19 @@ class Ranks:
         """What was appended."""
         heads = np.array(self._heads, dtype=np.int32).reshape(-1, 2)
         count = len(heads)
-        types = (np.int32, np.int32, np.float64, np.float64, np.bool_)
-        peer, match, size, duration, present = (self._stack(place, dtype) for place, dtype in enumerate(types))
         return Columns(
             kind=heads[:, 0].astype(np.int8),
             phase=np.full(count, self.phase, np.int16),
             part=np.full(count, self.part, np.int16),
             tag=heads[:, 1],
-            peer=peer,
-            match=match,
-            size_bytes=size,
-            duration_s=duration,
-            present=present,
+            peer=self._stack(0, np.int32),
+            match=self._stack(1, np.int32),
+            size_bytes=self._stack(2, np.float64),
+            duration_s=self._stack(3, np.float64),
+            present=self._stack(4, np.bool_),
         )
 
-    def _stack(self, place: int, dtype: type[np.generic]) -> NDArray[np.generic]:
+    def _stack(self, place: int, dtype: type[T]) -> NDArray[T]:
         stacked = np.empty((len(self._bodies), self.count), dtype)
         for row, body in zip(stacked, self._bodies, strict=True):
             row[:] = body[place]

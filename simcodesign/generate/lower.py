@@ -27,12 +27,10 @@ from simcodesign.describe.workload import (
 )
 from simcodesign.errors import CapacityError, InputError, Place
 from simcodesign.expression import Expression
-from simcodesign.generate.chance import factors, stream
+from simcodesign.generate.assemble import assembled
 from simcodesign.generate.collectives import GENERATORS, halo_exchange
-from simcodesign.generate.columns import COMPUTE, READ, RECEIVE, SEND, WRITE, Columns, Ranks, joined
-from simcodesign.generate.messages import charge_s, counted_hops, lawful_hops
-from simcodesign.generate.paths import routes_and_stations
-from simcodesign.generate.plan import Plan, matches, numbering, rank_major
+from simcodesign.generate.columns import COMPUTE, READ, WRITE, Columns, Ranks, joined
+from simcodesign.generate.plan import Plan
 from simcodesign.units import Amount
 
 #: The effects of the ladder, in the order in which they are switched on.
@@ -93,15 +91,15 @@ def make_plan(setting: Setting, effects: Collection[str] = (), seed: int = 0) ->
     context = _Context(setting, names, [setting.machine], {}, ranks, setting.machine)
     _check_memory(_count(setting.workload.program, context) * ranks, setting)
     columns = joined(_lower(setting.workload.program, context), ranks)
-    return _assembled(columns, context, frozenset(effects), seed)
+    return assembled(columns, setting, context.parts, tuple(context.phases), frozenset(effects), seed)
 
 
 def _check_memory(operations: float, setting: Setting) -> None:
     needed, have = operations * BYTES_PER_OPERATION, memory_bytes()
     if needed > have:
         raise CapacityError(
-            f"simulating {setting.workload.name} with {setting.ranks} ranks takes up to {operations:.3g} operations, about "
-            f"{needed / 1e9:.3g} GB of memory; this machine has {have / 1e9:.3g} GB to spare",
+            f"simulating {setting.workload.name} with {setting.ranks} ranks takes up to {operations:.3g} "
+            f"operations, about {needed / 1e9:.3g} GB of memory; this machine has {have / 1e9:.3g} GB to spare",
             setting.workload.place,
         )
 
@@ -115,8 +113,8 @@ def _repeats(block: Block, context: _Context) -> int:
     times = context.one(block.repeat, "repeat")
     if times != int(times):
         raise InputError(
-            f"a simulation needs whole repetitions, but repeat = {block.repeat.text} = {times:g} here; choose parameters "
-            "that divide evenly (a forecast takes any number)",
+            f"a simulation needs whole repetitions, but repeat = {block.repeat.text} = {times:g} here; choose "
+            "parameters that divide evenly (a forecast takes any number)",
             block.repeat.place or block.place,
         )
     return int(times)
@@ -137,10 +135,9 @@ def _count(program: tuple[Step, ...], context: _Context) -> float:
 
 
 def _lower(program: tuple[Step, ...], context: _Context) -> list[Columns]:
-    parts: list[Columns] = []
-    for step in program:
-        parts.append(_lower_block(step, context) if isinstance(step, Block) else _lower_demand(step, context))
-    return parts
+    return [
+        _lower_block(step, context) if isinstance(step, Block) else _lower_demand(step, context) for step in program
+    ]
 
 
 def _lower_block(block: Block, context: _Context) -> Columns:
@@ -229,81 +226,3 @@ def _grid(step: Exchange, context: _Context) -> tuple[int, ...]:
     if any(extent != int(extent) or extent < 1 for extent in grid) or np.prod(grid) != context.ranks:
         raise InputError(f"the process grid does not hold P = {context.ranks} ranks", step.place, value=grid)
     return tuple(int(extent) for extent in grid)
-
-
-def _assembled(columns: Columns, context: _Context, effects: frozenset[str], seed: int) -> Plan:
-    number = numbering(columns)
-    places = [step.place for step in context.setting.workload.program]
-    match = matches(columns, number, places)
-    kind = rank_major(columns, columns.kind)
-    counts = columns.present.sum(axis=0)
-    first = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
-    rank = np.repeat(np.arange(context.ranks, dtype=np.int32), counts)
-    peer, part = rank_major(columns, columns.peer), rank_major(columns, columns.part)
-    size, duration = rank_major(columns, columns.size_bytes), rank_major(columns, columns.duration_s)
-    size = _sizes(size, kind, match, rank, places)
-    hops = _price(kind, rank, peer, size, part, duration, context, effects)
-    _chance(kind, rank, duration, context, effects, seed)
-    routes, stations, station = routes_and_stations(kind, rank, peer, size, part, hops, context.parts, effects)
-    chained = np.ones(len(kind) + 1, bool)
-    chained[first] = False
-    return Plan(first, kind, rank_major(columns, columns.phase), rank, peer, size, duration, match, station, chained,
-                tuple(context.phases), stations, routes)  # fmt: skip
-
-
-def _sizes(
-    size: NDArray[np.float64],
-    kind: NDArray[np.int8],
-    match: NDArray[np.int64],
-    rank: NDArray[np.int32],
-    places: list[Place],
-) -> NDArray[np.float64]:
-    """A receive has the size of its message; a size that it states itself must be the same."""
-    receives = np.flatnonzero(kind == RECEIVE)
-    sent = size[match[receives]]
-    wrong = receives[~np.isnan(size[receives]) & (size[receives] != sent)]
-    if len(wrong):
-        op = wrong[0]
-        what = (
-            f"rank {rank[op]} expects {size[op]:g} bytes from rank {rank[match[op]]}, which sends {size[match[op]]:g}"
-        )
-        raise InputError(f"sends and receives do not match: {what}", places[0])
-    size[receives] = sent
-    return size
-
-
-def _price(
-    kind: NDArray[np.int8],
-    rank: NDArray[np.int32],
-    peer: NDArray[np.int32],
-    size: NDArray[np.float64],
-    part: NDArray[np.int16],
-    duration: NDArray[np.float64],
-    context: _Context,
-    effects: frozenset[str],
-) -> NDArray[np.float64]:
-    """Durations of sends and receives, in place; hops of every send by the law, or by its route with ``hops``."""
-    node = context.setting.machine.node_of(context.ranks)
-    hops = np.full(len(kind), lawful_hops(context.setting.machine, context.ranks))
-    sends, receives = np.flatnonzero(kind == SEND), kind == RECEIVE
-    if effects & {"hops", "links"}:
-        hops[sends] = counted_hops(context.setting.machine, node, rank[sends], peer[sends])
-    for number, machine in enumerate(context.parts):
-        mine = sends[part[sends] == number]
-        if len(mine):
-            duration[mine] = charge_s(machine, hops[mine], size[mine])
-        duration[receives & (part == number)] = machine.network.receive_overhead_s
-    return hops
-
-
-def _chance(
-    kind: NDArray[np.int8], rank: NDArray[np.int32], duration: NDArray[np.float64], context: _Context,
-    effects: frozenset[str], seed: int,
-) -> None:  # fmt: skip
-    """Imbalance (one factor per rank) and noise (one per operation) of computation, in place."""
-    computes = np.flatnonzero(kind == COMPUTE)
-    if "imbalance" in effects and context.setting.workload.imbalance:
-        shares = factors(stream(seed, "imbalance"), context.setting.workload.imbalance, context.ranks)
-        duration[computes] *= shares[rank[computes]]
-    if "noise" in effects and context.setting.machine.noise:
-        duration[computes] *= factors(stream(seed, "noise"), context.setting.machine.noise, len(computes))

@@ -6,6 +6,8 @@ counted on the message's own route.
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -16,7 +18,8 @@ Floats = NDArray[np.float64]
 
 def lawful_hops(machine: Machine, ranks: int) -> float:
     """Hops that the distance law gives every message among this many ranks."""
-    return {"one": 1.0, "log2": np.log2(max(ranks, 1)), "sqrt": np.sqrt(ranks)}[machine.network.distance]
+    laws = {"one": 1.0, "log2": math.log2(ranks), "sqrt": math.sqrt(ranks)}
+    return laws[machine.network.distance]
 
 
 def counted_hops(

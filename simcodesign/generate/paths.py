@@ -2,44 +2,41 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import NDArray
 
 from simcodesign.describe.machine import Machine
 from simcodesign.generate.columns import READ, SEND
 from simcodesign.generate.messages import flight_s, startup_s
-from simcodesign.generate.plan import DISK, INTERFACE, LINK, NONE, Routes, Stations
+from simcodesign.generate.plan import DISK, INTERFACE, LINK, NONE, Operations, Routes, Stations
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
 
 def routes_and_stations(
-    kind: NDArray[np.int8],
-    rank: NDArray[np.int32],
-    peer: NDArray[np.int32],
-    size: Floats,
-    part: NDArray[np.int16],
-    hops: Floats,
-    parts: list[Machine],
-    effects: frozenset[str],
+    operations: Operations, hops: Floats, parts: Sequence[Machine], effects: frozenset[str]
 ) -> tuple[Routes | None, Stations, NDArray[np.int32]]:
     """Routes of the messages (None when nothing is shared on the way), all stations, and the station of each access."""
     machine = parts[0]
-    node = machine.node_of(int(rank[-1]) + 1 if len(rank) else 1)
-    station = np.full(len(kind), NONE, dtype=np.int32)
+    node = machine.node_of(len(operations.first) - 1)
+    station = np.full(len(operations), NONE, dtype=np.int32)
     disks, visited = np.zeros(0, np.int64), np.zeros(0, np.int64)
     if "disks" in effects and machine.disk is not None:
-        accesses = np.flatnonzero(kind >= READ)
-        disks, station[accesses] = np.unique(node[rank[accesses]] // machine.disk.shared_by, return_inverse=True)
-    sends = np.flatnonzero(kind == SEND)
-    remote = sends[node[rank[sends]] != node[peer[sends]]]
+        accesses = np.flatnonzero(operations.kind >= READ)
+        of_access = node[operations.rank[accesses]] // machine.disk.shared_by
+        disks, station[accesses] = np.unique(of_access, return_inverse=True)
+    sends = np.flatnonzero(operations.kind == SEND)
+    source, target = node[operations.rank[sends]], node[operations.peer[sends]]
+    far = source != target
     routes = None
-    if effects & {"links", "endpoints"} and len(remote):
-        pairs, which = np.unique(node[rank[remote]] * machine.nodes + node[peer[remote]], return_inverse=True)
+    if effects & {"links", "endpoints"} and far.any():
+        pairs, route = np.unique(source[far] * machine.nodes + target[far], return_inverse=True)
         start, way = _ways(machine, pairs // machine.nodes, pairs % machine.nodes, effects)
         visited, way = np.unique(way, return_inverse=True)
-        routes = _timed(remote, which, start, way + len(disks), size, part, hops, parts, effects)
+        routes = _timed(operations, sends[far], hops, parts, effects, (route, start, way + len(disks)))
     return routes, _stations(machine, disks, visited), station
 
 
@@ -64,17 +61,16 @@ def _ways(machine: Machine, source: Ints, target: Ints, effects: frozenset[str])
 
 
 def _timed(
+    operations: Operations,
     remote: Ints,
-    which: Ints,
-    start: Ints,
-    way: Ints,
-    size: Floats,
-    part: NDArray[np.int16],
     hops: Floats,
-    parts: list[Machine],
+    parts: Sequence[Machine],
     effects: frozenset[str],
+    ways: tuple[Ints, Ints, Ints],
 ) -> Routes:
     """Service times and delays of every remote message."""
+    size, part = operations.size_bytes, operations.part
+    which, start, way = ways
     count = len(size)
     route = np.full(count, NONE, dtype=np.int32)
     route[remote] = which

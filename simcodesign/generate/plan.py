@@ -6,15 +6,12 @@ operation order. Durations are computed here, once.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from simcodesign.describe.machine import Machine
-from simcodesign.errors import InputError, Place
-from simcodesign.generate.columns import BY_ORDER, KINDS, READ, RECEIVE, SEND, Columns
+from simcodesign.generate.columns import KINDS, RECEIVE, SEND
 
 NONE = -1
 DISK, INTERFACE, LINK = range(3)
@@ -54,6 +51,24 @@ class Routes:
 
 
 @dataclass(frozen=True)
+class Operations:
+    """The N operations of P ranks before anything queues: what they are, their messages paired and priced."""
+
+    first: NDArray[np.int64]  # (P + 1,) first operation of each rank
+    kind: NDArray[np.int8]
+    phase: NDArray[np.int16]
+    part: NDArray[np.int16]  # machine variant (phase constants)
+    rank: NDArray[np.int32]
+    peer: NDArray[np.int32]
+    size_bytes: NDArray[np.float64]
+    duration_s: NDArray[np.float64]
+    match: NDArray[np.int64]
+
+    def __len__(self) -> int:
+        return len(self.kind)
+
+
+@dataclass(frozen=True)
 class Plan:
     """N operations of P ranks.
 
@@ -83,7 +98,7 @@ class Plan:
 
     @property
     def ranks(self) -> int:
-        """Amount of ranks."""
+        """Number of ranks."""
         return len(self.first) - 1
 
     def describe(self, op: int) -> str:
@@ -93,80 +108,3 @@ class Plan:
             text += f" {'to' if self.kind[op] == SEND else 'from'} rank {self.peer[op]}"
         number = op - self.first[self.rank[op]]
         return f"{text} (operation {number}, phase {self.phases[self.phase[op]]!r})"
-
-
-def numbering(columns: Columns) -> NDArray[np.int64]:
-    """Operation number of every cell (C, P), rank by rank; meaningless where nothing is present."""
-    count, ranks = columns.present.shape
-    if columns.present.all():
-        return np.arange(ranks)[None, :] * count + np.arange(count)[:, None]
-    flat = np.cumsum(columns.present.T.ravel()) - 1
-    return np.ascontiguousarray(flat.reshape(ranks, count).T)
-
-
-def matches(columns: Columns, number: NDArray[np.int64], places: Sequence[Place]) -> NDArray[np.int64]:
-    """For every operation the other end of its message, or NONE."""
-    total = int(np.count_nonzero(columns.present))
-    match = np.full(total, NONE, dtype=np.int64)
-    known = (columns.kind == RECEIVE) & (columns.match[:, 0] != BY_ORDER) if columns.match.size else np.zeros(0, bool)
-    for column in np.flatnonzero(known):
-        ranks = np.flatnonzero(columns.present[column])
-        sends = number[column + columns.match[column, ranks], columns.peer[column, ranks]]
-        receives = number[column, ranks]
-        match[receives], match[sends] = sends, receives
-    _match_by_order(columns, number, match, places)
-    return match
-
-
-def _match_by_order(
-    columns: Columns, number: NDArray[np.int64], match: NDArray[np.int64], places: Sequence[Place]
-) -> None:
-    """Pair the n-th send from a to b with tag t with the n-th receive of b from a with tag t."""
-    sends = _loose(columns, number, match, SEND)
-    receives = _loose(columns, number, match, RECEIVE)
-    shared = min(len(sends), len(receives))
-    differ = np.flatnonzero((sends[:shared, :3] != receives[:shared, :3]).any(axis=1))
-    if len(differ) or len(sends) != len(receives):
-        _refuse(sends, receives, int(differ[0]) if len(differ) else shared, places)
-    match[sends[:, 3]], match[receives[:, 3]] = receives[:, 3], sends[:, 3]
-
-
-def _loose(columns: Columns, number: NDArray[np.int64], match: NDArray[np.int64], kind: int) -> NDArray[np.int64]:
-    """Rows (source, target, tag, operation) of the messages still to be paired, sorted."""
-    chosen = np.flatnonzero((columns.kind == kind) & (columns.match == BY_ORDER).all(axis=1))
-    column, rank = np.nonzero(columns.present[chosen])
-    column = chosen[column]
-    peer = columns.peer[column, rank].astype(np.int64)
-    op = number[column, rank]
-    source, target = (rank, peer) if kind == SEND else (peer, rank)
-    rows = np.stack([source, target, columns.tag[column].astype(np.int64), op], axis=1)
-    rows = rows[match[op] == NONE]
-    return rows[np.lexsort(rows.T[::-1])]
-
-
-def _refuse(sends: NDArray[np.int64], receives: NDArray[np.int64], row: int, places: Sequence[Place]) -> None:
-    rows = [tuple(int(x) for x in part[row, :3]) for part in (sends, receives) if row < len(part)]
-    source, target, tag = min(rows)
-    counts = [int(np.count_nonzero((part[:, :3] == (source, target, tag)).all(axis=1))) for part in (sends, receives)]
-    place = places[0] if places else None
-    what = (
-        f"rank {source} sends {counts[0]} messages with tag {tag} to rank {target}, which receives {counts[1]} of them"
-    )
-    raise InputError(f"sends and receives do not match: {what}", place)
-
-
-def rank_major(columns: Columns, array: NDArray[np.generic]) -> NDArray[np.generic]:
-    """A (C, P) or (C,) array as one value per operation, rank by rank."""
-    present = columns.present
-    cells = np.broadcast_to(array if array.ndim == 2 else array[:, None], present.shape).T
-    return cells[present.T] if not present.all() else np.ascontiguousarray(cells).ravel()
-
-
-def used_disks(machine: Machine, node: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Disk of every rank's node."""
-    return node // (machine.disk.shared_by if machine.disk else 1)
-
-
-def is_access(kind: NDArray[np.int8]) -> NDArray[np.bool_]:
-    """Whether operations are reads or writes."""
-    return kind >= READ

@@ -1,0 +1,266 @@
+"""Machines and workloads as a reader wants to see them: data sheet, equations, program."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from rich import box
+from rich.console import RenderableType
+from rich.padding import Padding
+from rich.table import Table
+from rich.tree import Tree
+
+from simcodesign.describe.machine import CONSTANTS, Disk, Machine, Network
+from simcodesign.describe.topology import Topology
+from simcodesign.describe.workload import (
+    Access,
+    Block,
+    Collective,
+    Compute,
+    Demand,
+    Exchange,
+    Parameter,
+    Receive,
+    Send,
+    Step,
+    Workload,
+)
+from simcodesign.expression import Expression, parse
+from simcodesign.units import Amount, format_quantity
+
+Rows = Iterable[tuple[str, str]]
+HOP_LAWS = {"one": "1", "log2": "log2(P)", "sqrt": "sqrt(P)"}
+
+
+def overview(
+    machines: Sequence[tuple[str, Machine]], workloads: Sequence[tuple[str, Workload]]
+) -> list[RenderableType]:
+    """One line per machine and workload; the first of each pair is the name that commands take."""
+    first = _table("Machines", "name", "about")
+    for name, machine in machines:
+        first.add_row(name, one_line(machine.about))
+    second = _table("Workloads", "name", "about", "presets")
+    for name, workload in workloads:
+        second.add_row(name, one_line(workload.about), ", ".join(workload.presets))
+    return [first, second]
+
+
+def one_line(text: str) -> str:
+    """Text of a YAML block without its line breaks."""
+    return " ".join(text.split())
+
+
+# --- Machine -------------------------------------------------------------------------------------------------
+
+
+def machine_sheet(machine: Machine) -> list[RenderableType]:
+    """The data sheet of a machine."""
+    return [
+        _head("machine", machine),
+        _section("Nodes", _node_rows(machine)),
+        _section("Topology", _topology_rows(machine.network.topology)),
+        _section("Messages", _message_rows(machine.network)),
+        _section("Disks", [("disks", "none")] if machine.disk is None else _disk_rows(machine.disk, machine.nodes)),
+    ]
+
+
+def _node_rows(machine: Machine) -> Rows:
+    processor = machine.processor
+    yield "nodes", f"{machine.nodes:,}"
+    yield "processors", f"{machine.processors:,} ({machine.processors_per_node} per node)"
+    yield "rate of a processor", _quantity(processor.rate_flop_per_s, "rate")
+    if processor.clock_hz == processor.clock_hz:  # nan when the file does not give it
+        clock, cycles = _quantity(processor.clock_hz, "frequency"), _quantity(processor.cycles_per_instruction, "count")
+        yield "clock", f"{clock}, {cycles} cycles per instruction"
+    mapping = machine.mapping if isinstance(machine.mapping, str) else f"nodes {', '.join(map(str, machine.mapping))}"
+    yield "mapping of ranks", mapping
+    yield "noise of computation", f"{machine.noise:.3g} (standard deviation over mean)" if machine.noise else "none"
+
+
+def _topology_rows(topology: Topology) -> Rows:
+    yield "kind", topology.kind
+    if hasattr(topology, "shape"):
+        yield "shape", " x ".join(str(extent) for extent in topology.shape)
+    if hasattr(topology, "arity"):
+        yield "arity", str(topology.arity)
+    yield "links", f"{topology.link_count:,} (one-way)"
+    yield "diameter (hops)", f"{topology.diameter:,}"
+    yield "mean distance (hops)", f"{topology.mean_hops():.4g}"
+    yield "bisection width (links)", f"{'' if topology.bisection_exact else 'at most '}{topology.bisection_width:,}"
+
+
+def _message_rows(network: Network) -> Rows:
+    yield "model", _message_model(network)
+    yield "startup", f"{_quantity(network.startup_s, 'time')} per {network.startup_per}"
+    yield "bandwidth", _bandwidth(network.per_byte_s)
+    yield "latency of a hop", _quantity(network.hop_latency_s, "time")
+    yield "charged to the receiver", _quantity(network.receive_overhead_s, "time")
+    yield "hops where routes are not looked at", HOP_LAWS[network.distance]
+    yield "switching", network.switching.replace("_", "-")
+    yield "bandwidth of a link", _bandwidth(network.link_occupancy_s_per_byte)
+    yield "bandwidth of an interface", _bandwidth(network.interface_occupancy_s_per_byte)
+    if network.per_byte_s:
+        half = _quantity(network.startup_s / network.per_byte_s, "size")
+        yield "half-performance size", f"{half} (startup takes as long as the bytes)"
+
+
+def _message_model(network: Network) -> str:
+    times = "" if network.startup_per == "message" else "max(h, 1) x "
+    parts = [f"{times}{_quantity(network.startup_s, 'time')}"]
+    if network.hop_latency_s:
+        parts.append(f"h x {_quantity(network.hop_latency_s, 'time')}")
+    if network.switching == "store_and_forward":
+        parts.append(f"max(h - 1, 0) x m / ({_bandwidth(network.link_occupancy_s_per_byte)})")
+    parts.append(f"m / ({_bandwidth(network.per_byte_s)})" if network.per_byte_s else "0")
+    return f"m bytes over h hops occupy the sender for {' + '.join(parts)}"
+
+
+def _disk_rows(disk: Disk, nodes: int) -> Rows:
+    yield "startup of a read", _quantity(disk.read_startup_s, "time")
+    yield "startup of a write", _quantity(disk.write_startup_s, "time")
+    yield "bandwidth", _bandwidth(disk.per_byte_s)
+    yield "disks", f"{-(-nodes // disk.shared_by):,}, nodes on each: {disk.shared_by:,}"
+    yield "accesses served at a time", str(disk.spindles)
+
+
+def _quantity(value: Amount, dimension: str) -> str:
+    return format_quantity(float(value), dimension)
+
+
+def _bandwidth(per_byte_s: Amount) -> str:
+    return _quantity(1 / per_byte_s, "bandwidth") if per_byte_s else "unlimited"
+
+
+# --- Workload ------------------------------------------------------------------------------------------------
+
+
+def workload_sheet(workload: Workload) -> list[RenderableType]:
+    """Parameters, equations, presets and program of a workload."""
+    parts = [_head("workload", workload), _parameter_table(workload.parameters.values())]
+    if workload.equations:
+        equations = ((name, f"= {equation.text}") for name, equation in workload.equations.items())
+        parts.append(_section("Equations", equations))
+    if workload.presets:
+        presets = ((name, _assignments(values)) for name, values in workload.presets.items())
+        parts.append(_section("Presets", presets))
+    if workload.imbalance:
+        share = f"{workload.imbalance:.3g} (standard deviation over mean of the ranks' shares of computation)"
+        parts.append(_section("Imbalance", [("of computation", share)]))
+    return [*parts, program_tree(workload)]
+
+
+def latex(workload: Workload) -> str:
+    """The equations in LaTeX, one per line. InputError without SymPy."""
+    return "".join(f"{parse(name).to_latex()} = {it.to_latex()}\n" for name, it in workload.equations.items())
+
+
+def program_tree(workload: Workload) -> Tree:
+    """The program as an indented tree."""
+    tree = Tree("Program (every rank)")
+    _grow(tree, workload.program)
+    return tree
+
+
+def _grow(tree: Tree, program: tuple[Step, ...]) -> None:
+    for step in program:
+        if isinstance(step, Block):
+            branch = tree.add(_block_label(step))
+            for path, value in step.constants:
+                branch.add(f"with {path} = {_constant(path, value)}")
+            _grow(branch, step.body)
+            continue
+        leaf = tree.add(f"{_demand_label(step)}{_when(step)}")
+        for loop in step.loops if isinstance(step, Compute) else ():
+            leaf.add(f"loop {loop.name}: {loop.range.text} times {loop.operations.text} flops".replace(" :", ":"))
+
+
+def _block_label(block: Block) -> str:
+    name = f"phase {block.phase}" if block.phase else "block"
+    times = "" if block.repeat.text == "1" else f", {block.repeat.text} times"
+    about = f": {one_line(block.about)}" if block.about else ""
+    return f"{name}{times}{about}"
+
+
+def _demand_label(step: Demand) -> str:
+    match step:
+        case Compute():
+            return f"compute {step.amount.text} {step.unit}" if step.amount else "compute the sum of loops"
+        case Access():
+            times = "" if step.times.text == "1" else f", {step.times.text} times"
+            return f"{step.kind} {step.bytes.text} bytes{times}"
+        case Send():
+            return f"send {step.bytes.text} bytes to {step.to.text}{_tag(step.tag)}"
+        case Receive():
+            size = "" if step.bytes is None else f" {step.bytes.text} bytes"
+            return f"receive{size} from {step.source.text}{_tag(step.tag)}"
+        case Exchange():
+            return _exchange_label(step)
+        case Collective():
+            size = "" if step.name == "barrier" else f", {step.bytes.text} bytes"
+            return f"{step.name} ({step.algorithm.replace('_', ' ')}){size}"
+    raise AssertionError(step)
+
+
+def _exchange_label(step: Exchange) -> str:
+    sizes = list(dict.fromkeys(size.text for size in step.bytes))
+    grid = f", grid {' x '.join(extent.text for extent in step.grid)}" if step.grid else ""
+    edges = "" if step.periodic else ", not periodic"
+    return f"exchange halo{step.dims}d, {' / '.join(sizes)} bytes{grid}{edges}"
+
+
+def _tag(tag: int) -> str:
+    return f", tag {tag}" if tag else ""
+
+
+def _when(step: Demand) -> str:
+    return "" if step.when is None else f", when {step.when.text}"
+
+
+def _constant(path: str, value: Expression) -> str:
+    """With its unit when it is a number."""
+    return value.text if value.names else _quantity(value.evaluate({}), CONSTANTS[path][2])
+
+
+def _parameter_table(parameters: Iterable[Parameter]) -> Table:
+    table = _table("Parameters", "name", "default", "unit", "range", "origin", "about")
+    for parameter in parameters:
+        default = "(must be given)" if parameter.default is None else f"{parameter.default:.10g}"
+        table.add_row(parameter.name, default, parameter.unit, _range(parameter), parameter.origin,
+                      one_line(parameter.about))  # fmt: skip
+    return table
+
+
+def _range(parameter: Parameter) -> str:
+    limits = [f"from {parameter.low:g}"] if parameter.low > float("-inf") else []
+    limits += [f"to {parameter.high:g}"] if parameter.high < float("inf") else []
+    return " ".join([*limits, *(["whole"] if parameter.whole else [])])
+
+
+def _assignments(values: Mapping[str, float]) -> str:
+    return ", ".join(f"{name} = {value:.10g}" for name, value in values.items())
+
+
+# --- Both ----------------------------------------------------------------------------------------------------
+
+
+def _head(kind: str, described: Machine | Workload) -> RenderableType:
+    rows = [(kind, described.name), ("about", described.about), ("source", described.source),
+            ("file", described.place.file)]  # fmt: skip
+    return _section("", ((name, one_line(text)) for name, text in rows if text))
+
+
+def _section(title: str, rows: Rows) -> RenderableType:
+    table = Table(title=title or None, box=None, show_header=False, title_justify="left", title_style="bold",
+                  padding=(0, 2, 0, 0))  # fmt: skip
+    table.add_column(no_wrap=True)
+    table.add_column(overflow="fold")
+    for name, text in rows:
+        table.add_row(name, text)
+    return Padding(table, (0, 0, 1, 0), expand=False)
+
+
+def _table(title: str, *names: str) -> Table:
+    table = Table(title=title, box=box.SIMPLE_HEAD, title_justify="left", title_style="bold", pad_edge=False)
+    for name in names:
+        table.add_column(name, overflow="fold")
+    return table

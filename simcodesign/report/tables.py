@@ -1,0 +1,271 @@
+"""Results and comparisons as tables and sentences for a terminal."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+from rich import box
+from rich.console import RenderableType
+from rich.padding import Padding
+from rich.table import Table
+
+from simcodesign.compare import WAITING, Comparison
+from simcodesign.result import COMPONENTS, Bracket, RankTimes, Result, StationUse
+from simcodesign.units import format_quantity
+
+#: What an effect is, in words.
+EFFECT_WORDS = {
+    WAITING: "ranks waiting for each other's messages",
+    "hops": "the length of the routes (hops)",
+    "links": "contention for links (links)",
+    "endpoints": "the sharing of network interfaces (endpoints)",
+    "disks": "queueing at shared disks (disks)",
+    "imbalance": "uneven shares of computation (imbalance)",
+    "noise": "noise of computation (noise)",
+}
+_UNITS = (("s", 1.0), ("ms", 1e-3), ("us", 1e-6), ("ns", 1e-9))
+
+
+class Seconds:
+    """Times of one table in one unit and with the same decimals, chosen by the largest of them."""
+
+    def __init__(self, values_s: Iterable[float]) -> None:
+        largest = max((abs(value) for value in values_s if math.isfinite(value)), default=0.0)
+        fitting = [(unit, factor) for unit, factor in _UNITS if largest >= factor or not largest]
+        self.unit, self.factor = fitting[0] if fitting else _UNITS[-1]
+        self.dust = 1e-10 * largest  # what sums of floating-point numbers differ by
+        digits = math.floor(math.log10(largest / self.factor)) + 1 if largest else 1
+        self.decimals = min(max(5 - digits, 0), 4)
+
+    def __call__(self, value_s: float, sign: str = "") -> str:
+        """The number without its unit; small ones keep two digits, nothing is shown as 0."""
+        if not math.isfinite(value_s):
+            return "-"
+        value = value_s / self.factor
+        if abs(value_s) <= self.dust:
+            return "0"
+        too_small = abs(value) < 10 ** (1 - self.decimals)
+        return f"{value:{sign}.2g}" if too_small and self.decimals else f"{value:{sign},.{self.decimals}f}"
+
+
+def forecast_tables(result: Result) -> list[RenderableType]:
+    """A forecast of one design point."""
+    facts = _facts(_volumes(result))
+    parts: list[RenderableType] = [_headline(result), phase_table(result), facts]
+    if result.bracket is None:
+        return [*parts, _line("Bounds of the simulated time were not computed.")]
+    return [*parts, bracket_table(result.bracket)]
+
+
+def simulation_tables(result: Result, stations: int = 5) -> list[RenderableType]:
+    """A simulation, with its ``stations`` most used stations."""
+    rows = [*_volumes(result), ("events", f"{result.events:,}"), ("effects", ", ".join(result.effects) or "none"),
+            ("seed", str(result.seed))]  # fmt: skip
+    parts: list[RenderableType] = [_headline(result), phase_table(result), _facts(rows)]
+    if result.ranks is not None:
+        parts += [waiting_table(result.ranks), _spread(result.ranks)]
+    return [*parts, station_table(result.stations, stations)] if stations else parts
+
+
+def comparison_tables(comparison: Comparison) -> list[RenderableType]:
+    """A comparison, ending with the verdict in one sentence."""
+    simulation = comparison.simulation
+    run = [("effects", ", ".join(simulation.effects) or "none"), ("seed", str(simulation.seed))]
+    return [
+        _title(simulation, "forecast against simulation"),
+        _facts(run),
+        component_table(comparison),
+        compared_phases(comparison),
+        ladder_table(comparison),
+        bracket_line(comparison),
+        verdict(comparison),
+    ]
+
+
+def new_table(title: str, first: str, *others: str) -> Table:
+    """A table whose first column is text and whose others are numbers."""
+    table = Table(title=title, box=box.SIMPLE_HEAD, title_justify="left", title_style="bold", pad_edge=False)
+    table.add_column(first, overflow="fold")
+    for name in others:
+        table.add_column(name, justify="right", overflow="fold")
+    return table
+
+
+def phase_table(result: Result) -> Table:
+    """Seconds per phase and component, with totals."""
+    rows = result.table()
+    show = Seconds(rows.to_numpy().ravel().tolist())
+    title = f"Time per phase and component ({show.unit})"
+    if result.ranks is not None:
+        title = f"Time of the rank that is done last, rank {result.ranks.critical_rank} ({show.unit})"
+    table = new_table(title, "phase", *COMPONENTS, "total")
+    for name, row in rows.iterrows():
+        if name == "total":
+            table.add_section()
+        table.add_row(str(name), *(show(float(value)) for value in row), style="bold" if name == "total" else None)
+    return table
+
+
+def bracket_table(bracket: Bracket) -> Table:
+    """The bounds by name."""
+    show = Seconds([*bracket.lower_s.values(), bracket.upper_s])
+    table = new_table(f"Bounds of the simulated time ({show.unit})", "bound", "time")
+    for name, value in bracket.lower_s.items():
+        table.add_row(f"at least: {name}", show(float(value)))
+    table.add_row("at most: everything one after another", show(float(bracket.upper_s)))
+    return table
+
+
+def waiting_table(ranks: RankTimes) -> Table:
+    """Mean over the ranks of busy and waiting time per component."""
+    busy, waiting = (times.sum(axis=1).mean(axis=0) for times in (ranks.busy_s, ranks.waiting_s))
+    show = Seconds(busy.tolist())
+    title = f"Mean over the {len(ranks.end_s)} ranks ({show.unit})"
+    table = new_table(title, "component", "time", "of it waiting", "share")
+    for name, spent, waited in zip(COMPONENTS, busy.tolist(), waiting.tolist(), strict=True):
+        table.add_row(name, show(spent), show(waited), f"{waited / spent:.1%}" if spent else "-")
+    return table
+
+
+def station_table(stations: Sequence[StationUse], most: int) -> RenderableType:
+    """The most used stations."""
+    if not stations:
+        return _line("No disk, interface or link was shared.")
+    busiest = sorted(stations, key=lambda station: (-station.utilisation, -station.busy_s))[:most]
+    show = Seconds(station.wait_s for station in busiest)
+    numbers = ("served", "utilisation", "mean queue", "longest queue", f"waiting ({show.unit})")
+    table = new_table(f"Most used of {len(stations)} stations", "station", *numbers)
+    for station in busiest:
+        table.add_row(station.name, f"{station.served:,}", f"{station.utilisation:.1%}", f"{station.mean_queue:.3g}",
+                      f"{station.longest_queue:,}", show(station.wait_s))  # fmt: skip
+    return table
+
+
+def component_table(comparison: Comparison) -> Table:
+    """Both readings per component, and what they differ by."""
+    rows = comparison.table()
+    show = Seconds([*rows["forecast_s"], *rows["simulated_s"]])
+    table = new_table(f"Time per component ({show.unit})", "component", "forecast", "simulated", "difference", "error")
+    for name, row in rows.iterrows():
+        if name == "total":
+            table.add_section()
+        numbers = (show(row["forecast_s"]), show(row["simulated_s"]), show(row["difference_s"], "+"))
+        table.add_row(str(name), *numbers, _percent(row["error"]), style="bold" if name == "total" else None)
+    return table
+
+
+def compared_phases(comparison: Comparison) -> Table:
+    """Both readings per phase."""
+    rows = comparison.phase_table()
+    show = Seconds([*rows["forecast_s"], *rows["simulated_s"]])
+    table = new_table(f"Time per phase ({show.unit})", "phase", "forecast", "simulated", "error")
+    for name, row in rows.iterrows():
+        table.add_row(str(name), show(row["forecast_s"]), show(row["simulated_s"]), _percent(row["error"]))
+    return table
+
+
+def ladder_table(comparison: Comparison) -> Table:
+    """What each effect adds, switched on one after another."""
+    show = Seconds(float(rung.simulation.makespan_s) for rung in comparison.rungs)
+    table = new_table(f"Effects, switched on one after another ({show.unit})", "effect", "simulated", "change",
+                      "share of the gap")  # fmt: skip
+    table.add_row("forecast", show(float(comparison.forecast.makespan_s)), "", "")
+    for rung in comparison.rungs:
+        seconds = show(float(rung.simulation.makespan_s))
+        table.add_row(rung.effect, seconds, show(rung.change_s, "+"), _percent(rung.share, "-"))
+    return table
+
+
+def bracket_line(comparison: Comparison) -> RenderableType:
+    """Whether the simulation lies within the bracket."""
+    bracket = comparison.forecast.bracket
+    if bracket is None:
+        return _line("No bracket was computed.")
+    lower = ", ".join(f"{name} {_time(value)}" for name, value in bracket.lower_s.items())
+    place = "inside" if comparison.in_bracket else "OUTSIDE"
+    note = ""
+    if not comparison.in_bracket and {"imbalance", "noise"} & set(comparison.simulation.effects):
+        note = " Imbalance and noise change the work itself: the bracket does not hold for them."
+    return _line(
+        f"The simulation ({_time(comparison.simulation.makespan_s)}) lies {place} the bracket: at least {lower} "
+        f"(the last three where they are simulated); at most {_time(bracket.upper_s)}.{note}"
+    )
+
+
+def verdict(comparison: Comparison) -> RenderableType:
+    """How far the forecast is off, and the largest contributor, in one sentence."""
+    said, seen = _time(comparison.forecast.makespan_s), _time(comparison.simulation.makespan_s)
+    largest = max(comparison.rungs, key=lambda rung: abs(rung.change_s))
+    if largest.change_s == 0:
+        return _line(f"The forecast ({said}) and the simulation ({seen}) agree to rounding.")
+    cause = f"{EFFECT_WORDS.get(largest.effect, largest.effect)}, which {_added(largest.change_s)}"
+    if not math.isfinite(largest.share):
+        return _line(f"The forecast ({said}) agrees with the simulation only because effects cancel: most is {cause}.")
+    return _line(
+        f"The forecast ({said}) {_how_far(comparison.error)} against the simulation ({seen}); the largest contributor "
+        f"is {cause}: {largest.share:.0%} of the gap."
+    )
+
+
+def _how_far(error: float) -> str:
+    if not math.isfinite(error):
+        return "has no relative error"
+    return f"is {_percent(abs(error), '-')} too {'low' if error < 0 else 'high'}"
+
+
+def _added(change_s: float) -> str:
+    return f"{'adds' if change_s > 0 else 'takes away'} {_time(abs(change_s))}"
+
+
+def _headline(result: Result) -> RenderableType:
+    return _title(result, f"{result.reading} {_time(result.makespan_s)}")
+
+
+def _title(result: Result, what: str) -> RenderableType:
+    preset = f", preset {result.preset}" if result.preset else ""
+    case = f"{result.workload} on {result.machine}, P = {float(result.values['P']):,.0f}{preset}"
+    return Padding(f"{case}: {what}", (0, 0, 1, 0), style="bold", expand=False)
+
+
+def _facts(rows: Iterable[tuple[str, str]]) -> RenderableType:
+    grid = Table.grid(padding=(0, 2))
+    for name, text in rows:
+        grid.add_row(name, text)
+    return Padding(grid, (0, 0, 1, 0), expand=False)
+
+
+def _volumes(result: Result) -> list[tuple[str, str]]:
+    return [
+        ("messages", _count(float(result.messages))),
+        ("bytes sent", format_quantity(float(result.message_bytes), "size")),
+        ("bytes read and written", format_quantity(float(result.disk_bytes), "size")),
+    ]
+
+
+def _spread(ranks: RankTimes) -> RenderableType:
+    end = ranks.end_s
+    show = Seconds([float(end.max())])
+    times = ", ".join(f"{name} {show(float(time))}" for name, time in
+                      (("min", end.min()), ("mean", np.mean(end)), ("max", end.max())))  # fmt: skip
+    return _line(f"Ranks are done after ({show.unit}): {times}")
+
+
+def _line(text: str) -> RenderableType:
+    return Padding(text, (0, 0, 1, 0), expand=False)
+
+
+def _count(value: float) -> str:
+    return f"{value:,.0f}" if value.is_integer() else f"{value:,.4g}"
+
+
+def _time(value_s: object) -> str:
+    return format_quantity(float(value_s), "time")  # type: ignore[arg-type] # one design point: a number
+
+
+def _percent(share: float, sign: str = "+") -> str:
+    """One decimal; two digits where that would be 0.0, for a small error is not none."""
+    if not math.isfinite(share):
+        return "-"
+    return f"{share:{sign}z.1%}" if abs(share) >= 5e-4 or abs(share) < 1e-10 else f"{100 * share:{sign}.2g}%"

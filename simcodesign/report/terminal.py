@@ -1,0 +1,68 @@
+"""Printing: tables and JSON to standard output, complaints to standard error. Light: imported at every start."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import sys
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
+from rich.segment import Segment
+from rich.text import Text
+
+#: Columns where standard output is no terminal and COLUMNS is not set.
+PIPE_WIDTH = 120
+
+
+class Printable:
+    """A renderable without the control characters that a file or an argument may have smuggled in."""
+
+    def __init__(self, inner: RenderableType) -> None:
+        self.inner = inner
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        for segment in console.render(self.inner, options):
+            text = "".join(c if c.isprintable() or c == "\n" else "\N{REPLACEMENT CHARACTER}" for c in segment.text)
+            yield segment if segment.control else Segment(text, segment.style)
+
+
+def print_all(renderables: Iterable[RenderableType]) -> None:
+    """To standard output; square brackets and colons are text, never markup. Raises BrokenPipeError."""
+    # Rich would take the width of the terminal that standard error or input is, even when output goes to a file.
+    width = None if sys.stdout.isatty() or "COLUMNS" in os.environ else PIPE_WIDTH
+    console = Console(markup=False, highlight=False, emoji=False, width=width)
+    with console.capture() as capture:  # Rich itself would end with status 1 on a broken pipe
+        for renderable in renderables:
+            console.print(Printable(renderable))
+    write("".join(f"{line.rstrip()}\n" for line in capture.get().splitlines()))
+
+
+def write(text: str) -> None:
+    """To standard output as it is."""
+    sys.stdout.write(text)
+    sys.stdout.flush()
+
+
+def write_json(answer: Mapping[str, object]) -> None:
+    """To standard output as strict JSON."""
+    write(json.dumps(strict(answer), indent=2, allow_nan=False) + "\n")
+
+
+def strict(value: Any) -> Any:
+    """The value in the types that JSON has; numbers that are not finite become null."""
+    if isinstance(value, Mapping):
+        return {str(key): strict(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [strict(item) for item in value]
+    if hasattr(value, "tolist"):  # an array or number of NumPy, which is not imported here
+        return strict(value.tolist())
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def complain(message: str) -> None:
+    """To standard error: wrapped on a terminal, one line elsewhere, never shortened and never read as markup."""
+    console = Console(stderr=True, highlight=False)
+    console.print(Printable(Text(message)), soft_wrap=not console.is_terminal)
