@@ -40,7 +40,7 @@ types: venv  ## check the types (mypy)
 	@$(BIN)/mypy
 
 benchmark: venv  ## measure the speed
-	@$(BIN)/python -m pytest -m benchmark --benchmark-only $(ARGS)
+	@$(BIN)/python -m pytest -m benchmark -s $(ARGS)
 
 clean:  ## remove .venv and everything that was generated
 	rm -rf .venv build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .benchmarks

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pandas as pd
@@ -129,15 +129,26 @@ def compare(
     workload = workload if isinstance(workload, Workload) else load_workload(workload)
     machine = machine if isinstance(machine, Machine) else load_machine(machine)
     said = forecast(workload, machine, parameters, preset=preset, phases=phases, bounds=True)
-    runs: list[Result] = []
-    for count in range(len(chosen) + 1):
-        runs.append(
-            simulate(
-                workload, machine, parameters, preset=preset, phases=phases, effects=chosen[:count], seed=seed,
-                timeline=timeline and count == len(chosen), progress=progress,
-            )
+
+    def simulated(effects: tuple[str, ...]) -> Result:
+        keep = timeline and effects == chosen
+        return simulate(
+            workload, machine, parameters, preset=preset, phases=phases, effects=effects, seed=seed, timeline=keep,
+            progress=progress,
         )  # fmt: skip
+
+    runs = [simulated(())]
+    for count, effect in enumerate(chosen, start=1):
+        last = effect == chosen[-1]
+        changes = _has(effect, workload, machine) or (timeline and last)
+        runs.append(simulated(chosen[:count]) if changes else replace(runs[-1], effects=chosen[:count]))
     return Comparison(said, _ladder(said, runs, chosen))
+
+
+def _has(effect: str, workload: Workload, machine: Machine) -> bool:
+    """Whether the description leaves anything for the effect to do; if not, the run before stands for it."""
+    absent = {"disks": machine.disk is None, "imbalance": not workload.imbalance, "noise": not machine.noise}
+    return not absent.get(effect, False)
 
 
 def _ladder(said: Result, runs: list[Result], effects: tuple[str, ...]) -> tuple[Rung, ...]:

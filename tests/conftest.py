@@ -24,3 +24,12 @@ def cases() -> Path:
     if not folder.is_dir():
         pytest.skip("needs the example cases in ../shared/cases, beside the checkout")
     return folder
+
+
+@pytest.fixture(scope="session")
+def papers() -> Path:
+    """The folder of tables typed off the papers; a test that needs it is skipped without it."""
+    folder = ROOT.parent / "shared" / "papers" / "data"
+    if not folder.is_dir():
+        pytest.skip("needs the tables of the papers in ../shared/papers/data, beside the checkout")
+    return folder

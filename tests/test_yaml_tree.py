@@ -155,7 +155,7 @@ def test_any_text_is_read_like_pyyaml_or_refused(text: str) -> None:
         tree = plain(read(text))
     except InputError:
         return
-    assert tree == yaml.load(text, Loader=yaml.BaseLoader)
+    assert tree == yaml.load(text, Loader=getattr(yaml, "CBaseLoader", yaml.BaseLoader))
 
 
 @given(st.binary(max_size=200))
@@ -406,13 +406,13 @@ def test_dotted_paths_nest() -> None:
         "a": {"b": "4", "c": {"d": ["4", "4"]}}, "e": "20 us", "f": ["1", "2"], "g": ["2", "3"], "h": ["1.5", "2.0"],
         "i": "7", "j": {"kind": "bus"}, "k": "true", "l": "1e-05", "m": {"x": "1"},
     }  # fmt: skip
-    assert at(nested(values, "set"), "a", "c", "d").place == Place("set", 1, "a.c.d")
+    assert at(nested(values, "set"), "a", "c", "d").place == Place("set", None, "a.c.d")
 
 
 @pytest.mark.parametrize(
     "values",
     [{"a": 1, "a.b": 2}, {"a.b": 2, "a": {"c": 1}}, {"a": {"c": 1}, "a.c": 1}, {"a": object()}, {"a": ""}, {"a": "[1"},
-     {"a": "\ud800"}, {".".join("a" * 100): 1}, {"a": b"x"}, {"a": {1, 2}}, {"a": "&x 1"}],
+     {"a": "\ud800"}, {"a." * 45 + "a": 1}, {"a": b"x"}, {"a": {1, 2}}, {"a": "&x 1"}],
 )  # fmt: skip
 def test_changes_that_make_no_sense(values: dict[str, object]) -> None:
     with pytest.raises(InputError, match="set: a"):

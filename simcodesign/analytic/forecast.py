@@ -162,7 +162,8 @@ class _Reading:
         """The sum over all ranks of what each does."""
         if not self.by_rank:
             return each * self.names["P"]
-        return np.sum(each + self.zero, axis=-1, keepdims=True)
+        total: Amount = np.sum(each + self.zero, axis=-1, keepdims=True)
+        return total
 
     def _book(self, demand: Demand, where: _Where, component: str, time_s: Amount) -> None:
         phase = self.phases.setdefault(where.phase, dict.fromkeys(COMPONENTS, 0.0))

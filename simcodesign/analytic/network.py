@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from simcodesign.describe.machine import Network
 from simcodesign.describe.topology import balanced_shape
@@ -61,15 +62,15 @@ class Cost:
     message_bytes: Amount
 
 
-def floor_log2(count: Amount) -> Amount:
+def floor_log2(count: Amount) -> NDArray[np.float64]:
     """Largest k with 2^k <= count, exactly."""
-    return np.frexp(count)[1] - 1.0
+    return np.asarray(np.frexp(count)[1] - 1.0)
 
 
-def ceil_log2(count: Amount) -> Amount:
+def ceil_log2(count: Amount) -> NDArray[np.float64]:
     """Smallest k with 2^k >= count, exactly."""
     whole = floor_log2(count)
-    return whole + (np.exp2(whole) < count)
+    return np.where(np.exp2(whole) < count, whole + 1.0, whole)
 
 
 def broadcast_binomial(size: Amount, p: Price) -> Cost:
@@ -89,7 +90,7 @@ def allreduce_recursive_doubling(size: Amount, p: Price) -> Cost:
     rounds = floor_log2(p.ranks)
     power: Amount = np.exp2(rounds)
     rest = p.ranks - power
-    time = (rounds + 2 * (rest > 0)) * (p.message_s(size) + p.receive_s)
+    time = (rounds + np.where(rest > 0, 2.0, 0.0)) * (p.message_s(size) + p.receive_s)
     messages = power * rounds + 2 * rest
     return Cost(time, messages, messages * size)
 

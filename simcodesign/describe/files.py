@@ -45,6 +45,11 @@ def shipped(folder: str) -> Iterator[Path]:
     return (path for path in sorted(_folder(folder).glob("*.yaml")))
 
 
+def shipped_path(folder: str, name: str) -> Path:
+    """A shipped file by its full name."""
+    return _folder(folder) / name
+
+
 @cache
 def _folder(folder: str) -> Path:
     """Inside the installed package, or beside it in a checkout."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
+from numbers import Real
 
 import numpy as np
 
@@ -67,7 +68,7 @@ def set_up(
 
     Raises InputError for unknown names, values that are not finite or out of range, P beyond the machine's processors.
     """
-    given = {name: _number(name, value) for name, value in (parameters or {}).items()}
+    given = {str(name): _number(name, value) for name, value in (parameters or {}).items()}
     constants = {name: value for name, value in given.items() if name in CONSTANTS}
     machine = machine.with_constants(constants)
     workload = workload if phases is None else select_phases(workload, phases)
@@ -111,7 +112,8 @@ def _kept(program: Sequence[Step], outer: str, phases: Collection[str]) -> list[
 def _number(name: object, value: object) -> Amount:
     try:
         array = np.asarray(value)
-        if array.dtype.kind not in "iufO" or not array.size:  # O: whole numbers beyond 64 bits
+        is_real = array.dtype.kind in "iuf" or all(isinstance(x, Real) for x in array.flat)  # beyond 64 bits
+        if not is_real or array.dtype.kind == "b" or not array.size:
             raise TypeError
         number = array.astype(np.float64)
     except (TypeError, ValueError, OverflowError):
@@ -124,7 +126,7 @@ def _values(workload: Workload, machine: Machine, given: Mapping[str, Amount], p
     known = {*workload.parameters, "P"}
     for name in given:
         if name not in known:
-            allowed = nearest(str(name), {*known, *(CONSTANTS if "." in name else ())})
+            allowed = nearest(name, {*known, *(CONSTANTS if "." in name else ())})
             what = f"{workload.name} has no parameter {name!r}"
             raise InputError(what, workload.place, allowed=allowed)
     every = {"P": Parameter("P", None, whole=True, low=1)} | dict(workload.parameters)

@@ -148,11 +148,14 @@ def _shown(text: str, limit: int) -> str:
 
 
 def parse_yaml(text: str, file: str, path: str = "") -> Entry:
-    """The tree of a YAML text; ``file`` and ``path`` are what errors call it."""
+    """The tree of a YAML text; ``file`` is what errors call it.
+
+    ``path`` is that of a value which stands in no file: its places have no lines.
+    """
     unusable = _UNUSABLE.search(text)
     if unusable:
-        line = text.count("\n", 0, unusable.start()) + 1
-        raise InputError("not YAML: a control character", Place(file, line, path), value=unusable.group())
+        place = Place(file, _line(text.count("\n", 0, unusable.start()), path), path)
+        raise InputError("not YAML: a control character", place, value=unusable.group())
     try:
         root = _build(yaml.parse(text, Loader=_Loader), file, path)
     except yaml.YAMLError as error:
@@ -169,7 +172,12 @@ def _not_yaml(error: yaml.YAMLError, text: str, place: Place) -> InputError:
     line = text.split("\n")[mark.line : mark.line + 1]
     if line and line[0][mark.column : mark.column + 1] == "\t":
         problem = "a tab, where only spaces may stand"
-    return InputError(f"not YAML: {problem}", Place(place.file, mark.line + 1, place.path))
+    return InputError(f"not YAML: {problem}", Place(place.file, _line(mark.line, place.path), place.path))
+
+
+def _line(index: int, path: str) -> int | None:
+    """Line number by index; None in a value that stands in no file."""
+    return None if path else index + 1
 
 
 class _Open:
@@ -215,7 +223,7 @@ def _build(events: Iterator[yaml.Event], file: str, path: str) -> Entry | None:
     stack: list[_Open] = []
     root: Entry | None = None
     for count, event in enumerate(events):
-        line = event.start_mark.line + 1 if event.start_mark else None
+        line = _line(event.start_mark.line if event.start_mark else 0, path)
         place = stack[-1].place_of_next(line) if stack else Place(file, line, path)
         if count > MAX_ENTRIES:
             raise InputError(f"more than {MAX_ENTRIES} keys and values", place)
@@ -281,6 +289,8 @@ def nested(values: Mapping[str, object], file: str) -> Entry:
     for path, value in values.items():
         place = Place(file, None, _shown(str(path), MAX_NAME))
         *outer, last = str(path).split(".")
+        if not all((*outer, last)):
+            raise InputError("not the path of a key", Place(file), value=path, allowed="names joined by dots")
         if len(outer) >= MAX_DEPTH:
             raise InputError(f"nested more than {MAX_DEPTH} deep", place)
         here = root

@@ -22,6 +22,7 @@ class Profile:
 
     ``edges_s``: (steps + 1,), from 0 to the end of the run. ``working`` and ``waiting``: (phases, components, steps),
     processors at an operation of this phase and component, and waiting for one (for a message, a turn at the disk).
+    ``most``: (components,), the largest number at once, working or waiting in any phase, which averages do not show.
     """
 
     phases: tuple[str, ...]
@@ -29,12 +30,13 @@ class Profile:
     edges_s: NDArray[np.float64]
     working: NDArray[np.float64]
     waiting: NDArray[np.float64]
+    most: NDArray[np.int64]
     averaged: bool = False  # over equal spans of time, else exact
 
     @property
     def idle(self) -> NDArray[np.float64]:
         """Processors that are done, or never had anything to do: (steps,)."""
-        return self.ranks - (self.working + self.waiting).sum(axis=(0, 1))
+        return np.asarray(self.ranks - (self.working + self.waiting).sum(axis=(0, 1)))
 
     @property
     def working_s(self) -> NDArray[np.float64]:
@@ -124,4 +126,15 @@ def _profile(
 ) -> Profile:
     shape = (2, len(timeline.phases), len(COMPONENTS), len(edges_s) - 1)
     working, waiting = counts.reshape(shape)
-    return Profile(timeline.phases, ranks, edges_s, working, waiting, averaged)
+    return Profile(timeline.phases, ranks, edges_s, working, waiting, _most(timeline), averaged)
+
+
+def _most(timeline: Timeline) -> NDArray[np.int64]:
+    most = np.zeros(len(COMPONENTS), np.int64)
+    for place in range(len(COMPONENTS)):
+        some = (COMPONENT_OF_KIND[timeline.kind] == place) & (timeline.finish_s > timeline.ready_s)
+        change = np.repeat([-1, 1], np.count_nonzero(some))
+        # At the same moment, those that end come before those that begin.
+        order = np.lexsort((change, np.concatenate([timeline.finish_s[some], timeline.ready_s[some]])))
+        most[place] = np.cumsum(change[order]).max(initial=0)
+    return most

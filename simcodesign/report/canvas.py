@@ -138,7 +138,8 @@ def one_number(value: Amount, what: str) -> float:
 
 def seconds_text(seconds: float) -> str:
     """Three significant digits and a prefix: ``318 us``; whole seconds from 1000 s on."""
-    return f"{seconds:,.0f} s" if abs(seconds) >= 1000 else format_quantity(float(f"{seconds:.3g}"), "time")
+    rounded = float(f"{seconds:.3g}")
+    return f"{seconds:,.0f} s" if abs(rounded) >= 1000 else format_quantity(rounded, "time")
 
 
 def time_axis(mpl: Any, axis: Any, longest_s: float) -> None:

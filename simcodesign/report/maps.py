@@ -53,8 +53,9 @@ class TimeMap:
 
 
 def time_maps(maps: Sequence[TimeMap], path: str | Path, title: str = "", columns: int = 2) -> None:
-    """Orders of magnitude of times as in Figure 4 of Armstrong and Eigenmann (SPECseis96), darker is faster: a panel for
-    each map, row by row, ``columns`` in a row (two: forecast and simulation of the same beside each other). The number
+    """Orders of magnitude of times, as in Figure 4 of Armstrong and Eigenmann (SPECseis96): darker is faster.
+
+    A panel for each map, ``columns`` in a row (two: forecast and simulation of the same beside each other). The number
     k in a cell stands for 10^k to 10^(k+1) seconds, ``0 s`` for no time at all, hatching for what was not simulated.
 
     Raises InputError for no map, fewer than one column, a path that cannot be written, and when Matplotlib is missing.

@@ -28,9 +28,7 @@ _STEPS_PER_INCH = 80
 _VISIBLE = 1e-3
 
 
-def activity_profile(
-    results: Result | Sequence[Result], path: str | Path, titles: Sequence[str] | None = None
-) -> None:
+def activity_profile(results: Result | Sequence[Result], path: str | Path, titles: Sequence[str] | None = None) -> None:
     """Active processors over time, as in Figures 1 to 3 of Armstrong and Eigenmann (SPECseis96): a column for each
     result, a row for each of computing, communicating and disk I/O, a colour for each phase; waiting is paler.
 
@@ -72,7 +70,8 @@ def _activity_column(mpl: Any, axes: NDArray[Any], shown: Profile, colours: Mapp
         place = COMPONENTS.index(name)
         _stack_phases(mpl, axis, shown, place, colours)
         share = area_s[place] / (shown.ranks * end_s) if end_s > 0 else 0.0
-        axis.set_title(f"{share:.1%} of processor time", loc="right", fontsize=8, color=canvas.DARK)
+        note = f"{share:.1%} of processor time, at most {shown.most[place]} at once"
+        axis.set_title(note, loc="right", fontsize=8, color=canvas.DARK)
     axes[0].set_ylim(0, max(shown.ranks, 1) * 1.02)
     axes[0].set_xlim(0, end_s or 1.0)
     quarters = shown.ranks > 0 and shown.ranks % 4 == 0
@@ -243,7 +242,8 @@ def _sides(mpl: Any, axis: Any, seconds: NDArray[np.float64]) -> None:
     names = ("forecast", "simulated", "measured")[: len(seconds)]
     _bars(mpl, axis, names, seconds, np.zeros_like(seconds))
     totals = seconds.sum(axis=1)
-    errors = [f"{name} {_percent(relative_error(total, totals[-1]))}" for name, total in zip(names, totals[:-1])]
+    pairs = zip(names[:-1], totals[:-1], strict=True)
+    errors = [f"{name} {_percent(relative_error(total, totals[-1]))}" for name, total in pairs]
     axis.set_title(f"error against {names[-1]}: {', '.join(errors)}")
 
 
@@ -270,7 +270,7 @@ def _waterfall(mpl: Any, axis: Any, comparison: Comparison) -> None:
     axis.plot([levels[-1]] * 2, [len(names) - 2.35, len(names) - 0.65], color=canvas.GREY, linewidth=0.7)
     axis.set_yticks(range(len(names)), names)
     axis.set_ylim(len(names) - 0.5, -0.5)
-    axis.set_title(f"gap between forecast and simulation: {_gap_text(comparison)}")
+    axis.set_title(f"gap: {_gap_text(comparison)}")
     canvas.time_axis(mpl, axis.xaxis, max(levels))
     if cut:
         axis.set_xlabel(f"{axis.get_xlabel()}, axis does not begin at 0")

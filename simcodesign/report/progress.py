@@ -22,7 +22,8 @@ class SimulationProgress:
 
     def __init__(self, console: Console | None = None, patience_s: float = PATIENCE_S) -> None:
         console = console or Console(stderr=True)
-        self._on = console.is_terminal and not console.is_dumb_terminal
+        # Not console.is_terminal, which FORCE_COLOR makes true for a file as well.
+        self._on = console.file.isatty() and not console.is_dumb_terminal
         self._bar = Progress(
             TextColumn("simulating"), BarColumn(), TextColumn("{task.fields[status]}", markup=False),
             TimeElapsedColumn(), console=console, transient=True, redirect_stdout=False, redirect_stderr=False,
@@ -30,7 +31,8 @@ class SimulationProgress:
         self._task = self._bar.add_task("", total=None, status="preparing")
         self._timer = Timer(patience_s, self._bar.start)
         self._timer.daemon = True
-        self._events, self._since = 0, time.monotonic()
+        self._events = self._first_events = 0
+        self._first_at = 0.0
 
     def __enter__(self) -> SimulationProgress:
         if self._on:
@@ -48,9 +50,10 @@ class SimulationProgress:
     def update(self, simulated_s: float, events: int) -> None:
         """Tell simulated seconds and events so far; fewer events than before begin another run."""
         now = time.monotonic()
-        if events < self._events:
-            self._since = now
+        if events <= self._events or not self._events:
+            self._first_at, self._first_events = now, events
         self._events = events
-        rate = events / (now - self._since) if now > self._since else 0.0
+        since = now - self._first_at
+        rate = (events - self._first_events) / since if since > 0 else 0.0
         status = f"{format_quantity(simulated_s, 'time')} simulated, {events:,} events, {rate:,.0f} events/s"
         self._bar.update(self._task, status=status)

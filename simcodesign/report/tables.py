@@ -185,12 +185,10 @@ def bracket_line(comparison: Comparison) -> RenderableType:
         return _line("No bracket was computed.")
     lower = ", ".join(f"{name} {_time(value)}" for name, value in bracket.lower_s.items())
     place = "inside" if comparison.in_bracket else "OUTSIDE"
-    note = ""
-    if not comparison.in_bracket and {"imbalance", "noise"} & set(comparison.simulation.effects):
-        note = " Imbalance and noise change the work itself: the bracket does not hold for them."
     return _line(
-        f"The simulation ({_time(comparison.simulation.makespan_s)}) lies {place} the bracket: at least {lower} "
-        f"(the last three where they are simulated); at most {_time(bracket.upper_s)}.{note}"
+        f"The simulation ({_time(comparison.simulation.makespan_s)}) lies {place} the bracket: at least {lower}; at most "
+        f"{_time(bracket.upper_s)}. Links, interfaces and disks bound it only when their effects are on; imbalance and "
+        "noise may lead out of it."
     )
 
 

@@ -65,4 +65,4 @@ def strict(value: Any) -> Any:
 def complain(message: str) -> None:
     """To standard error: wrapped on a terminal, one line elsewhere, never shortened and never read as markup."""
     console = Console(stderr=True, highlight=False)
-    console.print(Printable(Text(message)), soft_wrap=not console.is_terminal)
+    console.print(Printable(Text(message)), soft_wrap=not sys.stderr.isatty())

@@ -8,9 +8,9 @@ from __future__ import annotations
 import gzip
 import json
 from collections.abc import Iterator
+from io import BufferedIOBase
 from itertools import chain
 from pathlib import Path
-from typing import IO
 
 import numpy as np
 from numpy.typing import NDArray
@@ -54,7 +54,7 @@ def write_chrome_trace(result: Result, path: str | Path) -> None:
         raise InputError(f"cannot write the timeline: {error.strerror or error}", value=str(path)) from error
 
 
-def _write(result: Result, timeline: Timeline, file: IO[bytes], compressed: bool) -> None:
+def _write(result: Result, timeline: Timeline, file: BufferedIOBase, compressed: bool) -> None:
     if not compressed:
         _write_events(result, timeline, file)
         return
@@ -63,7 +63,7 @@ def _write(result: Result, timeline: Timeline, file: IO[bytes], compressed: bool
         _write_events(result, timeline, packed)
 
 
-def _write_events(result: Result, timeline: Timeline, file: IO[bytes]) -> None:
+def _write_events(result: Result, timeline: Timeline, file: BufferedIOBase) -> None:
     plain = result.to_dict()
     about = {name: plain.get(name) for name in ("workload", "machine", "preset", "values", "effects", "seed")}
     file.write(f'{{"displayTimeUnit":"ms","otherData":{json.dumps(about)},"traceEvents":[\n'.encode())
@@ -170,7 +170,8 @@ def paired_messages(timeline: Timeline, order: Ints) -> tuple[Ints, Ints]:
     sends = sends[np.lexsort((peer[kind == _SEND], rank[kind == _SEND]))]
     receives = receives[np.lexsort((rank[kind == _RECEIVE], peer[kind == _RECEIVE]))]
     same = len(sends) == len(receives) and bool(
-        np.all(timeline.rank[sends] == timeline.peer[receives]) and np.all(timeline.peer[sends] == timeline.rank[receives])
+        np.all(timeline.rank[sends] == timeline.peer[receives])
+        and np.all(timeline.peer[sends] == timeline.rank[receives])
     )
     if not same:
         return np.zeros(0, np.int64), np.zeros(0, np.int64)

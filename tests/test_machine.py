@@ -1,0 +1,271 @@
+"""Machine files: every key with its unit, what is refused and where, mappings, replaced constants."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from simcodesign.describe.machine import CONSTANTS, Machine
+from simcodesign.describe.read_machine import machine_from
+from simcodesign.describe.yaml_tree import parse_yaml
+from simcodesign.errors import InputError
+
+TEXT = """\
+simcodesign: 1
+name: toy
+about: every key
+source: none
+nodes: 6
+processors_per_node: 2
+processor:
+  rate: 2 GFLOP/s
+  clock: 500 MHz
+  cpi: 1.5
+network:
+  topology: {kind: mesh, shape: [3, 2]}
+  startup: 318 us
+  startup_per: hop
+  bandwidth: 100 MB/s
+  receive_overhead: 2 us
+  hop_latency: 100 ns
+  link_bandwidth: 200 MB/s
+  interface_per_byte: 2.5 ns/B
+  distance: sqrt
+  switching: store_and_forward
+disk:
+  read_startup: 5 ms
+  write_startup: 6 ms
+  bandwidth: 80 Mbit/s
+  shared_by: 3
+  spindles: 2
+mapping: round_robin
+noise: 5 %
+"""
+SMALL = """\
+simcodesign: 1
+name: small
+nodes: 4
+processor: {rate: 1e9}
+network:
+  topology: {kind: bus}
+  startup: 0
+  per_byte: 1e-8
+"""
+
+
+def machine(text: str) -> Machine:
+    return machine_from(parse_yaml(text, "m.yaml"), Path())
+
+
+def changed(old: str, new: str, text: str = TEXT) -> str:
+    assert text.count(old) == 1, old
+    return text.replace(old, new)
+
+
+def problem(text: str) -> InputError:
+    with pytest.raises(InputError) as caught:
+        machine(text)
+    return caught.value
+
+
+def line_of(path: str, text: str) -> int:
+    """Line on which the last key of the path stands: each key is looked for after the one before."""
+    position = 0
+    for key in re.sub(r"\[\d+\]", "", path).split("."):
+        found = re.compile(rf"(?<![A-Za-z_]){key}:").search(text, position)
+        assert found is not None
+        position = found.end()
+    return text.count("\n", 0, position) + 1
+
+
+def test_every_key() -> None:
+    toy = machine(TEXT)
+    assert (toy.name, toy.about, toy.source, toy.nodes, toy.processors) == ("toy", "every key", "none", 6, 12)
+    assert dataclasses.astuple(toy.processor) == (2e9, 5e8, 1.5)
+    network = toy.network
+    assert (network.topology.kind, network.startup_s, network.per_byte_s) == ("mesh", 318e-6, 1e-8)
+    assert (network.receive_overhead_s, network.hop_latency_s) == (2e-6, 1e-7)
+    assert (network.link_per_byte_s, network.interface_per_byte_s) == (5e-9, 2.5e-9)
+    assert (network.startup_per, network.distance, network.switching) == ("hop", "sqrt", "store_and_forward")
+    assert toy.disk is not None
+    assert dataclasses.astuple(toy.disk) == (0.005, 0.006, 1e-7, 3, 2)
+    assert (toy.mapping, toy.noise) == ("round_robin", 0.05)
+
+
+def test_defaults() -> None:
+    small = machine(SMALL)
+    assert (small.about, small.source, small.processors, small.disk) == ("", "", 4, None)
+    assert (small.mapping, small.noise, math.isnan(float(small.processor.clock_hz))) == ("linear", 0.0, True)
+    network = small.network
+    assert (network.receive_overhead_s, network.hop_latency_s, network.startup_per) == (0, 0, "message")
+    assert network.link_occupancy_s_per_byte == network.interface_occupancy_s_per_byte == 1e-8
+    assert set(small.constants()) == {
+        "processor.rate", "processor.cpi", "network.startup", "network.per_byte", "network.receive_overhead",
+        "network.hop_latency",
+    }  # fmt: skip
+
+
+def test_a_disk_shared_by_all_nodes() -> None:
+    disk = machine(changed("shared_by: 3", "shared_by: all")).disk
+    assert disk is not None
+    assert disk.shared_by == 6
+
+
+REQUIRED = ["simcodesign: 1", "name: toy", "nodes: 6", "  rate: 2 GFLOP/s", "  startup: 318 us",
+            "  bandwidth: 100 MB/s", "  topology: {kind: mesh, shape: [3, 2]}", "  read_startup: 5 ms",
+            "  write_startup: 6 ms", "  bandwidth: 80 Mbit/s"]  # fmt: skip
+
+
+@pytest.mark.parametrize("line", REQUIRED)
+def test_required_keys(line: str) -> None:
+    key = line.split(":")[0].strip()
+    error = problem(changed(line + "\n", ""))
+    assert f"{key!r}" in str(error)
+    assert "missing" in str(error)
+    part = {"rate": "processor", "read_startup": "disk", "write_startup": "disk"}.get(key)
+    if line.startswith("  ") and part:
+        assert error.place is not None
+        assert (error.place.path, error.place.line) == (part, TEXT.split("\n").index(f"{part}:") + 1)
+
+
+WRONG = [
+    ("simcodesign: 1", "simcodesign: 2", "simcodesign", "unknown format version, got '2' (allowed: 1)"),
+    ("name: toy", "name: ''", "name", "not a name"),
+    ("nodes: 6", "nodes: 0", "nodes", "a whole number"),
+    ("nodes: 6", "nodes: 2.5", "nodes", "a whole number"),
+    ("nodes: 6", "nodes: -6", "nodes", "a whole number"),
+    ("nodes: 6", "nodes: six", "nodes", "a number"),
+    ("nodes: 6", "nodes: 1e300", "nodes", "a whole number"),
+    ("nodes: 6", "nodes: 7", "network.topology", "node_count is 7"),
+    ("processors_per_node: 2", "processors_per_node: 0", "processors_per_node", "a whole number"),
+    ("rate: 2 GFLOP/s", "rate: 0", "processor.rate", "above 0"),
+    ("rate: 2 GFLOP/s", "rate: -1", "processor.rate", "above 0"),
+    ("rate: 2 GFLOP/s", "rate: nan", "processor.rate", "not a quantity"),
+    ("rate: 2 GFLOP/s", "rate: .inf", "processor.rate", "not a quantity"),
+    ("rate: 2 GFLOP/s", "rate: 1e400", "processor.rate", "too large"),
+    ("rate: 2 GFLOP/s", "rate: 2 GB/s", "processor.rate", "unit of bandwidth"),
+    ("rate: 2 GFLOP/s", "rates: 2 GFLOP/s", "processor.rates", "did you mean 'rate'"),
+    ("clock: 500 MHz", "clock: 0 Hz", "processor.clock", "above 0"),
+    ("cpi: 1.5", "cpi: 0", "processor.cpi", "above 0"),
+    ("kind: mesh", "kind: mehs", "network.topology.kind", "did you mean 'mesh'"),
+    ("shape: [3, 2]", "shape: [3, 2.5]", "network.topology.shape[1]", "a whole number"),
+    ("shape: [3, 2]", "shape: 6", "network.topology.shape", "a sequence"),
+    ("shape: [3, 2]", "arity: 2", "network.topology", "no option arity"),
+    ("startup: 318 us", "startup: -1 us", "network.startup", "0 or above"),
+    ("  bandwidth: 100 MB/s", "  bandwidth: 0", "network.bandwidth", "above 0"),
+    ("  bandwidth: 100 MB/s", "  bandwidth: -5 MB/s", "network.bandwidth", "above 0"),
+    ("  bandwidth: 100 MB/s", "  bandwidth: 1e-320", "network.bandwidth", "cannot be used"),
+    ("  bandwidth: 100 MB/s", "  bandwidth: 1 MB/s\n  per_byte: 1 us/B", "network.per_byte", "given twice"),
+    ("startup_per: hop", "startup_per: byte", "network.startup_per", "hop, message"),
+    ("distance: sqrt", "distance: far", "network.distance", "log2, one, sqrt"),
+    ("switching: store_and_forward", "switching: cutthrough", "network.switching", "did you mean 'cut_through'"),
+    ("link_bandwidth: 200 MB/s", "link_bandwidth: 99 MB/s", "network.link_bandwidth", "faster than its link"),
+    ("interface_per_byte: 2.5 ns/B", "interface_per_byte: 11 ns/B", "network.interface_per_byte", "its interface"),
+    ("bandwidth: 80 Mbit/s", "bandwidth: 80 Mbps", "disk.bandwidth", "unknown unit"),
+    ("shared_by: 3", "shared_by: some", "disk.shared_by", "a number"),
+    ("shared_by: 3", "shared_by: 0", "disk.shared_by", "a whole number"),
+    ("spindles: 2", "spindles: 0", "disk.spindles", "a whole number"),
+    ("mapping: round_robin", "mapping: robin", "mapping", "did you mean 'round_robin'"),
+    ("mapping: round_robin", "mapping: []", "mapping", "no rank is placed"),
+    ("mapping: round_robin", "mapping: [0, 6]", "mapping[1]", "0 to 5"),
+    ("mapping: round_robin", "mapping: [1, 0, 1, 1]", "mapping", "3 ranks on node 1, which has 2 processors"),
+    ("noise: 5 %", "noise: -1 %", "noise", "0 to 10"),
+    ("noise: 5 %", "noise: 1001 %", "noise", "0 to 10"),
+    ("noise: 5 %", "noise: nan", "noise", "not a quantity"),
+    ("noise: 5 %", "noice: 5 %", "noice", "did you mean 'noise'"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("old", "new", "path", "what"), WRONG)
+def test_what_is_wrong_and_where(old: str, new: str, path: str, what: str) -> None:
+    text = changed(old, new) if TEXT.count(old) == 1 else TEXT.replace("\n" + old, "\n" + new, 1)
+    error = problem(text)
+    assert what in str(error)
+    assert str(error).startswith(f"m.yaml:{line_of(path, text)}: {path}: ")
+
+
+def test_no_machine_at_all() -> None:
+    for text in ("just text", "[1, 2]", "simcodesign: 1"):
+        assert str(problem(text)).startswith("m.yaml:1: ")
+
+
+# --- Ranks on nodes ------------------------------------------------------------------------------------------
+
+
+@given(st.integers(1, 6), st.integers(1, 4), st.data())
+def test_mappings_place_every_rank_within_the_processors(nodes: int, per_node: int, data: st.DataObject) -> None:
+    base = machine(SMALL.replace("nodes: 4", f"nodes: {nodes}\nprocessors_per_node: {per_node}"))
+    ranks = data.draw(st.integers(1, nodes * per_node))
+    linear = base.node_of(ranks).tolist()
+    assert linear == [rank // per_node for rank in range(ranks)]
+    used = math.ceil(ranks / per_node)
+    around = dataclasses.replace(base, mapping="round_robin").node_of(ranks).tolist()
+    assert around == [rank % used for rank in range(ranks)]
+    assert max(around.count(node) for node in around) <= per_node
+    every = data.draw(st.permutations([node for node in range(nodes) for _ in range(per_node)]))
+    assert dataclasses.replace(base, mapping=tuple(every)).node_of(ranks).tolist() == every[:ranks]
+
+
+def test_most_ranks() -> None:
+    assert machine(TEXT).most_ranks == machine(TEXT).processors == 12
+    placed = machine(changed("mapping: round_robin", "mapping: [5, 0, 5]"))
+    assert (placed.most_ranks, placed.processors, placed.mapping) == (3, 12, (5, 0, 5))
+
+
+def test_a_long_mapping_is_read_quickly() -> None:
+    text = changed("mapping: round_robin", "mapping: [" + "0, " * 40_000 + "0]")
+    assert "40001 ranks on node 0" in str(problem(text))
+
+
+# --- Replaced constants ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("path", CONSTANTS)
+def test_every_constant_can_be_replaced(path: str) -> None:
+    toy = machine(TEXT)
+    value = float(toy.constants()[path]) / 2 if "per_byte" not in path else 1e-9
+    if path == "network.per_byte":
+        value = 2e-8
+    after = toy.with_constants({path: value}).constants()
+    assert after == toy.constants() | {path: value}
+    assert toy.constants()[path] != value
+
+
+def test_arrays_of_constants() -> None:
+    startup = np.array([1e-6, 2e-6])
+    toy = machine(TEXT).with_constants({"network.startup": startup, "processor.rate": np.array([[1e9], [2e9]])})
+    assert toy.network.startup_s is startup
+    assert np.shape(toy.constants()["processor.rate"]) == (2, 1)
+    with pytest.raises(InputError, match=r"network\.startup cannot be used, got -1\.0"):
+        toy.with_constants({"network.startup": np.array([1.0, -1.0])})
+    with pytest.raises(InputError, match="faster than its link"):
+        toy.with_constants({"network.per_byte": np.array([1e-8, 1e-9])})
+
+
+@pytest.mark.parametrize("value", [math.nan, math.inf, -1.0, "20 us", None, True, 1j, np.array([1.0, math.nan])])
+@pytest.mark.parametrize("path", ["network.startup", "processor.clock", "disk.per_byte"])
+def test_constants_that_cannot_be_used(path: str, value: object) -> None:
+    with pytest.raises(InputError, match=path.replace(".", r"\.")):
+        machine(TEXT).with_constants({path: value})  # type: ignore[dict-item]
+
+
+def test_constants_that_do_not_exist() -> None:
+    with pytest.raises(InputError, match=r"did you mean 'network\.startup'"):
+        machine(TEXT).with_constants({"network.startups": 1.0})
+    with pytest.raises(InputError, match=r"small has no disk, so disk\.per_byte cannot be set"):
+        machine(SMALL).with_constants({"disk.per_byte": 1.0})
+    with pytest.raises(InputError, match="above 0"):
+        machine(SMALL).with_constants({"processor.cpi": 0.0})
+
+
+def test_the_link_follows_the_message_unless_it_is_given() -> None:
+    assert machine(SMALL).with_constants({"network.per_byte": 5.0}).network.link_occupancy_s_per_byte == 5.0
+    given_link = machine(TEXT).with_constants({"network.per_byte": 5.0}).network
+    assert given_link.link_occupancy_s_per_byte == 5e-9

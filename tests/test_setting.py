@@ -1,0 +1,255 @@
+"""Settings: every name gets its value, one number or arrays; presets, phases, ranks, and what is refused."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from simcodesign.describe.machine import Machine
+from simcodesign.describe.read_machine import machine_from
+from simcodesign.describe.read_workload import workload_from
+from simcodesign.describe.setting import Setting, select_phases, set_up
+from simcodesign.describe.workload import Block, Compute, Workload, walk
+from simcodesign.describe.yaml_tree import parse_yaml
+from simcodesign.errors import InputError
+
+MACHINE = """\
+simcodesign: 1
+name: four
+nodes: 4
+processor: {rate: 1e9}
+network: {topology: {kind: bus}, startup: 1e-5, per_byte: 1e-8}
+"""
+WORKLOAD = """\
+simcodesign: 1
+name: toy
+parameters:
+  n: {default: 100, range: [1, 1e6]}
+  k: {default: 2, whole: true}
+  bare: {about: no default}
+equations:
+  total: share*P
+  share: area/P + bare
+  area: n**2
+presets:
+  small: {n: 10, bare: 1}
+  two: {P: 2, bare: 0}
+program:
+  - compute: {flops: area}
+  - phase: a
+    do:
+      - compute: {flops: 1}
+      - phase: x
+        do: [compute: {flops: 2}]
+  - do:
+      - compute: {flops: 3}
+      - phase: b
+        do: [compute: {flops: 4}]
+"""
+
+
+def machine(text: str = MACHINE) -> Machine:
+    return machine_from(parse_yaml(text, "m.yaml"), Path())
+
+
+def workload(text: str = WORKLOAD) -> Workload:
+    return workload_from(parse_yaml(text, "w.yaml"))
+
+
+def setting(parameters: dict[str, object] | None = None, preset: str | None = None) -> Setting:
+    return set_up(workload(), machine(), {"bare": 0, **(parameters or {})}, preset=preset)
+
+
+def problem(parameters: dict[str, object], preset: str | None = None) -> str:
+    with pytest.raises(InputError) as caught:
+        setting(parameters, preset)
+    return str(caught.value)
+
+
+# --- Values ------------------------------------------------------------------------------------------------
+
+
+def test_defaults_and_equations() -> None:
+    here = setting({"bare": 7})
+    assert here.values == {"P": 4, "n": 100, "k": 2, "bare": 7, "area": 1e4, "share": 2507, "total": 10028}
+    assert here.shape == ()
+    assert here.ranks == 4
+
+
+def test_what_is_given_wins_over_the_preset_and_the_preset_over_the_default() -> None:
+    assert set_up(workload(), machine(), preset="small").values["area"] == 100
+    assert set_up(workload(), machine(), {"n": 3}, preset="small").values["area"] == 9
+    assert set_up(workload(), machine(), preset="two").ranks == 2
+    assert set_up(workload(), machine(), {"P": 3}, preset="two").ranks == 3
+
+
+@given(st.integers(1, 4), st.floats(1, 1e6), st.floats(-1e6, 1e6))
+def test_equations_by_hand(ranks: int, n: float, bare: float) -> None:
+    values = setting({"P": ranks, "n": n, "bare": bare}).values
+    share = n**2 / ranks + bare
+    assert (values["share"], values["total"]) == (share, share * ranks)
+
+
+def test_arrays_broadcast() -> None:
+    here = setting({"n": [1, 2, 3], "P": np.array([[1], [2]]), "network.startup": np.ones(3)})
+    assert here.shape == (2, 3)
+    assert np.array_equal(here.values["share"], np.array([[1, 4, 9], [0.5, 2, 4.5]]))
+    assert np.shape(here.values["area"]) == (3,)
+    with pytest.raises(InputError, match="P must be one number"):
+        _ = here.ranks
+    with pytest.raises(InputError, match=r"one design point, but these are arrays.*'n', 'P', 'network\.startup'"):
+        here.require_one_point("this")
+
+
+def test_arrays_that_do_not_broadcast() -> None:
+    assert "arrays" in problem({"n": [1, 2, 3], "P": [1, 2]})
+    text = problem({"n": [1, 2, 3], "network.startup": [1, 2]})
+    assert "'n': (3,)" in text
+    assert "'network.startup': (2,)" in text
+
+
+@pytest.mark.parametrize("value", [5, 5.0, np.int8(5), np.float32(5), Fraction(5), np.array(5), [5], np.array([5])])
+def test_numbers_of_every_kind(value: object) -> None:
+    area = setting({"n": value}).values["area"]
+    assert area == 25
+    assert isinstance(area, float) == (np.ndim(value) == 0)  # type: ignore[arg-type]
+
+
+def test_whole_numbers_beyond_64_bits() -> None:
+    assert setting({"bare": 10**25}).values["bare"] == 1e25
+
+
+NO_NUMBERS = ["5", "abc", "20 us", None, True, 1j, [True], [1j], ["5"], [], [[]], [1, [2]], {}, {"a": 1}, object(), b"5", [None, 1],
+              10**400, [10**400], np.array(["a"]), np.datetime64("2026-01-01"), [1, "a"], math]  # fmt: skip
+
+
+@pytest.mark.parametrize("value", NO_NUMBERS)
+@pytest.mark.parametrize("name", ["n", "P", "network.startup"])
+def test_what_is_no_number(name: str, value: object) -> None:
+    text = problem({name: value})
+    assert text.startswith(f"{name} must be a number")
+    assert len(text) < 200
+
+
+@pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf, [1, math.nan], [1, math.inf], 0.5, 1e7, [1, 1e7]])
+def test_parameters_out_of_range(value: object) -> None:
+    assert problem({"n": value}).startswith("w.yaml:4: parameters.n: parameter 'n', got ")
+
+
+@pytest.mark.parametrize("value", [0, -1, 2.5, 5, 1e300, math.nan, [1, 0], [4, 5], np.array([1.5])])
+def test_ranks_that_cannot_be(value: object) -> None:
+    text = problem({"P": value})
+    assert "parameter 'P', got" in text or "processors: P, got" in text
+    assert "(allowed: a whole number, at least 1)" in text or "(allowed: 1 to 4)" in text
+
+
+@pytest.mark.parametrize("value", [-1, math.nan, math.inf, [1, -1]])
+def test_machine_constants_out_of_range(value: object) -> None:
+    assert "network.startup cannot be used" in problem({"network.startup": value})
+    assert "processor.clock cannot be used" in problem({"processor.clock": value})
+
+
+def test_unknown_names() -> None:
+    assert "toy has no parameter 'm' (allowed: P, bare, k, n)" in problem({"m": 1})
+    assert "did you mean 'network.startup'" in problem({"network.startups": 1})
+    assert "did you mean 'small'" in problem({}, "smal")
+    assert "no such preset" in problem({}, "")
+    assert "four has no disk" in problem({"disk.per_byte": 1})
+    assert "has no parameter" in problem({5: 1})  # type: ignore[dict-item]
+    assert "has no parameter" in problem({"total": 1})
+    assert "no such preset" in problem({}, 5)  # type: ignore[arg-type]
+
+
+def test_a_value_that_is_missing() -> None:
+    with pytest.raises(InputError, match=r"^w\.yaml:6: parameters\.bare: parameter 'bare' has no default and was not given"):
+        set_up(workload(), machine())
+
+
+@pytest.mark.parametrize("equation", ["1/(n - 100)", "log(n - 101)", "sqrt(50 - n)", "10**n**2", "0/(k - 2)"])
+def test_equations_without_a_finite_value(equation: str) -> None:
+    toy = workload(WORKLOAD.replace("area: n**2", f"area: {equation}"))
+    with pytest.raises(InputError, match=r"^w\.yaml:10: equations\.area: equation 'area' = .* is not finite"):
+        set_up(toy, machine(), {"bare": 0})
+    with pytest.raises(InputError, match="not finite"):
+        set_up(toy, machine(), {"bare": 0, "n": [5, 100]} if "n - 100" in equation else {"bare": [0, 1]})
+
+
+# --- Ranks -------------------------------------------------------------------------------------------------
+
+
+def test_ranks_default_to_what_the_machine_takes() -> None:
+    assert setting().ranks == 4
+    two = machine(MACHINE.replace("nodes: 4", "nodes: 4\nprocessors_per_node: 3"))
+    assert set_up(workload(), two, {"bare": 0}).ranks == 12
+    placed = machine(MACHINE + "mapping: [3, 1]\n")
+    assert set_up(workload(), placed, {"bare": 0}).ranks == 2
+    with pytest.raises(InputError, match=r"more ranks than four has places in its mapping: P, got 3\.0 \(allowed: 1 to 2\)"):
+        set_up(workload(), placed, {"bare": 0, "P": 3})
+
+
+def test_ranks_as_a_parameter_of_the_workload() -> None:
+    declared = workload(WORKLOAD.replace("  bare:", "  P: {about: ranks, range: [2, 8]}\n  bare:"))
+    assert set_up(declared, machine(), {"bare": 0}).ranks == 4
+    with pytest.raises(InputError, match="at least 2, at most 8"):
+        set_up(declared, machine(), {"bare": 0, "P": 1})
+    fixed = workload(WORKLOAD.replace("  bare:", "  P: 2\n  bare:"))
+    assert set_up(fixed, machine(), {"bare": 0}).ranks == 2
+    greedy = workload(WORKLOAD.replace("  bare:", "  P: 16\n  bare:"))
+    with pytest.raises(InputError, match="more ranks than four has processors"):
+        set_up(greedy, machine(), {"bare": 0})
+
+
+# --- Phases ------------------------------------------------------------------------------------------------
+
+
+def flops(toy: Workload) -> list[str]:
+    return [step.amount.text for step in walk(toy.program) if isinstance(step, Compute) and step.amount]
+
+
+@pytest.mark.parametrize(
+    ("phases", "kept"),
+    [(["main"], ["area", "3"]), (["a"], ["1", "2"]), (["a/x"], ["2"]), (["b"], ["4"]), ("b", ["4"]), (["b", "a"], "124"),
+     (["a", "a/x"], "12"), (["main", "a", "b"], ["area", "1", "2", "3", "4"]), ({"main", "b"}, ["area", "3", "4"])],
+)  # fmt: skip
+def test_selected_phases(phases: list[str], kept: list[str]) -> None:
+    assert flops(select_phases(workload(), phases)) == list(kept)
+
+
+def test_selection_keeps_repetitions_and_constants() -> None:
+    text = WORKLOAD.replace("  - phase: a\n", "  - phase: a\n    repeat: 3\n    constants: {network.startup: 1 us}\n")
+    (block,) = select_phases(workload(text), ["a/x"]).program
+    assert isinstance(block, Block)
+    assert (block.repeat.text, len(block.constants), block.phase) == ("3", 1, "a")
+
+
+@pytest.mark.parametrize("phases", [["c"], ["x"], [""], [], "", ["a", "c"], ["a/"], [5], [None]])
+def test_phases_that_do_not_exist(phases: list[str]) -> None:
+    with pytest.raises(InputError, match="toy has no such phase"):
+        set_up(workload(), machine(), {"bare": 0}, phases=phases)
+
+
+# --- Anything ------------------------------------------------------------------------------------------------
+
+ANYTHING = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.complex_numbers() | st.text(max_size=5) | st.binary(max_size=3),
+    lambda inner: st.lists(inner, max_size=3),
+    max_leaves=6,
+)
+NAMES = st.sampled_from(["n", "k", "P", "bare", "total", "rank", "network.startup", "processor.rate", "processor.clock",
+                         "disk.per_byte", "network.link_per_byte"]) | st.text(max_size=6)  # fmt: skip
+
+
+@given(st.dictionaries(NAMES, ANYTHING, max_size=3))
+def test_any_parameters_work_or_are_refused(parameters: dict[str, object]) -> None:
+    try:
+        here = set_up(workload(), machine(), parameters)
+    except InputError:
+        return
+    for name, value in here.given.items():
+        assert np.all(np.isfinite(value)), name
