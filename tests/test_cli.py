@@ -26,7 +26,7 @@ from simcodesign import cli
 from simcodesign.describe.files import load_machine
 from simcodesign.errors import DeadlockError, InputError
 from simcodesign.report.progress import SimulationProgress
-from simcodesign.report.tables import Seconds
+from simcodesign.report.tables import Seconds, verdict
 from simcodesign.report.terminal import complain, print_all, strict
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -191,7 +191,7 @@ def test_compare_ends_with_a_verdict(files: tuple[str, str]) -> None:
     for part in ("waiting for messages", "share of the gap", "inside the bracket"):
         assert part in text
     # Two ranks write through one disk: the second waits for three writes of 2 ms and 5 ms each.
-    assert "disks), which adds 21 ms" in " ".join(text.split())
+    assert "(disks), which adds 21 ms" in " ".join(text.split())
 
 
 def test_compare_without_effects_agrees(files: tuple[str, str]) -> None:
@@ -247,8 +247,8 @@ def test_a_malformed_setting_shows_a_good_one(files: tuple[str, str], item: str)
         ("node=3", "did you mean 'nodes'"),
         ("network.starup=3", "did you mean 'startup'"),
         ("network.startup=3 MB", "unit of size"),
-        ("network.=3", "unknown key"),
-        (".=3", "unknown key"),
+        ("network.=3", "network."),
+        (".=3", "set"),
         ("nodes=[[[", "not YAML"),
         ("nodes=many", "must be a number"),
         ("n[red]=1", "n[red]"),
@@ -543,3 +543,34 @@ def test_seconds_are_printed_to_two_digits_at_least(largest: float, share: float
     printed = float(show(value).replace(",", "")) * show.factor
     assert printed == pytest.approx(value, rel=0.06, abs=2e-10 * largest)
     assert float(show(largest).replace(",", "")) * show.factor == pytest.approx(largest, rel=6e-4)
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ((0.0, 0.0), "agree to rounding"),
+        ((0.5, 1.5), "50.0% too low against the simulation (4 s); the largest contributor is contention for links"),
+        ((0.5, 1.5), "which adds 1.5 s (75% of the gap)"),
+        ((3.0, -1.0), "which adds 3 s (more than the gap"),
+        ((-3.0, 2.5), "33.3% too high"),
+        ((2.0, -1.999), "0.05% too low"),
+        ((1.0, -1.0), "only because effects cancel"),
+        ((-1.0, 0.9), "takes away 1 s"),
+        ((-2.0, 1.9, 1.9), "but other effects outweigh it"),
+    ],
+)
+def test_the_verdict_in_words(changes: tuple[float, ...], words: str) -> None:
+    said, gap = 2.0, round(sum(changes), 9)
+    rungs = [
+        SimpleNamespace(effect=effect, change_s=change, share=change / gap if gap else math.nan)
+        for effect, change in zip(("hops", "links", "disks"), changes, strict=False)
+    ]
+    comparison: Any = SimpleNamespace(
+        forecast=SimpleNamespace(makespan_s=said),
+        simulation=SimpleNamespace(makespan_s=said + gap),
+        rungs=rungs,
+        error=-gap / (said + gap) if said + gap else math.nan,
+    )
+    console = Console(width=500, file=io.StringIO(), record=True)
+    console.print(verdict(comparison))
+    assert words in console.export_text()

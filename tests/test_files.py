@@ -193,7 +193,7 @@ def test_changes_of_structure(base: Path) -> None:
     [("nods", 4, "did you mean 'nodes'"), ("network.startups", 1, "did you mean 'startup'"), ("nodes", 8, "shape has 4 hosts"),
      ("nodes", 4.5, "a whole number"), ("nodes", "4 5", "a number"), ("network.startup", "20 MB", "unit of size"),
      ("network.startup", float("nan"), "not a quantity"), ("network.startup", -1, "0 or above"), ("network", 3, "a mapping"),
-     ("extends", "base", "unknown key"), ("", 4, "not the path of a key"), ("a..b", 4, "not the path"), ("nodes.x", 4, "must be a single value"), ("simcodesign", 2, "format"),
+     ("extends", "base", "unknown key"), ("", 4, "not the path of a key"), ("a..b", 4, "not the path"), ("nodes.x", 4, "must be a number"), ("simcodesign", 2, "format"),
      ("network.link_bandwidth", "99 MB/s", "faster than its link"), ("mapping", [4], "0 to 3"), ("name", [1], "a single value")],
 )  # fmt: skip
 def test_changes_that_cannot_be(base: Path, path: str, value: object, what: str) -> None:

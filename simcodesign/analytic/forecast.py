@@ -58,7 +58,7 @@ def forecast(
     machine = machine if isinstance(machine, Machine) else load_machine(machine)
     setting = set_up(workload, machine, parameters, preset=preset, phases=phases)
     reading = _Reading(setting)
-    reading.program(setting.workload.program, _Where(MAIN_PHASE, setting.machine, 1.0))
+    reading.program(setting.workload.program, _Where(MAIN_PHASE, reading.machine, 1.0))
     return reading.result(bracket(setting) if bounds else None)
 
 
@@ -76,6 +76,7 @@ class _Reading:
     """The walk over the program. Where demands depend on ``rank``, numbers get the ranks as their last axis."""
 
     setting: Setting
+    machine: Machine = field(init=False)
     names: dict[str, Amount] = field(init=False)
     phases: dict[str, dict[str, Amount]] = field(default_factory=dict)
     messages: Amount = 0.0
@@ -86,12 +87,14 @@ class _Reading:
 
     def __post_init__(self) -> None:
         self.by_rank = any(_depends_on_rank(step) for step in walk(self.setting.workload.program))
-        self.names = dict(self.setting.values)
+        self.machine, self.names = self.setting.machine, dict(self.setting.values)
         if self.by_rank:
             ranks = np.arange(self.setting.ranks, dtype=np.float64)
             self.zero = np.zeros(len(ranks))
             self.names = {name: np.asarray(value)[..., None] for name, value in self.setting.values.items()}
             self.names["rank"] = ranks
+            constants = self.machine.constants().items()
+            self.machine = self.machine.with_constants({path: np.asarray(value)[..., None] for path, value in constants})
 
     def value(self, expression: Expression, what: str) -> Amount:
         """An amount, finite and not negative."""
@@ -183,7 +186,7 @@ class _Reading:
             machine=self.setting.machine.name,
             values=dict(self.setting.values),
             preset=self.setting.preset,
-            makespan_s=_of_rank(total, total, busiest),
+            makespan_s=self._for_every_point(_of_rank(total, total, busiest)),
             phases=phases,
             messages=_of_rank(self.messages, total, busiest),
             message_bytes=_of_rank(self.message_bytes, total, busiest),
@@ -191,13 +194,19 @@ class _Reading:
             bracket=bounds,
         )
 
+    def _for_every_point(self, value: Amount) -> Amount:
+        """The value at every design point, also where some of the arrays change nothing."""
+        shape = self.setting.shape
+        return np.broadcast_to(value, shape).copy() if shape != np.shape(value) else value
+
 
 def _depends_on_rank(step: Step) -> bool:
     """Whether ranks differ in this demand. Peers of messages differ, but not what they cost."""
     if isinstance(step, Block):
         return False
-    peers = {step.to} if isinstance(step, Send) else {step.source} if isinstance(step, Receive) else set()
-    return step.when is not None or any("rank" in amount.names for amount in step.expressions() if amount not in peers)
+    peer = step.to if isinstance(step, Send) else step.source if isinstance(step, Receive) else None
+    amounts = [amount for amount in step.expressions() if amount is not peer]
+    return step.when is not None or any("rank" in amount.names for amount in amounts)
 
 
 def _of_rank(value: Amount, total: Amount, rank: NDArray[np.int64] | None) -> Amount:

@@ -16,6 +16,7 @@ from simcodesign.describe.workload import (
     Step,
     Workload,
     phase_name,
+    with_phase,
 )
 from simcodesign.errors import InputError, nearest
 from simcodesign.units import Amount
@@ -78,6 +79,16 @@ def set_up(
     return setting
 
 
+def replaced_constants(workload: Workload, paths: Collection[str]) -> dict[str, list[str]]:
+    """Which of these machine constants the workload replaces, and in which phases: there the machine's do not count."""
+    found: dict[str, list[str]] = {}
+    for phase, step in with_phase(workload.program):
+        for path, _ in step.constants if isinstance(step, Block) else ():
+            if path in paths:
+                found.setdefault(path, []).append(phase)
+    return found
+
+
 def select_phases(workload: Workload, phases: Collection[str]) -> Workload:
     """The workload with only the named phases of its program, and those inside them; a single name may be given.
 
@@ -113,7 +124,7 @@ def _number(name: object, value: object) -> Amount:
     try:
         array = np.asarray(value)
         is_real = array.dtype.kind in "iuf" or all(isinstance(x, Real) for x in array.flat)  # beyond 64 bits
-        if not is_real or array.dtype.kind == "b" or not array.size:
+        if not is_real or not array.size:
             raise TypeError
         number = array.astype(np.float64)
     except (TypeError, ValueError, OverflowError):

@@ -207,7 +207,7 @@ class Workload:
     def phases(self) -> tuple[str, ...]:
         """Names of the phases in program order; demands outside a named phase are booked under ``main``."""
         names: dict[str, None] = {}
-        for phase, step in _with_phase(self.program, MAIN_PHASE):
+        for phase, step in with_phase(self.program):
             if not isinstance(step, Block):
                 names.setdefault(phase)
         return tuple(names)
@@ -221,12 +221,13 @@ def walk(program: tuple[Step, ...]) -> Iterator[Step]:
             yield from walk(step.body)
 
 
-def _with_phase(program: tuple[Step, ...], phase: str) -> Iterator[tuple[str, Step]]:
+def with_phase(program: tuple[Step, ...], phase: str = MAIN_PHASE) -> Iterator[tuple[str, Step]]:
+    """Every step of a program with the phase in which its time is booked."""
     for step in program:
         inner = phase_name(phase, step.phase) if isinstance(step, Block) else phase
         yield inner, step
         if isinstance(step, Block):
-            yield from _with_phase(step.body, inner)
+            yield from with_phase(step.body, inner)
 
 
 def phase_name(outer: str, inner: str | None) -> str:

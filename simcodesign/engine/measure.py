@@ -58,11 +58,14 @@ def _ready_s(plan: Plan, log: Log) -> NDArray[np.float64]:
 
 def _rank_times(plan: Plan, log: Log) -> RankTimes:
     shape = (plan.ranks, len(plan.phases), len(COMPONENTS))
-    spent = log.finish_s - _ready_s(plan, log)
+    ready = _ready_s(plan, log)
+    spent = log.finish_s - ready
+    waited = spent - plan.duration_s
+    waited[waited <= 4 * np.spacing(log.finish_s)] = 0.0  # no more than the rounding of ready + duration
     cell = np.ravel_multi_index((plan.rank, plan.phase, _COMPONENT[plan.kind]), shape)
     busy, waiting = (
         np.bincount(cell, weights=amount, minlength=int(np.prod(shape))).astype(np.float64).reshape(shape)
-        for amount in (spent, np.maximum(spent - plan.duration_s, 0.0))
+        for amount in (spent, waited)
     )
     end = np.zeros(plan.ranks)
     last = plan.first[1:] - 1

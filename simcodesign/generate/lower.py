@@ -41,7 +41,7 @@ BYTES_PER_OPERATION = 450
 
 @dataclass
 class _Context:
-    """Where the walk stands: names, machine variants and phases met so far."""
+    """Where the walk stands: names, machine variants met so far, and the number of every phase."""
 
     setting: Setting
     names: dict[str, Amount]
@@ -53,7 +53,7 @@ class _Context:
     place: Place | None = None
 
     def pen(self) -> Ranks:
-        return Ranks(self.ranks, self.phases.setdefault(self.phase, len(self.phases)), len(self.parts) - 1)
+        return Ranks(self.ranks, self.phases[self.phase], len(self.parts) - 1)
 
     def value(self, expression: Expression, what: str) -> Amount:
         return finite(expression.evaluate(self.names), f"{what} = {expression.text}", self.setting.workload, expression)
@@ -88,10 +88,11 @@ def make_plan(setting: Setting, effects: Collection[str] = (), seed: int = 0) ->
     setting.require_one_point("a simulation")
     ranks = setting.ranks
     names: dict[str, Amount] = {**setting.values, "rank": np.arange(ranks, dtype=np.float64)}
-    context = _Context(setting, names, [setting.machine], {}, ranks, setting.machine)
+    phases = {name: number for number, name in enumerate(setting.workload.phases())}
+    context = _Context(setting, names, [setting.machine], phases, ranks, setting.machine)
     _check_memory(_count(setting.workload.program, context) * ranks, setting)
     columns = joined(_lower(setting.workload.program, context), ranks)
-    return assembled(columns, setting, context.parts, tuple(context.phases), frozenset(effects), seed)
+    return assembled(columns, setting, context.parts, tuple(phases), frozenset(effects), seed)
 
 
 def _check_memory(operations: float, setting: Setting) -> None:

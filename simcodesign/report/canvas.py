@@ -167,9 +167,10 @@ def paler(mpl: Any, colour: Any) -> Any:
 
 def legend(mpl: Any, figure: Any, entries: dict[str, dict[str, Any]], most: int = 16) -> None:
     """A legend below the figure: what patches of a given look mean; no more than ``most`` entries."""
-    shown = list(entries.items())
+    shown = [(textwrap.shorten(name, 40, placeholder="..."), look) for name, look in entries.items()]
     handles = [mpl.patches.Patch(label=plain(name), **look) for name, look in shown[:most]]
     if len(shown) > most:
         handles.append(mpl.patches.Patch(label=f"and {len(shown) - most} more", facecolor="none"))
-    columns = max(1, min(len(handles), int(figure.get_figwidth() / 1.5)))
+    points = 45 + 5 * max((len(name) for name, _ in shown), default=0)  # of the widest entry
+    columns = max(1, min(len(handles), int(figure.get_figwidth() * 72 / points)))
     figure.legend(handles=handles, loc="outside lower left", ncols=columns)

@@ -74,14 +74,19 @@ def _activity_column(mpl: Any, axes: NDArray[Any], shown: Profile, colours: Mapp
         axis.set_title(note, loc="right", fontsize=8, color=canvas.DARK)
     axes[0].set_ylim(0, max(shown.ranks, 1) * 1.02)
     axes[0].set_xlim(0, end_s or 1.0)
-    quarters = shown.ranks > 0 and shown.ranks % 4 == 0
-    axes[0].yaxis.set_major_locator(
-        mpl.ticker.MultipleLocator(shown.ranks // 4) if quarters else mpl.ticker.MaxNLocator(nbins=4, integer=True)
-    )
+    axes[0].yaxis.set_major_locator(_whole_ticks(mpl, shown.ranks))
     canvas.time_axis(mpl, axes[-1].xaxis, end_s)
     if shown.averaged:
         label = axes[-1].get_xlabel()
         axes[-1].set_xlabel(f"{label}, averages over {canvas.seconds_text(float(shown.edges_s[1]))}")
+
+
+def _whole_ticks(mpl: Any, ranks: int) -> Any:
+    """Ticks at whole numbers of processors, at all of them if that can be."""
+    if 0 < ranks < 8:
+        return mpl.ticker.MultipleLocator(1)
+    quarters = ranks > 0 and ranks % 4 == 0
+    return mpl.ticker.MultipleLocator(ranks // 4) if quarters else mpl.ticker.MaxNLocator(4, integer=True)
 
 
 def _stack_phases(mpl: Any, axis: Any, shown: Profile, component: int, colours: Mapping[str, Any]) -> None:

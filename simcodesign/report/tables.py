@@ -186,9 +186,9 @@ def bracket_line(comparison: Comparison) -> RenderableType:
     lower = ", ".join(f"{name} {_time(value)}" for name, value in bracket.lower_s.items())
     place = "inside" if comparison.in_bracket else "OUTSIDE"
     return _line(
-        f"The simulation ({_time(comparison.simulation.makespan_s)}) lies {place} the bracket: at least {lower}; at most "
-        f"{_time(bracket.upper_s)}. Links, interfaces and disks bound it only when their effects are on; imbalance and "
-        "noise may lead out of it."
+        f"The simulation ({_time(comparison.simulation.makespan_s)}) lies {place} the bracket: at least {lower}; "
+        f"at most {_time(bracket.upper_s)}. Links, interfaces and disks bound it only when their effects are on; "
+        "imbalance and noise may lead out of it."
     )
 
 
@@ -203,8 +203,15 @@ def verdict(comparison: Comparison) -> RenderableType:
         return _line(f"The forecast ({said}) agrees with the simulation only because effects cancel: most is {cause}.")
     return _line(
         f"The forecast ({said}) {_how_far(comparison.error)} against the simulation ({seen}); the largest contributor "
-        f"is {cause}: {largest.share:.0%} of the gap."
+        f"is {cause} ({_role(largest.share)})."
     )
+
+
+def _role(share: float) -> str:
+    """What the largest change is to the gap: effects may work against each other."""
+    if share < 0:
+        return "but other effects outweigh it"
+    return "more than the gap: other effects take part of it back" if share > 1.005 else f"{share:.0%} of the gap"
 
 
 def _how_far(error: float) -> str:

@@ -1,0 +1,81 @@
+"""Every example of the README runs, and prints what the README says it prints."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from simcodesign.cli import app
+from simcodesign.compare import compare
+from simcodesign.describe.files import load_machine, load_workload
+
+ROOT = Path(__file__).parent.parent
+BLOCKS = re.findall(r"^```(\w+)\n(.*?)^```$", (ROOT / "README.md").read_text(), re.MULTILINE | re.DOTALL)
+
+
+def blocks(language: str) -> list[str]:
+    return [text for name, text in BLOCKS if name == language]
+
+
+def commands() -> list[tuple[str, str]]:
+    """Command lines and what is said to follow them."""
+    found = []
+    for text in blocks("console"):
+        for part in re.split(r"^\$ ", text, flags=re.MULTILINE)[1:]:
+            command, _, output = part.partition("\n")
+            found.append((command, output))
+    return found
+
+
+def test_python(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.chdir(tmp_path)
+    names: dict[str, object] = {}
+    assert len(blocks("python")) >= 2
+    for text in blocks("python"):
+        exec(compile(text, "README.md", "exec"), names)
+    assert "forecast" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(("command", "output"), commands())
+def test_commands(command: str, output: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    program, *arguments = shlex.split(command)
+    assert program == "simcodesign"
+    result = CliRunner().invoke(app, arguments)
+    assert result.exit_code == 0, result.output
+    parts = [part.strip("\n") for part in re.split(r"^\.\.\.$", output, flags=re.MULTILINE)]
+    rest = result.output
+    for part in filter(None, parts):
+        assert part in rest, f"{command} does not print:\n{part}\nbut:\n{result.output}"
+        rest = rest.partition(part)[2]
+    for option, file in zip(arguments, arguments[1:], strict=False):
+        if option in ("--plot", "--timeline"):
+            assert Path(file).stat().st_size > 1000
+
+
+def test_descriptions(tmp_path: Path) -> None:
+    workload, machine = tmp_path / "sweep.yaml", tmp_path / "my-cluster.yaml"
+    workload.write_text(next(text for text in blocks("yaml") if "program:" in text))
+    machine.write_text(next(text for text in blocks("yaml") if "extends:" in text))
+    comparison = compare(load_workload(workload), load_machine(machine), {"P": 64}, preset="tiny", effects="hops")
+    assert comparison.simulation.makespan_s > 0
+
+
+def test_make_targets_exist() -> None:
+    makefile = (ROOT / "Makefile").read_text()
+    for target in re.findall(r"`make (\w+)`", (ROOT / "README.md").read_text()):
+        assert re.search(rf"^{target}:", makefile, re.MULTILINE), target
+
+
+def test_tables_name_what_exists() -> None:
+    """Algorithms and effects in the tables are those of the program."""
+    from_describe = load_workload("collectives")
+    text = (ROOT / "README.md").read_text()
+    for step in from_describe.program:
+        for demand in step.body:
+            assert f"`{demand.name}`" in text
+            assert f"`{demand.algorithm}`" in text
