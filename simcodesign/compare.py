@@ -1,9 +1,10 @@
-"""One reading held against the other: how far they are apart, in which component, and which effect explains how much."""
+"""One reading held against the other: how far apart they are, in which component, and which effect explains it."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from pathlib import Path
 
 import pandas as pd
@@ -18,6 +19,8 @@ from simcodesign.result import COMPONENTS, Result
 
 #: First rung of the ladder: what remains of the gap with every effect off.
 WAITING = "waiting for messages"
+#: Effects that change the work itself: no bounds hold for them.
+CHANCE = ("imbalance", "noise")
 
 
 @dataclass(frozen=True)
@@ -53,15 +56,21 @@ class Comparison:
         return float(self.simulation.makespan_s) - float(self.forecast.makespan_s)
 
     @property
+    def deterministic(self) -> Result:
+        """The simulation with every chosen effect but imbalance and noise, for which no bounds hold."""
+        return [rung.simulation for rung in self.rungs if rung.effect not in CHANCE][-1]
+
+    @property
     def in_bracket(self) -> bool:
-        """Whether the simulation lies within the bounds that hold for its effects."""
+        """Whether the deterministic simulation lies within the bounds that hold for its effects (or has none)."""
         bracket = self.forecast.bracket
         if bracket is None:
             return True
+        seen = self.deterministic
         shared = {"links": "most loaded link", "endpoints": "most loaded interface", "disks": "most loaded disk"}
-        off = {bound for effect, bound in shared.items() if effect not in self.simulation.effects}
+        off = {bound for effect, bound in shared.items() if effect not in seen.effects}
         lower = max(value for bound, value in bracket.lower_s.items() if bound not in off)
-        return lower * (1 - 1e-9) <= float(self.simulation.makespan_s) <= bracket.upper_s * (1 + 1e-9)
+        return lower * (1 - 1e-9) <= float(seen.makespan_s) <= bracket.upper_s * (1 + 1e-9)
 
     def table(self) -> pd.DataFrame:
         """Forecast, simulated seconds, difference and signed error per component and in total."""
@@ -100,9 +109,10 @@ class Comparison:
 
     def __str__(self) -> str:
         explained = ", ".join(f"{rung.effect} {rung.change_s:+.4g} s" for rung in self.rungs if rung.change_s)
+        error = round(100 * self.error, 1) + 0.0  # no -0.0
         return (
             f"{self.forecast.workload} on {self.forecast.machine}: forecast {self.forecast.makespan_s:.4g} s, "
-            f"simulated {self.simulation.makespan_s:.4g} s, error {self.error:+.1%} ({explained or 'no gap'})"
+            f"simulated {self.simulation.makespan_s:.4g} s, error {error:+.1f}% ({explained or 'no gap'})"
         )
 
 
@@ -155,7 +165,7 @@ def _ladder(said: Result, runs: list[Result], effects: tuple[str, ...]) -> tuple
     times = [float(said.makespan_s), *(float(run.makespan_s) for run in runs)]
     # A difference of rounding only is no gap: each side adds some 10^5 numbers.
     noise = 1e-10 * times[0]
-    changes = [0.0 if abs(after - before) <= noise else after - before for before, after in zip(times, times[1:])]
+    changes = [0.0 if abs(after - before) <= noise else after - before for before, after in pairwise(times)]
     gap = sum(changes)
     return tuple(
         Rung(effect, run, change, change / gap if gap else float("nan"))

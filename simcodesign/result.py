@@ -34,7 +34,7 @@ class Bracket:
 
 @dataclass(frozen=True)
 class RankTimes:
-    """Times of every rank, shape (ranks, phases, components); ``busy_s`` includes ``waiting_s``. ``end_s``: (ranks,)."""
+    """Times of every rank, (ranks, phases, components); ``busy_s`` includes ``waiting_s``. ``end_s``: (ranks,)."""
 
     phases: tuple[str, ...]
     busy_s: NDArray[np.float64]
@@ -62,7 +62,7 @@ class RankTimes:
 
 @dataclass(frozen=True)
 class StationUse:
-    """How a disk, interface or link was used. Queues are time averages over the makespan, those in service not counted."""
+    """How a disk, interface or link was used. Queues: time averages over the makespan, without those in service."""
 
     name: str
     kind: str
@@ -80,7 +80,8 @@ class Timeline:
     """Who did what from when to when: one row per operation, arrays of equal length.
 
     ``ready_s``: the rank had come to it; ``start_s``: it stopped waiting; ``finish_s``: it was done. ``kind``: 0
-    compute, 1 send, 2 receive, 3 read, 4 write; ``peer`` is -1 where there is none.
+    compute, 1 send, 2 receive, 3 read, 4 write; ``peer`` is -1 where there is none. ``match``: row of the other end of
+    a message, -1 where there is none.
     """
 
     phases: tuple[str, ...]
@@ -92,12 +93,13 @@ class Timeline:
     finish_s: NDArray[np.float64]
     peer: NDArray[np.int32]
     size_bytes: NDArray[np.float64]
+    match: NDArray[np.int64]
 
 
 @dataclass(frozen=True)
 class Result:
-    """The answer of one reading. ``phases`` maps phase -> component -> seconds; a simulation's are those of the rank that
-    is done last, so that they sum to ``makespan_s``. In a forecast over many design points numbers are arrays."""
+    """The answer of one reading. ``phases`` maps phase -> component -> seconds; a simulation's are those of the rank
+    that is done last, so that they sum to ``makespan_s``. Forecasts over many design points hold arrays."""
 
     reading: str
     workload: str

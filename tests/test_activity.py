@@ -33,6 +33,7 @@ def timeline(rows: list[Row], phases: tuple[str, ...] = ("one", "two")) -> Timel
         finish.astype(float),
         np.full(len(rows), -1, np.int32),
         np.zeros(len(rows)),
+        np.full(len(rows), -1),
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from dataclasses import replace
 
@@ -11,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from simcodesign.analytic.bounds import bracket
-from simcodesign.analytic.critical_path import Path, cut
+from simcodesign.analytic.critical_path import SYNCHRONISING, Path, cut
 from simcodesign.analytic.forecast import forecast
 from simcodesign.compare import compare
 from simcodesign.describe.machine import DISTANCES, MAPPINGS, SWITCHINGS, Disk, Machine, Network, Processor
@@ -229,6 +230,25 @@ def test_a_barrier_adds_the_busiest_ranks_before_and_after() -> None:
     found = bracket(set_up(one(first, barrier, second), plain("crossbar", 4, startup_s=1.0)))
     assert found.lower_s["critical path"] == 10 + 2 + 20
     assert simulate(one(first, barrier, second), plain("crossbar", 4, startup_s=1.0), effects="none").makespan_s == 32
+
+
+@pytest.mark.parametrize(("name", "algorithm"), KEYS)
+@pytest.mark.parametrize("ranks", [2, 3, 4, 6, 7, 8])
+def test_work_of_one_rank_before_and_of_another_after_a_collective(name: str, algorithm: str, ranks: int) -> None:
+    """Any two ranks. Where all wait for all the bound is reached, unless ranks fold onto a power of two."""
+    collective = Collective(None, Place(), name, algorithm, parse(8))
+    machine = plain("crossbar", ranks, startup_s=8.0, receive_overhead_s=4.0)
+    exact = (name, algorithm) in SYNCHRONISING and (algorithm != "recursive_doubling" or ranks & (ranks - 1) == 0)
+    for last, busy in itertools.product(range(ranks), repeat=2):
+        before = Compute(parse(f"rank == {last}"), Place(), "seconds", parse(1000))
+        after = Compute(parse(f"rank == {busy}"), Place(), "seconds", parse(500))
+        work = one(before, collective, after)
+        found = bracket(set_up(work, machine))
+        seen = float(simulate(work, machine, effects="none").makespan_s)
+        assert found.lower_s["critical path"] <= seen * (1 + ROUNDING)
+        assert seen <= found.upper_s * (1 + ROUNDING)
+        if exact:
+            assert seen == pytest.approx(found.lower_s["critical path"], rel=1e-12)
 
 
 def test_a_receive_counts_where_it_stands() -> None:

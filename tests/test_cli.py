@@ -574,3 +574,14 @@ def test_the_verdict_in_words(changes: tuple[float, ...], words: str) -> None:
     console = Console(width=500, file=io.StringIO(), record=True)
     console.print(verdict(comparison))
     assert words in console.export_text()
+
+
+def test_a_constant_that_phases_replace_is_noted(capsys: pytest.CaptureFixture[str]) -> None:
+    """The user is told that a setting changes nothing, under whichever of its two names it was set."""
+    arguments = ["forecast", "seismic", "power-challenge", "--json", "--set", "network.bandwidth=2 MB/s"]
+    result = CliRunner().invoke(cli.app, arguments)
+    assert result.exit_code == 0
+    (line,) = result.stderr.splitlines()
+    assert line.startswith("note: network.per_byte has no effect")
+    assert line.endswith("stacking, depth-migration")
+    json.loads(result.stdout)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import pytest
 
@@ -11,6 +12,7 @@ from simcodesign.describe.files import load_machine
 from simcodesign.engine.simulate import simulate
 from simcodesign.errors import InputError
 from simcodesign.generate.lower import EFFECTS
+from simcodesign.result import Bracket
 
 
 @pytest.fixture(scope="module")
@@ -88,12 +90,20 @@ def test_shared_disk_by_hand() -> None:
     assert comparison.forecast.bracket.lower_s["most loaded disk"] == pytest.approx(8 * alone)
 
 
-def test_bracket_can_be_left() -> None:
-    """The verdict is computed: a simulation with noise is outside if noise takes it there."""
+def test_bracket_is_for_the_deterministic_part() -> None:
     machine = load_machine("crossbar-16", {"noise": "300 %"})
-    comparison = compare("transpose", machine, {"P": 2, "n": 1024}, effects=["noise"], phases=["planes"], seed=5)
-    lower = comparison.forecast.bracket.least_s
-    assert comparison.in_bracket == (lower * (1 - 1e-9) <= comparison.simulation.makespan_s)
+    comparison = compare("transpose", machine, {"P": 2}, effects=["hops", "noise"], phases=["planes"], seed=5)
+    assert comparison.deterministic.effects == ("hops",)
+    assert comparison.in_bracket
+
+
+def test_bracket_can_be_left() -> None:
+    """The verdict is computed: bounds moved away from the simulation are left."""
+    comparison = compare("transpose", "crossbar-16", {"P": 2}, effects="none")
+    least = comparison.forecast.bracket.lower_s["critical path"]
+    for bracket in (Bracket({"critical path": 2 * least}, 9 * least), Bracket({"critical path": 0.0}, least / 2)):
+        assert not replace(comparison, forecast=replace(comparison.forecast, bracket=bracket)).in_bracket
+    assert replace(comparison, forecast=replace(comparison.forecast, bracket=None)).in_bracket
 
 
 def test_relative_error() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -52,7 +53,7 @@ def test_commands(command: str, output: str, tmp_path: Path, monkeypatch: pytest
     for part in filter(None, parts):
         assert part in rest, f"{command} does not print:\n{part}\nbut:\n{result.output}"
         rest = rest.partition(part)[2]
-    for option, file in zip(arguments, arguments[1:], strict=False):
+    for option, file in pairwise(arguments):
         if option in ("--plot", "--timeline"):
             assert Path(file).stat().st_size > 1000
 

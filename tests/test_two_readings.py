@@ -11,7 +11,6 @@ import pytest
 from simcodesign.analytic.forecast import forecast
 from simcodesign.describe.files import available, load_machine, load_workload
 from simcodesign.engine.simulate import simulate
-from simcodesign.errors import InputError
 
 #: Some 10^5 additions of float64: each rounds by at most 1.1e-16 of the sum, rarely in the same direction.
 ROUNDING = 1e-12
@@ -23,11 +22,8 @@ CASES = [(workload, machine) for workload in available("workloads") for machine 
 def both(workload: str, machine: str, ranks: int, preset: str | None = None):
     described = load_workload(workload), load_machine(machine)
     said = forecast(*described, {"P": ranks}, preset=preset)
-    try:
-        return said, simulate(*described, {"P": ranks}, preset=preset, effects="none")
-    except InputError as error:
-        assert "whole repetitions" in str(error), error  # the only thing that a forecast takes and a simulation does not
-        return said, None
+    whole = workload != "seismic" or ranks & (ranks - 1) == 0  # a simulation takes no fraction of an iteration
+    return said, simulate(*described, {"P": ranks}, preset=preset, effects="none") if whole else None
 
 
 def assert_equal(said, seen) -> None:

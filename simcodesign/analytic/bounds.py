@@ -14,12 +14,12 @@ from numpy.typing import NDArray
 
 from simcodesign.analytic.critical_path import SYNCHRONISING, Path, cut
 from simcodesign.analytic.disk import access_s
-from simcodesign.analytic.network import floor_log2, lawful_hops, price, process_grid
+from simcodesign.analytic.network import FORMULAS, Price, floor_log2, lawful_hops, price, process_grid
 from simcodesign.analytic.processor import compute_s
 from simcodesign.analytic.traffic import Traffic, collective_traffic, halo_traffic
 from simcodesign.describe.machine import Machine
 from simcodesign.describe.setting import Setting
-from simcodesign.describe.workload import Access, Block, Collective, Compute, Exchange, Receive, Send, Step
+from simcodesign.describe.workload import Access, Block, Collective, Compute, Exchange, Receive, Send, Step, walk
 from simcodesign.errors import InputError
 from simcodesign.expression import Expression
 from simcodesign.result import Bracket
@@ -28,19 +28,34 @@ from simcodesign.units import Amount
 Floats = NDArray[np.float64]
 
 
-def bracket(setting: Setting) -> Bracket:
-    """The bracket of one design point. InputError for several."""
+#: Larger operations are not written out message by message: there is no bracket then.
+MOST_MESSAGES = 20_000_000
+
+
+def bracket(setting: Setting) -> Bracket | None:
+    """The bracket of one design point, None for operations of too many messages. InputError for several points."""
     setting.require_one_point("a bracket")
     ranks = setting.ranks
+    if any(_messages_of(step, ranks) > MOST_MESSAGES for step in walk(setting.workload.program)):
+        return None
     nodes = setting.machine.nodes
-    walk = _Walk(setting, ranks, setting.machine.node_of(ranks), np.zeros(nodes), np.zeros(nodes))
-    path = walk.program(setting.workload.program, setting.machine, 1.0)
-    lower = {"critical path": path.length_s, "most loaded interface": float(walk.interfaces.max())}
-    if walk.links:
-        lower["most loaded link"] = max(walk.links.values())
+    load = _Walk(setting, ranks, setting.machine.node_of(ranks), np.zeros(nodes), np.zeros(nodes))
+    path = load.program(setting.workload.program, setting.machine, 1.0)
+    lower = {"critical path": path.length_s, "most loaded interface": float(load.interfaces.max())}
+    if load.links:
+        lower["most loaded link"] = max(load.links.values())
     if setting.machine.disk is not None:
-        lower["most loaded disk"] = float(walk.disks.max()) / setting.machine.disk.spindles
-    return Bracket(lower, walk.serial_s)
+        lower["most loaded disk"] = float(load.disks.max()) / setting.machine.disk.spindles
+    return Bracket(lower, load.serial_s)
+
+
+def _messages_of(step: Step, ranks: int) -> float:
+    """How many messages one operation of all ranks takes."""
+    if isinstance(step, Exchange):
+        return 2.0 * step.dims * ranks
+    if not isinstance(step, Collective):
+        return ranks
+    return float(FORMULAS[step.name, step.algorithm](0.0, Price(float(ranks), 0.0, 0.0, 0.0)).messages)
 
 
 @dataclass

@@ -50,7 +50,8 @@ def forecast(
 
     ``workload`` and ``machine`` are objects, shipped names or paths of files. ``parameters`` sets workload parameters,
     ``P`` and machine constants (``network.startup``, SI units); arrays that broadcast give arrays of that shape.
-    ``bounds`` adds the bracket of the simulated time (one design point only).
+    ``bounds`` adds the bracket of the simulated time: for one design point, and unless an operation has more messages
+    than could be looked at one by one (``bounds.MOST_MESSAGES``).
 
     Raises InputError for anything that cannot be used.
     """
@@ -93,8 +94,8 @@ class _Reading:
             self.zero = np.zeros(len(ranks))
             self.names = {name: np.asarray(value)[..., None] for name, value in self.setting.values.items()}
             self.names["rank"] = ranks
-            constants = self.machine.constants().items()
-            self.machine = self.machine.with_constants({path: np.asarray(value)[..., None] for path, value in constants})
+            constants = {path: np.asarray(value)[..., None] for path, value in self.machine.constants().items()}
+            self.machine = self.machine.with_constants(constants)
 
     def value(self, expression: Expression, what: str) -> Amount:
         """An amount, finite and not negative."""

@@ -62,9 +62,11 @@ def _find(name: str | Path, folder: str) -> Path:
     if isinstance(name, Path) or "/" in text or text.endswith((".yaml", ".yml")):
         return Path(name)
     if text not in available(folder):
-        kind = "machine" if folder == "topologies" else "workload"
+        kind, other = ("machine", "workload") if folder == "topologies" else ("workload", "machine")
+        swapped = text in available("workloads" if folder == "topologies" else "topologies")
+        what = f"no such {kind}" + (f" (it is a {other}: workloads come first, machines second)" if swapped else "")
         allowed = f"{nearest(text, available(folder))}, or the path of a .yaml file"
-        raise InputError(f"no such {kind}", value=text, allowed=allowed)
+        raise InputError(what, value=text, allowed=allowed)
     return _folder(folder) / f"{text}.yaml"
 
 

@@ -133,6 +133,13 @@ class Machine:
         parts = {part: replace(getattr(self, part), **change) for part, change in changed.items()}
         return replace(self, **parts, place=here) if parts else self
 
+    def with_topology(self, topology: Topology) -> Machine:
+        """The same machine joined by another network, e.g. ``build_topology("graph", 8, graph=my_networkx_graph)``.
+
+        Raises InputError when the mapping places ranks on nodes that the network has not.
+        """
+        return replace(self, network=replace(self.network, topology=topology))
+
     def node_of(self, ranks: int) -> NDArray[np.int64]:
         """Node of every rank 0..ranks-1 by the mapping: shape (ranks,)."""
         every = np.arange(ranks)

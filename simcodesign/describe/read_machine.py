@@ -22,6 +22,7 @@ from simcodesign.describe.yaml_tree import Entry
 from simcodesign.errors import InputError
 
 FORMAT = 1
+MAX_SPINDLES = 10_000
 _KEYS = ("simcodesign", "name", "about", "source", "nodes", "processors_per_node", "processor", "network", "disk",
          "mapping", "noise")  # fmt: skip
 _REQUIRED = ("simcodesign", "name", "nodes", "processor", "network")
@@ -141,7 +142,7 @@ def _disk(entry: Entry, nodes: int) -> Disk:
     shared_by = nodes if "shared_by" in items and items["shared_by"].content == "all" else None
     if shared_by is None:
         shared_by = items["shared_by"].whole(low=1) if "shared_by" in items else 1
-    spindles = items["spindles"].whole(low=1) if "spindles" in items else 1
+    spindles = items["spindles"].whole(1, MAX_SPINDLES) if "spindles" in items else 1
     return Disk(**values, shared_by=shared_by, spindles=spindles)
 
 

@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable
 from dataclasses import replace
 
-from simcodesign.describe.machine import CONSTANTS
+from simcodesign.describe.machine import CONSTANTS, check_constant
 from simcodesign.describe.read_machine import check_format, coefficient_of_variation, constant_value
 from simcodesign.describe.workload import (
     ALGORITHMS,
@@ -161,7 +161,10 @@ def _constant(path: str, entry: Entry) -> Expression:
     """A quantity with its unit, or an expression in SI units."""
     if _WITH_UNIT.fullmatch(entry.text().strip()):
         return parse(constant_value(path, entry), entry.place)
-    return entry.expression()
+    expression = entry.expression()
+    if not expression.names:
+        check_constant(path, expression.evaluate({}), entry.place)
+    return expression
 
 
 def _when(items: dict[str, Entry]) -> Expression | None:

@@ -9,6 +9,7 @@ from numbers import Real
 import numpy as np
 
 from simcodesign.describe.machine import CONSTANTS, Machine
+from simcodesign.describe.read_machine import OTHER_NAMES
 from simcodesign.describe.workload import (
     MAIN_PHASE,
     Block,
@@ -80,7 +81,12 @@ def set_up(
 
 
 def replaced_constants(workload: Workload, paths: Collection[str]) -> dict[str, list[str]]:
-    """Which of these machine constants the workload replaces, and in which phases: there the machine's do not count."""
+    """Which of these machine constants the workload replaces, and in which phases: there the machine's do not count.
+
+    A bandwidth stands for the time per byte.
+    """
+    parts = [path.rpartition(".") for path in paths]
+    paths = {*paths, *(f"{part}.{OTHER_NAMES[key]}" for part, _, key in parts if key in OTHER_NAMES)}
     found: dict[str, list[str]] = {}
     for phase, step in with_phase(workload.program):
         for path, _ in step.constants if isinstance(step, Block) else ():

@@ -111,4 +111,5 @@ def _timeline(plan: Plan, log: Log) -> Timeline:
         log.finish_s,
         plan.peer,
         plan.size_bytes,
+        plan.match,
     )

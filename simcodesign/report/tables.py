@@ -186,9 +186,9 @@ def bracket_line(comparison: Comparison) -> RenderableType:
     lower = ", ".join(f"{name} {_time(value)}" for name, value in bracket.lower_s.items())
     place = "inside" if comparison.in_bracket else "OUTSIDE"
     return _line(
-        f"The simulation ({_time(comparison.simulation.makespan_s)}) lies {place} the bracket: at least {lower}; "
-        f"at most {_time(bracket.upper_s)}. Links, interfaces and disks bound it only when their effects are on; "
-        "imbalance and noise may lead out of it."
+        f"The simulation without chance ({_time(comparison.deterministic.makespan_s)}) lies {place} the bracket: "
+        f"at least {lower}; at most {_time(bracket.upper_s)}. Links, interfaces and disks bound it only when their "
+        "effects are on."
     )
 
 

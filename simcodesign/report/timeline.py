@@ -24,7 +24,7 @@ SUFFIXES = (".json", ".json.gz", ".gz")
 CHUNK = 1 << 15
 #: Perfetto counts nanoseconds in 64 bits.
 LONGEST_S = 9.2e9
-_SEND, _RECEIVE = 1, 2
+_SEND = 1
 _PROCESS = 1
 _NAMES = ("compute", "send to {}", "receive from {}", "read", "write")
 _WAITS = ("wait to compute", "wait to send to {}", "wait for {}", "wait to read", "wait to write")
@@ -36,9 +36,8 @@ def write_chrome_trace(result: Result, path: str | Path) -> None:
     """Write every operation of a simulation as Chrome trace events; a path that ends in ``.gz`` is compressed.
 
     Tracks are ranks. A phase is an event that holds its operations; waiting is an event of its own, before the
-    operation that was waited for. Arrows lead from sends to receives: the timeline does not say which belong together,
-    so the messages from one rank to another are paired in order, and those of different sizes are not joined. Times
-    are in microseconds, rounded to whole nanoseconds as Perfetto does.
+    operation that was waited for. Arrows lead from sends to receives. Times are in microseconds, rounded to whole
+    nanoseconds as Perfetto does.
 
     Raises InputError for a result without timeline, a suffix other than .json and .gz, a path that cannot be written.
     """
@@ -73,7 +72,7 @@ def _write_events(result: Result, timeline: Timeline, file: BufferedIOBase) -> N
         [_metadata(result, timeline)],
         _phase_events(timeline, order, ready, finish),
         _operation_events(timeline, order, ready, start, finish),
-        _message_events(timeline, order, start, finish),
+        _message_events(timeline, start),
     )
     for number, events in enumerate(part for part in parts if part):
         file.write(((",\n" if number else "") + ",\n".join(events)).encode())
@@ -146,11 +145,10 @@ def _operation_events(timeline: Timeline, order: Ints, ready: Ints, start: Ints,
         yield events
 
 
-def _message_events(timeline: Timeline, order: Ints, start: Ints, finish: Ints) -> Iterator[list[str]]:
+def _message_events(timeline: Timeline, start: Ints) -> Iterator[list[str]]:
     """An arrow from every send to its receive."""
-    sends, receives = paired_messages(timeline, order)
-    causal = finish[receives] >= start[sends]
-    sends, receives = sends[causal], receives[causal]
+    sends = np.flatnonzero((timeline.kind == _SEND) & (timeline.match >= 0))
+    receives = timeline.match[sends]
     for part in _chunks(len(sends)):
         out, into = sends[part], receives[part]
         rows = zip(timeline.rank[out].tolist(), start[out].tolist(), timeline.rank[into].tolist(),
@@ -161,19 +159,3 @@ def _message_events(timeline: Timeline, order: Ints, start: Ints, finish: Ints) 
             events.append(f'{{{common},"ph":"s","ts":{_us(sent)},"tid":{source}}}')
             events.append(f'{{{common},"ph":"f","bp":"e","ts":{_us(received)},"tid":{target}}}')
         yield events
-
-
-def paired_messages(timeline: Timeline, order: Ints) -> tuple[Ints, Ints]:
-    """Sends and their receives: the k-th from a to b is the k-th at b from a. None at all if their numbers differ."""
-    kind, rank, peer = timeline.kind[order], timeline.rank[order], timeline.peer[order]
-    sends, receives = order[kind == _SEND], order[kind == _RECEIVE]
-    sends = sends[np.lexsort((peer[kind == _SEND], rank[kind == _SEND]))]
-    receives = receives[np.lexsort((rank[kind == _RECEIVE], peer[kind == _RECEIVE]))]
-    same = len(sends) == len(receives) and bool(
-        np.all(timeline.rank[sends] == timeline.peer[receives])
-        and np.all(timeline.peer[sends] == timeline.rank[receives])
-    )
-    if not same:
-        return np.zeros(0, np.int64), np.zeros(0, np.int64)
-    fitting = timeline.size_bytes[sends] == timeline.size_bytes[receives]
-    return sends[fitting], receives[fitting]
