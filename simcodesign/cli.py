@@ -139,10 +139,11 @@ def _case(
             what = f"{loaded.name} has no parameter and a machine no key of this name"
             raise _bad_setting(what, name, nearest(name, {*loaded.parameters, "P", *MACHINE_KEYS}))
     numbers = {name: _number(name, value) for name, value in parameters.items()}
+    case = _Case(loaded, sc.load_machine(machine, changes), numbers, preset, phases)
     replaced = import_module("simcodesign.describe.setting").replaced_constants(loaded, changes)
     for path, places in replaced.items():
         complain(f"note: {path} has no effect in phases of {loaded.name} that replace it: {', '.join(places)}")
-    return _Case(loaded, sc.load_machine(machine, changes), numbers, preset, phases)
+    return case
 
 
 def _given(settings: Iterable[str], ranks: int | None) -> dict[str, str]:
