@@ -92,9 +92,6 @@ class Node(Protocol):
     def evaluate(self, values: Values) -> Value:
         """Its value; ``values`` holds every name."""
 
-    def to_sympy(self, sympy: Any) -> Any:
-        """The same in SymPy, not simplified: SymPy would compute 9**9**9**9 exactly."""
-
 
 @dataclass(frozen=True, slots=True)
 class Number:
@@ -102,10 +99,6 @@ class Number:
 
     def evaluate(self, values: Values) -> Value:
         return self.value
-
-    def to_sympy(self, sympy: Any) -> Any:
-        value = float(self.value)
-        return sympy.Integer(int(value)) if value.is_integer() and abs(value) < 1e15 else sympy.Float(value)
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,9 +108,6 @@ class Name:
     def evaluate(self, values: Values) -> Value:
         return values[self.name]
 
-    def to_sympy(self, sympy: Any) -> Any:
-        return sympy.Symbol(self.name)
-
 
 @dataclass(frozen=True, slots=True)
 class Negation:
@@ -125,9 +115,6 @@ class Negation:
 
     def evaluate(self, values: Values) -> Value:
         return -self.operand.evaluate(values)
-
-    def to_sympy(self, sympy: Any) -> Any:
-        return _negative(sympy, self.operand.to_sympy(sympy))
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,9 +126,6 @@ class Operation:
     def evaluate(self, values: Values) -> Value:
         result: Value = _OPERATIONS[self.symbol](self.left.evaluate(values), self.right.evaluate(values))
         return result
-
-    def to_sympy(self, sympy: Any) -> Any:
-        return _sympy_operation(sympy, self.symbol, self.left.to_sympy(sympy), self.right.to_sympy(sympy))
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,17 +141,6 @@ class Comparison:
         result: Value = functools.reduce(operator.and_, holds) * np.float64(1.0)
         return result
 
-    def condition(self, sympy: Any) -> Any:
-        """The comparison as a SymPy condition."""
-        operands = [_sympy_operand(sympy, operand) for operand in self.operands]
-        neighbours = zip(self.symbols, operands, operands[1:], strict=False)
-        # Between two literals it is decided at once: SymPy cannot substitute beside an open 2 < 9.
-        holds = [sympy.Rel(a, b, s, evaluate=a.is_Number and b.is_Number) for s, a, b in neighbours]
-        return holds[0] if len(holds) == 1 else sympy.And(*holds, evaluate=False)
-
-    def to_sympy(self, sympy: Any) -> Any:
-        return sympy.Piecewise((1, self.condition(sympy)), (0, True), evaluate=False)
-
 
 @dataclass(frozen=True, slots=True)
 class Call:
@@ -176,14 +149,6 @@ class Call:
 
     def evaluate(self, values: Values) -> Value:
         return FUNCTIONS[self.function].numeric(*[argument.evaluate(values) for argument in self.arguments])
-
-    def to_sympy(self, sympy: Any) -> Any:
-        if self.function == "where":
-            condition, a, b = self.arguments
-            choices = (a.to_sympy(sympy), _sympy_condition(sympy, condition)), (b.to_sympy(sympy), True)
-            return sympy.Piecewise(*choices, evaluate=False)
-        arguments = [argument.to_sympy(sympy) for argument in self.arguments]
-        return _sympy_call(sympy, self.function, arguments)
 
 
 @dataclass(frozen=True)
@@ -212,28 +177,6 @@ class Expression:
         if isinstance(result, np.ndarray):
             return result.copy() if isinstance(self.tree, Name) else result  # never the caller's own array
         return float(result)
-
-    def to_sympy(self) -> Any:
-        """The same as a SymPy expression in the order in which it was written; names become plain symbols.
-
-        Not simplified (``.doit()`` or ``sympy.simplify`` do that). ``round`` stays a function of that name.
-        Raises InputError without SymPy (extra ``sym``), for an expression too deep for it and for conditions
-        within conditions, other than products (and) and ``max`` (or) of comparisons.
-        """
-        try:
-            return self.tree.to_sympy(_import_sympy())
-        except RecursionError as error:
-            raise self._error("nested too deeply for SymPy", "a shallower expression") from error
-        except _NestedConditionError as error:
-            raise self._error("a condition within a condition in SymPy", "products, max") from error
-
-    def to_latex(self) -> str:
-        """The formula in LaTeX. Raises InputError like ``to_sympy``."""
-        formula = self.to_sympy()
-        try:
-            return str(_import_sympy().latex(formula, order="none"))
-        except RecursionError as error:
-            raise self._error("nested too deeply for LaTeX", "a shallower expression") from error
 
     def _float64(self, name: str, values: Mapping[str, Any]) -> Value:
         if name not in values:
@@ -480,95 +423,3 @@ class _Builder:
     def _error(self, node: ast.expr, what: str, allowed: str) -> InputError:
         what = f"{what} at column {node.col_offset + 1}"
         return InputError(what, self.place, value=self.text, allowed=allowed)
-
-
-# --- from tree to SymPy -------------------------------------------------------------------------------------
-# Everything is built with evaluate=False: safe for huge powers, and printed as the user wrote it.
-
-
-def _import_sympy() -> Any:
-    try:
-        import sympy.codegen.cfunctions  # optional dependency; log2 and log10 are there
-    except ImportError as error:
-        raise InputError("SymPy is not installed", allowed="pip install 'simcodesign[sym]'") from error
-    return sympy
-
-
-def _sympy_operation(sympy: Any, symbol: str, left: Any, right: Any) -> Any:
-    match symbol:
-        case "+":
-            return sympy.Add(*_terms(sympy.Add, left), right, evaluate=False)
-        case "-":
-            return sympy.Add(*_terms(sympy.Add, left), _negative(sympy, right), evaluate=False)
-        case "*":
-            return sympy.Mul(*_terms(sympy.Mul, left), right, evaluate=False)
-        case "/":
-            return _quotient(sympy, left, right)
-        case "//":
-            return sympy.floor(_quotient(sympy, left, right), evaluate=False)
-        case "%":
-            return sympy.Mod(left, right, evaluate=False)
-        case _:
-            return sympy.Pow(left, right, evaluate=False)
-
-
-class _NestedConditionError(Exception):
-    """SymPy would rewrite a case distinction inside a condition, and compute while it does."""
-
-
-def _sympy_operand(sympy: Any, node: Node) -> Any:
-    formula = node.to_sympy(sympy)
-    if formula.has(sympy.Piecewise):
-        raise _NestedConditionError
-    return formula
-
-
-def _sympy_condition(sympy: Any, node: Node) -> Any:
-    """Whether the node is not zero."""
-    match node:
-        case Comparison():
-            return node.condition(sympy)
-        case Operation("*", left, right):
-            both = _sympy_condition(sympy, left), _sympy_condition(sympy, right)
-            return sympy.And(*both, evaluate=False)
-        case Call("max", arguments) if all(isinstance(argument, Comparison) for argument in arguments):
-            return sympy.Or(*[_sympy_condition(sympy, argument) for argument in arguments], evaluate=False)
-        case _:
-            return sympy.Ne(_sympy_operand(sympy, node), 0, evaluate=False)
-
-
-def _terms(kind: Any, formula: Any) -> tuple[Any, ...]:
-    """``a + b`` as its terms, so that ``a + b + c`` is one flat sum without brackets."""
-    return tuple(formula.args) if isinstance(formula, kind) else (formula,)
-
-
-def _negative(sympy: Any, formula: Any) -> Any:
-    if formula.is_Number:
-        return -formula
-    factors = _terms(sympy.Mul, formula)
-    if factors[0] == -1:  # a - (-b) would be printed as a - - b
-        return factors[1] if len(factors) == 2 else sympy.Mul(*factors[1:], evaluate=False)
-    return sympy.Mul(-1, *factors, evaluate=False)
-
-
-def _quotient(sympy: Any, left: Any, right: Any) -> Any:
-    if left.is_Integer and right.is_Integer and right != 0:
-        return sympy.Rational(left, right)
-    inverse = sympy.Pow(right, -1, evaluate=False)
-    return inverse if left == 1 else sympy.Mul(*_terms(sympy.Mul, left), inverse, evaluate=False)
-
-
-def _sympy_call(sympy: Any, function: str, arguments: list[Any]) -> Any:
-    match function:
-        case "log2" | "log10":
-            return getattr(sympy.codegen.cfunctions, function)(*arguments, evaluate=False)
-        case "ceil":
-            return sympy.ceiling(*arguments, evaluate=False)
-        case "abs":
-            return sympy.Abs(*arguments, evaluate=False)
-        case "min" | "max":
-            return getattr(sympy, function.capitalize())(*arguments, evaluate=False)
-        case "round":
-            return sympy.Function("round")(*arguments)  # SymPy has none that takes halves to even
-        case _:
-            return getattr(sympy, function)(*arguments, evaluate=False)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import pickle
-import sys
 import time
 from collections.abc import Callable
 from itertools import pairwise
@@ -12,7 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import event, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
@@ -238,7 +237,7 @@ def _where(condition: Case, a: Case, b: Case) -> Case:
     return text, lambda v: np.where(condition[1](v) != 0, a[1](v), b[1](v))
 
 
-def _trees(functions: dict[str, Callable[[Any], Any]]) -> st.SearchStrategy[Case]:
+def trees(functions: dict[str, Callable[[Any], Any]]) -> st.SearchStrategy[Case]:
     return st.recursive(
         _leaf(),
         lambda inner: st.one_of(
@@ -254,7 +253,7 @@ def _trees(functions: dict[str, Callable[[Any], Any]]) -> st.SearchStrategy[Case
 VALUES = st.fixed_dictionaries({key: st.floats(-1e6, 1e6) | st.integers(-9, 9).map(float) for key in "xyz"})
 
 
-@given(_trees({**UNARY, **ROUNDED}), VALUES)
+@given(trees({**UNARY, **ROUNDED}), VALUES)
 def test_trees_equal_numpy_lambdas(tree: Case, values: dict[str, float]) -> None:
     text, function = tree
     with np.errstate(all="ignore"):
@@ -262,7 +261,7 @@ def test_trees_equal_numpy_lambdas(tree: Case, values: dict[str, float]) -> None
     np.testing.assert_array_equal(parse(text).evaluate(values), expected)
 
 
-@given(_trees(UNARY), st.lists(VALUES, min_size=1, max_size=20))
+@given(trees(UNARY), st.lists(VALUES, min_size=1, max_size=20))
 def test_arrays_equal_scalars_element_by_element(tree: Case, points: list[dict[str, float]]) -> None:
     expression = parse(tree[0])
     arrays = {key: np.array([point[key] for point in points]) for key in "xyz"}
@@ -294,124 +293,6 @@ def test_precedence_is_that_of_python(
     with np.errstate(all="ignore"):
         expected = eval(text, {}, {key: np.float64(value) for key, value in values.items()})
     np.testing.assert_array_equal(parse(text).evaluate(values), expected)
-
-
-# --- SymPy ---
-
-
-def _sympy_value(expression: Expression, values: dict[str, Any]) -> float:
-    sympy = pytest.importorskip("sympy")
-    formula = expression.to_sympy().subs({sympy.Symbol(key): value for key, value in values.items()})
-    formula = formula.replace(sympy.Function("round"), lambda number: sympy.Integer(round(number)))
-    return float(formula.doit().evalf(30))
-
-
-@pytest.mark.parametrize(("text", "value"), [case for case in BY_HAND if math.isfinite(case[1])])
-def test_sympy_reads_the_same(text: str, value: float) -> None:
-    if text == "2**-99999":
-        pytest.skip("SymPy is exact here: there is no underflow")
-    sympy = pytest.importorskip("sympy")
-    exact = {key: sympy.Rational(number) for key, number in POINT.items()}
-    assert _sympy_value(parse(text), exact) == pytest.approx(value, rel=1e-12)
-
-
-SMOOTH = st.recursive(
-    st.integers(1, 9).map(str) | st.sampled_from("xyz"),
-    lambda inner: st.one_of(
-        st.tuples(inner, st.sampled_from("+-*/"), inner).map("({0[0]} {0[1]} {0[2]})".format),
-        st.tuples(inner, st.integers(2, 3)).map("({0[0]})**{0[1]}".format),
-        st.tuples(st.sampled_from(["-", "abs", "log2", "sqrt", "log10"]), inner).map("{0[0]}({0[1]})".format),
-        st.tuples(inner, inner).map("max({0[0]}, {0[1]})".format),
-    ),
-    max_leaves=6,
-)
-
-
-@settings(deadline=None, max_examples=60)
-@given(SMOOTH, st.fixed_dictionaries({key: st.integers(1, 9) for key in "xyz"}))
-def test_sympy_is_an_independent_calculator(text: str, values: dict[str, int]) -> None:
-    sympy = pytest.importorskip("sympy")
-    ours = parse(text).evaluate(values)
-    formula = parse(text).to_sympy()
-    assert formula.free_symbols == {sympy.Symbol(name) for name in parse(text).names}
-    exact = formula.subs({sympy.Symbol(key): value for key, value in values.items()}).doit().evalf(30)
-    if exact.is_real and exact.is_finite and math.isfinite(ours):
-        assert ours == pytest.approx(float(exact), rel=1e-6, abs=1e-6)
-
-
-@pytest.mark.parametrize(
-    ("text", "latex"),
-    [
-        ("(2*s_i + 6)*n_i", r"\left(2 s_{i} + 6\right) n_{i}"),
-        ("n_i - (n_i**(1/3) - 2)**3", r"n_{i} - \left(\sqrt[3]{n_{i}} - 2\right)^{3}"),
-        ("m/n", r"\frac{m}{n}"),
-        ("a - (b - c)", r"a - \left(b - c\right)"),
-        ("a - (-b)", "a + b"),
-        ("a * -b", r"a \left(- b\right)"),
-        ("(a - b)**2", r"\left(a - b\right)^{2}"),
-        ("log2(P)", r"\operatorname{log}_{2}{\left(P \right)}"),
-        ("max(a, b)", r"\max\left(a, b\right)"),
-        ("9**9**9**9", "9^{9^{9^{9}}}"),
-        ("(9*x)**9**12", r"\left(9 x\right)^{9^{12}}"),
-    ],
-)
-def test_latex(text: str, latex: str) -> None:
-    pytest.importorskip("sympy")
-    assert parse(text).to_latex() == latex
-
-
-@settings(deadline=None, max_examples=60)
-@given(_trees({**UNARY, **ROUNDED}))
-def test_latex_of_anything_is_text(tree: Case) -> None:
-    pytest.importorskip("sympy")
-    try:
-        latex = parse(tree[0]).to_latex()
-    except InputError as error:
-        latex = error.what
-        event("refused: " + latex)
-    assert latex
-
-
-def test_conditions_in_latex() -> None:
-    pytest.importorskip("sympy")
-    assert r"\text{for}\: 0 < r \wedge r < P - 1" in parse("where((0 < r)*(r < P - 1), 2, 1)").to_latex()
-    assert r"\text{for}\: a < b \vee c < d" in parse("where(max(a < b, c < d), 2, 1)").to_latex()
-    assert r"\text{for}\: n \neq 0" in parse("where(n, 2, 1)").to_latex()
-    with pytest.raises(InputError, match="a condition within a condition"):
-        parse("(a < b) != (c < d)").to_latex()
-
-
-@pytest.mark.parametrize(
-    "text", ["9**9**9**9**9", "ceil(exp(1e300))", "log(9**9**99)", "(1+1e-9)**9**99 < 2", "x % 9**9**9"]
-)
-def test_sympy_does_not_compute_huge_numbers(text: str) -> None:
-    pytest.importorskip("sympy")
-    parse("x").to_latex()  # imports
-    start = time.perf_counter()
-    assert parse(text).to_latex()
-    assert time.perf_counter() - start < 2
-
-
-def test_deep_formula_in_latex_is_text_or_an_input_error() -> None:
-    pytest.importorskip("sympy")
-    flat = parse("+".join(["x"] * MAX_DEPTH))
-    assert flat.to_latex() == " + ".join(["x"] * MAX_DEPTH)
-    levels = MAX_DEPTH // 2 - 10
-    deep = parse("exp(1/" * levels + "x" + ")" * levels)
-    assert "e^" in deep.to_latex()
-
-    def latex_below(frames: int) -> str:
-        return latex_below(frames - 1) if frames else deep.to_latex()
-
-    with pytest.raises(InputError, match="too deeply"):
-        latex_below(sys.getrecursionlimit() - 350)
-
-
-def test_missing_sympy_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "sympy", None)
-    monkeypatch.setitem(sys.modules, "sympy.codegen.cfunctions", None)
-    with pytest.raises(InputError, match=r"simcodesign\[sym\]"):
-        parse("x + 1").to_latex()
 
 
 # --- what is refused ---

@@ -26,6 +26,7 @@ from simcodesign.describe.workload import (
     Workload,
 )
 from simcodesign.expression import Expression, parse
+from simcodesign.symbolic import to_latex
 from simcodesign.units import Amount, format_quantity
 
 Rows = Iterable[tuple[str, str]]
@@ -151,7 +152,7 @@ def workload_sheet(workload: Workload) -> list[RenderableType]:
 
 def latex(workload: Workload) -> str:
     """The equations in LaTeX, one per line. InputError without SymPy."""
-    return "".join(f"{parse(name).to_latex()} = {it.to_latex()}\n" for name, it in workload.equations.items())
+    return "".join(f"{to_latex(parse(name))} = {to_latex(it)}\n" for name, it in workload.equations.items())
 
 
 def program_tree(workload: Workload) -> Tree:
