@@ -197,8 +197,9 @@ def test_one_message_through_interfaces_takes_the_lawful_hops(distance: str, swi
         assert alone(network, 2, 9, 1e5, effects) == close(textbook(network, hops, 1e5))
 
 
-def test_one_message_within_a_node_takes_no_hop() -> None:
-    network = Network(TOPOLOGIES["tree"], **PRICES)
+@pytest.mark.parametrize("startup_per", ["message", "hop"])
+def test_one_message_within_a_node_takes_no_hop(startup_per: str) -> None:
+    network = Network(TOPOLOGIES["tree"], startup_per=startup_per, **PRICES)
     whole = Machine("test machine", Processor(1.0), network, processors_per_node=2)
     send = Send(parse("rank == 2"), Place(), parse(3), parse(100))
     receive = Receive(parse("rank == 3"), Place(), parse(2), None)

@@ -572,7 +572,7 @@ def test_a_cycle_of_three_behind_other_work() -> None:
 def test_many_ranks_are_not_all_listed() -> None:
     with pytest.raises(DeadlockError, match="and 95 more ranks") as caught:
         run(all_receive_first(100))
-    assert len(str(caught.value)) < 1500
+    assert str(caught.value).count(" waits in ") == 5
 
 
 def test_a_circle_of_extra_dependencies() -> None:

@@ -14,7 +14,7 @@ from simcodesign.errors import InputError, Place
 from simcodesign.generate.chance import factors, stream
 from simcodesign.generate.columns import COMPUTE, RECEIVE, SEND, Columns
 from simcodesign.generate.matching import matches
-from simcodesign.generate.messages import charge_s, counted_hops, lawful_hops
+from simcodesign.generate.network import charge_s, counted_hops, lawful_hops
 from simcodesign.generate.paths import routes_and_stations
 from simcodesign.generate.plan import Operations, Plan
 

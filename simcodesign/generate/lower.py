@@ -30,7 +30,9 @@ from simcodesign.expression import Expression
 from simcodesign.generate.assemble import assembled
 from simcodesign.generate.collectives import GENERATORS, halo_exchange
 from simcodesign.generate.columns import COMPUTE, READ, WRITE, Columns, Ranks, joined
+from simcodesign.generate.disk import duration_of_access_s
 from simcodesign.generate.plan import Plan
+from simcodesign.generate.processor import duration_of_computation_s
 from simcodesign.units import Amount
 
 #: The effects of the ladder, in the order in which they are switched on.
@@ -159,11 +161,13 @@ def _lower_demand(step: Step, context: _Context) -> Columns:
     pen = context.pen()
     match step:
         case Compute():
-            pen.work(COMPUTE, 0.0, _compute_s(step, context), context.when(step))
+            duration = duration_of_computation_s(step, context.machine, context.amount)
+            pen.work(COMPUTE, 0.0, duration, context.when(step))
         case Access():
             size, times = context.amount(step.bytes, "bytes"), context.amount(step.times, "times")
             kind = READ if step.kind == "read" else WRITE
-            pen.work(kind, np.multiply(size, times), _access_s(step, size, times, context), context.when(step))
+            duration = duration_of_access_s(step, context.machine, size, times)
+            pen.work(kind, np.multiply(size, times), duration, context.when(step))
         case Send():
             when = context.when(step)
             pen.send(_peer(step.to, "to", when, context), context.amount(step.bytes, "bytes"), when, step.tag)
@@ -177,34 +181,6 @@ def _lower_demand(step: Step, context: _Context) -> Columns:
         case Collective():
             GENERATORS[step.name, step.algorithm][0](pen, context.one(step.bytes, "bytes"))
     return pen.columns()
-
-
-def _compute_s(step: Compute, context: _Context) -> Amount:
-    processor = context.machine.processor
-    if step.amount is None:
-        work: Amount = 0.0
-        for loop in step.loops:
-            work = work + context.amount(loop.range, "range") * context.amount(loop.operations, "operations")
-        return work / processor.rate_flop_per_s
-    amount = context.amount(step.amount, step.unit)
-    if step.unit == "seconds":
-        return amount
-    if step.unit == "flops":
-        return amount / processor.rate_flop_per_s
-    if np.any(np.isnan(processor.clock_hz)):
-        raise InputError(
-            f"a demand in instructions needs processor.clock, which {context.machine.name} has not",
-            step.place,
-        )
-    return amount * processor.cycles_per_instruction / processor.clock_hz
-
-
-def _access_s(step: Access, size: Amount, times: Amount, context: _Context) -> Amount:
-    disk = context.machine.disk
-    if disk is None:
-        raise InputError(f"a {step.kind} needs a disk, which {context.machine.name} has not", step.place)
-    startup = disk.read_startup_s if step.kind == "read" else disk.write_startup_s
-    return times * (startup + size * disk.per_byte_s)
 
 
 def _peer(expression: Expression, what: str, when: NDArray[np.bool_], context: _Context) -> NDArray[np.int32]:

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from simcodesign.describe.machine import Machine
 from simcodesign.generate.columns import READ, SEND
-from simcodesign.generate.messages import flight_s, startup_s
+from simcodesign.generate.network import flight_s, startup_s
 from simcodesign.generate.plan import DISK, INTERFACE, LINK, NONE, Operations, Routes, Stations
 
 Ints = NDArray[np.int64]

@@ -1,0 +1,35 @@
+"""How long a computation occupies its processor: the rate model as the simulation sees it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from simcodesign.describe.machine import Machine
+from simcodesign.describe.workload import Compute
+from simcodesign.errors import InputError
+from simcodesign.expression import Expression
+from simcodesign.units import Amount
+
+
+def duration_of_computation_s(step: Compute, machine: Machine, amount: Callable[[Expression, str], Amount]) -> Amount:
+    """Seconds of a computation of every rank; ``amount`` evaluates an expression and names it in errors.
+
+    Raises InputError for a demand in instructions on a machine without a clock.
+    """
+    processor = machine.processor
+    if step.amount is None:
+        work: Amount = 0.0
+        for loop in step.loops:
+            work = work + amount(loop.range, "range") * amount(loop.operations, "operations")
+        return work / processor.rate_flop_per_s
+    demand = amount(step.amount, step.unit)
+    if step.unit == "seconds":
+        return demand
+    if step.unit == "flops":
+        return demand / processor.rate_flop_per_s
+    if np.any(np.isnan(processor.clock_hz)):
+        what = f"a demand in instructions needs processor.clock, which {machine.name} has not"
+        raise InputError(what, step.place)
+    return demand * processor.cycles_per_instruction / processor.clock_hz
