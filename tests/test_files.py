@@ -93,7 +93,11 @@ def test_extending_changes_only_what_is_said(base: Path) -> None:
 
 
 def test_extending_with_another_topology_or_another_name_of_a_constant(base: Path) -> None:
-    path = beside(base, "other", "extends: base.yaml\nnetwork:\n  topology: {kind: bus}\n  per_byte: 1 us/B\ndisk: {bandwidth: 1}\n")
+    path = beside(
+        base,
+        "other",
+        "extends: base.yaml\nnetwork:\n  topology: {kind: bus}\n  per_byte: 1 us/B\ndisk: {bandwidth: 1}\n",
+    )
     other = load_machine(path)
     assert (other.network.topology.kind, other.network.per_byte_s) == ("bus", 1e-6)
     assert other.disk is not None
@@ -143,7 +147,10 @@ def test_bases_that_cannot_be(base: Path, line: str, what: str) -> None:
 def test_cycles_and_long_chains(base: Path) -> None:
     for one, other in ("ab", "bc", "ca"):
         beside(base, one, f"name: {one}\n\nextends: {other}\n")
-    assert problem(base.parent / "a.yaml") == f"{base.parent}/c.yaml:3: extends: machines extend each other: a -> b -> c -> a"
+    assert (
+        problem(base.parent / "a.yaml")
+        == f"{base.parent}/c.yaml:3: extends: machines extend each other: a -> b -> c -> a"
+    )
     beside(base, "m0", BASE)
     for number in range(1, MAX_EXTENDS + 2):
         beside(base, f"m{number}", f"extends: m{number - 1}\nname: x\n")
@@ -172,7 +179,8 @@ def test_a_workload_extends_nothing(base: Path) -> None:
 
 def test_changes(base: Path) -> None:
     changed = load_machine(
-        base, {"nodes": 6, "network.topology.shape": [3, 2], "network.startup": "20 us", "disk.spindles": "3", "noise": 0.5}
+        base,
+        {"nodes": 6, "network.topology.shape": [3, 2], "network.startup": "20 us", "disk.spindles": "3", "noise": 0.5},
     )
     assert (changed.nodes, changed.network.startup_s, changed.noise) == (6, 20e-6, 0.5)
     assert changed.disk is not None

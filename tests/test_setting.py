@@ -167,7 +167,9 @@ def test_unknown_names() -> None:
 
 
 def test_a_value_that_is_missing() -> None:
-    with pytest.raises(InputError, match=r"^w\.yaml:6: parameters\.bare: parameter 'bare' has no default and was not given"):
+    with pytest.raises(
+        InputError, match=r"^w\.yaml:6: parameters\.bare: parameter 'bare' has no default and was not given"
+    ):
         set_up(workload(), machine())
 
 
@@ -189,7 +191,9 @@ def test_ranks_default_to_what_the_machine_takes() -> None:
     assert set_up(workload(), two, {"bare": 0}).ranks == 12
     placed = machine(MACHINE + "mapping: [3, 1]\n")
     assert set_up(workload(), placed, {"bare": 0}).ranks == 2
-    with pytest.raises(InputError, match=r"more ranks than four has places in its mapping: P, got 3\.0 \(allowed: 1 to 2\)"):
+    with pytest.raises(
+        InputError, match=r"more ranks than four has places in its mapping: P, got 3\.0 \(allowed: 1 to 2\)"
+    ):
         set_up(workload(), placed, {"bare": 0, "P": 3})
 
 
@@ -237,7 +241,13 @@ def test_phases_that_do_not_exist(phases: list[str]) -> None:
 # --- Anything ------------------------------------------------------------------------------------------------
 
 ANYTHING = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats() | st.complex_numbers() | st.text(max_size=5) | st.binary(max_size=3),
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats()
+    | st.complex_numbers()
+    | st.text(max_size=5)
+    | st.binary(max_size=3),
     lambda inner: st.lists(inner, max_size=3),
     max_leaves=6,
 )

@@ -72,9 +72,21 @@ def test_head() -> None:
     toy = workload(HEAD)
     assert (toy.name, toy.about, toy.source, toy.imbalance) == ("toy", "many things", "none", 0.1)
     n, k = toy.parameters["n"], toy.parameters["k"]
-    assert (n.default, n.unit, n.about, n.low, n.high, n.whole, n.origin) == (1e3, "dof", "size", 1, 1e6, False, "published")
+    assert (n.default, n.unit, n.about, n.low, n.high, n.whole, n.origin) == (
+        1e3,
+        "dof",
+        "size",
+        1,
+        1e6,
+        False,
+        "published",
+    )
     assert (k.default, k.low, k.high, k.whole) == (3, 0, 5, True)
-    assert (toy.parameters["m"].default, toy.parameters["m"].high, toy.parameters["given"].default) == (8, math.inf, None)
+    assert (toy.parameters["m"].default, toy.parameters["m"].high, toy.parameters["given"].default) == (
+        8,
+        math.inf,
+        None,
+    )
     assert (toy.parameters["P"].low, toy.parameters["P"].whole) == (1, True)
     assert toy.presets == {"small": {"n": 10, "P": 1}, "large": {"n": 1e6, "k": 5}}
     assert toy.equation_order == ("a", "b", "c")
@@ -178,7 +190,10 @@ def test_compute(unit: str) -> None:
 def test_compute_by_loops() -> None:
     step = only("- compute: {loops: [{loop: a, range: n, operations: 2}, {range: 3, operations: n}]}")
     assert isinstance(step, Compute)
-    assert [(loop.name, loop.range.text, loop.operations.text) for loop in step.loops] == [("a", "n", "2"), ("", "3", "n")]
+    assert [(loop.name, loop.range.text, loop.operations.text) for loop in step.loops] == [
+        ("a", "n", "2"),
+        ("", "3", "n"),
+    ]
     assert step.amount is None
 
 

@@ -36,7 +36,7 @@ def bracket(setting: Setting) -> Bracket | None:
     """The bracket of one design point, None for operations of too many messages. InputError for several points."""
     setting.require_one_point("a bracket")
     ranks = setting.ranks
-    if any(_messages_of(step, ranks) > MOST_MESSAGES for step in walk(setting.workload.program)):
+    if max(ranks, *(_messages_of(step, ranks) for step in walk(setting.workload.program))) > MOST_MESSAGES:
         return None
     nodes = setting.machine.nodes
     load = _Walk(setting, ranks, setting.machine.node_of(ranks), np.zeros(nodes), np.zeros(nodes))
@@ -72,7 +72,7 @@ class _Walk:
 
     def each(self, expression: Expression) -> Floats:
         """The value for every rank."""
-        names = {**self.setting.values, "rank": np.arange(self.ranks, dtype=np.float64)}
+        names = {**self.setting.values, "rank": self.setting.every_rank()}
         return np.broadcast_to(np.asarray(expression.evaluate(names), dtype=np.float64), self.ranks)
 
     def program(self, steps: tuple[Step, ...], machine: Machine, times: float) -> Path:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
@@ -33,7 +34,7 @@ from simcodesign.describe.workload import (
 )
 from simcodesign.errors import InputError
 from simcodesign.expression import Expression
-from simcodesign.result import COMPONENTS, Bracket, Result
+from simcodesign.result import COMPONENTS, Result
 from simcodesign.units import Amount
 
 
@@ -59,8 +60,12 @@ def forecast(
     machine = machine if isinstance(machine, Machine) else load_machine(machine)
     setting = set_up(workload, machine, parameters, preset=preset, phases=phases)
     reading = _Reading(setting)
-    reading.program(setting.workload.program, _Where(MAIN_PHASE, reading.machine, 1.0))
-    return reading.result(bracket(setting) if bounds else None)
+    with np.errstate(all="ignore"):  # overflow is found as a makespan that is not finite
+        reading.program(setting.workload.program, _Where(MAIN_PHASE, reading.machine, 1.0))
+        result = reading.result()
+        if not np.all(np.isfinite(result.makespan_s)):
+            raise InputError("the forecast is too large to be a number", setting.workload.place)
+        return replace(result, bracket=bracket(setting)) if bounds else result
 
 
 @dataclass(frozen=True)
@@ -90,7 +95,7 @@ class _Reading:
         self.by_rank = any(_depends_on_rank(step) for step in walk(self.setting.workload.program))
         self.machine, self.names = self.setting.machine, dict(self.setting.values)
         if self.by_rank:
-            ranks = np.arange(self.setting.ranks, dtype=np.float64)
+            ranks = self.setting.every_rank()
             self.zero = np.zeros(len(ranks))
             self.names = {name: np.asarray(value)[..., None] for name, value in self.setting.values.items()}
             self.names["rank"] = ranks
@@ -154,7 +159,11 @@ class _Reading:
     def _grid(self, step: Exchange) -> list[Amount]:
         if step.grid is None:
             return process_grid(self.names["P"], step.dims)
-        return [self.value(extent, "grid") for extent in step.grid]
+        grid = [self.value(extent, "grid") for extent in step.grid]
+        held = functools.reduce(np.multiply, grid)
+        if not np.all((held == self.names["P"]) & np.all([extent == np.floor(extent) for extent in grid], axis=0)):
+            raise InputError("the process grid does not hold P ranks", step.place, value=[e.text for e in step.grid])
+        return grid
 
     def _present(self, demand: Demand) -> Amount:
         """1 for ranks that the demand applies to, 0 for others."""
@@ -173,7 +182,7 @@ class _Reading:
         phase = self.phases.setdefault(where.phase, dict.fromkeys(COMPONENTS, 0.0))
         phase[component] = phase[component] + time_s * where.times * self._present(demand)
 
-    def result(self, bounds: Bracket | None) -> Result:
+    def result(self) -> Result:
         """The Result: of the busiest rank, where ranks differ."""
         total = sum((time for times in self.phases.values() for time in times.values()), start=self.zero)
         busiest = np.argmax(total, axis=-1, keepdims=True) if self.by_rank else None
@@ -192,7 +201,6 @@ class _Reading:
             messages=_of_rank(self.messages, total, busiest),
             message_bytes=_of_rank(self.message_bytes, total, busiest),
             disk_bytes=_of_rank(self.disk_bytes, total, busiest),
-            bracket=bounds,
         )
 
     def _for_every_point(self, value: Amount) -> Amount:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from numbers import Real
 
 import numpy as np
+from numpy.typing import NDArray
 
 from simcodesign.describe.machine import CONSTANTS, Machine
 from simcodesign.describe.read_machine import OTHER_NAMES
@@ -19,10 +20,12 @@ from simcodesign.describe.workload import (
     phase_name,
     with_phase,
 )
-from simcodesign.errors import InputError, nearest
+from simcodesign.errors import CapacityError, InputError, nearest
 from simcodesign.units import Amount
 
 Given = Mapping[str, object]
+#: So many ranks are looked at one by one.
+MOST_RANKS = 100_000_000
 
 
 @dataclass(frozen=True)
@@ -47,6 +50,13 @@ class Setting:
         if np.ndim(self.values["P"]):
             raise InputError("P must be one number here", self.workload.place, value=self.values["P"])
         return int(self.values["P"])
+
+    def every_rank(self) -> NDArray[np.float64]:
+        """Numbers of all ranks, (P,). CapacityError when even these are too many to hold."""
+        if self.ranks > MOST_RANKS:
+            what = f"{self.ranks:.3g} ranks are too many to look at one by one: {8 * self.ranks / 1e9:.3g} GB a number"
+            raise CapacityError(what, self.workload.place, allowed=f"up to {MOST_RANKS:.3g} where ranks differ")
+        return np.arange(self.ranks, dtype=np.float64)
 
     def require_one_point(self, purpose: str) -> None:
         """InputError unless this is a single design point."""

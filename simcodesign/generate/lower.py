@@ -89,12 +89,13 @@ def make_plan(setting: Setting, effects: Collection[str] = (), seed: int = 0) ->
     """
     setting.require_one_point("a simulation")
     ranks = setting.ranks
-    names: dict[str, Amount] = {**setting.values, "rank": np.arange(ranks, dtype=np.float64)}
     phases = {name: number for number, name in enumerate(setting.workload.phases())}
-    context = _Context(setting, names, [setting.machine], phases, ranks, setting.machine)
+    context = _Context(setting, {**setting.values}, [setting.machine], phases, ranks, setting.machine)
     _check_memory(_count(setting.workload.program, context) * ranks, setting)
-    columns = joined(_lower(setting.workload.program, context), ranks)
-    return assembled(columns, setting, context.parts, tuple(phases), frozenset(effects), seed)
+    context.names["rank"] = setting.every_rank()
+    with np.errstate(all="ignore"):  # overflow is found as a duration that is not finite
+        columns = joined(_lower(setting.workload.program, context), ranks)
+        return assembled(columns, setting, context.parts, tuple(phases), frozenset(effects), seed)
 
 
 def _check_memory(operations: float, setting: Setting) -> None:
