@@ -38,8 +38,12 @@ def bracket(setting: Setting) -> Bracket | None:
     ranks = setting.ranks
     if max(ranks, *(_messages_of(step, ranks) for step in walk(setting.workload.program))) > MOST_MESSAGES:
         return None
-    nodes = setting.machine.nodes
-    load = _Walk(setting, ranks, setting.machine.node_of(ranks), np.zeros(nodes), np.zeros(nodes))
+    node = setting.machine.node_of(ranks)
+    nodes, place = np.unique(node, return_inverse=True)
+    disks, disk = np.unique(
+        node // (setting.machine.disk.shared_by if setting.machine.disk else 1), return_inverse=True
+    )
+    load = _Walk(setting, ranks, node, place, disk, np.zeros(len(nodes)), np.zeros(len(disks)))
     path = load.program(setting.workload.program, setting.machine, 1.0)
     lower = {"critical path": path.length_s, "most loaded interface": float(load.interfaces.max())}
     if load.links:
@@ -64,7 +68,9 @@ class _Walk:
 
     setting: Setting
     ranks: int
-    node: NDArray[np.int64]
+    node: NDArray[np.int64]  # of every rank
+    interface: NDArray[np.int64]  # place of its node in ``interfaces``
+    disk: NDArray[np.int64]  # place of its disk in ``disks``
     interfaces: Floats
     disks: Floats
     links: dict[int, float] = field(default_factory=dict)
@@ -96,7 +102,7 @@ class _Walk:
             case Access():
                 spent = self._here(step) * access_s(step, machine.disk, self.each(step.bytes), self.each(step.times))
                 if machine.disk is not None:
-                    np.add.at(self.disks, self.node // machine.disk.shared_by, spent * times)
+                    np.add.at(self.disks, self.disk, spent * times)
                 return self._own(step, spent, times)
             case Receive():
                 return self._own(step, self._here(step) * machine.network.receive_overhead_s, times)
@@ -159,8 +165,8 @@ class _Walk:
         far = source != target
         load = sent.size_bytes[far] * times
         interface_s = load * machine.network.interface_occupancy_s_per_byte
-        np.add.at(self.interfaces, source[far], interface_s)
-        np.add.at(self.interfaces, target[far], interface_s)
+        for side in (sent.source, sent.target):
+            np.add.at(self.interfaces, self.interface[side[far]], interface_s)
         links, size = machine.network.topology.link_loads(source[far], target[far], load)
         for link, seconds in zip(
             links.tolist(), (size * machine.network.link_occupancy_s_per_byte).tolist(), strict=True

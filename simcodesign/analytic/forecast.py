@@ -63,8 +63,9 @@ def forecast(
     with np.errstate(all="ignore"):  # overflow is found as a makespan that is not finite
         reading.program(setting.workload.program, _Where(MAIN_PHASE, reading.machine, 1.0))
         result = reading.result()
-        if not np.all(np.isfinite(result.makespan_s)):
-            raise InputError("the forecast is too large to be a number", setting.workload.place)
+        for number in (result.makespan_s, result.messages, result.message_bytes, result.disk_bytes):
+            if not np.all(np.isfinite(number)):
+                raise InputError("time or bytes of the forecast are too large to be a number", setting.workload.place)
         return replace(result, bracket=bracket(setting)) if bounds else result
 
 
@@ -161,7 +162,8 @@ class _Reading:
             return process_grid(self.names["P"], step.dims)
         grid = [self.value(extent, "grid") for extent in step.grid]
         held = functools.reduce(np.multiply, grid)
-        if not np.all((held == self.names["P"]) & np.all([extent == np.floor(extent) for extent in grid], axis=0)):
+        whole = all(np.all(extent == np.floor(extent)) for extent in grid)
+        if not (whole and np.all(held == self.names["P"])):
             raise InputError("the process grid does not hold P ranks", step.place, value=[e.text for e in step.grid])
         return grid
 

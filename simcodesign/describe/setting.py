@@ -54,7 +54,7 @@ class Setting:
     def every_rank(self) -> NDArray[np.float64]:
         """Numbers of all ranks, (P,). CapacityError when even these are too many to hold."""
         if self.ranks > MOST_RANKS:
-            what = f"{self.ranks:.3g} ranks are too many to look at one by one: {8 * self.ranks / 1e9:.3g} GB a number"
+            what = f"{self.ranks:.3g} ranks, one by one, take {8 * self.ranks / 1e9:.3g} GB of memory for every number"
             raise CapacityError(what, self.workload.place, allowed=f"up to {MOST_RANKS:.3g} where ranks differ")
         return np.arange(self.ranks, dtype=np.float64)
 

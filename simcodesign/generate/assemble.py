@@ -37,8 +37,10 @@ def assembled(
     operations = _operations(columns, place)
     hops = _price(operations, setting, parts, effects)
     _spend_chance(operations, setting, effects, seed)
-    if not np.isfinite(operations.duration_s.sum()):
-        raise InputError("the time of an operation, or of all together, is too large to be a number", place)
+    if not np.isfinite(operations.duration_s.sum() + operations.size_bytes.sum()):
+        raise InputError(
+            "the time or the bytes of an operation, or of all together, are too large to be a number", place
+        )
     routes, stations, station = routes_and_stations(operations, hops, parts, effects)
     chained = np.ones(len(operations) + 1, bool)
     chained[operations.first] = False
