@@ -18,7 +18,7 @@ from simcodesign.engine.simulate import chosen_effects, simulate
 from simcodesign.result import COMPONENTS, Result
 
 #: First rung of the ladder: what remains of the gap with every effect off.
-WAITING = "waiting for messages"
+WAITING = "order and waiting"
 #: Effects that change the work itself: no bounds hold for them.
 CHANCE = ("imbalance", "noise")
 
@@ -67,10 +67,8 @@ class Comparison:
         if bracket is None:
             return True
         seen = self.deterministic
-        shared = {"links": "most loaded link", "endpoints": "most loaded interface", "disks": "most loaded disk"}
-        off = {bound for effect, bound in shared.items() if effect not in seen.effects}
-        lower = max(value for bound, value in bracket.lower_s.items() if bound not in off)
-        return lower * (1 - 1e-9) <= float(seen.makespan_s) <= bracket.upper_s * (1 + 1e-9)
+        least = bracket.least_s(seen.effects)
+        return least * (1 - 1e-9) <= float(seen.makespan_s) <= bracket.upper_s * (1 + 1e-9)
 
     def table(self) -> pd.DataFrame:
         """Forecast, simulated seconds, difference and signed error per component and in total."""

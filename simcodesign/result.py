@@ -2,34 +2,42 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from simcodesign.errors import InputError
 from simcodesign.units import Amount
 
 #: Where time goes. Memory time has no model yet: it is zero in both readings.
 COMPONENTS = ("computation", "communication", "disk", "memory")
+#: Kinds of operations, and the component that the time of each belongs to.
+COMPUTE, SEND, RECEIVE, READ, WRITE = range(5)
+KINDS = ("compute", "send", "receive", "read", "write")
+COMPONENT_OF_KIND = np.array([0, 1, 1, 2, 2])
+
+
+#: The effect under which a lower bound holds; a bound that is not here always holds.
+SHARED_BY = {"most loaded link": "links", "most loaded interface": "endpoints", "most loaded disk": "disks"}
 
 
 @dataclass(frozen=True)
 class Bracket:
-    """Bounds of the simulated time: no simulation of the deterministic effects can leave them.
+    """Bounds of the simulated time, for the deterministic effects.
 
-    ``lower_s`` names each lower bound (busiest rank, most loaded link, interface, disk); ``upper_s`` is the time that
-    everything would take one after another.
+    ``lower_s`` names each lower bound; the loads of links, interfaces and disks bound simulations in which these are
+    shared (``SHARED_BY``). ``upper_s`` is generous: every operation and every message alone, on the longest way.
     """
 
     lower_s: Mapping[str, float]
     upper_s: float
 
-    @property
-    def least_s(self) -> float:
-        """The largest of the lower bounds."""
-        return max(self.lower_s.values())
+    def least_s(self, effects: Collection[str]) -> float:
+        """The largest lower bound of a simulation with these effects."""
+        return max(bound for name, bound in self.lower_s.items() if SHARED_BY.get(name, "") in ("", *effects))
 
 
 @dataclass(frozen=True)
@@ -62,7 +70,9 @@ class RankTimes:
 
 @dataclass(frozen=True)
 class StationUse:
-    """How a disk, interface or link was used. Queues: time averages over the makespan, without those in service."""
+    """How a disk, interface or link was used. ``mean_queue``: requests waiting, averaged over the makespan;
+    ``longest_queue``: most requests at hand at once, those about to be granted included.
+    """
 
     name: str
     kind: str
@@ -98,8 +108,10 @@ class Timeline:
 
 @dataclass(frozen=True)
 class Result:
-    """The answer of one reading. ``phases`` maps phase -> component -> seconds; a simulation's are those of the rank
-    that is done last, so that they sum to ``makespan_s``. Forecasts over many design points hold arrays."""
+    """The answer of one reading. ``phases`` maps phase -> component -> seconds, which add up to ``makespan_s``: in a
+    simulation those along the critical path, from the last event back through whatever each step waited for.
+    A forecast over many design points holds arrays of one shape.
+    """
 
     reading: str
     workload: str
@@ -126,7 +138,9 @@ class Result:
         return {part: sum((times[part] for times in self.phases.values()), zero) for part in COMPONENTS}
 
     def table(self) -> pd.DataFrame:
-        """Seconds per phase (rows, with a total) and component (columns). One design point only."""
+        """Seconds per phase (rows, with a total) and component (columns). InputError for several design points."""
+        if np.ndim(self.makespan_s):
+            raise InputError("a table shows one design point", value=f"{np.size(self.makespan_s)} of them")
         rows = {name: dict(times) for name, times in self.phases.items()} | {"total": self.components}
         frame = pd.DataFrame.from_dict(rows, orient="index", columns=list(COMPONENTS)).astype(float)
         return frame.assign(total=frame.sum(axis=1))

@@ -139,13 +139,6 @@ def test_bins_are_averages_of_the_steps(shown: Timeline, bins: int) -> None:
     assert binned.idle.min(initial=0) >= -1e-9
 
 
-def test_rounding_of_a_start_is_no_waiting() -> None:
-    finish = 0.1 + 0.2
-    shown = step_profile(timeline([(0, 0, 0, 0.1, 0.1 + 1e-17, finish), (0, 0, 0, finish, finish - 5e-17, 1.0)]), 1)
-    assert shown.waiting.sum() == 0
-    assert np.all(shown.working[0, COMPUTATION, 1:] == 1)
-
-
 def test_few_steps_are_exact_and_many_are_averaged() -> None:
     shown = timeline([(0, 0, 0, number, number, number + 0.5) for number in range(50)])
     assert len(profile(result(shown, 1)).edges_s) == 100

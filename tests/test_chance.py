@@ -18,9 +18,9 @@ from simcodesign.engine.simulate import simulate
 from simcodesign.errors import Place
 from simcodesign.expression import parse
 from simcodesign.generate.chance import factors, stream
-from simcodesign.generate.columns import COMPUTE
 from simcodesign.generate.lower import EFFECTS, make_plan
 from simcodesign.generate.plan import Plan
+from simcodesign.result import COMPUTE
 
 COUNT = 400_000
 

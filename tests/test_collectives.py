@@ -20,8 +20,9 @@ from simcodesign.describe.workload import ALGORITHMS
 from simcodesign.errors import Place
 from simcodesign.generate.assemble import numbering
 from simcodesign.generate.collectives import GENERATORS, halo_exchange
-from simcodesign.generate.columns import RECEIVE, SEND, Columns, Ranks
+from simcodesign.generate.columns import Columns, Ranks
 from simcodesign.generate.matching import matches
+from simcodesign.result import RECEIVE, SEND
 
 SIZE = 1000.0
 #: Algorithms whose number of columns grows with the logarithm of P.

@@ -17,9 +17,8 @@ from simcodesign.describe.topology import build_topology
 from simcodesign.describe.workload import Workload
 from simcodesign.describe.yaml_tree import parse_yaml
 from simcodesign.engine.simulate import simulate
-from simcodesign.generate.columns import READ, RECEIVE, SEND, WRITE
 from simcodesign.generate.lower import EFFECTS
-from simcodesign.result import COMPONENTS, Result
+from simcodesign.result import COMPONENTS, READ, RECEIVE, SEND, WRITE, Result
 
 #: Steps of programs, each of which can stand anywhere.
 STEPS = (

@@ -18,9 +18,9 @@ from simcodesign.describe.workload import ALGORITHMS, Access, Collective, Exchan
 from simcodesign.engine.simpy_engine import run
 from simcodesign.errors import Place
 from simcodesign.expression import parse
-from simcodesign.generate.columns import READ, SEND
 from simcodesign.generate.lower import make_plan
 from simcodesign.generate.plan import DISK, INTERFACE, LINK, NONE, Plan
+from simcodesign.result import READ, SEND
 
 KEYS = [(name, algorithm) for name, algorithms in ALGORITHMS.items() for algorithm in algorithms]
 #: Powers of two, so that bytes times seconds per byte is exact.

@@ -18,10 +18,11 @@ from simcodesign.describe.yaml_tree import parse_yaml
 from simcodesign.engine.simulate import simulate
 from simcodesign.errors import CapacityError, InputError, Place
 from simcodesign.generate.assemble import numbering
-from simcodesign.generate.columns import COMPUTE, KINDS, READ, RECEIVE, SEND, WRITE, Ranks, joined
+from simcodesign.generate.columns import Ranks, joined
 from simcodesign.generate.lower import make_plan
 from simcodesign.generate.matching import matches
 from simcodesign.generate.plan import NONE, Plan
+from simcodesign.result import COMPUTE, KINDS, READ, RECEIVE, SEND, WRITE
 
 
 def workload(program: str) -> Workload:

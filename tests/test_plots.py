@@ -168,9 +168,8 @@ def test_bars_of_a_simulation(runs: list[Result], tmp_path: Path) -> None:
     plots.result_bars(runs[1], path)
     assert axes_of(path) == 1
     found = texts(path)
-    assert {"first", "second", "total", "computation", "communication: waiting", "disk"} <= set(found)
+    assert {"first", "second", "total", "computation", "communication", "disk"} <= set(found)
     assert "memory" not in found
-    assert "computation: waiting" not in found
     assert seconds_text(float(runs[1].makespan_s)) in found
     assert any(text.startswith("toy on box, preset big, P = 4, simulation") for text in found)
 
@@ -187,7 +186,7 @@ def test_comparison(comparison: Comparison, tmp_path: Path) -> None:
     plots.comparison_bars(comparison, path)
     assert axes_of(path) == 2
     found = texts(path)
-    assert {"forecast", "simulated", "waiting for messages", "links", "disks", "noise", "simulation"} <= set(found)
+    assert {"forecast", "simulated", "order and waiting", "links", "disks", "noise", "simulation"} <= set(found)
     assert f"error against simulated: forecast {comparison.error:+.1%}".replace("-", "\N{MINUS SIGN}") in found
     assert any(text.startswith(f"gap: {seconds_text(abs(comparison.gap_s))}") for text in found)
     steps = [rung.change_s for rung in comparison.rungs]

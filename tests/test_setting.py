@@ -182,6 +182,12 @@ def test_equations_without_a_finite_value(equation: str) -> None:
         set_up(toy, machine(), {"bare": 0, "n": [5, 100]} if "n - 100" in equation else {"bare": [0, 1]})
 
 
+@pytest.mark.parametrize("parameters", [[1], "n=5", 5, ("n", 5)])
+def test_parameters_that_are_no_mapping(parameters: dict[str, object]) -> None:
+    with pytest.raises(InputError, match="must map names to values"):
+        set_up(workload(), machine(), parameters)
+
+
 # --- Ranks -------------------------------------------------------------------------------------------------
 
 

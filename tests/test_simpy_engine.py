@@ -19,8 +19,8 @@ from hypothesis import strategies as st
 from simcodesign.engine.contract import Log
 from simcodesign.engine.simpy_engine import run
 from simcodesign.errors import DeadlockError
-from simcodesign.generate.columns import COMPUTE, READ, RECEIVE, SEND
 from simcodesign.generate.plan import DISK, INTERFACE, LINK, NONE, Plan, Routes, Stations
+from simcodesign.result import COMPUTE, READ, RECEIVE, SEND
 
 # ---------------------------------------------------------------------------------------------------------------------
 # The oracle

@@ -80,6 +80,8 @@ def set_up(
 
     Raises InputError for unknown names, values that are not finite or out of range, P beyond the machine's processors.
     """
+    if not isinstance(parameters or {}, Mapping):
+        raise InputError("parameters must map names to values", value=parameters)
     given = {str(name): _number(name, value) for name, value in (parameters or {}).items()}
     constants = {name: value for name, value in given.items() if name in CONSTANTS}
     machine = machine.with_constants(constants)

@@ -17,8 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simcodesign.errors import DeadlockError
-from simcodesign.generate.columns import RECEIVE
 from simcodesign.generate.plan import NONE, Plan
+from simcodesign.result import RECEIVE
 
 #: Told now and then how far a run is: simulated seconds, operations done.
 Progress = Callable[[float, int], None]

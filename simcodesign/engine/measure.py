@@ -9,12 +9,9 @@ from numpy.typing import NDArray
 
 from simcodesign.describe.setting import Setting
 from simcodesign.engine.contract import Log
-from simcodesign.generate.columns import READ, SEND
+from simcodesign.engine.critical_path import critical_path_s
 from simcodesign.generate.plan import DISK, INTERFACE, STATION_KINDS, Plan
-from simcodesign.result import COMPONENTS, RankTimes, Result, StationUse, Timeline
-
-#: Component of every kind of operation: compute, send, receive, read, write.
-_COMPONENT = np.array([0, 1, 1, 2, 2], dtype=np.int8)
+from simcodesign.result import COMPONENT_OF_KIND, COMPONENTS, READ, SEND, RankTimes, Result, StationUse, Timeline
 
 
 def measured(
@@ -22,8 +19,7 @@ def measured(
 ) -> Result:
     """The Result of a run."""
     times = _rank_times(plan, log)
-    critical = times.critical_rank
-    per_phase = times.busy_s[critical]
+    path = critical_path_s(plan, log)
     sends = plan.kind == SEND
     makespan = float(log.finish_s.max()) if len(plan) else 0.0
     return Result(
@@ -34,7 +30,7 @@ def measured(
         preset=setting.preset,
         makespan_s=makespan,
         phases={
-            name: {part: float(per_phase[number, place]) for place, part in enumerate(COMPONENTS)}
+            name: {part: float(path[number, place]) for place, part in enumerate(COMPONENTS)}
             for number, name in enumerate(plan.phases)
         },
         messages=int(np.count_nonzero(sends)),
@@ -56,13 +52,17 @@ def _ready_s(plan: Plan, log: Log) -> NDArray[np.float64]:
     return ready
 
 
+def _waited_s(plan: Plan, log: Log) -> NDArray[np.float64]:
+    """How long each operation's rank waited for a message or a turn at the disk."""
+    waited = log.finish_s - _ready_s(plan, log) - plan.duration_s
+    waited[waited <= 4 * np.spacing(log.finish_s)] = 0.0  # no more than the rounding of ready + duration
+    return waited
+
+
 def _rank_times(plan: Plan, log: Log) -> RankTimes:
     shape = (plan.ranks, len(plan.phases), len(COMPONENTS))
-    ready = _ready_s(plan, log)
-    spent = log.finish_s - ready
-    waited = spent - plan.duration_s
-    waited[waited <= 4 * np.spacing(log.finish_s)] = 0.0  # no more than the rounding of ready + duration
-    cell = np.ravel_multi_index((plan.rank, plan.phase, _COMPONENT[plan.kind]), shape)
+    spent, waited = log.finish_s - _ready_s(plan, log), _waited_s(plan, log)
+    cell = np.ravel_multi_index((plan.rank, plan.phase, COMPONENT_OF_KIND[plan.kind]), shape)
     busy, waiting = (
         np.bincount(cell, weights=amount, minlength=int(np.prod(shape))).astype(np.float64).reshape(shape)
         for amount in (spent, waited)
@@ -100,14 +100,14 @@ def _station_name(setting: Setting, kind: int, unit: int) -> str:
 
 def _timeline(plan: Plan, log: Log) -> Timeline:
     ready = _ready_s(plan, log)
-    busy = np.minimum(plan.duration_s, log.finish_s - ready)
+    start = np.where(_waited_s(plan, log) > 0, log.finish_s - plan.duration_s, ready)
     return Timeline(
         plan.phases,
         plan.rank,
         plan.phase,
         plan.kind,
         ready,
-        log.finish_s - busy,
+        start,
         log.finish_s,
         plan.peer,
         plan.size_bytes,

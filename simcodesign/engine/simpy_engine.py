@@ -15,8 +15,8 @@ from simpy.events import NORMAL
 from simcodesign.engine.contract import Log, Progress, check_finished
 from simcodesign.engine.network import Messages
 from simcodesign.engine.station import Callbacks, ContractEnvironment, Station, Tick
-from simcodesign.generate.columns import RECEIVE, SEND
 from simcodesign.generate.plan import DISK, NONE, Plan
+from simcodesign.result import RECEIVE, SEND
 
 #: Events between two reports of progress.
 REPORT_EVERY = 20_000

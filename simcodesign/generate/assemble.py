@@ -12,11 +12,12 @@ from simcodesign.describe.machine import Machine
 from simcodesign.describe.setting import Setting
 from simcodesign.errors import InputError, Place
 from simcodesign.generate.chance import factors, stream
-from simcodesign.generate.columns import COMPUTE, RECEIVE, SEND, Columns
+from simcodesign.generate.columns import Columns
 from simcodesign.generate.matching import matches
 from simcodesign.generate.network import charge_s, counted_hops, lawful_hops
 from simcodesign.generate.paths import routes_and_stations
 from simcodesign.generate.plan import Operations, Plan
+from simcodesign.result import COMPUTE, RECEIVE, SEND
 
 T = TypeVar("T", bound=np.generic)
 

@@ -13,8 +13,8 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-COMPUTE, SEND, RECEIVE, READ, WRITE = range(5)
-KINDS = ("compute", "send", "receive", "read", "write")
+from simcodesign.result import RECEIVE, SEND
+
 T = TypeVar("T", bound=np.generic)
 
 #: ``match`` of a column whose messages are paired by (source, target, tag) in program order.

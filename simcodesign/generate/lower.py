@@ -29,10 +29,11 @@ from simcodesign.errors import CapacityError, InputError, Place
 from simcodesign.expression import Expression
 from simcodesign.generate.assemble import assembled
 from simcodesign.generate.collectives import GENERATORS, halo_exchange
-from simcodesign.generate.columns import COMPUTE, READ, WRITE, Columns, Ranks, joined
+from simcodesign.generate.columns import Columns, Ranks, joined
 from simcodesign.generate.disk import duration_of_access_s
 from simcodesign.generate.plan import Plan
 from simcodesign.generate.processor import duration_of_computation_s
+from simcodesign.result import COMPUTE, READ, WRITE
 from simcodesign.units import Amount
 
 #: The effects of the ladder, in the order in which they are switched on.

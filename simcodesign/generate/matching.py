@@ -6,8 +6,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simcodesign.errors import InputError, Place
-from simcodesign.generate.columns import BY_ORDER, RECEIVE, SEND, Columns
+from simcodesign.generate.columns import BY_ORDER, Columns
 from simcodesign.generate.plan import NONE
+from simcodesign.result import RECEIVE, SEND
 
 Ints = NDArray[np.int64]
 

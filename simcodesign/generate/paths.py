@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simcodesign.describe.machine import Machine
-from simcodesign.generate.columns import READ, SEND
 from simcodesign.generate.network import flight_s, startup_s
 from simcodesign.generate.plan import DISK, INTERFACE, LINK, NONE, Operations, Routes, Stations
+from simcodesign.result import READ, SEND
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from simcodesign.generate.columns import KINDS, RECEIVE, SEND
+from simcodesign.result import KINDS, RECEIVE, SEND
 
 NONE = -1
 DISK, INTERFACE, LINK = range(3)

@@ -8,10 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simcodesign.errors import InputError
-from simcodesign.result import COMPONENTS, Result, Timeline
+from simcodesign.result import COMPONENT_OF_KIND, COMPONENTS, Result, Timeline
 
 #: Place in COMPONENTS of every kind of operation: compute, send, receive, read, write.
-COMPONENT_OF_KIND = np.array([0, 1, 1, 2, 2])
 #: More steps than a plot can show.
 MOST_STEPS = 2000
 
@@ -103,9 +102,7 @@ def _intervals(timeline: Timeline) -> tuple[NDArray[np.int64], NDArray[np.float6
     """Cell, begin and end of every span of work (cells of the first half) and of waiting (second half)."""
     component = COMPONENT_OF_KIND[timeline.kind]
     work = timeline.phase.astype(np.int64) * len(COMPONENTS) + component
-    # A start is computed as finish - duration: within rounding of the moment of being ready there was no waiting.
-    waited = timeline.start_s - timeline.ready_s > 4 * np.spacing(timeline.finish_s)
-    start = np.where(waited, np.minimum(timeline.start_s, timeline.finish_s), timeline.ready_s)
+    start = timeline.start_s
     return (
         np.concatenate([work, work + _cells(timeline) // 2]),
         np.concatenate([start, timeline.ready_s]),

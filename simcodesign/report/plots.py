@@ -107,53 +107,36 @@ def _stack_phases(mpl: Any, axis: Any, shown: Profile, component: int, colours: 
 
 
 def result_bars(result: Result, path: str | Path) -> None:
-    """Seconds of each phase, stacked by component. In a simulation these are the times of the rank that is done last,
-    and the part of a component that was waiting is paler.
+    """Seconds of each phase, stacked by component; in a simulation along the critical path.
 
     Raises InputError for a forecast over many design points, a path that cannot be written, and without Matplotlib.
     """
     names = [*result.phases, "total"]
-    working, waiting = _phase_seconds(result)
-    working, waiting = (np.vstack([part, part.sum(axis=0)]) for part in (working, waiting))
+    seconds = np.array(
+        [[canvas.one_number(times[part], part) for part in COMPONENTS] for times in result.phases.values()]
+    ).reshape(-1, len(COMPONENTS))
+    seconds = np.vstack([seconds, seconds.sum(axis=0)])
     with canvas.styled(path) as mpl:
         figure = canvas.new_figure(mpl, 9.0, 1.8 + 0.36 * len(names))
         whole = canvas.seconds_text(canvas.one_number(result.makespan_s, "makespan_s"))
         title = f"{canvas.headings([result])[0]}: {whole}"
         figure.suptitle(canvas.wrapped(title, 8.5, 11), x=0.01, ha="left")
         axis = figure.subplots()
-        _bars(mpl, axis, names, working, waiting)
-        canvas.legend(mpl, figure, _component_entries(mpl, working, waiting))
+        _bars(mpl, axis, names, seconds)
+        canvas.legend(mpl, figure, _component_entries(seconds))
         canvas.save(figure, path)
 
 
-def _phase_seconds(result: Result) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Working and waiting seconds: (phases, components)."""
-    total = np.array(
-        [[canvas.one_number(times[part], part) for part in COMPONENTS] for times in result.phases.values()]
-    ).reshape(-1, len(COMPONENTS))
-    if result.ranks is None:
-        return total, np.zeros_like(total)
-    waiting = np.minimum(result.ranks.waiting_s[result.ranks.critical_rank], total)
-    waiting[waiting <= 1e-12 * total.sum()] = 0.0  # the rounding of times, no waiting
-    return total - waiting, waiting
-
-
-def _bars(
-    mpl: Any, axis: Any, names: Sequence[str], working: NDArray[np.float64], waiting: NDArray[np.float64]
-) -> None:
-    """Horizontal stacked bars, the first on top: (bars, components), working and then waiting; totals at their ends.
-    A last column beyond the components is time that is not split up."""
+def _bars(mpl: Any, axis: Any, names: Sequence[str], seconds: NDArray[np.float64]) -> None:
+    """Horizontal stacked bars, the first on top: (bars, components); totals at their ends. A last column beyond the
+    components is time that is not split up."""
     places = np.arange(len(names))
     left = np.zeros(len(names))
-    for number in range(working.shape[1]):
-        look = _look(number)
-        axis.barh(places, working[:, number], left=left, height=0.7, **look)
-        left = left + working[:, number]
-        if waiting[:, number].any():
-            axis.barh(places, waiting[:, number], left=left, height=0.7, **_waiting_look(mpl, number))
-            left = left + waiting[:, number]
-    for place, seconds in zip(places, left, strict=True):
-        axis.annotate(canvas.seconds_text(seconds), (seconds, place), (4, 0), textcoords="offset points",
+    for number in range(seconds.shape[1]):
+        axis.barh(places, seconds[:, number], left=left, height=0.7, **_look(number))
+        left = left + seconds[:, number]
+    for place, total in zip(places, left, strict=True):
+        axis.annotate(canvas.seconds_text(total), (total, place), (4, 0), textcoords="offset points",
                       va="center", fontsize=8)  # fmt: skip
     longest = float(left.max(initial=0.0))
     axis.set_yticks(places, [canvas.wrapped(name, 2.0) for name in names])
@@ -168,21 +151,9 @@ def _look(number: int) -> dict[str, Any]:
     return {"facecolor": canvas.GREY}
 
 
-def _waiting_look(mpl: Any, number: int) -> dict[str, Any]:
-    colour = canvas.COMPONENT_COLOURS[COMPONENTS[number]]
-    return {"facecolor": canvas.paler(mpl, colour), "edgecolor": colour, "hatch": canvas.WAITING_HATCH, "linewidth": 0}
-
-
-def _component_entries(
-    mpl: Any, working: NDArray[np.float64], waiting: NDArray[np.float64]
-) -> dict[str, dict[str, Any]]:
-    entries = {}
-    for number, name in enumerate((*COMPONENTS, _UNSPLIT)[: working.shape[1]]):
-        if working[:, number].any() or waiting[:, number].any():
-            entries[name] = _look(number)
-        if waiting[:, number].sum() > _VISIBLE * working.sum():
-            entries[f"{name}: waiting"] = _waiting_look(mpl, number)
-    return entries
+def _component_entries(seconds: NDArray[np.float64]) -> dict[str, dict[str, Any]]:
+    names = enumerate((*COMPONENTS, _UNSPLIT)[: seconds.shape[1]])
+    return {name: _look(number) for number, name in names if seconds[:, number].any()}
 
 
 def comparison_bars(
@@ -245,7 +216,7 @@ def _measured_seconds(measured: Mapping[str, float]) -> list[float]:
 
 def _sides(mpl: Any, axis: Any, seconds: NDArray[np.float64]) -> None:
     names = ("forecast", "simulated", "measured")[: len(seconds)]
-    _bars(mpl, axis, names, seconds, np.zeros_like(seconds))
+    _bars(mpl, axis, names, seconds)
     totals = seconds.sum(axis=1)
     pairs = zip(names[:-1], totals[:-1], strict=True)
     errors = [f"{name} {_percent(relative_error(total, totals[-1]))}" for name, total in pairs]
@@ -285,7 +256,7 @@ def _gap_text(comparison: Comparison) -> str:
     if not any(rung.change_s for rung in comparison.rungs):
         return "none"
     gap, whole = abs(comparison.gap_s), float(comparison.simulation.makespan_s)
-    share = f", {100 * gap / whole:.2g}% of the simulation" if whole > 0 else ""
+    share = f", {_percent(gap / whole).lstrip('+')} of it" if whole > 0 else ""
     return canvas.seconds_text(gap) + share
 
 

@@ -12,12 +12,12 @@ from rich.padding import Padding
 from rich.table import Table
 
 from simcodesign.compare import WAITING, Comparison
-from simcodesign.result import COMPONENTS, Bracket, RankTimes, Result, StationUse
+from simcodesign.result import COMPONENTS, SHARED_BY, Bracket, RankTimes, Result, StationUse
 from simcodesign.units import format_quantity
 
 #: What an effect is, in words.
 EFFECT_WORDS = {
-    WAITING: "ranks waiting for each other's messages",
+    WAITING: "the order of operations: ranks wait for each other, or overlap what the formula adds up",
     "hops": "the length of the routes (hops)",
     "links": "contention for links (links)",
     "endpoints": "the sharing of network interfaces (endpoints)",
@@ -99,7 +99,7 @@ def phase_table(result: Result) -> Table:
     show = Seconds(rows.to_numpy().ravel().tolist())
     title = f"Time per phase and component ({show.unit})"
     if result.ranks is not None:
-        title = f"Time of the rank that is done last, rank {result.ranks.critical_rank} ({show.unit})"
+        title = f"Time along the critical path, per phase and component ({show.unit})"
     table = new_table(title, "phase", *COMPONENTS, "total")
     for name, row in rows.iterrows():
         if name == "total":
@@ -113,7 +113,8 @@ def bracket_table(bracket: Bracket) -> Table:
     show = Seconds([*bracket.lower_s.values(), bracket.upper_s])
     table = new_table(f"Bounds of the simulated time ({show.unit})", "bound", "time")
     for name, value in bracket.lower_s.items():
-        table.add_row(f"at least: {name}", show(float(value)))
+        effect = f" (with {SHARED_BY[name]})" if name in SHARED_BY else ""
+        table.add_row(f"at least: {name}{effect}", show(float(value)))
     table.add_row("at most: everything one after another", show(float(bracket.upper_s)))
     return table
 
@@ -183,12 +184,16 @@ def bracket_line(comparison: Comparison) -> RenderableType:
     bracket = comparison.forecast.bracket
     if bracket is None:
         return _line("No bracket was computed.")
-    lower = ", ".join(f"{name} {_time(value)}" for name, value in bracket.lower_s.items())
+    seen = comparison.deterministic
+    lower = ", ".join(
+        f"{name} {_time(value)}"
+        for name, value in bracket.lower_s.items()
+        if SHARED_BY.get(name, "") in ("", *seen.effects)
+    )
     place = "inside" if comparison.in_bracket else "OUTSIDE"
     return _line(
-        f"The simulation without chance ({_time(comparison.deterministic.makespan_s)}) lies {place} the bracket: "
-        f"at least {lower}; at most {_time(bracket.upper_s)}. Links, interfaces and disks bound it only when their "
-        "effects are on."
+        f"Without imbalance and noise the simulation ({_time(seen.makespan_s)}) lies {place} the bracket: at least "
+        f"{lower}; at most {_time(bracket.upper_s)}."
     )
 
 

@@ -16,15 +16,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simcodesign.errors import InputError
-from simcodesign.report.activity import COMPONENT_OF_KIND, recorded
-from simcodesign.result import COMPONENTS, Result, Timeline
+from simcodesign.report.activity import recorded
+from simcodesign.result import COMPONENT_OF_KIND, COMPONENTS, SEND, Result, Timeline
 
 SUFFIXES = (".json", ".json.gz", ".gz")
 #: Operations that are text at the same time.
 CHUNK = 1 << 15
 #: Perfetto counts nanoseconds in 64 bits.
 LONGEST_S = 9.2e9
-_SEND = 1
 _PROCESS = 1
 _NAMES = ("compute", "send to {}", "receive from {}", "read", "write")
 _WAITS = ("wait to compute", "wait to send to {}", "wait for {}", "wait to read", "wait to write")
@@ -147,7 +146,7 @@ def _operation_events(timeline: Timeline, order: Ints, ready: Ints, start: Ints,
 
 def _message_events(timeline: Timeline, start: Ints) -> Iterator[list[str]]:
     """An arrow from every send to its receive."""
-    sends = np.flatnonzero((timeline.kind == _SEND) & (timeline.match >= 0))
+    sends = np.flatnonzero((timeline.kind == SEND) & (timeline.match >= 0))
     receives = timeline.match[sends]
     for part in _chunks(len(sends)):
         out, into = sends[part], receives[part]
