@@ -43,5 +43,5 @@ benchmark: venv  ## measure the speed
 	@$(BIN)/python -m pytest -m benchmark -s $(ARGS)
 
 clean:  ## remove .venv and everything that was generated
-	rm -rf .venv build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .benchmarks
-	find simcodesign tests validation -name __pycache__ -type d -prune -exec rm -rf {} +
+	rm -rf .venv build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .benchmarks demo-output
+	find simcodesign tests -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -7,7 +7,7 @@ each of them explains::
 
     import simcodesign as sc
 
-    print(sc.available("workloads"), sc.available("topologies"))   # what is shipped
+    print(sc.available("workloads"), sc.available("machines"))     # what is shipped
     comparison = sc.compare("seismic", "power-challenge", {"P": 16}, preset="test")
     print(comparison)                                         # forecast, simulation, and why they differ
 

@@ -29,6 +29,7 @@ sc: ModuleType = import_module("simcodesign")
 #: Top-level keys of a machine file: with --set they change the machine.
 MACHINE_KEYS = ("simcodesign", "name", "about", "source", "nodes", "processors_per_node", "processor", "network",
                 "disk", "mapping", "noise")  # fmt: skip
+TIMELINE_SUFFIXES = (".json", ".gz")
 PLOT_SUFFIXES = (".png", ".svg", ".pdf")
 SET_FORMS = "name=value, e.g. --set n=1e6, --set P=16, --set nodes=64, --set network.startup='20 us'"
 RANKS_WITH_BOUNDS = 1024
@@ -140,6 +141,8 @@ def _case(
             raise _bad_setting(what, name, nearest(name, {*loaded.parameters, "P", *MACHINE_KEYS}))
     numbers = {name: _number(name, value) for name, value in parameters.items()}
     case = _Case(loaded, sc.load_machine(machine, changes), numbers, preset, phases)
+    if any(name.startswith("network.topology") for name in changes) and "network.distance" not in changes:
+        complain(f"note: the forecast's law for hops stays network.distance = {case.machine.network.distance}")
     replaced = import_module("simcodesign.describe.setting").replaced_constants(loaded, changes)
     for path, places in replaced.items():
         complain(f"note: {path} has no effect in phases of {loaded.name} that replace it: {', '.join(places)}")
@@ -336,17 +339,17 @@ def compare(
 
 def _share(text: str) -> float:
     value: float = import_module("simcodesign.units").parse_quantity(text, "count", Place("--tolerance"))
-    if value < 0:
+    if value < 0 or (value > 1 and "%" not in text):
         raise InputError("a share", Place("--tolerance"), value=text, allowed="0 or above, e.g. 5% or 0.05")
     return value
 
 
 @app.command()
 def demo(
-    output: Annotated[Path, typer.Option(metavar="DIR", help="Where to write plots and pages.")] = Path("demo-output"),
-    quick: Annotated[bool, typer.Option("--quick", help="Smaller cases.")] = False,
+    output: Annotated[Path, typer.Option(metavar="DIR", help="Where to write plots.")] = Path("demo-output"),
+    quick: Annotated[bool, typer.Option("--quick", help="Only the test data set, and no maps.")] = False,
 ) -> None:
-    """Show what the system does."""
+    """The main job: SPECseis96 on the Power Challenge, measured, forecast and simulated, with plots."""
     raise typer.Exit(_report("demo").main(output, quick))
 
 
@@ -362,6 +365,12 @@ def _check_files(plot: Path | None, timeline: Path | None = None) -> None:
     """InputError for files that could not be written, before any work is done."""
     if plot and plot.suffix.lower() not in PLOT_SUFFIXES:
         raise InputError("unknown format of a plot", Place("--plot"), value=str(plot), allowed=", ".join(PLOT_SUFFIXES))
+    if timeline and not timeline.name.lower().endswith(TIMELINE_SUFFIXES):
+        raise InputError(
+            "format of a timeline", Place("--timeline"), value=str(timeline), allowed=", ".join(TIMELINE_SUFFIXES)
+        )
+    if plot:
+        _report("canvas").library()  # missing Matplotlib is said before any work is done
     for option, file in (("--plot", plot), ("--timeline", timeline)):
         if file and (file.is_dir() or not file.parent.is_dir()):
             allowed = "a file in an existing folder"

@@ -7,14 +7,17 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 
 from simcodesign.analytic.forecast import forecast
+from simcodesign.describe.effects import chosen_effects
 from simcodesign.describe.files import load_machine, load_workload
 from simcodesign.describe.machine import Machine
 from simcodesign.describe.workload import Workload
 from simcodesign.engine.contract import Progress
-from simcodesign.engine.simulate import chosen_effects, simulate
+from simcodesign.engine.simulate import simulate
+from simcodesign.errors import InputError
 from simcodesign.result import COMPONENTS, Result
 
 #: First rung of the ladder: what remains of the gap with every effect off.
@@ -134,6 +137,8 @@ def compare(
     Raises InputError, CapacityError and DeadlockError as ``forecast`` and ``simulate`` do.
     """
     chosen = chosen_effects(effects)
+    if any(np.ndim(value) for value in (parameters or {}).values()):  # type: ignore[arg-type] # anything has a shape
+        raise InputError("a comparison takes one design point, not arrays", value=dict(parameters or {}))
     workload = workload if isinstance(workload, Workload) else load_workload(workload)
     machine = machine if isinstance(machine, Machine) else load_machine(machine)
     said = forecast(workload, machine, parameters, preset=preset, phases=phases, bounds=True)

@@ -70,7 +70,7 @@ def test_overhead_over_bare_simpy(benchmark) -> None:
 
 def test_burst_with_link_contention(benchmark) -> None:
     """All-to-all burst of 4,096 bytes on a 16x16 mesh with link contention: under 6 CPU seconds."""
-    machine = load_machine("mesh-256", {"network.switching": "cut_through"})
+    machine = load_machine("mesh-256")
     start = time.process_time()
     plan = plan_of("burst", machine, ("hops", "links"))
     log = benchmark.pedantic(run, (plan,), rounds=1)

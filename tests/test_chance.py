@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+from simcodesign.describe.effects import EFFECTS
 from simcodesign.describe.machine import Machine, Network, Processor
 from simcodesign.describe.setting import set_up
 from simcodesign.describe.topology import build_topology
@@ -18,7 +19,7 @@ from simcodesign.engine.simulate import simulate
 from simcodesign.errors import Place
 from simcodesign.expression import parse
 from simcodesign.generate.chance import factors, stream
-from simcodesign.generate.lower import EFFECTS, make_plan
+from simcodesign.generate.lower import make_plan
 from simcodesign.generate.plan import Plan
 from simcodesign.result import COMPUTE
 

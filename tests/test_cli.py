@@ -295,7 +295,7 @@ def test_strict_turns_arrays_into_lists() -> None:
 # --- Exit status and standard error --------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("tolerance", "status"), [("1%", 1), ("0.01", 1), ("100%", 0), ("2", 0)])
+@pytest.mark.parametrize(("tolerance", "status"), [("1%", 1), ("0.01", 1), ("100%", 0), ("200%", 0), ("2", 2)])
 def test_tolerance_decides_the_exit_status(files: tuple[str, str], tolerance: str, status: int) -> None:
     result = run("compare", *files, "--json", "--tolerance", tolerance)
     assert result.exit_code == status

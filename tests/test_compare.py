@@ -8,10 +8,10 @@ from dataclasses import replace
 import pytest
 
 from simcodesign.compare import WAITING, compare, relative_error
+from simcodesign.describe.effects import EFFECTS
 from simcodesign.describe.files import load_machine
 from simcodesign.engine.simulate import simulate
 from simcodesign.errors import InputError
-from simcodesign.generate.lower import EFFECTS
 from simcodesign.result import Bracket
 
 

@@ -11,13 +11,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from simcodesign.compare import compare
+from simcodesign.describe.effects import EFFECTS
 from simcodesign.describe.machine import Disk, Machine, Network, Processor
 from simcodesign.describe.read_workload import workload_from
 from simcodesign.describe.topology import build_topology
 from simcodesign.describe.workload import Workload
 from simcodesign.describe.yaml_tree import parse_yaml
 from simcodesign.engine.simulate import simulate
-from simcodesign.generate.lower import EFFECTS
 from simcodesign.result import COMPONENTS, READ, RECEIVE, SEND, WRITE, Result
 
 #: Steps of programs, each of which can stand anywhere.

@@ -218,7 +218,7 @@ def test_a_small_gap_cuts_the_axis_and_says_so(comparison: Comparison, tmp_path:
     plots.comparison_bars(replace(comparison, rungs=rungs), tmp_path / "c.svg")
     found = texts(tmp_path / "c.svg")
     assert any("axis does not begin at 0" in text for text in found)
-    assert any(text.endswith("0.1% of the simulation") for text in found)
+    assert any(text.endswith("0.1% of it") for text in found)
 
 
 def test_no_gap(comparison: Comparison, tmp_path: Path) -> None:

@@ -52,6 +52,7 @@ class Oracle:
         self.finish: list[float | None] = [None] * len(plan)
         self.arrival: list[float | None] = [None] * len(plan)
         self.place = [0] * len(plan)  # of a message on its route
+        self.tail = [0.0] * len(plan)  # when its last byte is past the station before
         self.open = [self.prerequisites(op) for op in range(len(plan))]
 
     def prerequisites(self, op: int) -> set[object]:
@@ -84,8 +85,11 @@ class Oracle:
                 self.arbitrate(turns.index(turn))
 
     def after(self, delay: float, what: str, op: int) -> None:
+        self.at(self.now + delay, what, op)
+
+    def at(self, time: float, what: str, op: int) -> None:
         self.numbers += 1
-        self.events.append((self.now + delay, self.sign * self.numbers, what, op))
+        self.events.append((time, self.sign * self.numbers, what, op))
 
     def happened(self, what: object) -> None:
         for op, needs in enumerate(self.open):
@@ -100,7 +104,9 @@ class Oracle:
             return
         self.after(float(self.plan.duration_s[op]), "done", op)
         if self.travels(op):
-            self.after(float(self.plan.routes.inject_s[op]), "reach", op)
+            inject = float(self.plan.routes.inject_s[op])
+            self.after(inject, "reach", op)
+            self.tail[op] = self.now + inject + float(self.plan.routes.tail_s[op])
 
     def travels(self, op: int) -> bool:
         return self.plan.routes is not None and self.plan.routes.route[op] != NONE
@@ -145,15 +151,21 @@ class Oracle:
         return float((self.plan.routes.interface_s if kind == INTERFACE else self.plan.routes.link_s)[op])
 
     def leave(self, station: int, op: int) -> None:
-        """The head goes on: gap after an interface, head after a link, exit after the last link, tail at the end."""
+        """The tail passes when it is there and served; gap after an interface, latency after a link, none at the end
+        of the route if that is an interface. A stored message is whole before the next link sees its head."""
         routes, kinds, way = self.plan.routes, self.plan.stations.kind, self.way(op)
         rest = way[self.place[op] + 1 :]
-        if kinds[station] == LINK:
-            delay = routes.head_s if any(kinds[other] == LINK for other in rest) else routes.exit_s
-        else:
-            delay = routes.gap_s if rest else routes.tail_s
         self.place[op] += 1
-        self.after(float(delay[op]), "reach" if rest else "arrive", op)
+        passed = max(self.tail[op], self.now + self.service(station, op))
+        is_link = kinds[station] == LINK
+        on_the_way = float((routes.latency_s if is_link else routes.gap_s)[op]) if is_link or rest else 0.0
+        self.tail[op] = passed + on_the_way
+        if not rest:
+            self.at(self.tail[op], "arrive", op)
+        elif is_link and routes.store_and_forward and kinds[rest[0]] == LINK:
+            self.at(self.tail[op], "reach", op)
+        else:
+            self.after(on_the_way, "reach", op)
 
     def arrive(self, op: int) -> None:
         self.arrival[op] = self.now
@@ -190,7 +202,7 @@ class Op:
     peer: int = NONE
     partner: Op | None = None
     way: tuple[int, ...] = ()
-    delays: tuple[float, ...] = (0.0,) * 7
+    delays: tuple[float, ...] = (0.0,) * 6
     chained: bool = True
     after: list[Op] = field(default_factory=list)
 
@@ -236,8 +248,9 @@ def _routes(ops: list[Op], kinds: set[int]) -> Routes | None:
     ways = sorted({op.way for op in ops if op.way})
     route = [ways.index(op.way) if op.way else NONE for op in ops]
     start = np.concatenate([[0], np.cumsum([len(way) for way in ways])]).astype(np.int64)
-    delays = np.array([op.delays for op in ops]).reshape(-1, 7).T
-    return Routes(np.array(route, np.int32), start, np.array(sum(ways, ()), np.int32), *delays)
+    delays = np.array([op.delays for op in ops]).reshape(-1, 6).T
+    stored = bool(sum(len(way) for way in ways) % 2)  # either kind of switching, by chance
+    return Routes(np.array(route, np.int32), start, np.array(sum(ways, ()), np.int32), *delays, stored)
 
 
 def _extra(ops: list[Op], number: dict[int, int]) -> dict[str, np.ndarray]:
@@ -293,7 +306,7 @@ class Writer:
 
     def sent(self, rank: int) -> Op:
         target = (rank + self.random.randint(1, self.ranks - 1)) % self.ranks
-        delays = tuple(self.time() for _ in range(7))
+        delays = tuple(self.time() for _ in range(6))
         send, receive = message(rank, target, self.time(), self.time(), way=self.way(), delays=delays)
         self.owed.append(receive)
         return send
@@ -351,7 +364,7 @@ def test_crowds_at_one_disk(jobs: list[tuple[int, float, float]], servers: int) 
 
 
 @settings(max_examples=100)
-@given(st.lists(st.tuples(st.integers(1, 4), st.permutations([0, 1, 2]), st.tuples(*[TIMES] * 7)), max_size=16))
+@given(st.lists(st.tuples(st.integers(1, 4), st.permutations([0, 1, 2]), st.tuples(*[TIMES] * 6)), max_size=16))
 def test_crowds_on_three_links(sent: list[tuple[int, list[int], tuple[float, ...]]]) -> None:
     ops = []
     for source, way, delays in sent:
@@ -409,7 +422,7 @@ def test_what_cannot_end_is_what_the_oracle_cannot_end(data: st.DataObject, plan
     place = np.append(np.argsort(np.array(order, int)), NONE)  # where each operation went; NONE stays NONE
     routes = plan.routes
     if routes is not None:
-        mixed = {name: getattr(routes, name)[order] for name in vars(routes) if name not in ("start", "station")}
+        mixed = {name: getattr(routes, name)[order] for name in vars(routes) if name not in ("start", "station", "store_and_forward")}
         routes = replace(routes, **mixed)
     same = {name: getattr(plan, name)[order] for name in ("kind", "peer", "duration_s", "station")}
     plan = replace(plan, **same, match=place[plan.match[order]], routes=routes, extra_start=None, extra_target=None)

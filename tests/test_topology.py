@@ -36,6 +36,17 @@ def star_of_rings() -> nx.Graph:
     return graph
 
 
+def leaf_spine(leaves: int, spines: int, per_leaf: int) -> nx.Graph:
+    """Every leaf switch linked to every spine switch; the hosts of a leaf follow one another."""
+    graph = nx.Graph()
+    graph.add_nodes_from(range(leaves * per_leaf))
+    graph.add_nodes_from([f"leaf{leaf}" for leaf in range(leaves)], host=False)
+    graph.add_nodes_from([f"spine{spine}" for spine in range(spines)], host=False)
+    graph.add_edges_from((host, f"leaf{host // per_leaf}") for host in range(leaves * per_leaf))
+    graph.add_edges_from((f"leaf{leaf}", f"spine{spine}") for leaf in range(leaves) for spine in range(spines))
+    return graph
+
+
 def chorded_ring() -> nx.DiGraph:
     graph = nx.DiGraph((host, (host + 1) % 9) for host in range(9))
     graph.add_edges_from([(0, 4), (3, 1), (7, 2)])
@@ -70,6 +81,7 @@ SMALL: dict[str, Topology] = {
     "crossbar 6": build_topology("crossbar", 6),
     "graph petersen": build_topology("graph", 10, graph=nx.petersen_graph()),
     "graph with switches": build_topology("graph", 8, graph=star_of_rings()),
+    "graph leaf and spine": build_topology("graph", 12, graph=leaf_spine(3, 3, 4)),
     "graph directed": build_topology("graph", 9, graph=chorded_ring()),
     "graph of one": build_topology("graph", 1, graph=nx.empty_graph(1)),
 }
@@ -85,6 +97,13 @@ def host_pairs(topology: Topology) -> list[tuple[int, int]]:
 
 def cables(topology: Topology) -> set[frozenset[int]]:
     return {frozenset(edge) for edge in topology.to_networkx().edges}
+
+
+def all_to_all(topology: Topology) -> dict[tuple[int, int], float]:
+    """What each link, as a pair of vertices, carries when every host sends one byte to every other."""
+    links, loads = topology.traffic_loads(np.ones((topology.node_count, topology.node_count)))
+    carried = dict.fromkeys(range(topology.link_count), 0.0) | dict(zip(links.tolist(), loads.tolist(), strict=True))
+    return {(a, b): carried[link] for a, b, link in topology.to_networkx().edges(data="link")}
 
 
 def by_digits(number: int, base: int, count: int) -> tuple[int, ...]:
@@ -274,12 +293,36 @@ def test_dimension_order(name: str) -> None:
         assert changed == sorted(changed, reverse=name == "hypercube 16")  # bit 0 is the last coordinate
 
 
-def test_ties_on_a_ring_go_up() -> None:
+def test_ties_on_a_ring_go_up_from_even_and_down_from_odd_coordinates() -> None:
     ring = build_topology("torus", 6, [6])
-    names = [[ring.link_name(link) for link in ring.route(source, (source + 3) % 6)] for source in (0, 4)]
+    names = [[ring.link_name(link) for link in ring.route(source, (source + 3) % 6)] for source in (0, 4, 3, 1)]
     assert names[0] == ["(0)->(1)", "(1)->(2)", "(2)->(3)"]
     assert names[1] == ["(4)->(5)", "(5)->(0)", "(0)->(1)"]
+    assert names[2] == ["(3)->(2)", "(2)->(1)", "(1)->(0)"]
+    assert names[3] == ["(1)->(0)", "(0)->(5)", "(5)->(4)"]
     assert [ring.link_name(link) for link in ring.route(1, 5)] == ["(1)->(0)", "(0)->(5)"]
+
+
+@pytest.mark.parametrize(
+    "shape", [(4,), (6,), (8,), (10,), (12,), (8, 4), (6, 4), (6, 10), (4, 4, 4), (4, 6, 8)], ids=str
+)
+def test_even_tori_are_balanced(shape: tuple[int, ...]) -> None:
+    """All to all, pairs take extent / 4 hops per dimension on average, over 2 links per host: hosts * extent / 8.
+
+    On a ring of 6, 10, ... the mean of extent^2 / 8 is no whole number: its links are half a pair off.
+    """
+    hosts = math.prod(shape)
+    loads: dict[tuple[int, bool], list[float]] = {}
+    for (tail, head), load in all_to_all(build_topology("torus", hosts, shape)).items():
+        a, b = np.array(np.unravel_index([tail, head], shape)).T
+        dimension = int(np.flatnonzero(a != b)[0])
+        is_up = bool((b - a)[dimension] % shape[dimension] == 1)
+        loads.setdefault((dimension, is_up), []).append(load)
+    assert len(loads) == 2 * len(shape)
+    for (dimension, _), values in loads.items():
+        mean, rings = hosts * shape[dimension] / 8, hosts // shape[dimension]
+        assert sum(values) == mean * hosts  # the same in both directions
+        assert {abs(value - mean) for value in values} == {rings / 2 if shape[dimension] % 4 else 0}
 
 
 def test_link_names() -> None:
@@ -424,7 +467,7 @@ def test_bisection_of_graphs() -> None:
 
 
 @given(st.integers(2, 12), st.integers(0, 10**6), st.booleans())
-def test_graph_routes_take_the_lowest_next_vertex(count: int, seed: int, directed: bool) -> None:
+def test_graph_routes_choose_the_next_vertex_by_the_destination(count: int, seed: int, directed: bool) -> None:
     graph = nx.gnp_random_graph(count, 0.3, seed=seed, directed=directed)
     nx.add_cycle(graph, range(count)) if count > 2 else nx.add_path(graph, range(count))
     graph.add_edges_from([(1, 0)] if directed and count == 2 else [])
@@ -433,9 +476,29 @@ def test_graph_routes_take_the_lowest_next_vertex(count: int, seed: int, directe
     at, target = np.array([pair for pair in host_pairs(topology) if pair[0] != pair[1]]).T
     following, link = topology.step(at, target)
     for a, b, got in zip(at.tolist(), target.tolist(), following.tolist(), strict=True):
-        assert got == min(v for v in graph[a] if lengths[v][b] == lengths[a][b] - 1)
+        nearer = sorted(v for v in graph[a] if lengths[v][b] == lengths[a][b] - 1)
+        assert got == nearer[b % len(nearer)]
     tails, heads = topology.link_ends(link)
     assert (tails.tolist(), heads.tolist()) == (at.tolist(), following.tolist())
+
+
+@pytest.mark.parametrize(("leaves", "spines", "per_leaf"), [(4, 4, 4), (4, 4, 16), (4, 8, 16)])
+def test_uplinks_and_downlinks_of_leaves_carry_the_same(leaves: int, spines: int, per_leaf: int) -> None:
+    hosts = leaves * per_leaf
+    loads = all_to_all(build_topology("graph", hosts, graph=leaf_spine(leaves, spines, per_leaf)))
+    between = [load for ends, load in loads.items() if min(ends) >= hosts]
+    assert len(between) == 2 * leaves * spines
+    assert set(between) == {per_leaf * (hosts - per_leaf) / spines}
+
+
+@pytest.mark.parametrize("dimension", [4, 5, 6])
+def test_a_hypercube_given_as_a_graph_is_loaded_fairly_evenly(dimension: int) -> None:
+    """E-cube routing is balanced; the lowest next vertex would load a link (3/2)^(d-1) times as much."""
+    cube = build_topology("hypercube", 2**dimension)
+    graph = nx.empty_graph(2**dimension)  # lists the hosts in the order of their numbers
+    graph.add_edges_from(cables(cube))
+    same = build_topology("graph", 2**dimension, graph=graph)
+    assert max(all_to_all(same).values()) <= 2.5 * max(all_to_all(cube).values())
 
 
 def test_graph_hosts_come_first_in_the_order_of_the_file() -> None:
@@ -445,11 +508,11 @@ def test_graph_hosts_come_first_in_the_order_of_the_file() -> None:
 
 
 def test_the_table_may_be_made_in_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
-    whole = build_topology("graph", 10, graph=nx.petersen_graph())
+    whole = build_topology("graph", 12, graph=leaf_spine(3, 3, 4))
     pairs = np.array(host_pairs(whole))
     expected = whole.routes(pairs[:, 0], pairs[:, 1]).link.tolist()
-    monkeypatch.setattr(graph_module, "CELLS_AT_ONCE", 70)
-    pieces = build_topology("graph", 10, graph=nx.petersen_graph())
+    monkeypatch.setattr(graph_module, "CELLS_AT_ONCE", 5 * whole.link_count)
+    pieces = build_topology("graph", 12, graph=leaf_spine(3, 3, 4))
     assert pieces.routes(pairs[:, 0], pairs[:, 1]).link.tolist() == expected
 
 

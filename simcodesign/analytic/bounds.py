@@ -16,7 +16,7 @@ from simcodesign.analytic.critical_path import SYNCHRONISING, Path, cut
 from simcodesign.analytic.disk import access_s
 from simcodesign.analytic.network import FORMULAS, Price, floor_log2, lawful_hops, price, process_grid
 from simcodesign.analytic.processor import compute_s
-from simcodesign.analytic.traffic import Traffic, collective_traffic, halo_traffic
+from simcodesign.analytic.traffic import Traffic, checked_peers, collective_traffic, halo_traffic
 from simcodesign.describe.machine import Machine
 from simcodesign.describe.setting import Setting
 from simcodesign.describe.workload import Access, Block, Collective, Compute, Exchange, Receive, Send, Step, walk
@@ -45,11 +45,13 @@ def bracket(setting: Setting) -> Bracket | None:
     )
     load = _Walk(setting, ranks, node, place, disk, np.zeros(len(nodes)), np.zeros(len(disks)))
     path = load.program(setting.workload.program, setting.machine, 1.0)
-    lower = {"critical path": path.length_s, "most loaded interface": float(load.interfaces.max())}
-    if load.links:
-        lower["most loaded link"] = max(load.links.values())
+    shared = {
+        "most loaded interface": float(load.interfaces.max()),
+        "most loaded link": max(load.links.values(), default=0.0),
+    }
     if setting.machine.disk is not None:
-        lower["most loaded disk"] = float(load.disks.max()) / setting.machine.disk.spindles
+        shared["most loaded disk"] = float(load.disks.max()) / setting.machine.disk.spindles
+    lower = {"critical path": path.length_s} | {name: bound for name, bound in shared.items() if bound}
     return Bracket(lower, load.serial_s)
 
 
@@ -78,8 +80,11 @@ class _Walk:
 
     def each(self, expression: Expression) -> Floats:
         """The value for every rank."""
-        names = {**self.setting.values, "rank": self.setting.every_rank()}
-        return np.broadcast_to(np.asarray(expression.evaluate(names), dtype=np.float64), self.ranks)
+        return np.broadcast_to(np.asarray(expression.evaluate(self.names()), dtype=np.float64), self.ranks)
+
+    def names(self) -> dict[str, Amount]:
+        """All values, and ``rank``."""
+        return {**self.setting.values, "rank": self.setting.every_rank()}
 
     def program(self, steps: tuple[Step, ...], machine: Machine, times: float) -> Path:
         """The path of one repetition of the steps; everything else is added up for ``times`` repetitions."""
@@ -98,21 +103,21 @@ class _Walk:
     def _demand(self, step: Step, machine: Machine, times: float) -> Path:
         match step:
             case Compute():
-                return self._own(step, self._here(step) * compute_s(step, machine.processor, self.each), times)
+                return self._own(self._here(step) * compute_s(step, machine.processor, self.each), times)
             case Access():
                 spent = self._here(step) * access_s(step, machine.disk, self.each(step.bytes), self.each(step.times))
                 if machine.disk is not None:
                     np.add.at(self.disks, self.disk, spent * times)
-                return self._own(step, spent, times)
+                return self._own(spent, times)
             case Receive():
-                return self._own(step, self._here(step) * machine.network.receive_overhead_s, times)
+                return self._own(self._here(step) * machine.network.receive_overhead_s, times)
             case _:
                 return self._messages(step, machine, times)
 
     def _here(self, step: Compute | Access | Send | Receive) -> Floats:
         return np.ones(self.ranks) if step.when is None else (self.each(step.when) != 0).astype(np.float64)
 
-    def _own(self, step: Step, spent: Floats, times: float) -> Path:
+    def _own(self, spent: Floats, times: float) -> Path:
         self.serial_s += float(spent.sum()) * times
         return Path(spent)
 
@@ -125,7 +130,8 @@ class _Walk:
                 return halo_traffic(self._grid(step), sizes, step.periodic)
             case Send():
                 source = np.flatnonzero(self._here(step))
-                return Traffic(source, self._targets(step, source), self.each(step.bytes)[source])
+                target = checked_peers("to", step.to, self.names(), source)
+                return Traffic(source, target, self.each(step.bytes)[source])
         raise AssertionError(step)
 
     def _grid(self, step: Exchange) -> list[int]:
@@ -135,14 +141,6 @@ class _Walk:
         if grid != extents or min(grid) < 1 or np.prod(grid) != self.ranks:
             raise InputError(f"the process grid does not hold P = {self.ranks} ranks", step.place, value=extents)
         return grid
-
-    def _targets(self, step: Send, source: NDArray[np.int64]) -> NDArray[np.int64]:
-        target = self.each(step.to)[source]
-        bad = source[(target != np.floor(target)) | (target < 0) | (target >= self.ranks) | (target == source)]
-        if len(bad):
-            what = f"rank {bad[0]}: to = {step.to.text} is no other rank"
-            raise InputError(what, step.to.place, value=float(self.each(step.to)[bad[0]]))
-        return target.astype(np.int64)
 
     def _messages(self, step: Step, machine: Machine, times: float) -> Path:
         sent = self._traffic(step)

@@ -14,6 +14,7 @@ from simcodesign.analytic.bounds import bracket
 from simcodesign.analytic.disk import access_s
 from simcodesign.analytic.network import FORMULAS, Cost, halo, price, process_grid
 from simcodesign.analytic.processor import compute_s
+from simcodesign.analytic.traffic import checked_peers
 from simcodesign.describe.files import load_machine, load_workload
 from simcodesign.describe.machine import Machine
 from simcodesign.describe.setting import Setting, finite, set_up
@@ -135,7 +136,16 @@ class _Reading:
                 every = size * times * where.times * self._present(step)
                 self.disk_bytes = self.disk_bytes + self._over_ranks(every)
             case _:
+                self._check_peers(step)
                 self._communication(step, where)
+
+    def _check_peers(self, step: Demand) -> None:
+        """InputError for messages to or from nobody; only for a single P can all ranks be asked."""
+        if isinstance(step, Send | Receive) and np.ndim(self.setting.values["P"]) == 0 and not self.setting.shape:
+            names = {**self.setting.values, "rank": self.setting.every_rank()}
+            here = np.ones(self.setting.ranks) if step.when is None else np.asarray(step.when.evaluate(names))
+            what, peer = ("to", step.to) if isinstance(step, Send) else ("from", step.source)
+            checked_peers(what, peer, names, np.flatnonzero(np.broadcast_to(here, self.setting.ranks)))
 
     def _communication(self, step: Demand, where: _Where) -> None:
         cost = self._cost(step, where)
@@ -171,7 +181,8 @@ class _Reading:
         """1 for ranks that the demand applies to, 0 for others."""
         if demand.when is None:
             return 1.0
-        return np.where(demand.when.evaluate(self.names), 1.0, 0.0)
+        when = demand.when.evaluate(self.names)
+        return np.where(finite(when, f"when = {demand.when.text}", self.setting.workload, demand.when), 1.0, 0.0)
 
     def _over_ranks(self, each: Amount) -> Amount:
         """The sum over all ranks of what each does."""
@@ -189,7 +200,7 @@ class _Reading:
         total = sum((time for times in self.phases.values() for time in times.values()), start=self.zero)
         busiest = np.argmax(total, axis=-1, keepdims=True) if self.by_rank else None
         phases = {
-            name: {part: _of_rank(time, total, busiest) for part, time in times.items()}
+            name: {part: self._for_every_point(_of_rank(time, total, busiest)) for part, time in times.items()}
             for name, times in self.phases.items()
         }
         return Result(
@@ -200,15 +211,15 @@ class _Reading:
             preset=self.setting.preset,
             makespan_s=self._for_every_point(_of_rank(total, total, busiest)),
             phases=phases,
-            messages=_of_rank(self.messages, total, busiest),
-            message_bytes=_of_rank(self.message_bytes, total, busiest),
-            disk_bytes=_of_rank(self.disk_bytes, total, busiest),
+            messages=self._for_every_point(_of_rank(self.messages, total, busiest)),
+            message_bytes=self._for_every_point(_of_rank(self.message_bytes, total, busiest)),
+            disk_bytes=self._for_every_point(_of_rank(self.disk_bytes, total, busiest)),
         )
 
     def _for_every_point(self, value: Amount) -> Amount:
-        """The value at every design point, also where some of the arrays change nothing."""
+        """The value at every design point, also where some of the arrays change nothing (a read-only view)."""
         shape = self.setting.shape
-        return np.broadcast_to(value, shape).copy() if shape != np.shape(value) else value
+        return np.broadcast_to(value, shape) if shape != np.shape(value) else value
 
 
 def _depends_on_rank(step: Step) -> bool:

@@ -46,9 +46,11 @@ def price(network: Network, ranks: Amount, hops: Amount | None = None) -> Price:
 
 
 def lawful_hops(network: Network, ranks: Amount) -> Amount:
-    """Hops of every message by the distance law of the network: 1, log2 P or sqrt P."""
+    """Hops of every message by the distance law of the network: 1, log2 P, sqrt P, or the topology's mean."""
     if network.distance == "one":
         return 1.0
+    if network.distance == "mean":
+        return network.topology.mean_hops()
     hops: Amount = np.log2(ranks) if network.distance == "log2" else np.sqrt(ranks)
     return hops
 

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+
+from simcodesign.errors import InputError
+from simcodesign.expression import Expression
+from simcodesign.units import Amount
 
 Ints = NDArray[np.int64]
 
@@ -29,6 +33,20 @@ def halo_traffic(grid: Sequence[int], sizes_bytes: Sequence[float], periodic: bo
     """The messages of a halo exchange on a process grid, ranks in row-major order."""
     place = np.arange(int(np.prod(grid))).reshape(tuple(grid))
     return _together(_shifts(place, sizes_bytes, periodic))
+
+
+def checked_peers(what: str, expression: Expression, values: Mapping[str, Amount], here: Ints) -> Ints:
+    """The peer of each rank in ``here``. InputError for one that is no other rank."""
+    ranks = int(values["P"])
+    every = np.broadcast_to(np.asarray(expression.evaluate(values), dtype=np.float64), ranks)
+    peer = every[here]
+    bad = np.flatnonzero((peer != np.floor(peer)) | (peer < 0) | (peer >= ranks) | (peer == here))
+    if len(bad):
+        rank = here[bad[0]]
+        raise InputError(
+            f"rank {rank}: {what} = {expression.text} is no other rank", expression.place, value=float(every[rank])
+        )
+    return peer.astype(np.int64)
 
 
 Rows = Iterator[tuple[Ints, Ints, float]]

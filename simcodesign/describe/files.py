@@ -35,9 +35,11 @@ def load_workload(name: str | Path) -> Workload:
     return workload_from(read_yaml(_find(name, "workloads")))
 
 
-def available(folder: str) -> list[str]:
-    """Names shipped in ``topologies`` or ``workloads``."""
-    return sorted(path.stem for path in shipped(folder))
+def available(kind: str) -> list[str]:
+    """Names of the shipped ``machines`` (also ``topologies``, their folder) or ``workloads``."""
+    if kind not in ("machines", "topologies", "workloads"):
+        raise InputError("nothing of this kind is shipped", value=kind, allowed="machines, workloads")
+    return sorted(path.stem for path in shipped("topologies" if kind == "machines" else kind))
 
 
 def shipped(folder: str) -> Iterator[Path]:

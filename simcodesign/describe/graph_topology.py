@@ -27,9 +27,13 @@ CELLS_AT_ONCE = 2**22  # destinations x links handled together while the routing
 class GraphTopology(Topology):
     """Hosts and switches of an arbitrary graph; made by ``graph_topology``, which checks it.
 
-    Routes have the fewest hops; among next vertices that are equally near, the lowest number wins. The
-    directed links run from ``tail`` to ``head``, both shape (link_count,), sorted by tail and then head. The
-    routing table is made when the first route or distance is asked for.
+    Routes have the fewest hops. Of c next vertices that are equally near destination t, in ascending order,
+    number t mod c (from 0) is taken: routes stay fixed, but ties spread the destinations, as d-mod-k does in a
+    fat tree of two levels (Zahavi, JPDC 72, 2012). Where c repeats along a route, as in a fat tree of more
+    levels, the choices repeat too and spread less; kind ``fat_tree`` routes those well.
+
+    The directed links run from ``tail`` to ``head``, both shape (link_count,), sorted by tail and then head.
+    The routing table is made when the first route or distance is asked for.
     """
 
     names: tuple[str, ...]
@@ -93,17 +97,22 @@ class GraphTopology(Topology):
         chunk = max(1, CELLS_AT_ONCE // self.link_count)
         for start in range(0, self.node_count, chunk):
             rows = slice(start, min(start + chunk, self.node_count))
-            far = csgraph.dijkstra(backward, unweighted=True, indices=np.arange(rows.start, rows.stop))
+            target = np.arange(rows.start, rows.stop)
+            far = csgraph.dijkstra(backward, unweighted=True, indices=target)
             distances[rows] = np.where(np.isfinite(far), far, -1)
-            links[rows, tails] = self._nearer_links(far, first)
+            links[rows, tails] = self._nearer_links(target, far, first)
         return distances, links
 
-    def _nearer_links(self, far: NDArray[np.float64], first: IntArray) -> NDArray[np.int32]:
-        """For each destination (row) and each vertex with links, its first link that leads one hop nearer."""
+    def _nearer_links(self, target: IntArray, far: NDArray[np.float64], first: IntArray) -> NDArray[np.int32]:
+        """For each destination (row) and each vertex with links, the link taken of those that lead nearer."""
         nearer = far[:, self.head] + 1 == far[:, self.tail]
-        number = np.where(nearer, np.arange(self.link_count, dtype=np.int32), np.int32(self.link_count))
-        lowest: NDArray[np.int32] = np.minimum.reduceat(number, first, axis=1)
-        return np.where(lowest == self.link_count, np.int32(-1), lowest)
+        count = np.add.reduceat(nearer, first, axis=1, dtype=np.int64)
+        before = np.cumsum(count).reshape(count.shape) - count  # nearer links of earlier rows and vertices
+        row, vertex = np.nonzero(count)
+        links = np.full(count.shape, -1, dtype=np.int32)
+        chosen = before[row, vertex] + target[row] % count[row, vertex]
+        links[row, vertex] = np.nonzero(nearer)[1][chosen]
+        return links
 
     def _cables(self) -> tuple[IntArray, IntArray]:
         """The undirected links: each pair of linked vertices once."""

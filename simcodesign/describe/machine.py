@@ -5,6 +5,7 @@ Constants may be arrays, so that one forecast covers many machines; the structur
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -16,10 +17,14 @@ from simcodesign.describe.topology import Topology
 from simcodesign.errors import InputError, Place, nearest
 from simcodesign.units import Amount
 
-#: How the latency of a message grows with the number of ranks P when routes are not looked at: once, log2 P or sqrt P.
-DISTANCES = ("one", "log2", "sqrt")
+#: Hops of a message when its route is not looked at: one, log2 P or sqrt P for P ranks, or the mean over the topology.
+DISTANCES = ("one", "log2", "sqrt", "mean")
 SWITCHINGS = ("cut_through", "store_and_forward")
 MAPPINGS = ("linear", "round_robin")
+#: Fields of a network that are one of a few words.
+CHOICES = {"startup_per": ("message", "hop"), "distance": DISTANCES, "switching": SWITCHINGS}
+#: Largest coefficient of variation of imbalance and noise.
+MOST_VARIATION = 10.0
 
 
 @dataclass(frozen=True)
@@ -94,6 +99,14 @@ class Machine:
             check_constant(path, value, self.place)
         for part in ("link", "interface"):
             check_occupancy(self.network, part, self.place)
+        for name, allowed in CHOICES.items():
+            if getattr(self.network, name) not in allowed:
+                raise InputError(
+                    f"network.{name}", self.place, value=getattr(self.network, name), allowed=", ".join(allowed)
+                )
+        check_mapping(self.mapping, self.nodes, self.processors_per_node, self.place)
+        if not 0 <= self.noise <= MOST_VARIATION:
+            raise InputError("noise", self.place, value=self.noise, allowed=f"0 to {MOST_VARIATION}")
 
     @property
     def nodes(self) -> int:
@@ -185,6 +198,24 @@ def check_constant(path: str, value: Amount, place: Place) -> None:
     if not np.all(good):
         allowed = "a finite number above 0" if path in POSITIVE else "a finite number, 0 or above"
         raise InputError(f"{path} cannot be used", place, value=float(array[~good].flat[0]), allowed=allowed)
+
+
+def check_mapping(mapping: str | tuple[int, ...], nodes: int, per_node: int, place: Place) -> None:
+    """InputError unless the mapping is one of the names, or places ranks on existing nodes that have room for them."""
+    if isinstance(mapping, str):
+        if mapping not in MAPPINGS:
+            raise InputError("mapping", place, value=mapping, allowed=nearest(mapping, MAPPINGS))
+        return
+    if not mapping:
+        raise InputError("no rank is placed", place, allowed=f"{', '.join(MAPPINGS)}, or the node of every rank")
+    for node in (min(mapping), max(mapping)):
+        if not 0 <= node < nodes:
+            raise InputError(
+                "a rank is placed on a node that does not exist", place, value=node, allowed=f"0 to {nodes - 1}"
+            )
+    node, ranks = Counter(mapping).most_common(1)[0]
+    if ranks > per_node:
+        raise InputError(f"{ranks} ranks on node {node}, which has {per_node} processors", place)
 
 
 def check_occupancy(network: Network, part: str, place: Place) -> None:

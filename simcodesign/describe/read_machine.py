@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from pathlib import Path
 
 from simcodesign.describe.machine import (
+    CHOICES,
     CONSTANTS,
-    DISTANCES,
     MAPPINGS,
-    SWITCHINGS,
+    MOST_VARIATION,
     Disk,
     Machine,
     Network,
     Processor,
     check_constant,
+    check_mapping,
     check_occupancy,
 )
 from simcodesign.describe.topology import KINDS, Topology, build_topology, load_graphml
@@ -106,12 +106,11 @@ def _processor(entry: Entry) -> Processor:
 
 
 def _network(entry: Entry, nodes: int, folder: Path) -> Network:
-    choices = {"startup_per": ("message", "hop"), "distance": DISTANCES, "switching": SWITCHINGS}
-    values = _constants(entry, "network", ("topology", *choices))
+    values = _constants(entry, "network", ("topology", *CHOICES))
     items = entry.mapping(required=("topology", "startup"))
     if "per_byte_s" not in values:
         raise InputError("'bandwidth' (or 'per_byte') is missing", entry.place)
-    texts = {key: items[key].text(allowed) for key, allowed in choices.items() if key in items}
+    texts = {key: items[key].text(allowed) for key, allowed in CHOICES.items() if key in items}
     network = Network(topology=_topology(items["topology"], nodes, folder), **values, **texts)  # type: ignore[arg-type]
     for part in ("link", "interface"):
         said = items.get(f"{part}_per_byte", items.get(f"{part}_bandwidth", entry))
@@ -150,17 +149,13 @@ def _mapping(entry: Entry, nodes: int, per_node: int) -> str | tuple[int, ...]:
     if isinstance(entry.content, str):
         return entry.text(MAPPINGS)
     placed = tuple(item.whole(0, nodes - 1) for item in entry.sequence())
-    if not placed:
-        raise entry.error("no rank is placed", f"{', '.join(MAPPINGS)}, or the node of every rank")
-    node, ranks = Counter(placed).most_common(1)[0]
-    if ranks > per_node:
-        raise InputError(f"{ranks} ranks on node {node}, which has {per_node} processors", entry.place)
+    check_mapping(placed, nodes, per_node, entry.place)
     return placed
 
 
 def coefficient_of_variation(entry: Entry) -> float:
     """A share such as ``3 %``: standard deviation over mean."""
     value = entry.quantity("count")
-    if not 0 <= value <= 10:
-        raise entry.error("a coefficient of variation", "0 to 10 (1000 %)")
+    if not 0 <= value <= MOST_VARIATION or (value > 1 and "%" not in entry.text()):
+        raise entry.error("a coefficient of variation", "0 to 1, or 0 % to 1000 %")
     return value

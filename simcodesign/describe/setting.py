@@ -157,6 +157,8 @@ def _values(workload: Workload, machine: Machine, given: Mapping[str, Amount], p
         if name not in known:
             allowed = nearest(name, {*known, *(CONSTANTS if "." in name else ())})
             what = f"{workload.name} has no parameter {name!r}"
+            if "." in name:
+                what += "; load_machine(NAME, changes={...}) changes whatever can stand in a machine file"
             raise InputError(what, workload.place, allowed=allowed)
     every = {"P": Parameter("P", None, whole=True, low=1)} | dict(workload.parameters)
     if every["P"].default is None:

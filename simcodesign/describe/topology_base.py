@@ -52,7 +52,7 @@ class Topology(ABC):
     @property
     @abstractmethod
     def link_count(self) -> int:
-        """Value of directed links."""
+        """Number of directed links."""
 
     @property
     @abstractmethod
@@ -89,7 +89,7 @@ class Topology(ABC):
         """Hops between checked hosts; the arrays broadcast."""
 
     def hops(self, source: ArrayLike, target: ArrayLike) -> IntArray:
-        """Value of links traversed from hosts ``source`` to hosts ``target`` (int64, broadcast shape).
+        """Number of links traversed from hosts ``source`` to hosts ``target`` (int64, broadcast shape).
 
         Raises InputError for what is not a host.
         """

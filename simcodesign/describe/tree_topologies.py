@@ -61,7 +61,7 @@ class TreeTopology(UpDownTopology):
 
     @cached_property
     def _first(self) -> IntArray:
-        """Value of the first vertex of each level, shape (levels + 2,); the last is the vertex count."""
+        """Number of the first vertex of each level, shape (levels + 2,); the last is the vertex count."""
         widths = [-(-self.node_count // 2**level) for level in range(self.levels + 1)]
         return np.concatenate([[0], np.cumsum(widths)]).astype(np.int64)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from pathlib import Path
 
+from simcodesign.describe.effects import chosen_effects
 from simcodesign.describe.files import load_machine, load_workload
 from simcodesign.describe.machine import Machine
 from simcodesign.describe.setting import set_up
@@ -12,8 +13,8 @@ from simcodesign.describe.workload import Workload
 from simcodesign.engine.contract import Progress
 from simcodesign.engine.measure import measured
 from simcodesign.engine.simpy_engine import run
-from simcodesign.errors import InputError, nearest
-from simcodesign.generate.lower import EFFECTS, make_plan
+from simcodesign.errors import InputError
+from simcodesign.generate.lower import make_plan
 from simcodesign.result import Result
 
 
@@ -44,17 +45,6 @@ def simulate(
     setting = set_up(workload, machine, parameters, preset=preset, phases=phases)
     plan = make_plan(setting, chosen, whole_seed(seed))
     return measured(setting, plan, run(plan, progress), chosen, seed, timeline)
-
-
-def chosen_effects(effects: str | Collection[str]) -> tuple[str, ...]:
-    """The effects in the order of the ladder. InputError for an unknown one."""
-    if isinstance(effects, str):
-        named = {"all": EFFECTS, "none": ()}.get(effects)
-        effects = named if named is not None else [part for part in effects.replace(",", " ").split() if part]
-    for name in effects:
-        if name not in EFFECTS:
-            raise InputError("no such effect", value=name, allowed=f"all, none, or some of {nearest(name, EFFECTS)}")
-    return tuple(name for name in EFFECTS if name in effects)
 
 
 def whole_seed(seed: object) -> int:

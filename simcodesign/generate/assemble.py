@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from simcodesign.describe.machine import Machine
 from simcodesign.describe.setting import Setting
+from simcodesign.describe.workload import Receive, Send, walk
 from simcodesign.errors import InputError, Place
 from simcodesign.generate.chance import factors, stream
 from simcodesign.generate.columns import Columns
@@ -34,7 +35,8 @@ def assembled(
 
     Raises InputError when sends and receives do not match in number or size.
     """
-    place = setting.workload.program[0].place
+    messages = (step.place for step in walk(setting.workload.program) if isinstance(step, Send | Receive))
+    place = next(messages, setting.workload.program[0].place)
     operations = _operations(columns, place)
     hops = _price(operations, setting, parts, effects)
     _spend_chance(operations, setting, effects, seed)
@@ -138,4 +140,6 @@ def _spend_chance(operations: Operations, setting: Setting, effects: frozenset[s
         shares = factors(stream(seed, "imbalance"), setting.workload.imbalance, setting.ranks)
         operations.duration_s[computes] *= shares[operations.rank[computes]]
     if "noise" in effects and setting.machine.noise:
-        operations.duration_s[computes] *= factors(stream(seed, "noise"), setting.machine.noise, len(computes))
+        for number, phase in enumerate(setting.workload.phases()):  # so that a phase alone has the same noise
+            mine = computes[operations.phase[computes] == number]
+            operations.duration_s[mine] *= factors(stream(seed, f"noise in {phase}"), setting.machine.noise, len(mine))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,7 +25,7 @@ from simcodesign.describe.workload import (
     Step,
     phase_name,
 )
-from simcodesign.errors import CapacityError, InputError, Place
+from simcodesign.errors import CapacityError, InputError
 from simcodesign.expression import Expression
 from simcodesign.generate.assemble import assembled
 from simcodesign.generate.collectives import GENERATORS, halo_exchange
@@ -36,13 +36,11 @@ from simcodesign.generate.processor import duration_of_computation_s
 from simcodesign.result import COMPUTE, READ, WRITE
 from simcodesign.units import Amount
 
-#: The effects of the ladder, in the order in which they are switched on.
-EFFECTS = ("hops", "links", "endpoints", "disks", "imbalance", "noise")
 #: Memory that one operation takes in a Plan and in the engine that walks it: 340 to 420 bytes measured.
 BYTES_PER_OPERATION = 450
 
 
-@dataclass
+@dataclass(frozen=True)
 class _Context:
     """Where the walk stands: names, machine variants met so far, and the number of every phase."""
 
@@ -51,12 +49,16 @@ class _Context:
     parts: list[Machine]
     phases: dict[str, int]
     ranks: int
-    machine: Machine
     phase: str = MAIN_PHASE
-    place: Place | None = None
+    part: int = 0
+
+    @property
+    def machine(self) -> Machine:
+        """The machine with the constants of this place."""
+        return self.parts[self.part]
 
     def pen(self) -> Ranks:
-        return Ranks(self.ranks, self.phases[self.phase], len(self.parts) - 1)
+        return Ranks(self.ranks, self.phases[self.phase], self.part)
 
     def value(self, expression: Expression, what: str) -> Amount:
         return finite(expression.evaluate(self.names), f"{what} = {expression.text}", self.setting.workload, expression)
@@ -91,7 +93,7 @@ def make_plan(setting: Setting, effects: Collection[str] = (), seed: int = 0) ->
     setting.require_one_point("a simulation")
     ranks = setting.ranks
     phases = {name: number for number, name in enumerate(setting.workload.phases())}
-    context = _Context(setting, {**setting.values}, [setting.machine], phases, ranks, setting.machine)
+    context = _Context(setting, {**setting.values}, [setting.machine], phases, ranks)
     _check_memory(_count(setting.workload.program, context) * ranks, setting)
     context.names["rank"] = setting.every_rank()
     with np.errstate(all="ignore"):  # overflow is found as a duration that is not finite
@@ -146,17 +148,13 @@ def _lower(program: tuple[Step, ...], context: _Context) -> list[Columns]:
 
 
 def _lower_block(block: Block, context: _Context) -> Columns:
-    outer_phase, outer_machine = context.phase, context.machine
-    context.phase = phase_name(outer_phase, block.phase)
+    inner = replace(context, phase=phase_name(context.phase, block.phase))
     if block.constants:
         values = {path: context.value(expression, path) for path, expression in block.constants}
-        context.machine = outer_machine.with_constants(values, block.place)
-    context.parts.append(context.machine)
-    times = _repeats(block, context)
-    body = joined(_lower(block.body, context) if times else [], context.ranks)
-    context.phase, context.machine = outer_phase, outer_machine
-    context.parts.append(outer_machine)
-    return body.repeated(times)
+        context.parts.append(context.machine.with_constants(values, block.place))
+        inner = replace(inner, part=len(context.parts) - 1)
+    times = _repeats(block, inner)
+    return joined(_lower(block.body, inner) if times else [], context.ranks).repeated(times)
 
 
 def _lower_demand(step: Step, context: _Context) -> Columns:

@@ -18,8 +18,15 @@ Floats = NDArray[np.float64]
 
 def lawful_hops(machine: Machine, ranks: int) -> float:
     """Hops that the distance law gives every message among this many ranks."""
-    laws = {"one": 1.0, "log2": math.log2(ranks), "sqrt": math.sqrt(ranks)}
-    return laws[machine.network.distance]
+    match machine.network.distance:
+        case "log2":
+            return math.log2(ranks)
+        case "sqrt":
+            return math.sqrt(ranks)
+        case "mean":
+            return machine.network.topology.mean_hops()
+        case _:
+            return 1.0
 
 
 def counted_hops(

@@ -74,21 +74,19 @@ def _timed(
     count = len(size)
     route = np.full(count, NONE, dtype=np.int32)
     route[remote] = which
-    inject, interface, link, gap, head, leave, tail = (np.zeros(count) for _ in range(7))
+    inject, tail, interface, link, gap, latency = (np.zeros(count) for _ in range(6))
     for number in np.unique(part[remote]):
         mine = remote[part[remote] == number]
         machine, far, load = parts[number], hops[mine], size[mine]
         network = machine.network
         inject[mine] = startup_s(machine, far)
+        tail[mine] = load * network.per_byte_s
         interface[mine] = load * network.interface_occupancy_s_per_byte
         link[mine] = load * network.link_occupancy_s_per_byte
-        tail[mine] = load * network.per_byte_s
         gap[mine] = 0.0 if "links" in effects else flight_s(machine, far, load)
-        head[mine] = network.hop_latency_s
-    leave[remote] = head[remote] + (0.0 if "endpoints" in effects else tail[remote])
-    if parts[0].network.switching == "store_and_forward":
-        head[remote] += link[remote]
-    return Routes(route, start, way.astype(np.int32), inject, interface, link, gap, head, leave, tail)
+        latency[mine] = network.hop_latency_s
+    forward = parts[0].network.switching == "store_and_forward"
+    return Routes(route, start, way.astype(np.int32), inject, tail, interface, link, gap, latency, forward)
 
 
 def _stations(machine: Machine, disks: Ints, visited: Ints) -> Stations:

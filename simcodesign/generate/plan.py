@@ -34,20 +34,23 @@ class Stations:
 class Routes:
     """Stations that messages visit in turn: message ``op`` takes ``station[start[r]:start[r+1]]``, r = ``route[op]``.
 
-    The head of a message leaves for its next station a while after it was granted one: after an interface
-    ``gap_s``, after a link ``head_s``, after the last link ``exit_s``, after the last interface ``tail_s``.
+    A message has a head, which asks for the stations one after another, and a tail, its last byte. The head sets out
+    ``inject_s`` after the start of the send, the tail ``tail_s`` later. A station that was granted at g lets the tail
+    pass when it has come and when it has been served: max(tail, g + service). Both are then on the way for ``gap_s``
+    after an interface and for ``latency_s`` after a link; with ``store_and_forward`` the head waits for the tail
+    between two links. The message has arrived when its tail has passed the last station.
     """
 
     route: NDArray[np.int32]  # (N,) or NONE
     start: NDArray[np.int64]
     station: NDArray[np.int32]
-    inject_s: NDArray[np.float64]  # (N,) from the start of the send to the first station
+    inject_s: NDArray[np.float64]  # (N,)
+    tail_s: NDArray[np.float64]  # (N,)
     interface_s: NDArray[np.float64]  # (N,) service of an interface
     link_s: NDArray[np.float64]  # (N,) service of a link
-    gap_s: NDArray[np.float64]
-    head_s: NDArray[np.float64]
-    exit_s: NDArray[np.float64]
-    tail_s: NDArray[np.float64]
+    gap_s: NDArray[np.float64]  # (N,)
+    latency_s: NDArray[np.float64]  # (N,)
+    store_and_forward: bool = False
 
 
 @dataclass(frozen=True)

@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
+from simcodesign.describe.effects import EFFECTS
 from simcodesign.errors import InputError
-from simcodesign.generate.lower import EFFECTS
 from simcodesign.result import COMPONENTS, Result
 from simcodesign.units import Amount, format_quantity
 

@@ -188,7 +188,7 @@ def comparison_bars(
             _sides(mpl, left, seconds)
             _waterfall(mpl, right, comparison)
         every = np.vstack(rows)
-        canvas.legend(mpl, figure, _component_entries(mpl, every, np.zeros_like(every)))
+        canvas.legend(mpl, figure, _component_entries(every))
         canvas.save(figure, path)
 
 

@@ -30,7 +30,7 @@ from simcodesign.symbolic import to_latex
 from simcodesign.units import Amount, format_quantity
 
 Rows = Iterable[tuple[str, str]]
-HOP_LAWS = {"one": "1", "log2": "log2(P)", "sqrt": "sqrt(P)"}
+HOP_LAWS = {"one": "1", "log2": "log2(P)", "sqrt": "sqrt(P)", "mean": "the mean of the topology"}
 
 
 def overview(

@@ -1,0 +1,24 @@
+"""The effects that a closed form leaves out: the switches of a simulation, in the order of the ladder."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+
+from simcodesign.errors import InputError, nearest
+
+EFFECTS = ("hops", "links", "endpoints", "disks", "imbalance", "noise")
+
+
+def chosen_effects(effects: str | Collection[str]) -> tuple[str, ...]:
+    """The effects of ``"all"``, ``"none"``, a list in one text or a collection, in the order of the ladder.
+
+    Raises InputError for an unknown one.
+    """
+    if isinstance(effects, str):
+        named = {"all": EFFECTS, "none": ()}.get(effects)
+        effects = named if named is not None else effects.replace(",", " ").split()
+    for name in effects if isinstance(effects, Iterable) else [effects]:
+        if not isinstance(name, str) or name not in EFFECTS:
+            allowed = f"all, none, or some of {nearest(str(name)[:100], EFFECTS)}"
+            raise InputError("no such effect", value=name, allowed=allowed)
+    return tuple(name for name in EFFECTS if name in effects)
