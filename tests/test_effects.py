@@ -1,0 +1,28 @@
+"""The names of the effects."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from simcodesign.describe.effects import EFFECTS, chosen_effects
+from simcodesign.errors import InputError
+
+
+@given(st.lists(st.sampled_from(EFFECTS)))
+def test_the_order_is_that_of_the_ladder(names: list[str]) -> None:
+    expected = tuple(name for name in ("hops", "links", "endpoints", "disks", "imbalance", "noise") if name in names)
+    for written in (names, tuple(names), set(names), ",".join(names), " ".join(names), ", ".join(names)):
+        assert chosen_effects(written) == expected
+
+
+def test_all_and_none() -> None:
+    assert chosen_effects("all") == EFFECTS
+    assert chosen_effects("none") == chosen_effects("") == chosen_effects([]) == ()
+
+
+@pytest.mark.parametrize("effects", ["link", "hops;links", ["hops", 5], [None], 5, "all,none"])
+def test_others_are_refused(effects: object) -> None:
+    with pytest.raises(InputError, match="no such effect"):
+        chosen_effects(effects)  # type: ignore[arg-type]
