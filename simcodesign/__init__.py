@@ -28,6 +28,8 @@ from types import ModuleType
 from typing import Any
 
 __all__ = [
+    "CapacityError",
+    "Comparison",
     "DeadlockError",
     "InputError",
     "Machine",
@@ -36,6 +38,7 @@ __all__ = [
     "Workload",
     "__version__",
     "available",
+    "build_topology",
     "compare",
     "forecast",
     "load_machine",
@@ -48,6 +51,8 @@ __version__: str
 compare: Callable[..., Any]
 
 _HOMES = {
+    "CapacityError": "errors",
+    "Comparison": "compare",
     "DeadlockError": "errors",
     "InputError": "errors",
     "Machine": "describe.machine",
@@ -55,6 +60,7 @@ _HOMES = {
     "SimcodesignError": "errors",
     "Workload": "describe.workload",
     "available": "describe.files",
+    "build_topology": "describe.topology",
     "compare": "compare",
     "forecast": "analytic.forecast",
     "load_machine": "describe.files",

@@ -5,15 +5,19 @@ from __future__ import annotations
 import dataclasses
 import math
 import re
+from dataclasses import replace
 from pathlib import Path
 
+import networkx as nx
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from simcodesign.describe.files import load_machine
 from simcodesign.describe.machine import CONSTANTS, Machine
 from simcodesign.describe.read_machine import machine_from
+from simcodesign.describe.topology import build_topology
 from simcodesign.describe.yaml_tree import parse_yaml
 from simcodesign.errors import InputError
 
@@ -269,3 +273,29 @@ def test_the_link_follows_the_message_unless_it_is_given() -> None:
     assert machine(SMALL).with_constants({"network.per_byte": 5.0}).network.link_occupancy_s_per_byte == 5.0
     given_link = machine(TEXT).with_constants({"network.per_byte": 5.0}).network
     assert given_link.link_occupancy_s_per_byte == 5e-9
+
+
+def test_another_network_in_python() -> None:
+    """Any NetworkX graph can join the nodes; a mapping onto nodes that it has not is refused."""
+    graph = nx.petersen_graph()
+    joined = load_machine("crossbar-16").with_topology(build_topology("graph", 10, graph=graph))
+    assert (joined.nodes, joined.network.topology.diameter) == (10, nx.diameter(graph))
+    placed = replace(joined, mapping=(9, 0, 3))
+    assert placed.node_of(2).tolist() == [9, 0]
+    with pytest.raises(InputError, match="node that does not exist"):
+        placed.with_topology(build_topology("mesh", 9))
+
+
+@pytest.mark.parametrize(
+    "change", [{"mapping": "roundrobin"}, {"mapping": ()}, {"mapping": (0, 0)}, {"noise": -1.0}, {"noise": float("nan")}]
+)
+def test_machines_are_checked_on_construction(change: dict[str, object]) -> None:
+    with pytest.raises(InputError):
+        replace(load_machine("crossbar-16"), **change)
+
+
+@pytest.mark.parametrize("change", [{"distance": "cube"}, {"switching": "circuit"}, {"startup_per": "mile"}])
+def test_networks_are_checked_on_construction(change: dict[str, str]) -> None:
+    machine = load_machine("crossbar-16")
+    with pytest.raises(InputError, match=next(iter(change))):
+        replace(machine, network=replace(machine.network, **change))

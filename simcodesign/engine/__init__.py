@@ -1,1 +1,1 @@
-"""Reading 2, events: a Plan of operations run on processors, caches, memories, disks and links."""
+"""Reading 2, events: a Plan of operations run on processors, disks, interfaces and links."""

@@ -4,7 +4,7 @@
    station, in station order, when the instant holds no event of phase 0 any more. A station that arbitrates grants
    one of its free servers to the waiting request that is least by (arrival time, rank, operation); operations are
    numbered rank by rank, so (arrival time, operation) is the same order.
-2. Time is float64 seconds and only ever ``start + duration``; durations stand in the Plan.
+2. Time is float64 seconds and only ever ``start + duration``, or the later of two times; durations stand in the Plan.
 3. No random number is drawn in an engine. A run ends with its last event.
 """
 
@@ -20,7 +20,7 @@ from simcodesign.errors import DeadlockError
 from simcodesign.generate.plan import NONE, Plan
 from simcodesign.result import RECEIVE
 
-#: Told now and then how far a run is: simulated seconds, operations done.
+#: Told now and then how far a run is: simulated seconds, events processed.
 Progress = Callable[[float, int], None]
 
 

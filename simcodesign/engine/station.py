@@ -18,7 +18,10 @@ Callbacks = list[Callable[[Any], None]]
 
 
 class ContractEnvironment(simpy.Environment):
-    """An environment that can schedule at an absolute time: ``now + (time - now)`` is not always ``time``."""
+    """An environment that can schedule at an absolute time: ``now + (time - now)`` is not always ``time``.
+
+    SimPy has no public way to do so; this is the body of its ``schedule`` without the addition.
+    """
 
     def schedule_at(self, event: simpy.Event, priority: EventPriority, time: float) -> None:
         """Schedule ``event`` at ``time``, which must not lie in the past."""

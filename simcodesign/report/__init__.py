@@ -1,1 +1,1 @@
-"""Plots, pages and timelines of results."""
+"""Tables, plots and timelines of results, and the demonstration."""
