@@ -32,7 +32,7 @@ class Processor:
     """``rate_flop_per_s`` prices operations; ``clock_hz`` and ``cycles_per_instruction`` price instructions."""
 
     rate_flop_per_s: Amount
-    clock_hz: Amount = float("nan")  # not given: only a demand in instructions needs it
+    clock_hz: Amount | None = None  # only a demand in instructions needs it
     cycles_per_instruction: Amount = 1.0
 
 
@@ -126,8 +126,6 @@ class Machine:
     def constants(self) -> dict[str, Amount]:
         """Every constant that a phase may replace, by its path in a machine file, in SI units."""
         found = {path: getattr(getattr(self, part), name, None) for path, (part, name, _) in CONSTANTS.items()}
-        if np.ndim(self.processor.clock_hz) == 0 and np.isnan(self.processor.clock_hz):
-            del found["processor.clock"]
         return {path: value for path, value in found.items() if value is not None}
 
     def with_constants(self, values: Mapping[str, Amount], place: Place | None = None) -> Machine:

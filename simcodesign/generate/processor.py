@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-import numpy as np
-
 from simcodesign.describe.machine import Machine
 from simcodesign.describe.workload import Compute
 from simcodesign.errors import InputError
@@ -29,7 +27,7 @@ def duration_of_computation_s(step: Compute, machine: Machine, amount: Callable[
         return demand
     if step.unit == "flops":
         return demand / processor.rate_flop_per_s
-    if np.any(np.isnan(processor.clock_hz)):
+    if processor.clock_hz is None:
         what = f"a demand in instructions needs processor.clock, which {machine.name} has not"
         raise InputError(what, step.place)
     return demand * processor.cycles_per_instruction / processor.clock_hz

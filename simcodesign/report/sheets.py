@@ -70,7 +70,7 @@ def _node_rows(machine: Machine) -> Rows:
     yield "nodes", f"{machine.nodes:,}"
     yield "processors", f"{machine.processors:,} ({machine.processors_per_node} per node)"
     yield "rate of a processor", _quantity(processor.rate_flop_per_s, "rate")
-    if processor.clock_hz == processor.clock_hz:  # nan when the file does not give it
+    if processor.clock_hz is not None:
         clock, cycles = _quantity(processor.clock_hz, "frequency"), _quantity(processor.cycles_per_instruction, "count")
         yield "clock", f"{clock}, {cycles} cycles per instruction"
     mapping = machine.mapping if isinstance(machine.mapping, str) else f"nodes {', '.join(map(str, machine.mapping))}"
