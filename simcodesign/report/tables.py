@@ -11,7 +11,7 @@ from rich.console import RenderableType
 from rich.padding import Padding
 from rich.table import Table
 
-from simcodesign.compare import WAITING, Comparison
+from simcodesign.compare import CHANCE, WAITING, Comparison
 from simcodesign.result import COMPONENTS, SHARED_BY, Bracket, RankTimes, Result, StationUse
 from simcodesign.units import format_quantity
 
@@ -208,7 +208,16 @@ def verdict(comparison: Comparison) -> RenderableType:
         return _line(f"The forecast ({said}) agrees with the simulation only because effects cancel: most is {cause}.")
     return _line(
         f"The forecast ({said}) {_how_far(comparison.error)} against the simulation ({seen}); the largest contributor "
-        f"is {cause} ({_role(largest.share)})."
+        f"is {cause} ({_role(largest.share)}).{_draw(comparison)}"
+    )
+
+
+def _draw(comparison: Comparison) -> str:
+    """A word of caution where chance had a part."""
+    drawn = [rung.effect for rung in comparison.rungs if rung.effect in CHANCE and rung.change_s]
+    seed = comparison.simulation.seed
+    return (
+        f" What {' and '.join(drawn)} add{'s' if len(drawn) == 1 else ''} is one draw, of seed {seed}." if drawn else ""
     )
 
 
