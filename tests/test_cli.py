@@ -592,3 +592,18 @@ def test_a_constant_that_phases_replace_is_noted(capsys: pytest.CaptureFixture[s
     assert line.startswith("note: network.per_byte has no effect")
     assert line.endswith("stacking, depth-migration")
     json.loads(result.stdout)
+
+
+@pytest.mark.parametrize(("effects", "words"), [(("noise",), "What noise adds is one draw, of seed 7."),
+                                                (("imbalance", "noise"), "What imbalance and noise add is one draw"),
+                                                (("disks",), "")])  # fmt: skip
+def test_chance_is_said_to_be_one_draw(effects: tuple[str, ...], words: str) -> None:
+    comparison: Any = SimpleNamespace(
+        forecast=SimpleNamespace(makespan_s=1.0), simulation=SimpleNamespace(makespan_s=3.0, seed=7), error=-2 / 3,
+        rungs=[SimpleNamespace(effect=effect, change_s=1.0, share=0.5) for effect in effects],
+    )  # fmt: skip
+    console = Console(width=500, file=io.StringIO(), record=True)
+    console.print(verdict(comparison))
+    text = console.export_text()
+    assert words in text
+    assert ("draw" in text) == bool(words)

@@ -215,10 +215,10 @@ def verdict(comparison: Comparison) -> RenderableType:
 def _draw(comparison: Comparison) -> str:
     """A word of caution where chance had a part."""
     drawn = [rung.effect for rung in comparison.rungs if rung.effect in CHANCE and rung.change_s]
-    seed = comparison.simulation.seed
-    return (
-        f" What {' and '.join(drawn)} add{'s' if len(drawn) == 1 else ''} is one draw, of seed {seed}." if drawn else ""
-    )
+    if not drawn:
+        return ""
+    adds = "adds" if len(drawn) == 1 else "add"
+    return f" What {' and '.join(drawn)} {adds} is one draw, of seed {comparison.simulation.seed}."
 
 
 def _role(share: float) -> str:
