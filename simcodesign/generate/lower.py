@@ -36,8 +36,9 @@ from simcodesign.generate.processor import duration_of_computation_s
 from simcodesign.result import COMPUTE, READ, WRITE
 from simcodesign.units import Amount
 
-#: Memory that one operation takes in a Plan and in the engine that walks it: 340 to 420 bytes measured.
-BYTES_PER_OPERATION = 450
+#: Memory that one operation takes at most, in the Plan and in the SimPy engine that walks it, without and with routes.
+#: Measured on bursts and halo exchanges of 256 to 4,096 ranks: 213 bytes, and 620 to 900 bytes.
+BYTES_PER_OPERATION, BYTES_WITH_ROUTE = 250, 1000
 
 
 @dataclass(frozen=True)
@@ -94,15 +95,16 @@ def make_plan(setting: Setting, effects: Collection[str] = (), seed: int = 0) ->
     ranks = setting.ranks
     phases = {name: number for number, name in enumerate(setting.workload.phases())}
     context = _Context(setting, {**setting.values}, [setting.machine], phases, ranks)
-    _check_memory(_count(setting.workload.program, context) * ranks, setting)
+    routed = bool({"links", "endpoints"} & {*effects})
+    _check_memory(_count(setting.workload.program, context) * ranks, routed, setting)
     context.names["rank"] = setting.every_rank()
     with np.errstate(all="ignore"):  # overflow is found as a duration that is not finite
         columns = joined(_lower(setting.workload.program, context), ranks)
         return assembled(columns, setting, context.parts, tuple(phases), frozenset(effects), seed)
 
 
-def _check_memory(operations: float, setting: Setting) -> None:
-    needed, have = operations * BYTES_PER_OPERATION, memory_bytes()
+def _check_memory(operations: float, routed: bool, setting: Setting) -> None:
+    needed, have = operations * (BYTES_WITH_ROUTE if routed else BYTES_PER_OPERATION), memory_bytes()
     if needed > have:
         raise CapacityError(
             f"simulating {setting.workload.name} with {setting.ranks} ranks takes up to {operations:.3g} "
