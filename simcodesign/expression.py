@@ -12,8 +12,7 @@ import functools
 import operator
 import re
 import warnings
-from collections import deque
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, Protocol
@@ -218,58 +217,6 @@ def parse(text: str | int | float, place: Place | None = None) -> Expression:
     except RecursionError as error:
         raise _too_deep(text, place) from error
     return Expression(text, frozenset(builder.names), tree, place)
-
-
-def ordered(equations: Mapping[str, Expression], known: Collection[str]) -> list[str]:
-    """The names of the equations, each after those it needs.
-
-    ``known`` are the names that have a value already. Raises InputError for an unknown name, a name that is
-    both known and an equation, and a cycle, which is named: ``a -> b -> a``. Takes linear time.
-    """
-    known = frozenset(known)
-    _check_names(equations, known)
-    needs = {name: expression.names - known for name, expression in equations.items()}
-    users: dict[str, list[str]] = {name: [] for name in equations}
-    for name, needed in needs.items():
-        for other in needed:
-            users[other].append(name)
-    missing = {name: len(needed) for name, needed in needs.items()}
-    ready = deque(name for name, count in missing.items() if count == 0)
-    order: list[str] = []
-    while ready:
-        order.append(ready.popleft())
-        for user in users[order[-1]]:
-            missing[user] -= 1
-            if missing[user] == 0:
-                ready.append(user)
-    if len(order) < len(equations):
-        raise _cycle_error(equations, {name: needs[name] for name, count in missing.items() if count})
-    return order
-
-
-def _check_names(equations: Mapping[str, Expression], known: frozenset[str]) -> None:
-    for name, expression in equations.items():
-        if name in known:
-            what = "an equation has the name of a known value"
-            raise InputError(what, expression.place, value=name, allowed="any other name")
-        for used in sorted(expression.names):
-            if used not in known and used not in equations:
-                what = f"unknown name {used!r} in the equation of {name}"
-                allowed = nearest(used, {*known, *equations})
-                raise InputError(what, expression.place, value=expression.text, allowed=allowed)
-
-
-def _cycle_error(equations: Mapping[str, Expression], blocked: Mapping[str, frozenset[str]]) -> InputError:
-    # Every blocked equation needs another blocked one, so following the first of those must come back.
-    positions: dict[str, int] = {}
-    name = next(iter(blocked))
-    while name not in positions:
-        positions[name] = len(positions)
-        name = min(other for other in blocked[name] if other in blocked)
-    cycle = [*list(positions)[positions[name] :], name]
-    shown = cycle if len(cycle) <= 12 else [*cycle[:8], f"... ({len(cycle) - 10} more)", *cycle[-2:]]
-    what, first = f"equations need each other: {' -> '.join(shown)}", equations[name]
-    return InputError(what, first.place, value=first.text, allowed="equations without a cycle")
 
 
 # --- from text to tree --------------------------------------------------------------------------------------

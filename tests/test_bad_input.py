@@ -364,10 +364,10 @@ FURTHER = [
 @pytest.mark.parametrize(("case", "verb"), [*CALLS, *FURTHER])
 def test_python(case: Case, verb: str, tmp_path: Path) -> None:
     workload, machine = files(case, tmp_path)
-    run, start = by_python(case, verb, workload, machine), time.perf_counter()
+    run, start = by_python(case, verb, workload, machine), time.process_time()
     with pytest.raises(SimcodesignError) as caught:
         run()
-    assert time.perf_counter() - start < LIMIT_S
+    assert time.process_time() - start < LIMIT_S
     assert type(caught.value) is case.error
     check_message(case, str(caught.value), workload, machine)
 
@@ -378,9 +378,9 @@ def test_command_line(
 ) -> None:
     workload, machine = files(case, tmp_path)
     monkeypatch.setattr(sys, "argv", ["simcodesign", *arguments(case, verb, workload, machine)])
-    start = time.perf_counter()
+    start = time.process_time()
     assert cli.main() == 2
-    assert time.perf_counter() - start < LIMIT_S
+    assert time.process_time() - start < LIMIT_S
     out, err = capsys.readouterr()
     assert out == ""
     assert err.startswith("error: ")

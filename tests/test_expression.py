@@ -6,17 +6,15 @@ import math
 import pickle
 import time
 from collections.abc import Callable
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from numpy.typing import NDArray
 
 from simcodesign.errors import InputError, Place
-from simcodesign.expression import FUNCTIONS, MAX_DEPTH, MAX_LENGTH, Expression, ordered, parse
+from simcodesign.expression import FUNCTIONS, MAX_DEPTH, MAX_LENGTH, parse
 
 NAN, INF = math.nan, math.inf
 POINT = {"x": 3.0, "y": -2.5, "n_i": 4913.0, "zero": 0.0}
@@ -416,10 +414,10 @@ ATTACKS = [
 
 @pytest.mark.parametrize("text", ATTACKS, ids=lambda text: ascii(text[:30]))
 def test_refused_at_once(text: str) -> None:
-    start = time.perf_counter()
+    start = time.process_time()
     with pytest.raises(InputError) as caught:
         parse(text, Place("w.yaml", 9))
-    assert time.perf_counter() - start < 0.5
+    assert time.process_time() - start < 0.5
     assert str(caught.value).startswith("w.yaml:9: ")
     assert len(str(caught.value)) < 600
     assert "allowed: " in str(caught.value)
@@ -479,84 +477,3 @@ def test_greatest_depth_works() -> None:
 
 def test_every_function_is_tested_by_hand() -> None:
     assert {name for name in FUNCTIONS if any(f"{name}(" in text for text, _ in BY_HAND)} == set(FUNCTIONS)
-
-
-# --- order of equations ---
-
-
-def _equations(**texts: str) -> dict[str, Expression]:
-    lines = enumerate(texts.items(), start=20)
-    return {name: parse(text, Place("w.yaml", line, name)) for line, (name, text) in lines}
-
-
-def test_order() -> None:
-    assert ordered({}, ["n"]) == []
-    assert ordered(_equations(c="b + a", b="a*n", a="n", d="2"), {"n": 1.0}) == ["a", "d", "b", "c"]
-
-
-@given(st.integers(1, 25).flatmap(lambda n: st.lists(st.tuples(*[st.integers(0, n - 1)] * 2), max_size=60)))
-def test_order_or_cycle_as_networkx_sees_it(edges: list[tuple[int, int]]) -> None:
-    networkx = pytest.importorskip("networkx")
-    graph = networkx.DiGraph([(f"e{needed}", f"e{user}") for user, needed in edges])
-    texts = {name: " + ".join(["n", *graph.predecessors(name)]) for name in sorted(graph)}
-    equations = {name: parse(text) for name, text in texts.items()}
-    if networkx.is_directed_acyclic_graph(graph):
-        order = ordered(equations, ["n"])
-        assert sorted(order) == sorted(graph)
-        assert all(order.index(a) < order.index(b) for a, b in graph.edges)
-        return
-    with pytest.raises(InputError) as caught:
-        ordered(equations, ["n"])
-    cycle = caught.value.what.partition(": ")[2].split(" -> ")
-    if not any("more" in name for name in cycle):
-        assert cycle[0] == cycle[-1]
-        assert len(set(cycle)) == len(cycle) - 1
-        assert all(graph.has_edge(b, a) for a, b in pairwise(cycle))
-
-
-def test_cycle_is_named() -> None:
-    with pytest.raises(InputError, match=r"^w.yaml:21: a: equations need each other: a -> b -> a"):
-        ordered(_equations(c="a", a="b + 1", b="2*a"), [])
-    with pytest.raises(InputError, match="a -> a"):
-        ordered(_equations(a="a + 1"), [])
-
-
-def test_unknown_and_taken_names() -> None:
-    with pytest.raises(InputError, match=r"^w.yaml:20: a: unknown name 'bytse'.*did you mean 'bytes'"):
-        ordered(_equations(a="bytse*2"), ["bytes", "n"])
-    with pytest.raises(InputError, match="has the name of a known value"):
-        ordered(_equations(n="2"), ["n"])
-
-
-def test_ten_thousand_equations() -> None:
-    count = 10_000
-    equations = {f"e{i}": parse(f"e{i + 1} + 1") for i in range(count - 1)} | {f"e{count - 1}": parse("n")}
-    start = time.perf_counter()
-    assert ordered(equations, ["n"]) == [f"e{i}" for i in reversed(range(count))]
-    equations[f"e{count - 1}"] = parse("e0")
-    with pytest.raises(InputError, match=r"e0 -> e1 -> .* more\) -> e9999 -> e0") as caught:
-        ordered(equations, ["n"])
-    assert len(str(caught.value)) < 400
-    assert time.perf_counter() - start < 1
-
-
-# --- speed ---
-
-
-def _best_s(call: Callable[[], object], repeats: int, rounds: int = 5) -> float:
-    def once() -> float:
-        start = time.perf_counter()
-        for _ in range(repeats):
-            call()
-        return (time.perf_counter() - start) / repeats
-
-    return min(once() for _ in range(rounds))
-
-
-def test_speed() -> None:
-    """Bounds are ten times what was measured: they catch a slow path, not a slow computer."""
-    expression = parse("(2*s_i + 6)*n_i - 3*s_i/4")
-    scalars = {"s_i": 18.0, "n_i": 4913.0}
-    assert _best_s(lambda: expression.evaluate(scalars), 1000) < 50e-6
-    arrays: dict[str, NDArray[Any]] = {"s_i": np.full(10**6, 18.0), "n_i": np.full(10**6, 4913.0)}
-    assert _best_s(lambda: parse("(2*s_i + 6)*n_i").evaluate(arrays), 1) < 150e-3

@@ -105,9 +105,9 @@ def test_conditions_in_latex() -> None:
 def test_sympy_does_not_compute_huge_numbers(text: str) -> None:
     pytest.importorskip("sympy")
     to_latex(parse("x"))  # imports
-    start = time.perf_counter()
+    start = time.process_time()
     assert to_latex(parse(text))
-    assert time.perf_counter() - start < 2
+    assert time.process_time() - start < 2
 
 
 def test_deep_formula_in_latex_is_text_or_an_input_error() -> None:

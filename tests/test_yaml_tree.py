@@ -293,25 +293,25 @@ BOMBS = {
 
 @pytest.mark.parametrize("name", BOMBS)
 def test_bombs_are_refused_at_once(name: str) -> None:
-    start = time.perf_counter()
+    start = time.process_time()
     error = problem(BOMBS[name])
-    assert time.perf_counter() - start < 2
+    assert time.process_time() - start < 2
     assert len(str(error)) < 1000
 
 
 def test_as_much_as_is_allowed_is_quick() -> None:
-    start = time.perf_counter()
+    start = time.process_time()
     entry = read("\n".join(f"k{number}: 1" for number in range(yaml_tree.MAX_ENTRIES // 2 - 10)))
     assert len(entry.mapping()) == yaml_tree.MAX_ENTRIES // 2 - 10
-    assert time.perf_counter() - start < 2
+    assert time.process_time() - start < 2
 
 
 def test_a_long_number_is_no_trouble() -> None:
-    start = time.perf_counter()
+    start = time.process_time()
     with pytest.raises(InputError, match="too large") as caught:
         at(read("x: " + "1" * 1_000_000), "x").number()
     assert len(str(caught.value)) < 200
-    assert time.perf_counter() - start < 2
+    assert time.process_time() - start < 2
 
 
 # --- Files -------------------------------------------------------------------------------------------------

@@ -11,8 +11,9 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from simcodesign.describe.equations import ordered
 from simcodesign.errors import InputError, Place, nearest
-from simcodesign.expression import Expression, ordered
+from simcodesign.expression import Expression
 from simcodesign.units import Amount
 
 #: Collective operations and their algorithms, the default first.
