@@ -141,8 +141,12 @@ def _case(
             raise _bad_setting(what, name, nearest(name, {*loaded.parameters, "P", *MACHINE_KEYS}))
     numbers = {name: _number(name, value) for name, value in parameters.items()}
     case = _Case(loaded, sc.load_machine(machine, changes), numbers, preset, phases)
-    if any(name.startswith("network.topology") for name in changes) and "network.distance" not in changes:
-        complain(f"note: the forecast's law for hops stays network.distance = {case.machine.network.distance}")
+    law = case.machine.network.distance
+    if any(name.startswith("network.topology") for name in changes) and law not in (
+        "mean",
+        changes.get("network.distance"),
+    ):
+        complain(f"note: the forecast's law for hops stays network.distance = {law}")
     replaced = import_module("simcodesign.describe.setting").replaced_constants(loaded, changes)
     for path, places in replaced.items():
         complain(f"note: {path} has no effect in phases of {loaded.name} that replace it: {', '.join(places)}")

@@ -168,12 +168,12 @@ def test_forecast_prints_phases_and_bounds(files: tuple[str, str]) -> None:
     result = run("forecast", *files)
     assert result.exit_code == 0
     assert result.stderr == ""
-    for part in ("pieces on small, P = 4", "work", "save", "communication", "total", "messages", "critical path"):
+    for part in ("pieces on small, P = 4", "work", "save", "communication", "total", "messages", "ranks' own work"):
         assert part in result.stdout
 
 
 def test_bounds_can_be_left_out(files: tuple[str, str]) -> None:
-    assert "critical path" not in run("forecast", *files, "--no-bounds").stdout
+    assert "ranks' own work" not in run("forecast", *files, "--no-bounds").stdout
 
 
 def test_simulate_prints_stations_and_waiting(files: tuple[str, str]) -> None:

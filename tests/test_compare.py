@@ -100,8 +100,8 @@ def test_bracket_is_for_the_deterministic_part() -> None:
 def test_bracket_can_be_left() -> None:
     """The verdict is computed: bounds moved away from the simulation are left."""
     comparison = compare("transpose", "crossbar-16", {"P": 2}, effects="none")
-    least = comparison.forecast.bracket.lower_s["critical path"]
-    for bracket in (Bracket({"critical path": 2 * least}, 9 * least), Bracket({"critical path": 0.0}, least / 2)):
+    least = comparison.forecast.bracket.lower_s["ranks' own work"]
+    for bracket in (Bracket({"ranks' own work": 2 * least}, 9 * least), Bracket({"ranks' own work": 0.0}, least / 2)):
         assert not replace(comparison, forecast=replace(comparison.forecast, bracket=bracket)).in_bracket
     assert replace(comparison, forecast=replace(comparison.forecast, bracket=None)).in_bracket
 

@@ -51,7 +51,7 @@ def bracket(setting: Setting) -> Bracket | None:
     }
     if setting.machine.disk is not None:
         shared["most loaded disk"] = float(load.disks.max()) / setting.machine.disk.spindles
-    lower = {"critical path": path.length_s} | {name: bound for name, bound in shared.items() if bound}
+    lower = {"ranks' own work": path.length_s} | {name: bound for name, bound in shared.items() if bound}
     return Bracket(lower, load.serial_s)
 
 

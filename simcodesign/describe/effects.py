@@ -12,6 +12,8 @@ EFFECTS = ("hops", "links", "endpoints", "disks", "imbalance", "noise")
 def chosen_effects(effects: str | Collection[str]) -> tuple[str, ...]:
     """The effects of ``"all"``, ``"none"``, a list in one text or a collection, in the order of the ladder.
 
+    ``links`` brings ``hops`` with it: a message that queues for the links of its route also takes that route.
+
     Raises InputError for an unknown one.
     """
     if isinstance(effects, str):
@@ -21,4 +23,5 @@ def chosen_effects(effects: str | Collection[str]) -> tuple[str, ...]:
         if not isinstance(name, str) or name not in EFFECTS:
             allowed = f"all, none, or some of {nearest(str(name)[:100], EFFECTS)}"
             raise InputError("no such effect", value=name, allowed=allowed)
-    return tuple(name for name in EFFECTS if name in effects)
+    implied = {"hops"} if "links" in effects else set()
+    return tuple(name for name in EFFECTS if name in {*effects, *implied})

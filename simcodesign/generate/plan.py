@@ -38,7 +38,8 @@ class Routes:
     ``inject_s`` after the start of the send, the tail ``tail_s`` later. A station that was granted at g lets the tail
     pass when it has come and when it has been served: max(tail, g + service). Both are then on the way for ``gap_s``
     after an interface and for ``latency_s`` after a link; with ``store_and_forward`` the head waits for the tail
-    between two links. The message has arrived when its tail has passed the last station.
+    between two links. The message has arrived when its tail has passed the last station. Alone on the network, that is
+    when its sender is done with it, unless it is stored and its receiver's interface is slower than the last link.
     """
 
     route: NDArray[np.int32]  # (N,) or NONE
