@@ -330,8 +330,8 @@ def test_bad_options_are_refused(files: tuple[str, str], options: tuple[str, ...
     refused("simulate", *files, *options)
 
 
-def test_square_brackets_in_messages_survive(tmp_path: Path) -> None:
-    name = str(tmp_path / "[bold]no[/bold] [link].yaml")
+def test_square_brackets_in_messages_survive() -> None:
+    name = "nowhere/[bold]no[/bold] [link].yaml"
     assert name in refused("forecast", name, "crossbar-16")
 
 

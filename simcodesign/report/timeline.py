@@ -42,7 +42,7 @@ def write_chrome_trace(result: Result, path: str | Path) -> None:
     """
     timeline, path = recorded(result), Path(path)
     if not path.name.lower().endswith(SUFFIXES):
-        raise InputError("file of a timeline", value=str(path), allowed=f"names that end in {', '.join(SUFFIXES)}")
+        raise InputError("file of a timeline", value=path.name, allowed=f"names that end in {', '.join(SUFFIXES)}")
     if timeline.finish_s.max(initial=0.0) > LONGEST_S:
         raise InputError(f"a timeline can show {LONGEST_S:g} s at most", value=float(timeline.finish_s.max()))
     try:
