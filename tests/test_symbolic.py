@@ -8,7 +8,7 @@ import time
 from typing import Any
 
 import pytest
-from hypothesis import event, given, settings
+from hypothesis import event, given, reject, settings
 from hypothesis import strategies as st
 from test_expression import BY_HAND, POINT, ROUNDED, UNARY, Case, trees
 
@@ -52,7 +52,11 @@ def test_sympy_is_an_independent_calculator(text: str, values: dict[str, int]) -
     ours = parse(text).evaluate(values)
     formula = to_sympy(parse(text))
     assert formula.free_symbols == {sympy.Symbol(name) for name in parse(text).names}
-    exact = formula.subs({sympy.Symbol(key): value for key, value in values.items()}).doit().evalf(30)
+    try:
+        exact = formula.subs({sympy.Symbol(key): value for key, value in values.items()}).doit().evalf(30)
+    except ValueError as error:  # SymPy cannot put an unevaluated abs(1) into max
+        assert "is not comparable" in str(error)
+        reject()
     if exact.is_real and exact.is_finite and math.isfinite(ours):
         assert ours == pytest.approx(float(exact), rel=1e-6, abs=1e-6)
 
