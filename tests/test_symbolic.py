@@ -54,8 +54,9 @@ def test_sympy_is_an_independent_calculator(text: str, values: dict[str, int]) -
     assert formula.free_symbols == {sympy.Symbol(name) for name in parse(text).names}
     try:
         exact = formula.subs({sympy.Symbol(key): value for key, value in values.items()}).doit().evalf(30)
-    except ValueError as error:  # SymPy cannot put an unevaluated abs(1) into max
-        assert "is not comparable" in str(error)
+    except ValueError as error:
+        if "is not comparable" not in str(error):  # SymPy cannot put an unevaluated abs(1) into max
+            raise
         reject()
     if exact.is_real and exact.is_finite and math.isfinite(ours):
         assert ours == pytest.approx(float(exact), rel=1e-6, abs=1e-6)
