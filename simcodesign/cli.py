@@ -374,7 +374,7 @@ def _check_files(plot: Path | None, timeline: Path | None = None) -> None:
             "format of a timeline", Place("--timeline"), value=str(timeline), allowed=", ".join(TIMELINE_SUFFIXES)
         )
     if plot:
-        _report("canvas").library()  # missing Matplotlib is said before any work is done
+        _report("canvas").load_matplotlib()  # missing Matplotlib is said before any work is done
     for option, file in (("--plot", plot), ("--timeline", timeline)):
         if file and (file.is_dir() or not file.parent.is_dir()):
             allowed = "a file in an existing folder"

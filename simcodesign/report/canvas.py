@@ -44,7 +44,7 @@ _STYLE = {
 }
 
 
-def library() -> Any:
+def load_matplotlib() -> Any:
     """Matplotlib with the modules that the plots use. InputError when it is not installed."""
     try:
         import matplotlib.colors  # optional dependency
@@ -61,7 +61,7 @@ def styled(path: str | Path) -> Iterator[Any]:
     """Matplotlib in the style of the plots, for a file that is checked before anything is drawn."""
     if Path(path).suffix.lower() not in SUFFIXES:
         raise InputError("file of a plot", value=str(path), allowed=f"names that end in {', '.join(SUFFIXES)}")
-    mpl = library()
+    mpl = load_matplotlib()
     with mpl.rc_context():
         mpl.rcdefaults()
         mpl.rcParams.update(_STYLE)
