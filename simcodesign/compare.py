@@ -126,6 +126,8 @@ def compare(
     phases: Collection[str] | None = None,
     effects: str | Collection[str] = "all",
     seed: int = 0,
+    engine: str = "auto",
+    iterations: str = "all",
     timeline: bool = False,
     progress: Progress | None = None,
 ) -> Comparison:
@@ -146,8 +148,8 @@ def compare(
     def simulated(effects: tuple[str, ...]) -> Result:
         keep = timeline and effects == chosen
         return simulate(
-            workload, machine, parameters, preset=preset, phases=phases, effects=effects, seed=seed, timeline=keep,
-            progress=progress,
+            workload, machine, parameters, preset=preset, phases=phases, effects=effects, seed=seed, engine=engine,
+            iterations=iterations, timeline=keep, progress=progress,
         )  # fmt: skip
 
     runs = [simulated(())]

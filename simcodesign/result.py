@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import overload
 
 import numpy as np
 import pandas as pd
@@ -85,6 +86,64 @@ class StationUse:
     longest_queue: int
 
 
+@dataclass(frozen=True, eq=False)
+class StationUses(Sequence[StationUse]):
+    """How all S stations were used: arrays of one length, and each station as a ``StationUse`` when it is asked for."""
+
+    name: Callable[[int], str]
+    kinds: tuple[str, ...]
+    kind: NDArray[np.int8]
+    servers: NDArray[np.int32]
+    served: NDArray[np.int64]
+    busy_s: NDArray[np.float64]
+    wait_s: NDArray[np.float64]
+    longest_queue: NDArray[np.int64]
+    span_s: float  # over which utilisation and mean queue are taken
+
+    def __len__(self) -> int:
+        return len(self.kind)
+
+    @overload
+    def __getitem__(self, number: int) -> StationUse: ...
+    @overload
+    def __getitem__(self, number: slice) -> list[StationUse]: ...
+    def __getitem__(self, number: int | slice) -> StationUse | list[StationUse]:
+        if isinstance(number, slice):
+            return [self[place] for place in range(*number.indices(len(self)))]
+        place = range(len(self))[number]  # IndexError for what is none
+        servers, busy, wait = int(self.servers[place]), float(self.busy_s[place]), float(self.wait_s[place])
+        return StationUse(
+            name=self.name(place),
+            kind=self.kinds[self.kind[place]],
+            servers=servers,
+            served=int(self.served[place]),
+            busy_s=busy,
+            wait_s=wait,
+            utilisation=busy / (self.span_s * servers),
+            mean_queue=wait / self.span_s,
+            longest_queue=int(self.longest_queue[place]),
+        )
+
+    def most_used(self, count: int) -> list[StationUse]:
+        """The stations of the highest utilisation, of those the ones that were busy longest; the first of equals."""
+        order = np.lexsort((-self.busy_s, -self.busy_s / self.servers))
+        return [self[int(place)] for place in order[:count]]
+
+
+#: No stations: what a forecast has, and a simulation in which nothing is shared.
+NO_STATIONS = StationUses(
+    name=str,
+    kinds=(),
+    kind=np.zeros(0, np.int8),
+    servers=np.zeros(0, np.int32),
+    served=np.zeros(0, np.int64),
+    busy_s=np.zeros(0),
+    wait_s=np.zeros(0),
+    longest_queue=np.zeros(0, np.int64),
+    span_s=1.0,
+)
+
+
 @dataclass(frozen=True)
 class Timeline:
     """Who did what from when to when: one row per operation, arrays of equal length.
@@ -103,7 +162,33 @@ class Timeline:
     finish_s: NDArray[np.float64]
     peer: NDArray[np.int32]
     size_bytes: NDArray[np.float64]
-    match: NDArray[np.int64]
+    match: NDArray[np.int32]
+
+
+@dataclass(frozen=True)
+class SettledLoop:
+    """A repeated block of which only ``simulated`` iterations were; each of the rest takes ``iteration_s``."""
+
+    phase: str
+    repeat: int
+    simulated: int
+    iteration_s: float
+
+
+@dataclass(frozen=True)
+class SteadyState:
+    """What was simulated, and what extrapolated: a loop had settled when ``times`` iterations in a row took the same
+    time within ``tolerance``. Without a ``reason`` against it, the times and counts of the Result are extrapolated."""
+
+    loops: tuple[SettledLoop, ...]
+    times: int
+    tolerance: float
+    reason: str = ""
+
+    @property
+    def extrapolated(self) -> bool:
+        """Whether anything was left out."""
+        return not self.reason
 
 
 @dataclass(frozen=True)
@@ -126,9 +211,11 @@ class Result:
     effects: tuple[str, ...] = ()
     seed: int | None = None
     events: int = 0
+    engine: str = ""
+    steady: SteadyState | None = None
     bracket: Bracket | None = None
     ranks: RankTimes | None = field(default=None, repr=False)
-    stations: tuple[StationUse, ...] = field(default=(), repr=False)
+    stations: StationUses = field(default=NO_STATIONS, repr=False)
     timeline: Timeline | None = field(default=None, repr=False)
 
     @property
@@ -167,7 +254,9 @@ class Result:
         if self.bracket is not None:
             plain["bracket_s"] = {"lower": dict(self.bracket.lower_s), "upper": self.bracket.upper_s}
         if self.ranks is not None:
-            plain |= {"effects": list(self.effects), "seed": self.seed, "events": self.events}
+            plain |= {"effects": list(self.effects), "seed": self.seed, "engine": self.engine, "events": self.events}
+            if self.steady is not None:
+                plain["steady"] = {**vars(self.steady), "loops": [vars(loop) for loop in self.steady.loops]}
             plain["rank_end_s"] = _plain(self.ranks.end_s)
             plain["stations"] = [vars(station) for station in self.stations]
         return plain

@@ -44,7 +44,16 @@ ROUNDING = 1e-10
 # Random programs and machines
 
 TIMES = st.sampled_from([0.0, 0.5, 1.0, 3.0, 10.0])
+PER_BYTE = TIMES.map(lambda time: time / 8)
 SIZES = st.sampled_from([0, 1, 8, 100])
+#: Constants of a network that both models of messages have.
+ANY_MODEL = {"per_byte_s": PER_BYTE, "hop_latency_s": TIMES, "distance": st.sampled_from(DISTANCES),
+             "switching": st.sampled_from(SWITCHINGS)}  # fmt: skip
+#: Constants that a block of the program may replace.
+REPLACED = {
+    "hockney": ["network.startup", "network.receive_overhead", "network.hop_latency", "disk.read_startup"],
+    "loggop": ["network.L", "network.o", "network.g", "network.hop_latency", "disk.read_startup"],
+}
 #: Amounts that differ among ranks, and ranks that take part.
 SHARES = st.sampled_from(["1", "2", "rank", "rank % 2", "3*(rank % 3)", "(rank == 0)*20", "7"]).map(parse)
 WHEN = st.one_of(st.none(), st.sampled_from(["rank == 0", "rank > 0", "rank % 2 == 1", "rank == P - 1"]).map(parse))
@@ -57,11 +66,15 @@ def machines(kinds: tuple[str, ...] = ("bus", "crossbar", "fat_tree", "mesh", "t
         st.integers(1, 9),
         st.integers(1, 3),
         st.sampled_from(MAPPINGS),
-        st.fixed_dictionaries({
-            "startup_s": TIMES, "per_byte_s": TIMES.map(lambda time: time / 8), "receive_overhead_s": TIMES,
-            "hop_latency_s": TIMES, "startup_per": st.sampled_from(["message", "hop"]),
-            "distance": st.sampled_from(DISTANCES), "switching": st.sampled_from(SWITCHINGS),
-        }),
+        st.one_of(
+            st.fixed_dictionaries(ANY_MODEL | {
+                "startup_s": TIMES, "receive_overhead_s": TIMES, "startup_per": st.sampled_from(["message", "hop"]),
+            }),
+            st.fixed_dictionaries(ANY_MODEL | {
+                "model": st.just("loggop"), "latency_s": TIMES, "overhead_s": TIMES, "gap_s": TIMES,
+                "overhead_per_byte_s": PER_BYTE,
+            }),
+        ),
         st.tuples(*[st.sampled_from([None, 0.0, 0.3, 1.0])] * 2),
         st.builds(Disk, TIMES, TIMES, TIMES, st.integers(1, 9), st.integers(1, 3)),
     )  # fmt: skip
@@ -78,7 +91,7 @@ def _machine(
 
 
 @st.composite
-def bodies(draw: st.DrawFn, ranks: int, depth: int = 2) -> tuple[Step, ...]:
+def bodies(draw: st.DrawFn, ranks: int, model: str, depth: int = 2) -> tuple[Step, ...]:
     """Steps of a program; a send's receive comes somewhere after it."""
     steps: list[Step] = []
     for _ in range(draw(st.integers(1, 4))):
@@ -87,7 +100,7 @@ def bodies(draw: st.DrawFn, ranks: int, depth: int = 2) -> tuple[Step, ...]:
             if ranks > 1:
                 _put_message(draw, steps, _ends(draw, ranks) if kind == "message" else _shift(draw, ranks))
         elif kind == "block":
-            steps += [draw(blocks(ranks, depth - 1))] if depth else []
+            steps += [draw(blocks(ranks, model, depth - 1))] if depth else []
         else:
             steps.append(draw(DEMANDS[kind]))
     return tuple(steps) or (Compute(None, Place(), "seconds", parse(1)),)
@@ -117,12 +130,11 @@ def _shift(draw: st.DrawFn, ranks: int) -> tuple[Send, Receive]:
 
 
 @st.composite
-def blocks(draw: st.DrawFn, ranks: int, depth: int) -> Block:
-    names = ["network.startup", "network.receive_overhead", "network.hop_latency", "disk.read_startup"]
-    constants = draw(st.dictionaries(st.sampled_from(names), TIMES.map(parse), max_size=2))
+def blocks(draw: st.DrawFn, ranks: int, model: str, depth: int) -> Block:
+    constants = draw(st.dictionaries(st.sampled_from(REPLACED[model]), TIMES.map(parse), max_size=2))
     phase = draw(st.one_of(st.none(), st.sampled_from(["one", "two"])))
     repeat = parse(draw(st.sampled_from([0, 1, 2, 3])))
-    return Block(repeat, draw(bodies(ranks, depth)), phase, tuple(constants.items()))
+    return Block(repeat, draw(bodies(ranks, model, depth)), phase, tuple(constants.items()))
 
 
 @st.composite
@@ -146,7 +158,7 @@ DEMANDS: dict[str, st.SearchStrategy[Step]] = {
 def cases(draw: st.DrawFn) -> tuple[Workload, Machine, int]:
     machine = draw(machines())
     ranks = draw(st.integers(1, min(machine.processors, 9)))
-    return Workload("test", {}, {}, draw(bodies(ranks))), machine, ranks
+    return Workload("test", {}, {}, draw(bodies(ranks, machine.network.model))), machine, ranks
 
 
 def holds(said: Result, seen: Result) -> None:

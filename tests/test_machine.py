@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from simcodesign.describe.files import load_machine
-from simcodesign.describe.machine import CONSTANTS, Machine
+from simcodesign.describe.machine import CONSTANTS, MODEL_OF, Machine, Network
 from simcodesign.describe.read_machine import machine_from
 from simcodesign.describe.topology import build_topology
 from simcodesign.describe.yaml_tree import parse_yaml
@@ -61,6 +61,22 @@ network:
   topology: {kind: bus}
   startup: 0
   per_byte: 1e-8
+"""
+LOGGOP = """\
+simcodesign: 1
+name: letters
+nodes: 4
+processor: {rate: 1e9, clock: 1 GHz}
+network:
+  model: loggop
+  topology: {kind: bus}
+  L: 2.5 us
+  o: 1.5 us
+  g: 1 us
+  G: 6 ns/B
+  O: 1 ns/B
+  S: 64 KiB
+  hop_latency: 100 ns
 """
 
 
@@ -200,6 +216,85 @@ def test_no_machine_at_all() -> None:
         assert str(problem(text)).startswith("m.yaml:1: ")
 
 
+# --- LogGOPS ---------------------------------------------------------------------------------------------------
+
+
+def test_every_letter() -> None:
+    network = machine(LOGGOP).network
+    assert (network.model, network.latency_s, network.overhead_s, network.gap_s) == ("loggop", 2.5e-6, 1.5e-6, 1e-6)
+    assert (network.per_byte_s, network.overhead_per_byte_s, network.rendezvous_above_bytes) == (6e-9, 1e-9, 65536)
+    assert (network.startup_s, network.receive_overhead_s, network.hop_latency_s) == (0, 0, 1e-7)
+    assert network.link_occupancy_s_per_byte == network.interface_occupancy_s_per_byte == 6e-9
+    assert {path for path in machine(LOGGOP).constants() if path.startswith("network.")} == {
+        "network.L", "network.o", "network.g", "network.G", "network.O", "network.S", "network.hop_latency",
+    }  # fmt: skip
+
+
+def test_letters_that_may_be_left_out() -> None:
+    text = changed("  O: 1 ns/B\n  S: 64 KiB\n  hop_latency: 100 ns\n", "", LOGGOP)
+    network = machine(changed("  G: 6 ns/B", "  bandwidth: 200 MB/s", text)).network
+    assert (network.overhead_per_byte_s, network.rendezvous_above_bytes, network.hop_latency_s) == (0, None, 0)
+    assert network.per_byte_s == 5e-9
+    assert machine(SMALL).network.model == machine(changed("  startup: 0", "  model: hockney\n  startup: 0", SMALL)).network.model == "hockney"
+
+
+@pytest.mark.parametrize("key", ["L", "o", "g", "G"])
+def test_letters_that_may_not(key: str) -> None:
+    line = next(line for line in LOGGOP.split("\n") if line.strip().startswith(f"{key}:"))
+    error = problem(changed(line + "\n", "", LOGGOP))
+    assert f"{key!r}" in str(error)
+    assert "missing" in str(error)
+    assert str(error).startswith("m.yaml:5: network: ")
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "what"),
+    [
+        (changed("  L: 2.5 us", "  startup: 1 us", LOGGOP), 8, "network.startup: 'startup' belongs to the network model hockney, not to loggop"),
+        (changed("  G: 6 ns/B", "  per_byte: 6 ns/B", LOGGOP), 11, "network.per_byte: 'per_byte' belongs to the network model hockney"),
+        (changed("  O: 1 ns/B", "  startup_per: hop", LOGGOP), 12, "network.startup_per: 'startup_per' belongs to the network model hockney"),
+        (changed("  O: 1 ns/B", "  receive_overhead: 1", LOGGOP), 12, "(allowed: L, o, g, G, O, S; or 'model: hockney')"),
+        (changed("  O: 1 ns/B", "  bandwidth: 1 GB/s", LOGGOP), 12, "network.G is given twice"),
+        (changed("  O: 1 ns/B", "  link_per_byte: 7 ns/B", LOGGOP), 12, "network.link_per_byte is above network.G"),
+        (changed("model: loggop", "model: logp", LOGGOP), 6, "did you mean 'loggop'"),
+        (changed("  S: 64 KiB", "  S: 64 us", LOGGOP), 13, "unit of time"),
+        (changed("  o: 1.5 us", "  o: -1", LOGGOP), 9, "network.o cannot be used"),
+        (changed("  startup: 0", "  startup: 0\n  L: 1 us", SMALL), 8, "network.L: 'L' belongs to the network model loggop, not to hockney (allowed: startup, per_byte, receive_overhead; or 'model: loggop')"),
+    ],
+)  # fmt: skip
+def test_keys_of_the_other_network_model(text: str, line: int, what: str) -> None:
+    error = problem(text)
+    assert what in str(error)
+    assert str(error).startswith(f"m.yaml:{line}: network.")
+
+
+def test_constants_of_a_whole_other_model() -> None:
+    """A phase whose message constants were measured for another model brings the model with them, or nothing of it."""
+    letters, small = machine(LOGGOP), machine(SMALL)
+    other = letters.with_constants({"network.startup": 1e-5, "network.per_byte": 2e-8})
+    assert replace(small.network, startup_s=1e-5, per_byte_s=2e-8, hop_latency_s=1e-7) == other.network
+    back = other.with_constants({f"network.{key}": letters.constants()[f"network.{key}"] for key in "LogGOS"})
+    assert back == letters
+    few = {"network.startup": 1e-5}
+    with pytest.raises(InputError, match=r"network\.startup is a constant of the network model hockney; that of letters is"):
+        letters.with_constants(few)
+    with pytest.raises(InputError, match=r"or all of network\.startup, network\.per_byte for hockney"):
+        letters.with_constants(few | {"network.per_byte": 1e-8, "network.L": 1e-6})
+    with pytest.raises(InputError, match=r"network\.L is a constant of the network model loggop"):
+        small.with_constants({"network.L": 1.0, "network.o": 1.0})
+
+
+@pytest.mark.parametrize(
+    "constants",
+    [{"latency_s": 1.0}, {"overhead_s": 1.0}, {"rendezvous_above_bytes": 9.0}, {"model": "loggop", "startup_s": 1.0},
+     {"model": "loggop", "receive_overhead_s": 1.0}, {"model": "loggop", "startup_per": "hop"}, {"model": "logp"}],
+)  # fmt: skip
+def test_networks_of_two_models_in_python(constants: dict[str, object]) -> None:
+    base = machine(SMALL)
+    with pytest.raises(InputError, match="model"):
+        replace(base, network=Network(base.network.topology, **constants))
+
+
 # --- Ranks on nodes ------------------------------------------------------------------------------------------
 
 
@@ -233,7 +328,7 @@ def test_a_long_mapping_is_read_quickly() -> None:
 
 @pytest.mark.parametrize("path", CONSTANTS)
 def test_every_constant_can_be_replaced(path: str) -> None:
-    toy = machine(TEXT)
+    toy = machine(LOGGOP if MODEL_OF.get(path) == "loggop" else TEXT)
     value = float(toy.constants()[path]) / 2 if "per_byte" not in path else 1e-9
     if path == "network.per_byte":
         value = 2e-8

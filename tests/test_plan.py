@@ -17,11 +17,11 @@ from simcodesign.describe.workload import Workload
 from simcodesign.describe.yaml_tree import parse_yaml
 from simcodesign.engine.simulate import simulate
 from simcodesign.errors import CapacityError, InputError, Place
-from simcodesign.generate.assemble import numbering
-from simcodesign.generate.columns import Ranks, joined
+from simcodesign.generate.columns import Ranks
 from simcodesign.generate.lower import make_plan
 from simcodesign.generate.matching import matches
 from simcodesign.generate.plan import NONE, Plan
+from simcodesign.generate.segment import Segment, joined, woven
 from simcodesign.result import COMPUTE, KINDS, READ, RECEIVE, SEND, WRITE
 
 
@@ -49,33 +49,40 @@ Case = tuple[Ranks, list[list[tuple[int, float]]]]
 def columns(draw: st.DrawFn) -> Case:
     """Random computations with masks, and each rank's operations (column, duration) as they should come out."""
     ranks, count = draw(st.integers(1, 5)), draw(st.integers(0, 6))
-    pen = Ranks(ranks, 0, 0)
+    pen = Ranks(ranks)
     expected: list[list[tuple[int, float]]] = [[] for _ in range(ranks)]
     for column in range(count):
         when = draw(st.one_of(st.just([True] * ranks), st.lists(st.booleans(), min_size=ranks, max_size=ranks)))
         times = draw(st.lists(st.floats(0, 9), min_size=ranks, max_size=ranks))
-        pen.work(COMPUTE, 0.0, times, when)
+        who = None if all(when) else np.flatnonzero(when).astype(np.int32)
+        pen.work(COMPUTE, float(column), np.array(times)[slice(None) if who is None else who], who)
         for rank in range(ranks):
             expected[rank] += [(column, times[rank])] if when[rank] else []
     return pen, expected
 
 
+def operations(segment: Segment) -> list[list[tuple[int, float]]]:
+    """Of every rank: (column, which stands as the size; duration)."""
+    ends = zip(segment.first[:-1], segment.first[1:], strict=True)
+    sizes, times = segment.fields["size_bytes"], segment.fields["duration_s"]
+    return [list(zip(sizes[a:b].tolist(), times[a:b].tolist(), strict=True)) for a, b in ends]
+
+
 @given(columns())
 def test_operations_are_numbered_rank_by_rank_in_program_order(case: Case) -> None:
     pen, expected = case
-    written = pen.columns()
-    number = numbering(written)
-    listed = [(rank, column) for rank, steps in enumerate(expected) for column, _ in steps]
-    assert [int(number[column, rank]) for rank, column in listed] == list(range(len(listed)))
+    assert operations(woven(pen.columns, pen.count, 0)) == expected
 
 
 @given(columns(), st.integers(1, 3))
 def test_columns_repeat_and_join(case: Case, times: int) -> None:
-    written = case[0].columns()
-    repeated, added = written.repeated(times), joined([written] * times, case[0].count)
-    for name in vars(written):
-        assert np.array_equal(getattr(repeated, name), getattr(added, name))
-        assert np.array_equal(getattr(repeated, name), np.concatenate([getattr(written, name)] * times))
+    pen, expected = case
+    written = woven(pen.columns, pen.count, 0)
+    repeated, added = written.repeated(times), joined([written] * times, pen.count)
+    assert operations(repeated) == operations(added) == [steps * times for steps in expected]
+    assert repeated.first.tolist() == added.first.tolist()
+    for name in written.fields:
+        assert np.array_equal(repeated.fields[name], added.fields[name])
 
 
 PROGRAM = """
@@ -106,7 +113,8 @@ def test_a_plan_written_out() -> None:
     # read: 2 x (1 + 3); send: 1 + 5; write: 2 + 4
     assert plan.duration_s.tolist() == [1, 8, 6, 6, 6, 2, 6, 3, 8, 0, 0, 6]
     assert plan.chained.tolist() == [False, *[True] * 4, False, True, False, *[True] * 4, False]
-    assert plan.station.tolist() == [NONE] * 12
+    assert plan.station is None
+    assert plan.routes is plan.edges is plan.mailbox is plan.gap_s is plan.flight_s is None
     assert plan.describe(9) == "receive from rank 0 (operation 2, phase 'talk')"
     assert (len(plan), plan.ranks) == (12, 3)
 
@@ -160,7 +168,7 @@ def test_constants_of_a_phase_price_only_what_stands_in_it() -> None:
 def scripts(draw: st.DrawFn) -> tuple[int, list[tuple[int, int, int, int]]]:
     """Ranks, and steps (kind, rank, peer, tag) of sends and receives in any order, as many of each."""
     ranks = draw(st.integers(2, 4))
-    ends = st.tuples(st.integers(0, ranks - 1), st.integers(1, ranks - 1), st.sampled_from([0, 0, 7, 2**31 - 1]))
+    ends = st.tuples(st.integers(0, ranks - 1), st.integers(1, ranks - 1), st.sampled_from([0, 0, 7, 2**31 - 3]))
     steps = []
     for source, away, tag in draw(st.lists(ends, max_size=15)):
         target = (source + away) % ranks
@@ -299,14 +307,15 @@ def test_a_plan_too_large_for_the_memory_is_refused_at_once() -> None:
 
 
 def test_receives_of_a_pen_say_how_far_back_their_send_is() -> None:
-    pen = Ranks(3, 0, 0)
+    pen = Ranks(3)
     pen.send((pen.rank + 1) % 3, 8.0)
-    pen.work(COMPUTE, 0.0, 1.0, pen.rank == 1)
+    pen.work(COMPUTE, 0.0, 1.0, np.array([1], np.int32))
     pen.receive((pen.rank - 1) % 3, 8.0, match=-2)
-    written = pen.columns()
-    match = matches(written, numbering(written), Place())
+    segment = woven(pen.columns, 3, 0)
+    match, mailbox, boxes = matches(segment, np.repeat(np.arange(3, dtype=np.int32), segment.counts), Place())
     # ranks 0 and 2: send, receive; rank 1: send, compute, receive
     assert match.tolist() == [4, 5, 6, NONE, 0, 1, 2]
+    assert (mailbox, boxes) == (None, 0)
 
 
 def test_accesses_come_last_among_the_kinds() -> None:

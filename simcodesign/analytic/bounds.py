@@ -1,8 +1,9 @@
 """The bracket: what no simulation can undercut or exceed, in closed form.
 
 Lower bounds: the critical path of the ranks' own work, the most loaded link, interface and disk. Upper bound:
-everything one after another. They hold for the deterministic effects, not for imbalance and noise, which change the
-work itself; the bounds of links, interfaces and disks are for simulations in which these are shared.
+everything one after another, gaps between messages included; a message's flight, in which its sender works on, counts
+for the upper bound alone. They hold for the deterministic effects, not for imbalance and noise, which change the work
+itself; the bounds of links, interfaces and disks are for simulations in which these are shared.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from numpy.typing import NDArray
 
 from simcodesign.analytic.critical_path import SYNCHRONISING, Path, cut
 from simcodesign.analytic.disk import access_s
-from simcodesign.analytic.network import FORMULAS, Price, floor_log2, lawful_hops, price, process_grid
+from simcodesign.analytic.network import FORMULAS, FREE, Price, floor_log2, lawful_hops, price, process_grid
 from simcodesign.analytic.processor import compute_s
 from simcodesign.analytic.traffic import Traffic, checked_peers, collective_traffic, halo_traffic
 from simcodesign.describe.machine import Machine
@@ -61,7 +62,7 @@ def _messages_of(step: Step, ranks: int) -> float:
         return 2.0 * step.dims * ranks
     if not isinstance(step, Collective):
         return ranks
-    return float(FORMULAS[step.name, step.algorithm](0.0, Price(float(ranks), 0.0, 0.0, 0.0)).messages)
+    return float(FORMULAS[step.name, step.algorithm](0.0, Price(float(ranks), lambda size: FREE)).messages)
 
 
 @dataclass
@@ -110,9 +111,13 @@ class _Walk:
                     np.add.at(self.disks, self.disk, spent * times)
                 return self._own(spent, times)
             case Receive():
-                return self._own(self._here(step) * machine.network.receive_overhead_s, times)
+                return self._own(self._here(step) * self._empty_receive_s(machine), times)
             case _:
                 return self._messages(step, machine, times)
+
+    def _empty_receive_s(self, machine: Machine) -> Amount:
+        """Time of a receive before the bytes count, which only the send knows."""
+        return price(machine.network, self.ranks, 0.0).message(0.0).receive_s
 
     def _here(self, step: Compute | Access | Send | Receive) -> Floats:
         return np.ones(self.ranks) if step.when is None else (self.each(step.when) != 0).astype(np.float64)
@@ -146,13 +151,15 @@ class _Walk:
         sent = self._traffic(step)
         self._occupy(sent, machine, times)
         self._in_turn(sent, machine, times)
-        near = price(machine.network, self.ranks, 0.0)
+        near = price(machine.network, self.ranks, 0.0).message(sent.size_bytes)
+        self.serial_s += times * float(np.broadcast_to(near.next_receive_s, len(sent.source)).sum())
         own: Floats = np.zeros(self.ranks)
-        np.add.at(own, sent.source, near.message_s(sent.size_bytes))
+        np.add.at(own, sent.source, near.send_s)
         if isinstance(step, Send):
-            return Path(own)  # its receive is a step of its own
-        self.serial_s += times * len(sent.source) * float(near.receive_s)
-        own += np.bincount(sent.target, minlength=self.ranks) * near.receive_s
+            # What a receive of nothing takes is counted by the receive, a step of its own.
+            self.serial_s -= times * len(sent.source) * float(self._empty_receive_s(machine))
+            return Path(own)
+        np.add.at(own, sent.target, near.receive_s)
         if isinstance(step, Collective) and (step.name, step.algorithm) in SYNCHRONISING and self.ranks > 1:
             return cut(self.ranks, _rounds_s(step, own, self.ranks))
         return Path(own)
@@ -175,10 +182,10 @@ class _Walk:
         """Every message alone: its sender, every station of the longest way, and its flight."""
         network = machine.network
         hops = max(float(network.topology.diameter), float(lawful_hops(network, self.ranks)))
-        most = price(network, self.ranks, hops)
+        most = price(network, self.ranks, hops).message(sent.size_bytes)
         total = float(sent.size_bytes.sum())
         stations = hops * network.link_occupancy_s_per_byte + 2 * network.interface_occupancy_s_per_byte
-        alone = 2 * np.sum(most.message_s(sent.size_bytes)) + total * stations
+        alone = 2 * np.sum(most.next_send_s + most.flight_s) + total * stations
         self.serial_s += float(times * alone)
 
 

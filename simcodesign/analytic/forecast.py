@@ -6,6 +6,7 @@ import functools
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from types import MappingProxyType
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,6 +28,7 @@ from simcodesign.describe.workload import (
     Demand,
     Exchange,
     Receive,
+    Replay,
     Send,
     Step,
     Workload,
@@ -104,10 +106,10 @@ class _Reading:
             constants = {path: np.asarray(value)[..., None] for path, value in self.machine.constants().items()}
             self.machine = self.machine.with_constants(constants)
 
-    def value(self, expression: Expression, what: str) -> Amount:
-        """An amount, finite and not negative."""
+    def value(self, expression: Expression, what: str, changed: Mapping[str, Amount] = MappingProxyType({})) -> Amount:
+        """An amount, finite and not negative; of the names, some may be ``changed``."""
         text = f"{what} = {expression.text}"
-        value = finite(expression.evaluate(self.names), text, self.setting.workload, expression)
+        value = finite(expression.evaluate({**self.names, **changed}), text, self.setting.workload, expression)
         if np.any(np.asarray(value) < 0):
             raise InputError(f"{text} is negative", expression.place, value=float(np.min(value)))
         return value
@@ -135,6 +137,9 @@ class _Reading:
                 self._book(step, where, "disk", access_s(step, where.machine.disk, size, times))
                 every = size * times * where.times * self._present(step)
                 self.disk_bytes = self.disk_bytes + self._over_ranks(every)
+            case Replay():
+                what = "a schedule has no closed form, so that it cannot be forecast"
+                raise InputError(what, step.place, allowed="simulate it")
             case _:
                 self._check_peers(step)
                 self._communication(step, where)
@@ -145,7 +150,10 @@ class _Reading:
             names = {**self.setting.values, "rank": self.setting.every_rank()}
             here = np.ones(self.setting.ranks) if step.when is None else np.asarray(step.when.evaluate(names))
             what, peer = ("to", step.to) if isinstance(step, Send) else ("from", step.source)
-            checked_peers(what, peer, names, np.flatnonzero(np.broadcast_to(here, self.setting.ranks)))
+            if peer is None:
+                return
+            if peer is not None:
+                checked_peers(what, peer, names, np.flatnonzero(np.broadcast_to(here, self.setting.ranks)))
 
     def _communication(self, step: Demand, where: _Where) -> None:
         cost = self._cost(step, where)
@@ -164,8 +172,27 @@ class _Reading:
             case Send():
                 size, here = self.value(step.bytes, "bytes"), self._present(step)
                 sent = self._over_ranks(here * np.ones_like(size)), self._over_ranks(here * size)
-                return Cost(prices.message_s(size), *sent)
-        return Cost(prices.receive_s, 0.0, 0.0)
+                return Cost(prices.message(size).charged_s, *sent)
+            case Receive():
+                return Cost(prices.message(self._received_bytes(step)).receive_s, 0.0, 0.0)
+        raise AssertionError(step)
+
+    def _received_bytes(self, receive: Receive) -> Amount:
+        """Its own number, or that of the send with its tag which stands nearest before it, or after it if none does."""
+        if receive.bytes is not None:
+            return self.value(receive.bytes, "bytes")
+        steps = [step for step in walk(self.setting.workload.program) if isinstance(step, Send | Receive)]
+        here = next(place for place, step in enumerate(steps) if step is receive)
+        sends = [step for step in (*reversed(steps[:here]), *steps[here:]) if isinstance(step, Send)]
+        send = next((step for step in sends if step.tag == receive.tag), None)
+        if send is None:
+            return 0.0
+        if "rank" not in send.bytes.names:
+            return self.value(send.bytes, "bytes")
+        if receive.source is None:
+            most: Amount = np.max(self.value(send.bytes, "bytes"), axis=-1, keepdims=True)
+            return most  # from anyone: the largest counts
+        return self.value(send.bytes, "bytes", {"rank": receive.source.evaluate(self.names)})
 
     def _grid(self, step: Exchange) -> list[Amount]:
         if step.grid is None:

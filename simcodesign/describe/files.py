@@ -6,15 +6,19 @@ from collections.abc import Iterator, Mapping
 from functools import cache
 from pathlib import Path
 
+from simcodesign.describe.goal import read_goal
 from simcodesign.describe.machine import Machine
 from simcodesign.describe.read_machine import OTHER_NAMES, check_format, machine_from
 from simcodesign.describe.read_workload import workload_from
-from simcodesign.describe.workload import Workload
+from simcodesign.describe.schedule import Schedule
+from simcodesign.describe.workload import Parameter, Replay, Workload
 from simcodesign.describe.yaml_tree import Entry, merged, nested, read_yaml
 from simcodesign.errors import InputError, nearest
 
 _PACKAGE = Path(__file__).resolve().parent.parent
 MAX_EXTENDS = 8
+#: Ending of a GOAL schedule.
+SCHEDULE = ".goal"
 
 
 def load_machine(name: str | Path, changes: Mapping[str, object] | None = None) -> Machine:
@@ -31,8 +35,21 @@ def load_machine(name: str | Path, changes: Mapping[str, object] | None = None) 
 
 
 def load_workload(name: str | Path) -> Workload:
-    """The workload of a shipped name (``seismic``) or of a file. InputError names file, line and path of an error."""
+    """The workload of a shipped name (``seismic``) or of a file, which may be a GOAL schedule (``trace.goal``).
+
+    InputError names file, line and path of an error.
+    """
+    if str(name).endswith(SCHEDULE):
+        return workload_of(read_goal(name))
     return workload_from(read_yaml(_find(name, "workloads")))
+
+
+def workload_of(schedule: Schedule) -> Workload:
+    """The workload that replays a schedule on as many ranks as it has."""
+    ranks = float(schedule.ranks)
+    parameter = Parameter("P", ranks, about="ranks of the schedule", low=ranks, high=ranks, whole=True)
+    step = Replay(None, schedule.place, schedule)
+    return Workload(schedule.name, {"P": parameter}, {}, (step,), place=schedule.place)
 
 
 def available(kind: str) -> list[str]:

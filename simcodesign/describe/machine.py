@@ -22,7 +22,12 @@ DISTANCES = ("one", "log2", "sqrt", "mean")
 SWITCHINGS = ("cut_through", "store_and_forward")
 MAPPINGS = ("linear", "round_robin")
 #: Fields of a network that are one of a few words.
-CHOICES = {"startup_per": ("message", "hop"), "distance": DISTANCES, "switching": SWITCHINGS}
+CHOICES = {
+    "model": ("hockney", "loggop"),
+    "startup_per": ("message", "hop"),
+    "distance": DISTANCES,
+    "switching": SWITCHINGS,
+}
 #: Largest coefficient of variation of imbalance and noise.
 MOST_VARIATION = 10.0
 
@@ -40,14 +45,22 @@ class Processor:
 class Network:
     """What a message of m bytes over h hops costs, and what it occupies on its way.
 
-    Hockney: the sender is charged ``startup_s + h hop_latency_s + m per_byte_s``, the receiver ``receive_overhead_s``.
-    With ``startup_per = "hop"`` every hop repeats the startup (software relays). A link is occupied for
-    ``m link_per_byte_s`` and a network interface for ``m interface_per_byte_s``; both default to ``per_byte_s``.
+    ``model = "hockney"``: the sender is charged ``startup_s + h hop_latency_s + m per_byte_s``, the receiver
+    ``receive_overhead_s``. With ``startup_per = "hop"`` every hop repeats the startup (software relays).
+
+    ``model = "loggop"`` (LogGOPS: Hoefler, Schneider, Lumsdaine, HPDC 2010; LogGP: Alexandrov et al., SPAA 1995), with
+    x = max(m - 1, 0): sender and receiver are busy for ``overhead_s + x overhead_per_byte_s`` (o, O), the next send
+    (receive) of the rank begins ``gap_s + x per_byte_s`` (g, G) after this one at the earliest, and from the end of the
+    sender's work to the arrival it takes ``latency_s + h hop_latency_s + x per_byte_s`` (L). Beyond
+    ``rendezvous_above_bytes`` (S) a sender goes on only when its message is received.
+
+    A link is occupied for ``m link_per_byte_s`` and a network interface for ``m interface_per_byte_s``; both default to
+    ``per_byte_s``. Constants of the other model must be left at their defaults.
     """
 
     topology: Topology
-    startup_s: Amount
-    per_byte_s: Amount
+    startup_s: Amount = 0.0
+    per_byte_s: Amount = 0.0
     receive_overhead_s: Amount = 0.0
     hop_latency_s: Amount = 0.0
     link_per_byte_s: Amount | None = None
@@ -55,6 +68,12 @@ class Network:
     startup_per: str = "message"
     distance: str = "one"
     switching: str = "cut_through"
+    model: str = "hockney"
+    latency_s: Amount = 0.0
+    overhead_s: Amount = 0.0
+    gap_s: Amount = 0.0
+    overhead_per_byte_s: Amount = 0.0
+    rendezvous_above_bytes: Amount | None = None
 
     @property
     def link_occupancy_s_per_byte(self) -> Amount:
@@ -97,13 +116,14 @@ class Machine:
     def __post_init__(self) -> None:
         for path, value in self.constants().items():
             check_constant(path, value, self.place)
-        for part in ("link", "interface"):
-            check_occupancy(self.network, part, self.place)
         for name, allowed in CHOICES.items():
             if getattr(self.network, name) not in allowed:
                 raise InputError(
                     f"network.{name}", self.place, value=getattr(self.network, name), allowed=", ".join(allowed)
                 )
+        check_model(self.network, self.place)
+        for part in ("link", "interface"):
+            check_occupancy(self.network, part, self.place)
         check_mapping(self.mapping, self.nodes, self.processors_per_node, self.place)
         if not 0 <= self.noise <= MOST_VARIATION:
             raise InputError("noise", self.place, value=self.noise, allowed=f"0 to {MOST_VARIATION}")
@@ -124,17 +144,23 @@ class Machine:
         return self.processors if isinstance(self.mapping, str) else len(self.mapping)
 
     def constants(self) -> dict[str, Amount]:
-        """Every constant that a phase may replace, by its path in a machine file, in SI units."""
-        found = {path: getattr(getattr(self, part), name, None) for path, (part, name, _) in CONSTANTS.items()}
+        """Every constant of this machine, by its path in a machine file, in SI units."""
+        found = {
+            path: getattr(getattr(self, part), name, None)
+            for path, (part, name, _) in CONSTANTS.items()
+            if MODEL_OF.get(path, self.network.model) == self.network.model
+        }
         return {path: value for path, value in found.items() if value is not None}
 
     def with_constants(self, values: Mapping[str, Amount], place: Place | None = None) -> Machine:
         """The same machine with some constants replaced, e.g. ``{"network.startup": 3e-4}``; SI units, arrays allowed.
 
-        Raises InputError for a path that is no constant and for a value that is not positive or zero and finite.
+        Constants of another network model are taken only together, all that it requires: then the network is of that
+        model. Raises InputError for a path that is no constant and for a value that is not positive or zero and finite.
         """
         here = place or self.place
-        changed: dict[str, dict[str, Any]] = {}
+        model = self._model_with(values, here)
+        changed: dict[str, dict[str, Any]] = {} if model is None else {"network": _only_of(model)}
         for path, value in values.items():
             part, name = _constant(path, here)
             if getattr(self, part) is None:
@@ -143,6 +169,20 @@ class Machine:
             changed.setdefault(part, {})[name] = value
         parts = {part: replace(getattr(self, part), **change) for part, change in changed.items()}
         return replace(self, **parts, place=here) if parts else self
+
+    def _model_with(self, values: Mapping[str, Amount], place: Place) -> str | None:
+        """The network model that these constants bring with them, None if it is that of the machine."""
+        own = self.network.model
+        alien = [path for path in values if MODEL_OF.get(path, own) != own]
+        if not alien:
+            return None
+        model = MODEL_OF[alien[0]]
+        needed = [f"network.{key}" for key in REQUIRED_CONSTANTS[model]]
+        if not all(path in values for path in needed) or any(MODEL_OF.get(path, model) != model for path in values):
+            what = f"{alien[0]} is a constant of the network model {model}; that of {self.name} is {own}"
+            whole = f"{', '.join(_paths_of(own))}; or all of {', '.join(needed)} for {model}"
+            raise InputError(what, place, allowed=whole)
+        return model
 
     def with_topology(self, topology: Topology) -> Machine:
         """The same machine joined by another network, e.g. ``build_topology("graph", 8, graph=my_networkx_graph)``.
@@ -162,7 +202,7 @@ class Machine:
         return every // self.processors_per_node
 
 
-#: path in a file -> (part of the machine, field, dimension of the unit table)
+#: Path in a file -> (part of the machine, field, dimension of the unit table).
 CONSTANTS: dict[str, tuple[str, str, str]] = {
     "processor.rate": ("processor", "rate_flop_per_s", "rate"),
     "processor.clock": ("processor", "clock_hz", "frequency"),
@@ -171,11 +211,26 @@ CONSTANTS: dict[str, tuple[str, str, str]] = {
     "network.per_byte": ("network", "per_byte_s", "per_byte"),
     "network.receive_overhead": ("network", "receive_overhead_s", "time"),
     "network.hop_latency": ("network", "hop_latency_s", "time"),
+    "network.L": ("network", "latency_s", "time"),
+    "network.o": ("network", "overhead_s", "time"),
+    "network.g": ("network", "gap_s", "time"),
+    "network.G": ("network", "per_byte_s", "per_byte"),
+    "network.O": ("network", "overhead_per_byte_s", "per_byte"),
+    "network.S": ("network", "rendezvous_above_bytes", "size"),
     "network.link_per_byte": ("network", "link_per_byte_s", "per_byte"),
     "network.interface_per_byte": ("network", "interface_per_byte_s", "per_byte"),
     "disk.read_startup": ("disk", "read_startup_s", "time"),
     "disk.write_startup": ("disk", "write_startup_s", "time"),
     "disk.per_byte": ("disk", "per_byte_s", "per_byte"),
+}
+#: Network model -> the constants that it must be given, the time per byte last, and those that it may be given too.
+REQUIRED_CONSTANTS = {"hockney": ("startup", "per_byte"), "loggop": ("L", "o", "g", "G")}
+OPTIONAL_CONSTANTS = {"hockney": ("receive_overhead",), "loggop": ("O", "S")}
+#: Path of a constant -> the only network model that has it.
+MODEL_OF = {
+    f"network.{key}": model
+    for model, required in REQUIRED_CONSTANTS.items()
+    for key in (*required, *OPTIONAL_CONSTANTS[model])
 }
 #: Constants that must be above 0; the others may be 0.
 POSITIVE = {"processor.rate", "processor.clock", "processor.cpi"}
@@ -185,6 +240,32 @@ def _constant(path: str, place: Place) -> tuple[str, str]:
     if path not in CONSTANTS:
         raise InputError("not a constant of a machine", place, value=path, allowed=nearest(path, CONSTANTS))
     return CONSTANTS[path][0], CONSTANTS[path][1]
+
+
+def _paths_of(model: str) -> list[str]:
+    """The network constants of a model alone."""
+    return [path for path, other in MODEL_OF.items() if other == model]
+
+
+def _only_of(model: str) -> dict[str, Any]:
+    """Fields of a network of this model without any constant of the others."""
+    others = [CONSTANTS[path][1] for path, other in MODEL_OF.items() if other != model]
+    return {"model": model, "startup_per": "message"} | {name: getattr(Network, name) for name in others}
+
+
+def check_model(network: Network, place: Place) -> None:
+    """InputError when a constant of another network model is set."""
+    own = _paths_of(network.model)
+    fields = {CONSTANTS[path][1] for path in own}
+    for path, other in MODEL_OF.items():
+        name = CONSTANTS[path][1]
+        value = getattr(network, name)
+        if name not in fields and value is not None and np.any(np.asarray(value) != 0):
+            what = f"{path} is a constant of the network model {other}, not of {network.model}"
+            raise InputError(what, place, value=value, allowed=", ".join(own))
+    if network.model != "hockney" and network.startup_per != "message":
+        what = f"network.startup_per belongs to the network model hockney, not to {network.model}"
+        raise InputError(what, place, value=network.startup_per)
 
 
 def check_constant(path: str, value: Amount, place: Place) -> None:
@@ -219,9 +300,10 @@ def check_mapping(mapping: str | tuple[int, ...], nodes: int, per_node: int, pla
 def check_occupancy(network: Network, part: str, place: Place) -> None:
     """InputError if a ``link`` or an ``interface`` is slower than the messages that pass it."""
     occupancy = getattr(network, f"{part}_occupancy_s_per_byte")
+    whole = "network.G" if network.model == "loggop" else "network.per_byte"
     if np.any(np.asarray(occupancy) > np.asarray(network.per_byte_s) * (1 + 1e-12)):
         raise InputError(
-            f"a message cannot pass faster than its {part}: network.{part}_per_byte is above network.per_byte",
+            f"a message cannot pass faster than its {part}: network.{part}_per_byte is above {whole}",
             place,
             value=float(np.max(occupancy)),
             allowed=f"at most {float(np.min(network.per_byte_s))} s/B, or leave it out",

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
+from types import MappingProxyType
 
 from simcodesign.describe.machine import (
     CHOICES,
     CONSTANTS,
     MAPPINGS,
+    MODEL_OF,
     MOST_VARIATION,
+    REQUIRED_CONSTANTS,
     Disk,
     Machine,
     Network,
@@ -37,7 +41,7 @@ _BANDWIDTHS = {
     "processor": {},
 }
 #: Each of these two ways to say it, and the other.
-OTHER_NAMES = _BANDWIDTHS["network"] | {name: other for other, name in _BANDWIDTHS["network"].items()}
+OTHER_NAMES = {"G": "bandwidth"} | _BANDWIDTHS["network"] | {other: it for it, other in _BANDWIDTHS["network"].items()}
 
 
 def machine_from(entry: Entry, folder: Path) -> Machine:
@@ -66,15 +70,18 @@ def check_format(entry: Entry) -> None:
         raise entry.error("unknown format version", str(FORMAT))
 
 
-def _constants(entry: Entry, part: str, others: tuple[str, ...] = ()) -> dict[str, float]:
+def _constants(
+    entry: Entry, part: str, others: tuple[str, ...] = (), bandwidths: Mapping[str, str] = MappingProxyType({})
+) -> dict[str, float]:
     """The constants of one part of the machine, by field name."""
+    bandwidths = {**_BANDWIDTHS[part], **bandwidths}
     paths = {path.split(".")[1]: path for path, (where, _, _) in CONSTANTS.items() if where == part}
-    items = entry.mapping({*paths, *_BANDWIDTHS[part], *others})
+    items = entry.mapping({*paths, *bandwidths, *others})
     values: dict[str, float] = {}
     for key, item in items.items():
         if key in others:
             continue
-        path = paths[_BANDWIDTHS[part].get(key, key)]
+        path = paths[bandwidths.get(key, key)]
         name = CONSTANTS[path][1]
         if name in values:
             raise item.error(f"{path} is given twice: as a bandwidth and as time per byte")
@@ -106,16 +113,30 @@ def _processor(entry: Entry) -> Processor:
 
 
 def _network(entry: Entry, nodes: int, folder: Path) -> Network:
-    values = _constants(entry, "network", ("topology", *CHOICES))
-    items = entry.mapping(required=("topology", "startup"))
+    items = entry.mapping()
+    model = items["model"].text(CHOICES["model"]) if "model" in items else Network.model
+    *required, per_byte = REQUIRED_CONSTANTS[model]
+    _check_keys_of(model, items)
+    values = _constants(entry, "network", ("topology", *CHOICES), {"bandwidth": per_byte})
+    entry.mapping(required=("topology", *required))
     if "per_byte_s" not in values:
-        raise InputError("'bandwidth' (or 'per_byte') is missing", entry.place)
+        raise InputError(f"'bandwidth' (or {per_byte!r}) is missing", entry.place)
     texts = {key: items[key].text(allowed) for key, allowed in CHOICES.items() if key in items}
     network = Network(topology=_topology(items["topology"], nodes, folder), **values, **texts)  # type: ignore[arg-type]
     for part in ("link", "interface"):
         said = items.get(f"{part}_per_byte", items.get(f"{part}_bandwidth", entry))
         check_occupancy(network, part, said.place)
     return network
+
+
+def _check_keys_of(model: str, items: Mapping[str, Entry]) -> None:
+    """InputError for a key that only another network model has."""
+    for key, item in items.items():
+        owner = "hockney" if key == "startup_per" else MODEL_OF.get(f"network.{key}", model)
+        if owner != model:
+            own = ", ".join(path.removeprefix("network.") for path, it in MODEL_OF.items() if it == model)
+            what = f"{key!r} belongs to the network model {owner}, not to {model}"
+            raise InputError(what, item.place, allowed=f"{own}; or 'model: {owner}'")
 
 
 def _topology(entry: Entry, nodes: int, folder: Path) -> Topology:

@@ -200,6 +200,11 @@ def _access(name: str, entry: Entry) -> Access:
     return Access(_when(items), entry.place, name, items["bytes"].expression(), _amount(items, "times") or ONE)
 
 
+MOST_TAG = 2**31 - 3
+#: ``from`` of a receive that takes the message that comes first.
+ANYONE = "anyone"
+
+
 def _send(name: str, entry: Entry) -> Send:
     items = entry.mapping(("to", "bytes", "tag", "when"), ("to", "bytes"))
     return Send(_when(items), entry.place, items["to"].expression(), items["bytes"].expression(), _tag(items))
@@ -207,11 +212,12 @@ def _send(name: str, entry: Entry) -> Send:
 
 def _receive(name: str, entry: Entry) -> Receive:
     items = entry.mapping(("from", "bytes", "tag", "when"), ("from",))
-    return Receive(_when(items), entry.place, items["from"].expression(), _amount(items, "bytes"), _tag(items))
+    source = None if items["from"].content == ANYONE else items["from"].expression()
+    return Receive(_when(items), entry.place, source, _amount(items, "bytes"), _tag(items))
 
 
 def _tag(items: dict[str, Entry]) -> int:
-    return items["tag"].whole() if "tag" in items else 0
+    return items["tag"].whole(0, MOST_TAG) if "tag" in items else 0
 
 
 def _exchange(name: str, entry: Entry) -> Exchange:

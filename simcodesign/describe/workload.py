@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from simcodesign.describe.equations import ordered
+from simcodesign.describe.schedule import Schedule
 from simcodesign.errors import InputError, Place, nearest
 from simcodesign.expression import Expression
 from simcodesign.units import Amount
@@ -123,16 +124,18 @@ class Send(Demand):
 
 @dataclass(frozen=True)
 class Receive(Demand):
-    """Wait for the next message with this tag from rank ``source``; ``bytes``, if given, must be what was sent."""
+    """Wait for the next message with this tag from rank ``source``; ``bytes``, if given, must be what was sent.
 
-    source: Expression
+    Without a source it is the message that comes first, whoever sends it (not checked against ``bytes``).
+    """
+
+    source: Expression | None
     bytes: Expression | None
     tag: int = 0
 
     def expressions(self) -> Iterator[Expression]:
         yield from super().expressions()
-        yield self.source
-        yield from (() if self.bytes is None else (self.bytes,))
+        yield from (part for part in (self.source, self.bytes) if part is not None)
 
 
 @dataclass(frozen=True)
@@ -175,7 +178,14 @@ class Block:
     place: Place = field(default=Place(), compare=False)
 
 
-Step = Block | Compute | Access | Send | Receive | Exchange | Collective
+@dataclass(frozen=True)
+class Replay(Demand):
+    """A schedule from elsewhere, which a simulation replays; it has no closed form."""
+
+    schedule: Schedule = field(repr=False)
+
+
+Step = Block | Compute | Access | Send | Receive | Exchange | Collective | Replay
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,8 @@
 1. Events are ordered by (time, phase, id). Phase 0: arrivals and completions. Phase 1: arbitration, one event per
    station, in station order, when the instant holds no event of phase 0 any more. A station that arbitrates grants
    one of its free servers to the waiting request that is least by (arrival time, rank, operation); operations are
-   numbered rank by rank, so (arrival time, operation) is the same order.
+   numbered rank by rank, so (arrival time, operation) is the same order. A mailbox that arbitrates gives its least
+   message, by (arrival time, operation of the send), to its least receive, by (time posted, operation).
 2. Time is float64 seconds and only ever ``start + duration``, or the later of two times; durations stand in the Plan.
 3. No random number is drawn in an engine. A run ends with its last event.
 """
@@ -17,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simcodesign.errors import DeadlockError
-from simcodesign.generate.plan import NONE, Plan
+from simcodesign.generate.plan import DISK, MAILBOX, NONE, PROCESSOR, Plan
 from simcodesign.result import RECEIVE
 
 #: Told now and then how far a run is: simulated seconds, events processed.
@@ -30,11 +31,33 @@ class Log:
 
     finish_s: NDArray[np.float64]  # (N,)
     arrival_s: NDArray[np.float64]  # (N,) of the message of a send; nan otherwise
+    match: NDArray[np.int32]  # (N,) as in the Plan, with what met in mailboxes
     served: NDArray[np.int64]  # (S,) requests granted
     busy_s: NDArray[np.float64]  # (S,) sum of service times
     wait_s: NDArray[np.float64]  # (S,) sum of waiting times
     longest_queue: NDArray[np.int64]  # (S,) most requests waiting at a time, the one to be granted included
-    events: int  # events that the engine processed
+    events: int
+
+
+def count_events(plan: Plan, served: NDArray[np.int64]) -> int:
+    """Events of a finished run: operations that took their time, grants, and heads and tails of messages arriving.
+
+    An operation takes no event of its own if it is a receive of no duration that nothing but its message holds up.
+    """
+    at_stations = np.isin(plan.stations.kind, (DISK, PROCESSOR))
+    own = np.count_nonzero(~ends_at_once(plan))
+    travelling = 0 if plan.routes is None else np.count_nonzero(plan.routes.route != NONE)
+    on_the_way = served[~at_stations & (plan.stations.kind != MAILBOX)].sum()
+    return int(own + travelling + served.sum() + on_the_way)
+
+
+def ends_at_once(plan: Plan) -> NDArray[np.bool_]:
+    """(N,) receives that are done in the instant in which their message is there."""
+    at_once: NDArray[np.bool_] = (plan.kind == RECEIVE) & (plan.duration_s == 0)
+    for stations in (plan.station, plan.mailbox):
+        if stations is not None:
+            at_once &= stations == NONE
+    return at_once if plan.gap_s is None else np.zeros(len(plan), bool)
 
 
 def check_finished(plan: Plan, finish_s: Sequence[float] | NDArray[np.float64]) -> None:

@@ -6,34 +6,52 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simcodesign.engine.contract import Log
-from simcodesign.generate.plan import Plan
+from simcodesign.generate.plan import NONE, Plan
 from simcodesign.result import COMPONENT_OF_KIND, COMPONENTS, RECEIVE
-
-_COMMUNICATION = COMPONENTS.index("communication")
 
 
 def critical_path_s(plan: Plan, log: Log) -> NDArray[np.float64]:
     """Seconds by phase and component (phases, components) along the critical path; they add up to the makespan.
 
-    The path begins at the operation that is done last (the first of them). From an operation it goes back to the one
-    before it in its rank; from a receive that had to wait for its message it goes to the send, and the time between the
-    start of the send and the arrival is communication. Waiting for a disk is disk time.
+    The path begins at the operation that is done last (the first of them). From an operation it goes back to the last
+    thing that it waited for: the operation before it in its rank, one that it depends on, or the send of its message;
+    the time between the start of a send and the arrival is communication. Waiting for a disk is disk time.
     """
     times = np.zeros((len(plan.phases), len(COMPONENTS)))
     if not len(plan):
         return times
-    finish, arrival, kind, phase = log.finish_s, log.arrival_s, plan.kind, plan.phase
-    op = int(np.argmax(finish))
-    while True:
-        ready = finish[op - 1] if plan.chained[op] else 0.0
-        send = int(plan.match[op]) if kind[op] == RECEIVE else op
-        if send != op and arrival[send] > ready:
-            times[phase[op], _COMMUNICATION] += finish[op] - arrival[send]
-            ready = finish[send - 1] if plan.chained[send] else 0.0
-            times[phase[send], _COMMUNICATION] += arrival[send] - ready
-            op = send
-        else:
-            times[phase[op], COMPONENT_OF_KIND[kind[op]]] += finish[op] - ready
-        if not plan.chained[op]:
-            return times
-        op -= 1
+    waited_for = _Dependencies(plan, log)
+    op = int(np.argmax(log.finish_s))
+    until = float(log.finish_s[op])
+    while op != NONE:
+        before, ready = waited_for.last_before(op)
+        send = int(log.match[op]) if plan.kind[op] == RECEIVE else NONE
+        if send != NONE and log.arrival_s[send] > ready:
+            before, ready = send, float(log.arrival_s[send])
+        times[plan.phase[op], COMPONENT_OF_KIND[plan.kind[op]]] += until - ready
+        op, until = before, ready
+    return times
+
+
+class _Dependencies:
+    """What operations wait for besides messages."""
+
+    def __init__(self, plan: Plan, log: Log) -> None:
+        self._chained, self._finish, self._duration = plan.chained, log.finish_s, plan.duration_s
+        self._edges = plan.edges
+        if plan.edges is not None:
+            self._order = np.argsort(plan.edges.target, kind="stable")
+            self._start = np.concatenate([[0], np.cumsum(np.bincount(plan.edges.target, minlength=len(plan)))])
+            self._source = np.repeat(np.arange(len(plan)), np.diff(plan.edges.start))
+
+    def last_before(self, op: int) -> tuple[int, float]:
+        """The operation that let this one go, and when; NONE and 0 if it waited for nothing."""
+        found = (op - 1, float(self._finish[op - 1])) if self._chained[op] else (NONE, 0.0)
+        if self._edges is None:
+            return found
+        for edge in self._order[self._start[op] : self._start[op + 1]].tolist():
+            source = int(self._source[edge])
+            time = float(self._finish[source] - (self._duration[source] if self._edges.early[edge] else 0.0))
+            if time > found[1] or found[0] == NONE:
+                found = source, time
+        return found

@@ -1,8 +1,8 @@
 """The readable engine: a Plan walked with SimPy under the event contract.
 
 Every operation that takes time is one event. A receive takes none of its own: it is done when its rank has come to it
-and its message has arrived. A message that shares nothing on its way arrives when its sender is done with it; one that
-does (``Routes``) is an event at every station that its head reaches.
+and its message has arrived. A message that shares nothing on its way arrives when its sender is done with it, or after
+its flight; one that does (``Routes``) is an event at every station that its head reaches.
 """
 
 from __future__ import annotations
@@ -10,24 +10,25 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 from simpy.core import EmptySchedule
-from simpy.events import NORMAL
 
-from simcodesign.engine.contract import Log, Progress, check_finished
+from simcodesign.engine.contract import Log, Progress, check_finished, count_events, ends_at_once
 from simcodesign.engine.network import Messages
-from simcodesign.engine.station import Callbacks, ContractEnvironment, Station, Tick
-from simcodesign.generate.plan import DISK, NONE, Plan
+from simcodesign.engine.station import Callbacks, ContractEnvironment, Mailbox, Station, Tick
+from simcodesign.generate.plan import MAILBOX, NONE, PROCESSOR, Plan
 from simcodesign.result import RECEIVE, SEND
 
 #: Events between two reports of progress.
 REPORT_EVERY = 20_000
+#: Whom a send tells that it is done: not a receive, but a mailbox.
+TO_MAILBOX = -2
 
 
 def run(plan: Plan, progress: Progress | None = None) -> Log:
     """Walk the Plan to its end. DeadlockError when ranks wait for each other."""
     walk = Walk(plan)
-    events = walk.run(progress)
+    walk.run(progress)
     check_finished(plan, walk.finish)
-    return walk.log(events)
+    return walk.log()
 
 
 class Walk:
@@ -39,37 +40,60 @@ class Walk:
         self._duration = plan.duration_s.tolist()
         self._chained = plan.chained.tolist()
         self._missing = _missing(plan).tolist()
-        self._at_once = ((plan.kind == RECEIVE) & (plan.duration_s == 0)).tolist()
-        self._extra = plan.extra_target is not None
+        self._at_once = ends_at_once(plan).tolist()
+        self._match = plan.match.tolist()
+        self._has_edges = plan.edges is not None
         self._released: list[int] = []
         self._releasing = False
-        self._messages = Messages(self.env, plan, self.advance)
-        travels = self._messages.travels
-        self._queues = ((plan.station != NONE) | travels).tolist()
-        self._receiver = np.where((plan.kind == SEND) & ~travels, plan.match, NONE).tolist()
-        self._disks = self._make_disks()
+        self._messages = Messages(self.env, plan, self._arrived)
+        self._set_ways(plan)
+        self._stations = self._make_stations()
+        self._mailboxes = {
+            number: Mailbox(self.env, number, self._meet)
+            for number in np.flatnonzero(plan.stations.kind == MAILBOX).tolist()
+        }
+        self._gap_over: dict[tuple[bool, int, int], float] = {}
         self._spare: list[Tick] = []
         self._done_callbacks: Callbacks = [self._done]
+        self._begun_callbacks: Callbacks = [self._begun]
+        self._flown_callbacks: Callbacks = [self._flown]
 
-    def _make_disks(self) -> list[Station]:
-        """Disks are the first stations."""
-        servers = self.plan.stations.servers[self.plan.stations.kind == DISK].tolist()
-        return [Station(self.env, number, count, self._duration, self._occupy) for number, count in enumerate(servers)]
+    def _set_ways(self, plan: Plan) -> None:
+        """Which operations just take their time, and which messages arrive with the end of their send."""
+        sends, travels = plan.kind == SEND, self._messages.travels
+        boxed = _given(plan.mailbox, plan)
+        flies = sends & ~travels & (plan.flight_s is not None)
+        gapped = (plan.gap_s is not None) & (sends | (plan.kind == RECEIVE))
+        early = _begin_matters(plan)
+        self._plain = (~(_given(plan.station, plan) | travels | flies | gapped | boxed | early)).tolist()
+        self._travels, self._flies, self._early = travels.tolist(), flies.tolist(), early.tolist()
+        self._lands = sends & ~travels & ~flies
+        self._receiver = np.where(self._lands, np.where(boxed, TO_MAILBOX, plan.match), NONE).tolist()
+        self._arrival = [float("nan")] * len(plan)
 
-    def run(self, progress: Progress | None) -> int:
-        """Start every rank and process all events, with a look at the clock in between; number of events."""
+    def _make_stations(self) -> list[Station]:
+        """Disks and processors are the first stations."""
+        stations = self.plan.stations
+        servers = stations.servers[stations.kind <= PROCESSOR].tolist()
+        return [
+            Station(self.env, number, count, self._duration, self._begin, self._beginning)
+            for number, count in enumerate(servers)
+        ]
+
+    def run(self, progress: Progress | None) -> None:
+        """Start every rank and process all events, with a look at the clock in between."""
         for op in np.flatnonzero(~self.plan.chained[:-1]).tolist():
             self.advance(op)
-        step, rounds, count = self.env.step, 0, 0
+        step, rounds = self.env.step, 0
         try:
             while True:
-                for count in range(REPORT_EVERY):  # noqa: B007 - the count at which the events end
+                for _ in range(REPORT_EVERY):
                     step()
                 rounds += 1
                 if progress is not None:
                     progress(self.env.now, rounds * REPORT_EVERY)
         except EmptySchedule:
-            return rounds * REPORT_EVERY + count
+            return
 
     def advance(self, op: int) -> None:
         """One thing that operation ``op`` waited for has happened: start it if it was the last one."""
@@ -85,7 +109,7 @@ class Walk:
             now = self.env._now  # the property costs a twentieth of the run
             while True:
                 finish[op] = now
-                if self._extra:
+                if self._has_edges:
                     self._release(op)
                 op += 1
                 if not chained[op]:
@@ -95,38 +119,87 @@ class Walk:
                     return
                 if not at_once[op]:
                     break
-        if self._queues[op]:
-            self._queue(op)
+        if self._plain[op]:
+            self._occupy(op, self.env._now)
+        elif self._in_mailbox(op):
+            self._mailboxes[self._mailbox(op)].post(op)
         else:
-            self._occupy(op)
+            self._queue(op)
+
+    def _in_mailbox(self, op: int) -> bool:
+        return self.plan.kind[op] == RECEIVE and self._mailbox(op) != NONE
+
+    def _mailbox(self, op: int) -> int:
+        return NONE if self.plan.mailbox is None else int(self.plan.mailbox[op])
+
+    def _meet(self, receive: int, send: int) -> None:
+        """A receive from anyone has its message."""
+        self._match[receive], self._match[send] = send, receive
+        self._queue(receive)
 
     def _queue(self, op: int) -> None:
-        """An access waits for its disk; a send takes its own time, while its message sets out."""
-        station = self.plan.station.item(op)
+        """An operation waits for its station, if it has one."""
+        station = NONE if self.plan.station is None else self.plan.station.item(op)
         if station != NONE:
-            self._disks[station].request(op)
+            self._stations[station].request(op)
         else:
-            self._messages.set_out(op)
-            self._occupy(op)
+            self._begin(op)
 
-    def _occupy(self, op: int) -> None:
-        """The operation takes its time from now on."""
+    def _beginning(self, op: int, now: float) -> float:
+        """When an operation begins that could begin now: sends and receives keep their gaps."""
+        if self.plan.gap_s is None or self.plan.kind[op] not in (SEND, RECEIVE):
+            return now
+        return max(now, self._gap_over.get(self._gate(op), 0.0))
+
+    def _gate(self, op: int) -> tuple[bool, int, int]:
+        """What a message must pass: the way out or in, of a processor or of a rank that works in order."""
+        plan = self.plan
+        station = NONE if plan.station is None else int(plan.station[op])
+        return bool(plan.kind[op] == SEND), station, int(plan.rank[op]) if station == NONE else NONE
+
+    def _begin(self, op: int) -> None:
+        """The operation begins, and its message sets out."""
+        begin = self._beginning(op, self.env._now)
+        if self.plan.gap_s is not None and self.plan.kind[op] in (SEND, RECEIVE):
+            self._gap_over[self._gate(op)] = begin + self.plan.gap_s.item(op)
+        if self._travels[op]:
+            self._messages.set_out(op, begin)
+        elif self._flies[op] and self.plan.flight_s is not None:
+            self._at(begin + self.plan.flight_s.item(op), op, self._flown_callbacks)
+        if self._early[op]:
+            self._at(begin, op, self._begun_callbacks)
+        self._occupy(op, begin)
+
+    def _at(self, time: float, op: int, callbacks: Callbacks) -> None:
+        tick = Tick(self.env)
+        tick.op = op
+        tick.at(time, callbacks)
+
+    def _occupy(self, op: int, begin: float) -> None:
+        """The operation takes its time."""
         tick = self._spare.pop() if self._spare else Tick(self.env)
         tick.op = op
-        tick.callbacks = self._done_callbacks
-        self.env.schedule(tick, NORMAL, self._duration[op])
+        tick.at(begin + self._duration[op], self._done_callbacks)
+
+    def _begun(self, tick: Tick) -> None:
+        self._release(tick.op, early=True)
+
+    def _flown(self, tick: Tick) -> None:
+        self._arrived(tick.op)
 
     def _done(self, tick: Tick) -> None:
-        """The operation has taken its time. The hot spot, so ``advance`` is written out twice."""
+        """The operation has taken its time. The hot spot, so ``advance`` is written out."""
         op, missing = tick.op, self._missing
         self._spare.append(tick)
         self.finish[op] = self.env._now
         receive = self._receiver[op]
-        if receive != NONE:
+        if receive >= 0:
             missing[receive] -= 1
             if not missing[receive]:
                 self._start(receive)
-        if self._extra:
+        elif receive == TO_MAILBOX:
+            self._arrived(op)
+        if self._has_edges:
             self._release(op)
         op += 1
         if self._chained[op]:
@@ -134,12 +207,24 @@ class Walk:
             if not missing[op]:
                 self._start(op)
 
-    def _release(self, op: int) -> None:
-        """Operations elsewhere that wait for this one; in a loop, since receives that are done at once release more."""
-        start, target = self.plan.extra_start, self.plan.extra_target
-        if start is None or target is None:
+    def _arrived(self, send: int) -> None:
+        """The message of a send is there."""
+        self._arrival[send] = self.env._now
+        receive = self._match[send]
+        if receive == NONE:
+            self._mailboxes[self._mailbox(send)].put(send)
             return
-        self._released += target[start[op] : start[op + 1]].tolist()
+        self._missing[receive] -= 1
+        if not self._missing[receive]:
+            self._start(receive)
+
+    def _release(self, op: int, early: bool = False) -> None:
+        """Operations elsewhere that wait for this one; in a loop, since receives that are done at once release more."""
+        edges = self.plan.edges
+        if edges is None:
+            return
+        mine = slice(edges.start[op], edges.start[op + 1])
+        self._released += edges.target[mine][edges.early[mine] == early].tolist()
         if self._releasing:
             return
         self._releasing = True
@@ -147,27 +232,38 @@ class Walk:
             self.advance(self._released.pop())
         self._releasing = False
 
-    def log(self, events: int) -> Log:
+    def log(self) -> Log:
         """What happened."""
+        stations: list[Station | Mailbox] = [*self._stations, *self._messages.stations, *self._mailboxes.values()]
         finish = np.array(self.finish)
-        arrival = np.where(self.plan.kind == SEND, finish, np.nan)
-        if self.plan.routes is not None:
-            arrival = np.where(self._messages.travels, np.array(self._messages.arrival), arrival)
-        stations = [*self._disks, *self._messages.stations]
+        served = np.array([station.served for station in stations], dtype=np.int64)
         return Log(
             finish_s=finish,
-            arrival_s=arrival,
-            served=np.array([station.served for station in stations], dtype=np.int64),
+            arrival_s=np.where(self._lands, finish, np.array(self._arrival)),
+            match=np.array(self._match, dtype=np.int32),
+            served=served,
             busy_s=np.array([station.busy_s for station in stations]),
             wait_s=np.array([station.wait_s for station in stations]),
             longest_queue=np.array([station.longest_queue for station in stations], dtype=np.int64),
-            events=events,
+            events=count_events(self.plan, served),
         )
 
 
+def _given(stations: NDArray[np.int32] | None, plan: Plan) -> NDArray[np.bool_]:
+    return np.zeros(len(plan), bool) if stations is None else stations != NONE
+
+
+def _begin_matters(plan: Plan) -> NDArray[np.bool_]:
+    """(N,) operations whose beginning others wait for."""
+    if plan.edges is None:
+        return np.zeros(len(plan), bool)
+    owner = np.repeat(np.arange(len(plan)), np.diff(plan.edges.start))
+    return np.bincount(owner[plan.edges.early], minlength=len(plan)) > 0
+
+
 def _missing(plan: Plan) -> NDArray[np.int64]:
-    """How many things every operation waits for: its start or the one before it, its message, and extra ones."""
-    missing: NDArray[np.int64] = 1 + (plan.kind == RECEIVE).astype(np.int64)
-    if plan.extra_target is not None:
-        missing += np.bincount(plan.extra_target, minlength=len(plan))
+    """How many things every operation waits for: its start or the one before it, its message, and others (edges)."""
+    missing: NDArray[np.int64] = 1 + ((plan.kind == RECEIVE) & (plan.match != NONE)).astype(np.int64)
+    if plan.edges is not None:
+        missing += np.bincount(plan.edges.target, minlength=len(plan))
     return missing

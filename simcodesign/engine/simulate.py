@@ -8,11 +8,12 @@ from pathlib import Path
 from simcodesign.describe.effects import chosen_effects
 from simcodesign.describe.files import load_machine, load_workload
 from simcodesign.describe.machine import Machine
-from simcodesign.describe.setting import set_up
+from simcodesign.describe.setting import Setting, set_up
 from simcodesign.describe.workload import Workload
+from simcodesign.engine.choose import AUTO, check_engine, chosen_engine, run
 from simcodesign.engine.contract import Progress
 from simcodesign.engine.measure import measured
-from simcodesign.engine.simpy_engine import run
+from simcodesign.engine.steady import ALL, check_iterations, steady, tolerance_of
 from simcodesign.errors import InputError
 from simcodesign.generate.lower import make_plan
 from simcodesign.result import Result
@@ -27,6 +28,8 @@ def simulate(
     phases: Collection[str] | None = None,
     effects: str | Collection[str] = "all",
     seed: int = 0,
+    engine: str = AUTO,
+    iterations: str = ALL,
     timeline: bool = False,
     progress: Progress | None = None,
 ) -> Result:
@@ -36,6 +39,11 @@ def simulate(
     ``P`` and machine constants (``network.startup``, SI units). ``effects``: ``"all"``, ``"none"`` or some of
     ``hops links endpoints disks imbalance noise`` (``links`` includes ``hops``). ``timeline`` keeps every operation.
 
+    ``engine``: ``"simpy"``, ``"compiled"`` (needs Numba), or ``"auto"``, which takes the compiled one above
+    ``choose.LARGE`` operations and hops. Both give the same Result to the last bit. ``iterations``: ``"all"``, or
+    ``"steady"`` to simulate repeated blocks only until their iterations take the same time, and to extrapolate the
+    rest (``Result.steady`` says what); ``"steady:1%"`` until they do so within this tolerance.
+
     Raises InputError for anything that cannot be used, CapacityError (one of them) when the run would not fit in
     memory, DeadlockError when ranks wait for each other.
     """
@@ -43,8 +51,19 @@ def simulate(
     workload = workload if isinstance(workload, Workload) else load_workload(workload)
     machine = machine if isinstance(machine, Machine) else load_machine(machine)
     setting = set_up(workload, machine, parameters, preset=preset, phases=phases)
-    plan = make_plan(setting, chosen, whole_seed(seed))
-    return measured(setting, plan, run(plan, progress), chosen, seed, timeline)
+    seed, engine = whole_seed(seed), check_engine(engine)
+
+    def simulated(setting: Setting) -> Result:
+        plan = make_plan(setting, chosen, seed)
+        taken = chosen_engine(plan, engine)
+        return measured(setting, plan, run(plan, taken, progress), chosen, seed, taken, timeline)
+
+    if check_iterations(iterations) == ALL:
+        return simulated(setting)
+    tolerance = tolerance_of(iterations)
+    if timeline:
+        raise InputError("a timeline shows every iteration", value="iterations = steady", allowed="iterations = all")
+    return steady(setting, simulated, chosen, tolerance)
 
 
 def whole_seed(seed: object) -> int:

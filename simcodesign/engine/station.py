@@ -32,8 +32,9 @@ class Tick(simpy.Event):
     """An event that is scheduled again and again, for whatever operation it serves at the moment."""
 
     op: int
+    env: ContractEnvironment
 
-    def __init__(self, env: simpy.Environment) -> None:
+    def __init__(self, env: ContractEnvironment) -> None:
         super().__init__(env)
         self._ok = True
 
@@ -42,9 +43,20 @@ class Tick(simpy.Event):
         self.callbacks = callbacks
         self.env.schedule(self, NORMAL, delay_s)
 
+    def at(self, time: float, callbacks: Callbacks) -> None:
+        """Call ``callbacks`` at ``time``."""
+        self.callbacks = callbacks
+        self.env.schedule_at(self, NORMAL, time)
+
+
+def at_once(_op: int, now: float) -> float:
+    """When most requests begin that a station grants now."""
+    return now
+
 
 class Station:
-    """A first-come first-served station. ``grant(op)`` is called when a server takes up operation ``op``."""
+    """A first-come first-served station. ``grant(op)`` is called when a server takes up operation ``op``, which it
+    serves from ``begin(op, now)``."""
 
     def __init__(
         self,
@@ -53,8 +65,9 @@ class Station:
         servers: int,
         service_s: list[float],
         grant: Callable[[int], None],
+        begin: Callable[[int, float], float] = at_once,
     ) -> None:
-        self._env, self._service_s, self._grant = env, service_s, grant
+        self._env, self._service_s, self._grant, self._begin = env, service_s, grant, begin
         self._priority = EventPriority(2 + number)
         self._free = [0.0] * servers  # when each server is free, a heap
         self._waiting: list[tuple[float, int]] = []  # (arrival time, operation), a heap
@@ -81,7 +94,7 @@ class Station:
     def _arbitrate(self, tick: Tick) -> None:
         arrival, op = heappop(self._waiting)
         now, service = self._env.now, self._service_s[op]
-        heapreplace(self._free, now + service)
+        heapreplace(self._free, self._begin(op, now) + service)
         self.served += 1
         self.busy_s += service
         self.wait_s += now - arrival
@@ -89,3 +102,45 @@ class Station:
         if self._waiting:
             self._wake()
         self._grant(op)
+
+
+class Mailbox:
+    """Where messages for anyone who receives at a rank meet the receives: ``meet(receive, send)``."""
+
+    busy_s = 0.0
+
+    def __init__(self, env: ContractEnvironment, number: int, meet: Callable[[int, int], None]) -> None:
+        self._env, self._meet = env, meet
+        self._priority = EventPriority(2 + number)
+        self._receives: list[tuple[float, int]] = []  # (time posted, operation), a heap
+        self._messages: list[tuple[float, int]] = []  # (arrival time, operation), a heap
+        self._tick = Tick(env)
+        self._callbacks: Callbacks = [self._arbitrate]
+        self._awake = False
+        self.served, self.wait_s, self.longest_queue = 0, 0.0, 0
+
+    def post(self, receive: int) -> None:
+        """A receive waits from now on."""
+        heappush(self._receives, (self._env.now, receive))
+        self.longest_queue = max(self.longest_queue, len(self._receives))
+        self._wake()
+
+    def put(self, send: int) -> None:
+        """A message has arrived now."""
+        heappush(self._messages, (self._env.now, send))
+        self._wake()
+
+    def _wake(self) -> None:
+        if not self._awake and self._receives and self._messages:
+            self._awake = True
+            self._tick.callbacks = self._callbacks
+            self._env.schedule_at(self._tick, self._priority, self._env.now)
+
+    def _arbitrate(self, tick: Tick) -> None:
+        posted, receive = heappop(self._receives)
+        send = heappop(self._messages)[1]
+        self.served += 1
+        self.wait_s += self._env.now - posted
+        self._awake = False
+        self._wake()
+        self._meet(receive, send)

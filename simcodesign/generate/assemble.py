@@ -1,9 +1,8 @@
-"""From columns to a Plan: operations numbered, messages paired and priced, chance spent, stations found."""
+"""From a segment to a Plan: messages paired, chance spent, stations found."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TypeVar
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,133 +12,127 @@ from simcodesign.describe.setting import Setting
 from simcodesign.describe.workload import Receive, Send, walk
 from simcodesign.errors import InputError, Place
 from simcodesign.generate.chance import factors, stream
-from simcodesign.generate.columns import Columns
+from simcodesign.generate.dependencies import edges_of, rendezvous
 from simcodesign.generate.matching import matches
-from simcodesign.generate.network import charge_s, counted_hops, lawful_hops
-from simcodesign.generate.paths import routes_and_stations
-from simcodesign.generate.plan import Operations, Plan
-from simcodesign.result import COMPUTE, RECEIVE, SEND
+from simcodesign.generate.paths import disks_of, stations_of
+from simcodesign.generate.plan import MOST_OPERATIONS, NONE, Edges, Plan, Stations
+from simcodesign.generate.prices import Prices
+from simcodesign.generate.replay import Order
+from simcodesign.generate.segment import Segment
+from simcodesign.result import COMPUTE, READ
 
-T = TypeVar("T", bound=np.generic)
+Int32s = NDArray[np.int32]
 
 
 def assembled(
-    columns: Columns,
+    segment: Segment,
     setting: Setting,
-    parts: Sequence[Machine],
+    prices: Prices,
     phases: tuple[str, ...],
     effects: frozenset[str],
     seed: int,
+    order: Order | None = None,
 ) -> Plan:
-    """The Plan of the columns. ``parts`` are the machine variants that price them.
+    """The Plan of a program's operations. Without an ``order``, each waits for the one before it in its rank.
 
     Raises InputError when sends and receives do not match in number or size.
     """
     messages = (step.place for step in walk(setting.workload.program) if isinstance(step, Send | Receive))
     place = next(messages, setting.workload.program[0].place)
-    operations = _operations(columns, place)
-    hops = _price(operations, setting, parts, effects)
-    _spend_chance(operations, setting, effects, seed)
-    if not np.isfinite(operations.duration_s.sum() + operations.size_bytes.sum()):
+    fields = segment.fields
+    if len(fields["kind"]) > MOST_OPERATIONS:
+        raise InputError("operations of a simulation", place, value=len(fields["kind"]), allowed=f"{MOST_OPERATIONS}")
+    rank = np.repeat(np.arange(len(segment.first) - 1, dtype=np.int32), segment.counts)
+    match, mailbox, boxes = matches(segment, rank, place)
+    prices.price_receives(fields, place)
+    chained = np.ones(len(match) + 1, bool)
+    if order is not None:
+        chained[:-1] = order.chained
+    chained[segment.first] = False
+    plan = Plan(
+        first=segment.first,
+        kind=fields["kind"],
+        phase=fields["phase"],
+        rank=rank,
+        peer=fields["peer"],
+        size_bytes=fields["size_bytes"],
+        duration_s=fields["duration_s"],
+        match=match,
+        chained=chained,
+        phases=phases,
+        stations=Stations(np.zeros(0, np.int8), np.zeros(0, np.int64), np.zeros(0, np.int32)),
+        edges=_edges(segment, rank, match, order),
+        mailbox=mailbox,
+        gap_s=fields.get("gap_s"),
+        flight_s=fields.get("flight_s"),
+    )
+    _spend_chance(plan, setting, effects, seed)
+    _check_finite(plan, place)
+    return _with_stations(plan, setting.machine, prices, segment, effects, boxes, order)
+
+
+def _edges(segment: Segment, rank: Int32s, match: Int32s, order: Order | None) -> Edges | None:
+    """Dependencies besides program order: of a schedule, and of what waits for a rendezvous."""
+    if order is not None:
+        sends, waiting = order.held
+        known = match[sends] != NONE
+        source = np.concatenate([order.source, match[sends[known]]])
+        target = np.concatenate([order.target, waiting[known]])
+        early = np.concatenate([order.early, np.zeros(int(known.sum()), bool)])
+        return edges_of(len(match), source, target, early)
+    if "hold" not in segment.fields:
+        return None
+    return edges_of(len(match), *rendezvous(segment.first, rank, match, segment.fields["hold"]))
+
+
+def _check_finite(plan: Plan, place: Place) -> None:
+    every = [plan.duration_s, plan.size_bytes, plan.flight_s, plan.gap_s]
+    if not np.isfinite(sum(float(np.nansum(part)) for part in every if part is not None)):
         raise InputError(
             "the time or the bytes of an operation, or of all together, are too large to be a number", place
         )
-    routes, stations, station = routes_and_stations(operations, hops, parts, effects)
-    chained = np.ones(len(operations) + 1, bool)
-    chained[operations.first] = False
-    return Plan(
-        first=operations.first,
-        kind=operations.kind,
-        phase=operations.phase,
-        rank=operations.rank,
-        peer=operations.peer,
-        size_bytes=operations.size_bytes,
-        duration_s=operations.duration_s,
-        match=operations.match,
-        station=station,
-        chained=chained,
-        phases=phases,
-        stations=stations,
-        routes=routes,
-    )
 
 
-def _operations(columns: Columns, place: Place) -> Operations:
-    match = matches(columns, numbering(columns), place)
-    counts = columns.present.sum(axis=0)
-    kind = rank_major(columns, columns.kind)
-    rank = np.repeat(np.arange(len(counts), dtype=np.int32), counts)
-    return Operations(
-        first=np.concatenate([[0], np.cumsum(counts)]).astype(np.int64),
-        kind=kind,
-        phase=rank_major(columns, columns.phase),
-        part=rank_major(columns, columns.part),
-        rank=rank,
-        peer=rank_major(columns, columns.peer),
-        size_bytes=_sizes(rank_major(columns, columns.size_bytes), kind, match, rank, place),
-        duration_s=rank_major(columns, columns.duration_s),
-        match=match,
-    )
+def _with_stations(
+    plan: Plan,
+    machine: Machine,
+    prices: Prices,
+    segment: Segment,
+    effects: frozenset[str],
+    boxes: int,
+    order: Order | None,
+) -> Plan:
+    """The Plan with the disks, processors, interfaces, links and mailboxes that operations and messages visit."""
+    disks, station, processors = np.zeros(0, np.int64), None, 0
+    if order is not None and order.processors:
+        station, processors = order.processor, order.processors
+    if "disks" in effects and machine.disk is not None:
+        accesses = np.flatnonzero(plan.kind >= READ)
+        disks, index = disks_of(machine, plan.rank[accesses], prices.node_of)
+        if len(disks):
+            station = np.full(len(plan), NONE, np.int32)
+            station[accesses] = index
+    routes, visited = None, np.zeros(0, np.int64)
+    if prices.roads:
+        routes, visited = prices.roads.built(len(disks) + processors, segment.fields["route"], segment.fields["cost"])
+    stations = stations_of(machine, disks, processors, visited, boxes)
+    mailbox = plan.mailbox
+    if mailbox is not None:
+        mailbox = np.where(mailbox == NONE, NONE, mailbox + np.int32(len(stations) - boxes)).astype(np.int32)
+    return replace(plan, stations=stations, station=station, routes=routes, mailbox=mailbox)
 
 
-def numbering(columns: Columns) -> NDArray[np.int64]:
-    """Operation number of every cell (C, P), rank by rank; meaningless where nothing is present."""
-    count, ranks = columns.present.shape
-    if columns.present.all():
-        regular: NDArray[np.int64] = np.arange(ranks)[None, :] * count + np.arange(count)[:, None]
-        return regular
-    flat = np.cumsum(columns.present.T.ravel()) - 1
-    return np.ascontiguousarray(flat.reshape(ranks, count).T)
-
-
-def rank_major(columns: Columns, array: NDArray[T]) -> NDArray[T]:
-    """A (C, P) or (C,) array as one value per operation, rank by rank."""
-    present = columns.present
-    cells = np.broadcast_to(array if array.ndim == 2 else array[:, None], present.shape).T
-    return cells[present.T] if not present.all() else np.array(cells, order="C").ravel()
-
-
-def _sizes(
-    size: NDArray[np.float64], kind: NDArray[np.int8], match: NDArray[np.int64], rank: NDArray[np.int32], place: Place
-) -> NDArray[np.float64]:
-    """A receive has the size of its message; a size that it states itself must be the same."""
-    receives = np.flatnonzero(kind == RECEIVE)
-    sent = size[match[receives]]
-    wrong = receives[~np.isnan(size[receives]) & (size[receives] != sent)]
-    if len(wrong):
-        op = wrong[0]
-        what = (
-            f"rank {rank[op]} expects {size[op]:g} bytes from rank {rank[match[op]]}, which sends {size[match[op]]:g}"
-        )
-        raise InputError(f"sends and receives do not match: {what}", place)
-    size[receives] = sent
-    return size
-
-
-def _price(
-    operations: Operations, setting: Setting, parts: Sequence[Machine], effects: frozenset[str]
-) -> NDArray[np.float64]:
-    """Durations of sends and receives, in place; hops of every send by the law, or by its route with ``hops``."""
-    kind, part, machine = operations.kind, operations.part, setting.machine
-    hops = np.full(len(operations), lawful_hops(machine, setting.ranks))
-    sends, receives = np.flatnonzero(kind == SEND), kind == RECEIVE
-    if effects & {"hops", "links"}:
-        node = machine.node_of(setting.ranks)
-        hops[sends] = counted_hops(machine, node, operations.rank[sends], operations.peer[sends])
-    for number, variant in enumerate(parts):
-        mine = sends[part[sends] == number]
-        operations.duration_s[mine] = charge_s(variant, hops[mine], operations.size_bytes[mine])
-        operations.duration_s[receives & (part == number)] = variant.network.receive_overhead_s
-    return hops
-
-
-def _spend_chance(operations: Operations, setting: Setting, effects: frozenset[str], seed: int) -> None:
+def _spend_chance(plan: Plan, setting: Setting, effects: frozenset[str], seed: int) -> None:
     """Imbalance (one factor per rank) and noise (one per operation) of computation, in place."""
-    computes = np.flatnonzero(operations.kind == COMPUTE)
-    if "imbalance" in effects and setting.workload.imbalance:
+    uneven = "imbalance" in effects and setting.workload.imbalance
+    noisy = "noise" in effects and setting.machine.noise
+    if not uneven and not noisy:
+        return
+    computes = np.flatnonzero(plan.kind == COMPUTE)
+    if uneven:
         shares = factors(stream(seed, "imbalance"), setting.workload.imbalance, setting.ranks)
-        operations.duration_s[computes] *= shares[operations.rank[computes]]
-    if "noise" in effects and setting.machine.noise:
+        plan.duration_s[computes] *= shares[plan.rank[computes]]
+    if noisy:
         for number, phase in enumerate(setting.workload.phases()):  # so that a phase alone has the same noise
-            mine = computes[operations.phase[computes] == number]
-            operations.duration_s[mine] *= factors(stream(seed, f"noise in {phase}"), setting.machine.noise, len(mine))
+            mine = computes[plan.phase[computes] == number]
+            plan.duration_s[mine] *= factors(stream(seed, f"noise in {phase}"), setting.machine.noise, len(mine))

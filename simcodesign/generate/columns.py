@@ -1,4 +1,4 @@
-"""Columns: one operation of every rank at a time, so that a rank program is written once and generated with NumPy.
+"""Columns: one operation of many ranks at a time, so that a rank program is written once and generated with NumPy.
 
 ``Ranks`` is the pen with which the collectives are written: ``send(to, size)`` appends one column in which every
 rank sends. A receive says how many columns back its sender sent (``match``), so that no message has to be looked up.
@@ -6,122 +6,67 @@ rank sends. A receive says how many columns back its sender sent (``match``), so
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, fields
-from typing import TypeVar
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
+from simcodesign.generate.plan import NONE
 from simcodesign.result import RECEIVE, SEND
+from simcodesign.units import Amount
 
-T = TypeVar("T", bound=np.generic)
-
-#: ``match`` of a column whose messages are paired by (source, target, tag) in program order.
-BY_ORDER = 0
+Int32s = NDArray[np.int32]
 
 
 @dataclass(frozen=True)
-class Columns:
-    """C operations of each of P ranks. ``present`` masks ranks that sit a column out.
+class Column:
+    """One operation of the ranks ``who`` (ascending), of all of them if that is None; values are one or one per rank.
 
-    ``match``: for a receive, the offset (negative) to the column in which its peer sends. ``part`` numbers the
-    machine variant (phase constants) that prices the column.
+    ``match``: for a receive, the offset (negative) to the column in which its peer sends. ``tag``: for messages that
+    are paired by (source, target, tag) in program order instead. ``until``: for a send, how many columns on stands what
+    waits for a rendezvous, the end of its step of the program at most. ``extra``: what the prices of the machine add.
     """
 
-    kind: NDArray[np.int8]  # (C,)
-    phase: NDArray[np.int16]  # (C,)
-    part: NDArray[np.int16]  # (C,)
-    tag: NDArray[np.int32]  # (C,)
-    peer: NDArray[np.int32]  # (C, P)
-    match: NDArray[np.int32]  # (C, P)
-    size_bytes: NDArray[np.float64]  # (C, P)
-    duration_s: NDArray[np.float64]  # (C, P)
-    present: NDArray[np.bool_]  # (C, P)
-
-    def __len__(self) -> int:
-        return len(self.kind)
-
-    def repeated(self, times: int) -> Columns:
-        """The columns ``times`` times one after another."""
-        if times == 1:
-            return self
-        return Columns(**{item.name: _tile(getattr(self, item.name), times) for item in fields(self)})
-
-
-def _tile(array: NDArray[T], times: int) -> NDArray[T]:
-    return np.tile(array, (times,) + (1,) * (array.ndim - 1))
-
-
-def joined(parts: Sequence[Columns], ranks: int) -> Columns:
-    """Columns one after another; none at all when there are no parts."""
-    if len(parts) == 1:
-        return parts[0]
-    every = [Ranks(ranks, 0, 0).columns(), *parts]
-    return Columns(
-        **{item.name: np.concatenate([getattr(part, item.name) for part in every]) for item in fields(Columns)}
-    )
+    kind: int
+    who: Int32s | None
+    peer: Int32s | int
+    size_bytes: Amount
+    duration_s: Amount = 0.0
+    match: NDArray[np.int32] | int | None = None
+    tag: int | None = None
+    until: int = 1
+    extra: Mapping[str, Amount] = field(default_factory=dict)
 
 
 class Ranks:
     """All ranks at work on one step of the program: what they do is appended column by column."""
 
-    def __init__(self, ranks: int, phase: int, part: int) -> None:
-        self.count, self.phase, self.part = ranks, phase, part
+    def __init__(self, ranks: int) -> None:
+        self.count = ranks
         self.rank = np.arange(ranks, dtype=np.int32)
-        self._heads: list[tuple[int, int]] = []
-        self._bodies: list[tuple[ArrayLike, ArrayLike, ArrayLike, ArrayLike, ArrayLike]] = []
+        self.columns: list[Column] = []
 
-    def send(self, to: ArrayLike, size_bytes: ArrayLike, when: ArrayLike = True, tag: int = 0) -> None:
-        """Every rank (where ``when``) sends a message."""
-        self._add(SEND, to, BY_ORDER, size_bytes, 0.0, when, tag)
+    def send(self, to: Int32s, size_bytes: Amount, who: Int32s | None = None, until: int = 1) -> None:
+        """Every rank (of ``who``) sends a message; the receive says where it came from. In a rendezvous, nothing that
+        stands ``until`` columns after this one or later begins before the message is received."""
+        self.columns.append(Column(SEND, who, to, size_bytes, until=until))
+
+    def exchange(self, to: Int32s, source: Int32s, size_bytes: Amount, who: Int32s | None = None) -> None:
+        """Every rank (of ``who``) sends a message and receives another; neither waits for the other."""
+        self.send(to, size_bytes, who, until=2)
+        self.receive(source, size_bytes, who=who)
 
     def receive(
-        self,
-        source: ArrayLike,
-        size_bytes: ArrayLike,
-        match: ArrayLike = -1,
-        when: ArrayLike = True,
-        tag: int = 0,
+        self, source: Int32s, size_bytes: Amount, match: NDArray[np.int32] | int = -1, who: Int32s | None = None
     ) -> None:
-        """Every rank (where ``when``) waits for the message that its source sent ``-match`` columns before this one."""
-        self._add(RECEIVE, source, match, size_bytes, 0.0, when, tag)
+        """Every rank (of ``who``) waits for the message that its source sent ``-match`` columns before this one."""
+        self.columns.append(Column(RECEIVE, who, source, size_bytes, match=match))
 
-    def work(self, kind: int, size_bytes: ArrayLike, duration_s: ArrayLike, when: ArrayLike = True) -> None:
-        """Every rank (where ``when``) computes, reads or writes for ``duration_s``."""
-        self._add(kind, -1, BY_ORDER, size_bytes, duration_s, when, 0)
+    def message(self, kind: int, peer: Int32s | int, size_bytes: Amount, tag: int, who: Int32s | None) -> None:
+        """A send or receive that is paired by its tag; the peer of a receive may be ``ANY``."""
+        self.columns.append(Column(kind, who, peer, size_bytes, tag=tag))
 
-    def _add(
-        self,
-        kind: int,
-        peer: ArrayLike,
-        match: ArrayLike,
-        size: ArrayLike,
-        duration: ArrayLike,
-        when: ArrayLike,
-        tag: int,
-    ) -> None:
-        self._heads.append((kind, tag))
-        self._bodies.append((peer, match, size, duration, when))
-
-    def columns(self) -> Columns:
-        """What was appended."""
-        heads = np.array(self._heads, dtype=np.int32).reshape(-1, 2)
-        count = len(heads)
-        return Columns(
-            kind=heads[:, 0].astype(np.int8),
-            phase=np.full(count, self.phase, np.int16),
-            part=np.full(count, self.part, np.int16),
-            tag=heads[:, 1],
-            peer=self._stack(0, np.int32),
-            match=self._stack(1, np.int32),
-            size_bytes=self._stack(2, np.float64),
-            duration_s=self._stack(3, np.float64),
-            present=self._stack(4, np.bool_),
-        )
-
-    def _stack(self, place: int, dtype: type[T]) -> NDArray[T]:
-        stacked = np.empty((len(self._bodies), self.count), dtype)
-        for row, body in zip(stacked, self._bodies, strict=True):
-            row[:] = body[place]
-        return stacked
+    def work(self, kind: int, size_bytes: Amount, duration_s: Amount, who: Int32s | None = None) -> None:
+        """Every rank (of ``who``) computes, reads or writes for ``duration_s``."""
+        self.columns.append(Column(kind, who, NONE, size_bytes, duration_s))

@@ -7,7 +7,6 @@ from collections.abc import Collection
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from simcodesign.describe.machine import Machine
 from simcodesign.describe.setting import Setting, finite
@@ -21,6 +20,7 @@ from simcodesign.describe.workload import (
     Demand,
     Exchange,
     Receive,
+    Replay,
     Send,
     Step,
     phase_name,
@@ -29,16 +29,19 @@ from simcodesign.errors import CapacityError, InputError
 from simcodesign.expression import Expression
 from simcodesign.generate.assemble import assembled
 from simcodesign.generate.collectives import GENERATORS, halo_exchange
-from simcodesign.generate.columns import Columns, Ranks, joined
+from simcodesign.generate.columns import Int32s, Ranks
 from simcodesign.generate.disk import duration_of_access_s
-from simcodesign.generate.plan import Plan
+from simcodesign.generate.plan import ANY, Plan
+from simcodesign.generate.prices import Prices
 from simcodesign.generate.processor import duration_of_computation_s
-from simcodesign.result import COMPUTE, READ, WRITE
+from simcodesign.generate.replay import replayed
+from simcodesign.generate.segment import Segment, joined, woven
+from simcodesign.result import COMPUTE, READ, RECEIVE, SEND, WRITE
 from simcodesign.units import Amount
 
 #: Memory that one operation takes at most, in the Plan and in the SimPy engine that walks it, without and with routes.
 #: Measured on bursts and halo exchanges of 256 to 4,096 ranks: 213 bytes, and 620 to 900 bytes.
-BYTES_PER_OPERATION, BYTES_WITH_ROUTE = 250, 1000
+BYTES_PER_OPERATION, BYTES_WITH_ROUTE = 80, 110
 
 
 @dataclass(frozen=True)
@@ -50,6 +53,7 @@ class _Context:
     parts: list[Machine]
     phases: dict[str, int]
     ranks: int
+    prices: Prices
     phase: str = MAIN_PHASE
     part: int = 0
 
@@ -58,8 +62,13 @@ class _Context:
         """The machine with the constants of this place."""
         return self.parts[self.part]
 
-    def pen(self) -> Ranks:
-        return Ranks(self.ranks, self.phases[self.phase], self.part)
+    def segment(self, pen: Ranks) -> Segment:
+        """What was written, with its prices, rank by rank."""
+        columns = [self.prices.priced(column, self.machine) for column in pen.columns]
+        return woven(columns, self.ranks, self.phases[self.phase], self.prices.names)
+
+    def joined(self, parts: list[Segment]) -> Segment:
+        return joined(parts, self.ranks, self.prices.names)
 
     def value(self, expression: Expression, what: str) -> Amount:
         return finite(expression.evaluate(self.names), f"{what} = {expression.text}", self.setting.workload, expression)
@@ -72,10 +81,12 @@ class _Context:
             raise InputError(f"{what} = {expression.text} is negative", place, value=float(np.min(value)))
         return value
 
-    def when(self, demand: Demand) -> NDArray[np.bool_]:
+    def who(self, demand: Demand) -> Int32s | None:
+        """The ranks that a demand applies to, None for all of them."""
         if demand.when is None:
-            return np.ones(self.ranks, bool)
-        return np.broadcast_to(np.asarray(self.value(demand.when, "when")) != 0, self.ranks)
+            return None
+        here = np.broadcast_to(np.asarray(self.value(demand.when, "when")) != 0, self.ranks)
+        return None if here.all() else np.flatnonzero(here).astype(np.int32)
 
     def one(self, expression: Expression, what: str) -> float:
         """An amount that is the same for all ranks."""
@@ -94,13 +105,17 @@ def make_plan(setting: Setting, effects: Collection[str] = (), seed: int = 0) ->
     setting.require_one_point("a simulation")
     ranks = setting.ranks
     phases = {name: number for number, name in enumerate(setting.workload.phases())}
-    context = _Context(setting, {**setting.values}, [setting.machine], phases, ranks)
+    prices = Prices(setting, frozenset(effects))
+    context = _Context(setting, {**setting.values}, [setting.machine], phases, ranks, prices)
     routed = bool({"links", "endpoints"} & {*effects})
-    _check_memory(_count(setting.workload.program, context) * ranks, routed, setting)
+    _check_memory(_count(setting.workload.program, context), routed, setting)
     context.names["rank"] = setting.every_rank()
+    if isinstance(first := setting.workload.program[0], Replay):
+        segment, order = replayed(first.schedule, prices, setting.machine)
+        return assembled(segment, setting, prices, tuple(phases), frozenset(effects), seed, order)
     with np.errstate(all="ignore"):  # overflow is found as a duration that is not finite
-        columns = joined(_lower(setting.workload.program, context), ranks)
-        return assembled(columns, setting, context.parts, tuple(phases), frozenset(effects), seed)
+        segment = context.joined(_lower(setting.workload.program, context))
+        return assembled(segment, setting, prices, tuple(phases), frozenset(effects), seed)
 
 
 def _check_memory(operations: float, routed: bool, setting: Setting) -> None:
@@ -130,72 +145,82 @@ def _repeats(block: Block, context: _Context) -> int:
 
 
 def _count(program: tuple[Step, ...], context: _Context) -> float:
-    """Columns of the program, before any is made."""
+    """Operations of all ranks together at most, before any is made."""
     total = 0.0
     for step in program:
         if isinstance(step, Block):
             times = _repeats(step, context)
             total += times * _count(step.body, context) if times else 0
+        elif isinstance(step, Replay):
+            total += len(step.schedule)
         elif isinstance(step, Collective):
-            total += GENERATORS[step.name, step.algorithm][1](context.ranks)
+            total += 2 * GENERATORS[step.name, step.algorithm][1](context.ranks)
         else:
-            total += 4 * step.dims if isinstance(step, Exchange) else 1
+            total += (4 * step.dims if isinstance(step, Exchange) else 1) * context.ranks
     return total
 
 
-def _lower(program: tuple[Step, ...], context: _Context) -> list[Columns]:
+def _lower(program: tuple[Step, ...], context: _Context) -> list[Segment]:
     return [
         _lower_block(step, context) if isinstance(step, Block) else _lower_demand(step, context) for step in program
     ]
 
 
-def _lower_block(block: Block, context: _Context) -> Columns:
+def _lower_block(block: Block, context: _Context) -> Segment:
     inner = replace(context, phase=phase_name(context.phase, block.phase))
     if block.constants:
         values = {path: context.value(expression, path) for path, expression in block.constants}
         context.parts.append(context.machine.with_constants(values, block.place))
         inner = replace(inner, part=len(context.parts) - 1)
     times = _repeats(block, inner)
-    return joined(_lower(block.body, inner) if times else [], context.ranks).repeated(times)
+    return context.joined(_lower(block.body, inner) if times else []).repeated(times or 1)
 
 
-def _lower_demand(step: Step, context: _Context) -> Columns:
-    pen = context.pen()
+def _lower_demand(step: Step, context: _Context) -> Segment:
+    pen = Ranks(context.ranks)
     match step:
         case Compute():
-            duration = duration_of_computation_s(step, context.machine, context.amount)
-            pen.work(COMPUTE, 0.0, duration, context.when(step))
+            who, duration = context.who(step), duration_of_computation_s(step, context.machine, context.amount)
+            pen.work(COMPUTE, 0.0, _of(duration, who), who)
         case Access():
-            size, times = context.amount(step.bytes, "bytes"), context.amount(step.times, "times")
+            who, size = context.who(step), context.amount(step.bytes, "bytes")
+            times = context.amount(step.times, "times")
             kind = READ if step.kind == "read" else WRITE
             duration = duration_of_access_s(step, context.machine, size, times)
-            pen.work(kind, np.multiply(size, times), duration, context.when(step))
+            pen.work(kind, _of(np.multiply(size, times), who), _of(duration, who), who)
         case Send():
-            when = context.when(step)
-            pen.send(_peer(step.to, "to", when, context), context.amount(step.bytes, "bytes"), when, step.tag)
+            who = context.who(step)
+            size = context.amount(step.bytes, "bytes")
+            pen.message(SEND, _peer(step.to, "to", who, context), _of(size, who), step.tag, who)
         case Receive():
-            when = context.when(step)
+            who = context.who(step)
             size = np.nan if step.bytes is None else context.amount(step.bytes, "bytes")
-            pen.receive(_peer(step.source, "from", when, context), size, 0, when, step.tag)
+            peer = ANY if step.source is None else _peer(step.source, "from", who, context)
+            pen.message(RECEIVE, peer, _of(size, who), step.tag, who)
         case Exchange():
             sizes = [context.one(size, "bytes") for size in step.bytes]
             halo_exchange(pen, _grid(step, context), sizes, step.periodic)
         case Collective():
             GENERATORS[step.name, step.algorithm][0](pen, context.one(step.bytes, "bytes"))
-    return pen.columns()
+    return context.segment(pen)
 
 
-def _peer(expression: Expression, what: str, when: NDArray[np.bool_], context: _Context) -> NDArray[np.int32]:
-    peer = np.broadcast_to(context.value(expression, what), context.ranks)
-    here = np.arange(context.ranks)
-    bad = when & ((peer != np.floor(peer)) | (peer < 0) | (peer >= context.ranks) | (peer == here))
+def _of(value: Amount, who: Int32s | None) -> Amount:
+    """The part of an amount that concerns these ranks."""
+    return value if who is None or np.ndim(value) == 0 else np.asarray(value)[who]
+
+
+def _peer(expression: Expression, what: str, who: Int32s | None, context: _Context) -> Int32s:
+    here = np.arange(context.ranks) if who is None else who
+    peer = np.broadcast_to(_of(context.value(expression, what), who), here.shape)
+    bad = (peer != np.floor(peer)) | (peer < 0) | (peer >= context.ranks) | (peer == here)
     if bad.any():
-        rank = int(np.flatnonzero(bad)[0])
+        rank = int(here[bad][0])
         raise InputError(
-            f"rank {rank}: {what} = {expression.text} is no other rank", expression.place, value=float(peer[rank]),
+            f"rank {rank}: {what} = {expression.text} is no other rank", expression.place, value=float(peer[bad][0]),
             allowed=f"0 to {context.ranks - 1}, not {rank} itself",
         )  # fmt: skip
-    return np.where(when, peer, -1).astype(np.int32)
+    return peer.astype(np.int32)
 
 
 def _grid(step: Exchange, context: _Context) -> tuple[int, ...]:

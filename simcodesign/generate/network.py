@@ -1,7 +1,7 @@
-"""What each message costs its sender, and which way it goes: the network as the simulation sees it.
+"""What each message costs its sender, its receiver and the stations on its way, as the simulation sees it.
 
-Hockney's model with the hops either by the machine's distance law (one, log2 P, sqrt P) or, with the effect ``hops``,
-counted on the message's own route.
+Hockney's model, or LogGOPS (Hoefler, Schneider, Lumsdaine, "LogGOPSim", HPDC 2010), with the hops either by the
+machine's distance law (one, log2 P, sqrt P) or, with the effect ``hops``, counted on the message's own route.
 """
 
 from __future__ import annotations
@@ -12,8 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simcodesign.describe.machine import Machine
-
-Floats = NDArray[np.float64]
+from simcodesign.units import Amount
 
 
 def lawful_hops(machine: Machine, ranks: int) -> float:
@@ -29,20 +28,49 @@ def lawful_hops(machine: Machine, ranks: int) -> float:
             return 1.0
 
 
-def counted_hops(
-    machine: Machine, node: NDArray[np.int64], source: NDArray[np.int32], target: NDArray[np.int32]
-) -> Floats:
-    """Hops between the nodes of two ranks; 0 on the same node."""
-    return machine.network.topology.hops(node[source], node[target]).astype(np.float64)
+def is_loggop(machine: Machine) -> bool:
+    """Whether messages cost what LogGOPS says."""
+    return machine.network.model == "loggop"
 
 
-def startup_s(machine: Machine, hops: Floats) -> Floats:
+def send_s(machine: Machine, hops: Amount, size_bytes: Amount) -> Amount:
+    """Seconds for which a message occupies its sender. Hockney: startup, flight, bytes. LogGOPS: o + (s-1) O."""
+    if is_loggop(machine):
+        return overhead_s(machine, size_bytes)
+    return inject_s(machine, hops, size_bytes) + flight_s(machine, hops, size_bytes) + tail_s(machine, size_bytes)
+
+
+def receive_s(machine: Machine, size_bytes: Amount) -> Amount:
+    """Seconds for which a message occupies its receiver."""
+    return overhead_s(machine, size_bytes) if is_loggop(machine) else machine.network.receive_overhead_s
+
+
+def arrival_s(machine: Machine, hops: Amount, size_bytes: Amount) -> Amount:
+    """Seconds from the beginning of a send to the arrival of its last byte, alone on the network."""
+    return inject_s(machine, hops, size_bytes) + flight_s(machine, hops, size_bytes) + tail_s(machine, size_bytes)
+
+
+def between_s(machine: Machine, size_bytes: Amount) -> Amount:
+    """LogGOPS: seconds from the beginning of a send (receive) to the earliest next one, g + (s-1) G. Hockney: none."""
+    if not is_loggop(machine):
+        return 0.0
+    return machine.network.gap_s + beyond_first(size_bytes) * machine.network.per_byte_s
+
+
+def inject_s(machine: Machine, hops: Amount, size_bytes: Amount) -> Amount:
     """Time before the first byte enters the network."""
-    software_hops = np.maximum(hops, 1.0) if machine.network.startup_per == "hop" else np.ones_like(hops)
-    return machine.network.startup_s * software_hops
+    network = machine.network
+    if is_loggop(machine):
+        return overhead_s(machine, size_bytes) + network.latency_s
+    return network.startup_s * np.maximum(hops, 1.0) if network.startup_per == "hop" else network.startup_s
 
 
-def flight_s(machine: Machine, hops: Floats, size_bytes: Floats) -> Floats:
+def tail_s(machine: Machine, size_bytes: Amount) -> Amount:
+    """How far the last byte is behind the first one."""
+    return (beyond_first(size_bytes) if is_loggop(machine) else size_bytes) * machine.network.per_byte_s
+
+
+def flight_s(machine: Machine, hops: Amount, size_bytes: Amount) -> Amount:
     """Time that the first byte needs over the hops; store-and-forward repeats the whole message at each."""
     network = machine.network
     flight = hops * network.hop_latency_s
@@ -51,7 +79,11 @@ def flight_s(machine: Machine, hops: Floats, size_bytes: Floats) -> Floats:
     return flight
 
 
-def charge_s(machine: Machine, hops: Floats, size_bytes: Floats) -> Floats:
-    """Time for which a message occupies its sender: startup, flight, and the bytes."""
-    tail = size_bytes * machine.network.per_byte_s
-    return startup_s(machine, hops) + flight_s(machine, hops, size_bytes) + tail
+def overhead_s(machine: Machine, size_bytes: Amount) -> Amount:
+    """LogGOPS: o + (s-1) O."""
+    return machine.network.overhead_s + beyond_first(size_bytes) * machine.network.overhead_per_byte_s
+
+
+def beyond_first(size_bytes: Amount) -> NDArray[np.float64]:
+    """Bytes after the first one."""
+    return np.maximum(np.asarray(size_bytes, dtype=np.float64) - 1.0, 0.0)

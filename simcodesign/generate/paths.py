@@ -1,98 +1,171 @@
-"""Which stations operations and messages queue for, with the effects that make them shared: disks, endpoints, links."""
+"""The way of the messages through shared stations (``endpoints``, ``links``), and the stations that exist at all.
+
+Columns that send between the same pairs of ranks share their routes, so that a repeated collective costs nothing.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from hashlib import blake2b
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from simcodesign.describe.machine import Machine
-from simcodesign.generate.network import flight_s, startup_s
-from simcodesign.generate.plan import DISK, INTERFACE, LINK, NONE, Operations, Routes, Stations
-from simcodesign.result import READ, SEND
+from simcodesign.generate.columns import Column
+from simcodesign.generate.network import flight_s, inject_s, tail_s
+from simcodesign.generate.plan import DISK, INTERFACE, LINK, MAILBOX, NONE, PROCESSOR, Routes, Stations
+from simcodesign.units import Amount
 
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
-
-
-def routes_and_stations(
-    operations: Operations, hops: Floats, parts: Sequence[Machine], effects: frozenset[str]
-) -> tuple[Routes | None, Stations, NDArray[np.int32]]:
-    """Routes of the messages (None when nothing is shared on the way), all stations, and the station of each access."""
-    machine = parts[0]
-    node = machine.node_of(len(operations.first) - 1)
-    station = np.full(len(operations), NONE, dtype=np.int32)
-    disks, visited = np.zeros(0, np.int64), np.zeros(0, np.int64)
-    if "disks" in effects and machine.disk is not None:
-        accesses = np.flatnonzero(operations.kind >= READ)
-        of_access = node[operations.rank[accesses]] // machine.disk.shared_by
-        disks, station[accesses] = np.unique(of_access, return_inverse=True)
-    sends = np.flatnonzero(operations.kind == SEND)
-    source, target = node[operations.rank[sends]], node[operations.peer[sends]]
-    far = source != target
-    routes = None
-    if effects & {"links", "endpoints"} and far.any():
-        pairs, route = np.unique(source[far] * machine.nodes + target[far], return_inverse=True)
-        start, way = _ways(machine, pairs // machine.nodes, pairs % machine.nodes, effects)
-        visited, way = np.unique(way, return_inverse=True)
-        routes = _timed(operations, sends[far], hops, parts, effects, (route, start, way + len(disks)))
-    return routes, _stations(machine, disks, visited), station
+Int32s = NDArray[np.int32]
+Int64s = NDArray[np.int64]
+#: Pairs whose routes are looked up together.
+PAIRS_AT_ONCE = 2**18
+#: Up to so many stations, a table of all of them is quicker than sorting those that are used.
+DENSE_STATIONS = 2**28
 
 
-def _ways(machine: Machine, source: Ints, target: Ints, effects: frozenset[str]) -> tuple[Ints, Ints]:
-    """Stations in travel order for every pair of nodes (CSR): interfaces are numbered by node, links after them."""
-    empty = np.zeros(len(source) + 1, dtype=np.int64), np.zeros(0, dtype=np.int64)
-    start, link = empty
-    if "links" in effects:
-        found = machine.network.topology.routes(source, target)
-        start, link = found.start, found.link + machine.nodes
-    if "endpoints" not in effects:
-        return start, link
-    # Room for the sender's interface before and the receiver's after the links of each route.
-    length = np.diff(start) + 2
-    wide = np.concatenate([[0], np.cumsum(length)])
-    way = np.empty(wide[-1], dtype=np.int64)
-    way[wide[:-1]], way[wide[1:] - 1] = source, target
-    inner = np.ones(len(way), bool)
-    inner[wide[:-1]] = inner[wide[1:] - 1] = False
-    way[inner] = link
-    return wide, way
+class Roads:
+    """Collects the pairs of nodes between which messages travel, and what they cost; makes the Routes of them."""
 
+    def __init__(self, machine: Machine, node: Int64s, effects: frozenset[str]) -> None:
+        self._machine, self._node = machine, node
+        self._links, self._endpoints = "links" in effects, "endpoints" in effects
+        self._pairs: list[tuple[Int32s, Int32s]] = []
+        self._count = 0
+        self._known: dict[bytes, Int32s] = {}
+        self._costs: dict[tuple[float, ...], int] = {}
 
-def _timed(
-    operations: Operations,
-    remote: Ints,
-    hops: Floats,
-    parts: Sequence[Machine],
-    effects: frozenset[str],
-    ways: tuple[Ints, Ints, Ints],
-) -> Routes:
-    """Service times and delays of every remote message."""
-    size, part = operations.size_bytes, operations.part
-    which, start, way = ways
-    count = len(size)
-    route = np.full(count, NONE, dtype=np.int32)
-    route[remote] = which
-    inject, tail, interface, link, gap, latency = (np.zeros(count) for _ in range(6))
-    for number in np.unique(part[remote]):
-        mine = remote[part[remote] == number]
-        machine, far, load = parts[number], hops[mine], size[mine]
+    def routes_of(self, column: Column) -> Int32s:
+        """Number of the route of every message of a column that sends; NONE between ranks of a node."""
+        peer = np.asarray(column.peer)
+        who = np.arange(len(self._node)) if column.who is None else column.who
+        ends = [
+            np.array([len(peer)]),
+            peer,
+            *([] if column.who is None else [column.who]),
+        ]  # the length: or they collide
+        key = blake2b(b"".join(part.astype(np.int32).tobytes() for part in ends)).digest()
+        if key not in self._known:
+            self._known[key] = self._number(self._node[who], self._node[peer])
+        return self._known[key]
+
+    def _number(self, source: Int64s, target: Int64s) -> Int32s:
+        far = source != target
+        route = np.full(len(source), NONE, np.int32)
+        count = int(np.count_nonzero(far))
+        route[far] = np.arange(self._count, self._count + count)
+        self._pairs.append((source[far].astype(np.int32), target[far].astype(np.int32)))
+        self._count += count
+        return route
+
+    def cost_of(self, machine: Machine, hops: Amount, size_bytes: Amount) -> Int32s | int:
+        """Row of the table of costs for every message."""
         network = machine.network
-        inject[mine] = startup_s(machine, far)
-        tail[mine] = load * network.per_byte_s
-        interface[mine] = load * network.interface_occupancy_s_per_byte
-        link[mine] = load * network.link_occupancy_s_per_byte
-        gap[mine] = 0.0 if "links" in effects else flight_s(machine, far, load)
-        latency[mine] = network.hop_latency_s
-    forward = parts[0].network.switching == "store_and_forward"
-    return Routes(route, start, way.astype(np.int32), inject, tail, interface, link, gap, latency, forward)
+        depends_on_hops = not self._links or network.startup_per == "hop"
+        kinds = np.broadcast_arrays(hops if depends_on_hops else 0.0, size_bytes)
+        if kinds[0].ndim == 0:
+            return self._cost(machine, float(kinds[0]), float(kinds[1]))
+        several, index = np.unique(np.stack(kinds), axis=1, return_inverse=True)
+        rows = [self._cost(machine, far, load) for far, load in several.T.tolist()]
+        return np.array(rows, np.int32)[index.ravel()]
+
+    def _cost(self, machine: Machine, hops: float, size_bytes: float) -> int:
+        network = machine.network
+        row = (
+            float(inject_s(machine, hops, size_bytes)),
+            float(tail_s(machine, size_bytes)),
+            float(size_bytes * network.interface_occupancy_s_per_byte),
+            float(size_bytes * network.link_occupancy_s_per_byte),
+            0.0 if self._links else float(flight_s(machine, hops, size_bytes)),
+            float(network.hop_latency_s),
+        )
+        return self._costs.setdefault(row, len(self._costs))
+
+    def built(self, before: int, route: Int32s, cost: Int32s) -> tuple[Routes | None, Int64s]:
+        """The Routes, None if no message leaves its node, and what stands for the visited stations: the number of a
+        node for its interface, of the nodes and the link for a link. ``before``: stations that come first."""
+        if not self._count:
+            return None, np.zeros(0, np.int64)
+        start = np.concatenate([[0], np.cumsum(self._lengths())]).astype(np.int64)
+        way = np.empty(start[-1], np.int32 if self._most < 2**31 else np.int64)
+        first = 0
+        for source, target in self._chunks():
+            last = first + len(source)
+            way[start[first] : start[last]] = self._ways(source, target, start[first : last + 1] - start[first])
+            first = last
+        visited, station = _numbered(way, self._most, before)
+        inject, tail, interface, link, gap, latency = np.array(list(self._costs)).reshape(-1, 6).T
+        forward = self._machine.network.switching == "store_and_forward"
+        return Routes(route, cost, start, station, inject, tail, interface, link, gap, latency, forward), visited
+
+    @property
+    def _most(self) -> int:
+        """Interfaces and links of the network."""
+        return self._machine.nodes + self._machine.network.topology.link_count
+
+    def _chunks(self) -> list[tuple[Int64s, Int64s]]:
+        return [
+            (source[low : low + PAIRS_AT_ONCE].astype(np.int64), target[low : low + PAIRS_AT_ONCE].astype(np.int64))
+            for source, target in self._pairs
+            for low in range(0, len(source), PAIRS_AT_ONCE)
+        ]
+
+    def _lengths(self) -> Int64s:
+        """Stations on each route."""
+        hops = [
+            self._machine.network.topology.hops(source, target) if self._links else np.zeros(len(source), np.int64)
+            for source, target in self._chunks()
+        ]
+        ends = 2 if self._endpoints else 0
+        return np.concatenate(hops) + ends if hops else np.zeros(0, np.int64)
+
+    def _ways(self, source: Int64s, target: Int64s, start: Int64s) -> Int64s:
+        """Stations in travel order for every pair of nodes: interfaces are numbered by node, links after them."""
+        nodes = self._machine.nodes
+        if not self._endpoints:
+            return self._machine.network.topology.routes(source, target).link + nodes
+        # The sender's interface stands before and the receiver's after the links of each route.
+        way = np.empty(start[-1], np.int64)
+        inner = np.ones(len(way), bool)
+        way[start[:-1]], way[start[1:] - 1] = source, target
+        inner[start[:-1]] = inner[start[1:] - 1] = False
+        if self._links:
+            way[inner] = self._machine.network.topology.routes(source, target).link + nodes
+        return way
 
 
-def _stations(machine: Machine, disks: Ints, visited: Ints) -> Stations:
-    """Disks first, then interfaces and links."""
+def _numbered(way: NDArray[Any], most: int, before: int) -> tuple[Int64s, Int32s]:
+    """The different numbers below ``most`` in ``way``, and for each its place among them, counted from ``before``."""
+    if most > DENSE_STATIONS:
+        visited, index = np.unique(way, return_inverse=True)
+        return visited, (index + before).astype(np.int32)
+    used = np.zeros(most, bool)
+    used[way] = True
+    number = np.cumsum(used, dtype=np.int32) + np.int32(before - 1)
+    for low in range(0, len(way), 2**22):  # in place, since there may be a billion hops
+        way[low : low + 2**22] = number[way[low : low + 2**22]]
+    return np.flatnonzero(used), way.astype(np.int32, copy=False)
+
+
+def disks_of(machine: Machine, accessing: Int32s, node: Int64s) -> tuple[Int64s, Int32s]:
+    """The disks that these ranks access, and for each access the number of its disk among them."""
+    assert machine.disk is not None
+    disks, index = np.unique(node[accessing] // machine.disk.shared_by, return_inverse=True)
+    return disks, index.astype(np.int32)
+
+
+def stations_of(machine: Machine, disks: Int64s, processors: int, visited: Int64s, mailboxes: int) -> Stations:
+    """All stations: disks, processors, interfaces and links, mailboxes."""
     links = visited >= machine.nodes
-    kind = np.concatenate([np.full(len(disks), DISK), np.where(links, LINK, INTERFACE)]).astype(np.int8)
-    unit = np.concatenate([disks, visited - links * machine.nodes])
     spindles = machine.disk.spindles if machine.disk else 1
+    groups: Sequence[tuple[ArrayLike, Int64s]] = (
+        (DISK, disks),
+        (PROCESSOR, np.arange(processors)),
+        (np.where(links, LINK, INTERFACE), visited - links * machine.nodes),
+        (MAILBOX, np.arange(mailboxes)),
+    )
+    kind = np.concatenate([np.broadcast_to(np.asarray(kind, np.int8), len(unit)) for kind, unit in groups])
+    unit = np.concatenate([unit for _, unit in groups])
     return Stations(kind, unit, np.where(kind == DISK, spindles, 1).astype(np.int32))

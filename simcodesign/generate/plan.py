@@ -13,18 +13,28 @@ from numpy.typing import NDArray
 
 from simcodesign.result import KINDS, RECEIVE, SEND
 
-NONE = -1
-DISK, INTERFACE, LINK = range(3)
-STATION_KINDS = ("disk", "interface", "link")
+#: No station, no peer, no partner; and the peer of a receive that takes a message from whoever comes first.
+NONE, ANY = -1, -2
+DISK, PROCESSOR, INTERFACE, LINK, MAILBOX = range(5)
+STATION_KINDS = ("disk", "processor", "interface", "link", "mailbox")
+#: Operations and stations are counted in 32 bits.
+MOST_OPERATIONS = 2**31 - 2
+
+Int32s = NDArray[np.int32]
+Int64s = NDArray[np.int64]
+Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
 class Stations:
-    """What operations and messages queue for; the station's number is its place in the order of arbitration."""
+    """What operations and messages queue for; the station's number is its place in the order of arbitration.
 
-    kind: NDArray[np.int8]  # (S,) DISK, INTERFACE or LINK
-    unit: NDArray[np.int64]  # (S,) number of the disk, node or link
-    servers: NDArray[np.int32]  # (S,)
+    Disks and processors come first, then interfaces, then links, then mailboxes.
+    """
+
+    kind: NDArray[np.int8]  # (S,) DISK, PROCESSOR, INTERFACE, LINK or MAILBOX
+    unit: Int64s  # (S,) number of the disk, processor, node, link or mailbox
+    servers: Int32s  # (S,) 1 but for disks
 
     def __len__(self) -> int:
         return len(self.kind)
@@ -39,63 +49,64 @@ class Routes:
     pass when it has come and when it has been served: max(tail, g + service). Both are then on the way for ``gap_s``
     after an interface and for ``latency_s`` after a link; with ``store_and_forward`` the head waits for the tail
     between two links. The message has arrived when its tail has passed the last station. Alone on the network, that is
-    when its sender is done with it, unless it is stored and its receiver's interface is slower than the last link.
+    when its sender is done with it (in Hockney's model), unless it is stored and its receiver's interface is slower
+    than the last link.
+
+    These times stand in a table of K costs, since many messages cost the same: those of ``op`` in row ``cost[op]``.
     """
 
-    route: NDArray[np.int32]  # (N,) or NONE
-    start: NDArray[np.int64]
-    station: NDArray[np.int32]
-    inject_s: NDArray[np.float64]  # (N,)
-    tail_s: NDArray[np.float64]  # (N,)
-    interface_s: NDArray[np.float64]  # (N,) service of an interface
-    link_s: NDArray[np.float64]  # (N,) service of a link
-    gap_s: NDArray[np.float64]  # (N,)
-    latency_s: NDArray[np.float64]  # (N,)
+    route: Int32s  # (N,) or NONE
+    cost: Int32s  # (N,) meaningless without a route
+    start: Int64s  # (R + 1,)
+    station: Int32s
+    inject_s: Floats  # (K,)
+    tail_s: Floats  # (K,)
+    interface_s: Floats  # (K,) service of an interface
+    link_s: Floats  # (K,) service of a link
+    gap_s: Floats  # (K,)
+    latency_s: Floats  # (K,)
     store_and_forward: bool = False
 
 
 @dataclass(frozen=True)
-class Operations:
-    """The N operations of P ranks before anything queues: what they are, their messages paired and priced."""
+class Edges:
+    """Dependencies besides program order: ``target[start[op]:start[op+1]]`` wait until ``op`` is done, or, where
+    ``early``, until it begins (``op`` is no receive then)."""
 
-    first: NDArray[np.int64]  # (P + 1,) first operation of each rank
-    kind: NDArray[np.int8]
-    phase: NDArray[np.int16]
-    part: NDArray[np.int16]  # machine variant (phase constants)
-    rank: NDArray[np.int32]
-    peer: NDArray[np.int32]
-    size_bytes: NDArray[np.float64]
-    duration_s: NDArray[np.float64]
-    match: NDArray[np.int64]
-
-    def __len__(self) -> int:
-        return len(self.kind)
+    start: Int64s  # (N + 1,)
+    target: Int32s
+    early: NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
 class Plan:
     """N operations of P ranks.
 
-    An operation starts when the one before it in its rank is done (unless ``chained`` is False), a receive also when
-    its message is there (``match``: receive -> its send, send -> its receive), and after all ``extra`` ones (CSR: the
-    operations that wait for ``op`` are ``extra_target[extra_start[op]:extra_start[op+1]]``).
+    An operation is ready when the one before it in its rank is done (unless ``chained`` is False) and all that it
+    waits for by ``edges``. A receive then waits for its message: that of ``match`` (receive -> its send, send -> its
+    receive), or, with a ``mailbox``, the first that comes there. An operation with a ``station`` queues for it. It
+    begins; with ``gap_s``, a send (a receive) not before the gap after the last send (receive) of the same processor
+    is over, or of the same rank if it has no station. It is done ``duration_s`` later. A message without a route
+    arrives when its send is done, or, with ``flight_s``, that long after the send has begun.
     """
 
-    first: NDArray[np.int64]  # (P + 1,) first operation of each rank
+    first: Int64s  # (P + 1,) first operation of each rank
     kind: NDArray[np.int8]
     phase: NDArray[np.int16]
-    rank: NDArray[np.int32]
-    peer: NDArray[np.int32]
-    size_bytes: NDArray[np.float64]
-    duration_s: NDArray[np.float64]
-    match: NDArray[np.int64]
-    station: NDArray[np.int32]  # station that serves the operation for its duration, or NONE
-    chained: NDArray[np.bool_]
+    rank: Int32s
+    peer: Int32s
+    size_bytes: Floats
+    duration_s: Floats
+    match: Int32s
+    chained: NDArray[np.bool_]  # (N + 1,)
     phases: tuple[str, ...]
     stations: Stations
+    station: Int32s | None = None  # (N,) station that serves the operation for its duration, or NONE
     routes: Routes | None = None
-    extra_start: NDArray[np.int64] | None = None
-    extra_target: NDArray[np.int64] | None = None
+    edges: Edges | None = None
+    mailbox: Int32s | None = None  # (N,) station number of the mailbox of a send or receive, or NONE
+    gap_s: Floats | None = None  # (N,)
+    flight_s: Floats | None = None  # (N,)
 
     def __len__(self) -> int:
         return len(self.kind)
@@ -109,6 +120,7 @@ class Plan:
         """An operation in words, for messages."""
         text = f"{KINDS[self.kind[op]]}"
         if self.kind[op] in (SEND, RECEIVE):
-            text += f" {'to' if self.kind[op] == SEND else 'from'} rank {self.peer[op]}"
+            peer = "anyone" if self.peer[op] == ANY else f"rank {self.peer[op]}"
+            text += f" {'to' if self.kind[op] == SEND else 'from'} {peer}"
         number = op - self.first[self.rank[op]]
         return f"{text} (operation {number}, phase {self.phases[self.phase[op]]!r})"

@@ -21,6 +21,7 @@ from simcodesign.describe.workload import (
     Exchange,
     Parameter,
     Receive,
+    Replay,
     Send,
     Step,
     Workload,
@@ -91,18 +92,40 @@ def _topology_rows(topology: Topology) -> Rows:
 
 
 def _message_rows(network: Network) -> Rows:
+    yield from _loggop_rows(network) if network.model == "loggop" else _hockney_rows(network)
+    yield "hops where routes are not looked at", HOP_LAWS[network.distance]
+    yield "switching", network.switching.replace("_", "-")
+    yield "bandwidth of a link", _bandwidth(network.link_occupancy_s_per_byte)
+    yield "bandwidth of an interface", _bandwidth(network.interface_occupancy_s_per_byte)
+    if network.model == "hockney" and network.per_byte_s:
+        half = _quantity(network.startup_s / network.per_byte_s, "size")
+        yield "half-performance size", f"{half} (startup takes as long as the bytes)"
+
+
+def _hockney_rows(network: Network) -> Rows:
     yield "model", _message_model(network)
     yield "startup", f"{_quantity(network.startup_s, 'time')} per {network.startup_per}"
     yield "bandwidth", _bandwidth(network.per_byte_s)
     yield "latency of a hop", _quantity(network.hop_latency_s, "time")
     yield "charged to the receiver", _quantity(network.receive_overhead_s, "time")
-    yield "hops where routes are not looked at", HOP_LAWS[network.distance]
-    yield "switching", network.switching.replace("_", "-")
-    yield "bandwidth of a link", _bandwidth(network.link_occupancy_s_per_byte)
-    yield "bandwidth of an interface", _bandwidth(network.interface_occupancy_s_per_byte)
-    if network.per_byte_s:
-        half = _quantity(network.startup_s / network.per_byte_s, "size")
-        yield "half-performance size", f"{half} (startup takes as long as the bytes)"
+
+
+def _loggop_rows(network: Network) -> Rows:
+    """The constants of LogGOPS by their letters."""
+    limit = network.rendezvous_above_bytes
+    way = f"L + h x {_quantity(network.hop_latency_s, 'time')}" if network.hop_latency_s else "L"
+    if network.switching == "store_and_forward":
+        way += f" + max(h - 1, 0) x m / ({_bandwidth(network.link_occupancy_s_per_byte)})"
+    yield (
+        "model",
+        f"LogGOPS: m bytes, x = max(m - 1, 0), occupy sender and receiver for o + x O and fly for {way} + x G",
+    )
+    yield "latency L", _quantity(network.latency_s, "time")
+    yield "overhead o", _quantity(network.overhead_s, "time")
+    yield "gap g", f"{_quantity(network.gap_s, 'time')} (sends, and receives, of a rank begin g + x G apart)"
+    yield "time per byte G", f"{_quantity(network.per_byte_s, 'per_byte')} ({_bandwidth(network.per_byte_s)})"
+    yield "overhead per byte O", _quantity(network.overhead_per_byte_s, "per_byte")
+    yield "rendezvous above S", "never" if limit is None else _quantity(limit, "size")
 
 
 def _message_model(network: Network) -> str:
@@ -193,7 +216,10 @@ def _demand_label(step: Demand) -> str:
             return f"send {step.bytes.text} bytes to {step.to.text}{_tag(step.tag)}"
         case Receive():
             size = "" if step.bytes is None else f" {step.bytes.text} bytes"
-            return f"receive{size} from {step.source.text}{_tag(step.tag)}"
+            source = "anyone" if step.source is None else step.source.text
+            return f"receive{size} from {source}{_tag(step.tag)}"
+        case Replay():
+            return f"replay a schedule of {len(step.schedule):,} operations on {step.schedule.ranks:,} ranks"
         case Exchange():
             return _exchange_label(step)
         case Collective():

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
 import numpy as np
 from rich import box
@@ -12,7 +12,7 @@ from rich.padding import Padding
 from rich.table import Table
 
 from simcodesign.compare import CHANCE, WAITING, Comparison
-from simcodesign.result import COMPONENTS, SHARED_BY, Bracket, RankTimes, Result, StationUse
+from simcodesign.result import COMPONENTS, SHARED_BY, Bracket, RankTimes, Result, StationUses
 from simcodesign.units import format_quantity
 
 #: What an effect is, in words.
@@ -130,11 +130,11 @@ def waiting_table(ranks: RankTimes) -> Table:
     return table
 
 
-def station_table(stations: Sequence[StationUse], most: int) -> RenderableType:
+def station_table(stations: StationUses, most: int) -> RenderableType:
     """The most used stations."""
     if not stations:
         return _line("No disk, interface or link was shared.")
-    busiest = sorted(stations, key=lambda station: (-station.utilisation, -station.busy_s))[:most]
+    busiest = stations.most_used(most)
     show = Seconds(station.wait_s for station in busiest)
     numbers = ("served", "utilisation", "mean queue", "longest queue", f"waiting ({show.unit})")
     table = new_table(f"Most used of {len(stations)} stations", "station", *numbers)

@@ -1,0 +1,33 @@
+"""Dependencies of operations besides program order."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from simcodesign.generate.plan import NONE, Edges
+
+Ints = NDArray[np.int64]
+
+
+def edges_of(count: int, source: Ints, target: Ints, early: ArrayLike = False) -> Edges | None:
+    """Dependencies of ``count`` operations, ``target[k]`` waiting for ``source[k]``; None if there are none."""
+    if not len(source):
+        return None
+    order = np.argsort(source, kind="stable")
+    start = np.concatenate([[0], np.cumsum(np.bincount(source, minlength=count))]).astype(np.int64)
+    flags = np.broadcast_to(np.asarray(early, bool), source.shape)
+    return Edges(start, target[order].astype(np.int32), flags[order])
+
+
+def rendezvous(
+    first: Ints, rank: NDArray[np.int32], match: NDArray[np.int32], hold: NDArray[np.int32]
+) -> tuple[Ints, Ints]:
+    """Sources and targets of dependencies: what stands at place ``hold`` of the sender waits for the receive.
+
+    Messages that meet their receive in a mailbox hold nothing up, since it is not known beforehand which one that is.
+    """
+    sends = np.flatnonzero((hold != NONE) & (match != NONE))
+    target = first[rank[sends]] + hold[sends]
+    inside = target < first[rank[sends] + 1]
+    return match[sends[inside]].astype(np.int64), target[inside]

@@ -1,0 +1,233 @@
+"""Segments: what ranks do in a piece of the program, as flat arrays rank by rank.
+
+Columns are woven into a segment once; segments are joined one after another and repeated. So the work of a loop is
+generated once, however often it is repeated.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simcodesign.generate.columns import Column
+from simcodesign.generate.plan import NONE
+
+Array = NDArray[Any]
+Int64s = NDArray[np.int64]
+
+#: What every operation has. ``match``: of a receive the place of its message among the operations of its source in this
+#: segment; ``BY_TAG - tag`` where messages are still to be paired; NONE otherwise.
+FIELDS: dict[str, type[np.generic]] = {
+    "kind": np.int8,
+    "phase": np.int16,
+    "peer": np.int32,
+    "match": np.int32,
+    "size_bytes": np.float64,
+    "duration_s": np.float64,
+}
+#: What it may have besides, as the machine's prices need it, and its value where a column says nothing.
+EXTRAS: dict[str, tuple[type[np.generic], float]] = {
+    "route": (np.int32, NONE),
+    "cost": (np.int32, 0),
+    "gap_s": (np.float64, 0.0),
+    "flight_s": (np.float64, 0.0),
+    "hold": (np.int32, NONE),  # of a send with a rendezvous: place of what waits for it in its rank
+    "variant": (np.int16, NONE),  # of a receive: which variant of the machine prices it
+}
+BY_TAG = -2
+#: Fields that are places within a rank of the segment.
+PLACES = {"match", "hold"}
+#: Ranks whose operations are written together, so that they stay in the processor's cache.
+RANKS_AT_ONCE = 4096
+
+
+@dataclass(frozen=True)
+class Segment:
+    """Operations of P ranks: those of rank r are ``first[r]`` to ``first[r + 1]`` of every array in ``fields``."""
+
+    first: Int64s
+    fields: Mapping[str, Array]
+
+    @property
+    def counts(self) -> Int64s:
+        """Operations of every rank."""
+        return np.diff(self.first)
+
+    @property
+    def width(self) -> int | None:
+        """Number of operations if it is the same for all ranks."""
+        counts = self.counts
+        return int(counts[0]) if len(counts) and (counts == counts[0]).all() else None
+
+    def repeated(self, times: int) -> Segment:
+        """The segment ``times`` times one after another."""
+        if times == 1:
+            return self
+        if self.width is not None:
+            return self._repeated_evenly(self.width, times)
+        counts = self.counts
+        first = self.first * times
+        rank = np.repeat(np.arange(len(counts)), counts * times)
+        turn, place = np.divmod(np.arange(first[-1]) - first[rank], counts[rank])
+        index = self.first[rank] + place
+        fields = {name: array[index] for name, array in self.fields.items()}
+        for name, whose in (("match", fields["peer"]), ("hold", rank)):
+            if name in fields:
+                placed = fields[name] >= 0
+                fields[name][placed] += (turn[placed] * counts[whose[placed]]).astype(np.int32)
+        return Segment(first, fields)
+
+    def _repeated_evenly(self, width: int, times: int) -> Segment:
+        ranks = len(self.first) - 1
+        fields = {name: np.tile(array.reshape(ranks, width), (1, times)) for name, array in self.fields.items()}
+        for name in PLACES & fields.keys():
+            turns = fields[name].reshape(ranks, times, width)
+            turns += np.where(turns >= 0, np.arange(times, dtype=np.int32)[:, None] * np.int32(width), np.int32(0))
+        return Segment(self.first * times, {name: array.ravel() for name, array in fields.items()})
+
+
+def joined(parts: Sequence[Segment], ranks: int, names: Sequence[str] = ()) -> Segment:
+    """Segments one after another; ``names`` are the extra fields of an empty one."""
+    if len(parts) == 1:
+        return parts[0]
+    if not parts:
+        return woven([], ranks, 0, names)
+    widths = [part.width for part in parts]
+    if None not in widths:
+        return _joined_evenly(parts, ranks, [width or 0 for width in widths])
+    counts = np.array([part.counts for part in parts])
+    first = _starts(counts.sum(axis=0))
+    before = np.cumsum(counts, axis=0) - counts  # operations of every rank before each part
+    fields = {name: np.empty(first[-1], array.dtype) for name, array in parts[0].fields.items()}
+    for part, start in zip(parts, before, strict=True):
+        place = np.repeat(first[:-1] + start - part.first[:-1], part.counts) + np.arange(part.first[-1])
+        for name, array in part.fields.items():
+            fields[name][place] = _moved(part, start, name) if name in PLACES else array
+    return Segment(first, fields)
+
+
+def _joined_evenly(parts: Sequence[Segment], ranks: int, widths: Sequence[int]) -> Segment:
+    total, before = sum(widths), 0
+    fields = {name: np.empty((ranks, total), array.dtype) for name, array in parts[0].fields.items()}
+    for part, width in zip(parts, widths, strict=True):
+        inside = slice(before, before + width)
+        for name, array in part.fields.items():
+            fields[name][:, inside] = array.reshape(ranks, width)
+        for name in PLACES & fields.keys() if before else ():
+            places = fields[name][:, inside]
+            places += np.where(places >= 0, np.int32(before), np.int32(0))
+        before += width
+    return Segment(np.arange(ranks + 1) * total, {name: array.ravel() for name, array in fields.items()})
+
+
+def _moved(part: Segment, start: Int64s, name: str) -> Array:
+    """The places of a part that begins ``start`` operations later in every rank."""
+    places, peer = part.fields[name], np.maximum(part.fields["peer"], 0)
+    later = start[peer] if name == "match" else np.repeat(start, part.counts)
+    return np.where(places >= 0, places + later.astype(np.int32), places)
+
+
+def woven(columns: Sequence[Column], ranks: int, phase: int, names: Sequence[str] = ()) -> Segment:
+    """The columns rank by rank; ``names`` are the extra fields."""
+    even = all(column.who is None for column in columns)
+    return (_woven_evenly if even else _woven_unevenly)(columns, ranks, phase, names)
+
+
+def _values(column: Column, names: Sequence[str], match: Any, phase: int) -> dict[str, Any]:
+    """The fields of one column."""
+    values = {"kind": column.kind, "phase": phase, "peer": column.peer, "match": match}
+    values |= {"size_bytes": column.size_bytes, "duration_s": column.duration_s}
+    return values | {name: column.extra.get(name, EXTRAS[name][1]) for name in names}
+
+
+def _types(names: Sequence[str]) -> dict[str, type[np.generic]]:
+    return FIELDS | {name: EXTRAS[name][0] for name in names}
+
+
+def _woven_evenly(columns: Sequence[Column], ranks: int, phase: int, names: Sequence[str]) -> Segment:
+    """Every rank takes part in every column, so that a column has the same place in all ranks."""
+    width = len(columns)
+    rows = [
+        _values(column, names, number + column.match if column.match is not None else _loose(column), phase)
+        | _hold(column, number + column.until, names)
+        for number, column in enumerate(columns)
+    ]
+    fields = {name: np.empty((ranks, width), dtype) for name, dtype in _types(names).items()}
+    for name, array in fields.items():
+        values = [row[name] for row in rows]
+        array[:] = [value if np.ndim(value) == 0 else 0 for value in values]
+        wide = [(number, value) for number, value in enumerate(values) if np.ndim(value)]
+        for low in range(0, ranks if wide else 0, RANKS_AT_ONCE):
+            block = slice(low, low + RANKS_AT_ONCE)
+            for number, value in wide:
+                array[block, number] = value[block]
+    return Segment(np.arange(ranks + 1) * width, {name: array.ravel() for name, array in fields.items()})
+
+
+def _hold(column: Column, place: Any, names: Sequence[str]) -> dict[str, Any]:
+    """What waits for the message of a column: what stands at ``place``, where there is a rendezvous."""
+    if "hold" not in names:
+        return {}
+    return {"hold": np.where(column.extra.get("rendezvous", False), place, NONE)}
+
+
+def _woven_unevenly(columns: Sequence[Column], ranks: int, phase: int, names: Sequence[str]) -> Segment:
+    everyone = np.arange(ranks)
+    crowd = [everyone if column.who is None else column.who for column in columns]
+    counts = np.zeros(ranks, np.int64)
+    places = []  # of every column's operations in their ranks
+    held = _Held(columns, crowd, names)
+    for number, who in enumerate(crowd):
+        held.reach(number, counts)
+        places.append(counts[who])
+        counts[who] += 1
+    for number in range(len(columns), 2 * len(columns) + 2):
+        held.reach(number, counts)
+    first = _starts(counts)
+    fields = {name: np.empty(first[-1], dtype) for name, dtype in _types(names).items()}
+    for number, (column, who) in enumerate(zip(columns, crowd, strict=True)):
+        match = _sent_at(number, columns, crowd, places) if column.match is not None else _loose(column)
+        index = first[who] + places[number]
+        for name, value in (_values(column, names, match, phase) | _hold(column, held.place[number], names)).items():
+            fields[name][index] = value
+    return Segment(first, fields)
+
+
+class _Held:
+    """How many operations each rank of a column has before what waits for its rendezvous."""
+
+    def __init__(self, columns: Sequence[Column], crowd: Sequence[Array], names: Sequence[str]) -> None:
+        self.place: list[Any] = [NONE] * len(columns)
+        self._crowd = crowd
+        self._waiting: dict[int, list[int]] = {}
+        for number, column in enumerate(columns if "hold" in names else ()):
+            self._waiting.setdefault(number + column.until, []).append(number)
+
+    def reach(self, place: int, counts: Int64s) -> None:
+        """The columns before ``place`` are counted."""
+        for number in self._waiting.get(place, ()):
+            self.place[number] = counts[self._crowd[number]]
+
+
+def _loose(column: Column) -> int:
+    """The match of a column whose partner is not named in it."""
+    return NONE if column.tag is None else BY_TAG - column.tag
+
+
+def _sent_at(number: int, columns: Sequence[Column], crowd: Sequence[Array], places: Sequence[Int64s]) -> Int64s:
+    """Where among the operations of each source stands the message that column ``number`` receives."""
+    peer = np.asarray(columns[number].peer)
+    sender = np.broadcast_to(number + np.asarray(columns[number].match), peer.shape)
+    found = np.empty(len(peer), np.int64)
+    for source in np.unique(sender):
+        mine = np.flatnonzero(sender == source)
+        found[mine] = places[source][np.searchsorted(crowd[source], peer[mine])]
+    return found
+
+
+def _starts(counts: Int64s) -> Int64s:
+    return np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
