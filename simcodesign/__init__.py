@@ -43,6 +43,7 @@ __all__ = [
     "forecast",
     "load_machine",
     "load_workload",
+    "schedule_of",
     "simulate",
 ]
 
@@ -65,6 +66,7 @@ _HOMES = {
     "forecast": "analytic.forecast",
     "load_machine": "describe.files",
     "load_workload": "describe.files",
+    "schedule_of": "engine.simulate",
     "simulate": "engine.simulate",
 }
 

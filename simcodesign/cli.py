@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 import os
 import sys
+import warnings
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from importlib import import_module
@@ -72,6 +73,7 @@ def main() -> int:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors="replace")  # a terminal that lacks a character shows a question mark
+    warnings.showwarning = _note
     try:
         app(prog_name="simcodesign")
     except SystemExit as end:
@@ -81,9 +83,16 @@ def main() -> int:
     return 0
 
 
+def _note(message: Warning | str, *_: object, **__: object) -> None:
+    """A warning of the package, without the line of code that Python would show."""
+    complain(f"note: {message}")
+
+
 # --- Arguments and options that several commands share -------------------------------------------------------
 
-WorkloadName = Annotated[str, typer.Argument(metavar="WORKLOAD", help="A shipped workload or the path of a file.")]
+WorkloadName = Annotated[
+    str, typer.Argument(metavar="WORKLOAD", help="A shipped workload or the path of a .yaml or .goal file.")
+]
 MachineName = Annotated[str, typer.Argument(metavar="MACHINE", help="A shipped machine or the path of a file.")]
 Settings = Annotated[
     list[str] | None,
@@ -102,6 +111,17 @@ Plot = Annotated[Path | None, typer.Option(metavar="FILE", help="Write a plot (.
 Timeline = Annotated[Path | None, typer.Option(metavar="FILE", help="Write a trace that ui.perfetto.dev shows (JSON).")]
 Effects = Annotated[
     str, typer.Option(metavar="LIST", help="all, none, or some of hops,links,endpoints,disks,imbalance,noise.")
+]
+Engine = Annotated[
+    str, typer.Option(metavar="NAME", help="auto, simpy, or compiled (needs Numba). The result is the same.")
+]
+Iterations = Annotated[
+    str,
+    typer.Option(
+        metavar="WHICH",
+        help="all, or steady: simulate loops until their iterations take the same time, extrapolate the rest "
+        "(steady:1% allows them to differ by that much).",
+    ),
 ]
 Seed = Annotated[int, typer.Option(metavar="N", help="Seed of imbalance and noise.")]
 
@@ -228,6 +248,8 @@ def show(
 
 def _kind(name: str) -> str:
     """Whether a name or file is a machine or a workload."""
+    if name.endswith(".goal"):
+        return "workload"
     if "/" in name or name.endswith((".yaml", ".yml")):
         keys = import_module("simcodesign.describe.yaml_tree").read_yaml(Path(name)).mapping()
         return "workload" if {"program", "parameters", "equations"} & keys.keys() else "machine"
@@ -280,6 +302,8 @@ def simulate(
     phase: Phases = None,
     effects: Effects = "all",
     seed: Seed = 0,
+    engine: Engine = "auto",
+    iterations: Iterations = "all",
     stations: Annotated[int, typer.Option(metavar="N", min=0, help="Show the N most used stations.")] = 5,
     as_json: AsJson = False,
     plot: Plot = None,
@@ -290,8 +314,9 @@ def simulate(
     case = _case(workload, machine, settings, ranks, preset, phase)
     with _report("progress").SimulationProgress() as progress:
         result = case.call(
-            sc.simulate, effects=effects, seed=seed, timeline=bool(plot or timeline), progress=progress.update
-        )
+            sc.simulate, effects=effects, seed=seed, engine=engine, iterations=iterations,
+            timeline=bool(plot or timeline), progress=progress.update,
+        )  # fmt: skip
     if as_json:
         write_json(result.to_dict())
     else:
@@ -312,6 +337,8 @@ def compare(
     phase: Phases = None,
     effects: Effects = "all",
     seed: Seed = 0,
+    engine: Engine = "auto",
+    iterations: Iterations = "all",
     tolerance: Annotated[
         str | None, typer.Option(metavar="SHARE", help="Exit with 1 when the error of the total is larger, e.g. 5%.")
     ] = None,
@@ -325,8 +352,9 @@ def compare(
     case = _case(workload, machine, settings, ranks, preset, phase)
     with _report("progress").SimulationProgress() as progress:
         comparison = case.call(
-            sc.compare, effects=effects, seed=seed, timeline=bool(timeline), progress=progress.update
-        )
+            sc.compare, effects=effects, seed=seed, engine=engine, iterations=iterations, timeline=bool(timeline),
+            progress=progress.update,
+        )  # fmt: skip
     if as_json:
         write_json(comparison.to_dict())
     else:
@@ -346,6 +374,28 @@ def _share(text: str) -> float:
     if value < 0 or (value > 1 and "%" not in text):
         raise InputError("a share", Place("--tolerance"), value=text, allowed="0 or above, e.g. 5% or 0.05")
     return value
+
+
+@app.command()
+def export(
+    workload: WorkloadName,
+    machine: MachineName,
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="The file to write, e.g. run.goal.")],
+    settings: Settings = None,
+    ranks: Ranks = None,
+    preset: Preset = None,
+    phase: Phases = None,
+    effects: Effects = "none",
+    seed: Seed = 0,
+) -> None:
+    """Write what is simulated as a GOAL schedule, for LogGOPSim, ATLAHS or simulate.
+
+    Computations and disk accesses become calcs of their time, with the effects imbalance and noise; messages keep their
+    sizes, for the other simulator to price.
+    """
+    case = _case(workload, machine, settings, ranks, preset, phase)
+    schedule = case.call(sc.schedule_of, effects=effects, seed=seed)
+    import_module("simcodesign.describe.goal").write_goal(schedule, file)
 
 
 @app.command()

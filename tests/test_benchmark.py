@@ -5,10 +5,12 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 import time
 from collections.abc import Callable
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -16,13 +18,16 @@ import simpy
 
 from simcodesign.analytic.forecast import forecast
 from simcodesign.describe.files import load_machine, load_workload
+from simcodesign.describe.goal import read_goal
 from simcodesign.describe.setting import set_up
 from simcodesign.engine.simpy_engine import run
 from simcodesign.engine.simulate import simulate
 from simcodesign.generate.lower import make_plan
 from simcodesign.generate.plan import Plan
+from simcodesign.generate.room import memory_bytes
 
 pytestmark = pytest.mark.benchmark
+ROOT = Path(__file__).parent.parent
 
 
 def cpu_s(work: Callable[[], object], repeats: int = 5) -> float:
@@ -88,6 +93,99 @@ def test_messages_without_contention(benchmark) -> None:
     rate = 1024 * 1023 / (time.process_time() - start)
     print(f"\n1,047,552 messages: {rate:,.0f} messages per CPU s, plan included")
     assert rate > 150_000
+
+
+def at_scale(case: str, effects: str, engine: str) -> dict[str, float]:
+    """A case of tests/scale.py in a process of its own, so that its peak memory is its own."""
+    command = [sys.executable, "-m", "tests.scale", case, effects, engine]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, cwd=ROOT)
+    seen = json.loads(done.stdout)
+    spent = seen["engine_s"]
+    print(f"\n{case} {effects or 'no contention'} {engine}: {seen['messages']:,} messages, {seen['hops']:,} hops, Plan "
+          f"{seen['plan_s']:.2f} s, engine {spent:.2f} s = {seen['messages'] / spent / 1e6:.3g} M messages/s, "
+          f"{seen['events'] / spent / 1e6:.3g} M events/s; the rest {seen['measure_s']:.2f} s; "
+          f"{seen['memory_gb']:.2f} GB")  # fmt: skip
+    return seen
+
+
+#: Case, effects, engine, and the least number of messages per CPU second of the engine.
+RATES = [
+    ("W1-64", "", "simpy", 0), ("W1-64", "", "compiled", 0),
+    ("W1-64", "links", "simpy", 0), ("W1-64", "links", "compiled", 0),
+    ("W1-256", "", "simpy", 0), ("W1-256", "", "compiled", 0),
+    ("W1-256", "links", "simpy", 0), ("W1-256", "links", "compiled", 0),
+    ("W1-1024", "", "simpy", 0), ("W1-1024", "", "compiled", 3e6),
+    ("W1-1024", "links", "compiled", 0.3e6),
+    ("W1-2048", "", "compiled", 0), ("W1-2048", "links", "compiled", 0),
+    ("W2-16", "", "simpy", 0), ("W2-16", "", "compiled", 4e6),
+    ("W2-16", "links", "simpy", 0), ("W2-16", "links", "compiled", 1.5e6),
+    ("W2-32", "", "compiled", 4e6), ("W2-32", "links", "compiled", 0),
+    ("W3-16", "", "simpy", 0), ("W3-16", "", "compiled", 0),
+    ("W3-16", "links", "simpy", 0), ("W3-16", "links", "compiled", 0),
+    ("W3-20", "", "compiled", 0), ("W3-20", "links", "compiled", 0),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("case", "effects", "engine", "rate"), RATES)
+def test_engines_at_scale(case: str, effects: str, engine: str, rate: float) -> None:
+    seen = at_scale(case, effects, engine)
+    assert seen["messages"] > rate * seen["engine_s"]
+
+
+def test_a_halo_exchange_is_generated_quickly() -> None:
+    """32^3 ranks, 10 iterations, 6.9 million messages: under 3 s."""
+    assert at_scale("W2-32", "", "compiled")["plan_s"] < 3
+
+
+def test_a_broadcast_to_a_million_ranks() -> None:
+    """2^20 ranks, generation and measurement included: under 1.2 s."""
+    seen = at_scale("W3-20", "", "compiled")
+    assert seen["plan_s"] + seen["engine_s"] + seen["measure_s"] < 1.2
+
+
+@pytest.mark.parametrize(("case", "limit_s", "limit_gb"), [("CG-tree", 60, 10), ("CG-doubling", 300, 16)])
+def test_a_conjugate_gradient_iteration_on_a_million_nodes(case: str, limit_s: float, limit_gb: float) -> None:
+    """With link contention on a 128x128x64 torus; everything included."""
+    if memory_bytes() < limit_gb * 1e9:
+        pytest.skip(f"needs up to {limit_gb} GB of memory")
+    seen = at_scale(case, "links", "compiled")
+    assert seen["plan_s"] + seen["engine_s"] + seen["measure_s"] < limit_s
+    assert seen["memory_gb"] < limit_gb
+
+
+def test_the_compiled_engine_starts_quickly() -> None:
+    """A first small simulation in a fresh process, compiled code cached: under 1.5 s of CPU time."""
+    code = (
+        "import time; import simcodesign as sc; "
+        "sc.simulate('jacobi', 'torus-cluster', engine='compiled'); print(time.process_time())"
+    )
+    command = [sys.executable, "-c", code]
+    subprocess.run(command, check=True, capture_output=True, cwd=ROOT)
+    spent = min(float(subprocess.run(command, capture_output=True, check=True, cwd=ROOT).stdout) for _ in range(3))
+    print(f"\nfirst compiled simulation in a process, warm cache: {spent:.2f} CPU s")
+    assert spent < 1.5
+
+
+def test_reading_goal(tmp_path: Path) -> None:
+    """A GOAL file of 100 MB: at least 20 MB per CPU second."""
+    lines = ["num_ranks 1024"]
+    for rank in range(1024):
+        lines.append(f"rank {rank} {{")
+        for step in range(620):
+            lines += [
+                f"l{3 * step}: calc {1000 + step} cpu 0",
+                f"l{3 * step + 1}: send 12304b to {(rank + 1 + step) % 1024} tag {step} cpu 0",
+                f"l{3 * step + 2}: recv 12304b from {(rank - 1 - step) % 1024} tag {step} cpu 0",
+                f"l{3 * step + 1} requires l{3 * step}",
+                f"l{3 * step + 2} requires l{3 * step + 1}",
+            ]
+        lines.append("}")
+    file = tmp_path / "trace.goal"
+    file.write_text("\n".join(lines) + "\n")
+    read_goal(file)  # compiled
+    size, spent = file.stat().st_size / 1e6, cpu_s(lambda: read_goal(file), 1)
+    print(f"\n{size:.0f} MB of GOAL: {size / spent:.0f} MB per CPU s")
+    assert size > 20 * spent
 
 
 @pytest.mark.parametrize("workload", ["seismic", "cg-iteration", "jacobi", "transpose", "collectives"])

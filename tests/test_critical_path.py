@@ -4,15 +4,22 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
 import pytest
-from hypothesis import given
+from contract_oracle import ROUNDED, crowded_plans, plans
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from simcodesign.describe.files import load_machine
 from simcodesign.describe.read_workload import workload_from
 from simcodesign.describe.workload import Workload
 from simcodesign.describe.yaml_tree import parse_yaml
+from simcodesign.engine.contract import Log
+from simcodesign.engine.critical_path import critical_path_s
+from simcodesign.engine.simpy_engine import run
 from simcodesign.engine.simulate import simulate
+from simcodesign.generate.plan import Plan
+from simcodesign.result import COMPONENT_OF_KIND, RECEIVE
 
 STARTUP_S = 10e-6  # crossbar-16
 
@@ -72,3 +79,46 @@ def test_components_add_up_to_the_makespan(steps: list[tuple[int, int]]) -> None
 
 def test_nothing_to_do() -> None:
     assert simulate(workload("  - barrier: {}\n"), "crossbar-16", {"P": 1}).makespan_s == 0
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Plans with edges, early edges, mailboxes, gaps and routes
+
+
+def steps_back(plan: Plan, log: Log) -> list[tuple[int, float, float]]:
+    """(operation, from, to) along the path, by looking at every dependency of each operation in turn."""
+    sources = [[] for _ in range(len(plan))]
+    for source in range(len(plan) if plan.edges is not None else 0):
+        for place in range(plan.edges.start[source], plan.edges.start[source + 1]):
+            begin = log.finish_s[source] - (plan.duration_s[source] if plan.edges.early[place] else 0.0)
+            sources[plan.edges.target[place]].append((float(begin), source))
+    path, op, until = [], int(log.finish_s.argmax()), float(log.finish_s.max())
+    while op is not None:
+        causes = list(sources[op])
+        if plan.chained[op]:
+            causes.append((float(log.finish_s[op - 1]), op - 1))
+        if plan.kind[op] == RECEIVE:
+            causes.append((float(log.arrival_s[log.match[op]]), int(log.match[op])))
+        since = max((time for time, _ in causes), default=0.0)
+        path.append((op, since, until))
+        nexts = {cause for time, cause in causes if time == since}
+        if len(nexts) > 1:
+            return path  # a tie: any of them is right
+        op, until = (nexts.pop() if nexts else None), since
+    return path
+
+
+@settings(max_examples=200)
+@given(st.one_of(plans((0.1, 0.3, 0.7, 1 / 3)), crowded_plans(ROUNDED)))
+def test_paths_through_any_plan(plan: Plan) -> None:
+    log = run(plan)
+    times = critical_path_s(plan, log)
+    makespan = max(log.finish_s, default=0.0)
+    assert times.sum() == pytest.approx(makespan, rel=1e-12)
+    assert (times >= -1e-12).all()
+    path = steps_back(plan, log) if len(plan) else []
+    if path and path[-1][1] == 0.0:  # no ties on the way
+        expected = np.zeros_like(times)
+        for op, since, until in path:
+            expected[plan.phase[op], COMPONENT_OF_KIND[plan.kind[op]]] += until - since
+        assert times == pytest.approx(expected, abs=1e-12)

@@ -17,8 +17,10 @@ from simcodesign.describe.read_workload import workload_from
 from simcodesign.describe.topology import build_topology
 from simcodesign.describe.workload import Workload
 from simcodesign.describe.yaml_tree import parse_yaml
+from simcodesign.engine import measure
 from simcodesign.engine.simulate import simulate
-from simcodesign.result import COMPONENTS, READ, RECEIVE, SEND, WRITE, Result
+from simcodesign.generate.plan import STATION_KINDS
+from simcodesign.result import COMPONENTS, READ, RECEIVE, SEND, WRITE, Result, StationUses
 
 #: Steps of programs, each of which can stand anywhere.
 STEPS = (
@@ -126,9 +128,7 @@ def test_bytes_are_conserved(work: Workload, machine: Machine, effects: tuple[st
 
 @settings(max_examples=80)
 @given(*RUN)
-def test_stations_are_busy_for_at_most_all_the_time(
-    work: Workload, machine: Machine, effects: tuple[str, ...]
-) -> None:
+def test_stations_are_busy_for_at_most_all_the_time(work: Workload, machine: Machine, effects: tuple[str, ...]) -> None:
     result = simulate(work, machine, effects=effects)
     for station in result.stations:
         assert 0 <= station.utilisation <= 1 + 1e-12
@@ -247,3 +247,57 @@ def test_phases_of_both_readings_stand_side_by_side() -> None:
     never = "phase: {phase}\n    repeat: 0\n    do: [{{barrier: {{}}}}]"
     compared = compare(workload([(never, "idle"), (STEPS[0], "")]), machine("mesh", 3, 1, 0.0), effects="none")
     assert compared.phase_table().loc["idle"].tolist() == [0.0, 0.0, 0.0]
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Stations as a sequence
+
+
+def uses(busy: list[float], servers: list[int]) -> StationUses:
+    count = len(busy)
+    return StationUses(
+        name=lambda number: f"disk {number}",
+        kinds=STATION_KINDS,
+        kind=np.zeros(count, np.int8),
+        servers=np.array(servers, np.int32),
+        served=np.arange(count),
+        busy_s=np.array(busy, float),
+        wait_s=np.zeros(count),
+        longest_queue=np.zeros(count, np.int64),
+        span_s=10.0,
+    )
+
+
+BUSY = st.lists(st.tuples(st.integers(0, 4), st.integers(1, 3)), max_size=12)
+
+
+@given(BUSY, st.integers(-14, 14), st.slices(12))
+def test_stations_are_a_sequence(rows: list[tuple[int, int]], place: int, part: slice) -> None:
+    stations = uses([busy for busy, _ in rows], [count for _, count in rows])
+    plain = list(stations)
+    assert len(stations) == len(plain) == len(rows)
+    assert [use.name for use in plain] == [f"disk {number}" for number in range(len(rows))]
+    assert stations[part] == plain[part]
+    if -len(rows) <= place < len(rows):
+        assert stations[place] == plain[place]
+    else:
+        with pytest.raises(IndexError):
+            stations[place]
+
+
+@given(BUSY, st.integers(0, 14))
+def test_most_used_stations_by_a_plain_sort(rows: list[tuple[int, int]], count: int) -> None:
+    stations = uses([busy for busy, _ in rows], [servers for _, servers in rows])
+    plain = sorted(stations, key=lambda use: (-use.busy_s / use.servers, -use.busy_s))
+    assert stations.most_used(count) == plain[:count]
+
+
+@settings(max_examples=40)
+@given(*RUN)
+def test_ranks_in_blocks(work: Workload, machine: Machine, effects: tuple[str, ...]) -> None:
+    whole = simulate(work, machine, effects=effects).ranks
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(measure, "RANKS_AT_ONCE", 2)
+        parts = simulate(work, machine, effects=effects).ranks
+    for name in ("busy_s", "waiting_s", "end_s"):
+        assert getattr(parts, name).tobytes() == getattr(whole, name).tobytes()

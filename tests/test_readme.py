@@ -41,11 +41,19 @@ def test_python(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.
     assert "forecast" in capsys.readouterr().out
 
 
+def exported(arguments: list[str]) -> list[list[str]]:
+    """The command that writes the schedule that this one reads."""
+    every = [shlex.split(command)[1:] for command, _ in commands()]
+    return [one for one in every if one[0] == "export" and arguments[0] != "export" and one[3] in arguments]
+
+
 @pytest.mark.parametrize(("command", "output"), commands())
 def test_commands(command: str, output: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     program, *arguments = shlex.split(command)
     assert program == "simcodesign"
+    for written in exported(arguments):
+        assert CliRunner().invoke(app, written).exit_code == 0
     result = CliRunner().invoke(app, arguments)
     assert result.exit_code == 0, result.output
     parts = [part.strip("\n") for part in re.split(r"^\.\.\.$", output, flags=re.MULTILINE)]
@@ -80,3 +88,12 @@ def test_tables_name_what_exists() -> None:
         for demand in step.body:
             assert f"`{demand.name}`" in text
             assert f"`{demand.algorithm}`" in text
+
+
+def test_the_loggops_machine(tmp_path: Path) -> None:
+    file = tmp_path / "loggop-64.yaml"
+    file.write_text(next(text for text in blocks("yaml") if "model: loggop" in text))
+    machine = load_machine(file)
+    network = machine.network
+    assert (network.latency_s, network.overhead_s, network.gap_s, network.per_byte_s) == (2.5e-6, 1.5e-6, 1e-6, 6e-9)
+    assert compare("transpose", machine, {"P": 16}, effects="none").error == pytest.approx(0, abs=1e-12)

@@ -10,6 +10,11 @@ import pytest
 
 from simcodesign.analytic.forecast import forecast
 from simcodesign.describe.files import available, load_machine, load_workload
+from simcodesign.describe.machine import Disk, Machine, Network, Processor
+from simcodesign.describe.read_workload import workload_from
+from simcodesign.describe.topology import build_topology
+from simcodesign.describe.workload import ALGORITHMS, Workload
+from simcodesign.describe.yaml_tree import parse_yaml
 from simcodesign.engine.simulate import simulate
 
 #: Some 10^5 additions of float64: each rounds by at most 1.1e-16 of the sum, rarely in the same direction.
@@ -59,3 +64,54 @@ def test_seismic_small(machine: str, ranks: int) -> None:
 @pytest.mark.parametrize("workload", [name for name in available("workloads") if name != "seismic"])
 def test_whole_machine(workload: str, machine: str) -> None:
     assert_equal(*both(workload, machine, load_machine(machine).processors))
+
+
+# LogGOPS: exact for every operation; a program's sum is an upper bound where gaps do not outlast operations.
+
+#: L, o, g, G, O: gaps that do not outlast the processor's work, gaps that do, nothing but a gap, nothing per byte.
+LOGGOP = [
+    (20e-6, 10e-6, 8e-6, 8e-9, 9e-9),
+    (2.5e-6, 1.5e-6, 1e-6, 6e-9, 0.0),
+    (0.0, 0.0, 5e-6, 1e-9, 0.0),
+    (1e-6, 2e-6, 9e-6, 0.0, 0.0),
+]
+
+
+def loggop(constants: tuple[float, ...], rendezvous_above_bytes: float | None = None) -> Machine:
+    latency, overhead, gap, per_byte, overhead_per_byte = constants
+    network = Network(
+        build_topology("crossbar", 64), model="loggop", latency_s=latency, overhead_s=overhead, gap_s=gap,
+        per_byte_s=per_byte, overhead_per_byte_s=overhead_per_byte, rendezvous_above_bytes=rendezvous_above_bytes,
+    )  # fmt: skip
+    return Machine("loggop", Processor(1e9), network, Disk(1e-3, 1e-3, 1e-9))
+
+
+def operation(text: str) -> Workload:
+    return workload_from(parse_yaml(f"simcodesign: 1\nname: one\nprogram:\n  - {text}\n", "one.yaml"))
+
+
+OPERATIONS = [
+    *(f"{name}: {{bytes: 1000, algorithm: {way}}}" for name, ways in ALGORITHMS.items() for way in ways if name != "barrier"),
+    "barrier: {}",
+    *(f"exchange: {{pattern: halo{dims}d, bytes: 1000, periodic: {periodic}}}" for dims in (1, 2, 3) for periodic in ("true", "false")),
+]
+
+
+@pytest.mark.parametrize("constants", LOGGOP)
+@pytest.mark.parametrize("text", OPERATIONS)
+def test_one_operation_in_loggops_is_its_closed_form(text: str, constants: tuple[float, ...]) -> None:
+    for limit in (None, 100.0):
+        machine = loggop(constants, limit)
+        for ranks in (1, 2, 3, 5, 6, 8, 12, 13, 16, 27, 64):
+            said = forecast(operation(text), machine, {"P": ranks})
+            seen = simulate(operation(text), machine, {"P": ranks}, effects="none")
+            assert seen.makespan_s == pytest.approx(said.makespan_s, rel=ROUNDING), (ranks, limit)
+            assert (seen.messages, seen.message_bytes) == pytest.approx((said.messages, said.message_bytes), rel=ROUNDING)
+
+
+@pytest.mark.parametrize("workload", [name for name in available("workloads") if name != "seismic"])
+def test_programs_in_loggops_take_at_most_the_sum(workload: str) -> None:
+    machine = loggop(LOGGOP[0])
+    for ranks in RANKS:
+        said, seen = forecast(workload, machine, {"P": ranks}), simulate(workload, machine, {"P": ranks}, effects="none")
+        assert 0.94 * said.makespan_s <= seen.makespan_s <= said.makespan_s * (1 + ROUNDING)

@@ -9,9 +9,9 @@ from importlib import import_module
 
 from simcodesign.compiled import HAVE_NUMBA
 from simcodesign.engine.contract import Log, Progress
-from simcodesign.errors import CapacityError, InputError
-from simcodesign.generate.lower import memory_bytes
+from simcodesign.errors import InputError, Place
 from simcodesign.generate.plan import Plan
+from simcodesign.generate.room import check_room
 
 #: Names of the engines, and the modules with their ``run``, which are loaded when they are used.
 ENGINES = {"simpy": "simcodesign.engine.simpy_engine", "compiled": "simcodesign.engine.compiled_engine"}
@@ -75,10 +75,6 @@ def run(plan: Plan, engine: str, progress: Progress | None = None) -> Log:
 
 def _check_memory(plan: Plan) -> None:
     travelling = 0 if plan.routes is None else int((plan.routes.route >= 0).sum())
-    needed, have = len(plan) * BYTES_PER_OPERATION + travelling * BYTES_PER_ROUTE, memory_bytes()
-    if needed > have:
-        raise CapacityError(
-            f"{len(plan):.3g} operations take about {needed / 1e9:.3g} GB of memory on the SimPy engine; this machine "
-            f"has {have / 1e9:.3g} GB to spare",
-            allowed="the compiled engine, which takes a fraction of it",
-        )
+    needed = len(plan) * BYTES_PER_OPERATION + travelling * BYTES_PER_ROUTE
+    what = f"{len(plan):.3g} operations take, on the SimPy engine"
+    check_room(what, needed, Place(), allowed="the compiled engine, which takes a fraction of it")

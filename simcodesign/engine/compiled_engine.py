@@ -76,7 +76,7 @@ def run(plan: Plan, progress: Progress | None = None) -> Log:
     served = desks.served.astype(np.int64)
     return Log(
         finish_s=finish,
-        arrival_s=memory.arrival_s,
+        arrival_s=memory.arrival_s if len(memory.arrival_s) else np.where(plan.kind == SEND, finish, np.nan),
         match=program.match,
         served=served,
         busy_s=desks.busy_s.copy(),
@@ -214,7 +214,8 @@ def send(run: Run, op: int, time: float, end: float) -> None:
 @inlined
 def arrive(run: Run, op: int, time: float) -> None:
     """The message of a send is there at ``time``."""
-    run.memory.arrival_s[op] = time
+    if len(run.memory.arrival_s):
+        run.memory.arrival_s[op] = time
     if len(run.program.mailbox) and run.program.mailbox[op] != NONE:
         put(run, op, time)
     else:

@@ -178,7 +178,8 @@ def memory_for(plan: Plan) -> Memory:
     kinds = plan.stations.kind
     service = int(np.searchsorted(kinds, INTERFACE))
     start = np.concatenate([[0], np.cumsum(plan.stations.servers[:service])]).astype(np.int64)
-    arrival = np.full(len(plan), np.nan)
+    with_its_send = plan.routes is None and plan.flight_s is None  # every message arrives when its send is done
+    arrival = np.full(0 if with_its_send else len(plan), np.nan)
     ready = np.flatnonzero(missing == 0)[::-1]
     stack = np.empty(len(plan), np.int32)
     stack[: len(ready)] = ready

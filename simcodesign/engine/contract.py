@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simcodesign.errors import DeadlockError
-from simcodesign.generate.plan import DISK, MAILBOX, NONE, PROCESSOR, Plan
+from simcodesign.generate.plan import INTERFACE, LINK, NONE, Plan
 from simcodesign.result import RECEIVE
 
 #: Told now and then how far a run is: simulated seconds, events processed.
@@ -44,10 +44,10 @@ def count_events(plan: Plan, served: NDArray[np.int64]) -> int:
 
     An operation takes no event of its own if it is a receive of no duration that nothing but its message holds up.
     """
-    at_stations = np.isin(plan.stations.kind, (DISK, PROCESSOR))
+    kind = plan.stations.kind
     own = np.count_nonzero(~ends_at_once(plan))
     travelling = 0 if plan.routes is None else np.count_nonzero(plan.routes.route != NONE)
-    on_the_way = served[~at_stations & (plan.stations.kind != MAILBOX)].sum()
+    on_the_way = served[(kind == INTERFACE) | (kind == LINK)].sum()
     return int(own + travelling + served.sum() + on_the_way)
 
 

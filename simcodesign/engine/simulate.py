@@ -8,6 +8,7 @@ from pathlib import Path
 from simcodesign.describe.effects import chosen_effects
 from simcodesign.describe.files import load_machine, load_workload
 from simcodesign.describe.machine import Machine
+from simcodesign.describe.schedule import Schedule
 from simcodesign.describe.setting import Setting, set_up
 from simcodesign.describe.workload import Workload
 from simcodesign.engine.choose import AUTO, check_engine, chosen_engine, run
@@ -16,6 +17,7 @@ from simcodesign.engine.measure import measured
 from simcodesign.engine.steady import ALL, check_iterations, steady, tolerance_of
 from simcodesign.errors import InputError
 from simcodesign.generate.lower import make_plan
+from simcodesign.generate.to_schedule import schedule_of as as_schedule
 from simcodesign.result import Result
 
 
@@ -53,17 +55,39 @@ def simulate(
     setting = set_up(workload, machine, parameters, preset=preset, phases=phases)
     seed, engine = whole_seed(seed), check_engine(engine)
 
-    def simulated(setting: Setting) -> Result:
+    def simulated(setting: Setting, timeline: bool = timeline) -> Result:
         plan = make_plan(setting, chosen, seed)
         taken = chosen_engine(plan, engine)
         return measured(setting, plan, run(plan, taken, progress), chosen, seed, taken, timeline)
 
     if check_iterations(iterations) == ALL:
-        return simulated(setting)
+        return simulated(setting, timeline)
     tolerance = tolerance_of(iterations)
     if timeline:
         raise InputError("a timeline shows every iteration", value="iterations = steady", allowed="iterations = all")
     return steady(setting, simulated, chosen, tolerance)
+
+
+def schedule_of(
+    workload: Workload | str | Path,
+    machine: Machine | str | Path,
+    parameters: Mapping[str, object] | None = None,
+    *,
+    preset: str | None = None,
+    phases: Collection[str] | None = None,
+    effects: str | Collection[str] = "none",
+    seed: int = 0,
+) -> Schedule:
+    """What ``simulate`` would run, as a schedule that ``describe.goal.write_goal`` writes for other simulators.
+
+    Of the effects only ``imbalance`` and ``noise`` are in it: the times of computations and disk accesses. What
+    messages cost is for whoever runs it. Raises as ``simulate`` does.
+    """
+    chosen = chosen_effects(effects)
+    workload = workload if isinstance(workload, Workload) else load_workload(workload)
+    machine = machine if isinstance(machine, Machine) else load_machine(machine)
+    setting = set_up(workload, machine, parameters, preset=preset, phases=phases)
+    return as_schedule(make_plan(setting, chosen, whole_seed(seed)), workload.name)
 
 
 def whole_seed(seed: object) -> int:

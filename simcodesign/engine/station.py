@@ -49,14 +49,9 @@ class Tick(simpy.Event):
         self.env.schedule_at(self, NORMAL, time)
 
 
-def at_once(_op: int, now: float) -> float:
-    """When most requests begin that a station grants now."""
-    return now
-
-
 class Station:
     """A first-come first-served station. ``grant(op)`` is called when a server takes up operation ``op``, which it
-    serves from ``begin(op, now)``."""
+    serves at once, or from ``begin(op, now)`` on."""
 
     def __init__(
         self,
@@ -65,7 +60,7 @@ class Station:
         servers: int,
         service_s: list[float],
         grant: Callable[[int], None],
-        begin: Callable[[int, float], float] = at_once,
+        begin: Callable[[int, float], float] | None = None,
     ) -> None:
         self._env, self._service_s, self._grant, self._begin = env, service_s, grant, begin
         self._priority = EventPriority(2 + number)
@@ -79,7 +74,7 @@ class Station:
     def request(self, op: int) -> None:
         """Operation ``op`` arrives now."""
         waiting = self._waiting
-        heappush(waiting, (self._env.now, op))
+        heappush(waiting, (self._env._now, op))
         if len(waiting) > self.longest_queue:
             self.longest_queue = len(waiting)
         if not self._awake:
@@ -89,12 +84,14 @@ class Station:
         """Arbitrate as soon as a server is free."""
         self._awake = True
         self._tick.callbacks = self._callbacks
-        self._env.schedule_at(self._tick, self._priority, max(self._free[0], self._env.now))
+        free, now = self._free[0], self._env._now
+        self._env.schedule_at(self._tick, self._priority, free if free > now else now)
 
     def _arbitrate(self, tick: Tick) -> None:
         arrival, op = heappop(self._waiting)
-        now, service = self._env.now, self._service_s[op]
-        heapreplace(self._free, self._begin(op, now) + service)
+        now, service = self._env._now, self._service_s[op]
+        start = now if self._begin is None else self._begin(op, now)
+        heapreplace(self._free, start + service)
         self.served += 1
         self.busy_s += service
         self.wait_s += now - arrival

@@ -13,15 +13,18 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from simcodesign.describe.machine import Machine
+from simcodesign.errors import Place
 from simcodesign.generate.columns import Column
 from simcodesign.generate.network import flight_s, inject_s, tail_s
 from simcodesign.generate.plan import DISK, INTERFACE, LINK, MAILBOX, NONE, PROCESSOR, Routes, Stations
+from simcodesign.generate.room import check_room
 from simcodesign.units import Amount
 
 Int32s = NDArray[np.int32]
 Int64s = NDArray[np.int64]
 #: Pairs whose routes are looked up together.
 PAIRS_AT_ONCE = 2**18
+BYTES_PER_HOP = 8
 #: Up to so many stations, a table of all of them is quicker than sorting those that are used.
 DENSE_STATIONS = 2**28
 
@@ -89,6 +92,7 @@ class Roads:
         if not self._count:
             return None, np.zeros(0, np.int64)
         start = np.concatenate([[0], np.cumsum(self._lengths())]).astype(np.int64)
+        check_room(f"the routes of {self._count:,} pairs take {start[-1]:.3g} hops", BYTES_PER_HOP * start[-1], Place())
         way = np.empty(start[-1], np.int32 if self._most < 2**31 else np.int64)
         first = 0
         for source, target in self._chunks():

@@ -131,8 +131,10 @@ class _Graph:
         free[self.first[:-1][np.diff(self.first) > 0]] = False
         overlaps = np.zeros(len(self.first) - 1, bool)
         overlaps[rank[free]] = True
-        queues = overlaps[rank] & (self.of != NONE)
-        key = rank[queues] << 32 | self._schedule.cpu[self.of[queues]]
+        real, cpu = self.of != NONE, self._schedule.cpu[self.of]
+        overlaps[rank[real & (cpu != self._schedule.cpu[self._schedule.first[rank]])]] = True  # gaps of each processor
+        queues = overlaps[rank] & real
+        key = rank[queues] << 32 | cpu[queues]
         units, number = np.unique(key, return_inverse=True)
         processor = np.full(len(self.of), NONE, np.int32)
         processor[queues] = number

@@ -62,17 +62,30 @@ def forecast_tables(result: Result) -> list[RenderableType]:
 def simulation_tables(result: Result, stations: int = 5) -> list[RenderableType]:
     """A simulation, with its ``stations`` most used stations."""
     rows = [*_volumes(result), ("events", f"{result.events:,}"), ("effects", ", ".join(result.effects) or "none"),
-            ("seed", str(result.seed))]  # fmt: skip
+            ("seed", str(result.seed)), ("engine", result.engine), *_iterations(result)]  # fmt: skip
     parts: list[RenderableType] = [_headline(result), phase_table(result), _facts(rows)]
     if result.ranks is not None:
         parts += [waiting_table(result.ranks), _spread(result.ranks)]
     return [*parts, station_table(result.stations, stations)] if stations else parts
 
 
+def _iterations(result: Result) -> list[tuple[str, str]]:
+    """What was simulated of the loops and what extrapolated, if that was asked for."""
+    if result.steady is None:
+        return []
+    if not result.steady.extrapolated:
+        return [("iterations", f"all simulated: {result.steady.reason}")]
+    return [
+        (f"iterations of {loop.phase}", f"{loop.simulated:,} of {loop.repeat:,} simulated, the rest extrapolated")
+        for loop in result.steady.loops
+    ]
+
+
 def comparison_tables(comparison: Comparison) -> list[RenderableType]:
     """A comparison, ending with the verdict in one sentence."""
     simulation = comparison.simulation
-    run = [("effects", ", ".join(simulation.effects) or "none"), ("seed", str(simulation.seed))]
+    run = [("effects", ", ".join(simulation.effects) or "none"), ("seed", str(simulation.seed)),
+           ("engine", simulation.engine), *_iterations(simulation)]  # fmt: skip
     return [
         _title(simulation, "forecast against simulation"),
         _facts(run),
