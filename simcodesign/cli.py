@@ -395,6 +395,15 @@ def export(
     """
     case = _case(workload, machine, settings, ranks, preset, phase)
     schedule = case.call(sc.schedule_of, effects=effects, seed=seed)
+    left_out = [
+        name for name, share in (("imbalance", case.workload.imbalance), ("noise", case.machine.noise))
+        if share and name not in effects and effects != "all"
+    ]  # fmt: skip
+    if left_out:
+        complain(f"note: written without {' and '.join(left_out)} (--effects {','.join(left_out)} for with)")
+    described = import_module("simcodesign.describe.setting")
+    if places := described.phases_with_constants(case.workload, "network."):
+        complain(f"note: a schedule has no network of its own for phases that have one: {', '.join(places)}")
     import_module("simcodesign.describe.goal").write_goal(schedule, file)
 
 

@@ -14,6 +14,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, TypeVar
 
+from simcodesign.errors import InputError
+
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 #: Whether Numba can be imported.
@@ -31,8 +33,10 @@ def compiled(function: Function) -> Function:
 
 
 def compiled_without_arrays(function: Function) -> Function:
-    """Compiled and cached. It may use arrays but not make any, so that nothing has to be counted (see ``inlined``)."""
-    return _jit(function, in_cache=True, _nrt=False)
+    """Compiled and cached. It may use arrays but not make any, so that nothing has to be counted (see ``inlined``).
+
+    Other threads go on meanwhile, such as that of a progress bar."""
+    return _jit(function, in_cache=True, _nrt=False, nogil=True)
 
 
 def called(function: Function) -> Function:
@@ -51,8 +55,11 @@ def inlined(function: Function) -> Function:
 def _jit(function: Function, in_cache: bool, **options: bool) -> Function:
     if not HAVE_NUMBA:
         return function
-    import numba
-
+    try:
+        import numba
+    except ImportError as error:  # as Numba raises for a NumPy that it does not know yet
+        allowed = "the SimPy engine; or a version of Numba that fits, or none"
+        raise InputError(f"Numba is installed but cannot be used: {error}", allowed=allowed) from None
     if in_cache:
         # Numba sees only whether the function's own file has changed; the name shows it all that is compiled in.
         folder = Path(sys.modules[function.__module__].__file__ or "").resolve().parent

@@ -130,6 +130,8 @@ class StationUses(Sequence[StationUse]):
         return [self[int(place)] for place in order[:count]]
 
 
+#: Stations in ``Result.to_dict``: all of them, or as many of the most used.
+MOST_LISTED = 10_000
 #: No stations: what a forecast has, and a simulation in which nothing is shared.
 NO_STATIONS = StationUses(
     name=str,
@@ -237,7 +239,8 @@ class Result:
         return pd.DataFrame([vars(station) for station in self.stations])
 
     def to_dict(self) -> dict[str, object]:
-        """Plain lists and numbers, as for JSON; without the arrays of ranks and the timeline."""
+        """Plain lists and numbers, as for JSON; without the arrays of ranks and the timeline, and with the most used
+        stations only where there are more than ``MOST_LISTED``."""
         plain: dict[str, object] = {
             "reading": self.reading,
             "workload": self.workload,
@@ -258,7 +261,9 @@ class Result:
             if self.steady is not None:
                 plain["steady"] = {**vars(self.steady), "loops": [vars(loop) for loop in self.steady.loops]}
             plain["rank_end_s"] = _plain(self.ranks.end_s)
-            plain["stations"] = [vars(station) for station in self.stations]
+            stations = self.stations if len(self.stations) <= MOST_LISTED else self.stations.most_used(MOST_LISTED)
+            plain["station_count"] = len(self.stations)
+            plain["stations"] = [vars(station) for station in stations]
         return plain
 
 

@@ -233,7 +233,7 @@ def test_messages_of_ranks_do_not_mix_with_those_of_an_exchange(pattern: str) ->
 UNEVEN = {
     "one receive too few": (
         "  - send: {to: 1, bytes: 8, tag: 5, when: rank == 0}\n",
-        "rank 0 sends 1 messages with tag 5 to rank 1, which receives 0 of them",
+        "rank 0 sends 1 message with tag 5 to rank 1, which receives 0 of them",
     ),
     "one send too few": (
         "  - receive: {from: 2, when: rank == 0}\n",
@@ -241,7 +241,7 @@ UNEVEN = {
     ),
     "another tag": (
         "  - send: {to: 1, bytes: 8, tag: 5, when: rank == 0}\n  - receive: {from: 0, tag: 6, when: rank == 1}\n",
-        "rank 0 sends 1 messages with tag 5 to rank 1, which receives 0 of them",
+        "rank 0 sends 1 message with tag 5 to rank 1, which receives 0 of them",
     ),
     "two for one": (
         "  - repeat: 2\n    do: [{send: {to: 1, bytes: 8, when: rank == 2}}]\n"

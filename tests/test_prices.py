@@ -68,12 +68,19 @@ class Message:
     @property
     def inject(self) -> float:
         if self.network.model == "loggop":
-            return self.overhead + self.network.latency_s
+            return self.overhead + self.network.latency_s - self.first_byte
         return self.network.startup_s * (max(self.hops, 1.0) if self.network.startup_per == "hop" else 1.0)
 
     @property
+    def first_byte(self) -> float:
+        """A link is busy for all bytes of a message, the first one included, which LogGOPS counts to o + L."""
+        return min(min(self.size, 1.0) * self.network.per_byte_s, self.overhead + self.network.latency_s)
+
+    @property
     def tail(self) -> float:
-        return (self.beyond_first if self.network.model == "loggop" else self.size) * self.network.per_byte_s
+        if self.network.model == "loggop":
+            return self.beyond_first * self.network.per_byte_s + self.first_byte
+        return self.size * self.network.per_byte_s
 
     @property
     def arrival(self) -> float:

@@ -562,7 +562,7 @@ def test_more_nodes_than_ranks(tmp_path: Path) -> None:
 
 
 UNMATCHED = [
-    ([["send 8b to 1"], []], "rank 0 sends 1 messages with tag 1 to rank 1, which receives 0 of them"),
+    ([["send 8b to 1"], []], "rank 0 sends 1 message with tag 0 to rank 1, which receives 0 of them"),
     ([[], ["recv 8b from 0"]], "rank 0 sends 0 messages"),
     ([["send 8b to 1 tag 1"], ["recv 8b from 0 tag 2"]], "sends and receives do not match"),
     ([["send 8b to 1"], ["recv 8b from -1", "recv 8b from -1"]], "which receives 2 from anyone"),

@@ -115,3 +115,14 @@ def test_programs_in_loggops_take_at_most_the_sum(workload: str) -> None:
     for ranks in RANKS:
         said, seen = forecast(workload, machine, {"P": ranks}), simulate(workload, machine, {"P": ranks}, effects="none")
         assert 0.94 * said.makespan_s <= seen.makespan_s <= said.makespan_s * (1 + ROUNDING)
+
+
+@pytest.mark.parametrize("constants", LOGGOP)
+def test_idle_links_add_nothing_in_loggops(constants: tuple[float, ...]) -> None:
+    """A broadcast on a crossbar: no link ever carries two messages at a time."""
+    for size in (0, 1, 2, 1000):
+        for ranks in (2, 8, 64):
+            broadcast = operation(f"broadcast: {{bytes: {size}}}")
+            said = forecast(broadcast, loggop(constants), {"P": ranks})
+            seen = simulate(broadcast, loggop(constants), {"P": ranks}, effects="links")
+            assert seen.makespan_s == pytest.approx(said.makespan_s, rel=ROUNDING)

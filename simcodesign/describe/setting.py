@@ -107,6 +107,17 @@ def replaced_constants(workload: Workload, paths: Collection[str]) -> dict[str, 
     return found
 
 
+def phases_with_constants(workload: Workload, part: str) -> list[str]:
+    """The phases that replace machine constants whose path begins like this."""
+    found = {
+        phase: None
+        for phase, step in with_phase(workload.program)
+        for path, _ in (step.constants if isinstance(step, Block) else ())
+        if path.startswith(part)
+    }
+    return list(found)
+
+
 def select_phases(workload: Workload, phases: Collection[str]) -> Workload:
     """The workload with only the named phases of its program, and those inside them; a single name may be given.
 

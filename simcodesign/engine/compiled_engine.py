@@ -44,7 +44,7 @@ from simcodesign.engine.contract import Log, Progress, check_finished, count_eve
 from simcodesign.generate.plan import NONE, Plan
 from simcodesign.result import RECEIVE, SEND
 
-#: Arbitrations between two reports of progress.
+#: Operations and arbitrations between two reports of progress, and looks at whether somebody interrupts.
 REPORT_EVERY = 2_000_000
 _INJECT, _TAIL, _INTERFACE, _LINK, _GAP, _LATENCY = range(6)
 
@@ -88,10 +88,12 @@ def run(plan: Plan, progress: Progress | None = None) -> Log:
 
 @compiled_without_arrays
 def walk(run: Run, limit: int) -> float:
-    """Let stations arbitrate, ``limit`` times at most; the time then, infinity at the end."""
-    now = np.inf
-    for _ in range(limit):
-        proceed(run)
+    """Do ``limit`` operations and arbitrations; the time of the last arbitration then, infinity at the end."""
+    now, done = 0.0, 0
+    while done < limit:
+        done += 1 + proceed(run, limit - done)
+        if run.memory.state[READY]:
+            return now
         station = next_station(run.desks, run.calendar)
         if station == NONE:
             return np.inf
@@ -110,18 +112,25 @@ def walk(run: Run, limit: int) -> float:
 
 
 @inlined
-def proceed(run: Run) -> None:
-    """Start all operations that are ready, and those that follow them."""
-    while run.memory.state[READY]:
+def proceed(run: Run, limit: int) -> int:
+    """Start the operations that are ready, and those that follow them, ``limit`` at most; how many these were."""
+    done = 0
+    while run.memory.state[READY] and done < limit:
         run.memory.state[READY] -= 1
         op = run.memory.stack[run.memory.state[READY]]
         while op != NONE:
+            if done == limit:
+                run.memory.stack[run.memory.state[READY]] = op
+                run.memory.state[READY] += 1
+                break
+            done += 1
             place = waits_at(run, op)
             if place == NONE:
                 op = begin(run, op)
             else:
                 ask(run, place, op)
                 op = NONE
+    return done
 
 
 @inlined

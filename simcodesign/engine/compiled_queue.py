@@ -154,9 +154,10 @@ def _unlist(desks: Desks, calendar: Calendar, station: int) -> None:
 def _begin_next_day(desks: Desks, calendar: Calendar) -> None:
     """Collect and sort the stations of the next day that has any."""
     counts = calendar.counts
-    if counts[SEEN] >= EVENTS:
-        if counts[EMPTY] > EMPTY_DAYS * counts[SEEN]:
-            _lengthen_days(desks, calendar)
+    if counts[EMPTY] > EMPTY_DAYS * max(counts[SEEN], EVENTS):
+        _lengthen_days(desks, calendar)
+        counts[EMPTY] = counts[SEEN] = 0
+    elif counts[SEEN] >= EVENTS:
         counts[EMPTY] = counts[SEEN] = 0
     counts[NEXT] = counts[SORTED] = 0
     for _ in range(DAYS):
@@ -188,6 +189,7 @@ def _collect(desks: Desks, calendar: Calendar, today: int) -> None:
         else:
             desks.later[station] = kept
             kept = station
+            counts[EMPTY] += 1  # as dear as an empty day
         station = follower
     counts[LISTED] -= counts[SORTED]
     while kept != NONE:

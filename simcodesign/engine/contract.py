@@ -62,20 +62,35 @@ def ends_at_once(plan: Plan) -> NDArray[np.bool_]:
 
 def check_finished(plan: Plan, finish_s: Sequence[float] | NDArray[np.float64]) -> None:
     """DeadlockError naming who waits for whom, unless every operation is done."""
-    open_ops = np.flatnonzero(np.isnan(np.asarray(finish_s, dtype=np.float64)))
+    finish = np.asarray(finish_s, dtype=np.float64)
+    open_ops = np.flatnonzero(np.isnan(finish))
     if not len(open_ops):
         return
     ranks, first = np.unique(plan.rank[open_ops], return_index=True)
     waits = [
-        f"rank {rank} waits in {plan.describe(int(open_ops[place]))}{_because(plan, int(open_ops[place]))}"
+        f"rank {rank} waits in {plan.describe(int(open_ops[place]))}{_because(plan, int(open_ops[place]), finish)}"
         for rank, place in list(zip(ranks, first, strict=True))[:5]
     ]
     more = f"; and {len(ranks) - 5} more ranks" if len(ranks) > 5 else ""
     raise DeadlockError(f"the ranks wait for each other: {'; '.join(waits)}{more}")
 
 
-def _because(plan: Plan, op: int) -> str:
+def _because(plan: Plan, op: int, finish_s: NDArray[np.float64]) -> str:
+    held_by = _unfinished_before(plan, op, finish_s)
+    if held_by != NONE:
+        return f", after rank {plan.rank[held_by]}'s {plan.describe(held_by)}"
     if plan.kind[op] != RECEIVE or plan.match[op] == NONE:
         return ""
     sender = int(plan.match[op])
     return f", whose message is its {plan.describe(sender)}"
+
+
+def _unfinished_before(plan: Plan, op: int, finish_s: NDArray[np.float64]) -> int:
+    """An operation elsewhere that is not done and that ``op`` depends on, as on a rendezvous; NONE if there is none."""
+    if plan.edges is None:
+        return NONE
+    for edge in np.flatnonzero(plan.edges.target == op).tolist():
+        source = int(np.searchsorted(plan.edges.start, edge, side="right")) - 1
+        if np.isnan(finish_s[source]) and plan.rank[source] != plan.rank[op]:
+            return source
+    return NONE

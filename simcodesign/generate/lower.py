@@ -108,8 +108,9 @@ def make_plan(setting: Setting, effects: Collection[str] = (), seed: int = 0) ->
     prices = Prices(setting, frozenset(effects))
     context = _Context(setting, {**setting.values}, [setting.machine], phases, ranks, prices)
     routed = bool({"links", "endpoints"} & {*effects})
-    _check_memory(_count(setting.workload.program, context), routed, setting)
     context.names["rank"] = setting.every_rank()
+    with np.errstate(all="ignore"):
+        _check_memory(_count(setting.workload.program, context), routed, setting)
     if isinstance(first := setting.workload.program[0], Replay):
         segment, order = replayed(first.schedule, prices, setting.machine)
         return assembled(segment, setting, prices, tuple(phases), frozenset(effects), seed, order)
@@ -121,7 +122,8 @@ def make_plan(setting: Setting, effects: Collection[str] = (), seed: int = 0) ->
 def _check_memory(operations: float, routed: bool, setting: Setting) -> None:
     name, ranks = setting.workload.name, setting.ranks
     what = f"simulating {name} with {ranks} ranks takes up to {operations:.3g} operations"
-    check_room(what, operations * (BYTES_WITH_ROUTE if routed else BYTES_PER_OPERATION), setting.workload.place)
+    needed = operations * (BYTES_WITH_ROUTE if routed else BYTES_PER_OPERATION)
+    check_room(what, needed, setting.workload.place, "fewer ranks or iterations, or iterations = steady")
 
 
 def _repeats(block: Block, context: _Context) -> int:
@@ -146,8 +148,11 @@ def _count(program: tuple[Step, ...], context: _Context) -> float:
             total += len(step.schedule)
         elif isinstance(step, Collective):
             total += 2 * GENERATORS[step.name, step.algorithm][1](context.ranks)
+        elif isinstance(step, Exchange):
+            total += 4 * step.dims * context.ranks
         else:
-            total += (4 * step.dims if isinstance(step, Exchange) else 1) * context.ranks
+            who = context.who(step)
+            total += context.ranks if who is None else len(who)
     return total
 
 

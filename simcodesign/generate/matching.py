@@ -132,7 +132,7 @@ def _refuse(sends: Int64s, receives: Int64s, row: int, place: Place) -> None:
     rows = [tuple(int(x) for x in part[row, :3]) for part in (sends, receives) if row < len(part)]
     source, target, tag = min(rows)
     counts = [int(np.count_nonzero((part[:, :3] == (source, target, tag)).all(axis=1))) for part in (sends, receives)]
-    sent = f"rank {source} sends {counts[0]} messages with tag {tag} to rank {target}"
+    sent = f"rank {source} sends {counts[0]} message{'s' * (counts[0] != 1)} with tag {tag} to rank {target}"
     what = f"{sent}, which receives {counts[1]} of them"
     raise InputError(f"sends and receives do not match: {what}", place)
 

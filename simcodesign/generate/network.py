@@ -61,13 +61,22 @@ def inject_s(machine: Machine, hops: Amount, size_bytes: Amount) -> Amount:
     """Time before the first byte enters the network."""
     network = machine.network
     if is_loggop(machine):
-        return overhead_s(machine, size_bytes) + network.latency_s
+        return overhead_s(machine, size_bytes) + network.latency_s - _first_byte_s(machine, size_bytes)
     return network.startup_s * np.maximum(hops, 1.0) if network.startup_per == "hop" else network.startup_s
 
 
 def tail_s(machine: Machine, size_bytes: Amount) -> Amount:
     """How far the last byte is behind the first one."""
-    return (beyond_first(size_bytes) if is_loggop(machine) else size_bytes) * machine.network.per_byte_s
+    if is_loggop(machine):
+        return beyond_first(size_bytes) * machine.network.per_byte_s + _first_byte_s(machine, size_bytes)
+    return size_bytes * machine.network.per_byte_s
+
+
+def _first_byte_s(machine: Machine, size_bytes: Amount) -> Amount:
+    """The time in which the first byte passes, which LogGOPS counts to o + L: a link is busy for all bytes."""
+    network = machine.network
+    first = np.minimum(size_bytes, 1.0) * network.per_byte_s
+    return np.minimum(first, overhead_s(machine, size_bytes) + network.latency_s)
 
 
 def flight_s(machine: Machine, hops: Amount, size_bytes: Amount) -> Amount:

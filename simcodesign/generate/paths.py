@@ -24,7 +24,7 @@ Int32s = NDArray[np.int32]
 Int64s = NDArray[np.int64]
 #: Pairs whose routes are looked up together.
 PAIRS_AT_ONCE = 2**18
-BYTES_PER_HOP = 8
+BYTES_PER_HOP, BYTES_PER_OPERATION = 8, 100
 #: Up to so many stations, a table of all of them is quicker than sorting those that are used.
 DENSE_STATIONS = 2**28
 
@@ -92,7 +92,8 @@ class Roads:
         if not self._count:
             return None, np.zeros(0, np.int64)
         start = np.concatenate([[0], np.cumsum(self._lengths())]).astype(np.int64)
-        check_room(f"the routes of {self._count:,} pairs take {start[-1]:.3g} hops", BYTES_PER_HOP * start[-1], Place())
+        needed = BYTES_PER_HOP * float(start[-1]) + BYTES_PER_OPERATION * len(route)
+        check_room(f"{len(route):.3g} operations, with routes of {start[-1]:.3g} hops, take", needed, Place())
         way = np.empty(start[-1], np.int32 if self._most < 2**31 else np.int64)
         first = 0
         for source, target in self._chunks():

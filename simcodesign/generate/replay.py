@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simcodesign.describe.machine import Machine
+from simcodesign.describe.read_workload import MOST_TAG
 from simcodesign.describe.schedule import ANY_TAG, Schedule
 from simcodesign.errors import InputError
 from simcodesign.generate.columns import Column
@@ -79,8 +80,10 @@ def _price(fields: dict[str, NDArray[Any]], rank: Ints, prices: Prices, machine:
 
 
 def _tags(schedule: Schedule) -> Ints:
-    """Tags as small numbers. A rank that receives any tag has one tag for all that comes to it."""
-    tag = np.unique(schedule.tag, return_inverse=True)[1].astype(np.int64) + 1
+    """Tags, as small numbers if they are none. A rank that receives any tag has one tag for all that comes to it."""
+    tag = schedule.tag.astype(np.int64)
+    if tag.min(initial=0) < ANY_TAG or tag.max(initial=0) > MOST_TAG:
+        tag = np.unique(tag, return_inverse=True)[1].astype(np.int64)
     any_tag = (schedule.kind == RECEIVE) & (schedule.tag == ANY_TAG)
     if not any_tag.any():
         return tag

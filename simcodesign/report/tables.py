@@ -61,12 +61,17 @@ def forecast_tables(result: Result) -> list[RenderableType]:
 
 def simulation_tables(result: Result, stations: int = 5) -> list[RenderableType]:
     """A simulation, with its ``stations`` most used stations."""
-    rows = [*_volumes(result), ("events", f"{result.events:,}"), ("effects", ", ".join(result.effects) or "none"),
+    rows = [*_volumes(result), (_events(result), f"{result.events:,}"),
+            ("effects", ", ".join(result.effects) or "none"),
             ("seed", str(result.seed)), ("engine", result.engine), *_iterations(result)]  # fmt: skip
     parts: list[RenderableType] = [_headline(result), phase_table(result), _facts(rows)]
     if result.ranks is not None:
         parts += [waiting_table(result.ranks), _spread(result.ranks)]
     return [*parts, station_table(result.stations, stations)] if stations else parts
+
+
+def _events(result: Result) -> str:
+    return "events, extrapolated" if result.steady and result.steady.extrapolated else "events"
 
 
 def _iterations(result: Result) -> list[tuple[str, str]]:
