@@ -117,9 +117,9 @@ def test_programs_in_loggops_take_at_most_the_sum(workload: str) -> None:
         assert 0.94 * said.makespan_s <= seen.makespan_s <= said.makespan_s * (1 + ROUNDING)
 
 
-@pytest.mark.parametrize("constants", LOGGOP)
+@pytest.mark.parametrize("constants", [values for values in LOGGOP if values[0] + values[1] > values[3]])
 def test_idle_links_add_nothing_in_loggops(constants: tuple[float, ...]) -> None:
-    """A broadcast on a crossbar: no link ever carries two messages at a time."""
+    """A broadcast on a crossbar: no link ever carries two messages at a time. The first byte passes within o + L."""
     for size in (0, 1, 2, 1000):
         for ranks in (2, 8, 64):
             broadcast = operation(f"broadcast: {{bytes: {size}}}")

@@ -91,9 +91,11 @@ def walk(run: Run, limit: int) -> float:
     """Do ``limit`` operations and arbitrations; the time of the last arbitration then, infinity at the end."""
     now, done = 0.0, 0
     while done < limit:
-        done += 1 + proceed(run, limit - done)
+        done += 1
         if run.memory.state[READY]:
-            return now
+            done += proceed(run, limit)
+            if run.memory.state[READY]:
+                return now
         station = next_station(run.desks, run.calendar)
         if station == NONE:
             return np.inf
