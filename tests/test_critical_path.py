@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 from contract_oracle import ROUNDED, crowded_plans, plans
-from hypothesis import given, settings
+from hypothesis import given, reject, settings
 from hypothesis import strategies as st
 
 from simcodesign.describe.files import load_machine
@@ -18,6 +18,7 @@ from simcodesign.engine.contract import Log
 from simcodesign.engine.critical_path import critical_path_s
 from simcodesign.engine.simpy_engine import run
 from simcodesign.engine.simulate import simulate
+from simcodesign.errors import DeadlockError
 from simcodesign.generate.plan import Plan
 from simcodesign.result import COMPONENT_OF_KIND, RECEIVE
 
@@ -111,7 +112,10 @@ def steps_back(plan: Plan, log: Log) -> list[tuple[int, float, float]]:
 @settings(max_examples=200)
 @given(st.one_of(plans((0.1, 0.3, 0.7, 1 / 3)), crowded_plans(ROUNDED)))
 def test_paths_through_any_plan(plan: Plan) -> None:
-    log = run(plan)
+    try:
+        log = run(plan)
+    except DeadlockError:  # a message may meet a receive that waits for another
+        reject()
     times = critical_path_s(plan, log)
     makespan = max(log.finish_s, default=0.0)
     assert times.sum() == pytest.approx(makespan, rel=1e-12)
