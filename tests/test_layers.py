@@ -26,7 +26,7 @@ LAYERS: list[list[set[str]]] = [
     [{"generate"}],
     [{"analytic"}, {"engine"}],
     [{"compare", "replicate"}],
-    [{"codesign"}, {"sweep"}],
+    [{"codesign"}, {"sweep"}, {"validate"}],
     [{"report"}],
     [{"cli"}],
 ]
