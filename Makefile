@@ -1,7 +1,7 @@
 # Everything runs in .venv, which is made anew when pyproject.toml changes. Needs Python 3.11 or newer and make.
 
 PYTHON ?= python3
-EXTRAS ?= dev,fast,plot,sym
+EXTRAS ?= dev,fast,plot,sym,report
 JOBS ?= 2
 ARGS ?=
 
@@ -27,8 +27,9 @@ $(STAMP): pyproject.toml
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[$(EXTRAS)]'
 	@touch $@
 
-demo: venv  ## show what the system does
-	@$(BIN)/python -m simcodesign demo
+demo: venv  ## hold the system against every published number; the page is demo-output/report.html
+	@mkdir -p demo-output
+	@$(BIN)/python -m simcodesign validate -j $(JOBS) --report demo-output/report.html
 
 test: venv  ## run the tests, except those marked slow or benchmark
 	@$(BIN)/python -m pytest -n $(JOBS) $(ARGS)
@@ -44,4 +45,4 @@ benchmark: venv  ## measure the speed
 
 clean:  ## remove .venv and everything that was generated
 	rm -rf .venv build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .benchmarks demo-output
-	find simcodesign tests -name __pycache__ -type d -prune -exec rm -rf {} +
+	find simcodesign tests validation -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -74,6 +74,7 @@ FUNCTIONS: Mapping[str, _Function] = MappingProxyType(
         "log10": _Function(np.log10),
         "exp": _Function(np.exp),
         "sqrt": _Function(np.sqrt),
+        "cbrt": _Function(np.cbrt),
         "ceil": _Function(np.ceil),
         "floor": _Function(np.floor),
         "round": _Function(np.rint),

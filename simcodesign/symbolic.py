@@ -14,7 +14,8 @@ from simcodesign.expression import Call, Comparison, Expression, Name, Negation,
 def to_sympy(expression: Expression) -> Any:
     """The same as a SymPy expression; names become plain symbols.
 
-    Not simplified (``.doit()`` or ``sympy.simplify`` do that). ``round`` stays a function of that name.
+    Not simplified (``.doit()`` or ``sympy.simplify`` do that). ``round`` stays a function of that name;
+    ``cbrt`` becomes a power of 1/3, which SymPy takes for the principal root, a complex one below zero.
     Raises InputError without SymPy, for an expression too deep for it and for conditions within conditions,
     other than products (and) and ``max`` (or) of comparisons.
     """

@@ -486,7 +486,7 @@ MACHINE_TREE: Tree = {
     "network": {
         "topology": {"kind": "mesh", "shape": ["2", "2"]}, "startup": "10 us", "bandwidth": "100 MB/s",
         "receive_overhead": "1 us", "hop_latency": "1 us", "link_bandwidth": "200 MB/s", "interface_bandwidth": "200 MB/s",
-        "startup_per": "message", "distance": "log2", "switching": "cut_through"},
+        "startup_per": "message", "hops_hold_sender": "false", "distance": "log2", "switching": "cut_through"},
     "disk": {"read_startup": "1 ms", "write_startup": "2 ms", "bandwidth": "50 MB/s", "shared_by": "all", "spindles": "2"},
     "mapping": ["0", "1", "2", "3", "0", "1"], "noise": "1 %",
 }  # fmt: skip
@@ -497,8 +497,9 @@ WORKLOAD_TREE: Tree = {
     "program": [
         {"phase": "work", "repeat": "steps", "constants": {"processor.rate": "5e8", "network.startup": "20 us"}, "do": [
             {"compute": {"loops": [{"loop": "a", "range": "n", "operations": "m"}]}},
-            {"exchange": {"pattern": "halo2d", "bytes": ["8*n", "m"], "grid": ["P/2", "2"], "periodic": "false"}},
-            {"do": [{"allreduce": {"bytes": "8", "algorithm": "ring"}}]}]},
+            {"exchange": {"pattern": "halo2d", "bytes": ["8*n", "m"], "grid": ["P/2", "2"], "periodic": "false",
+                          "messages": ["m", "2"], "train": "1"}},
+            {"useful_flops": "n*P", "do": [{"allreduce": {"bytes": "8", "algorithm": "ring"}}]}]},
         {"compute": {"instructions": "share", "when": "rank < 2"}}, {"broadcast": {"bytes": "m"}}, {"barrier": {}},
         {"send": {"to": "(rank + 1) % P", "bytes": "m", "tag": "3", "when": "P > 1"}},
         {"receive": {"from": "(rank - 1) % P", "bytes": "m", "tag": "3", "when": "P > 1"}},
@@ -510,7 +511,7 @@ SCALARS = st.sampled_from([
     ".nan", "nan", ".inf", "inf", "~", "", "''", "no", "true", "false", "0x10", "010", "1_000", "12:30", "1 us", "1 B/s",
     "-1 us", "50 %", "0 %", "1000 %", "P", "P - 1", "rank", "-rank", "rank/2", "n", "1/0", "0/0", "1/(rank - 1)", "n/0",
     "9**9**9", "where(rank, 1, 0)", "rank % 2", "1e200*n", "x", "area", "share", "__import__('os')", "bus", "torus", "tree",
-    "hypercube", "fat_tree", "graph", "crossbar", "mesh", "linear", "round_robin", "all", "hop", "sqrt", "log2",
+    "hypercube", "fat_tree", "graph", "crossbar", "mesh", "linear", "round_robin", "one_per_node", "none", "all", "hop", "sqrt", "log2",
     "store_and_forward", "halo1d", "halo4d", "ring", "bruck", "binomial", "main", "a/b", "*a", "&a b", "!!int 1", "[", "{", "]",
     "- 1", "a: b", "#", "|", ">", "@", "%", "\\", '"\\e[31m"', "ä", "x" * 300,
 ])  # fmt: skip
@@ -593,7 +594,7 @@ EXPRESSION = st.recursive(
     lambda inner: (
         st.builds("({} {} {})".format, inner, st.sampled_from(["+", "-", "*", "/", "//", "%", "**", "<", "=="]), inner)
         | st.builds(
-            "{}({})".format, st.sampled_from(["log2", "exp", "sqrt", "ceil", "abs", "min", "where", "f"]), inner
+            "{}({})".format, st.sampled_from(["log2", "exp", "sqrt", "cbrt", "ceil", "abs", "min", "where", "f"]), inner
         )
         | st.builds("max({}, {})".format, inner, inner)
     ),

@@ -29,6 +29,7 @@ from simcodesign.describe.workload import (
     Send,
     Step,
     Workload,
+    walk,
 )
 from simcodesign.engine.simulate import simulate
 from simcodesign.errors import InputError, Place
@@ -69,6 +70,7 @@ def machines(kinds: tuple[str, ...] = ("bus", "crossbar", "fat_tree", "mesh", "t
         st.one_of(
             st.fixed_dictionaries(ANY_MODEL | {
                 "startup_s": TIMES, "receive_overhead_s": TIMES, "startup_per": st.sampled_from(["message", "hop"]),
+                "hops_hold_sender": st.booleans(),
             }),
             st.fixed_dictionaries(ANY_MODEL | {
                 "model": st.just("loggop"), "latency_s": TIMES, "overhead_s": TIMES, "gap_s": TIMES,
@@ -141,7 +143,29 @@ def blocks(draw: st.DrawFn, ranks: int, model: str, depth: int) -> Block:
 def exchanges(draw: st.DrawFn) -> Exchange:
     dims = draw(st.integers(1, 3))
     sizes = tuple(parse(draw(SIZES)) for _ in range(dims))
-    return Exchange(None, Place(), dims, sizes, None, draw(st.booleans()))
+    several = draw(st.one_of(st.none(), st.tuples(*[st.sampled_from([0, 1, 3, 5]).map(parse)] * dims)))
+    return Exchange(None, Place(), dims, sizes, None, draw(st.booleans()), several)
+
+
+def costs_a_receive(what: float | Workload) -> bool:
+    """Whether receives take time on the machine, or by the constants of a block."""
+    if not isinstance(what, Workload):
+        return bool(what)
+    blocks = [step for step in walk(what.program) if isinstance(step, Block)]
+    return any(path == "network.receive_overhead" for block in blocks for path, _ in block.constants)
+
+
+def with_trains(workload: Workload, train: int) -> Workload:
+    """The same with every exchange in trains."""
+
+    def changed(steps: tuple[Step, ...]) -> tuple[Step, ...]:
+        return tuple(
+            replace(step, body=changed(step.body)) if isinstance(step, Block)
+            else replace(step, train=parse(train)) if isinstance(step, Exchange) else step
+            for step in steps
+        )  # fmt: skip
+
+    return replace(workload, program=changed(workload.program))
 
 
 DEMANDS: dict[str, st.SearchStrategy[Step]] = {
@@ -157,8 +181,12 @@ DEMANDS: dict[str, st.SearchStrategy[Step]] = {
 @st.composite
 def cases(draw: st.DrawFn) -> tuple[Workload, Machine, int]:
     machine = draw(machines())
-    ranks = draw(st.integers(1, min(machine.processors, 9)))
-    return Workload("test", {}, {}, draw(bodies(ranks, machine.network.model))), machine, ranks
+    ranks = draw(st.integers(1, min(machine.most_ranks, 9)))
+    workload = Workload("test", {}, {}, draw(bodies(ranks, machine.network.model)))
+    free = not any(map(costs_a_receive, (machine.network.receive_overhead_s, workload)))
+    if free and machine.network.model == "hockney":
+        workload = with_trains(workload, draw(st.integers(1, 4)))
+    return workload, machine, ranks
 
 
 def holds(said: Result, seen: Result) -> None:

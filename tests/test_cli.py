@@ -144,9 +144,11 @@ def test_every_shipped_workload_can_be_shown(name: str) -> None:
     assert name in run("show", name, "--workload").stdout
 
 
-def test_show_latex_prints_equations_only(files: tuple[str, str]) -> None:
+def test_show_latex_prints_equations_and_formulas_only(files: tuple[str, str]) -> None:
     pytest.importorskip("sympy")
-    assert run("show", files[0], "--latex").stdout == "share = \\frac{n}{P}\n"
+    lines = run("show", files[0], "--latex").stdout.splitlines()
+    assert lines[0] == "share = \\frac{n}{P}"
+    assert [line[:2] for line in lines[1:]] == ["% ", "T_", *["% "] * (len(lines) - 3)]
 
 
 def test_show_latex_of_a_machine_is_refused(files: tuple[str, str]) -> None:
@@ -226,7 +228,7 @@ def test_machine_keys_are_those_of_machine_files(files: tuple[str, str]) -> None
     with pytest.raises(InputError) as caught:
         load_machine(files[1], {"nonsense": 1})
     listed = (caught.value.allowed or "").rpartition("?")[2].split(",")
-    assert {name.strip() for name in listed} == set(cli.MACHINE_KEYS)
+    assert {name.strip() for name in listed} == set(cli.options.MACHINE_KEYS)
 
 
 @pytest.mark.parametrize("item", ["n", "n=", "=3", "=", "", " "])
@@ -455,14 +457,14 @@ def test_timelines_are_asked_for(
 def recorded(monkeypatch: pytest.MonkeyPatch, functions: dict[str, str]) -> list[tuple[Any, Path]]:
     """Calls of these functions of report modules, which do nothing else from now on."""
     calls: list[tuple[Any, Path]] = []
-    real: Callable[[str], Any] = cli._report
+    real: Callable[[str], Any] = cli.base.report
 
     def report(module: str) -> Any:
         if module not in functions:
             return real(module)
         return SimpleNamespace(**{functions[module]: lambda shown, path: calls.append((shown, path))})
 
-    monkeypatch.setattr(cli, "_report", report)
+    monkeypatch.setattr(cli.base, "report", report)
     return calls
 
 
@@ -479,7 +481,7 @@ def test_a_failing_file_is_reported(files: tuple[str, str], tmp_path: Path, monk
     def failing(module: str) -> Any:
         raise PermissionError(13, "Permission denied", "a[b].png")
 
-    monkeypatch.setattr(cli, "_report", failing)
+    monkeypatch.setattr(cli.base, "report", failing)
     result = run("forecast", *files, "--json", "--plot", str(tmp_path / "a.png"))
     assert result.exit_code == 2
     assert result.stderr == "error: a[b].png: Permission denied\n"
@@ -492,7 +494,7 @@ def test_demo_passes_its_options_and_status(monkeypatch: pytest.MonkeyPatch, tmp
         calls.append((output, quick))
         return 1
 
-    monkeypatch.setattr(cli, "_report", lambda module: {"demo": SimpleNamespace(main=demo)}[module])
+    monkeypatch.setattr(cli.base, "report", lambda module: {"demo": SimpleNamespace(main=demo)}[module])
     assert run("demo").exit_code == 1
     assert run("demo", "--quick", "--output", str(tmp_path)).exit_code == 1
     assert calls == [(Path("demo-output"), False), (tmp_path, True)]

@@ -12,7 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from simcodesign.analytic.network import FORMULAS, Cost, halo, price
+from simcodesign.analytic.halo import halo
+from simcodesign.analytic.network import FORMULAS, Cost, price
 from simcodesign.analytic.traffic import Traffic, collective_traffic, halo_traffic
 from simcodesign.describe.machine import Network
 from simcodesign.describe.topology import build_topology

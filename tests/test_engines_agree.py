@@ -18,7 +18,12 @@ from hypothesis import strategies as st
 
 from simcodesign.describe.effects import EFFECTS
 from simcodesign.describe.files import available, load_machine, load_workload
+from simcodesign.describe.machine import DISTANCES, SWITCHINGS, Machine, Network, Processor
+from simcodesign.describe.read_workload import workload_from
 from simcodesign.describe.setting import set_up
+from simcodesign.describe.topology import build_topology
+from simcodesign.describe.workload import Workload
+from simcodesign.describe.yaml_tree import parse_yaml
 from simcodesign.engine.contract import Log
 from simcodesign.errors import DeadlockError
 from simcodesign.generate.lower import make_plan
@@ -179,8 +184,46 @@ def test_an_empty_plan(other: Run) -> None:
 
 SETS = [(), *((effect,) for effect in EFFECTS), EFFECTS, ("endpoints", "links", "disks")]
 #: Small versions of workloads whose usual size takes too long, and numbers of ranks that they can be run with.
-SMALL = {"seismic": {"samples": 24, "traces": 8, "lines": 2}}
-RANKS = {"seismic": (8, 16)}
+SMALL = {"seismic": {"samples": 24, "traces": 8, "lines": 2}, "cg": {"cores": 8, "train": 3}}
+RANKS = {"seismic": (8, 16), "cg": (1, 8)}
+
+
+PROGRAM = """
+simcodesign: 1
+name: exchanges
+program:
+  - do:
+      - exchange: {pattern: halo%ad, bytes: 8, messages: %a, train: %a, periodic: %s}
+      - compute: {seconds: rank*1e-6}
+      - allreduce: {bytes: 8}
+    repeat: 2
+"""
+
+
+@st.composite
+def exchanges_on_machines(draw: st.DrawFn) -> tuple[Workload, Machine, int]:
+    """Times with few digits, so that many events tie."""
+    times = st.sampled_from([0.0, 2.0**-20, 2.0**-18])
+    dims = draw(st.integers(1, 2))
+    counts = draw(st.lists(st.integers(0, 5), min_size=dims, max_size=dims))
+    text = PROGRAM % (dims, counts, draw(st.integers(1, 3)), draw(st.sampled_from(["true", "false"])))
+    network = Network(
+        build_topology(draw(st.sampled_from(["torus", "mesh", "bus", "tree"])), 9), startup_s=draw(times),
+        per_byte_s=draw(times), hop_latency_s=draw(times), distance=draw(st.sampled_from(DISTANCES)),
+        switching=draw(st.sampled_from(SWITCHINGS)), hops_hold_sender=draw(st.booleans()),
+        startup_per=draw(st.sampled_from(["message", "hop"])),
+    )  # fmt: skip
+    machine = Machine("nine", Processor(1e9), network, mapping=draw(st.sampled_from(["linear", "one_per_node"])))
+    return workload_from(parse_yaml(text, "exchanges.yaml")), machine, draw(st.integers(1, 9))
+
+
+@settings(max_examples=100)
+@given(case=exchanges_on_machines(), effects=st.sampled_from(SETS))
+def test_exchanges_in_trains_and_hops_that_do_not_hold_the_sender(
+    other: Run, case: tuple[Workload, Machine, int], effects: tuple[str, ...]
+) -> None:
+    workload, machine, ranks = case
+    assert not isinstance(agree(other, make_plan(set_up(workload, machine, {"P": ranks}), effects)), str)
 
 
 @pytest.mark.parametrize("machine", available("topologies"))

@@ -44,6 +44,8 @@ BY_HAND = [
     ("log(exp(2))", 2.0),
     ("log10(1000)", 3.0),
     ("sqrt(2.25)", 1.5),
+    ("cbrt(27)", 3.0),
+    ("cbrt(x*9)/2", 1.5),
     ("ceil(y) + 10*floor(y)", -32.0),
     ("round(0.5) + 10*round(1.5) + 100*round(-2.5)", -180.0),
     ("abs(y)", 2.5),
@@ -77,6 +79,12 @@ def test_values_by_hand(text: str, value: float) -> None:
     result = parse(text).evaluate(POINT)
     assert type(result) is float
     assert result == pytest.approx(value, rel=1e-12, nan_ok=True)
+
+
+@given(st.floats(-1e100, 1e100))
+def test_the_cube_root_of_any_number(value: float) -> None:
+    root = parse("cbrt(x)").evaluate({"x": np.float64(value)})
+    assert root**3 == pytest.approx(value, rel=1e-14, abs=1e-300)
 
 
 def test_attributes() -> None:
@@ -198,6 +206,7 @@ UNARY: dict[str, Callable[[Any], Any]] = {
     "floor": np.floor,
     "round": np.round,
     "sqrt": np.sqrt,
+    "cbrt": np.cbrt,
 }
 ROUNDED: dict[str, Callable[[Any], Any]] = {"log2": np.log2, "log": np.log, "log10": np.log10, "exp": np.exp}
 SPACE = st.sampled_from(["", " ", "  ", "\n"])

@@ -6,6 +6,7 @@ import dataclasses
 import math
 import re
 from dataclasses import replace
+from io import StringIO
 from pathlib import Path
 
 import networkx as nx
@@ -13,6 +14,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from rich.console import Console
 
 from simcodesign.describe.files import load_machine
 from simcodesign.describe.machine import CONSTANTS, MODEL_OF, Machine, Network
@@ -20,6 +22,7 @@ from simcodesign.describe.read_machine import machine_from
 from simcodesign.describe.topology import build_topology
 from simcodesign.describe.yaml_tree import parse_yaml
 from simcodesign.errors import InputError
+from simcodesign.report.sheets import machine_sheet
 
 TEXT = """\
 simcodesign: 1
@@ -184,7 +187,11 @@ WRONG = [
     ("  bandwidth: 100 MB/s", "  bandwidth: 1e-320", "network.bandwidth", "cannot be used"),
     ("  bandwidth: 100 MB/s", "  bandwidth: 1 MB/s\n  per_byte: 1 us/B", "network.per_byte", "given twice"),
     ("startup_per: hop", "startup_per: byte", "network.startup_per", "hop, message"),
-    ("distance: sqrt", "distance: far", "network.distance", "log2, mean, one, sqrt"),
+    ("distance: sqrt", "distance: far", "network.distance", "log2, mean, none, one, sqrt"),
+    ("startup_per: hop", "hops_hold_sender: no", "network.hops_hold_sender", "false, true"),
+    ("startup_per: hop", "hops_hold_sender: 0", "network.hops_hold_sender", "false, true"),
+    ("startup_per: hop", "hop_holds_sender: true", "network.hop_holds_sender", "did you mean 'hops_hold_sender'"),
+    ("mapping: round_robin", "mapping: one_per_nod", "mapping", "did you mean 'one_per_node'"),
     ("switching: store_and_forward", "switching: cutthrough", "network.switching", "did you mean 'cut_through'"),
     ("link_bandwidth: 200 MB/s", "link_bandwidth: 99 MB/s", "network.link_bandwidth", "faster than its link"),
     ("interface_per_byte: 2.5 ns/B", "interface_per_byte: 11 ns/B", "network.interface_per_byte", "its interface"),
@@ -253,6 +260,7 @@ def test_letters_that_may_not(key: str) -> None:
         (changed("  L: 2.5 us", "  startup: 1 us", LOGGOP), 8, "network.startup: 'startup' belongs to the network model hockney, not to loggop"),
         (changed("  G: 6 ns/B", "  per_byte: 6 ns/B", LOGGOP), 11, "network.per_byte: 'per_byte' belongs to the network model hockney"),
         (changed("  O: 1 ns/B", "  startup_per: hop", LOGGOP), 12, "network.startup_per: 'startup_per' belongs to the network model hockney"),
+        (changed("  O: 1 ns/B", "  hops_hold_sender: false", LOGGOP), 12, "network.hops_hold_sender: 'hops_hold_sender' belongs to the network model hockney"),
         (changed("  O: 1 ns/B", "  receive_overhead: 1", LOGGOP), 12, "(allowed: L, o, g, G, O, S; or 'model: hockney')"),
         (changed("  O: 1 ns/B", "  bandwidth: 1 GB/s", LOGGOP), 12, "network.G is given twice"),
         (changed("  O: 1 ns/B", "  link_per_byte: 7 ns/B", LOGGOP), 12, "network.link_per_byte is above network.G"),
@@ -287,7 +295,8 @@ def test_constants_of_a_whole_other_model() -> None:
 @pytest.mark.parametrize(
     "constants",
     [{"latency_s": 1.0}, {"overhead_s": 1.0}, {"rendezvous_above_bytes": 9.0}, {"model": "loggop", "startup_s": 1.0},
-     {"model": "loggop", "receive_overhead_s": 1.0}, {"model": "loggop", "startup_per": "hop"}, {"model": "logp"}],
+     {"model": "loggop", "receive_overhead_s": 1.0}, {"model": "loggop", "startup_per": "hop"},
+     {"model": "loggop", "hops_hold_sender": False}, {"model": "logp"}],
 )  # fmt: skip
 def test_networks_of_two_models_in_python(constants: dict[str, object]) -> None:
     base = machine(SMALL)
@@ -316,6 +325,29 @@ def test_most_ranks() -> None:
     assert machine(TEXT).most_ranks == machine(TEXT).processors == 12
     placed = machine(changed("mapping: round_robin", "mapping: [5, 0, 5]"))
     assert (placed.most_ranks, placed.processors, placed.mapping) == (3, 12, (5, 0, 5))
+
+
+def test_one_rank_on_each_node() -> None:
+    """However many processors it has, and quickly for a million nodes."""
+    placed = machine(changed("mapping: round_robin", "mapping: one_per_node"))
+    assert (placed.most_ranks, placed.processors) == (6, 12)
+    assert placed.node_of(6).tolist() == list(range(6))
+    large = replace(placed, network=Network(build_topology("crossbar", 2**20)), processors_per_node=1024)
+    assert (large.most_ranks, large.processors) == (2**20, 2**30)
+    assert np.array_equal(large.node_of(2**20), np.arange(2**20))
+
+
+def test_new_keys_of_a_network() -> None:
+    network = machine(changed("startup_per: hop", "hops_hold_sender: false", changed("distance: sqrt", "distance: none"))).network
+    assert (network.hops_hold_sender, network.distance) == (False, "none")
+    assert machine(SMALL).network.hops_hold_sender
+    held = load_machine("crossbar-16", {"network.hops_hold_sender": "false"})
+    letters = machine(LOGGOP)
+    values = {f"network.{key}": letters.constants()[f"network.{key}"] for key in "LogG"}
+    assert not held.network.hops_hold_sender
+    assert held.with_constants(values).network.hops_hold_sender  # of the other model, which has no such thing
+    with pytest.raises(InputError, match="hops_hold_sender"):
+        replace(held, network=replace(held.network, hops_hold_sender=1))  # type: ignore[arg-type]
 
 
 def test_a_long_mapping_is_read_quickly() -> None:
@@ -394,3 +426,15 @@ def test_networks_are_checked_on_construction(change: dict[str, str]) -> None:
     machine = load_machine("crossbar-16")
     with pytest.raises(InputError, match=next(iter(change))):
         replace(machine, network=replace(machine.network, **change))
+
+
+def test_the_sheet_shows_hops_that_do_not_hold_the_sender() -> None:
+    changes = {"network.hops_hold_sender": "false", "network.distance": "none", "network.hop_latency": "90 ns",
+               "network.switching": "store_and_forward", "mapping": "one_per_node"}  # fmt: skip
+    console = Console(width=200, record=True, file=StringIO())
+    console.print(*machine_sheet(load_machine("crossbar-16", changes)))
+    text = " ".join(console.export_text().split())
+    assert "hops hold the sender no: they delay the arrival alone" in text
+    assert "and arrive h x 90 ns + max(h - 1, 0) x m" in text
+    assert "hops where routes are not looked at 0" in text
+    assert "one_per_node" in text

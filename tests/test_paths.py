@@ -70,7 +70,7 @@ def carried(plan: Plan, kind: int, per_byte_s: float) -> tuple[dict[int, float],
 def communications(draw: st.DrawFn) -> tuple[Machine, int, Step, Traffic]:
     """A machine, ranks, and one communication with its messages."""
     chosen = draw(MACHINES)
-    ranks = draw(st.integers(1, min(chosen.processors, 20)))
+    ranks = draw(st.integers(1, min(chosen.most_ranks, 20)))
     if draw(st.booleans()):
         name, algorithm = draw(st.sampled_from(KEYS))
         step: Step = Collective(None, Place(), name, algorithm, parse(SIZE))
@@ -164,7 +164,7 @@ def read(size: object, when: str | None = None) -> Access:
 @settings(max_examples=60)
 @given(MACHINES, st.data())
 def test_disks_serve_the_accesses_of_their_nodes(machine: Machine, data: st.DataObject) -> None:
-    ranks = data.draw(st.integers(1, min(machine.processors, 20)))
+    ranks = data.draw(st.integers(1, min(machine.most_ranks, 20)))
     program = (read(parse("64*rank")), read(parse(64), "rank % 2 == 0"))
     plan = planned(machine, ranks, program, ("disks",))
     expected: dict[int, float] = defaultdict(float)

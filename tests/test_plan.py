@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from simcodesign.analytic.forecast import forecast
 from simcodesign.describe.machine import Disk, Machine, Network, Processor
 from simcodesign.describe.read_workload import workload_from
 from simcodesign.describe.setting import set_up
@@ -323,3 +324,80 @@ def test_accesses_come_last_among_the_kinds() -> None:
     assert min(READ, WRITE) > max(COMPUTE, SEND, RECEIVE)
     assert [KINDS[kind] for kind in (COMPUTE, SEND, RECEIVE, READ, WRITE)] == list(KINDS)
 
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Trains of messages
+
+
+def exchange(messages: str, train: str, bytes_: str = "4") -> str:
+    return f"  - exchange: {{pattern: halo1d, bytes: {bytes_}, messages: {messages}, train: {train}}}\n"
+
+
+def test_a_train_written_out() -> None:
+    """Seven messages of 4 bytes up and down a ring, three at a time: startup 1 each, 1 per byte."""
+    plan = planned(exchange("7", "3"), 3)
+    assert plan.kind[: plan.first[1]].tolist() == [SEND] * 6 + [RECEIVE] * 6
+    assert plan.size_bytes[:12].tolist() == [12, 12, 4] * 4
+    assert plan.duration_s[:12].tolist() == [15, 15, 5] * 2 + [0] * 6
+    assert plan.train is not None
+    assert plan.train[:6].tolist() == [3, 3, 1] * 2
+    assert (plan.match[plan.match] == np.arange(len(plan))).all()
+    result = simulate(workload(exchange("7", "3")), machine(3))
+    assert (result.messages, result.message_bytes) == (3 * 2 * 7, 3 * 2 * 7 * 4)
+
+
+def test_a_train_on_its_way() -> None:
+    """The head enters after one startup, a link is busy for all bytes."""
+    plan = planned(exchange("3", "3"), 2, ("links",))
+    assert plan.routes is not None
+    assert (plan.routes.inject_s.tolist(), plan.routes.tail_s.tolist()) == ([1], [2 + 12])
+    assert (plan.routes.link_s.tolist(), plan.routes.interface_s.tolist()) == ([12], [12])
+
+
+def refused(program: str, **constants: object) -> str:
+    with pytest.raises(InputError) as caught:
+        make_plan(set_up(workload(program), machine(4, **constants)))  # type: ignore[arg-type]
+    return str(caught.value)
+
+
+LETTERS = {"model": "loggop", "startup_s": 0.0, "overhead_s": 1.0}
+
+
+@pytest.mark.parametrize(
+    ("messages", "train", "constants", "what"),
+    [
+        ("2.5", "1", {}, "a simulation needs whole messages, but messages = 2.5 = 2.5 here"),
+        ("-1", "1", {}, "messages = -1 is negative"),
+        ("1/0", "1", {}, "messages = 1/0 is not finite"),
+        ("2", "0", {}, "train = 0 is no number of messages, got 0.0 (allowed: a whole number, 1 or above)"),
+        ("2", "1.5", {}, "train = 1.5 is no number of messages"),
+        ("2", "2", {"receive_overhead_s": 1.0}, "train = 2 cannot be used here: each message has a receive_overhead"),
+        ("2", "2", LETTERS, "train = 2 cannot be used here: messages of the network model loggop"),
+    ],
+)
+def test_messages_and_trains_that_cannot_be(
+    messages: str, train: str, constants: dict[str, object], what: str
+) -> None:
+    said = refused(exchange(messages, train), **constants)
+    assert said.startswith("test.yaml:4: program[0].exchange.")
+    assert what in said
+    if "whole messages" not in what:
+        with pytest.raises(InputError) as caught:
+            forecast(workload(exchange(messages, train)), machine(4, **constants))  # type: ignore[arg-type]
+        assert str(caught.value) == said
+
+
+def test_a_great_many_messages_need_trains() -> None:
+    with pytest.raises(CapacityError, match=r"up to 4e\+15 operations"):
+        planned(exchange("1e15", "2"), 2)
+    assert len(planned(exchange("1e15", "1e15"), 2)) == 8
+
+
+def test_a_forecast_takes_any_number_of_messages() -> None:
+    parameters = "simcodesign: 1\nname: test\nparameters: {n: 1}\nprogram:\n"
+    text = parameters + exchange("n", "1")
+    counts = np.array([0.0, 0.5, 1.0, 7.25])
+    said = forecast(workload_from(parse_yaml(text, "test.yaml")), machine(4), {"n": counts})
+    assert said.makespan_s.tolist() == (2 * 5 * counts).tolist()  # both ways, startup 1 and 4 bytes
+    assert said.messages.tolist() == (4 * 2 * counts).tolist()

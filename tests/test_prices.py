@@ -88,6 +88,8 @@ class Message:
 
     @property
     def sender(self) -> float:
+        if self.network.model == "hockney" and not self.network.hops_hold_sender:
+            return self.network.startup_s + self.tail
         return self.overhead if self.network.model == "loggop" else self.arrival
 
     @property
@@ -101,6 +103,8 @@ class Message:
 
 def law(network: Network, ranks: int) -> float:
     match network.distance:
+        case "none":
+            return 0.0
         case "log2":
             return math.log(ranks, 2)
         case "sqrt":
@@ -128,7 +132,7 @@ def networks(draw: st.DrawFn, topology: object, model: str) -> Network:
     per_byte = draw(st.sampled_from([0.0, 2.0**-10, 1e-3]))
     own = {"latency_s": draw(TIMES), "overhead_s": draw(TIMES), "gap_s": draw(TIMES), "overhead_per_byte_s": draw(TIMES)}
     if model == "hockney":
-        own = {"startup_s": draw(TIMES), "receive_overhead_s": draw(TIMES), "startup_per": draw(st.sampled_from(["message", "hop"]))}
+        own = {"startup_s": draw(TIMES), "receive_overhead_s": draw(TIMES), "startup_per": draw(st.sampled_from(["message", "hop"])), "hops_hold_sender": draw(st.booleans())}
     return Network(
         topology, per_byte_s=per_byte, hop_latency_s=draw(TIMES), model=model, distance=draw(st.sampled_from(DISTANCES)),
         switching=draw(st.sampled_from(SWITCHINGS)), link_per_byte_s=draw(st.sampled_from([None, per_byte / 4])),
@@ -142,7 +146,7 @@ def machines(draw: st.DrawFn, models: tuple[str, ...] = ("hockney", "loggop")) -
     topology = build_topology(kind, nodes, **({"arity": 2} if kind == "fat_tree" else {}))
     per_node = draw(st.integers(1, 3))
     places = draw(st.permutations([node for node in range(nodes) for _ in range(per_node)]))
-    mapping = draw(st.one_of(st.sampled_from(["linear", "round_robin"]), st.just(tuple(places))))
+    mapping = draw(st.one_of(st.sampled_from(["linear", "round_robin", "one_per_node"]), st.just(tuple(places))))
     network = draw(networks(topology, draw(st.sampled_from(models))))
     return Machine("test machine", Processor(1.0), network, processors_per_node=per_node, mapping=mapping)
 
@@ -248,7 +252,7 @@ def check_all(plan: Plan, machine_of: list[Machine], effects: tuple[str, ...]) -
 def test_every_message_has_its_price_and_its_route(
     machine: Machine, program: tuple[Step, ...], effects: tuple[str, ...], data: st.DataObject, sparse: bool
 ) -> None:
-    ranks = data.draw(st.integers(1, min(machine.processors, 10)))
+    ranks = data.draw(st.integers(1, min(machine.most_ranks, 10)))
     few, most = (3, 0) if sparse else (paths.PAIRS_AT_ONCE, paths.DENSE_STATIONS)
     with patch.multiple(paths, PAIRS_AT_ONCE=few, DENSE_STATIONS=most):
         plan = planned(machine, ranks, program, effects)
@@ -282,7 +286,7 @@ def test_constants_of_a_phase_hold_there_only(
     model: str, data: st.DataObject, program: tuple[Step, ...], effects: tuple[str, ...]
 ) -> None:
     machine = data.draw(machines((model,)))
-    ranks = data.draw(st.integers(1, min(machine.processors, 6)))
+    ranks = data.draw(st.integers(1, min(machine.most_ranks, 6)))
     plan = planned(machine, ranks, two_phases(program, CONSTANTS[model]), effects)
     assert plan.phases == (MAIN_PHASE, "dear")
     check_all(plan, [machine, machine.with_constants(CONSTANTS[model])], effects)
@@ -296,7 +300,7 @@ def test_a_phase_may_bring_the_constants_of_another_model(
     """Hockney's messages have no gap and arrive with the end of their send; those of LogGOPS have both."""
     machine = data.draw(machines((model,)))
     other = CONSTANTS["hockney" if model == "loggop" else "loggop"]
-    ranks = data.draw(st.integers(1, min(machine.processors, 6)))
+    ranks = data.draw(st.integers(1, min(machine.most_ranks, 6)))
     plan = planned(machine, ranks, two_phases(program, other), effects)
     check_all(plan, [machine, machine.with_constants(other)], effects)
 

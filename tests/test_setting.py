@@ -15,6 +15,7 @@ from simcodesign.describe.machine import Machine
 from simcodesign.describe.read_machine import machine_from
 from simcodesign.describe.read_workload import workload_from
 from simcodesign.describe.setting import Setting, select_phases, set_up
+from simcodesign.describe.useful import useful_flops, useful_phases
 from simcodesign.describe.workload import Block, Compute, Workload, walk
 from simcodesign.describe.yaml_tree import parse_yaml
 from simcodesign.errors import InputError
@@ -269,3 +270,67 @@ def test_any_parameters_work_or_are_refused(parameters: dict[str, object]) -> No
         return
     for name, value in here.given.items():
         assert np.all(np.isfinite(value)), name
+
+
+# --- Useful operations ----------------------------------------------------------------------------------------
+
+
+RATED = """\
+simcodesign: 1
+name: rated
+parameters: {n: 4, steps: 3}
+program:
+  - phase: start
+    do: [compute: {flops: 1}]
+  - phase: solve
+    repeat: steps
+    useful_flops: 10*n*P
+    do:
+      - phase: inner
+        repeat: 2
+        useful_flops: n
+        do: [compute: {flops: 1}]
+      - phase: other
+        do: [compute: {flops: 1}]
+"""
+
+
+def useful(parameters: dict[str, object] | None = None, phases: list[str] | None = None, text: str = RATED) -> object:
+    return useful_flops(set_up(workload(text), machine(), parameters, phases=phases))
+
+
+def test_useful_flops_count_as_often_as_they_are_repeated() -> None:
+    assert useful() == 3 * 10 * 4 * 4 + 3 * 2 * 4
+    assert type(useful()) is float
+    assert useful({"P": 2, "steps": 0.5}) == 0.5 * 10 * 4 * 2 + 0.5 * 2 * 4
+
+
+def test_useful_flops_of_many_points() -> None:
+    steps, ranks = np.array([1.0, 2.0]), np.array([[1.0], [2.0], [4.0]])
+    found = useful({"steps": steps, "P": ranks, "network.startup": np.ones((2, 1, 1))})
+    assert np.array_equal(found, np.broadcast_to(steps * (40 * ranks + 8), (2, 3, 2)))
+
+
+def test_useful_flops_of_some_phases() -> None:
+    """A block counts if all of it is there: a part of it has no share of its operations."""
+    assert useful(phases=["solve"]) == useful(phases=["solve/inner", "solve/other"]) == useful()
+    assert useful(phases=["solve/inner"]) == 3 * 2 * 4
+    assert useful_phases(workload(RATED)) == ("solve/inner", "solve/other")
+    for phase in ("start", "solve/other"):
+        with pytest.raises(InputError, match=r"w\.yaml:1: rated states no useful_flops here"):
+            useful(phases=[phase])
+
+
+def test_useful_flops_that_cannot_be() -> None:
+    for text, what in (("10*n - 41", "negative"), ("n/0", "not finite")):
+        with pytest.raises(InputError, match=r"w\.yaml:9: program\[1\]\.useful_flops: .*" + what):
+            useful(text=RATED.replace("10*n*P", text))
+    with pytest.raises(InputError, match="toy states no useful_flops"):
+        useful_phases(workload())
+
+
+def test_one_rank_on_each_node() -> None:
+    one_each = machine(MACHINE.replace("nodes: 4\n", "nodes: 4\nprocessors_per_node: 8\nmapping: one_per_node\n"))
+    assert set_up(workload(), one_each, {"bare": 0}).ranks == 4
+    with pytest.raises(InputError, match=r"more ranks than four has nodes \(its mapping puts one on each\): P.*1 to 4"):
+        set_up(workload(), one_each, {"bare": 0, "P": 5})

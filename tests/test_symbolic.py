@@ -38,7 +38,7 @@ SMOOTH = st.recursive(
     lambda inner: st.one_of(
         st.tuples(inner, st.sampled_from("+-*/"), inner).map("({0[0]} {0[1]} {0[2]})".format),
         st.tuples(inner, st.integers(2, 3)).map("({0[0]})**{0[1]}".format),
-        st.tuples(st.sampled_from(["-", "abs", "log2", "sqrt", "log10"]), inner).map("{0[0]}({0[1]})".format),
+        st.tuples(st.sampled_from(["-", "abs", "log2", "sqrt", "cbrt", "log10"]), inner).map("{0[0]}({0[1]})".format),
         st.tuples(inner, inner).map("max({0[0]}, {0[1]})".format),
     ),
     max_leaves=6,
@@ -72,6 +72,7 @@ def test_sympy_is_an_independent_calculator(text: str, values: dict[str, int]) -
         ("a - (-b)", "a + b"),
         ("a * -b", r"a \left(- b\right)"),
         ("(a - b)**2", r"\left(a - b\right)^{2}"),
+        ("cbrt(n + 1)", r"\sqrt[3]{n + 1}"),
         ("log2(P)", r"\operatorname{log}_{2}{\left(P \right)}"),
         ("max(a, b)", r"\max\left(a, b\right)"),
         ("9**9**9**9", "9^{9^{9^{9}}}"),

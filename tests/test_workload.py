@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import itertools
 import math
+from io import StringIO
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from rich.console import Console
 
 from simcodesign.describe.read_workload import workload_from
 from simcodesign.describe.workload import (
@@ -26,6 +28,7 @@ from simcodesign.describe.workload import (
 )
 from simcodesign.describe.yaml_tree import parse_yaml
 from simcodesign.errors import InputError, Place
+from simcodesign.report.sheets import program_tree
 
 
 def workload(text: str) -> Workload:
@@ -224,6 +227,24 @@ def test_exchange() -> None:
     assert texts(*(each.grid or ())) == ["2", "P/2"]
 
 
+def test_exchange_of_several_messages() -> None:
+    plain = only("- exchange: {pattern: halo2d, bytes: 8}")
+    every = only("- exchange: {pattern: halo2d, bytes: 8, messages: 2*n, train: n}")
+    each = only("- exchange: {pattern: halo2d, bytes: 8, messages: [n, 0]}")
+    assert isinstance(plain, Exchange)
+    assert isinstance(every, Exchange)
+    assert isinstance(each, Exchange)
+    assert [texts(*step.messages_by_dim) for step in (plain, every, each)] == [["1", "1"], ["2*n", "2*n"], ["n", "0"]]
+    assert texts(plain.train, every.train) == ["1", "n"]
+
+
+def test_useful_flops_of_a_block() -> None:
+    step, plain = only("- {useful_flops: 2*n*P, do: [barrier: {}]}"), only("- do: [barrier: {}]")
+    assert isinstance(step, Block)
+    assert isinstance(plain, Block)
+    assert texts(step.useful_flops, plain.useful_flops) == ["2*n*P", None]
+
+
 @pytest.mark.parametrize(("name", "algorithm"), [(name, one) for name, every in ALGORITHMS.items() for one in every])
 def test_collectives(name: str, algorithm: str) -> None:
     step, default = only(f"- {name}: {{bytes: 8, algorithm: {algorithm}}}"), only(f"- {name}: {{bytes: 8}}")
@@ -303,6 +324,13 @@ WRONG_STEPS = [
     ("- exchange: {pattern: halo2d, bytes: 1, grid: [P]}", "program[0].exchange.grid", "1 values for 2 dimensions"),
     ("- exchange: {pattern: halo2d, bytes: rank}", "program[0].exchange.bytes", "'rank' cannot be used"),
     ("- exchange: {pattern: halo2d, bytes: 1, periodic: 1}", "program[0].exchange.periodic", "false, true"),
+    ("- exchange: {pattern: halo2d, bytes: 1, messages: [1]}", "program[0].exchange.messages", "1 values for 2 dimensions"),
+    ("- exchange: {pattern: halo2d, bytes: 1, messages: rank}", "program[0].exchange.messages", "'rank' cannot be used"),
+    ("- exchange: {pattern: halo2d, bytes: 1, train: [1, 2]}", "program[0].exchange.train", "a single value"),
+    ("- exchange: {pattern: halo2d, bytes: 1, train: x}", "program[0].exchange.train", "unknown name"),
+    ("- {useful_flops: rank, do: [barrier: {}]}", "program[0].useful_flops", "'rank' cannot be used"),
+    ("- {useful_flop: 1, do: [barrier: {}]}", "program[0].useful_flop", "did you mean 'useful_flops'"),
+    ("- compute: {flops: 1, useful_flops: 1}", "program[0].compute.useful_flops", "unknown key"),
     ("- allreduce: {bytes: 8*rank}", "program[0].allreduce.bytes", "'rank' cannot be used"),
     ("- allreduce: {bytes: 8, algorithm: binomial}", "program[0].allreduce.algorithm", "recursive_doubling"),
     ("- allreduce: {}", "program[0].allreduce", "'bytes' is missing"),
@@ -356,3 +384,16 @@ def test_names_of_phases() -> None:
 def test_nested_phase_names(names: list[str]) -> None:
     text = "".join(f"{{phase: {name}, do: [" for name in names) + "barrier: {}" + "]}" * len(names)
     assert workload(f"simcodesign: 1\nname: toy\nprogram: [{text}]").phases() == ("/".join(names),)
+
+
+def test_the_sheet_shows_messages_trains_and_useful_flops() -> None:
+    toy = program(
+        "- useful_flops: 7*P\n  do:\n    - exchange: {pattern: halo1d, bytes: 8, messages: 12, train: 4}\n"
+        "    - exchange: {pattern: halo1d, bytes: 8}"
+    )
+    console = Console(width=120, record=True, file=StringIO())
+    console.print(program_tree(toy))
+    text = console.export_text()
+    assert "useful flops of all ranks: 7*P, each time" in text
+    assert "exchange halo1d, 12 messages of 8 bytes, simulated in trains of 4" in text
+    assert "exchange halo1d, 8 bytes\n" in text

@@ -57,7 +57,7 @@ def bracket(setting: Setting) -> Bracket | None:
 
 
 def _messages_of(step: Step, ranks: int) -> float:
-    """How many messages one operation of all ranks takes."""
+    """How many rows of messages one operation of all ranks takes."""
     if isinstance(step, Exchange):
         return 2.0 * step.dims * ranks
     if not isinstance(step, Collective):
@@ -132,11 +132,12 @@ class _Walk:
                 return collective_traffic(step.name, step.algorithm, self.ranks, float(self.each(step.bytes)[0]))
             case Exchange():
                 sizes = [float(self.each(size)[0]) for size in step.bytes]
-                return halo_traffic(self._grid(step), sizes, step.periodic)
+                messages = [float(self.each(count)[0]) for count in step.messages_by_dim]
+                return halo_traffic(self._grid(step), sizes, step.periodic, messages)
             case Send():
                 source = np.flatnonzero(self._here(step))
                 target = checked_peers("to", step.to, self.names(), source)
-                return Traffic(source, target, self.each(step.bytes)[source])
+                return Traffic(source, target, self.each(step.bytes)[source], np.ones(len(source)))
         raise AssertionError(step)
 
     def _grid(self, step: Exchange) -> list[int]:
@@ -152,14 +153,14 @@ class _Walk:
         self._occupy(sent, machine, times)
         self._in_turn(sent, machine, times)
         near = price(machine.network, self.ranks, 0.0).message(sent.size_bytes)
-        self.serial_s += times * float(np.broadcast_to(near.next_receive_s, len(sent.source)).sum())
+        self.serial_s += times * float(np.sum(near.next_receive_s * sent.messages))
         own: Floats = np.zeros(self.ranks)
-        np.add.at(own, sent.source, near.send_s)
+        np.add.at(own, sent.source, near.send_s * sent.messages)
         if isinstance(step, Send):
             # What a receive of nothing takes is counted by the receive, a step of its own.
             self.serial_s -= times * len(sent.source) * float(self._empty_receive_s(machine))
             return Path(own)
-        np.add.at(own, sent.target, near.receive_s)
+        np.add.at(own, sent.target, near.receive_s * sent.messages)
         if isinstance(step, Collective) and (step.name, step.algorithm) in SYNCHRONISING and self.ranks > 1:
             return cut(self.ranks, _rounds_s(step, own, self.ranks))
         return Path(own)
@@ -168,7 +169,7 @@ class _Walk:
         """What the messages occupy on their way: interfaces and links."""
         source, target = self.node[sent.source], self.node[sent.target]
         far = source != target
-        load = sent.size_bytes[far] * times
+        load = sent.load_bytes[far] * times
         interface_s = load * machine.network.interface_occupancy_s_per_byte
         for side in (sent.source, sent.target):
             np.add.at(self.interfaces, self.interface[side[far]], interface_s)
@@ -183,9 +184,9 @@ class _Walk:
         network = machine.network
         hops = max(float(network.topology.diameter), float(lawful_hops(network, self.ranks)))
         most = price(network, self.ranks, hops).message(sent.size_bytes)
-        total = float(sent.size_bytes.sum())
+        total = float(sent.load_bytes.sum())
         stations = hops * network.link_occupancy_s_per_byte + 2 * network.interface_occupancy_s_per_byte
-        alone = 2 * np.sum(most.next_send_s + most.flight_s) + total * stations
+        alone = 2 * np.sum((most.next_send_s + most.flight_s) * sent.messages) + total * stations
         self.serial_s += float(times * alone)
 
 

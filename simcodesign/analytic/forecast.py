@@ -13,12 +13,14 @@ from numpy.typing import NDArray
 
 from simcodesign.analytic.bounds import bracket
 from simcodesign.analytic.disk import access_s
-from simcodesign.analytic.network import FORMULAS, Cost, halo, price, process_grid
+from simcodesign.analytic.halo import halo
+from simcodesign.analytic.network import FORMULAS, Cost, price, process_grid
 from simcodesign.analytic.processor import compute_s
 from simcodesign.analytic.traffic import checked_peers
 from simcodesign.describe.files import load_machine, load_workload
 from simcodesign.describe.machine import Machine
 from simcodesign.describe.setting import Setting, finite, set_up
+from simcodesign.describe.trains import check_train
 from simcodesign.describe.workload import (
     MAIN_PHASE,
     Access,
@@ -168,7 +170,9 @@ class _Reading:
                 return FORMULAS[step.name, step.algorithm](self.value(step.bytes, "bytes"), prices)
             case Exchange():
                 sizes = [self.value(size, "bytes") for size in step.bytes]
-                return halo(sizes, self._grid(step), step.periodic, prices)
+                messages = [self.value(count, "messages") for count in step.messages_by_dim]
+                check_train(step, self.value(step.train, "train"), where.machine.network)
+                return halo(sizes, self._grid(step), step.periodic, prices, messages)
             case Send():
                 size, here = self.value(step.bytes, "bytes"), self._present(step)
                 sent = self._over_ranks(here * np.ones_like(size)), self._over_ranks(here * size)

@@ -5,6 +5,7 @@ earlier messages are over, and that no link or interface is shared. A message of
 flies for f and keeps its receiver busy for r: D = c + f + r. Sends (receives) of a rank begin at least u (v) apart:
 
     Hockney  c = u = startup + latency of the hops + m x time per byte, f = 0, r = v = receive overhead
+             (unless hops hold the sender: what they add is f)
     LogGOPS  c = r = o + x O, u = v = max(o + x O, g + x G), f = L + latency of the hops + x G, x = max(m - 1, 0)
 
 Beyond S bytes (rendezvous) a sender goes on only when its message is received, and broadcasts take longer. Where all
@@ -25,7 +26,7 @@ section "Modeling Communication".
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -95,6 +96,9 @@ def price(network: Network, ranks: Amount, hops: Amount | None = None) -> Price:
     if network.model == "loggop":
         return Price(ranks, functools.partial(_loggop, network, way, again))
     relays = np.maximum(h, 1.0) if network.startup_per == "hop" else 1.0
+    if not network.hops_hold_sender:
+        way = way + network.startup_s * (relays - 1.0)
+        return Price(ranks, functools.partial(_posted, network, way, again))
     empty = network.startup_s * relays + way
     return Price(ranks, functools.partial(_hockney, empty, network.per_byte_s + again, network.receive_overhead_s))
 
@@ -102,6 +106,12 @@ def price(network: Network, ranks: Amount, hops: Amount | None = None) -> Price:
 def _hockney(empty_s: Amount, per_byte_s: Amount, receive_s: Amount, size: Amount) -> Message:
     send = empty_s + per_byte_s * size
     return Message(send, 0.0, receive_s, send, receive_s)
+
+
+def _posted(network: Network, way_s: Amount, again_s_per_byte: Amount, size: Amount) -> Message:
+    """Hockney's model where hops do not hold the sender."""
+    send, receive = network.startup_s + network.per_byte_s * size, network.receive_overhead_s
+    return Message(send, way_s + again_s_per_byte * size, receive, send, receive)
 
 
 def _loggop(network: Network, way_s: Amount, again_s_per_byte: Amount, size: Amount) -> Message:
@@ -115,7 +125,9 @@ def _loggop(network: Network, way_s: Amount, again_s_per_byte: Amount, size: Amo
 
 
 def lawful_hops(network: Network, ranks: Amount) -> Amount:
-    """Hops of every message by the distance law of the network: 1, log2 P, sqrt P, or the topology's mean."""
+    """Hops of every message by the distance law of the network: 0, 1, log2 P, sqrt P, or the topology's mean."""
+    if network.distance == "none":
+        return 0.0
     if network.distance == "one":
         return 1.0
     if network.distance == "mean":
@@ -264,37 +276,6 @@ def all_broadcast_linear(size: Amount, p: Price) -> Cost:
     m, steps = p.message(size), p.ranks - 1
     time = m.whole_s + (steps - 1) * (m.next_send_s + m.next_receive_s)
     return Cost(np.where(steps > 0, time, 0.0), p.ranks * steps, p.ranks * steps * size)
-
-
-def halo(sizes: Sequence[Amount], grid: Sequence[Amount], periodic: bool, p: Price) -> Cost:
-    """A message to each neighbour of a rank inside the grid: two per dimension, one if the edge is never far.
-
-    All sends come first, upwards and downwards in every dimension, then the receives, from above and from below. The
-    last to finish is a rank with most neighbours: its neighbour above sends upwards first if it has one above itself.
-    """
-    begin: Amount = 0.0
-    ready, messages, total = begin, begin, begin
-    arrivals = []
-    for size, extent in zip(sizes, grid, strict=True):
-        m = p.message(size)
-        most = np.where(extent > 1, 2.0 if periodic else np.minimum(extent - 1, 2.0), 0.0)
-        upwards = np.where(periodic | (np.asarray(extent) > 3), m.next_send_s, 0.0)
-        arrivals.append((m, most, begin + upwards + m.arrival_s))
-        ready = np.where(most > 0, begin + (most - 1) * m.next_send_s + m.send_s, ready)
-        begin = begin + most * m.next_send_s
-        sent = 2.0 * np.where(extent > 1, p.ranks if periodic else p.ranks / extent * (extent - 1), 0.0)
-        messages, total = messages + sent, total + sent * size
-    return Cost(_received_s(ready, arrivals), messages, total)
-
-
-def _received_s(ready_s: Amount, arrivals: Sequence[tuple[Message, Amount, Amount]]) -> Amount:
-    """When all is received in this order: so many messages of a kind, the first of which arrives then."""
-    time = next_receive = ready_s
-    for m, count, arrival in arrivals:
-        last = np.maximum(next_receive, arrival) + (count - 1) * m.next_receive_s
-        time = np.where(count > 0, last + m.receive_s, time)
-        next_receive = np.where(count > 0, last + m.next_receive_s, next_receive)
-    return time
 
 
 def process_grid(ranks: Amount, dims: int) -> list[Amount]:

@@ -1,8 +1,8 @@
-"""Who sends how much to whom in a collective operation: rows (source, target, bytes), one per message."""
+"""Who sends how much to whom in a collective operation: rows (source, target, bytes, messages)."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,22 +17,31 @@ Ints = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class Traffic:
-    """Messages: three arrays of equal length."""
+    """Messages: four arrays of equal length. ``messages`` of ``size_bytes`` each go from a source to a target."""
 
     source: Ints
     target: Ints
     size_bytes: NDArray[np.float64]
+    messages: NDArray[np.float64]
+
+    @property
+    def load_bytes(self) -> NDArray[np.float64]:
+        """Bytes of all messages of a row."""
+        return self.size_bytes * self.messages
 
 
 def collective_traffic(name: str, algorithm: str, ranks: int, size_bytes: float) -> Traffic:
     """The messages of one collective operation."""
-    return _together(_MESSAGES[name, algorithm](np.arange(ranks), size_bytes))
+    return _together((*row, 1.0) for row in _MESSAGES[name, algorithm](np.arange(ranks), size_bytes))
 
 
-def halo_traffic(grid: Sequence[int], sizes_bytes: Sequence[float], periodic: bool) -> Traffic:
-    """The messages of a halo exchange on a process grid, ranks in row-major order."""
+def halo_traffic(
+    grid: Sequence[int], sizes_bytes: Sequence[float], periodic: bool, messages: Sequence[float] | None = None
+) -> Traffic:
+    """The messages of a halo exchange on a process grid, ranks in row-major order; one to each neighbour, if None."""
     place = np.arange(int(np.prod(grid))).reshape(tuple(grid))
-    return _together(_shifts(place, sizes_bytes, periodic))
+    several = [1.0] * len(sizes_bytes) if messages is None else messages
+    return _together(_shifts(place, sizes_bytes, periodic, several))
 
 
 def checked_peers(what: str, expression: Expression, values: Mapping[str, Amount], here: Ints) -> Ints:
@@ -52,24 +61,27 @@ def checked_peers(what: str, expression: Expression, values: Mapping[str, Amount
 Rows = Iterator[tuple[Ints, Ints, float]]
 
 
-def _together(parts: Rows) -> Traffic:
+def _together(parts: Iterable[tuple[Ints, Ints, float, float]]) -> Traffic:
     rows = [
-        (source, np.broadcast_to(target, source.shape), np.full(source.shape, size)) for source, target, size in parts
+        (source, np.broadcast_to(target, source.shape), np.full(source.shape, size), np.full(source.shape, count))
+        for source, target, size, count in parts
     ]
     if not rows:
-        return Traffic(np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0))
+        return Traffic(np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0), np.zeros(0))
     return Traffic(*(np.concatenate(column) for column in zip(*rows, strict=True)))
 
 
-def _shifts(place: Ints, sizes: Sequence[float], periodic: bool) -> Rows:
-    for axis, size in enumerate(sizes):
-        if place.shape[axis] == 1:
+def _shifts(
+    place: Ints, sizes: Sequence[float], periodic: bool, messages: Sequence[float]
+) -> Iterator[tuple[Ints, Ints, float, float]]:
+    for axis, (size, count) in enumerate(zip(sizes, messages, strict=True)):
+        if place.shape[axis] == 1 or not count:
             continue
         upper = np.roll(place, -1, axis)
         inner = place if periodic else np.take(place, range(place.shape[axis] - 1), axis)
         above = upper if periodic else np.take(upper, range(place.shape[axis] - 1), axis)
-        yield inner.ravel(), above.ravel(), size
-        yield above.ravel(), inner.ravel(), size
+        yield inner.ravel(), above.ravel(), size, count
+        yield above.ravel(), inner.ravel(), size, count
 
 
 def _tree(rank: Ints, size: float) -> Rows:

@@ -17,10 +17,11 @@ from simcodesign.describe.topology import Topology
 from simcodesign.errors import InputError, Place, nearest
 from simcodesign.units import Amount
 
-#: Hops of a message when its route is not looked at: one, log2 P or sqrt P for P ranks, or the mean over the topology.
-DISTANCES = ("one", "log2", "sqrt", "mean")
+#: Hops of a message when its route is not looked at: none, one, log2 P or sqrt P for P ranks, or the mean over the
+#: topology.
+DISTANCES = ("one", "log2", "sqrt", "mean", "none")
 SWITCHINGS = ("cut_through", "store_and_forward")
-MAPPINGS = ("linear", "round_robin")
+MAPPINGS = ("linear", "round_robin", "one_per_node")
 #: Fields of a network that are one of a few words.
 CHOICES = {
     "model": ("hockney", "loggop"),
@@ -47,6 +48,8 @@ class Network:
 
     ``model = "hockney"``: the sender is charged ``startup_s + h hop_latency_s + m per_byte_s``, the receiver
     ``receive_overhead_s``. With ``startup_per = "hop"`` every hop repeats the startup (software relays).
+    Unless ``hops_hold_sender``, the sender is charged ``startup_s + m per_byte_s``, and what the hops add (latency,
+    repeated startups, bytes stored again) delays the arrival alone.
 
     ``model = "loggop"`` (LogGOPS: Hoefler, Schneider, Lumsdaine, HPDC 2010; LogGP: Alexandrov et al., SPAA 1995), with
     x = max(m - 1, 0): sender and receiver are busy for ``overhead_s + x overhead_per_byte_s`` (o, O), the next send
@@ -66,6 +69,7 @@ class Network:
     link_per_byte_s: Amount | None = None
     interface_per_byte_s: Amount | None = None
     startup_per: str = "message"
+    hops_hold_sender: bool = True
     distance: str = "one"
     switching: str = "cut_through"
     model: str = "hockney"
@@ -100,7 +104,8 @@ class Disk:
 
 @dataclass(frozen=True)
 class Machine:
-    """A candidate machine. ``processors_per_node`` ranks share a node; ``mapping`` places ranks on nodes."""
+    """A candidate machine. ``processors_per_node`` ranks share a node; ``mapping`` places ranks on nodes: node after
+    node (``linear``), in turn (``round_robin``), one on each (``one_per_node``), or as listed."""
 
     name: str
     processor: Processor
@@ -140,7 +145,9 @@ class Machine:
 
     @property
     def most_ranks(self) -> int:
-        """The largest number of ranks: of the processors, or of the places that the mapping lists."""
+        """The largest number of ranks: of the processors, the nodes, or the places that the mapping lists."""
+        if self.mapping == "one_per_node":
+            return self.nodes
         return self.processors if isinstance(self.mapping, str) else len(self.mapping)
 
     def constants(self) -> dict[str, Amount]:
@@ -199,6 +206,8 @@ class Machine:
         if self.mapping == "round_robin":
             used = -(-ranks // self.processors_per_node)
             return every % used
+        if self.mapping == "one_per_node":
+            return every
         return every // self.processors_per_node
 
 
@@ -232,6 +241,8 @@ MODEL_OF = {
     for model, required in REQUIRED_CONSTANTS.items()
     for key in (*required, *OPTIONAL_CONSTANTS[model])
 }
+#: What else only Hockney's model knows.
+HOCKNEY_KEYS = ("startup_per", "hops_hold_sender")
 #: Constants that must be above 0; the others may be 0.
 POSITIVE = {"processor.rate", "processor.clock", "processor.cpi"}
 
@@ -250,7 +261,8 @@ def _paths_of(model: str) -> list[str]:
 def _only_of(model: str) -> dict[str, Any]:
     """Fields of a network of this model without any constant of the others."""
     others = [CONSTANTS[path][1] for path, other in MODEL_OF.items() if other != model]
-    return {"model": model, "startup_per": "message"} | {name: getattr(Network, name) for name in others}
+    defaults = {name: getattr(Network, name) for name in (*HOCKNEY_KEYS, *others)}
+    return {"model": model} | defaults
 
 
 def check_model(network: Network, place: Place) -> None:
@@ -263,9 +275,12 @@ def check_model(network: Network, place: Place) -> None:
         if name not in fields and value is not None and np.any(np.asarray(value) != 0):
             what = f"{path} is a constant of the network model {other}, not of {network.model}"
             raise InputError(what, place, value=value, allowed=", ".join(own))
-    if network.model != "hockney" and network.startup_per != "message":
-        what = f"network.startup_per belongs to the network model hockney, not to {network.model}"
-        raise InputError(what, place, value=network.startup_per)
+    if not isinstance(network.hops_hold_sender, bool):
+        raise InputError("network.hops_hold_sender", place, value=network.hops_hold_sender, allowed="true, false")
+    for key in HOCKNEY_KEYS if network.model != "hockney" else ():
+        if getattr(network, key) != getattr(Network, key):
+            what = f"network.{key} belongs to the network model hockney, not to {network.model}"
+            raise InputError(what, place, value=getattr(network, key))
 
 
 def check_constant(path: str, value: Amount, place: Place) -> None:

@@ -9,6 +9,7 @@ from types import MappingProxyType
 from simcodesign.describe.machine import (
     CHOICES,
     CONSTANTS,
+    HOCKNEY_KEYS,
     MAPPINGS,
     MODEL_OF,
     MOST_VARIATION,
@@ -117,12 +118,14 @@ def _network(entry: Entry, nodes: int, folder: Path) -> Network:
     model = items["model"].text(CHOICES["model"]) if "model" in items else Network.model
     *required, per_byte = REQUIRED_CONSTANTS[model]
     _check_keys_of(model, items)
-    values = _constants(entry, "network", ("topology", *CHOICES), {"bandwidth": per_byte})
+    values = _constants(entry, "network", ("topology", "hops_hold_sender", *CHOICES), {"bandwidth": per_byte})
     entry.mapping(required=("topology", *required))
     if "per_byte_s" not in values:
         raise InputError(f"'bandwidth' (or {per_byte!r}) is missing", entry.place)
     texts = {key: items[key].text(allowed) for key, allowed in CHOICES.items() if key in items}
-    network = Network(topology=_topology(items["topology"], nodes, folder), **values, **texts)  # type: ignore[arg-type]
+    holds = items["hops_hold_sender"].flag() if "hops_hold_sender" in items else True
+    topology = _topology(items["topology"], nodes, folder)
+    network = Network(topology, hops_hold_sender=holds, **values, **texts)  # type: ignore[arg-type]
     for part in ("link", "interface"):
         said = items.get(f"{part}_per_byte", items.get(f"{part}_bandwidth", entry))
         check_occupancy(network, part, said.place)
@@ -132,7 +135,7 @@ def _network(entry: Entry, nodes: int, folder: Path) -> Network:
 def _check_keys_of(model: str, items: Mapping[str, Entry]) -> None:
     """InputError for a key that only another network model has."""
     for key, item in items.items():
-        owner = "hockney" if key == "startup_per" else MODEL_OF.get(f"network.{key}", model)
+        owner = "hockney" if key in HOCKNEY_KEYS else MODEL_OF.get(f"network.{key}", model)
         if owner != model:
             own = ", ".join(path.removeprefix("network.") for path, it in MODEL_OF.items() if it == model)
             what = f"{key!r} belongs to the network model {owner}, not to {model}"

@@ -11,6 +11,7 @@ from simcodesign.describe.machine import CONSTANTS, check_constant
 from simcodesign.describe.read_machine import check_format, coefficient_of_variation, constant_value
 from simcodesign.describe.workload import (
     ALGORITHMS,
+    ONE,
     RESERVED,
     Access,
     Block,
@@ -40,9 +41,8 @@ _KEYS = (
     "program",
 )
 _PARAMETER_KEYS = ("default", "unit", "about", "range", "whole", "origin")
-_BLOCK_KEYS = ("phase", "repeat", "do", "constants", "about")
+_BLOCK_KEYS = ("phase", "repeat", "do", "constants", "about", "useful_flops")
 _COMPUTE_UNITS = ("flops", "instructions", "seconds")
-ONE = parse(1)
 #: A number and a unit. An expression cannot look like that.
 _WITH_UNIT = re.compile(r"[-+]?[0-9.]+([eE][-+]?[0-9]+)?\s*[A-Za-zµμ%][A-Za-zµμ%/]*")
 
@@ -154,6 +154,7 @@ def _block(entry: Entry) -> Block:
         constants=tuple((path, _constant(path, item)) for path, item in constants.items()),
         about=items["about"].text() if "about" in items else "",
         place=entry.place,
+        useful_flops=_amount(items, "useful_flops"),
     )
 
 
@@ -221,13 +222,15 @@ def _tag(items: dict[str, Entry]) -> int:
 
 
 def _exchange(name: str, entry: Entry) -> Exchange:
-    items = entry.mapping(("pattern", "bytes", "grid", "periodic"), ("pattern", "bytes"))
+    items = entry.mapping(("pattern", "bytes", "grid", "periodic", "messages", "train"), ("pattern", "bytes"))
     patterns = [f"halo{dims}d" for dims in range(1, 5)]
     dims = patterns.index(items["pattern"].text(patterns)) + 1
     sizes = _each(items["bytes"], dims)
     grid = _each(items["grid"], dims) if "grid" in items else None
     periodic = items["periodic"].flag() if "periodic" in items else True
-    return Exchange(None, entry.place, dims, sizes, grid, periodic)
+    messages = _each(items["messages"], dims) if "messages" in items else None
+    train = _amount(items, "train") or ONE
+    return Exchange(None, entry.place, dims, sizes, grid, periodic, messages, train)
 
 
 def _each(entry: Entry, dims: int) -> tuple[Expression, ...]:

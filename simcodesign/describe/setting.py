@@ -145,7 +145,9 @@ def _kept(program: Sequence[Step], outer: str, phases: Collection[str]) -> list[
             kept.append(step)
         elif isinstance(step, Block):
             body = tuple(_kept(step.body, inner, phases))
-            kept += [replace(step, body=body)] if body else []
+            # The operations of a block count for all of it: a part of it has no share of them.
+            useful = step.useful_flops if body == step.body else None
+            kept += [replace(step, body=body, useful_flops=useful)] if body else []
     return kept
 
 
@@ -201,7 +203,8 @@ def _checked(parameter: Parameter, value: Amount | None) -> Amount:
 def _check_ranks(ranks: Amount, machine: Machine) -> None:
     most = machine.most_ranks
     if np.any(np.asarray(ranks) > most):
-        what = "processors" if isinstance(machine.mapping, str) else "places in its mapping"
+        one_each = "nodes (its mapping puts one on each)" if machine.mapping == "one_per_node" else "processors"
+        what = one_each if isinstance(machine.mapping, str) else "places in its mapping"
         raise InputError(
             f"more ranks than {machine.name} has {what}: P", machine.place, value=float(np.max(ranks)),
             allowed=f"1 to {most}",

@@ -14,7 +14,7 @@ import numpy as np
 from simcodesign.describe.equations import ordered
 from simcodesign.describe.schedule import Schedule
 from simcodesign.errors import InputError, Place, nearest
-from simcodesign.expression import Expression
+from simcodesign.expression import Expression, parse
 from simcodesign.units import Amount
 
 #: Collective operations and their algorithms, the default first.
@@ -26,6 +26,7 @@ ALGORITHMS: dict[str, tuple[str, ...]] = {
     "all_broadcast": ("linear",),
     "barrier": ("dissemination",),
 }
+ONE = parse(1)
 #: Names that a program may use besides parameters and equations.
 RESERVED = ("P", "rank")
 #: Phase of demands that stand outside any phase.
@@ -140,17 +141,29 @@ class Receive(Demand):
 
 @dataclass(frozen=True)
 class Exchange(Demand):
-    """Halo exchange with both neighbours in each of ``dims`` dimensions of a process grid; ``bytes`` per dimension."""
+    """Halo exchange with both neighbours in each of ``dims`` dimensions of a process grid; ``bytes`` per dimension.
+
+    ``messages`` of so many bytes go to each neighbour, by dimension (one if it is None). Up to ``train`` of them are
+    simulated as one transfer.
+    """
 
     dims: int
     bytes: tuple[Expression, ...]
     grid: tuple[Expression, ...] | None = None
     periodic: bool = True
+    messages: tuple[Expression, ...] | None = None
+    train: Expression = ONE
+
+    @property
+    def messages_by_dim(self) -> tuple[Expression, ...]:
+        """Messages to each neighbour in every dimension."""
+        return (ONE,) * self.dims if self.messages is None else self.messages
 
     def expressions(self) -> Iterator[Expression]:
         yield from super().expressions()
         yield from self.bytes
         yield from self.grid or ()
+        yield from (*(self.messages or ()), self.train)
 
 
 @dataclass(frozen=True)
@@ -168,7 +181,10 @@ class Collective(Demand):
 
 @dataclass(frozen=True)
 class Block:
-    """``repeat`` times the ``body``; ``phase`` names where its time is booked; ``constants`` replace the machine's."""
+    """``repeat`` times the ``body``; ``phase`` names where its time is booked; ``constants`` replace the machine's.
+
+    ``useful_flops``: what one repetition adds to the operations, of all ranks, of which a rate is made.
+    """
 
     repeat: Expression
     body: tuple[Step, ...]
@@ -176,6 +192,7 @@ class Block:
     constants: tuple[tuple[str, Expression], ...] = ()
     about: str = ""
     place: Place = field(default=Place(), compare=False)
+    useful_flops: Expression | None = None
 
 
 @dataclass(frozen=True)
@@ -252,6 +269,7 @@ def _check_names(step: Step, known: set[str], by_rank: set[str]) -> None:
     """Only what each rank does for itself may depend on ``rank``."""
     if isinstance(step, Block):
         expressions = [step.repeat, *(value for _, value in step.constants)]
+        expressions += [] if step.useful_flops is None else [step.useful_flops]
     else:
         expressions = list(step.expressions())
     allowed = known if isinstance(step, Block | Exchange | Collective) else by_rank

@@ -43,7 +43,7 @@ def measured(
             name: {part: float(path[number, place]) for place, part in enumerate(COMPONENTS)}
             for number, name in enumerate(plan.phases)
         },
-        messages=len(sends),
+        messages=len(sends) if plan.train is None else int(plan.train[sends].sum()),
         message_bytes=float(plan.size_bytes[sends].sum()),
         disk_bytes=float(plan.size_bytes[plan.kind >= READ].sum()),
         effects=tuple(effects),

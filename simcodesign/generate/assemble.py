@@ -65,6 +65,7 @@ def assembled(
         mailbox=mailbox,
         gap_s=fields.get("gap_s"),
         flight_s=fields.get("flight_s"),
+        train=fields.get("train"),
     )
     _spend_chance(plan, setting, effects, seed)
     _check_finite(plan, place)

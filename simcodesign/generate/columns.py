@@ -26,6 +26,7 @@ class Column:
     ``match``: for a receive, the offset (negative) to the column in which its peer sends. ``tag``: for messages that
     are paired by (source, target, tag) in program order instead. ``until``: for a send, how many columns on stands what
     waits for a rendezvous, the end of its step of the program at most. ``extra``: what the prices of the machine add.
+    ``train``: so many messages travel together, and ``size_bytes`` are those of all of them.
     """
 
     kind: int
@@ -37,6 +38,7 @@ class Column:
     tag: int | None = None
     until: int = 1
     extra: Mapping[str, Amount] = field(default_factory=dict)
+    train: int = 1
 
 
 class Ranks:
@@ -47,10 +49,11 @@ class Ranks:
         self.rank = np.arange(ranks, dtype=np.int32)
         self.columns: list[Column] = []
 
-    def send(self, to: Int32s, size_bytes: Amount, who: Int32s | None = None, until: int = 1) -> None:
+    def send(self, to: Int32s, size_bytes: Amount, who: Int32s | None = None, until: int = 1, train: int = 1) -> None:
         """Every rank (of ``who``) sends a message; the receive says where it came from. In a rendezvous, nothing that
-        stands ``until`` columns after this one or later begins before the message is received."""
-        self.columns.append(Column(SEND, who, to, size_bytes, until=until))
+        stands ``until`` columns after this one or later begins before the message is received. ``size_bytes`` are
+        those of a whole ``train`` of messages."""
+        self.columns.append(Column(SEND, who, to, size_bytes, until=until, train=train))
 
     def exchange(self, to: Int32s, source: Int32s, size_bytes: Amount, who: Int32s | None = None) -> None:
         """Every rank (of ``who``) sends a message and receives another; neither waits for the other."""

@@ -10,6 +10,7 @@ import numpy as np
 from simcodesign.describe.machine import Machine
 from simcodesign.describe.setting import Setting, finite
 from simcodesign.describe.topology import balanced_shape
+from simcodesign.describe.trains import check_train
 from simcodesign.describe.workload import (
     MAIN_PHASE,
     Access,
@@ -149,7 +150,8 @@ def _count(program: tuple[Step, ...], context: _Context) -> float:
         elif isinstance(step, Collective):
             total += 2 * GENERATORS[step.name, step.algorithm][1](context.ranks)
         elif isinstance(step, Exchange):
-            total += 4 * step.dims * context.ranks
+            messages, train = _messages(step, context)
+            total += sum(4 * float(np.ceil(count / train)) * context.ranks for count in messages)
         else:
             who = context.who(step)
             total += context.ranks if who is None else len(who)
@@ -195,10 +197,27 @@ def _lower_demand(step: Step, context: _Context) -> Segment:
             pen.message(RECEIVE, peer, _of(size, who), step.tag, who)
         case Exchange():
             sizes = [context.one(size, "bytes") for size in step.bytes]
-            halo_exchange(pen, _grid(step, context), sizes, step.periodic)
+            messages, train = _messages(step, context)
+            whole = [int(count) for count in messages]
+            halo_exchange(pen, _grid(step, context), sizes, step.periodic, whole, int(min(train, max(whole) or 1)))
         case Collective():
             GENERATORS[step.name, step.algorithm][0](pen, context.one(step.bytes, "bytes"))
     return context.segment(pen)
+
+
+def _messages(step: Exchange, context: _Context) -> tuple[list[float], float]:
+    """Messages to each neighbour by dimension, and how many of them go together. InputError unless they are whole."""
+    messages = [context.one(count, "messages") for count in step.messages_by_dim]
+    for count, expression in zip(messages, step.messages_by_dim, strict=True):
+        if count != np.floor(count):
+            what = (
+                f"a simulation needs whole messages, but messages = {expression.text} = {count:g} here; choose "
+                "parameters that divide evenly (a forecast takes any number)"
+            )
+            raise InputError(what, expression.place or step.place)
+    train = context.one(step.train, "train")
+    check_train(step, train, context.machine.network)
+    return messages, train
 
 
 def _of(value: Amount, who: Int32s | None) -> Amount:

@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from simcodesign.describe.machine import Machine
 from simcodesign.errors import Place
 from simcodesign.generate.columns import Column
-from simcodesign.generate.network import flight_s, inject_s, tail_s
+from simcodesign.generate.network import flight_s, held_s, inject_s, is_loggop, startup_s, tail_s
 from simcodesign.generate.plan import DISK, INTERFACE, LINK, MAILBOX, NONE, PROCESSOR, Routes, Stations
 from simcodesign.generate.room import check_room
 from simcodesign.units import Amount
@@ -63,24 +63,27 @@ class Roads:
         self._count += count
         return route
 
-    def cost_of(self, machine: Machine, hops: Amount, size_bytes: Amount) -> Int32s | int:
-        """Row of the table of costs for every message."""
+    def cost_of(self, machine: Machine, hops: Amount, size_bytes: Amount, train: int = 1) -> Int32s | int:
+        """Row of the table of costs for every message, or train of messages of ``size_bytes`` each."""
         network = machine.network
-        depends_on_hops = not self._links or network.startup_per == "hop"
+        depends_on_hops = not self._links or network.startup_per == "hop" or train > 1
         kinds = np.broadcast_arrays(hops if depends_on_hops else 0.0, size_bytes)
         if kinds[0].ndim == 0:
-            return self._cost(machine, float(kinds[0]), float(kinds[1]))
+            return self._cost(machine, float(kinds[0]), float(kinds[1]), train)
         several, index = np.unique(np.stack(kinds), axis=1, return_inverse=True)
-        rows = [self._cost(machine, far, load) for far, load in several.T.tolist()]
+        rows = [self._cost(machine, far, load, train) for far, load in several.T.tolist()]
         return np.array(rows, np.int32)[index.ravel()]
 
-    def _cost(self, machine: Machine, hops: float, size_bytes: float) -> int:
-        network = machine.network
+    def _cost(self, machine: Machine, hops: float, size_bytes: float, train: int) -> int:
+        network, again = machine.network, 0.0
+        if train > 1 and not is_loggop(machine):
+            # Links repeat the bytes of a stored train themselves.
+            again = float(startup_s(machine, hops) + held_s(machine, hops, 0.0 if self._links else size_bytes))
         row = (
             float(inject_s(machine, hops, size_bytes)),
-            float(tail_s(machine, size_bytes)),
-            float(size_bytes * network.interface_occupancy_s_per_byte),
-            float(size_bytes * network.link_occupancy_s_per_byte),
+            float(tail_s(machine, size_bytes, train, again)),
+            float(train * size_bytes * network.interface_occupancy_s_per_byte),
+            float(train * size_bytes * network.link_occupancy_s_per_byte),
             0.0 if self._links else float(flight_s(machine, hops, size_bytes)),
             float(network.hop_latency_s),
         )

@@ -49,8 +49,8 @@ class Routes:
     pass when it has come and when it has been served: max(tail, g + service). Both are then on the way for ``gap_s``
     after an interface and for ``latency_s`` after a link; with ``store_and_forward`` the head waits for the tail
     between two links. The message has arrived when its tail has passed the last station. Alone on the network, that is
-    when its sender is done with it (in Hockney's model), unless it is stored and its receiver's interface is slower
-    than the last link.
+    when its sender is done with it (in Hockney's model, if hops hold the sender), unless it is stored and its
+    receiver's interface is slower than the last link.
 
     These times stand in a table of K costs, since many messages cost the same: those of ``op`` in row ``cost[op]``.
     """
@@ -107,6 +107,7 @@ class Plan:
     mailbox: Int32s | None = None  # (N,) station number of the mailbox of a send or receive, or NONE
     gap_s: Floats | None = None  # (N,)
     flight_s: Floats | None = None  # (N,)
+    train: Floats | None = None  # (N,) messages that travel together as one; 1 each, if None
 
     def __len__(self) -> int:
         return len(self.kind)

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from simcodesign.describe.machine import MODEL_OF, Machine
 from simcodesign.describe.setting import Setting
-from simcodesign.describe.workload import Block, with_phase
+from simcodesign.describe.workload import ONE, Block, Exchange, with_phase
 from simcodesign.errors import InputError, Place
 from simcodesign.generate.columns import Column
 from simcodesign.generate.network import arrival_s, between_s, lawful_hops, receive_s, send_s
@@ -36,6 +36,9 @@ class Prices:
         paths = {path for block in blocks for path, _ in block.constants}
         models = {MODEL_OF.get(path) for path in paths} | {machine.network.model}
         self._loggop = "loggop" in models
+        self._flies = self._loggop or not machine.network.hops_hold_sender
+        steps = [step for _, step in with_phase(setting.workload.program)]
+        self._trains = any(isinstance(step, Exchange) and step.train != ONE for step in steps)
         self._variants: list[Machine] = []
 
     @cached_property
@@ -48,7 +51,9 @@ class Prices:
     def names(self) -> tuple[str, ...]:
         """The extra fields that operations need."""
         routed = ("route", "cost") if self.roads else ()
-        return routed + (("gap_s", "flight_s", "hold", "variant") if self._loggop else ())
+        flies = ("flight_s",) if self._flies else ()
+        loggop = ("gap_s", "hold", "variant") if self._loggop else ()
+        return routed + flies + loggop + (("train",) if self._trains else ())
 
     @cached_property
     def node_of(self) -> NDArray[np.int64]:
@@ -69,15 +74,18 @@ class Prices:
         return column
 
     def _send(self, column: Column, machine: Machine) -> Column:
-        hops, size = self._hops(column), column.size_bytes
-        extra: dict[str, Any] = {}
+        hops, train = self._hops(column), column.train
+        size = column.size_bytes / train
+        extra: dict[str, Any] = {"train": train} if self._trains else {}
+        if self._flies:
+            extra["flight_s"] = arrival_s(machine, hops, size, train)
         if self._loggop:
             most = machine.network.rendezvous_above_bytes
-            extra = {"gap_s": between_s(machine, size), "flight_s": arrival_s(machine, hops, size)}
+            extra["gap_s"] = between_s(machine, size)
             extra["rendezvous"] = False if most is None else np.asarray(size) > most
         if self.roads:
-            extra |= {"route": self.roads.routes_of(column), "cost": self.roads.cost_of(machine, hops, size)}
-        return replace(column, duration_s=send_s(machine, hops, size), extra=extra)
+            extra |= {"route": self.roads.routes_of(column), "cost": self.roads.cost_of(machine, hops, size, train)}
+        return replace(column, duration_s=send_s(machine, hops, size, train), extra=extra)
 
     def _hops(self, column: Column) -> Amount:
         """Hops of every message: counted on its route, 0 on the same node, or by the law."""

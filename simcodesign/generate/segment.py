@@ -36,6 +36,7 @@ EXTRAS: dict[str, tuple[type[np.generic], float]] = {
     "gap_s": (np.float64, 0.0),
     "flight_s": (np.float64, 0.0),
     "hold": (np.int32, NONE),  # of a send with a rendezvous: place of what waits for it in its rank
+    "train": (np.float64, 1.0),  # messages that travel together
     "variant": (np.int16, NONE),  # of a receive: which variant of the machine prices it
 }
 BY_TAG = -2

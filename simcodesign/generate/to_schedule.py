@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simcodesign.describe.schedule import Schedule
-from simcodesign.errors import Place
+from simcodesign.errors import InputError, Place
 from simcodesign.generate.plan import NONE, PROCESSOR, Plan
 from simcodesign.result import COMPUTE, RECEIVE, SEND
 
@@ -35,7 +35,12 @@ def schedule_of(plan: Plan, name: str) -> Schedule:
     of ranks are numbered from 0, unless their sends and receives are in one order anyway, which then all have tag 0.
     Receives from anyone have one tag for each mailbox. A schedule holds any amounts; ``write_goal`` rounds them to
     whole bytes and whole nanoseconds.
+
+    Raises InputError for trains of messages: GOAL has no such thing.
     """
+    if plan.train is not None and (plan.train > 1).any():
+        what = f"trains of messages of {name} cannot be exported"
+        raise InputError(what, value=int(plan.train.max()), allowed="exchanges with train: 1")
     posting = _postings(plan)
     kept = np.flatnonzero(~posting)
     kind = np.where(np.isin(plan.kind, (SEND, RECEIVE)), plan.kind, COMPUTE).astype(np.int8)[kept]
@@ -92,7 +97,7 @@ def _may_pass(plan: Plan, held: Int64s) -> Flags:
     """Sends with a rendezvous, or perhaps with one, that the next operation does not wait for."""
     large = np.zeros(len(plan), bool)
     large[held[0]] = True
-    if plan.flight_s is not None:
+    if plan.gap_s is not None:
         large |= (plan.kind == SEND) & _at_the_end(plan)
     large[held[0][held[1] == held[0] + 1]] = False
     return large

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from rich import box
 from rich.console import RenderableType
@@ -10,6 +10,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.tree import Tree
 
+from simcodesign.analytic.formula import ASSUMPTIONS, SYMBOLS, formula_latex, phase_formula
 from simcodesign.describe.machine import CONSTANTS, Disk, Machine, Network
 from simcodesign.describe.topology import Topology
 from simcodesign.describe.workload import (
@@ -26,12 +27,13 @@ from simcodesign.describe.workload import (
     Step,
     Workload,
 )
+from simcodesign.errors import InputError
 from simcodesign.expression import Expression, parse
 from simcodesign.symbolic import to_latex
 from simcodesign.units import Amount, format_quantity
 
 Rows = Iterable[tuple[str, str]]
-HOP_LAWS = {"one": "1", "log2": "log2(P)", "sqrt": "sqrt(P)", "mean": "the mean of the topology"}
+HOP_LAWS = {"one": "1", "log2": "log2(P)", "sqrt": "sqrt(P)", "mean": "the mean of the topology", "none": "0"}
 
 
 def overview(
@@ -107,6 +109,7 @@ def _hockney_rows(network: Network) -> Rows:
     yield "startup", f"{_quantity(network.startup_s, 'time')} per {network.startup_per}"
     yield "bandwidth", _bandwidth(network.per_byte_s)
     yield "latency of a hop", _quantity(network.hop_latency_s, "time")
+    yield "hops hold the sender", "yes" if network.hops_hold_sender else "no: they delay the arrival alone"
     yield "charged to the receiver", _quantity(network.receive_overhead_s, "time")
 
 
@@ -129,14 +132,26 @@ def _loggop_rows(network: Network) -> Rows:
 
 
 def _message_model(network: Network) -> str:
+    startup = _quantity(network.startup_s, "time")
+    bytes_ = f"m / ({_bandwidth(network.per_byte_s)})" if network.per_byte_s else "0"
+    if not network.hops_hold_sender:
+        return f"m bytes occupy the sender for {startup} + {bytes_} and arrive {_way(network)} later, over h hops"
     times = "" if network.startup_per == "message" else "max(h, 1) x "
-    parts = [f"{times}{_quantity(network.startup_s, 'time')}"]
-    if network.hop_latency_s:
-        parts.append(f"h x {_quantity(network.hop_latency_s, 'time')}")
+    parts = [f"{times}{startup}", *_hop_parts(network), bytes_]
+    return f"m bytes over h hops occupy the sender for {' + '.join(parts)}"
+
+
+def _way(network: Network) -> str:
+    """What the hops of a message add that do not hold its sender."""
+    parts = [f"max(h - 1, 0) x {_quantity(network.startup_s, 'time')}"] if network.startup_per == "hop" else []
+    return " + ".join([*parts, *_hop_parts(network)]) or "0"
+
+
+def _hop_parts(network: Network) -> list[str]:
+    parts = [f"h x {_quantity(network.hop_latency_s, 'time')}"] if network.hop_latency_s else []
     if network.switching == "store_and_forward":
         parts.append(f"max(h - 1, 0) x m / ({_bandwidth(network.link_occupancy_s_per_byte)})")
-    parts.append(f"m / ({_bandwidth(network.per_byte_s)})" if network.per_byte_s else "0")
-    return f"m bytes over h hops occupy the sender for {' + '.join(parts)}"
+    return parts
 
 
 def _disk_rows(disk: Disk, nodes: int) -> Rows:
@@ -174,8 +189,32 @@ def workload_sheet(workload: Workload) -> list[RenderableType]:
 
 
 def latex(workload: Workload) -> str:
-    """The equations in LaTeX, one per line. InputError without SymPy."""
-    return "".join(f"{to_latex(parse(name))} = {to_latex(it)}\n" for name, it in workload.equations.items())
+    """Equations and the seconds of every phase in LaTeX, one per line; words are comments. InputError without SymPy."""
+    to_latex(parse(1))  # SymPy is missing for all phases, or for none
+    equations = [f"{to_latex(parse(name))} = {to_latex(it)}" for name, it in workload.equations.items()]
+    return "".join(f"{line}\n" for line in [*equations, *_formula_lines(workload)])
+
+
+def _formula_lines(workload: Workload) -> Iterator[str]:
+    yield f"% Seconds of every phase with all its repetitions, for {ASSUMPTIONS}:"
+    names: set[str] = set()
+    for phase in workload.phases():
+        try:
+            formula = phase_formula(workload, phase)
+            yield f"T_{{\\text{{{_plain_latex(phase)}}}}} = {formula_latex(formula)}"
+            names |= {symbol.name for symbol in formula.free_symbols}
+        except InputError as error:
+            yield f"% There is no formula of phase {one_line(phase)}: {one_line(str(error))}"
+    for symbol in SYMBOLS:
+        if symbol in names and symbol not in {*workload.parameters, *workload.equations}:
+            yield f"% {symbol}: {SYMBOLS[symbol][0]}"
+
+
+def _plain_latex(text: str) -> str:
+    """Text as LaTeX prints it, letter by letter."""
+    special = {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"}
+    special |= {letter: f"\\{letter}" for letter in "&%$#_{}"}
+    return "".join(special.get(letter, letter) for letter in one_line(text))
 
 
 def program_tree(workload: Workload) -> Tree:
@@ -191,6 +230,8 @@ def _grow(tree: Tree, program: tuple[Step, ...]) -> None:
             branch = tree.add(_block_label(step))
             for path, value in step.constants:
                 branch.add(f"with {path} = {_constant(path, value)}")
+            if step.useful_flops is not None:
+                branch.add(f"useful flops of all ranks: {step.useful_flops.text}, each time")
             _grow(branch, step.body)
             continue
         leaf = tree.add(f"{_demand_label(step)}{_when(step)}")
@@ -232,7 +273,10 @@ def _exchange_label(step: Exchange) -> str:
     sizes = list(dict.fromkeys(size.text for size in step.bytes))
     grid = f", grid {' x '.join(extent.text for extent in step.grid)}" if step.grid else ""
     edges = "" if step.periodic else ", not periodic"
-    return f"exchange halo{step.dims}d, {' / '.join(sizes)} bytes{grid}{edges}"
+    counts = list(dict.fromkeys(count.text for count in step.messages_by_dim))
+    messages = "" if counts == ["1"] else f"{' / '.join(counts)} messages of "
+    trains = "" if step.train.text == "1" else f", simulated in trains of {step.train.text}"
+    return f"exchange halo{step.dims}d, {messages}{' / '.join(sizes)} bytes{grid}{edges}{trains}"
 
 
 def _tag(tag: int) -> str:

@@ -18,6 +18,8 @@ Label = str | int | float
 #: Which reading a case tests. ``source`` holds numbers of the source against each other, and tests neither.
 READINGS = ("forecast", "simulation", "both", "source")
 SENSES = ("equal", "at_least", "at_most")
+#: Values by label. Keys of a Mapping are invariant, so that words alone would be no labels.
+Values = Mapping[Any, float]
 NAME = re.compile(r"[a-z0-9.-]+(/[a-z0-9.-]+)+")
 
 
@@ -101,8 +103,8 @@ class Said:
     given (Matplotlib); without one, the values are drawn over the labels.
     """
 
-    forecast: Mapping[Label, float] = field(default_factory=dict)
-    simulation: Mapping[Label, float] = field(default_factory=dict)
+    forecast: Values = field(default_factory=dict)
+    simulation: Values = field(default_factory=dict)
     ladders: Mapping[str, Comparison] = field(default_factory=dict)
     derivation: tuple[Derived, ...] = ()
     notes: tuple[str, ...] = ()
@@ -123,11 +125,11 @@ class Case:
     claim: str
     source: str
     unit: str
-    expected: Mapping[Label, float]
+    expected: Values
     tolerance: Tolerance
     reading: str
     measure: Callable[[], Said] | None = None
-    own: Mapping[Label, float] = field(default_factory=dict)
+    own: Values = field(default_factory=dict)
     needs: Mapping[str, float | None] = field(default_factory=dict)
     workload: str = ""
     machine: str = ""

@@ -1,0 +1,99 @@
+"""Closed form of a halo exchange, for the models of messages of ``analytic/network.py``."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from simcodesign.analytic.network import Cost, Message, Price
+from simcodesign.units import Amount
+
+
+def halo(
+    sizes: Sequence[Amount],
+    grid: Sequence[Amount],
+    periodic: bool,
+    p: Price,
+    messages: Sequence[Amount] | None = None,
+) -> Cost:
+    """``messages`` (one each, if None) to every neighbour in the grid: two neighbours per dimension, one at an edge.
+
+    All sends come first, in every dimension those upwards and those downwards, then the receives, those from above
+    and those from below. The last to finish is a rank with most neighbours; its neighbour above sends upwards first if
+    it has one above itself. Of three ranks in a row that do not close a ring, the middle one has most neighbours, but
+    the first one waits longer for what its neighbour sends downwards after all that it sends upwards: both are tried.
+    A fraction of a message takes as much less time as the whole ones are apart, and never less than none.
+    """
+    several = [1.0] * len(sizes) if messages is None else list(messages)
+    rows = [_Row(p.message(m), n, extent, periodic) for m, n, extent in zip(sizes, several, grid, strict=True)]
+    time: Amount = 0.0
+    for edges in itertools.product(*((False, True) if row.edge_may_be_last else (False,) for row in rows)):
+        time = np.maximum(time, _finish_s(rows, edges))
+    sent, total = _sent(rows, sizes, p.ranks)
+    return Cost(time, sent, total)
+
+
+def _sent(rows: Sequence[_Row], sizes: Sequence[Amount], ranks: Amount) -> tuple[Amount, Amount]:
+    """Messages and bytes of all ranks together."""
+    messages: Amount = 0.0
+    total: Amount = 0.0
+    for row, size in zip(rows, sizes, strict=True):
+        inside = ranks if row.periodic else ranks / row.extent * (row.extent - 1)
+        sent = 2.0 * row.count * np.where(np.asarray(row.extent) > 1, inside, 0.0)
+        messages, total = messages + sent, total + sent * size
+    return messages, total
+
+
+@dataclass(frozen=True)
+class _Row:
+    """The ranks of one dimension: their messages and how many of them go to each neighbour."""
+
+    message: Message
+    count: Amount
+    extent: Amount
+    periodic: bool
+
+    @property
+    def edge_may_be_last(self) -> bool:
+        return not self.periodic and bool(np.any(np.asarray(self.extent) == 3))
+
+    def neighbours(self, edge: bool) -> Amount:
+        """Of the rank that is looked at: the first of three if ``edge``, else one with most of them."""
+        extent = np.asarray(self.extent)
+        most = 2.0 if self.periodic else np.minimum(extent - 1.0, 1.0 if edge else 2.0)
+        # Only in a row of three can the edge be last.
+        most = np.where(edge & (extent != 3), np.minimum(extent - 1.0, 2.0), most)
+        return np.where(extent > 1, most, 0.0)
+
+    def before(self, edge: bool) -> Amount:
+        """Messages that the neighbour above sends upwards first."""
+        extent = np.asarray(self.extent)
+        return np.where(self.periodic | (extent > 3) | (edge & (extent == 3)), self.count, 0.0)
+
+
+def _finish_s(rows: Sequence[_Row], edges: Sequence[bool]) -> Amount:
+    """When a rank that sits at these edges has received everything."""
+    begin: Amount = 0.0
+    ready: Amount = 0.0
+    for row, edge in zip(rows, edges, strict=True):
+        count = row.neighbours(edge) * row.count
+        last = begin + (count - 1.0) * row.message.next_send_s + row.message.send_s
+        ready = np.where(count > 0, np.maximum(ready, last), ready)
+        begin = begin + count * row.message.next_send_s
+    time = next_receive = ready
+    begin = 0.0
+    for row, edge in zip(rows, edges, strict=True):
+        m, neighbours = row.message, row.neighbours(edge)
+        above = begin + row.before(edge) * m.next_send_s + m.arrival_s  # when the first from above arrives
+        later = row.count - 1.0
+        paced = above + later * np.maximum(m.next_send_s, m.next_receive_s)
+        last = np.maximum(next_receive + later * m.next_receive_s, paced)
+        last = last + (neighbours - 1.0) * row.count * m.next_receive_s  # by then those from below are there
+        some = neighbours * row.count > 0
+        time = np.where(some, last + m.receive_s, time)
+        next_receive = np.where(some, last + m.next_receive_s, next_receive)
+        begin = begin + neighbours * row.count * m.next_send_s
+    return np.maximum(time, 0.0)

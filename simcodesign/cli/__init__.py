@@ -1,0 +1,11 @@
+"""The command line. Exit status: 0 fine, 1 out of tolerance, 2 bad input, 130 interrupted, 141 nobody reads on.
+
+Commands stand in modules by their subject; to import such a module adds its commands. Modules that take long to import
+are loaded by the command that needs them: the public verbs through the package's own lazy names, the report modules
+through ``base.report``.
+"""
+
+from simcodesign.cli import base, codesign, files, options, readings, validation
+from simcodesign.cli.base import app, main
+
+__all__ = ["app", "base", "codesign", "files", "main", "options", "readings", "validation"]

@@ -1,0 +1,152 @@
+"""Arguments and options that several commands share, and what they say together."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from simcodesign.cli import base
+from simcodesign.cli.base import sc
+from simcodesign.errors import InputError, Place, nearest
+from simcodesign.report.terminal import complain
+
+#: Top-level keys of a machine file: with --set they change the machine.
+MACHINE_KEYS = ("simcodesign", "name", "about", "source", "nodes", "processors_per_node", "processor", "network",
+                "disk", "mapping", "noise")  # fmt: skip
+TIMELINE_SUFFIXES = (".json", ".gz")
+PLOT_SUFFIXES = (".png", ".svg", ".pdf")
+SET_FORMS = "name=value, e.g. --set n=1e6, --set P=16, --set nodes=64, --set network.startup='20 us'"
+
+WorkloadName = Annotated[
+    str, typer.Argument(metavar="WORKLOAD", help="A shipped workload or the path of a .yaml or .goal file.")
+]
+MachineName = Annotated[str, typer.Argument(metavar="MACHINE", help="A shipped machine or the path of a file.")]
+Settings = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set",
+        metavar="NAME=VALUE",
+        help="Set a workload parameter or P (n=1e6), or anything in the machine file (nodes=64, "
+        "network.startup='20 us', disk.spindles=4). A parameter wins over a machine key of the same name. Repeatable.",
+    ),
+]
+Ranks = Annotated[int | None, typer.Option("-P", "--ranks", metavar="N", help="Short for --set P=N.")]
+Preset = Annotated[str | None, typer.Option(metavar="NAME", help="A named set of parameter values of the workload.")]
+Phases = Annotated[list[str] | None, typer.Option("--phase", metavar="NAME", help="Only this phase. Repeatable.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")]
+Plot = Annotated[Path | None, typer.Option(metavar="FILE", help="Write a plot (.png, .svg or .pdf).")]
+Timeline = Annotated[Path | None, typer.Option(metavar="FILE", help="Write a trace that ui.perfetto.dev shows (JSON).")]
+Effects = Annotated[
+    str, typer.Option(metavar="LIST", help="all, none, or some of hops,links,endpoints,disks,imbalance,noise.")
+]
+Engine = Annotated[
+    str, typer.Option(metavar="NAME", help="auto, simpy, or compiled (needs Numba). The result is the same.")
+]
+Iterations = Annotated[
+    str,
+    typer.Option(
+        metavar="WHICH",
+        help="all, or steady: simulate loops until their iterations take the same time, extrapolate the rest "
+        "(steady:1% allows them to differ by that much).",
+    ),
+]
+Seed = Annotated[int, typer.Option(metavar="N", help="Seed of imbalance and noise.")]
+
+
+@dataclass(frozen=True)
+class CaseInput:
+    """What is forecast or simulated."""
+
+    workload: Any
+    machine: Any
+    parameters: Mapping[str, float]
+    preset: str | None
+    phases: list[str] | None
+
+    def call(self, verb: Any, **options: Any) -> Any:
+        """Forecast, simulate or compare this."""
+        return verb(
+            self.workload, self.machine, self.parameters, preset=self.preset, phases=self.phases or None, **options
+        )
+
+
+def case_of(
+    workload: str,
+    machine: str,
+    settings: list[str] | None,
+    ranks: int | None,
+    preset: str | None,
+    phases: list[str] | None,
+) -> CaseInput:
+    loaded = sc.load_workload(workload)
+    given = _given(settings or [], ranks)
+    parameters = {name: value for name, value in given.items() if name == "P" or name in loaded.parameters}
+    changes = {name: value for name, value in given.items() if name not in parameters}
+    for name in changes:
+        if "." not in name and name not in MACHINE_KEYS:
+            what = f"{loaded.name} has no parameter and a machine no key of this name"
+            raise _bad_setting(what, name, nearest(name, {*loaded.parameters, "P", *MACHINE_KEYS}))
+    numbers = {name: _number(name, value) for name, value in parameters.items()}
+    case = CaseInput(loaded, sc.load_machine(machine, changes), numbers, preset, phases)
+    law = case.machine.network.distance
+    if any(name.startswith("network.topology") for name in changes) and law not in (
+        "mean",
+        changes.get("network.distance"),
+    ):
+        complain(f"note: the forecast's law for hops stays network.distance = {law}")
+    replaced = import_module("simcodesign.describe.setting").replaced_constants(loaded, changes)
+    for path, places in replaced.items():
+        complain(f"note: {path} has no effect in phases of {loaded.name} that replace it: {', '.join(places)}")
+    return case
+
+
+def _given(settings: Iterable[str], ranks: int | None) -> dict[str, str]:
+    """Value by name, as text."""
+    given = {} if ranks is None else {"P": str(ranks)}
+    for item in settings:
+        name, _, value = (part.strip() for part in item.partition("="))
+        if not name or not value:
+            raise _bad_setting("not a setting", item, SET_FORMS)
+        if name in given:
+            raise _bad_setting("set twice", name, "one value per name")
+        given[name] = value
+    return given
+
+
+def _number(name: str, value: str) -> float:
+    try:
+        return float(value)
+    except ValueError:
+        raise _bad_setting(f"parameter {name!r} must be a number", value, "e.g. 16, 0.5 or 1e6") from None
+
+
+def _bad_setting(what: str, value: str, allowed: str) -> InputError:
+    return InputError(what, Place("--set"), value=value, allowed=allowed)
+
+
+def check_files(plot: Path | None, timeline: Path | None = None) -> None:
+    """InputError for files that could not be written, before any work is done."""
+    if plot and plot.suffix.lower() not in PLOT_SUFFIXES:
+        raise InputError("unknown format of a plot", Place("--plot"), value=str(plot), allowed=", ".join(PLOT_SUFFIXES))
+    if timeline and not timeline.name.lower().endswith(TIMELINE_SUFFIXES):
+        raise InputError(
+            "format of a timeline", Place("--timeline"), value=str(timeline), allowed=", ".join(TIMELINE_SUFFIXES)
+        )
+    if plot:
+        base.report("canvas").load_matplotlib()  # missing Matplotlib is said before any work is done
+    for option, file in (("--plot", plot), ("--timeline", timeline)):
+        if file:
+            check_folder(option, file)
+
+
+def check_folder(option: str, file: Path, suffixes: tuple[str, ...] = ()) -> None:
+    """InputError for a file whose folder does not exist, or whose name does not end as it should."""
+    if suffixes and file.suffix.lower() not in suffixes:
+        raise InputError("name of a file", Place(option), value=str(file), allowed=f"names in {', '.join(suffixes)}")
+    if file.is_dir() or not file.parent.is_dir():
+        raise InputError("cannot be written", Place(option), value=str(file), allowed="a file in an existing folder")

@@ -1,0 +1,178 @@
+"""Commands that read a workload on a machine: ``forecast``, ``simulate``, ``compare``, ``export``."""
+
+from __future__ import annotations
+
+import math
+from importlib import import_module
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from simcodesign.cli import base
+from simcodesign.cli.base import app, sc
+from simcodesign.cli.options import (
+    AsJson,
+    Effects,
+    Engine,
+    Iterations,
+    MachineName,
+    Phases,
+    Plot,
+    Preset,
+    Ranks,
+    Seed,
+    Settings,
+    Timeline,
+    WorkloadName,
+    case_of,
+    check_files,
+)
+from simcodesign.errors import InputError, Place
+from simcodesign.report.terminal import complain, print_all, write_json
+
+RANKS_WITH_BOUNDS = 1024
+
+
+@app.command()
+def forecast(
+    workload: WorkloadName,
+    machine: MachineName,
+    settings: Settings = None,
+    ranks: Ranks = None,
+    preset: Preset = None,
+    phase: Phases = None,
+    bounds: Annotated[
+        bool | None,
+        typer.Option(help=f"Bounds of the simulated time; by default up to {RANKS_WITH_BOUNDS} ranks."),
+    ] = None,
+    as_json: AsJson = False,
+    plot: Plot = None,
+) -> None:
+    """Forecast a workload on a machine in closed form."""
+    check_files(plot)
+    case = case_of(workload, machine, settings, ranks, preset, phase)
+    result = case.call(sc.forecast)
+    if bounds or (bounds is None and result.values["P"] <= RANKS_WITH_BOUNDS):
+        result = case.call(sc.forecast, bounds=True)
+    if as_json:
+        write_json(result.to_dict())
+    else:
+        print_all(base.report("tables").forecast_tables(result))
+    if plot:
+        base.report("plots").result_bars(result, plot)
+
+
+@app.command()
+def simulate(
+    workload: WorkloadName,
+    machine: MachineName,
+    settings: Settings = None,
+    ranks: Ranks = None,
+    preset: Preset = None,
+    phase: Phases = None,
+    effects: Effects = "all",
+    seed: Seed = 0,
+    engine: Engine = "auto",
+    iterations: Iterations = "all",
+    stations: Annotated[int, typer.Option(metavar="N", min=0, help="Show the N most used stations.")] = 5,
+    as_json: AsJson = False,
+    plot: Plot = None,
+    timeline: Timeline = None,
+) -> None:
+    """Simulate a workload on a machine, event by event."""
+    check_files(plot, timeline)
+    case = case_of(workload, machine, settings, ranks, preset, phase)
+    with base.report("progress").SimulationProgress() as progress:
+        result = case.call(
+            sc.simulate, effects=effects, seed=seed, engine=engine, iterations=iterations,
+            timeline=bool(plot or timeline), progress=progress.update,
+        )  # fmt: skip
+    if as_json:
+        write_json(result.to_dict())
+    else:
+        print_all(base.report("tables").simulation_tables(result, stations))
+    if plot:
+        base.report("plots").activity_profile(result, plot)
+    if timeline:
+        base.report("timeline").write_chrome_trace(result, timeline)
+
+
+@app.command()
+def compare(
+    workload: WorkloadName,
+    machine: MachineName,
+    settings: Settings = None,
+    ranks: Ranks = None,
+    preset: Preset = None,
+    phase: Phases = None,
+    effects: Effects = "all",
+    seed: Seed = 0,
+    engine: Engine = "auto",
+    iterations: Iterations = "all",
+    tolerance: Annotated[
+        str | None, typer.Option(metavar="SHARE", help="Exit with 1 when the error of the total is larger, e.g. 5%.")
+    ] = None,
+    as_json: AsJson = False,
+    plot: Plot = None,
+    timeline: Timeline = None,
+) -> None:
+    """Hold the forecast against the simulation and say which effect explains how much of the gap."""
+    check_files(plot, timeline)
+    limit = math.inf if tolerance is None else _share(tolerance)
+    case = case_of(workload, machine, settings, ranks, preset, phase)
+    with base.report("progress").SimulationProgress() as progress:
+        comparison = case.call(
+            sc.compare, effects=effects, seed=seed, engine=engine, iterations=iterations, timeline=bool(timeline),
+            progress=progress.update,
+        )  # fmt: skip
+    if as_json:
+        write_json(comparison.to_dict())
+    else:
+        print_all(base.report("tables").comparison_tables(comparison))
+    if plot:
+        base.report("plots").comparison_bars(comparison, plot)
+    if timeline:
+        base.report("timeline").write_chrome_trace(comparison.simulation, timeline)
+    # A total of nothing but forecast has no relative error (nan): that is out of every tolerance.
+    if tolerance is not None and not abs(comparison.error) <= limit:
+        complain(f"out of tolerance: error of the forecast {comparison.error:+.3%}, allowed {limit:.4%}")
+        raise typer.Exit(1)
+
+
+def _share(text: str) -> float:
+    value: float = import_module("simcodesign.units").parse_quantity(text, "count", Place("--tolerance"))
+    if value < 0 or (value > 1 and "%" not in text):
+        raise InputError("a share", Place("--tolerance"), value=text, allowed="0 or above, e.g. 5% or 0.05")
+    return value
+
+
+@app.command()
+def export(
+    workload: WorkloadName,
+    machine: MachineName,
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="The file to write, e.g. run.goal.")],
+    settings: Settings = None,
+    ranks: Ranks = None,
+    preset: Preset = None,
+    phase: Phases = None,
+    effects: Effects = "none",
+    seed: Seed = 0,
+) -> None:
+    """Write what is simulated as a GOAL schedule, for LogGOPSim, ATLAHS or simulate.
+
+    Computations and disk accesses become calcs of their time, with the effects imbalance and noise; messages keep their
+    sizes, for the other simulator to price.
+    """
+    case = case_of(workload, machine, settings, ranks, preset, phase)
+    schedule = case.call(sc.schedule_of, effects=effects, seed=seed)
+    left_out = [
+        name for name, share in (("imbalance", case.workload.imbalance), ("noise", case.machine.noise))
+        if share and name not in effects and effects != "all"
+    ]  # fmt: skip
+    if left_out:
+        complain(f"note: written without {' and '.join(left_out)} (--effects {','.join(left_out)} for with)")
+    described = import_module("simcodesign.describe.setting")
+    if places := described.phases_with_constants(case.workload, "network."):
+        complain(f"note: a schedule has no network of its own for phases that have one: {', '.join(places)}")
+    import_module("simcodesign.describe.goal").write_goal(schedule, file)

@@ -1,0 +1,1 @@
+"""Questions about designs: which machines would do."""
