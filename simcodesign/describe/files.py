@@ -61,7 +61,7 @@ def available(kind: str) -> list[str]:
 
 def shipped(folder: str) -> Iterator[Path]:
     """The shipped files of ``topologies`` or ``workloads``."""
-    return (path for path in sorted(_folder(folder).glob("*.yaml")))
+    return iter(sorted(_folder(folder).glob("*.yaml"), key=lambda path: path.stem))
 
 
 def shipped_path(folder: str, name: str) -> Path:
