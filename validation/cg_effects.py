@@ -2,7 +2,7 @@
 
 Nobody has published these numbers. What can be derived without a simulation is expected exactly (hops on the torus) or as
 a bound (interfaces); the rest is shown: the ladder at three points of the published boundary, and the region that is left.
-The latency of a hop is assumed (40 ns, of the order of what torus networks of that time had); the paper has none.
+The paper has no latency of a hop: 40 ns is assumed where one is needed, and one case goes over a range of them.
 """
 
 from __future__ import annotations
@@ -109,6 +109,49 @@ def hops_case(nodes: int, full: bool) -> Case:
     )
 
 
+#: Latencies of a hop, in ns: from an ideal network to one that spends more on the way than all else takes.
+HOPS_NS = (0, 10, 20, 40, 80, 160)
+
+
+def hop_latency_case(nodes: int) -> Case:
+    """How much startup is left for a given latency of a hop, which the paper does not mention."""
+    lg, way = nodes.bit_length() - 1, hop_sum(nodes)
+    room_s = limit_s(nodes) - t_iter(nodes, 0.0, 0.0)
+    left_s = {hop_ns: (room_s - (2 + 4 * way) * 1e-9 * hop_ns) / (2 * (S + 2 * lg)) for hop_ns in HOPS_NS}
+
+    def measure() -> Said:
+        machine = sc.load_machine(MACHINES["torus"], {"nodes": nodes})
+        seen = {
+            hop_ns: simulated_region(
+                question(WORKLOAD, machine, ("ts", "tw"), RATE * nodes / P,
+                         {**TRAIN, "network.hop_latency": 1e-9 * hop_ns}), ("hops",), points=2
+            ).intercepts[0]
+            for hop_ns in HOPS_NS
+        }  # fmt: skip
+        return Said(simulation=seen)
+
+    whole = {"room": limit_s(P) - t_iter(P, 0.0, 0.0), "way": hop_sum(P)}
+    return Case(
+        name=f"cg-effects/hop-latency-torus-{nodes}",
+        claim="The startup that is allowed falls linearly with the latency of a hop (in ns).",
+        source=f"{SOURCE}; hops of the binomial tree on the torus added up here",
+        unit="s",
+        expected=left_s,
+        tolerance=Tolerance("accuracy of the boundary", relative=1e-6),
+        reading="simulation",
+        measure=measure,
+        workload=WORKLOAD,
+        machine=MACHINES["torus"],
+        parameters={"nodes": nodes, **TRAIN},
+        axis="latency of a hop, ns",
+        derivation=(
+            Derived("most t_s", "(room - (2 + 4*way)*hop)/(2*(S + 2*lg))",
+                    {"room": room_s, "way": way, "hop": HOP, "S": S, "lg": lg}, "s"),
+            Derived("nothing is feasible from", "room/(2 + 4*way)", whole, "s", f"{P} nodes, latency of a hop"),
+        ),
+    )  # fmt: skip
+
+
 def interface_case(network: str, nodes: int, full: bool) -> Case:
     """With one interface for sends and receives: at least both directions of both exchanges, one after another."""
     expected: dict[Label, float] = {
@@ -206,6 +249,7 @@ STEPS = (("hops",), ("hops", "links"), EFFECTS)
 CASES = [
     hops_case(NODES, full=False),
     hops_case(P, full=True),
+    hop_latency_case(NODES),
     *(interface_case(network, NODES, full=False) for network in MACHINES),
     *(region_case(network, NODES, STEPS, full=False) for network in MACHINES),
     *(interface_case(network, P, full=True) for network in MACHINES),

@@ -82,6 +82,13 @@ def disk_s(phase: int, dataset: str, ranks: Row | float) -> Row:
     return structure(phase, "iterations", dataset, ranks) * total
 
 
+def startups_s(phase: int, dataset: str, ranks: float) -> float:
+    """What equation 4 gives for accesses of no bytes."""
+    starts = {"reads": "CRd-Start", "writes": "CWr-Start"}
+    of = {name: float(structure(phase, name, dataset, ranks)) for name in ("iterations", *starts)}
+    return of["iterations"] * sum(of[name] * constant(start, phase) for name, start in starts.items())
+
+
 EQUATIONS: dict[int, tuple[str, Callable[[int, str, Row], Row]]] = {
     3: ("communication", communication_s),
     4: ("disk", disk_s),

@@ -30,12 +30,12 @@ from .seismic import (
     RANKS,
     SIMULATED,
     WORKLOAD,
-    Row,
     communication_s,
     forecasts,
     machine_note,
     row,
     simulations,
+    startups_s,
     traffic,
 )
 
@@ -158,39 +158,32 @@ def statement_cases() -> list[Case]:
     ]  # fmt: skip
 
 
-#: "Remains constant": a doubling of the processors leaves more than this part of the time.
-FLAT = 0.9
+def limits(dataset: str) -> tuple[float, float]:
+    """Disk time of phase 4 as a + b / P: both numbers from the forecasts of 1024 and 2048 processors."""
+    before, last = forecasts(dataset, 4, "disk")[-2:]
+    constant_s = 2 * last - before
+    return float(constant_s), float((last - constant_s) * MOST)
 
 
-def flat_from(seconds: Row) -> int:
-    """The fewest processors of RANKS from which a doubling saves less than a tenth; the most where none does."""
-    return next(
-        (ranks for ranks, part in zip(RANKS[:-1], seconds[1:] / seconds[:-1], strict=True) if part > FLAT), MOST
-    )
-
-
-def flat_cases() -> list[Case]:
+def constant_cases() -> list[Case]:
     """Phase 4: disk time becomes constant, later for larger data sets."""
-    reached = DATASETS[:-1]
     pairs = [f"{after} over {before}" for before, after in pairwise(DATASETS)]
 
     def points() -> dict[Label, float]:
-        flat = [flat_from(forecasts(dataset, 4, "disk")) for dataset in DATASETS]
-        return row(pairs, [after / before for before, after in pairwise(flat)])
+        half = [falling_s / constant_s for constant_s, falling_s in map(limits, DATASETS)]
+        return row(pairs, [after / before for before, after in pairwise(half)])
 
     return [
         said_case(
             "disk-phase-4-constant",
-            "In phase 4, disk time has become constant on 2048 processors: the last doubling leaves nine tenths of it "
-            "(for all sets but the largest, whose point of constancy the next case puts beyond 2048).",
-            dict.fromkeys(reached, FLAT), AT_LEAST, "forecast",
-            lambda: Said(forecast={name: float(np.divide(*forecasts(name, 4, "disk")[[-1, -2]])) for name in reached},
-                         notes=(f"{DATASETS[-1]}: {np.divide(*forecasts(DATASETS[-1], 4, 'disk')[[-1, -2]]):.3g}",)),
+            "In phase 4, disk time falls to a constant: the startups of a number of requests that stays the same.",
+            {name: startups_s(4, name, MOST) for name in DATASETS}, ADDED, "forecast",
+            lambda: Said(forecast={name: limits(name)[0] for name in DATASETS}), unit="s",
         ),
         said_case(
             "disk-phase-4-point",
-            "In phase 4, the number of processors from which a doubling saves less than a tenth of the disk time is "
-            "higher for larger data sets (2048 where none of Figure 4 is enough).",
+            "In phase 4, the number of processors at which half of the disk time is its constant part is higher for "
+            "larger data sets.",
             dict.fromkeys(pairs, 1.0), AT_LEAST, "forecast", lambda: Said(forecast=points()),
         ),
     ]  # fmt: skip
@@ -281,7 +274,7 @@ def concurrency_case(phase: int) -> Case:
 
 CASES: list[Case] = [
     *statement_cases(),
-    *flat_cases(),
+    *constant_cases(),
     *(traffic_case(phase, place, dataset) for phase in (2, 4) for place in (0, 1) for dataset in ("test", "ultra")),
     *(concurrency_case(phase) for phase in (1, 2, 4)),
 ]
