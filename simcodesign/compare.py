@@ -14,7 +14,7 @@ from simcodesign.analytic.forecast import forecast
 from simcodesign.describe.effects import chosen_effects
 from simcodesign.describe.files import load_machine, load_workload
 from simcodesign.describe.machine import Machine
-from simcodesign.describe.workload import Workload
+from simcodesign.describe.workload import References, Workload, walk
 from simcodesign.engine.contract import Progress
 from simcodesign.engine.simulate import simulate
 from simcodesign.errors import InputError
@@ -22,8 +22,10 @@ from simcodesign.result import COMPONENTS, Result
 
 #: First rung of the ladder: what remains of the gap with every effect off.
 WAITING = "order and waiting"
-#: Effects that change the work itself: no bounds hold for them.
+#: Effects that are drawn.
 CHANCE = ("imbalance", "noise")
+#: Effects that change the work itself: no bounds hold for them.
+CHANGING = ("caches", *CHANCE)
 
 
 @dataclass(frozen=True)
@@ -60,8 +62,8 @@ class Comparison:
 
     @property
     def deterministic(self) -> Result:
-        """The simulation with every chosen effect but imbalance and noise, for which no bounds hold."""
-        return [rung.simulation for rung in self.rungs if rung.effect not in CHANCE][-1]
+        """The simulation with every chosen effect but those for which no bounds hold."""
+        return [rung.simulation for rung in self.rungs if rung.effect not in CHANGING][-1]
 
     @property
     def in_bracket(self) -> bool:
@@ -134,7 +136,7 @@ def compare(
     """Forecast, then simulate with no effect and with the effects switched on one after another.
 
     Arguments as for ``simulate``; ``timeline`` is kept for the last simulation. Effects are switched on in the order
-    hops, links, endpoints, disks, imbalance, noise; what one explains depends on those before it.
+    hops, links, endpoints, disks, memory, caches, imbalance, noise; what one explains depends on those before it.
 
     Raises InputError, CapacityError and DeadlockError as ``forecast`` and ``simulate`` do.
     """
@@ -162,7 +164,14 @@ def compare(
 
 def _has(effect: str, workload: Workload, machine: Machine) -> bool:
     """Whether the description leaves anything for the effect to do; if not, the run before stands for it."""
-    absent = {"disks": machine.disk is None, "imbalance": not workload.imbalance, "noise": not machine.noise}
+    references = machine.memory is not None and any(isinstance(step, References) for step in walk(workload.program))
+    absent = {
+        "disks": machine.disk is None,
+        "memory": not references or machine.processors_per_node == 1 or machine.mapping == "one_per_node",
+        "caches": not references,
+        "imbalance": not workload.imbalance,
+        "noise": not machine.noise,
+    }
     return not absent.get(effect, False)
 
 

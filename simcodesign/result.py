@@ -13,16 +13,21 @@ from numpy.typing import NDArray
 from simcodesign.errors import InputError
 from simcodesign.units import Amount
 
-#: Where time goes. Memory time has no model yet: it is zero in both readings.
+#: Where time goes.
 COMPONENTS = ("computation", "communication", "disk", "memory")
 #: Kinds of operations, and the component that the time of each belongs to.
-COMPUTE, SEND, RECEIVE, READ, WRITE = range(5)
-KINDS = ("compute", "send", "receive", "read", "write")
-COMPONENT_OF_KIND = np.array([0, 1, 1, 2, 2])
+COMPUTE, SEND, RECEIVE, READ, WRITE, MEMORY = range(6)
+KINDS = ("compute", "send", "receive", "read", "write", "memory")
+COMPONENT_OF_KIND = np.array([0, 1, 1, 2, 2, 3])
 
 
 #: The effect under which a lower bound holds; a bound that is not here always holds.
-SHARED_BY = {"most loaded link": "links", "most loaded interface": "endpoints", "most loaded disk": "disks"}
+SHARED_BY = {
+    "most loaded link": "links",
+    "most loaded interface": "endpoints",
+    "most loaded disk": "disks",
+    "most loaded memory": "memory",
+}
 
 
 @dataclass(frozen=True)
@@ -151,8 +156,8 @@ class Timeline:
     """Who did what from when to when: one row per operation, arrays of equal length.
 
     ``ready_s``: the rank had come to it; ``start_s``: it stopped waiting; ``finish_s``: it was done. ``kind``: 0
-    compute, 1 send, 2 receive, 3 read, 4 write; ``peer`` is -1 where there is none. ``match``: row of the other end of
-    a message, -1 where there is none.
+    compute, 1 send, 2 receive, 3 read, 4 write, 5 memory; ``peer`` is -1 where there is none. ``match``: row of the
+    other end of a message, -1 where there is none.
     """
 
     phases: tuple[str, ...]
@@ -198,6 +203,9 @@ class Result:
     """The answer of one reading. ``phases`` maps phase -> component -> seconds, which add up to ``makespan_s``: in a
     simulation those along the critical path, from the last event back through whatever each step waited for.
     A forecast over many design points holds arrays of one shape.
+
+    ``served``: accesses of all ranks by the level of the caches that served them, and by ``memory``; ``hit_methods``:
+    how those of each level were found (``full``, ``binomial``: the stack model; ``sets``: the hierarchy itself).
     """
 
     reading: str
@@ -209,6 +217,8 @@ class Result:
     messages: Amount
     message_bytes: Amount
     disk_bytes: Amount
+    served: Mapping[str, Amount] = field(default_factory=dict)
+    hit_methods: Mapping[str, str] = field(default_factory=dict)
     preset: str | None = None
     effects: tuple[str, ...] = ()
     seed: int | None = None
@@ -253,6 +263,8 @@ class Result:
             "messages": _plain(self.messages),
             "message_bytes": _plain(self.message_bytes),
             "disk_bytes": _plain(self.disk_bytes),
+            "served": _plain(self.served),
+            "hit_methods": dict(self.hit_methods),
         }
         if self.bracket is not None:
             plain["bracket_s"] = {"lower": dict(self.bracket.lower_s), "upper": self.bracket.upper_s}

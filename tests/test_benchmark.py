@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import json
+import lzma
 import subprocess
 import sys
 import time
@@ -25,6 +26,12 @@ from simcodesign.engine.simulate import simulate
 from simcodesign.generate.lower import make_plan
 from simcodesign.generate.plan import Plan
 from simcodesign.generate.room import memory_bytes
+from simcodesign.locality.cache import CacheGeometry
+from simcodesign.locality.distances import stack_profile
+from simcodesign.locality.hierarchy import lru_hits, simulate_hierarchy
+from simcodesign.locality.kernels import kernel_trace
+from simcodesign.locality.sampling import sampled_profile
+from simcodesign.locality.trace import ArrayTrace, read_all
 
 pytestmark = pytest.mark.benchmark
 ROOT = Path(__file__).parent.parent
@@ -216,3 +223,76 @@ def test_start(command: list[str], limit_s: float) -> None:
     ]
     print(f"\n{' '.join(command)}: {min(times):.2f} CPU s")
     assert min(times) < limit_s
+
+
+# --- Locality -------------------------------------------------------------------------------------------------
+
+ACCESSES = 10_000_000
+#: Kernels of ten million accesses or more, cut to that; 0.7 million distinct elements in the stencil and the triad.
+LONG_KERNELS = {
+    "naive multiply": ("matmul", {"n": 172}),
+    "blocked multiply": ("blocked_matmul", {"n": 176, "b": 16}),
+    "stencil": ("stencil", {"n": 592, "sweeps": 5}),
+    "triad": ("triad", {"n": 233_333, "repeats": 15}),
+}
+
+
+def long_stream(name: str, request: pytest.FixtureRequest) -> np.ndarray:
+    """Addresses of a kernel, of a recorded million accesses ten times over, or of a worst case."""
+    if name == "gzip":
+        with lzma.open(request.getfixturevalue("cases") / "cache" / "gzip_1M.npy.xz") as file:
+            return np.tile(np.load(file), 10)
+    if name in LONG_KERNELS:
+        kernel, sizes = LONG_KERNELS[name]
+        return read_all(kernel_trace(kernel, **sizes)).address[:ACCESSES]
+    every = np.arange(ACCESSES, dtype=np.uint64)
+    if name == "any of 4 M":
+        return np.random.default_rng(1).integers(0, 4_000_000, ACCESSES, np.uint64)
+    return every if name == "all distinct" else every % np.uint64(1_000_000)
+
+
+#: Stream, bytes of a key, and the least million accesses per CPU second: worst cases may be slow, but not quadratic.
+STREAMS = [
+    ("gzip", 64, 55), ("naive multiply", 64, 55), ("blocked multiply", 64, 55), ("stencil", 8, 40), ("triad", 8, 40),
+    ("all distinct", 1, 1), ("loop over 1 M", 1, 1), ("any of 4 M", 1, 1),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "line_bytes", "least"), STREAMS)
+def test_exact_stack_distances(name: str, line_bytes: int, least: float, request: pytest.FixtureRequest) -> None:
+    """10 M accesses counted, one thread: what one run needs, arrays and growth included."""
+    address = long_stream(name, request)
+    stack_profile(address[:1000], line_bytes)  # compiled
+    rate = len(address) / cpu_s(lambda: stack_profile(address, line_bytes)) / 1e6
+    print(f"\n{name}: {rate:.1f} M accesses per CPU s")
+    assert rate > least
+
+
+@pytest.mark.parametrize("name", ["gzip", *LONG_KERNELS])
+def test_caches(name: str, request: pytest.FixtureRequest) -> None:
+    """Three levels of 8 ways, and fully associative LRU: 150 M accesses per CPU second on a quiet machine."""
+    address = long_stream(name, request)
+    kind = (np.arange(len(address)) % 3 == 2).astype(np.uint8)
+    levels = [CacheGeometry(size << 10, 64, 8) for size in (32, 256, 2048)]
+    work: dict[str, Callable[[], object]] = {
+        "3 levels": lambda: simulate_hierarchy(address, levels),
+        "with stores": lambda: simulate_hierarchy(ArrayTrace(address, kind), levels),
+        "512 lines": lambda: lru_hits(address, 512),
+        "32768 lines": lambda: lru_hits(address, 32768),
+        "inclusive": lambda: simulate_hierarchy(address, levels, inclusion="inclusive"),
+        "exclusive": lambda: simulate_hierarchy(address, levels, inclusion="exclusive"),
+    }
+    for call in work.values():
+        call()  # compiled
+    rate = {what: len(address) / cpu_s(call) / 1e6 for what, call in work.items()}
+    print(f"\n{name}: " + ", ".join(f"{what} {value:.0f}" for what, value in rate.items()), end="")
+    assert min(rate["3 levels"], rate["512 lines"], rate["32768 lines"]) > 75  # half: other work on the machine
+
+
+def test_sampled_distances() -> None:
+    """A fixed number of keys out of very many."""
+    address = np.random.default_rng(1).integers(0, 20_000_000, 3 * ACCESSES, np.uint64) * np.uint64(64)
+    sampled_profile(address[:1000])  # compiled
+    rate = len(address) / cpu_s(lambda: sampled_profile(address), 2) / 1e6
+    print(f"\n{rate:.1f} M accesses per CPU s")
+    assert rate > 50

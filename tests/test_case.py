@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from typing import Any
 
 import pytest
@@ -53,7 +54,28 @@ def test_a_tolerance_in_words() -> None:
     assert str(Tolerance("r", 0.05, 2.0, "at_most")) == "at most; within 5 % or 2"
 
 
-@pytest.mark.parametrize("bad", [{"reason": ""}, {"reason": "r", "sense": "about"}])
+@pytest.mark.parametrize("sense", ["equal", "at_least", "at_most"])
+@pytest.mark.parametrize(("value", "expected"), [(math.inf, 1.0), (-math.inf, 1.0), (1.0, math.inf), (1.0, -math.inf)])
+def test_what_is_beyond_all_numbers_meets_no_bound(sense: str, value: float, expected: float) -> None:
+    assert not Tolerance("made up", 1.0, 1.0, sense).holds(value, expected)
+
+
+@given(numbers, numbers, shares, shares, st.sampled_from(["equal", "at_least", "at_most"]))
+def test_both_sides(value: float, expected: float, relative: float, absolute: float, sense: str) -> None:
+    both = Tolerance("made up", relative, absolute)
+    assert Tolerance("made up", relative, absolute, sense).two_sided.holds(value, expected) == both.holds(
+        value, expected
+    )
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [
+        {"reason": ""},
+        {"reason": "r", "sense": "about"},
+        *({"reason": "r", room: value} for room in ("relative", "absolute") for value in (-1.0, math.inf, math.nan)),
+    ],
+)
 def test_a_bad_tolerance_is_refused(bad: dict[str, Any]) -> None:
     with pytest.raises(InputError):
         Tolerance(**bad)
@@ -80,11 +102,24 @@ def test_a_derivation_shows_its_numbers() -> None:
         {"own": {"b": 1.0}},
         {"measure": None},
         {"reading": "source"},
+        # What would check nothing: of all values, or of one.
+        {"reading": "source", "measure": None},
+        {"reading": "source", "measure": None, "own": {"b": 1.0}},
+        {"reading": "source", "measure": None, "own": {"a": 1.0}, "expected": {"a": 1.0, "b": 2.0}},
     ],
 )
 def test_a_bad_case_is_refused(bad: dict[str, Any]) -> None:
-    with pytest.raises(InputError):
+    with pytest.raises(InputError, match=re.escape(bad.get("name", "toys/one"))):
         case(**bad)
+
+
+def test_what_lacks_an_input_may_check_nothing() -> None:
+    lost = case(reading="source", measure=None, expected={"a": math.nan}, needs={"rate": None})
+    assert lost.missing == ("rate",)
+
+
+def test_own_values_may_be_few_where_a_reading_is_tested() -> None:
+    assert case(expected={"a": 1.0, "b": 2.0}, own={"b": 3.0}).own == {"b": 3.0}
 
 
 @pytest.mark.parametrize(
@@ -93,7 +128,7 @@ def test_a_bad_case_is_refused(bad: dict[str, Any]) -> None:
 )
 def test_what_is_tested(reading: str, tested: tuple[str, ...]) -> None:
     assert case(reading=reading).tested == tested
-    assert case(reading="source", measure=None).tested == ()
+    assert case(reading="source", measure=None, own={"a": 1.0}).tested == ()
 
 
 def test_what_the_source_lacks() -> None:

@@ -9,11 +9,14 @@ from hypothesis import strategies as st
 from simcodesign.describe.effects import EFFECTS, chosen_effects
 from simcodesign.errors import InputError
 
+#: As the design has it.
+LADDER = ("hops", "links", "endpoints", "disks", "memory", "caches", "imbalance", "noise")
+
 
 @given(st.lists(st.sampled_from(EFFECTS)))
 def test_the_order_is_that_of_the_ladder(names: list[str]) -> None:
     wanted = {*names, "hops"} if "links" in names else {*names}
-    expected = tuple(name for name in ("hops", "links", "endpoints", "disks", "imbalance", "noise") if name in wanted)
+    expected = tuple(name for name in LADDER if name in wanted)
     for written in (names, tuple(names), set(names), ",".join(names), " ".join(names), ", ".join(names)):
         assert chosen_effects(written) == expected
 

@@ -15,9 +15,10 @@ import pytest
 from contract_oracle import ROUNDED, TIED, Run, Writer, check, crowded_plans, plan_of, plans, shuffled
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from shipped_pairs import pairs
 
 from simcodesign.describe.effects import EFFECTS
-from simcodesign.describe.files import available, load_machine, load_workload
+from simcodesign.describe.files import load_machine, load_workload
 from simcodesign.describe.machine import DISTANCES, SWITCHINGS, Machine, Network, Processor
 from simcodesign.describe.read_workload import workload_from
 from simcodesign.describe.setting import set_up
@@ -226,8 +227,7 @@ def test_exchanges_in_trains_and_hops_that_do_not_hold_the_sender(
     assert not isinstance(agree(other, make_plan(set_up(workload, machine, {"P": ranks}), effects)), str)
 
 
-@pytest.mark.parametrize("machine", available("topologies"))
-@pytest.mark.parametrize("workload", available("workloads"))
+@pytest.mark.parametrize(("workload", "machine"), pairs())
 def test_shipped_workloads_on_shipped_machines(other: Run, workload: str, machine: str) -> None:
     described = load_workload(workload), load_machine(machine)
     for ranks in RANKS.get(workload, (1, 8, 13)):

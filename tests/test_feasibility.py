@@ -80,7 +80,9 @@ def test_every_point_of_the_boundary_has_the_time_allowed() -> None:
 
 def test_a_time_per_value_counts_the_bytes_of_a_value() -> None:
     """Half as many bytes a value, half the bandwidth: the time per value stays."""
-    halves = [forecast_region(question("cg", "exascale-cg", ("ts", "tw"), 1e18, {"value_bytes": b}), 2) for b in (4.0, 8.0)]
+    halves = [
+        forecast_region(question("cg", "exascale-cg", ("ts", "tw"), 1e18, {"value_bytes": b}), 2) for b in (4.0, 8.0)
+    ]
     assert halves[0].intercepts == pytest.approx(halves[1].intercepts, rel=1e-9)
     assert [region.costs[1].scale for region in halves] == [0.25, 0.125]
 
@@ -98,6 +100,50 @@ def test_endpoints_halve_the_bandwidth_that_suffices() -> None:
     asked = question("cg", sc.load_machine("exascale-cg", {"nodes": 64}), ("ts", "tw"), 1e18 / 2**14, {"train": 104.0})
     said, seen = forecast_region(asked, 2), simulated_region(asked, ("endpoints",), 2)
     assert 0.5 < seen.intercepts[1] / said.intercepts[1] < 0.56
+
+
+def test_a_boundary_gathers_points_where_it_bends() -> None:
+    """One interface for both directions: flat while it is the limit, then down the line of the forecast."""
+    asked = question("cg", sc.load_machine("exascale-cg", {"nodes": 64}), ("ts", "tw"), 1e18 / 2**14, {"train": 104.0})
+    seen = simulated_region(asked, ("endpoints",))
+    assert seen.off == 0.0
+    assert 3 < len(seen.x) < 17
+    assert np.all(np.diff(seen.x) > 0)
+    x, y = seen.bend or (0.0, 0.0)
+    said = forecast_region(asked, 2).intercepts
+    assert x / said[0] + y / said[1] == pytest.approx(1.0, abs=0.01)  # there the forecast holds again
+    for i in range(len(seen.x) - 1):  # any simulation between two points is where the straight line says
+        between = [(line[i] + line[i + 1]) / 2 for line in (seen.x, seen.y)]
+        near, far = (asked.simulated_s(s * between[0], s * between[1], ("endpoints",)) for s in (0.985, 1.025))
+        assert near <= seen.limit_s <= far
+
+
+def test_too_few_points_are_said() -> None:
+    asked = question("cg", sc.load_machine("exascale-cg", {"nodes": 64}), ("ts", "tw"), 1e18 / 2**14, {"train": 104.0})
+    assert simulated_region(asked, ("endpoints",), 2).off == math.inf
+    few = simulated_region(asked, ("endpoints",), 3)
+    assert len(few.x) == 3
+    assert few.off > 0.1
+
+
+def test_a_message_is_no_faster_than_its_link() -> None:
+    """2 * 10 messages of 100 bytes at 5 ps per byte at least, the rest of the time is for both costs."""
+    built = sc.load_machine("crossbar-16", {"processor.rate": "1 GFLOP/s", "network.hop_latency": "0 s",
+                                            "network.link_bandwidth": "200 GB/s"})  # fmt: skip
+    region = forecast_region(question(ring(), built, ("ts", "tw"), 8e9), 5)
+    floor_s = 1e-3 + 20 * 100 * 5e-12
+    assert region.costs[1].low == pytest.approx(5e-12)
+    assert region.fixed_s == pytest.approx(floor_s, rel=1e-12)
+    assert region.intercepts == pytest.approx(((2e-3 - floor_s) / 20, 1e-3 / 2000), rel=1e-9)
+    assert region.slopes == pytest.approx((20, 2000), rel=1e-6)
+    assert region.y.min() == pytest.approx(5e-12)
+
+
+def test_a_link_is_no_slower_than_a_message() -> None:
+    """What the time does not bound ends where the machine does not allow more."""
+    region = forecast_region(question(ring(), machine(), ("ts", "network.link_per_byte"), 8e9), 3)
+    assert region.capped == (False, True)
+    assert region.intercepts[1] == machine().network.per_byte_s
 
 
 def test_what_takes_too_long_without_messages_is_not_feasible() -> None:
@@ -121,6 +167,12 @@ def test_the_threshold_is_where_the_computation_takes_all_the_time() -> None:
     [
         ({"over": ("ts", "nothing")}, "a cost that does not exist"),
         ({"over": ("ts", "ts")}, "two costs"),
+        ({"over": ("ts", "processor.rate")}, "no cost"),
+        ({"over": ("ts", "cores")}, "whole numbers only"),
+        ({"over": ("ts", "network.bandwidth")}, "allowed: tw"),
+        ({"over": ("ts", "s_i")}, "useful flops change"),
+        ({"over": ("tw", "network.link_per_byte")}, "do not span a region"),
+        ({"over": ("ts", "network.startup")}, "these are one"),
         ({"rate_flop_per_s": 0.0}, "rate to be reached"),
         ({"rate_flop_per_s": math.nan}, "rate to be reached"),
         ({"parameters": {"network.startup": 1e-6}}, "a cost to be found"),
@@ -128,7 +180,12 @@ def test_the_threshold_is_where_the_computation_takes_all_the_time() -> None:
     ],
 )
 def test_bad_questions(change: dict[str, object], said: str) -> None:
-    base: dict[str, object] = {"workload": "cg", "machine": "exascale-cg", "over": ("ts", "tw"), "rate_flop_per_s": 1e18}
+    base: dict[str, object] = {
+        "workload": "cg",
+        "machine": "exascale-cg",
+        "over": ("ts", "tw"),
+        "rate_flop_per_s": 1e18,
+    }
     with pytest.raises(InputError, match=said):
         question(**{**base, **change})  # type: ignore[arg-type]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import re
 import shutil
@@ -14,11 +15,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from rich.console import Console
 
 from simcodesign.compare import compare
 from simcodesign.errors import InputError
 from simcodesign.report import page as pages
 from simcodesign.report.case_plots import drawer
+from simcodesign.report.quantities import shared_unit
+from simcodesign.report.verdicts import outcome_tables, shown_point
+from simcodesign.units import parse_quantity
 from simcodesign.validate.case import Case, Derived, Said, Tolerance
 from simcodesign.validate.outcome import Outcome
 from simcodesign.validate.run import measured
@@ -49,7 +56,7 @@ def ladder() -> Said:
 
 def cases() -> list[Case]:
     line = Derived("T", "t_s + n*B", {"t_s": 2e-6, "n": 1024, "B": 1e-9}, "s")
-    own = {2: 5.0}
+    own = {1: 1.0, 2: 5.0}
     return [
         made("theory/axis", AXIS, Said(AXIS, AXIS, derivation=(line,)), axis="ranks", workload="w<1>", machine="m<2>",
              parameters={"size": "64 KiB"}),
@@ -60,6 +67,10 @@ def cases() -> list[Case]:
         Case("paper/raises", "It raises.", "Book", "s", {"x": 1.0}, LOOSE, "both", raises),
         Case("paper/ladder", "It is explained.", "Book", "s", {"x": 1.0}, LOOSE, "both", ladder),
         made("paper/zero", {"x": 0.0}, Said({"x": 0.0}, {"x": 0.0})),
+        Case("paper/bound", "It takes at least that.", "Book", "s", {"far": 1e-6, "near": 2e-6, "next": 3e-6},
+             Tolerance("A bound.", relative=1e-12, sense="at_least"), "simulation",
+             lambda: Said(simulation={"far": 1e-3, "near": 2.2e-6, "next": 4.5e-6}),
+             parameters={"network.hop_latency": 4e-8, "train": 104.0}),
         made("paper/drawn", {"x": 1.0}, Said({"x": 1.0}, {"x": 1.0}, plot=lambda axes: axes.plot([1, 2], [3, 4]))),
     ]  # fmt: skip
 
@@ -116,7 +127,43 @@ def test_everything_about_every_case_is_there(text: str, outcomes: list[Outcome]
     assert "T = t_s + n*B = 2e-06 + 1024*1e-09 = 3.024e-06 s" in visible
     assert "size = 64 KiB" in visible
     assert "What explains the gap: 16 ranks" in visible
-    assert "5 of 9 cases reproduced; source inconsistent: 1, not recoverable: 1, differs: 2" in visible
+    assert "6 of 10 cases reproduced; source inconsistent: 1, not recoverable: 1, differs: 2" in visible
+
+
+def test_bounds_have_their_sign_and_the_point_closest_to_failing_stands_for_them(
+    text: str, outcomes: list[Outcome]
+) -> None:
+    (bound,) = [outcome for outcome in outcomes if outcome.name == "paper/bound"]
+    assert shown_point(bound).label == "near"
+    visible = Elements(text).visible
+    assert "paper/bound 3 >= 2 \N{EN DASH} 2.2 us holds, +10 %" in visible  # the row of the summary
+    assert "far >= 1 1000 holds, x 1e+03" in visible
+    assert "at least; within relative 1e-12" in visible
+
+
+def test_parameters_have_units_and_whole_numbers_no_point(text: str) -> None:
+    assert "network.hop_latency = 40 ns, train = 104" in Elements(text).visible
+
+
+@pytest.mark.parametrize("width", [40, 60, 80, 100, 140])
+def test_a_terminal_breaks_no_number(width: int, outcomes: list[Outcome]) -> None:
+    """Whatever is left out: names stand on one line."""
+    console = Console(width=width, file=io.StringIO(), markup=False)
+    console.print(outcome_tables(outcomes)[0])
+    lines = console.file.getvalue().splitlines()  # type: ignore[attr-defined]
+    assert max(map(len, lines)) <= width
+    for outcome in outcomes:
+        assert sum(f" {outcome.name} " in f"{line} " for line in lines) == 1
+    assert any(">= 2" in line for line in lines) == (width > 40)
+
+
+@given(st.floats(1e-15, 1e15), st.sampled_from(["s", "B", "B/s", "FLOP/s", "s per value"]))
+def test_a_shared_unit_changes_no_value(value: float, unit: str) -> None:
+    scale, name = shared_unit([value, value / 10], unit)
+    base, _, rest = name.partition(" ")
+    dimension = {"s": "time", "B": "size", "B/s": "bandwidth", "FLOP/s": "rate"}[unit.partition(" ")[0]]
+    assert parse_quantity(f"{value * scale!r} {base}", dimension) == pytest.approx(value, rel=1e-12)
+    assert rest == unit.partition(" ")[2]
 
 
 def test_text_is_never_markup(text: str) -> None:
@@ -277,9 +324,7 @@ def test_pictures_width_and_filter(tmp_path: Path, text: str, outcomes: list[Out
         'document.getElementById("seen").textContent = frame.contentDocument.body.dataset.seen; }, 50));</script>',
         encoding="utf-8",
     )
-    shown, console, _ = browse(
-        tmp_path / "frame.html", "--allow-file-access-from-files", "--virtual-time-budget=5000"
-    )
+    shown, console, _ = browse(tmp_path / "frame.html", "--allow-file-access-from-files", "--virtual-time-budget=5000")
     assert console == []
     found = re.search(r'<p id="seen">(.*?)</p>', shown)
     assert found

@@ -94,6 +94,31 @@ def test_parameters_are_those_typed_off_the_paper(papers: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    ("kind", "a", "b"),
+    [
+        ("printed", 2.26e-4, 2.10e-5),
+        ("exact(2s+6)", (2**30 * 42 * 4913 + 16385**3 + 40) / 1e18, (42 * 4913 + 16385**3 / 2**30 + 40) * 1e-10),
+        ("exact(2s+1) lhs", (2**30 * 37 * 4913 + 16385**3 + 40) / 1e18, (42 * 4913 + 16385**3 / 2**30 + 40) * 1e-10),
+    ],
+)
+def test_intercepts_follow_from_the_constants(kind: str, a: float, b: float) -> None:
+    """Nobody published them: every cell is computed from a - b/eta >= 1120 ts + 1599600 tw, to five or three digits."""
+    rows = published.table("conjugate-gradient-intercepts")
+    rows = rows[rows.constants == kind]
+    assert len(rows) == 7
+    for row in rows.itertuples():
+        rest = a - b / row.eta
+        assert row.rhs_s == pytest.approx(rest, rel=6e-5)
+        if rest < 0:
+            assert row.ts_max_s_at_tw0 == "infeasible"
+            continue
+        assert float(row.ts_max_s_at_tw0) == pytest.approx(rest / 1120, rel=6e-5)
+        assert float(row.tw_max_s_per_value_at_ts0) == pytest.approx(rest / 1599600, rel=6e-5)
+        assert float(row.min_node_bw_GBs_8B) == pytest.approx(8e-9 * 1599600 / rest, abs=0.051)
+        assert float(row.min_node_bw_GBs_4B) == pytest.approx(4e-9 * 1599600 / rest, abs=0.051)
+
+
+@pytest.mark.parametrize(
     ("phase", "count", "value"),
     [(1, "message_bytes", 0), (2, "message_bytes", "4*samples*groups/P"), (4, "message_bytes", "4*groups*lines/P")],
 )

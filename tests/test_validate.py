@@ -22,7 +22,7 @@ from typer.testing import CliRunner
 from simcodesign import cli
 from simcodesign.errors import InputError
 from simcodesign.validate.case import Case, Said, Tolerance
-from simcodesign.validate.outcome import Outcome, counts, status_of
+from simcodesign.validate.outcome import Outcome, counts, source_checks, status_of
 from simcodesign.validate.registry import load_cases
 from simcodesign.validate.run import measured, run
 from simcodesign.validate.select import matcher, selected, text_of
@@ -252,6 +252,23 @@ def test_only_what_is_reproduced_counts_as_that(outcomes: tuple[Outcome, ...]) -
     assert status_of([outcome for outcome in outcomes if outcome.verdict is not Verdict.DIFFERS]) == 0
 
 
+def test_checks_of_the_source_alone_are_counted(outcomes: tuple[Outcome, ...]) -> None:
+    assert [outcome.name for outcome in outcomes if outcome.of_source] == ["toys/source"]
+    assert source_checks(outcomes) == 1
+    off = measured(toy(reading="source", measure=None, own={"a": 2.0}))
+    assert (off.of_source, str(off.verdict), source_checks([off])) == (True, "source inconsistent", 0)
+
+
+def test_a_verdict_in_short(outcomes: tuple[Outcome, ...]) -> None:
+    """What is missing, and that nothing of this system was tested, is said with the verdict."""
+    short = {outcome.name: outcome.in_short for outcome in outcomes}
+    assert short == VERDICTS | {
+        "other/lost": "not recoverable: the source lacks rate",
+        "toys/source": "reproduced (no reading tested)",
+    }
+    assert [outcome.to_dict()["in_short"] for outcome in outcomes] == list(short.values())
+
+
 def test_parallel_is_serial(folder: Path, outcomes: tuple[Outcome, ...]) -> None:
     told: list[str] = []
     parallel = run(load_cases(folder), jobs=3, folder=folder, progress=lambda outcome: told.append(outcome.name))
@@ -295,6 +312,27 @@ def test_the_worst_point_stands_for_a_case() -> None:
     assert outcome.worst.label == 2
 
 
+@pytest.mark.parametrize(
+    ("sense", "said", "worst"),
+    [("equal", (1.1, 2.8, 1.0), 2), ("at_least", (1.1, 2.8, 3.0), 3), ("at_most", (0.9, 0.1, 1.0), 3),
+     ("at_least", (2.0, 0.6, 0.8), 2)],
+)  # fmt: skip
+def test_the_point_nearest_to_breaking_a_bound_stands_for_a_case(
+    sense: str, said: tuple[float, ...], worst: int
+) -> None:
+    expected: dict[Any, float] = {1: 1.0, 2: 1.0, 3: 2.9 if sense == "at_least" and worst == 3 else 1.0}
+    tolerance = Tolerance("made up", absolute=0.5, sense=sense)
+    values = dict(zip(expected, said, strict=True))
+    outcome = measured(toy(expected=expected, tolerance=tolerance, measure=lambda: Said(values)))
+    assert outcome.worst.label == worst
+
+
+def test_the_reading_nearest_to_breaking_a_bound_is_shown() -> None:
+    case = toy(reading="both", tolerance=Tolerance("made up", sense="at_least"))
+    outcome = measured(replace(case, measure=lambda: Said({"a": 9.0}, {"a": 1.25})))
+    assert outcome.deviation(outcome.points[0]) == 0.25
+
+
 DYING = HEAD + """
 def dies():
     os.kill(os.getpid(), signal.SIGKILL)
@@ -322,7 +360,7 @@ def test_the_table_and_the_status(folder: Path) -> None:
     result = invoke(folder, "-j", "1", "--full")
     assert result.exit_code == 1
     assert "4 of 10 cases reproduced; source inconsistent: 1, not recoverable: 1, differs: 4" in result.stdout
-    assert "  x: expected 2, forecast 3, simulation 3 s (+50 %)" in result.stdout
+    assert "  x: expected 2 s, forecast 3 s, simulation 3 s (+50 %)" in result.stdout
     assert "other/raises differs (within 0.5: made up)\n  ValueError: nothing <here>" in result.stdout
     rows = [line for line in result.stdout.splitlines() if "/" in line and "differs (" not in line]
     assert [row.split("/")[1].split()[0] for row in rows] == [name.split("/")[1] for name in VERDICTS]

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from simcodesign.validate.case import Case, Said, Tolerance
@@ -28,6 +29,7 @@ def case(reading: str, own: float | None, lacking: bool) -> Case:
 def test_the_verdict_on_a_value(
     reading: str, own: float | None, forecast: float | None, simulation: float | None, lacking: bool
 ) -> None:
+    assume(lacking or own is not None or reading != "source")  # which would check nothing
     of = {"forecast": [forecast], "simulation": [simulation], "both": [forecast, simulation], "source": []}[reading]
     said = Said(*({} if value is None else {"a": value} for value in (forecast, simulation)))
     (point,) = points_of(case(reading, own, lacking), said)
@@ -38,6 +40,30 @@ def test_the_verdict_on_a_value(
     else:
         expected = Verdict.REPRODUCED if own in (None, 1.0) else Verdict.INCONSISTENT
     assert point == Point("a", 1.0, own, forecast, simulation, expected)
+
+
+@pytest.mark.parametrize("sense", ["at_least", "at_most"])
+@given(own=few, said=few)
+def test_a_bound_is_one_and_an_own_value_is_a_value(sense: str, own: float, said: float) -> None:
+    """Where the own equations break the bound of the source, they are to be met, and not only from one side."""
+    tolerance = Tolerance("made up", absolute=0.5, sense=sense)
+    bounded = Case("toys/one", "It is bound.", "made up", "s", {"a": 2.0}, tolerance, "forecast", Said, own={"a": own})
+
+    def within(value: float) -> bool:
+        return value >= 2.0 if sense == "at_least" else value <= 2.0
+
+    (point,) = points_of(bounded, Said({"a": said}))
+    if within(own):
+        assert point.verdict is (Verdict.REPRODUCED if within(said) else Verdict.DIFFERS)
+    else:
+        assert point.verdict is (Verdict.INCONSISTENT if said == own else Verdict.DIFFERS)
+
+
+@pytest.mark.parametrize("own", [math.nan, math.inf, -math.inf])
+@pytest.mark.parametrize("reading", ["forecast", "source"])
+def test_own_equations_that_give_no_number_are_a_failure(reading: str, own: float) -> None:
+    (point,) = points_of(case(reading, own, lacking=False), Said({"a": own}))
+    assert point.verdict is Verdict.DIFFERS
 
 
 @pytest.mark.parametrize(

@@ -59,6 +59,11 @@ def _loads(build: Callable[[int], Topology], counts: Mapping[int, float]) -> Sai
     return Said(forecast=forecast, simulation=simulation)
 
 
+def _busy(messages: Derived) -> Derived:
+    """For how long so many messages keep a link busy."""
+    return Derived("busy", "messages*m*tl", {"messages": messages.value, "m": M, "tl": TL}, "s")
+
+
 @dataclass(frozen=True)
 class Load:
     """``formula`` gives the messages over the most loaded link, in ``symbol``; ``own`` counts them along routes (of small nets)."""
@@ -77,7 +82,6 @@ class Load:
         """As a case."""
         line = {size: Derived("messages", self.formula, {self.symbol: size}) for size in self.sizes}
         last = self.sizes[-1]
-        busy = Derived("busy", "messages*m*tl", {"messages": line[last].value, "m": M, "tl": TL}, "s")
         return Case(
             name=f"congestion/all-to-all/{self.name}",
             claim=f"When every node sends to every other, the most loaded link of {self.name} ({self.symbol} as given) "
@@ -90,7 +94,7 @@ class Load:
             reading="both",
             measure=lambda: _loads(self.build, {size: each.value for size, each in line.items()}),
             axis="nodes" if self.symbol == "P" else "extent",
-            derivation=(line[last], busy),
+            derivation=(line[last], _busy(line[last])),
             quick=self.quick,
         )
 
@@ -183,7 +187,7 @@ def _ties_case() -> Case:
         reading="both",
         measure=lambda: _loads(lambda k: grid("torus", k, k), {k: each.value for k, each in line.items()}),
         axis="extent",
-        derivation=(line[6],),
+        derivation=(line[6], _busy(line[6])),
         quick=False,
     )
 
@@ -233,7 +237,7 @@ def _involution(
         reading="simulation",
         measure=lambda: _permuted(build, to, {size: line.value for size, line in counts.items()}),
         axis="nodes" if symbol == "P" else "extent",
-        derivation=(counts[sizes[-1]],),
+        derivation=(counts[sizes[-1]], _busy(counts[sizes[-1]])),
         quick=True,
     )
 

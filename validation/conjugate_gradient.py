@@ -1,7 +1,8 @@
-"""An exascale conjugate-gradient iteration: the published time, its coefficients, and where the source contradicts itself.
+"""An exascale conjugate-gradient iteration: its mesh and its published time, by both readings.
 
 Source: Bhatele et al., IPDPS 2011, section on conjugate gradients. Every expected number is printed there or follows
 from its equations, which are written out here once more, apart from the workload ``cg`` that both readings read.
+The feasibility region that follows is in ``cg_region``, what it leaves out in ``cg_effects``.
 """
 
 from __future__ import annotations
@@ -13,10 +14,7 @@ from collections.abc import Mapping
 import numpy as np
 
 import simcodesign as sc
-from simcodesign.codesign.feasibility import Question, forecast_region, question, threshold
 from simcodesign.validate.case import Case, Derived, Label, Said, Tolerance
-
-from .published import table
 
 SOURCE = "Bhatele et al., IPDPS 2011, conjugate gradient"
 WORKLOAD, MACHINE = "cg", "exascale-cg"
@@ -24,11 +22,9 @@ WORKLOAD, MACHINE = "cg", "exascale-cg"
 P, CORES, N_I, N_SHARED, S, S_I, T_C = 2**20, 1024, 17**3, 17**3 - 15**3, 520, 18, 1e-10
 N = 16385**3
 RATE = 1e18
-ETAS = (1.0, 0.75, 0.5, 0.25, 0.2, 0.1, 0.095)
 #: A point of the plane at which times are compared, inside the region: s per message and per value.
 TS, TW = 1e-7, 5e-11
 ROUNDING = Tolerance("sums of some 10^3 doubles, in another order", relative=1e-11)
-SYMBOLS = {"S": S, "n": N_SHARED, "lg": 20.0}
 
 
 def dofs(nodes: int) -> int:
@@ -57,14 +53,9 @@ def t_setup(nodes: int = P, ts: float = TS, tw: float = TW, eta: float = 1.0) ->
     return flops / eta * T_C + 2 * (S + lg) * ts + 2 * (S * N_SHARED + lg) * tw
 
 
-def useful_flops(vector: int = 6, s_i: int = S_I) -> float:
+def useful_flops(vector: int = 6, s_i: int = S_I, nodes: int = P) -> float:
     """Operations of an iteration that count for the rate; the printed numerator has ``vector`` = 1."""
-    return P * CORES * (2 * s_i + vector) * N_I + N + 40
-
-
-def asked(**parameters: float) -> Question:
-    """For which startup and time per value does an iteration reach 1 Eflop/s?"""
-    return question(WORKLOAD, MACHINE, ("ts", "tw"), RATE, parameters)
+    return nodes * CORES * (2 * s_i + vector) * N_I + dofs(nodes) + 2 * math.log2(nodes)
 
 
 def constants(ts: float = TS, tw: float = TW) -> dict[str, float]:
@@ -86,7 +77,16 @@ MESH = Case(
     claim="A core of 16^3 cubes has 4913 degrees of freedom, 1538 of them on its surface; a node has 520 cores on its.",
     source=f"{SOURCE}, weak scaling",
     unit="1",
-    expected={"n_i": N_I, "n_shared": N_SHARED, "N": N, "S": S, "P_c": 2**30, "grid_x": 128, "grid_y": 128, "grid_z": 64},
+    expected={
+        "n_i": N_I,
+        "n_shared": N_SHARED,
+        "N": N,
+        "S": S,
+        "P_c": 2**30,
+        "grid_x": 128,
+        "grid_y": 128,
+        "grid_z": 64,
+    },
     tolerance=Tolerance("counts; the number of all dofs is beyond what a double holds exactly", relative=1e-15),
     reading="forecast",
     measure=_values,
@@ -105,7 +105,9 @@ MESH = Case(
 # --- The published times, by both readings ------------------------------------------------------------------------
 
 
-def _times(phase: str, ranks: tuple[int, ...], simulated: tuple[int, ...], given: Mapping[str, float], machine: str) -> Said:
+def _times(
+    phase: str, ranks: tuple[int, ...], simulated: tuple[int, ...], given: Mapping[str, float], machine: str
+) -> Said:
     """Seconds of a phase over the number of nodes, simulated without effects."""
     machines = {nodes: sc.load_machine(machine, {"nodes": nodes}) for nodes in ranks}
     values = {**constants(), **given}
@@ -118,19 +120,24 @@ def _times(phase: str, ranks: tuple[int, ...], simulated: tuple[int, ...], given
     )
 
 
-def _t_iter_derived(sends: int) -> tuple[Derived, ...]:
-    values = {"s": S_I, "n": N_I, "N": N, "P_c": 2**30, "lg": 20, "t_c": T_C, "S": sends, "S_0": S, "n_s": N_SHARED,
-              "t_s": TS, "t_w": TW, "eta": 1.0}  # fmt: skip
+def t_iter_derived(sends: int, nodes: int = P) -> tuple[Derived, ...]:
+    """Its parts, and their sum."""
+    values = {"s": S_I, "n": N_I, "N": dofs(nodes), "P_c": nodes * CORES, "lg": nodes.bit_length() - 1, "t_c": T_C,
+              "S": sends, "S_0": S, "n_s": N_SHARED, "t_s": TS, "t_w": TW, "eta": 1.0}  # fmt: skip
 
     def part(symbol: str, formula: str) -> Derived:
         used = {name: value for name, value in values.items() if name in Derived("", formula, values).expression.names}
-        return Derived(symbol, formula, used, "s")
+        return Derived(symbol, formula, used, "s", f"{nodes} nodes")
 
-    return (
+    parts = (
         part("computation", "1/eta*((2*s + 6)*n + N/P_c + 2*lg)*t_c"),
         part("startups", "2*(S + 2*lg)*t_s"),
         part("values", "2*(S_0*n_s + 2*lg)*t_w"),
     )
+    whole = Derived(
+        "T_iter", " + ".join(line.symbol for line in parts), {line.symbol: line.value for line in parts}, "s"
+    )
+    return (*parts, whole)
 
 
 def time_case(
@@ -152,7 +159,7 @@ def time_case(
         machine=machine,
         parameters={**constants(), **given, "phase": phase, "effects": "none"},
         axis="nodes",
-        derivation=_t_iter_derived(sends) if phase == "iterate" else (),
+        derivation=t_iter_derived(sends, ranks[-1]) if phase == "iterate" else (),
         full=full,
         quick=quick,
     )
@@ -192,105 +199,7 @@ TIMES = [
 ]  # fmt: skip
 
 
-# --- The feasibility region -------------------------------------------------------------------------------------
-
-
-def _coefficients(**parameters: float) -> Said:
-    region = forecast_region(asked(**parameters), points=2)
-    assert region.slopes is not None  # the time is linear in both costs
-    return Said(forecast={"ts": region.slopes[0], "tw": region.slopes[1]})
-
-
-def coefficient_case(name: str, claim: str, own: dict[Label, float], **parameters: float) -> Case:
-    """A case on the two coefficients of the printed inequality."""
-    return Case(
-        name=name,
-        claim=claim,
-        source=f"{SOURCE}, region of Figure 9",
-        unit="messages or values",
-        expected={"ts": 1120.0, "tw": 1599600.0},
-        tolerance=Tolerance("differences of forecasts, which are rounded", relative=1e-9),
-        reading="forecast",
-        measure=lambda: _coefficients(**parameters),
-        own=own,
-        workload=WORKLOAD,
-        machine=MACHINE,
-        parameters={"P": P, **parameters},
-        derivation=(
-            Derived("ts", "2*(S + 2*lg)", {"S": S, "lg": 20}),
-            Derived("tw", "2*(S*n_shared + 2*lg)", {"S": S, "n_shared": N_SHARED, "lg": 20}),
-        ),
-        quick=True,
-    )
-
-
-COEFFICIENTS = [
-    coefficient_case("cg/coefficients", "An iteration costs 1120 startups and 1599600 times per value.", {}),
-    coefficient_case(
-        "cg/coefficients/both-completions",
-        "Only one of an iteration's two dot products is charged a completion; with both there are 1.5 times as many sends.",
-        {"ts": 2.0 * 520 + 520 + 80, "tw": 3.0 * 520 * 1538 + 80},
-        completions=2.0,
-    ),
-]
-
-RHS, FIXED = 2.26e-4, 2.10e-5
-PRINTED = Tolerance("half a unit of the last of three printed digits", absolute=0.5e-6)
-
-
-def right_hand_case(name: str, claim: str, own: float | None, derived: Derived, **parameters: float) -> Case:
-    """A case on the first number on the right of the printed inequality: useful flops / rate."""
-    return Case(
-        name=name,
-        claim=claim,
-        source=f"{SOURCE}, region of Figure 9",
-        unit="s",
-        expected={"useful flops / rate": RHS},
-        tolerance=PRINTED,
-        reading="forecast",
-        measure=lambda: Said(forecast={"useful flops / rate": asked(**parameters).limit_s}),
-        own={} if own is None else {"useful flops / rate": own},
-        workload=WORKLOAD,
-        machine=MACHINE,
-        parameters={"P": P, **parameters},
-        derivation=(derived,),
-        quick=True,
-    )
-
-
-def _rate_derived(vector: int, s_i: int) -> Derived:
-    values = {"P_c": 2.0**30, "s": s_i, "n": N_I, "N": N, "lg": 20, "rate": RATE}
-    return Derived("useful flops / rate", f"(P_c*(2*s + {vector})*n + N + 2*lg)/rate", values, "s")
-
-
-REGION = [
-    right_hand_case(
-        "cg/right-hand-side", "The useful operations of an iteration at 1 Eflop/s take 2.26e-4 s, with (2 s + 6) n of them.",
-        None, _rate_derived(6, 18),
-    ),
-    right_hand_case(
-        "cg/right-hand-side/as-printed", "The printed numerator has (2 s + 1) n operations, which give another right-hand side.",
-        useful_flops(1) / RATE, _rate_derived(1, 18), vector_flops=1.0,
-    ),
-    right_hand_case(
-        "cg/right-hand-side/mean-degree", "With the mean number of neighbours of that mesh, 12, the right-hand side is another.",
-        useful_flops(6, 12) / RATE, _rate_derived(6, 12), s_i=12.0,
-    ),
-    Case(
-        name="cg/computation",
-        claim="The computation of an iteration takes 2.10e-5 s at the peak rate.",
-        source=f"{SOURCE}, region of Figure 9",
-        unit="s",
-        expected={"T_iter at ts = tw = 0": FIXED},
-        tolerance=Tolerance("half a unit of the last of three printed digits", absolute=0.5e-7),
-        reading="forecast",
-        measure=lambda: Said(forecast={"T_iter at ts = tw = 0": forecast_region(asked(), points=2).fixed_s}),
-        workload=WORKLOAD,
-        machine=MACHINE,
-        derivation=_t_iter_derived(S)[:1],
-        quick=True,
-    ),
-]  # fmt: skip
+# --- The mesh of the source ---------------------------------------------------------------------------------------
 
 
 def mesh_degrees(edge: int) -> np.ndarray:
@@ -300,13 +209,17 @@ def mesh_degrees(edge: int) -> np.ndarray:
     """
     neighbours: dict[tuple[int, int, int], set[tuple[int, int, int]]] = {}
     for cube in itertools.product(range(edge), repeat=3):
-        corners = [tuple(c + d for c, d in zip(cube, step, strict=True)) for step in itertools.product((0, 1), repeat=3)]
+        corners = [
+            tuple(c + d for c, d in zip(cube, step, strict=True)) for step in itertools.product((0, 1), repeat=3)
+        ]
         inner = [corner for corner in corners if sum(corner) % 2 == 0]  # the central tetrahedron
         for corner in corners:
             if corner in inner:
                 tetrahedra = [inner]
             else:  # a corner tetrahedron: the corner and its three neighbours in the cube
-                tetrahedra = [[corner, *(c for c in inner if sum(abs(a - b) for a, b in zip(c, corner, strict=True)) == 1)]]
+                tetrahedra = [
+                    [corner, *(c for c in inner if sum(abs(a - b) for a, b in zip(c, corner, strict=True)) == 1)]
+                ]
             for tetrahedron in tetrahedra:
                 for a, b in itertools.permutations(tetrahedron, 2):
                     neighbours.setdefault(a, set()).add(b)  # type: ignore[arg-type]
@@ -318,7 +231,8 @@ def _degree_case() -> Case:
     degrees = mesh_degrees(5)  # 4^3 vertices inside, as many of either kind
     return Case(
         name="cg/mean-degree",
-        claim="The average number of neighbours of a degree of freedom is 18.",
+        claim="The average number of neighbours of a degree of freedom is 18. This holds the source against a mesh as it "
+        "describes it, counted here; no reading is tested.",
         source=f"{SOURCE}, weak scaling; counted on a mesh of five tetrahedra to a cube",
         unit="neighbours",
         expected={"average": 18.0, "largest": 18.0},
@@ -330,102 +244,4 @@ def _degree_case() -> Case:
     )
 
 
-def _intercepts(axis: int, etas: tuple[float, ...], **parameters: float) -> Said:
-    regions = {eta: forecast_region(asked(eta=eta, **parameters), points=2) for eta in etas}
-    return Said(forecast={eta: region.intercepts[axis] for eta, region in regions.items()})
-
-
-def intercept_cases() -> list[Case]:
-    """The intercepts of the boundary with both axes, for the printed and for the exact constants."""
-    rows = table("conjugate-gradient-intercepts")
-    cases = []
-    kinds = {
-        "printed": ("printed", {}, "from the printed, rounded constants"),
-        "exact": ("exact(2s+6)", {}, "from unrounded constants, with (2 s + 6) n operations"),
-        "as-printed": ("exact(2s+1) lhs", {"vector_flops": 1.0}, "with the printed numerator, (2 s + 1) n"),
-    }
-    for kind, (constant, parameters, words) in kinds.items():
-        chosen = rows[rows.constants == constant]
-        for axis, (symbol, column, per) in enumerate(
-            [("startup", "ts_max_s_at_tw0", 1120.0), ("time per value", "tw_max_s_per_value_at_ts0", 1599600.0)]
-        ):
-            values = {
-                float(eta): float(value)
-                for eta, value in zip(chosen.eta, chosen[column], strict=True)
-                if str(value) not in ("infeasible", "nan", "None")
-            }
-            rounded = Tolerance(
-                "rounding of the printed 2.26e-4 and 2.10e-5 at the smallest eta", absolute=(0.5e-6 + 0.5e-7 / 0.095) / per
-            )
-            digits = Tolerance("five digits are given", relative=0.5e-4)
-            cases.append(
-                Case(
-                    name=f"cg/intercepts/{kind}/{'latency' if axis == 0 else 'bandwidth'}",
-                    claim=f"The largest {symbol} for 1 Eflop/s, the other cost being zero, {words}.",
-                    source=f"{SOURCE}, region of Figure 9",
-                    unit="s" if axis == 0 else "s per value",
-                    expected=values,  # type: ignore[arg-type]
-                    tolerance=rounded if kind == "printed" else digits,
-                    reading="forecast",
-                    measure=lambda axis=axis, values=values, given=parameters: _intercepts(axis, tuple(values), **given),  # type: ignore[misc]
-                    workload=WORKLOAD,
-                    machine=MACHINE,
-                    parameters={"P": P, **parameters},
-                    axis="eta",
-                    derivation=(Derived("at eta = 1", "(a - b/eta)/c", {"a": RHS, "b": FIXED, "eta": 1.0, "c": per}),),
-                    quick=True,
-                )
-            )
-    return cases
-
-
-def _order_case(name: str, claim: str, axis: int, sense: str, bound: float, etas: tuple[float, ...], unit: str) -> Case:
-    def measure() -> Said:
-        said = _intercepts(axis, etas)
-        return said if axis == 0 else Said(forecast={eta: 8 / value / 1e9 for eta, value in said.forecast.items()})
-
-    return Case(
-        name=name, claim=claim, source=f"{SOURCE}, Figure 9 and the text about it", unit=unit,
-        expected=dict.fromkeys(etas, bound), tolerance=Tolerance("an order of magnitude is claimed", sense=sense),
-        reading="forecast", measure=measure, workload=WORKLOAD, machine=MACHINE, parameters={"P": P}, axis="eta", quick=True,
-    )  # fmt: skip
-
-
-ORDERS = [
-    _order_case("cg/order/latency-above", "The latency that is needed is tenths of a microsecond: not less.",
-                0, "at_least", 1e-7, ETAS[:5], "s"),
-    _order_case("cg/order/latency-below", "The latency that is needed is tenths of a microsecond: not more.",
-                0, "at_most", 1e-6, ETAS[:5], "s"),
-    _order_case("cg/order/bandwidth-above", "The node bandwidth that is needed is tens of GB/s: not less.",
-                1, "at_least", 10.0, ETAS[:4], "GB/s"),
-    _order_case("cg/order/bandwidth-below", "The node bandwidth that is needed is tens of GB/s: not more.",
-                1, "at_most", 100.0, ETAS[:4], "GB/s"),
-]  # fmt: skip
-
-THRESHOLD = Case(
-    name="cg/threshold",
-    claim="Below an efficiency of 0.0929 no network is good enough.",
-    source=f"{SOURCE}, region of Figure 9: 2.26e-4 = 2.10e-5 / eta",
-    unit="1",
-    expected={"eta": 0.0929},
-    tolerance=Tolerance("rounding of the printed 2.26e-4 and 2.10e-5", relative=0.5e-6 / RHS + 0.5e-7 / FIXED),
-    reading="forecast",
-    measure=lambda: Said(forecast={"eta": threshold(asked(), "eta", 0.01, 1.0) or math.nan}),
-    workload=WORKLOAD,
-    machine=MACHINE,
-    derivation=(Derived("eta", "b/a", {"a": RHS, "b": FIXED}),),
-    quick=True,
-)
-
-FIGURE = Case(
-    name="cg/figure-9",
-    claim="Figure 9 draws the region over t_s and t_w for several efficiencies.",
-    source=f"{SOURCE}, Figure 9",
-    unit="1",
-    expected={"boundary": 1.0},
-    tolerance=Tolerance("nothing is compared"),
-    reading="source",
-    needs={"efficiencies and axes of the figure": None},
-)
-
-CASES = [MESH, *TIMES, *COEFFICIENTS, *REGION, _degree_case(), *intercept_cases(), *ORDERS, THRESHOLD, FIGURE]
+CASES = [MESH, *TIMES, _degree_case()]

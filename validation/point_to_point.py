@@ -140,7 +140,7 @@ def _hops_case(net: Net) -> Case:
         reading="simulation",
         measure=measure,
         axis="hops",
-        derivation=(Derived("diameter", net.diameter, about="the largest number of hops that occurs"),),
+        derivation=(Derived("diameter", net.diameter, unit="hops", about="the largest number of hops that occurs"),),
         quick=True,
     )
 

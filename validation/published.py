@@ -13,6 +13,8 @@ import pandas as pd
 
 from simcodesign.errors import InputError
 
+#: In the claim of every case that holds the source against itself.
+SOURCE_ALONE = "This holds numbers of the source against each other; no reading is tested."
 FOLDER = Path(__file__).resolve().parent / "published"
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from simcodesign.validate.case import Case, Derived, Label, Tolerance
 
-from .published import half_digit, number, room, text
+from .published import SOURCE_ALONE, half_digit, number, room, text
 from .seismic import PAPER, constant
 from .seismic_tables import COLUMNS, PARTS
 
@@ -20,7 +20,8 @@ def source_case(
 ) -> Case:  # fmt: skip
     """One printed number against the same number from others of the paper."""
     return Case(
-        name=f"seismic/{name}", claim=claim, source=f"{PAPER}, {where}", unit=unit, expected={label: printed},
+        name=f"seismic/{name}", claim=f"{claim} {SOURCE_ALONE}", source=f"{PAPER}, {where}", unit=unit,
+        expected={label: printed},
         own={label: own.value}, tolerance=Tolerance(why, absolute=rounding), reading="source",
         derivation=(own,), quick=True,
     )  # fmt: skip
@@ -167,7 +168,7 @@ def vector_case(name: str, above: str, below: str) -> Case:
     return Case(
         name=f"seismic/table-6/{name}",
         claim=f"{above} and {below} differ by the same factor in phases 2 and 4 as in phase 1: one number of the three "
-        "disk constants was fitted for each phase, no more.",
+        f"disk constants was fitted for each phase, no more. {SOURCE_ALONE}",
         source=f"{PAPER}, Table 6", unit="B" if above == "CRd-Start" else "ratio",
         expected={f"phase {phase}": ratio[1] for phase in (2, 4)},
         own={f"phase {phase}": ratio[phase] for phase in (2, 4)},

@@ -1,9 +1,9 @@
 """The bracket: what no simulation can undercut or exceed, in closed form.
 
-Lower bounds: the critical path of the ranks' own work, the most loaded link, interface and disk. Upper bound:
+Lower bounds: the critical path of the ranks' own work, the most loaded link, interface, disk and memory. Upper bound:
 everything one after another, gaps between messages included; a message's flight, in which its sender works on, counts
-for the upper bound alone. They hold for the deterministic effects, not for imbalance and noise, which change the work
-itself; the bounds of links, interfaces and disks are for simulations in which these are shared.
+for the upper bound alone. They hold for the deterministic effects, not for caches, imbalance and noise, which change
+the work itself; the bounds of what can be shared are for simulations in which it is.
 """
 
 from __future__ import annotations
@@ -15,12 +15,25 @@ from numpy.typing import NDArray
 
 from simcodesign.analytic.critical_path import SYNCHRONISING, Path, cut
 from simcodesign.analytic.disk import access_s
+from simcodesign.analytic.memory import memory_s, transfer_s
 from simcodesign.analytic.network import FORMULAS, FREE, Price, floor_log2, lawful_hops, price, process_grid
 from simcodesign.analytic.processor import compute_s
 from simcodesign.analytic.traffic import Traffic, checked_peers, collective_traffic, halo_traffic
 from simcodesign.describe.machine import Machine
+from simcodesign.describe.references import memory_of, touched
 from simcodesign.describe.setting import Setting
-from simcodesign.describe.workload import Access, Block, Collective, Compute, Exchange, Receive, Send, Step, walk
+from simcodesign.describe.workload import (
+    Access,
+    Block,
+    Collective,
+    Compute,
+    Exchange,
+    Receive,
+    References,
+    Send,
+    Step,
+    walk,
+)
 from simcodesign.errors import InputError
 from simcodesign.expression import Expression
 from simcodesign.result import Bracket
@@ -44,7 +57,7 @@ def bracket(setting: Setting) -> Bracket | None:
     disks, disk = np.unique(
         node // (setting.machine.disk.shared_by if setting.machine.disk else 1), return_inverse=True
     )
-    load = _Walk(setting, ranks, node, place, disk, np.zeros(len(nodes)), np.zeros(len(disks)))
+    load = _Walk(setting, ranks, node, place, disk, np.zeros(len(nodes)), np.zeros(len(disks)), np.zeros(len(nodes)))
     path = load.program(setting.workload.program, setting.machine, 1.0)
     shared = {
         "most loaded interface": float(load.interfaces.max()),
@@ -52,6 +65,7 @@ def bracket(setting: Setting) -> Bracket | None:
     }
     if setting.machine.disk is not None:
         shared["most loaded disk"] = float(load.disks.max()) / setting.machine.disk.spindles
+    shared["most loaded memory"] = float(load.memories.max())
     lower = {"ranks' own work": path.length_s} | {name: bound for name, bound in shared.items() if bound}
     return Bracket(lower, load.serial_s)
 
@@ -72,10 +86,11 @@ class _Walk:
     setting: Setting
     ranks: int
     node: NDArray[np.int64]  # of every rank
-    interface: NDArray[np.int64]  # place of its node in ``interfaces``
+    interface: NDArray[np.int64]  # place of its node in ``interfaces`` and ``memories``
     disk: NDArray[np.int64]  # place of its disk in ``disks``
     interfaces: Floats
     disks: Floats
+    memories: Floats  # by the places of ``interface``
     links: dict[int, float] = field(default_factory=dict)
     serial_s: float = 0.0
 
@@ -110,6 +125,11 @@ class _Walk:
                 if machine.disk is not None:
                     np.add.at(self.disks, self.disk, spent * times)
                 return self._own(spent, times)
+            case References():
+                here, memory = self._here(step), memory_of(step, machine)
+                seen = touched(step, memory, lambda amount, _: self.each(amount))
+                np.add.at(self.memories, self.interface, here * transfer_s(seen, memory) * times)
+                return self._own(here * memory_s(seen, self.each(step.blocking), memory), times)
             case Receive():
                 return self._own(self._here(step) * self._empty_receive_s(machine), times)
             case _:
@@ -119,7 +139,7 @@ class _Walk:
         """Time of a receive before the bytes count, which only the send knows."""
         return price(machine.network, self.ranks, 0.0).message(0.0).receive_s
 
-    def _here(self, step: Compute | Access | Send | Receive) -> Floats:
+    def _here(self, step: Compute | Access | References | Send | Receive) -> Floats:
         return np.ones(self.ranks) if step.when is None else (self.each(step.when) != 0).astype(np.float64)
 
     def _own(self, spent: Floats, times: float) -> Path:

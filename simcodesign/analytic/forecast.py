@@ -14,11 +14,13 @@ from numpy.typing import NDArray
 from simcodesign.analytic.bounds import bracket
 from simcodesign.analytic.disk import access_s
 from simcodesign.analytic.halo import halo
+from simcodesign.analytic.memory import memory_s
 from simcodesign.analytic.network import FORMULAS, Cost, price, process_grid
 from simcodesign.analytic.processor import compute_s
 from simcodesign.analytic.traffic import checked_peers
 from simcodesign.describe.files import load_machine, load_workload
-from simcodesign.describe.machine import Machine
+from simcodesign.describe.machine import Machine, Memory
+from simcodesign.describe.references import Touched, memory_of, touched
 from simcodesign.describe.setting import Setting, finite, set_up
 from simcodesign.describe.trains import check_train
 from simcodesign.describe.workload import (
@@ -30,6 +32,7 @@ from simcodesign.describe.workload import (
     Demand,
     Exchange,
     Receive,
+    References,
     Replay,
     Send,
     Step,
@@ -94,6 +97,8 @@ class _Reading:
     messages: Amount = 0.0
     message_bytes: Amount = 0.0
     disk_bytes: Amount = 0.0
+    served: dict[str, Amount] = field(default_factory=dict)
+    hit_methods: dict[str, str] = field(default_factory=dict)
     by_rank: bool = field(init=False)
     zero: Amount = 0.0
 
@@ -139,12 +144,27 @@ class _Reading:
                 self._book(step, where, "disk", access_s(step, where.machine.disk, size, times))
                 every = size * times * where.times * self._present(step)
                 self.disk_bytes = self.disk_bytes + self._over_ranks(every)
+            case References():
+                memory = memory_of(step, where.machine)
+                seen = touched(step, memory, self.value)
+                self._book(step, where, "memory", memory_s(seen, self.value(step.blocking, "blocking"), memory))
+                self._serve(step, seen, memory, where)
             case Replay():
                 what = "a schedule has no closed form, so that it cannot be forecast"
                 raise InputError(what, step.place, allowed="simulate it")
             case _:
                 self._check_peers(step)
                 self._communication(step, where)
+
+    def _serve(self, step: References, seen: Touched, memory: Memory, where: _Where) -> None:
+        """Note which level serves the accesses."""
+        for level, share, method in zip(
+            memory.level_names, seen.served.shares, (*seen.served.methods, ""), strict=True
+        ):
+            every = self._over_ranks(seen.accesses * share * where.times * self._present(step))
+            self.served[level] = self.served.get(level, 0.0) + every
+            if method:
+                self.hit_methods[level] = method
 
     def _check_peers(self, step: Demand) -> None:
         """InputError for messages to or from nobody; only for a single P can all ranks be asked."""
@@ -245,6 +265,11 @@ class _Reading:
             messages=self._for_every_point(_of_rank(self.messages, total, busiest)),
             message_bytes=self._for_every_point(_of_rank(self.message_bytes, total, busiest)),
             disk_bytes=self._for_every_point(_of_rank(self.disk_bytes, total, busiest)),
+            served={
+                level: self._for_every_point(_of_rank(accesses, total, busiest))
+                for level, accesses in self.served.items()
+            },
+            hit_methods=self.hit_methods,
         )
 
     def _for_every_point(self, value: Amount) -> Amount:

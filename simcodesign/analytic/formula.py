@@ -33,6 +33,7 @@ from simcodesign.describe.workload import (
     Demand,
     Exchange,
     Receive,
+    References,
     Replay,
     Send,
     Step,
@@ -197,6 +198,8 @@ def _bookings(sympy: Any, workload: Workload, where: _Where, step: Demand) -> It
             size, times = to_sympy(step.bytes), to_sympy(step.times)
             yield prices.of("t_r" if step.kind == "read" else "t_x"), (times,)
             yield prices.of("t_d"), (times, size)
+        case References():
+            raise InputError("what caches serve has no formula", step.place)
         case Exchange():
             for count, messages, size in _neighbours(step):
                 yield prices.of("t_s"), (sympy.Integer(count), messages)

@@ -5,7 +5,7 @@ are loaded by the command that needs them: the public verbs through the package'
 through ``base.report``.
 """
 
-from simcodesign.cli import base, codesign, files, options, readings, validation
+from simcodesign.cli import base, codesign, files, locality, options, readings, validation
 from simcodesign.cli.base import app, main
 
-__all__ = ["app", "base", "codesign", "files", "main", "options", "readings", "validation"]
+__all__ = ["app", "base", "codesign", "files", "locality", "main", "options", "readings", "validation"]

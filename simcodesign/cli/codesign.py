@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Sequence
 from importlib import import_module
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
 import typer
 
@@ -13,8 +13,6 @@ from simcodesign.cli.base import app
 from simcodesign.cli.options import (
     AsJson,
     CaseInput,
-    Effects,
-    Engine,
     MachineName,
     Phases,
     Plot,
@@ -25,21 +23,38 @@ from simcodesign.cli.options import (
     case_of,
     check_files,
 )
-from simcodesign.errors import InputError, Place
-from simcodesign.report.terminal import print_all, write_json
+from simcodesign.errors import CapacityError, InputError, Place
+from simcodesign.report.terminal import complain, print_all, write_json
 
 #: Efficiencies for which a workload that has this parameter is asked by default.
-EFFICIENCY, EFFICIENCIES = "eta", (1.0, 0.75, 0.5, 0.25, 0.2, 0.1)
+EFFICIENCY, EFFICIENCIES = "eta", ("1", "0.75", "0.5", "0.25", "0.2", "0.1")
 
 codesign = typer.Typer(no_args_is_help=True, help="Questions about designs.")
 app.add_typer(codesign, name="codesign")
+
+
+class Asked(NamedTuple):
+    """What the user gave to describe a workload on a machine."""
+
+    workload: str
+    machine: str
+    settings: Sequence[str]
+    ranks: int | None
+    preset: str | None
+    phases: list[str] | None
+
+    def case(self, *more: str) -> CaseInput:
+        """Both loaded, with more settings."""
+        return case_of(self.workload, self.machine, [*self.settings, *more], self.ranks, self.preset, self.phases)
 
 
 @codesign.command()
 def feasibility(
     workload: WorkloadName,
     machine: MachineName,
-    target: Annotated[float, typer.Option(metavar="RATE", help="The rate to be reached, in flop/s, e.g. 1e18.")],
+    target: Annotated[
+        str, typer.Option(metavar="RATE", help="The rate to be reached: 1e18 (flop/s), or with a unit: '1 EFLOP/s'.")
+    ],
     over: Annotated[
         str,
         typer.Option(
@@ -50,13 +65,28 @@ def feasibility(
     each: Annotated[
         str | None,
         typer.Option(
-            metavar="NAME=A,B,...", help="One region for each value; by default of eta, if the workload has it."
+            metavar="NAME=A,B,...",
+            help="One region for each value of whatever --set takes: eta=1,0.5, or 'network.hop_latency=10 ns,100 ns'; "
+            "by default of eta, if the workload has it.",
         ),
     ] = None,
     simulated: Annotated[bool, typer.Option("--simulate", help="Also the regions by simulation.")] = False,
-    effects: Effects = "all",
-    engine: Engine = "auto",
-    points: Annotated[int, typer.Option(metavar="N", min=2, help="Points of a simulated boundary.")] = 5,
+    effects: Annotated[
+        str | None,
+        typer.Option(metavar="LIST", help="With --simulate: all (the default), none, or some effects: hops,links."),
+    ] = None,
+    engine: Annotated[
+        str | None, typer.Option(metavar="NAME", help="With --simulate: auto (the default), simpy, or compiled.")
+    ] = None,
+    points: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N",
+            min=2,
+            help="With --simulate: at most so many points of a boundary, by default 17. They are added where it bends, "
+            "until straight lines between them are right to 1 % of the intercepts; 2 are the intercepts alone.",
+        ),
+    ] = None,
     settings: Settings = None,
     ranks: Ranks = None,
     preset: Preset = None,
@@ -66,47 +96,97 @@ def feasibility(
 ) -> None:
     """For which costs of messages does a workload reach a rate? The boundary, and the largest cost on each axis."""
     check_files(plot)
-    case = case_of(workload, machine, settings, ranks, preset, phase)
+    for option, value in (("--effects", effects), ("--engine", engine), ("--points", points)):
+        if value is not None and not simulated:
+            raise InputError("a forecast has no use for it", Place(option), value=value, allowed="with --simulate")
     module, report = import_module("simcodesign.codesign.feasibility"), base.report("regions")
-    asked = module.Question(
-        case.workload, case.machine, tuple(over.split(",")), target, case.parameters, case.preset, case.phases or None
-    )
+    given = Asked(workload, machine, settings or [], ranks, preset, phase)
+    case = given.case()
     name, values = _each(case, each)
-    every = [replace(asked, parameters={**asked.parameters, name: value}) if name else asked for value in values]
-    regions = [module.forecast_region(one) for one in every]
-    least = _least(module, asked, name, values)
+    rate = _rate(target)
+    every = [_question(module, given, over, rate, name, value) for value in values]
+    regions = _forecasts(module, every, simulated)
+    least = _least(module, every[0], name, values)
     if simulated:
-        chosen = import_module("simcodesign.describe.effects").chosen_effects(effects)
-        feasible = [one for one, region in zip(every, regions, strict=True) if region.feasible]
-        regions += [module.simulated_region(one, chosen, points, engine) for one in feasible]
+        chosen = import_module("simcodesign.describe.effects").chosen_effects(effects or "all")
+        most = points or module.MOST_POINTS
+        regions += [_simulation(module, one, chosen, most, engine or "auto") for one in every]
     if as_json:
         write_json({"regions": [report.region_dict(region) for region in regions], "least": least})
     else:
-        print_all(report.region_tables(asked, regions, least))
+        print_all(report.region_tables(every, regions, least))
     if plot:
-        report.region_plot(asked, regions, plot)
+        report.region_plot(every, regions, plot)
 
 
-def _least(module: Any, asked: Any, name: str, values: tuple[float, ...]) -> dict[str, float | None]:
+def _rate(target: str) -> float:
+    """In flop/s; small letters for the unit as well, as it is often written."""
+    parse_quantity = import_module("simcodesign.units").parse_quantity
+    return float(parse_quantity(target.replace("flop/s", "FLOP/s"), "rate", Place("--target")))
+
+
+def _question(module: Any, given: Asked, over: str, rate: float, name: str, value: str) -> Any:
+    case = _varied(given, name, value) if name else given.case()
+    settings = [*given.settings, *([f"{name}={value}"] if name else [])]
+    pairs = [[part.strip() for part in text.split("=", 1)] for text in settings]
+    changes = {key: text for key, text in pairs if key not in case.parameters}
+    costs = tuple(cost.strip() for cost in over.split(","))
+    return module.Question(
+        case.workload, case.machine, costs, rate, case.parameters, case.preset, case.phases or None, changes
+    )
+
+
+def _varied(given: Asked, name: str, value: str) -> CaseInput:
+    """With one more setting; what is wrong with it is said of the option that it comes from."""
+    try:
+        return given.case(f"{name}={value}")
+    except InputError as error:
+        if error.place != Place("--set"):
+            raise
+        raise InputError(error.what, Place("--each"), value=error.value, allowed=error.allowed) from None
+
+
+def _forecasts(module: Any, every: Sequence[Any], simulated: bool) -> list[Any]:
+    """A forecast that does not grow with a cost is no answer, and no obstacle to one by simulation."""
+    try:
+        return [module.forecast_region(one) for one in every]
+    except module.UnboundedError as error:
+        if not simulated:
+            raise
+        complain(f"note: no region by {error}")
+        return []
+
+
+def _simulation(module: Any, asked: Any, effects: tuple[str, ...], points: int, engine: str) -> Any:
+    try:
+        return module.simulated_region(asked, effects, points, engine)
+    except CapacityError as error:
+        if "train" not in asked.workload.parameters:
+            raise
+        raise CapacityError(f"{error}; or --set train=N, which simulates N messages to a neighbour as one") from None
+
+
+def _least(module: Any, asked: Any, name: str, values: tuple[str, ...]) -> dict[str, float | None]:
     """The value of a parameter at which the region begins to be empty, looked for a thousandfold below the least."""
-    if not name or asked.workload.parameters[name].whole:
+    parameters = asked.workload.parameters
+    if name not in parameters or parameters[name].whole or any(cost.path == name for cost in asked.costs):
         return {}
-    low = max(min(values) * 1e-3, asked.workload.parameters[name].low)
-    return {name: module.threshold(asked, name, low, max(values))}
+    numbers = [float(value) for value in values]
+    low = max(min(numbers) * 1e-3, parameters[name].low)
+    try:
+        return {name: module.threshold(asked, name, low, max(numbers))}
+    except InputError:  # where some value in between cannot be used
+        return {}
 
 
-def _each(case: CaseInput, text: str | None) -> tuple[str, tuple[float, ...]]:
-    """The parameter that is varied, and its values; without one, a single region."""
+def _each(case: CaseInput, text: str | None) -> tuple[str, tuple[str, ...]]:
+    """What is varied, and its values; without, a single region."""
     known = case.workload.parameters
     if text is None:
         default = EFFICIENCY in known and EFFICIENCY not in case.parameters
-        return (EFFICIENCY, EFFICIENCIES) if default else ("", (0.0,))
-    name, _, values = (part.strip() for part in text.partition("="))
-    try:
-        numbers = tuple(float(value) for value in values.split(","))
-    except ValueError:
-        raise InputError("not a list of values", Place("--each"), value=text, allowed="e.g. eta=1,0.5,0.1") from None
-    if name not in known:
-        allowed = ", ".join(known)
-        raise InputError("not a parameter of the workload", Place("--each"), value=name, allowed=allowed)
-    return name, numbers
+        return (EFFICIENCY, EFFICIENCIES) if default else ("", ("",))
+    name, _, listed = (part.strip() for part in text.partition("="))
+    values = tuple(dict.fromkeys(value.strip() for value in listed.split(",")))
+    if not name or not all(values):
+        raise InputError("not a list of values", Place("--each"), value=text, allowed="e.g. eta=1,0.5,0.1")
+    return name, values

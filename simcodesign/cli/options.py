@@ -17,7 +17,7 @@ from simcodesign.report.terminal import complain
 
 #: Top-level keys of a machine file: with --set they change the machine.
 MACHINE_KEYS = ("simcodesign", "name", "about", "source", "nodes", "processors_per_node", "processor", "network",
-                "disk", "mapping", "noise")  # fmt: skip
+                "disk", "caches", "memory", "mapping", "noise")  # fmt: skip
 TIMELINE_SUFFIXES = (".json", ".gz")
 PLOT_SUFFIXES = (".png", ".svg", ".pdf")
 SET_FORMS = "name=value, e.g. --set n=1e6, --set P=16, --set nodes=64, --set network.startup='20 us'"

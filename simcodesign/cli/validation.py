@@ -73,7 +73,7 @@ def _print_list(cases: Any, as_json: bool) -> None:
     if as_json:
         write_json({"cases": [verdicts.case_dict(case) for case in cases]})
     else:
-        print_all([verdicts.case_table(cases)])
+        print_all([verdicts.case_list(cases)])
 
 
 def _run(cases: Any, jobs: int, folder: Path | None, draws: bool) -> Any:

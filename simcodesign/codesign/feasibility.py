@@ -1,15 +1,18 @@
 """Feasibility regions: how large two costs may be for a workload to reach a rate, by the forecast or by simulation.
 
 A rate counts the ``useful_flops`` of a workload: the region is where time <= useful flops / rate. Its boundary is
-followed along rays from the origin, where both costs are zero. Source of the question: Bhatele et al., IPDPS 2011,
-Figure 9, with the startup t_s and the time per value t_w of messages as the two costs.
+followed along rays from the corner where both costs are least: zero, unless the machine or the workload does not allow
+that. Source of the question: Bhatele et al., IPDPS 2011, Figure 9, with the startup t_s and the time per value t_w of
+messages as the two costs.
 """
 
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 
 import numpy as np
@@ -17,53 +20,48 @@ from numpy.typing import NDArray
 from scipy.optimize import brentq
 
 from simcodesign.analytic.forecast import forecast
+from simcodesign.codesign.boundary import Corner, Counted, Spot, bisected, rays
+from simcodesign.codesign.costs import Cost, cost_of
 from simcodesign.describe.files import load_machine, load_workload
-from simcodesign.describe.machine import CONSTANTS, Machine
-from simcodesign.describe.setting import set_up
+from simcodesign.describe.machine import CONSTANTS, POSITIVE, Machine
+from simcodesign.describe.setting import Setting, set_up
 from simcodesign.describe.useful import useful_flops, useful_phases
 from simcodesign.describe.workload import Workload
 from simcodesign.engine.simulate import simulate
-from simcodesign.errors import InputError, nearest
+from simcodesign.errors import InputError
 
-#: Symbols of the literature for the costs of Hockney's model.
-SYMBOLS = {"ts": "network.startup", "tw": "network.per_byte"}
-#: A workload with this parameter counts t_w per value of so many bytes.
-VALUE = "value_bytes"
-#: Where the search for a boundary begins, and where it gives up: seconds.
-FIRST, LAST = 1e-9, 1e12
 #: Relative accuracy of boundaries: of a forecast, and of a simulation, where every step costs a run.
 FORECAST_ACCURACY, SIMULATION_ACCURACY = 1e-13, 1e-7
+#: A simulated boundary is followed until straight lines between its points are right on the ray through their middle,
+#: to this part of the intercepts, or until it has so many points.
+STRAIGHT, MOST_POINTS = 0.01, 17
 
 
-@dataclass(frozen=True)
-class Cost:
-    """One axis of a region. ``path`` is what is set, to the cost times ``scale``."""
-
-    name: str
-    path: str
-    scale: float = 1.0
-    unit: str = "s"
+class UnboundedError(InputError):
+    """A cost with which the time does not grow, so that nothing bounds it."""
 
 
 @dataclass(frozen=True)
 class Region:
     """Where the rate is reached: below the boundary ``x``, ``y`` (one shape, from the axis of y to that of x).
 
-    ``limit_s`` is the time allowed and ``fixed_s`` that with both costs zero. Where that is above the limit, nothing
-    is feasible and the boundary is empty. ``slopes`` of a forecast: seconds per unit of each cost, None unless the time
-    is linear in both. ``runs``: forecasts or simulations that it took.
+    ``limit_s`` is the time allowed and ``fixed_s`` that with both costs at their least. Where that is above the limit,
+    nothing is feasible and the boundary is empty. ``slopes`` of a forecast: seconds per unit of each cost, None unless
+    the time is linear in both. ``off``: how far the boundary may be from straight lines between its points where there
+    were too few to know better, in parts of the intercepts. ``runs``: forecasts or simulations that it took.
     """
 
     reading: str
     effects: tuple[str, ...]
     costs: tuple[Cost, Cost]
-    values: Mapping[str, float]
+    values: Mapping[str, float | str]
     limit_s: float
     fixed_s: float
     x: NDArray[np.float64]
     y: NDArray[np.float64]
     slopes: tuple[float, float] | None
     runs: int
+    off: float = 0.0
 
     @property
     def feasible(self) -> bool:
@@ -72,13 +70,33 @@ class Region:
 
     @property
     def intercepts(self) -> tuple[float, float]:
-        """The largest cost on each axis, the other being zero; nan where nothing is feasible."""
+        """The largest of each cost, the other being at its least; nan where nothing is feasible."""
         return (float(self.x[-1]), float(self.y[0])) if self.feasible else (math.nan, math.nan)
+
+    @property
+    def capped(self) -> tuple[bool, bool]:
+        """Whether the machine or the workload allows no more of each cost, so that the time does not bound it."""
+        return (self.intercepts[0] >= self.costs[0].high, self.intercepts[1] >= self.costs[1].high)
+
+    @property
+    def bend(self) -> tuple[float, float] | None:
+        """The point of the boundary farthest out beyond the line between the intercepts; None if that is straight."""
+        if not self.feasible or len(self.x) < 3:
+            return None
+        (left, low), (right, high) = ((cost.low, most) for cost, most in zip(self.costs, self.intercepts, strict=True))
+        if not (low > left and high > right):
+            return None
+        out = (self.x - left) / (low - left) + (self.y - right) / (high - right)
+        place = int(np.argmax(out))
+        return (float(self.x[place]), float(self.y[place])) if out[place] > 1 + 2 * STRAIGHT else None
 
 
 @dataclass(frozen=True)
 class Question:
-    """For which two costs does the workload reach the rate on the machine? ``parameters``: all other values."""
+    """For which two costs does the workload reach the rate on the machine? ``parameters``: all other values.
+
+    ``changes``: what was changed in the machine before, by name, to be told with the answer.
+    """
 
     workload: Workload
     machine: Machine
@@ -87,6 +105,7 @@ class Question:
     parameters: Mapping[str, float] = field(default_factory=dict)
     preset: str | None = None
     phases: Collection[str] | None = None
+    changes: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if not (math.isfinite(self.rate_flop_per_s) and self.rate_flop_per_s > 0):
@@ -98,37 +117,58 @@ class Question:
         clash = {cost.path for cost in self.costs} & {*self.parameters}
         if clash:
             raise InputError("set, and at the same time a cost to be found", value=sorted(clash))
+        self._check_useful()
 
-    @property
+    def _check_useful(self) -> None:
+        for cost in self.costs:
+            if cost.path in self.workload.parameters:
+                counts = {self._useful({cost.path: value}) for value in cost.some_values}
+                if len(counts) > 1:
+                    what = f"the useful flops change with {cost.path}, so that a rate does not bound it"
+                    raise InputError(what, value=cost.name, allowed="costs, which change the time alone")
+
+    @cached_property
     def costs(self) -> tuple[Cost, Cost]:
-        """The two axes. InputError for what is neither a constant nor a parameter."""
-        return self._cost(self.over[0]), self._cost(self.over[1])
-
-    def _cost(self, name: str) -> Cost:
-        path = SYMBOLS.get(name, name)
-        known = {*CONSTANTS, *self.workload.parameters}
-        if path not in known:
-            raise InputError("a cost that does not exist", value=name, allowed=nearest(name, {*known, *SYMBOLS}))
-        if name == "tw" and VALUE in self.workload.parameters:
-            value_bytes = float(self._values()[VALUE])  # type: ignore[arg-type] # one design point
-            return Cost(name, path, 1 / value_bytes, f"s per value of {value_bytes:g} B")
-        constant = CONSTANTS.get(path)
-        unit = {"time": "s", "per_byte": "s/B"}.get(constant[2], "") if constant else ""
-        return Cost(name, path, unit=unit or (self.workload.parameters[path].unit if not constant else ""))
-
-    def _values(self) -> Mapping[str, object]:
-        return set_up(self.workload, self.machine, self.parameters, preset=self.preset).values
+        """The two axes. InputError for what is no cost of this machine and workload."""
+        first, second = (
+            cost_of(name, self.over, self.workload, self.machine, self.parameters, self.setting().values)
+            for name in self.over
+        )
+        if first.path == second.path:
+            raise InputError("a region lies over two costs, these are one", value=list(self.over))
+        return first, second
 
     @property
+    def least(self) -> Spot:
+        """Both costs at the least that machine and workload allow."""
+        return self.costs[0].low, self.costs[1].low
+
+    def setting(self, changed: Mapping[str, float] | None = None) -> Setting:
+        """All values but constants of the machine, which these do not depend on."""
+        plain = {name: value for name, value in self.parameters.items() if name not in CONSTANTS}
+        given = {**plain, **(changed or {})}
+        return set_up(self.workload, self.machine, given, preset=self.preset, phases=self.phases)
+
+    def _useful(self, changed: Mapping[str, float] | None = None) -> float:
+        return float(useful_flops(self.setting(changed)))
+
+    @cached_property
     def limit_s(self) -> float:
         """Useful flops / rate."""
-        setting = set_up(self.workload, self.machine, self.parameters, preset=self.preset, phases=self.phases)
-        return float(useful_flops(setting)) / self.rate_flop_per_s
+        return self._useful() / self.rate_flop_per_s
+
+    @property
+    def peak_flop_per_s(self) -> float:
+        """Of all processors of the machine together."""
+        rate = self.parameters.get("processor.rate", self.machine.processor.rate_flop_per_s)
+        return self.machine.processors * float(np.max(rate))
 
     def at(self, x: float, y: float) -> dict[str, float]:
         """All parameters at one point of the plane."""
-        first, second = self.costs
-        return {**self.parameters, first.path: x * first.scale, second.path: y * second.scale}
+        return {
+            **self.parameters,
+            **{cost.path: _set(cost, value) for cost, value in zip(self.costs, (x, y), strict=True)},
+        }
 
     def forecast_s(self, x: float, y: float) -> float:
         """The forecast at one point."""
@@ -142,6 +182,12 @@ class Question:
             engine=engine,
         )  # fmt: skip
         return float(seen.makespan_s)
+
+
+def _set(cost: Cost, value: float) -> float:
+    """What the constant or parameter is set to; where it may not be zero, the least number stands for that."""
+    inside = min(max(value, cost.low), cost.high) * cost.scale
+    return max(inside, sys.float_info.min) if cost.path in POSITIVE else inside
 
 
 def question(
@@ -168,23 +214,43 @@ def question(
 
 
 def forecast_region(asked: Question, points: int = 33) -> Region:
-    """The region by the forecast, with so many points on its boundary."""
-    return _region(asked, asked.forecast_s, FORECAST_ACCURACY, _shares(points), "forecast", ())
+    """The region by the forecast, with so many points on its boundary, on rays through even parts of the line between
+    the intercepts.
+
+    Raises UnboundedError where the forecast does not grow with a cost.
+    """
+    _check_points(points)
+
+    def follow(corner: Corner, ends: Spot) -> tuple[list[Spot], float]:
+        return rays(corner, ends, np.linspace(0.0, 1.0, points).tolist()), 0.0
+
+    return _region(asked, asked.forecast_s, FORECAST_ACCURACY, follow, "forecast", ())
 
 
 def simulated_region(
     asked: Question,
     effects: tuple[str, ...],
-    points: int = 5,
+    points: int = MOST_POINTS,
     engine: str = "auto",
     accuracy: float = SIMULATION_ACCURACY,
 ) -> Region:
-    """The region by simulation with these effects; every point takes some three or four runs."""
+    """The region by simulation with these effects, with at most so many points on its boundary.
+
+    The first lies on the ray through the middle of the line between the intercepts. Where it is off that line by more
+    than ``STRAIGHT``, the parts are halved in turn, so that points gather where the boundary bends. A point takes one
+    run where the boundary is straight, else some five.
+
+    Raises UnboundedError where the simulation does not grow with a cost.
+    """
+    _check_points(points)
 
     def time_s(x: float, y: float) -> float:
         return asked.simulated_s(x, y, effects, engine)
 
-    return _region(asked, time_s, accuracy, _shares(points), "simulation", effects)
+    def follow(corner: Corner, ends: Spot) -> tuple[list[Spot], float]:
+        return bisected(corner, ends, points, STRAIGHT)
+
+    return _region(asked, time_s, accuracy, follow, "simulation", effects)
 
 
 def threshold(asked: Question, name: str, low: float, high: float) -> float | None:
@@ -195,91 +261,76 @@ def threshold(asked: Question, name: str, low: float, high: float) -> float | No
 
     def excess_s(value: float) -> float:
         changed = replace(asked, parameters={**asked.parameters, name: value})
-        return changed.forecast_s(0.0, 0.0) - changed.limit_s
+        return changed.forecast_s(*changed.least) - changed.limit_s
 
     if (excess_s(low) > 0) == (excess_s(high) > 0):
         return None
     return float(brentq(excess_s, low, high, xtol=1e-300, rtol=FORECAST_ACCURACY))
 
 
-def _shares(points: int) -> NDArray[np.float64]:
-    """Where the rays cross the line between the intercepts: 0 on the axis of y, 1 on that of x."""
+def _check_points(points: int) -> None:
     if points < 2:
         raise InputError("points of a boundary", value=points, allowed="2 or more")
-    return np.linspace(0.0, 1.0, points)
 
 
 def _region(
     asked: Question,
     time_s: Callable[[float, float], float],
     accuracy: float,
-    shares: NDArray[np.float64],
+    follow: Callable[[Corner, Spot], tuple[list[Spot], float]],
     reading: str,
     effects: tuple[str, ...],
 ) -> Region:
-    runs = 0
-
-    def excess_s(x: float, y: float) -> float:
-        nonlocal runs
-        runs += 1
-        return time_s(x, y) - limit_s
-
-    limit_s = asked.limit_s
-    at_origin = excess_s(0.0, 0.0)
-    points: list[tuple[float, float]] = []
-    slopes = None
-    if at_origin <= 0:
-        first = _along(lambda far: excess_s(far, 0.0), at_origin, FIRST, accuracy, asked.costs[0])
-        second = _along(lambda far: excess_s(0.0, far), at_origin, FIRST, accuracy, asked.costs[1])
-        points = [_on_ray(excess_s, at_origin, first, second, share, accuracy) for share in shares]
-        slopes = _slopes(excess_s, at_origin, first, second) if reading == "forecast" else None
-    x, y = np.array(points).reshape(-1, 2).T
-    given = {**asked.parameters}
-    return Region(reading, effects, asked.costs, given, limit_s, at_origin + limit_s, x, y, slopes, runs)
-
-
-def _on_ray(
-    excess_s: Callable[[float, float], float], at_origin: float, first: float, second: float, share: float,
-    accuracy: float,
-) -> tuple[float, float]:  # fmt: skip
-    """The point of the boundary on the ray through a point between the intercepts."""
-    if share in (0.0, 1.0):
-        return (0.0, second) if share == 0.0 else (first, 0.0)
-    x, y = share * first, (1.0 - share) * second
-    far = _along(lambda far: excess_s(far * x, far * y), at_origin, 1.0, accuracy, None)
-    return far * x, far * y
-
-
-def _along(
-    excess_s: Callable[[float], float], at_zero: float, guess: float, accuracy: float, cost: Cost | None
-) -> float:
-    """The largest number whose excess is not positive: bracketed by growing steps in proportion to what is missing."""
-    low, below, high = 0.0, at_zero, guess
-    above = excess_s(high)
-    while above < -accuracy * abs(at_zero):
-        if high > LAST:
-            name = cost.name if cost else ""
-            raise InputError("the time does not grow with this cost, so that nothing bounds it", value=name)
-        rise = (above - below) / (high - low)
-        step = -above / rise if rise > 0 else math.inf
-        low, below, high = high, above, high + min(max(step * (1 + 1e-6), high * 1e-9), 1e6 * high)
-        above = excess_s(high)
-    if abs(above) <= accuracy * abs(at_zero):
-        return high
-    known = {low: below, high: above}  # brentq asks for both ends again, and a simulation is dear
-    return float(
-        brentq(lambda far: known[far] if far in known else excess_s(far), low, high, xtol=1e-300, rtol=accuracy)
+    limit_s, (left, bottom) = asked.limit_s, asked.least
+    excess_s = Counted(lambda x, y: time_s(left + x, bottom + y) - limit_s)
+    at_least = excess_s(0.0, 0.0)
+    spots: list[Spot] = []
+    slopes, off = None, 0.0
+    if at_least <= 0:
+        corner = Corner(excess_s, (asked.costs[0].room, asked.costs[1].room), accuracy)
+        ends = corner.intercepts()
+        for cost, end in zip(asked.costs, ends, strict=True):
+            _check_bounded(asked, cost, end, reading, effects)
+        spots, off = follow(corner, ends)
+        slopes = _slopes(excess_s, *ends) if reading == "forecast" else None
+    x, y = np.array(spots).reshape(-1, 2).T
+    given: dict[str, float | str] = {**asked.changes, **asked.parameters}
+    return Region(
+        reading,
+        effects,
+        asked.costs,
+        given,
+        limit_s,
+        at_least + limit_s,
+        left + x,
+        bottom + y,
+        slopes,
+        excess_s.runs,
+        off,
     )
 
 
-def _slopes(
-    excess_s: Callable[[float, float], float], at_origin: float, first: float, second: float
-) -> tuple[float, float] | None:
+def _check_bounded(asked: Question, cost: Cost, end: float, reading: str, effects: tuple[str, ...]) -> None:
+    if math.isfinite(end):
+        return
+    why = ""
+    if cost.path == "network.hop_latency":
+        if reading == "forecast" and asked.machine.network.distance == "none":
+            why = " (the forecast for this machine leaves hops out, network.distance: none; a simulation has them)"
+        elif reading == "simulation" and "hops" not in effects:
+            why = " (the effect hops is off)"
+    raise UnboundedError(
+        f"{reading}: the time does not grow with this cost, so that nothing bounds it{why}", value=cost.name
+    )
+
+
+def _slopes(excess_s: Callable[[float, float], float], first: float, second: float) -> tuple[float, float] | None:
     """Seconds per unit of each cost, None if the time is not linear in both: at the far corner of the rectangle."""
     if not (first > 0 and second > 0):
         return None
-    slopes = -at_origin / first, -at_origin / second
-    halves = [excess_s(first / 2, 0.0), excess_s(0.0, second / 2), excess_s(first, second)]
-    linear = [at_origin / 2, at_origin / 2, -at_origin]
-    close = all(abs(a - b) <= 1e-9 * abs(at_origin) for a, b in zip(halves, linear, strict=True))
-    return slopes if close else None
+    at_least = excess_s(0.0, 0.0)
+    rises = excess_s(first, 0.0) - at_least, excess_s(0.0, second) - at_least
+    seen = [excess_s(first / 2, 0.0), excess_s(0.0, second / 2), excess_s(first, second)]
+    linear = [at_least + rises[0] / 2, at_least + rises[1] / 2, at_least + sum(rises)]
+    close = all(abs(a - b) <= 1e-9 * max(rises) for a, b in zip(seen, linear, strict=True))
+    return (rises[0] / first, rises[1] / second) if close else None

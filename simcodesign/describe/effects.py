@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable
 
 from simcodesign.errors import InputError, nearest
 
-EFFECTS = ("hops", "links", "endpoints", "disks", "imbalance", "noise")
+EFFECTS = ("hops", "links", "endpoints", "disks", "memory", "caches", "imbalance", "noise")
 
 
 def chosen_effects(effects: str | Collection[str]) -> tuple[str, ...]:
@@ -21,7 +21,7 @@ def chosen_effects(effects: str | Collection[str]) -> tuple[str, ...]:
         effects = named if named is not None else effects.replace(",", " ").split()
     for name in effects if isinstance(effects, Iterable) else [effects]:
         if not isinstance(name, str) or name not in EFFECTS:
-            allowed = f"all, none, or some of {nearest(str(name)[:100], EFFECTS)}"
+            allowed = f"{nearest(str(name)[:100], EFFECTS)}; or all, or none"
             raise InputError("no such effect", value=name, allowed=allowed)
     implied = {"hops"} if "links" in effects else set()
     return tuple(name for name in EFFECTS if name in {*effects, *implied})

@@ -15,6 +15,9 @@ from numpy.typing import NDArray
 
 from simcodesign.describe.topology import Topology
 from simcodesign.errors import InputError, Place, nearest
+from simcodesign.locality.associativity import METHODS
+from simcodesign.locality.cache import CacheGeometry
+from simcodesign.locality.served import SETS
 from simcodesign.units import Amount
 
 #: Hops of a message when its route is not looked at: none, one, log2 P or sqrt P for P ranks, or the mean over the
@@ -29,6 +32,8 @@ CHOICES = {
     "distance": DISTANCES,
     "switching": SWITCHINGS,
 }
+#: How the shares of accesses that caches serve are found.
+HITS = (*METHODS, SETS)
 #: Largest coefficient of variation of imbalance and noise.
 MOST_VARIATION = 10.0
 
@@ -103,6 +108,49 @@ class Disk:
 
 
 @dataclass(frozen=True)
+class CacheLevel:
+    """One level of the caches that every processor has for itself: an access that finds its line here takes
+    ``latency_s``. ``ways`` None: fully associative."""
+
+    name: str
+    size_bytes: int
+    latency_s: Amount
+    ways: int | None = None
+
+
+@dataclass(frozen=True)
+class Memory:
+    """The memory of a node and the caches before it, ``caches`` from the nearest outward, all with lines of
+    ``line_bytes``.
+
+    An access that no cache serves takes ``latency_s``; a byte that goes between the last cache and memory occupies the
+    controller of the node for ``per_byte_s``. ``hits`` says how shares of accesses are found: by the stack model
+    (``auto``, ``full``, ``binomial``: see ``locality.associativity``), or with the trace itself (``sets``).
+    """
+
+    latency_s: Amount
+    per_byte_s: Amount
+    caches: tuple[CacheLevel, ...] = ()
+    line_bytes: int = 64
+    hits: str = "auto"
+
+    def geometries(self, line_bytes: int | None = None) -> tuple[CacheGeometry, ...]:
+        """The shapes of the caches; with lines of another size if ``line_bytes`` is given."""
+        line = self.line_bytes if line_bytes is None else line_bytes
+        return tuple(CacheGeometry(level.size_bytes, line, level.ways) for level in self.caches)
+
+    @property
+    def level_names(self) -> tuple[str, ...]:
+        """Of every cache, and ``memory``."""
+        return (*(level.name for level in self.caches), "memory")
+
+    @property
+    def latencies_s(self) -> tuple[Amount, ...]:
+        """Of every cache and of memory."""
+        return (*(level.latency_s for level in self.caches), self.latency_s)
+
+
+@dataclass(frozen=True)
 class Machine:
     """A candidate machine. ``processors_per_node`` ranks share a node; ``mapping`` places ranks on nodes: node after
     node (``linear``), in turn (``round_robin``), one on each (``one_per_node``), or as listed."""
@@ -114,6 +162,7 @@ class Machine:
     processors_per_node: int = 1
     mapping: str | tuple[int, ...] = "linear"
     noise: float = 0.0
+    memory: Memory | None = None
     about: str = ""
     source: str = ""
     place: Place = field(default=Place(), compare=False)
@@ -130,6 +179,8 @@ class Machine:
         for part in ("link", "interface"):
             check_occupancy(self.network, part, self.place)
         check_mapping(self.mapping, self.nodes, self.processors_per_node, self.place)
+        if self.memory is not None:
+            check_memory(self.memory, self.place)
         if not 0 <= self.noise <= MOST_VARIATION:
             raise InputError("noise", self.place, value=self.noise, allowed=f"0 to {MOST_VARIATION}")
 
@@ -231,6 +282,8 @@ CONSTANTS: dict[str, tuple[str, str, str]] = {
     "disk.read_startup": ("disk", "read_startup_s", "time"),
     "disk.write_startup": ("disk", "write_startup_s", "time"),
     "disk.per_byte": ("disk", "per_byte_s", "per_byte"),
+    "memory.latency": ("memory", "latency_s", "time"),
+    "memory.per_byte": ("memory", "per_byte_s", "per_byte"),
 }
 #: Network model -> the constants that it must be given, the time per byte last, and those that it may be given too.
 REQUIRED_CONSTANTS = {"hockney": ("startup", "per_byte"), "loggop": ("L", "o", "g", "G")}
@@ -310,6 +363,21 @@ def check_mapping(mapping: str | tuple[int, ...], nodes: int, per_node: int, pla
     node, ranks = Counter(mapping).most_common(1)[0]
     if ranks > per_node:
         raise InputError(f"{ranks} ranks on node {node}, which has {per_node} processors", place)
+
+
+def check_memory(memory: Memory, place: Place) -> None:
+    """InputError for caches that cannot be, latencies that are not, and an unknown way to find hits."""
+    if memory.hits not in HITS:
+        raise InputError("memory.hits", place, value=memory.hits, allowed=nearest(str(memory.hits), HITS))
+    names = memory.level_names
+    if len(set(names)) < len(names):
+        raise InputError("names of caches", place, value=list(names), allowed="each once, and not memory")
+    for level in memory.caches:
+        check_constant(f"caches.{level.name}.latency", level.latency_s, place)
+    try:
+        memory.geometries()
+    except InputError as error:
+        raise InputError(f"caches: {error}", place) from None
 
 
 def check_occupancy(network: Network, part: str, place: Place) -> None:

@@ -9,13 +9,16 @@ from types import MappingProxyType
 from simcodesign.describe.machine import (
     CHOICES,
     CONSTANTS,
+    HITS,
     HOCKNEY_KEYS,
     MAPPINGS,
     MODEL_OF,
     MOST_VARIATION,
     REQUIRED_CONSTANTS,
+    CacheLevel,
     Disk,
     Machine,
+    Memory,
     Network,
     Processor,
     check_constant,
@@ -25,11 +28,12 @@ from simcodesign.describe.machine import (
 from simcodesign.describe.topology import KINDS, Topology, build_topology, load_graphml
 from simcodesign.describe.yaml_tree import Entry
 from simcodesign.errors import InputError
+from simcodesign.locality.cache import CacheGeometry
 
 FORMAT = 1
 MAX_SPINDLES = 10_000
 _KEYS = ("simcodesign", "name", "about", "source", "nodes", "processors_per_node", "processor", "network", "disk",
-         "mapping", "noise")  # fmt: skip
+         "caches", "memory", "mapping", "noise")  # fmt: skip
 _REQUIRED = ("simcodesign", "name", "nodes", "processor", "network")
 #: A bandwidth may be written instead of the seconds per byte that the cost models use.
 _BANDWIDTHS = {
@@ -39,6 +43,7 @@ _BANDWIDTHS = {
         "interface_bandwidth": "interface_per_byte",
     },
     "disk": {"bandwidth": "per_byte"},
+    "memory": {"bandwidth": "per_byte"},
     "processor": {},
 }
 #: Each of these two ways to say it, and the other.
@@ -58,6 +63,7 @@ def machine_from(entry: Entry, folder: Path) -> Machine:
         processor=_processor(items["processor"]),
         network=_network(items["network"], nodes, folder),
         disk=_disk(items["disk"], nodes) if "disk" in items else None,
+        memory=_memory(items),
         processors_per_node=per_node,
         mapping=_mapping(items["mapping"], nodes, per_node) if "mapping" in items else "linear",
         noise=coefficient_of_variation(items["noise"]) if "noise" in items else 0.0,
@@ -167,6 +173,46 @@ def _disk(entry: Entry, nodes: int) -> Disk:
         shared_by = items["shared_by"].whole(low=1) if "shared_by" in items else 1
     spindles = items["spindles"].whole(1, MAX_SPINDLES) if "spindles" in items else 1
     return Disk(**values, shared_by=shared_by, spindles=spindles)
+
+
+def _memory(items: Mapping[str, Entry]) -> Memory | None:
+    """The memory, and the caches before it."""
+    if "memory" not in items:
+        if "caches" in items:
+            raise InputError("caches without a memory behind them", items["caches"].place, allowed="memory")
+        return None
+    entry = items["memory"]
+    values = _constants(entry, "memory", ("line", "hits"))
+    for name, keys in (("latency_s", "'latency'"), ("per_byte_s", "'bandwidth' (or 'per_byte')")):
+        if name not in values:
+            raise InputError(f"{keys} is missing", entry.place)
+    given = entry.mapping()
+    line = _whole_bytes(given["line"]) if "line" in given else Memory.line_bytes
+    levels = items["caches"].mapping() if "caches" in items else {}
+    caches = tuple(_cache(name, item, line) for name, item in levels.items())
+    hits = given["hits"].text(HITS) if "hits" in given else Memory.hits
+    return Memory(**values, caches=caches, line_bytes=line, hits=hits)
+
+
+def _cache(name: str, entry: Entry, line_bytes: int) -> CacheLevel:
+    items = entry.mapping(("size", "ways", "latency"), ("size", "latency"))
+    ways = None if "ways" not in items or items["ways"].content == "full" else items["ways"].whole(low=1)
+    latency = items["latency"].quantity("time")
+    check_constant(f"caches.{name}.latency", latency, items["latency"].place)
+    level = CacheLevel(name, _whole_bytes(items["size"]), latency, ways)
+    try:
+        CacheGeometry(level.size_bytes, line_bytes, ways)
+    except InputError as error:
+        raise InputError(str(error), entry.place) from None
+    return level
+
+
+def _whole_bytes(entry: Entry) -> int:
+    """A size of at least one byte."""
+    value = entry.quantity("size")
+    if value < 1 or value != int(value):
+        raise entry.error("a size", "a whole number of bytes, 1 or more")
+    return int(value)
 
 
 def _mapping(entry: Entry, nodes: int, per_node: int) -> str | tuple[int, ...]:

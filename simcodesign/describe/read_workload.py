@@ -6,6 +6,7 @@ import keyword
 import re
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 
 from simcodesign.describe.machine import CONSTANTS, check_constant
 from simcodesign.describe.read_machine import check_format, coefficient_of_variation, constant_value
@@ -21,6 +22,7 @@ from simcodesign.describe.workload import (
     Loop,
     Parameter,
     Receive,
+    References,
     Send,
     Step,
     Workload,
@@ -28,6 +30,8 @@ from simcodesign.describe.workload import (
 from simcodesign.describe.yaml_tree import Entry
 from simcodesign.errors import InputError, Place, nearest
 from simcodesign.expression import FUNCTIONS, Expression, parse
+from simcodesign.locality.kernels import KERNELS
+from simcodesign.locality.profile import StackDistanceProfile, load_profile
 
 _KEYS = (
     "simcodesign",
@@ -201,6 +205,93 @@ def _access(name: str, entry: Entry) -> Access:
     return Access(_when(items), entry.place, name, items["bytes"].expression(), _amount(items, "times") or ONE)
 
 
+#: Whose locality a memory demand has: one of these.
+_LOCALITY = ("kernel", "profile", "stack_distance")
+_MEMORY_KEYS = (*_LOCALITY, "sizes", "element", "accesses", "loads", "stores", "times", "blocking", "when")
+
+
+def _references(name: str, entry: Entry) -> References:
+    items = entry.mapping(_MEMORY_KEYS)
+    given = [key for key in _LOCALITY if key in items]
+    if len(given) != 1:
+        raise InputError(
+            "whose locality the accesses have",
+            entry.place,
+            value=given,
+            allowed="one of kernel, profile, stack_distance",
+        )
+    for key, owner in (("sizes", "kernel"), ("element", "stack_distance")):
+        if key in items and owner not in items:
+            raise InputError(f"{key} belongs to {owner}", items[key].place)
+    accesses = _accesses(items)
+    if accesses is None and "stack_distance" in items:
+        raise InputError("how many accesses", entry.place, allowed="accesses, or loads and stores")
+    if accesses is not None and "kernel" in items:
+        raise InputError("a kernel has its own number of accesses", accesses.place, allowed="times, for more of them")
+    return References(
+        _when(items),
+        entry.place,
+        kernel=items["kernel"].text(KERNELS) if "kernel" in items else "",
+        sizes=_sizes(items) if "kernel" in items else (),
+        profile=_profile(items["profile"]) if "profile" in items else None,
+        distances=_distances(items["stack_distance"]) if "stack_distance" in items else (),
+        element_bytes=_element(items["element"]) if "element" in items else References.element_bytes,
+        accesses=accesses,
+        times=_amount(items, "times") or ONE,
+        blocking=_amount(items, "blocking") or ONE,
+    )
+
+
+def _accesses(items: dict[str, Entry]) -> Expression | None:
+    """All accesses, or loads and stores together; None if nothing is said."""
+    kinds = [key for key in ("loads", "stores") if key in items]
+    if kinds and "accesses" in items:
+        raise InputError(
+            "accesses are loads and stores together", items[kinds[0]].place, allowed="accesses, or loads and stores"
+        )
+    if not kinds:
+        return _amount(items, "accesses")
+    text = " + ".join(f"({items[key].expression().text})" for key in kinds)
+    return parse(text, items[kinds[0]].place)
+
+
+def _sizes(items: dict[str, Entry]) -> tuple[tuple[str, Expression | str], ...]:
+    known = KERNELS[items["kernel"].text()].sizes
+    given = items["sizes"].mapping(known) if "sizes" in items else {}
+    for name, size in known.items():
+        if size.default is None and name not in given:
+            raise InputError(f"{name} of the kernel is missing", items["kernel"].place, allowed=size.about)
+    return tuple(
+        (name, item.text(known[name].words) if known[name].words else item.expression()) for name, item in given.items()
+    )
+
+
+def _profile(entry: Entry) -> StackDistanceProfile:
+    """A profile in a file beside this one."""
+    path = Path(entry.place.file).parent / entry.text()
+    try:
+        return load_profile(path)
+    except InputError as error:
+        raise InputError(str(error), entry.place) from None
+
+
+def _distances(entry: Entry) -> tuple[tuple[Expression, Expression], ...]:
+    """One stack distance for all, or some with their shares."""
+    if isinstance(entry.content, str):
+        return ((ONE, entry.expression()),)
+    pairs = [item.mapping(("share", "distance"), ("share", "distance")) for item in entry.sequence()]
+    if not pairs:
+        raise InputError("there is no stack distance", entry.place)
+    return tuple((pair["share"].expression(), pair["distance"].expression()) for pair in pairs)
+
+
+def _element(entry: Entry) -> int:
+    value = entry.quantity("size")
+    if value < 1 or value != int(value) or int(value) & (int(value) - 1):
+        raise entry.error("bytes of an element", "a power of two")
+    return int(value)
+
+
 MOST_TAG = 2**31 - 3
 #: ``from`` of a receive that takes the message that comes first.
 ANYONE = "anyone"
@@ -253,6 +344,7 @@ DEMANDS: dict[str, Callable[[str, Entry], Step]] = {
     "compute": _compute,
     "read": _access,
     "write": _access,
+    "memory": _references,
     "send": _send,
     "receive": _receive,
     "exchange": _exchange,

@@ -15,6 +15,7 @@ from simcodesign.describe.equations import ordered
 from simcodesign.describe.schedule import Schedule
 from simcodesign.errors import InputError, Place, nearest
 from simcodesign.expression import Expression, parse
+from simcodesign.locality.profile import StackDistanceProfile
 from simcodesign.units import Amount
 
 #: Collective operations and their algorithms, the default first.
@@ -111,6 +112,34 @@ class Access(Demand):
 
 
 @dataclass(frozen=True)
+class References(Demand):
+    """Loads and stores in memory, of which caches serve what their locality lets them.
+
+    Their locality is that of one of these: a ``kernel`` with its ``sizes``, which ``times`` executions repeat; a
+    measured ``profile``; or ``distances``, pairs of a share of the accesses and its stack distance in elements of
+    ``element_bytes`` (what the shares leave of 1 always goes to memory). ``accesses``: how many in all; None for those
+    of the kernel or profile. ``blocking`` (BF_mem of hardware-counter models) is the part of the access times for which
+    the processor stands still.
+    """
+
+    kernel: str = ""
+    sizes: tuple[tuple[str, Expression | str], ...] = ()
+    profile: StackDistanceProfile | None = field(default=None, repr=False)
+    distances: tuple[tuple[Expression, Expression], ...] = ()
+    element_bytes: int = 8
+    accesses: Expression | None = None
+    times: Expression = ONE
+    blocking: Expression = ONE
+
+    def expressions(self) -> Iterator[Expression]:
+        yield from super().expressions()
+        yield from (size for _, size in self.sizes if isinstance(size, Expression))
+        for pair in self.distances:
+            yield from pair
+        yield from (part for part in (self.accesses, self.times, self.blocking) if part is not None)
+
+
+@dataclass(frozen=True)
 class Send(Demand):
     """An eager message to rank ``to``."""
 
@@ -202,7 +231,7 @@ class Replay(Demand):
     schedule: Schedule = field(repr=False)
 
 
-Step = Block | Compute | Access | Send | Receive | Exchange | Collective | Replay
+Step = Block | Compute | Access | References | Send | Receive | Exchange | Collective | Replay
 
 
 @dataclass(frozen=True)

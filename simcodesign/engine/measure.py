@@ -11,7 +11,17 @@ from simcodesign.describe.setting import Setting
 from simcodesign.engine.contract import Log
 from simcodesign.engine.critical_path import critical_path_s
 from simcodesign.generate.plan import ANY, LINK, STATION_KINDS, Plan
-from simcodesign.result import COMPONENT_OF_KIND, COMPONENTS, READ, SEND, RankTimes, Result, StationUses, Timeline
+from simcodesign.result import (
+    COMPONENT_OF_KIND,
+    COMPONENTS,
+    READ,
+    SEND,
+    WRITE,
+    RankTimes,
+    Result,
+    StationUses,
+    Timeline,
+)
 
 Floats = NDArray[np.float64]
 #: Ranks that are looked at together, so that a run of a million ranks needs little memory besides its own.
@@ -45,7 +55,9 @@ def measured(
         },
         messages=len(sends) if plan.train is None else int(plan.train[sends].sum()),
         message_bytes=float(plan.size_bytes[sends].sum()),
-        disk_bytes=float(plan.size_bytes[plan.kind >= READ].sum()),
+        disk_bytes=float(plan.size_bytes[(plan.kind == READ) | (plan.kind == WRITE)].sum()),
+        served=plan.served,
+        hit_methods=plan.hit_methods,
         effects=tuple(effects),
         seed=seed,
         events=log.events,

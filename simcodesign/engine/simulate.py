@@ -39,7 +39,8 @@ def simulate(
 
     ``workload`` and ``machine`` are objects, shipped names or paths of files. ``parameters`` sets workload parameters,
     ``P`` and machine constants (``network.startup``, SI units). ``effects``: ``"all"``, ``"none"`` or some of
-    ``hops links endpoints disks imbalance noise`` (``links`` includes ``hops``). ``timeline`` keeps every operation.
+    ``hops links endpoints disks memory caches imbalance noise`` (``links`` includes ``hops``). ``timeline`` keeps every
+    operation.
 
     ``engine``: ``"simpy"``, ``"compiled"`` (needs Numba), or ``"auto"``, which takes the compiled one above
     ``choose.LARGE`` operations and hops. Both give the same Result to the last bit. ``iterations``: ``"all"``, or

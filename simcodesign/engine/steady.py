@@ -338,6 +338,10 @@ def _plus(result: Result, missing: int, base: Result, longer: Result) -> Result:
         messages=round(grown("messages")),
         message_bytes=grown("message_bytes"),
         disk_bytes=grown("disk_bytes"),
+        served={
+            level: accesses + missing * (longer.served[level] - base.served[level]) / TIMES
+            for level, accesses in result.served.items()
+        },
         events=round(grown("events")),
         ranks=ranks,
         stations=stations,

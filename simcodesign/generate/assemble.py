@@ -19,7 +19,7 @@ from simcodesign.generate.plan import MOST_OPERATIONS, NONE, Edges, Plan, Statio
 from simcodesign.generate.prices import Prices
 from simcodesign.generate.replay import Order
 from simcodesign.generate.segment import Segment
-from simcodesign.result import COMPUTE, READ
+from simcodesign.result import COMPUTE, MEMORY, READ, WRITE
 
 Int32s = NDArray[np.int32]
 
@@ -104,19 +104,28 @@ def _with_stations(
     order: Order | None,
 ) -> Plan:
     """The Plan with the disks, processors, interfaces, links and mailboxes that operations and messages visit."""
-    disks, station, processors = np.zeros(0, np.int64), None, 0
+    disks, controllers = np.zeros(0, np.int64), np.zeros(0, np.int64)
+    station, processors = None, 0
     if order is not None and order.processors:
         station, processors = order.processor, order.processors
     if "disks" in effects and machine.disk is not None:
-        accesses = np.flatnonzero(plan.kind >= READ)
+        accesses = np.flatnonzero((plan.kind == READ) | (plan.kind == WRITE))
         disks, index = disks_of(machine, plan.rank[accesses], prices.node_of)
         if len(disks):
             station = np.full(len(plan), NONE, np.int32)
             station[accesses] = index
+    if "memory" in effects:
+        moves = np.flatnonzero((plan.kind == MEMORY) & (plan.size_bytes > 0))
+        controllers, place = np.unique(prices.node_of[plan.rank[moves]], return_inverse=True)
+        if len(controllers):
+            station = np.full(len(plan), NONE, np.int32) if station is None else station
+            station[moves] = len(disks) + place
     routes, visited = None, np.zeros(0, np.int64)
     if prices.roads:
-        routes, visited = prices.roads.built(len(disks) + processors, segment.fields["route"], segment.fields["cost"])
-    stations = stations_of(machine, disks, processors, visited, boxes)
+        routes, visited = prices.roads.built(
+            len(disks) + len(controllers) + processors, segment.fields["route"], segment.fields["cost"]
+        )
+    stations = stations_of(machine, disks, controllers, processors, visited, boxes)
     mailbox = plan.mailbox
     if mailbox is not None:
         mailbox = np.where(mailbox == NONE, NONE, mailbox + np.int32(len(stations) - boxes)).astype(np.int32)

@@ -19,6 +19,11 @@ from simcodesign.units import Amount
 Int32s = NDArray[np.int32]
 
 
+def of_ranks(value: Amount, who: Int32s | None) -> Amount:
+    """The part of an amount that concerns these ranks."""
+    return value if who is None or np.ndim(value) == 0 else np.asarray(value)[who]
+
+
 @dataclass(frozen=True)
 class Column:
     """One operation of the ranks ``who`` (ascending), of all of them if that is None; values are one or one per rank.

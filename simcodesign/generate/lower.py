@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from simcodesign.describe.machine import Machine
+from simcodesign.describe.references import Touched, memory_of, touched
 from simcodesign.describe.setting import Setting, finite
 from simcodesign.describe.topology import balanced_shape
 from simcodesign.describe.trains import check_train
@@ -20,6 +22,7 @@ from simcodesign.describe.workload import (
     Demand,
     Exchange,
     Receive,
+    References,
     Replay,
     Send,
     Step,
@@ -29,14 +32,16 @@ from simcodesign.errors import InputError
 from simcodesign.expression import Expression
 from simcodesign.generate.assemble import assembled
 from simcodesign.generate.collectives import GENERATORS, halo_exchange
-from simcodesign.generate.columns import Int32s, Ranks
+from simcodesign.generate.columns import Int32s, Ranks, of_ranks
 from simcodesign.generate.disk import duration_of_access_s
+from simcodesign.generate.memory import operations_of, reference_memory
 from simcodesign.generate.plan import ANY, Plan
 from simcodesign.generate.prices import Prices
 from simcodesign.generate.processor import duration_of_computation_s
 from simcodesign.generate.replay import replayed
 from simcodesign.generate.room import check_room
 from simcodesign.generate.segment import Segment, joined, woven
+from simcodesign.locality.served import SETS
 from simcodesign.result import COMPUTE, READ, RECEIVE, SEND, WRITE
 from simcodesign.units import Amount
 
@@ -55,13 +60,39 @@ class _Context:
     phases: dict[str, int]
     ranks: int
     prices: Prices
+    effects: frozenset[str]
+    seed: int
     phase: str = MAIN_PHASE
     part: int = 0
+    times: int = 1  # repetitions of this place of the program
+    served: dict[str, float] = field(default_factory=dict)  # accesses by level of the caches, and by memory
+    hit_methods: dict[str, str] = field(default_factory=dict)
 
     @property
     def machine(self) -> Machine:
         """The machine with the constants of this place."""
         return self.parts[self.part]
+
+    @property
+    def sliced(self) -> bool:
+        """Whether memory demands meet at the controller of a node."""
+        machine = self.setting.machine
+        return "memory" in self.effects and machine.processors_per_node > 1 and machine.mapping != "one_per_node"
+
+    def touched(self, step: References) -> Touched:
+        """Where the accesses of a demand are served, which is noted for the Result."""
+        memory = memory_of(step, self.machine)
+        seen = touched(step, memory, self.amount, SETS if "caches" in self.effects else None, self.seed)
+        applies = self.when(step)
+        here = np.ones(self.ranks) if applies is None else applies
+        for level, share, method in zip(
+            memory.level_names, seen.served.shares, (*seen.served.methods, ""), strict=True
+        ):
+            every = np.sum(here * seen.accesses * share) * self.times
+            self.served[level] = self.served.get(level, 0.0) + float(every)
+            if method:
+                self.hit_methods[level] = method
+        return seen
 
     def segment(self, pen: Ranks) -> Segment:
         """What was written, with its prices, rank by rank."""
@@ -84,10 +115,14 @@ class _Context:
 
     def who(self, demand: Demand) -> Int32s | None:
         """The ranks that a demand applies to, None for all of them."""
+        here = self.when(demand)
+        return None if here is None or here.all() else np.flatnonzero(here).astype(np.int32)
+
+    def when(self, demand: Demand) -> NDArray[np.bool_] | None:
+        """(P,) whether a demand applies to a rank; None if it says nothing about it."""
         if demand.when is None:
             return None
-        here = np.broadcast_to(np.asarray(self.value(demand.when, "when")) != 0, self.ranks)
-        return None if here.all() else np.flatnonzero(here).astype(np.int32)
+        return np.broadcast_to(np.asarray(self.value(demand.when, "when")) != 0, self.ranks)
 
     def one(self, expression: Expression, what: str) -> float:
         """An amount that is the same for all ranks."""
@@ -107,7 +142,7 @@ def make_plan(setting: Setting, effects: Collection[str] = (), seed: int = 0) ->
     ranks = setting.ranks
     phases = {name: number for number, name in enumerate(setting.workload.phases())}
     prices = Prices(setting, frozenset(effects))
-    context = _Context(setting, {**setting.values}, [setting.machine], phases, ranks, prices)
+    context = _Context(setting, {**setting.values}, [setting.machine], phases, ranks, prices, frozenset(effects), seed)
     routed = bool({"links", "endpoints"} & {*effects})
     context.names["rank"] = setting.every_rank()
     with np.errstate(all="ignore"):
@@ -117,7 +152,8 @@ def make_plan(setting: Setting, effects: Collection[str] = (), seed: int = 0) ->
         return assembled(segment, setting, prices, tuple(phases), frozenset(effects), seed, order)
     with np.errstate(all="ignore"):  # overflow is found as a duration that is not finite
         segment = context.joined(_lower(setting.workload.program, context))
-        return assembled(segment, setting, prices, tuple(phases), frozenset(effects), seed)
+        plan = assembled(segment, setting, prices, tuple(phases), frozenset(effects), seed)
+        return replace(plan, served=context.served, hit_methods=context.hit_methods)
 
 
 def _check_memory(operations: float, routed: bool, setting: Setting) -> None:
@@ -154,7 +190,8 @@ def _count(program: tuple[Step, ...], context: _Context) -> float:
             total += sum(4 * float(np.ceil(count / train)) * context.ranks for count in messages)
         else:
             who = context.who(step)
-            total += context.ranks if who is None else len(who)
+            several = operations_of(context.sliced) if isinstance(step, References) else 1
+            total += several * (context.ranks if who is None else len(who))
     return total
 
 
@@ -171,6 +208,7 @@ def _lower_block(block: Block, context: _Context) -> Segment:
         context.parts.append(context.machine.with_constants(values, block.place))
         inner = replace(inner, part=len(context.parts) - 1)
     times = _repeats(block, inner)
+    inner = replace(inner, times=context.times * times)
     return context.joined(_lower(block.body, inner) if times else []).repeated(times or 1)
 
 
@@ -179,22 +217,25 @@ def _lower_demand(step: Step, context: _Context) -> Segment:
     match step:
         case Compute():
             who, duration = context.who(step), duration_of_computation_s(step, context.machine, context.amount)
-            pen.work(COMPUTE, 0.0, _of(duration, who), who)
+            pen.work(COMPUTE, 0.0, of_ranks(duration, who), who)
         case Access():
             who, size = context.who(step), context.amount(step.bytes, "bytes")
             times = context.amount(step.times, "times")
             kind = READ if step.kind == "read" else WRITE
             duration = duration_of_access_s(step, context.machine, size, times)
-            pen.work(kind, _of(np.multiply(size, times), who), _of(duration, who), who)
+            pen.work(kind, of_ranks(np.multiply(size, times), who), of_ranks(duration, who), who)
+        case References():
+            who, seen = context.who(step), context.touched(step)
+            reference_memory(pen, step, seen, context.machine, context.amount, who, context.sliced)
         case Send():
             who = context.who(step)
             size = context.amount(step.bytes, "bytes")
-            pen.message(SEND, _peer(step.to, "to", who, context), _of(size, who), step.tag, who)
+            pen.message(SEND, _peer(step.to, "to", who, context), of_ranks(size, who), step.tag, who)
         case Receive():
             who = context.who(step)
             size = np.nan if step.bytes is None else context.amount(step.bytes, "bytes")
             peer = ANY if step.source is None else _peer(step.source, "from", who, context)
-            pen.message(RECEIVE, peer, _of(size, who), step.tag, who)
+            pen.message(RECEIVE, peer, of_ranks(size, who), step.tag, who)
         case Exchange():
             sizes = [context.one(size, "bytes") for size in step.bytes]
             messages, train = _messages(step, context)
@@ -220,14 +261,9 @@ def _messages(step: Exchange, context: _Context) -> tuple[list[float], float]:
     return messages, train
 
 
-def _of(value: Amount, who: Int32s | None) -> Amount:
-    """The part of an amount that concerns these ranks."""
-    return value if who is None or np.ndim(value) == 0 else np.asarray(value)[who]
-
-
 def _peer(expression: Expression, what: str, who: Int32s | None, context: _Context) -> Int32s:
     here = np.arange(context.ranks) if who is None else who
-    peer = np.broadcast_to(_of(context.value(expression, what), who), here.shape)
+    peer = np.broadcast_to(of_ranks(context.value(expression, what), who), here.shape)
     bad = (peer != np.floor(peer)) | (peer < 0) | (peer >= context.ranks) | (peer == here)
     if bad.any():
         rank = int(here[bad][0])

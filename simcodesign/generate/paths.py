@@ -16,7 +16,7 @@ from simcodesign.describe.machine import Machine
 from simcodesign.errors import Place
 from simcodesign.generate.columns import Column
 from simcodesign.generate.network import flight_s, held_s, inject_s, is_loggop, startup_s, tail_s
-from simcodesign.generate.plan import DISK, INTERFACE, LINK, MAILBOX, NONE, PROCESSOR, Routes, Stations
+from simcodesign.generate.plan import CONTROLLER, DISK, INTERFACE, LINK, MAILBOX, NONE, PROCESSOR, Routes, Stations
 from simcodesign.generate.room import check_room
 from simcodesign.units import Amount
 
@@ -164,12 +164,15 @@ def disks_of(machine: Machine, accessing: Int32s, node: Int64s) -> tuple[Int64s,
     return disks, index.astype(np.int32)
 
 
-def stations_of(machine: Machine, disks: Int64s, processors: int, visited: Int64s, mailboxes: int) -> Stations:
-    """All stations: disks, processors, interfaces and links, mailboxes."""
+def stations_of(
+    machine: Machine, disks: Int64s, controllers: Int64s, processors: int, visited: Int64s, mailboxes: int
+) -> Stations:
+    """All stations: disks, memory controllers, processors, interfaces and links, mailboxes."""
     links = visited >= machine.nodes
     spindles = machine.disk.spindles if machine.disk else 1
     groups: Sequence[tuple[ArrayLike, Int64s]] = (
         (DISK, disks),
+        (CONTROLLER, controllers),
         (PROCESSOR, np.arange(processors)),
         (np.where(links, LINK, INTERFACE), visited - links * machine.nodes),
         (MAILBOX, np.arange(mailboxes)),

@@ -6,7 +6,8 @@ operation order. Durations are computed here, once.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,8 +16,8 @@ from simcodesign.result import KINDS, RECEIVE, SEND
 
 #: No station, no peer, no partner; and the peer of a receive that takes a message from whoever comes first.
 NONE, ANY = -1, -2
-DISK, PROCESSOR, INTERFACE, LINK, MAILBOX = range(5)
-STATION_KINDS = ("disk", "processor", "interface", "link", "mailbox")
+DISK, CONTROLLER, PROCESSOR, INTERFACE, LINK, MAILBOX = range(6)
+STATION_KINDS = ("disk", "memory", "processor", "interface", "link", "mailbox")
 #: Operations and stations are counted in 32 bits.
 MOST_OPERATIONS = 2**31 - 2
 
@@ -29,11 +30,11 @@ Floats = NDArray[np.float64]
 class Stations:
     """What operations and messages queue for; the station's number is its place in the order of arbitration.
 
-    Disks and processors come first, then interfaces, then links, then mailboxes.
+    Disks, memory controllers and processors come first, then interfaces, then links, then mailboxes.
     """
 
-    kind: NDArray[np.int8]  # (S,) DISK, PROCESSOR, INTERFACE, LINK or MAILBOX
-    unit: Int64s  # (S,) number of the disk, processor, node, link or mailbox
+    kind: NDArray[np.int8]  # (S,) DISK, CONTROLLER, PROCESSOR, INTERFACE, LINK or MAILBOX
+    unit: Int64s  # (S,) number of the disk, node (controller, interface), processor, link or mailbox
     servers: Int32s  # (S,) 1 but for disks
 
     def __len__(self) -> int:
@@ -108,6 +109,8 @@ class Plan:
     gap_s: Floats | None = None  # (N,)
     flight_s: Floats | None = None  # (N,)
     train: Floats | None = None  # (N,) messages that travel together as one; 1 each, if None
+    served: Mapping[str, float] = field(default_factory=dict)  # accesses by level of the caches, and by memory
+    hit_methods: Mapping[str, str] = field(default_factory=dict)  # how those of each level were found
 
     def __len__(self) -> int:
         return len(self.kind)

@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 from simcodesign.errors import InputError
 from simcodesign.result import COMPONENT_OF_KIND, COMPONENTS, Result, Timeline
 
-#: Place in COMPONENTS of every kind of operation: compute, send, receive, read, write.
 #: More steps than a plot can show.
 MOST_STEPS = 2000
 

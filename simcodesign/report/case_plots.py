@@ -9,6 +9,7 @@ from typing import Any
 
 from simcodesign.errors import InputError
 from simcodesign.report import canvas
+from simcodesign.report.quantities import shared_unit
 from simcodesign.report.verdicts import label_text
 from simcodesign.validate.case import Case, Said, Tolerance
 from simcodesign.validate.run import Draw
@@ -16,11 +17,12 @@ from simcodesign.validate.verdict import Point
 
 #: Colour, marker and name of what is drawn.
 LOOKS = {
-    "own": ("#CC79A7", "d", "source's own equations"),
+    "own": ("#CC79A7", "d", "own equations"),
     "forecast": ("#0072B2", "o", "forecast"),
     "simulation": ("#D55E00", "x", "simulation"),
 }
-WIDTH = 7.2
+#: Inches: narrow enough to be read on a telephone, where it is shrunk to fit.
+WIDTH = 5.0
 #: Beyond this ratio of largest to smallest an axis is logarithmic.
 DECADES = 100.0
 #: More strips cannot be read; more markers are drawn as a picture within the SVG.
@@ -43,9 +45,9 @@ def case_svg(case: Case, points: Sequence[Point], said: Said) -> str:
     if not shown and said.plot is None:
         return ""
     with canvas.styled("case.svg") as mpl:
-        mpl.rcParams.update({"svg.fonttype": "none", "font.family": ["DejaVu Sans", "sans-serif"], "savefig.dpi": 100})
+        mpl.rcParams.update({"svg.fonttype": "none", "font.family": "sans-serif", "savefig.dpi": 100})
         over_axis = said.plot is not None or _has_axis(points)
-        figure = canvas.new_figure(mpl, WIDTH, 3.6 if over_axis else 1.25 + 0.26 * min(len(points), MOST_STRIPS))
+        figure = canvas.new_figure(mpl, WIDTH, 3.2 if over_axis else 1.25 + 0.26 * min(len(points), MOST_STRIPS))
         axes = figure.subplots()
         if said.plot is not None:
             said.plot(axes)
@@ -75,8 +77,11 @@ def _over_axis(axes: Any, case: Case, points: Sequence[Point], shown: Sequence[s
     """Expected values as a line with their tolerance, readings as markers, over numeric labels."""
     ordered = sorted(points, key=lambda point: float(point.label))
     places = [float(point.label) for point in ordered]
-    rooms = [_room(case.tolerance, point.expected) for point in ordered]
-    seen = [value for point in ordered for name in ("expected", *shown) if _is_number(value := getattr(point, name))]
+    numbers = [value for point in ordered for name in ("expected", *shown) if _is_number(value := getattr(point, name))]
+    scale, unit = shared_unit(numbers, case.unit)
+    seen = [scale * value for value in numbers]
+    rooms = [[scale * room for room in _room(case.tolerance, point.expected)] for point in ordered]
+    expected = [scale * point.expected for point in ordered]
     if places[0] > 0 and all(math.log2(place).is_integer() for place in places):
         axes.set_xscale("log", base=2)
     elif _spans_decades(places):
@@ -84,18 +89,49 @@ def _over_axis(axes: Any, case: Case, points: Sequence[Point], shown: Sequence[s
     low = _least(seen)
     if _spans_decades(seen):
         axes.set_yscale("log")
-    lower = [max(point.expected - low_room, low / 2) if low > 0 else point.expected - low_room
-             for point, (low_room, _) in zip(ordered, rooms, strict=True)]  # fmt: skip
-    upper = [point.expected + high for point, (_, high) in zip(ordered, rooms, strict=True)]
-    axes.fill_between(places, lower, upper, label="tolerance", **_BAND)
-    axes.plot(places, [point.expected for point in ordered], color=canvas.DARK, linewidth=1.2, label="expected")
+    else:
+        axes.yaxis.set_major_formatter(_plain_ticks)
+    lower = [max(value - below, low / 2) if low > 0 else value - below
+             for value, (below, _) in zip(expected, rooms, strict=True)]  # fmt: skip
+    upper = [value + above for value, (_, above) in zip(expected, rooms, strict=True)]
+    if all(place.is_integer() for place in places):  # counts: there is nothing between them
+        axes.vlines(
+            places, lower, upper, label="tolerance", color=_BAND["facecolor"], alpha=_BAND["alpha"], linewidth=9
+        )
+        axes.plot(
+            places, expected, "_", color=canvas.DARK, markersize=11, markeredgewidth=1.4, label=_expected_word(case)
+        )
+    else:
+        axes.fill_between(places, lower, upper, label="tolerance", **_BAND)
+        axes.plot(places, expected, color=canvas.DARK, linewidth=1.2, label=_expected_word(case))
+    _allowed_side(axes, case, places, expected)
     for name in shown:
-        pairs = [(place, value) for place, point in zip(places, ordered, strict=True)
+        pairs = [(place, scale * value) for place, point in zip(places, ordered, strict=True)
                  if _is_number(value := getattr(point, name))]  # fmt: skip
         _markers(axes, name, [pair[0] for pair in pairs], [pair[1] for pair in pairs])
     axes.set_xlabel(canvas.plain(case.axis))
-    axes.set_ylabel(canvas.plain(case.unit))
+    axes.set_ylabel(canvas.plain(_quantity_word(unit)))
     _legend(axes)
+
+
+def _expected_word(case: Case) -> str:
+    return {"equal": "expected", "at_least": "at least", "at_most": "at most"}[case.tolerance.sense]
+
+
+def _quantity_word(unit: str) -> str:
+    """The label of an axis: times by name, pure numbers without a unit."""
+    if unit in ("s", "ms", "us", "ns", "ps"):
+        return f"time ({unit})"
+    return "value" if unit in ("", "1") else unit
+
+
+def _allowed_side(axes: Any, case: Case, places: Sequence[float], expected: Sequence[float]) -> None:
+    """Of a bound, the whole side that it allows, as far as the axes go."""
+    if case.tolerance.sense == "equal":
+        return
+    low, high = axes.get_ylim()
+    edge = high if case.tolerance.sense == "at_least" else low
+    axes.fill_between(places, expected, edge, facecolor=_BAND["facecolor"], alpha=0.08, linewidth=0)
 
 
 def _least(values: Iterable[float]) -> float:
@@ -130,7 +166,7 @@ def _strips(axes: Any, case: Case, points: Sequence[Point], shown: Sequence[str]
     for row, point in enumerate(points):
         below, above = (_off(room, point, relative) for room in _room(case.tolerance, point.expected))
         axes.barh(row, below + above, left=-below, height=0.8, label="tolerance" if not row else None, **_BAND)
-    axes.axvline(0, color=canvas.DARK, linewidth=1.2, label="expected")
+    axes.axvline(0, color=canvas.DARK, linewidth=1.2, label=_expected_word(case))
     for name in shown:
         pairs = [(_off(value - point.expected, point, relative), row) for row, point in enumerate(points)
                  if _is_number(value := getattr(point, name))]  # fmt: skip
@@ -139,7 +175,14 @@ def _strips(axes: Any, case: Case, points: Sequence[Point], shown: Sequence[str]
     axes.set_ylim(len(points) - 0.5, -0.5)
     axes.margins(x=0.08)
     _centre(axes)
-    axes.set_xlabel("deviation from expected (%)" if relative else canvas.plain(f"deviation ({case.unit})"))
+    if case.tolerance.sense != "equal":
+        low, high = axes.get_xlim()
+        axes.axvspan(*((0, high) if case.tolerance.sense == "at_least" else (low, 0)), facecolor=_BAND["facecolor"],
+                     alpha=0.08, linewidth=0)  # fmt: skip
+        axes.set_xlim(low, high)
+    side = {"equal": "", "at_least": ", allowed to the right", "at_most": ", allowed to the left"}[case.tolerance.sense]
+    axes.set_xlabel(("deviation from expected (%)" if relative else canvas.plain(f"deviation ({case.unit})")) + side)
+    axes.xaxis.set_major_formatter(_plain_ticks)
     _legend(axes)
 
 
@@ -154,6 +197,11 @@ def _centre(axes: Any) -> None:
         axes.set_xlim(-1.0, 1.0)
 
 
+def _plain_ticks(value: float, _: int) -> str:
+    """Numbers in full: no power of ten and no offset apart from them, which a legend may hide."""
+    return f"{value:.6g}"
+
+
 def _legend(axes: Any) -> None:
-    axes.legend(loc="lower left", bbox_to_anchor=(0.0, 1.0), ncols=5, borderaxespad=0.2, columnspacing=1.2,
+    axes.legend(loc="lower left", bbox_to_anchor=(0.0, 1.0), ncols=4, borderaxespad=0.2, columnspacing=1.2,
                 handletextpad=0.5)  # fmt: skip

@@ -2,19 +2,31 @@
 
 from __future__ import annotations
 
-import base64
 import math
+import re
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from simcodesign import __version__
+from simcodesign.describe.machine import CONSTANTS
 from simcodesign.errors import InputError
+from simcodesign.report.quantities import quantity
 from simcodesign.report.tables import Seconds
-from simcodesign.report.verdicts import counts_line, expected_text, label_text, number, percent
+from simcodesign.report.verdicts import (
+    counts_line,
+    deviation_text,
+    expected_text,
+    label_text,
+    number,
+    row_unit,
+    shown_point,
+    tolerance_text,
+)
+from simcodesign.units import DIMENSIONS
 from simcodesign.validate.outcome import Ladder, Outcome, counts
-from simcodesign.validate.verdict import Point, Verdict
+from simcodesign.validate.verdict import Verdict
 
 TEMPLATE = Path(__file__).with_name("page.html.j2")
 #: More rows are folded up.
@@ -52,13 +64,14 @@ def page(outcomes: Sequence[Outcome], *, dated: bool = False) -> str:
         autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
     environment.filters |= {
-        "number": number, "label": label_text, "percent": percent, "slug": slug, "image": _image, "ladder": ladder_rows,
+        "number": number, "label": label_text, "slug": slug, "image": image_address, "ladder": ladder_rows,
     }  # fmt: skip
     text: str = environment.from_string(TEMPLATE.read_text(encoding="utf-8")).render(
         outcomes=outcomes, counts=counts(outcomes), summary=counts_line(outcomes), verdicts=[*reversed(Verdict)],
         groups=_groups(outcomes), readings=READING_WORDS, version=__version__, most_rows=MOST_ROWS,
         date=datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC") if dated else "", deviation_text=deviation_text,
-        expected_text=expected_text, columns=_columns,
+        expected_text=expected_text, columns=_columns, shown_point=shown_point, row_unit=row_unit, counted=_counted,
+        tolerance_text=tolerance_text, parameter_text=parameter_text, picture_text=picture_text,
     )  # fmt: skip
     return text
 
@@ -85,13 +98,34 @@ def slug(verdict: Verdict) -> str:
     return verdict.replace(" ", "-")
 
 
-def deviation_text(outcome: Outcome, point: Point) -> str:
-    """The relative deviation; the difference where zero is expected."""
-    deviation = outcome.deviation(point)
-    if not math.isnan(deviation) or outcome.target(point) != 0:
-        return percent(deviation)
-    values = [value for name in outcome.tested if (value := getattr(point, name)) is not None]
-    return f"{max(values, key=abs):+.2g} {outcome.unit}".rstrip() if values else percent(deviation)
+def _counted(outcomes: Sequence[Outcome]) -> list[tuple[Verdict, int]]:
+    """Verdicts that occur, and how often."""
+    return [(verdict, count) for verdict, count in counts(outcomes).items() if count]
+
+
+def parameter_text(name: str, value: str) -> str:
+    """A value as a reader expects it: constants of a machine with their units, whole numbers without a point."""
+    try:
+        number_ = float(value)
+    except ValueError:
+        return value
+    if name in CONSTANTS:
+        return quantity(number_, DIMENSIONS[CONSTANTS[name][2]])
+    return number(number_)
+
+
+def picture_text(outcome: Outcome) -> str:
+    """What a plot shows, for those who do not see it."""
+    points, tested = outcome.points, " and ".join(outcome.tested) or "the source's own equations"
+    scale, unit = row_unit(outcome, *points)
+    targets = [outcome.target(point) for point in points]
+    low, high = (number(extreme(targets), scale) for extreme in (min, max))
+    span = f"{low} {unit}".rstrip() if low == high else f"{low} to {high} {unit}".rstrip()
+    over = f" over {outcome.axis}" if outcome.axis else ""
+    worst = deviation_text(outcome, shown_point(outcome))
+    many = f"{len(points)} values" if len(points) > 1 else "one value"
+    said = f"{tested}: {outcome.verdict}, deviation at the closest {worst}"
+    return f"Plot of {outcome.name}: {many}{over}, expected {span}; {said}."
 
 
 def ladder_rows(ladder: Ladder) -> dict[str, Any]:
@@ -104,6 +138,29 @@ def ladder_rows(ladder: Ladder) -> dict[str, Any]:
     return {"unit": show.unit, "rows": rows}
 
 
-def _image(svg: str) -> str:
-    """As an address that holds the picture: identifiers of several SVGs in one page would collide."""
-    return "data:image/svg+xml;base64," + base64.b64encode(svg.encode()).decode("ascii")
+def image_address(svg: str) -> str:
+    """As an address that holds the picture: identifiers of several SVGs in one page would collide. Safe within double
+    quotes; as text, which takes a third less than base64."""
+    text = slim(svg)
+    text = text if "'" in text else text.replace('"', "'")
+    for character in '%"#&':  # the first of them first
+        text = text.replace(character, f"%{ord(character):02X}")
+    return f"data:image/svg+xml;charset=utf-8,{text}"
+
+
+def slim(svg: str) -> str:
+    """The same picture without what a browser does not need: comments, metadata, names of groups, lists of fonts, line
+    ends, thousandths of a point."""
+    text = re.sub(r"<\?xml.*?\?>|<!DOCTYPE.*?>|<!--.*?-->|<metadata>.*?</metadata>", "", svg, flags=re.DOTALL)
+    text = re.sub(r"(?<=\d)\.(\d{2})\d+", r".\1", text)
+    text = re.sub(r"font-family: [^;\"]*", "font-family: sans-serif", text)
+    text = re.sub(r"(font: [^;\"]*?px) [^;\"]*", r"\1 sans-serif", text)
+    text = re.sub(r"<g id=\"[^\"]*\">", "<g>", text)
+    text = re.sub(r" transform=\"rotate\(-0 [^)]*\)\"", "", text)
+    text = re.sub(r"style=\"[^\"]*\"", lambda style: style[0].replace("; ", ";").replace(": ", ":"), text)
+    text = re.sub(r">\s+<", "><", text)
+    text = text.replace("#000000", "black").replace("#ffffff", "white")
+    single = r"<g>(<(?:use|path)[^>]*/>|<text[^>]*>[^<]*</text>)</g>"
+    for _ in range(3):  # groups of one element, in each other
+        text = re.sub(single, r"\1", text)
+    return re.sub(r"\s+", " ", text).strip()

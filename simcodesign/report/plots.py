@@ -19,8 +19,8 @@ from simcodesign.result import COMPONENTS, Result
 
 __all__ = ["TimeMap", "activity_profile", "comparison_bars", "result_bars", "time_maps"]
 
-#: Rows of an activity profile: no operation is of the component memory.
-_ROWS = {"computation": "computing", "communication": "communicating", "disk": "disk I/O"}
+#: Rows of an activity profile; that of memory is left out where nobody has memory demands.
+_ROWS = {"computation": "computing", "communication": "communicating", "disk": "disk I/O", "memory": "memory"}
 _UNSPLIT = "not split up"
 #: Steps narrower than a pixel would be blurred to a paler colour, which means waiting.
 _STEPS_PER_INCH = 80
@@ -46,15 +46,16 @@ def activity_profile(results: Result | Sequence[Result], path: str | Path, title
         common, apart = canvas.headings(results)
         figure = canvas.new_figure(mpl, width, 6.6)
         figure.suptitle(canvas.wrapped(common, width - 0.5, 11), x=0.01, ha="left")
-        axes = figure.subplots(len(_ROWS), len(results), sharex="col", sharey="col", squeeze=False)
+        shown = [name for name in _ROWS if name != "memory" or any(_has_memory(each) for each in profiles)]
+        axes = figure.subplots(len(shown), len(results), sharex="col", sharey="col", squeeze=False)
         names = list(dict.fromkeys(phase for each in profiles for phase in each.phases))
         colours = dict(zip(names, canvas.phase_colours(mpl, len(names)), strict=True))
         for column, (each, heading) in enumerate(zip(profiles, titles or apart, strict=True)):
-            _activity_column(mpl, axes[:, column], each, colours)
+            _activity_column(mpl, dict(zip(shown, axes[:, column], strict=True)), each, colours)
             head = canvas.wrapped(heading, 0.8 * width / len(results))
             axes[0, column].set_title(f"{head}\n " if head else "")
-        for row, name in enumerate(_ROWS.values()):
-            axes[row, 0].set_ylabel(f"{name}\n(processors)")
+        for row, name in enumerate(shown):
+            axes[row, 0].set_ylabel(f"{_ROWS[name]}\n(processors)")
         entries: dict[str, dict[str, Any]] = {name: {"facecolor": colour} for name, colour in colours.items()}
         if any(each.waiting_s.sum() > _VISIBLE * each.working_s.sum() for each in profiles):
             entries["paler: waiting"] = {"facecolor": "#DDDDDD", "edgecolor": canvas.GREY,
@@ -63,10 +64,15 @@ def activity_profile(results: Result | Sequence[Result], path: str | Path, title
         canvas.save(figure, path)
 
 
-def _activity_column(mpl: Any, axes: NDArray[Any], shown: Profile, colours: Mapping[str, Any]) -> None:
+def _has_memory(shown: Profile) -> bool:
+    return bool((shown.working_s + shown.waiting_s)[:, COMPONENTS.index("memory")].any())
+
+
+def _activity_column(mpl: Any, rows: Mapping[str, Any], shown: Profile, colours: Mapping[str, Any]) -> None:
+    axes = list(rows.values())
     end_s = float(shown.edges_s[-1])
     area_s = (shown.working_s + shown.waiting_s).sum(axis=0)
-    for axis, name in zip(axes, _ROWS, strict=True):
+    for name, axis in rows.items():
         place = COMPONENTS.index(name)
         _stack_phases(mpl, axis, shown, place, colours)
         share = area_s[place] / (shown.ranks * end_s) if end_s > 0 else 0.0

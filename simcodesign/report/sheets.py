@@ -11,7 +11,7 @@ from rich.table import Table
 from rich.tree import Tree
 
 from simcodesign.analytic.formula import ASSUMPTIONS, SYMBOLS, formula_latex, phase_formula
-from simcodesign.describe.machine import CONSTANTS, Disk, Machine, Network
+from simcodesign.describe.machine import CONSTANTS, Disk, Machine, Memory, Network
 from simcodesign.describe.topology import Topology
 from simcodesign.describe.workload import (
     Access,
@@ -22,6 +22,7 @@ from simcodesign.describe.workload import (
     Exchange,
     Parameter,
     Receive,
+    References,
     Replay,
     Send,
     Step,
@@ -64,6 +65,10 @@ def machine_sheet(machine: Machine) -> list[RenderableType]:
         _section("Nodes", _node_rows(machine)),
         _section("Topology", _topology_rows(machine.network.topology)),
         _section("Messages", _message_rows(machine.network)),
+        _section(
+            "Memory of a node",
+            [("memory", "not described")] if machine.memory is None else _memory_rows(machine.memory),
+        ),
         _section("Disks", [("disks", "none")] if machine.disk is None else _disk_rows(machine.disk, machine.nodes)),
     ]
 
@@ -79,6 +84,20 @@ def _node_rows(machine: Machine) -> Rows:
     mapping = machine.mapping if isinstance(machine.mapping, str) else f"nodes {', '.join(map(str, machine.mapping))}"
     yield "mapping of ranks", mapping
     yield "noise of computation", f"{machine.noise:.3g} (standard deviation over mean)" if machine.noise else "none"
+
+
+def _memory_rows(memory: Memory) -> Rows:
+    for level in memory.caches:
+        ways = "fully associative" if level.ways is None else f"{level.ways} ways"
+        size = (
+            format_quantity(level.size_bytes, "size")
+            if level.size_bytes % 1024
+            else f"{level.size_bytes // 1024:,} KiB"
+        )
+        yield level.name, f"{size}, {ways}, {_quantity(level.latency_s, 'time')}"
+    yield "memory", f"{_quantity(memory.latency_s, 'time')}, {_bandwidth(memory.per_byte_s)}"
+    yield "lines", f"{memory.line_bytes} bytes"
+    yield "hits are found by", memory.hits
 
 
 def _topology_rows(topology: Topology) -> Rows:
@@ -253,6 +272,8 @@ def _demand_label(step: Demand) -> str:
         case Access():
             times = "" if step.times.text == "1" else f", {step.times.text} times"
             return f"{step.kind} {step.bytes.text} bytes{times}"
+        case References():
+            return _references_label(step)
         case Send():
             return f"send {step.bytes.text} bytes to {step.to.text}{_tag(step.tag)}"
         case Receive():
@@ -267,6 +288,20 @@ def _demand_label(step: Demand) -> str:
             size = "" if step.name == "barrier" else f", {step.bytes.text} bytes"
             return f"{step.name} ({step.algorithm.replace('_', ' ')}){size}"
     raise AssertionError(step)
+
+
+def _references_label(step: References) -> str:
+    times = "" if step.times.text == "1" else f", {step.times.text} times"
+    if step.kernel:
+        sizes = ", ".join(f"{name} = {getattr(size, 'text', size)}" for name, size in step.sizes)
+        return f"memory accesses of the kernel {step.kernel}: {sizes}{times}"
+    amount = "all" if step.accesses is None else step.accesses.text
+    if step.profile is not None:
+        return f"{amount} memory accesses with a measured profile{times}"
+    pairs = [
+        f"{distance.text}" + ("" if share.text == "1" else f" ({share.text})") for share, distance in step.distances
+    ]
+    return f"{amount} memory accesses at stack distances {', '.join(pairs)}{times}"
 
 
 def _exchange_label(step: Exchange) -> str:

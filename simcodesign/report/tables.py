@@ -22,8 +22,16 @@ EFFECT_WORDS = {
     "links": "contention for links (links)",
     "endpoints": "the sharing of network interfaces (endpoints)",
     "disks": "queueing at shared disks (disks)",
+    "memory": "the sharing of memory controllers (memory)",
+    "caches": "real caches, with sets and write-backs, in place of stack distances (caches)",
     "imbalance": "uneven shares of computation (imbalance)",
     "noise": "noise of computation (noise)",
+}
+#: How the share of a level was found, in words.
+HIT_WORDS = {
+    "full": "stack model, fully associative",
+    "binomial": "stack model, binomial correction",
+    "sets": "the sets, access by access",
 }
 _UNITS = (("s", 1.0), ("ms", 1e-3), ("us", 1e-6), ("ns", 1e-9))
 
@@ -53,7 +61,7 @@ class Seconds:
 def forecast_tables(result: Result) -> list[RenderableType]:
     """A forecast of one design point."""
     facts = _facts(_volumes(result))
-    parts: list[RenderableType] = [_headline(result), phase_table(result), facts]
+    parts: list[RenderableType] = [_headline(result), phase_table(result), facts, *served_tables(result)]
     if result.bracket is None:
         return [*parts, _line("Bounds of the simulated time were not computed.")]
     return [*parts, bracket_table(result.bracket)]
@@ -64,7 +72,7 @@ def simulation_tables(result: Result, stations: int = 5) -> list[RenderableType]
     rows = [*_volumes(result), (_events(result), f"{result.events:,}"),
             ("effects", ", ".join(result.effects) or "none"),
             ("seed", str(result.seed)), ("engine", result.engine), *_iterations(result)]  # fmt: skip
-    parts: list[RenderableType] = [_headline(result), phase_table(result), _facts(rows)]
+    parts: list[RenderableType] = [_headline(result), phase_table(result), _facts(rows), *served_tables(result)]
     if result.ranks is not None:
         parts += [waiting_table(result.ranks), _spread(result.ranks)]
     return [*parts, station_table(result.stations, stations)] if stations else parts
@@ -124,6 +132,18 @@ def phase_table(result: Result) -> Table:
             table.add_section()
         table.add_row(str(name), *(show(float(value)) for value in row), style="bold" if name == "total" else None)
     return table
+
+
+def served_tables(result: Result) -> list[RenderableType]:
+    """Which level of the caches served the accesses, where there were any."""
+    total = float(sum(result.served.values()))
+    if not total:
+        return []
+    table = new_table("Memory accesses", "served by", "accesses", "share", "found by")
+    for level, accesses in result.served.items():
+        how = HIT_WORDS.get(result.hit_methods.get(level, ""), "what is left")
+        table.add_row(level, _count(float(accesses)), f"{float(accesses) / total:.2%}", how)
+    return [table]
 
 
 def bracket_table(bracket: Bracket) -> Table:

@@ -5,11 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 
-from rich.console import RenderableType
+from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
+from rich.measure import Measurement
 from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from simcodesign.report.quantities import shared_unit
 from simcodesign.report.tables import new_table
 from simcodesign.validate.case import Case
 from simcodesign.validate.outcome import Outcome, counts
@@ -25,34 +27,163 @@ STYLES = {
 MOST_POINTS = 20
 
 
+#: The verdict as one character, where there is no room for the words.
+MARKS = {
+    Verdict.REPRODUCED: "+",
+    Verdict.INCONSISTENT: "/",
+    Verdict.NOT_RECOVERABLE: "?",
+    Verdict.DIFFERS: "X",
+}
+#: Claims of one side only, as they are written before what is expected.
+SIGNS = {"equal": "", "at_least": ">= ", "at_most": "<= "}
+#: Relative deviations below this come from rounding alone.
+DUST = 1e-11
+#: Longer names take two lines, broken after a stroke, where there is little room.
+LONG_NAME = 48
+#: Columns of the table of outcomes, from the widest table to the narrowest.
+WIDTHS = (
+    ("verdict", "case", "points", "expected", "forecast", "simulated", "unit", "deviation", "took"),
+    ("verdict", "case", "expected", "forecast", "simulated", "unit", "deviation"),
+    ("", "case", "expected", "forecast", "simulated", "unit"),
+    ("", "case", "expected", "unit", "deviation"),
+    ("", "case", "deviation"),
+    ("", "case"),
+)
+
+
 def outcome_tables(outcomes: Sequence[Outcome]) -> list[RenderableType]:
     """All outcomes in one table, how many have which verdict, and what failed, point by point."""
-    lines: list[RenderableType] = [outcome_table(outcomes), Padding(counts_line(outcomes), (0, 0, 1, 0), expand=False)]
+    lines: list[RenderableType] = [
+        Fitting(
+            [outcome_table(outcomes, columns) for columns in WIDTHS],
+            legend="  ".join(f"{mark} {verdict}" for verdict, mark in MARKS.items()),
+        ),
+        Padding(counts_line(outcomes), (0, 0, 1, 0), expand=False),
+    ]
     failures = [outcome for outcome in outcomes if outcome.verdict is Verdict.DIFFERS]
     return [*lines, *(Text("\n".join(failure_lines(outcome)) + "\n") for outcome in failures)]
 
 
-def outcome_table(outcomes: Sequence[Outcome]) -> Table:
-    """One row a case; of several points the worst, with how many there are."""
-    table = new_table("", "verdict", "case", "points", "expected", "forecast", "simulated", "unit", "s")
+class Fitting:
+    """Of several tables the first that fits the terminal, else the last, whose names are broken then.
+
+    ``wraps``: whether texts may take several lines, so that a table fits if its longest words do. ``legend``: what is
+    said before a table that has the verdict as a mark.
+    """
+
+    def __init__(self, tables: Sequence[Table], *, wraps: bool = False, legend: str = "") -> None:
+        self.tables, self.wraps, self.legend = tables, wraps, legend
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        wide = options.update(max_width=1000)
+        for table in self.tables:
+            size = Measurement.get(console, wide, table)
+            if (size.minimum if self.wraps else size.maximum) <= options.max_width:
+                break
+        else:
+            for column in table.columns:
+                column.no_wrap = False
+        if not table.columns[0].header:
+            yield Text(f"\n{self.legend}")
+        yield table
+
+
+def outcome_table(outcomes: Sequence[Outcome], columns: Sequence[str] = WIDTHS[0]) -> Table:
+    """One row a case; of several points the one that shows it, with how many there are. Nothing is broken."""
+    table = new_table("", *columns)
     table.title = None
-    table.columns[1].justify = table.columns[6].justify = "left"
-    table.columns[0].no_wrap = True
+    for column in table.columns:
+        column.no_wrap = True
+        if column.header in ("case", "unit"):
+            column.justify = "left"
     for outcome in outcomes:
-        point = outcome.worst
-        table.add_row(
-            Text(outcome.verdict, STYLES[outcome.verdict]), outcome.name, str(len(outcome.points)),
-            expected_text(outcome, point), number(point.forecast), number(point.simulation), outcome.unit,
-            f"{outcome.seconds:.2f}",
-        )  # fmt: skip
+        cells = _cells(outcome)
+        if not columns[0] and len(outcome.name) > LONG_NAME:
+            cells["case"] = "/\n  ".join(outcome.name.rsplit("/", 1))
+        table.add_row(*(cells[column] for column in columns))
     return table
 
 
-def expected_text(outcome: Outcome, point: Point) -> str:
-    """What the source says, and what its own equations give where they contradict it."""
+def _cells(outcome: Outcome) -> dict[str, RenderableType]:
+    point, style = shown_point(outcome), STYLES[outcome.verdict]
+    scale, unit = row_unit(outcome, point)
+    return {
+        "verdict": Text(outcome.verdict, style),
+        "": Text(MARKS[outcome.verdict], style),
+        "case": outcome.name,
+        "points": str(len(outcome.points)),
+        "expected": expected_text(outcome, point, scale),
+        "forecast": number(point.forecast, scale),
+        "simulated": number(point.simulation, scale),
+        "unit": unit,
+        "deviation": deviation_text(outcome, point),
+        "took": f"{outcome.seconds:.2f} s",
+    }
+
+
+def shown_point(outcome: Outcome) -> Point:
+    """The point that shows the case: of those with its verdict, the one that is closest to failing, or fails most."""
+    bad = [point for point in outcome.points if point.verdict is outcome.verdict] or list(outcome.points)
+    return max(bad, key=lambda point: _closeness(outcome, point))
+
+
+def _closeness(outcome: Outcome, point: Point) -> float:
+    """How much of its tolerance a point uses up, 1 where it begins to fail; what is left to a bound, negative."""
+    target, tolerance = outcome.target(point), outcome.tolerance
+    values: list[float] = [value for name in outcome.tested if (value := getattr(point, name)) is not None]
+    if not outcome.tested and point.own is not None:
+        values, target = [point.own], point.expected
+    if len(values) < len(outcome.tested) or any(math.isnan(value) for value in values):
+        return math.inf
+    if not values:
+        return -math.inf
+    if tolerance.sense != "equal":
+        side = 1 if tolerance.sense == "at_most" else -1
+        return max(side * (value - target) for value in values) / (abs(target) or 1.0)
+    room = max(tolerance.absolute, tolerance.relative * abs(target)) or math.ulp(target)
+    return max(abs(value - target) / room for value in values)
+
+
+def row_unit(outcome: Outcome, *points: Point) -> tuple[float, str]:
+    """A factor and a unit that suit all numbers of these points."""
+    return shared_unit((abs(outcome.target(point)) for point in points), outcome.unit)
+
+
+def expected_text(outcome: Outcome, point: Point, scale: float = 1.0) -> str:
+    """What the source says, and what its own equations give where they contradict it; a sign before what is a bound."""
     target = outcome.target(point)
-    said = number(point.expected)
-    return said if target == point.expected else f"{said} (own {number(target)})"
+    said = SIGNS[outcome.tolerance.sense] + number(point.expected, scale)
+    return said if target == point.expected else f"{said} (own {number(target, scale)})"
+
+
+def deviation_text(outcome: Outcome, point: Point) -> str:
+    """The relative deviation; the difference where zero is expected; of a bound that holds, that it does."""
+    deviation, target = outcome.deviation(point), outcome.target(point)
+    if outcome.tolerance.sense != "equal" and outcome.tested and point.verdict is not Verdict.DIFFERS:
+        values = [value for name in outcome.tested if (value := getattr(point, name)) is not None]
+        if not values:
+            return "\N{EN DASH}"
+        if target > 0 and min(values) > 0:
+            ratio = (max(values) if outcome.tolerance.sense == "at_most" else min(values)) / target
+            return f"holds, {percent(ratio - 1)}" if 0.5 < ratio < 2 else f"holds, x {ratio:.3g}"
+        return "holds"
+    if not math.isnan(deviation) or target != 0:
+        return percent(deviation)
+    values = [value for name in outcome.tested if (value := getattr(point, name)) is not None]
+    return f"{max(values, key=abs):+.2g} {outcome.unit}".rstrip() if values else percent(deviation)
+
+
+def tolerance_text(outcome: Outcome) -> str:
+    """What is allowed: percentages where they can be read, relative parts below."""
+    tolerance = outcome.tolerance
+    parts = []
+    if tolerance.relative:
+        small = tolerance.relative < 1e-5
+        parts.append(f"relative {tolerance.relative:g}" if small else f"{100 * tolerance.relative:g} %")
+    if tolerance.absolute:
+        parts.append(f"{tolerance.absolute:g} {outcome.unit}".rstrip())
+    within = f"within {' or '.join(parts)}" if parts else "exact"
+    return {"equal": "", "at_least": "at least; ", "at_most": "at most; "}[tolerance.sense] + within
 
 
 def counts_line(outcomes: Sequence[Outcome]) -> str:
@@ -83,22 +214,33 @@ def _labelled(outcome: Outcome, point: Point) -> str:
 def _said(outcome: Outcome, point: Point) -> str:
     target = outcome.target(point)
     which = "expected" if target == point.expected else "expected by the source's own equations"
-    parts = [f"{which} {exact(target)}"]
+    unit = f" {outcome.unit}" if outcome.unit else ""
+    parts = [f"{which} {SIGNS[outcome.tolerance.sense]}{exact(target)}{unit}"]
     for reading in outcome.tested:
         value = getattr(point, reading)
-        parts.append(f"{reading} " + ("nothing" if value is None else exact(value)))
-    return f"{', '.join(parts)} {outcome.unit} ({percent(outcome.deviation(point))})"
+        parts.append(f"no {reading}" if value is None else f"{reading} {exact(value)}{unit}")
+    deviation = outcome.deviation(point)
+    return ", ".join(parts) + ("" if math.isnan(deviation) else f" ({percent(deviation)})")
 
 
-def case_table(cases: Sequence[Case]) -> Table:
-    """Cases before they run."""
-    table = new_table("", "case", "reading", "claim", "source")
+def case_list(cases: Sequence[Case]) -> RenderableType:
+    """Cases before they run: a table as wide as the terminal allows."""
+    return Fitting([case_table(cases, most) for most in (4, 3, 2)], wraps=True)
+
+
+def case_table(cases: Sequence[Case], columns: int = 4) -> Table:
+    """The first so many columns; names are not broken, and of the texts at least some words stand on a line."""
+    table = new_table("", *("case", "claim", "source", "reading")[:columns])
     table.title = None
+    table.columns[0].no_wrap = True
     for column in table.columns[1:]:
         column.justify = "left"
+    for column in table.columns[1:3]:
+        column.min_width = 24
     for case in cases:
         runs = " (--full)" if case.full else ""
-        table.add_row(case.name, case.reading + runs, case.claim, case.source)
+        row = (case.name, case.claim, case.source, case.reading + runs)
+        table.add_row(*row[:columns])
     return table
 
 
@@ -108,11 +250,11 @@ def case_dict(case: Case) -> dict[str, object]:
     return {name: getattr(case, name) for name in names} | {"points": len(case.expected)}
 
 
-def number(value: float | None) -> str:
+def number(value: float | None, scale: float = 1.0) -> str:
     """Six significant digits, whole numbers in full up to 10^9; a dash for none."""
     if value is None or math.isnan(value):
         return "\N{EN DASH}"
-    value = float(value)
+    value = float(value) * scale
     if math.isfinite(value) and value == int(value) and abs(value) < 1e9:
         return f"{value:.0f}"
     return f"{value:.6g}"
@@ -127,6 +269,8 @@ def percent(error: float) -> str:
     """A relative deviation with its sign and two digits, three from 100 % on."""
     if math.isnan(error):
         return "\N{EN DASH}"
+    if 0 < abs(error) < DUST:
+        return "< 1e-9 %"
     text = f"{100 * error:+.3g} %" if abs(error) >= 0.995 else f"{100 * error:+.2g} %"
     return "0" if error == 0 else text.replace("-", "\N{MINUS SIGN}")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -26,7 +26,8 @@ NAME = re.compile(r"[a-z0-9.-]+(/[a-z0-9.-]+)+")
 @dataclass(frozen=True)
 class Tolerance:
     """How far a value may be from what is expected, and why: by ``relative`` of that or by ``absolute`` in the unit of
-    the case, whichever is more. ``sense``: where only ``at_least`` or ``at_most`` is claimed."""
+    the case, whichever is more. ``sense``: where only ``at_least`` or ``at_most`` is claimed. InputError without a
+    reason, and for what would let everything or nothing pass."""
 
     reason: str
     relative: float = 0.0
@@ -38,9 +39,15 @@ class Tolerance:
             raise InputError("sense of a tolerance", value=self.sense, allowed=", ".join(SENSES))
         if not self.reason:
             raise InputError("a tolerance without a reason")
+        for name, room in (("relative", self.relative), ("absolute", self.absolute)):
+            if not (math.isfinite(room) and room >= 0):
+                raise InputError(f"{name} room of a tolerance", value=room, allowed="a number of 0 or above")
 
     def holds(self, value: float, expected: float) -> bool:
-        """Whether the value is what is expected. Nothing is within a tolerance of what is no number."""
+        """Whether the value is what is expected. Nothing is within a tolerance of what is no number, or no finite one:
+        it would be beyond every bound."""
+        if not (math.isfinite(value) and math.isfinite(expected)):
+            return False
         room = max(self.absolute, self.relative * abs(expected))
         match self.sense:
             case "at_least":
@@ -49,6 +56,11 @@ class Tolerance:
                 return value <= expected + room
             case _:
                 return abs(value - expected) <= room
+
+    @property
+    def two_sided(self) -> Tolerance:
+        """The same room on both sides: where a value is known, and no bound of it."""
+        return replace(self, sense="equal")
 
     def __str__(self) -> str:
         allowed = [f"{100 * self.relative:g} %"] if self.relative else []
@@ -117,8 +129,9 @@ class Case:
 
     ``expected``: what the source says, by label; ``own``: what the source's own equations give, where they are known to
     give something else. ``needs``: inputs of which the source may lack some (None): then nothing can be recovered from
-    it. ``measure`` returns what the system says; a case of the reading ``source`` has none. ``quick`` cases run in
-    the tests, ``full`` ones only when they are asked for.
+    it. ``measure`` returns what the system says; a case of the reading ``source`` has none, but an own value for each
+    expected one. ``quick`` cases run in the tests, ``full`` ones only when they are asked for. InputError for a case
+    that cannot be judged, or that checks nothing.
     """
 
     name: str
@@ -148,8 +161,12 @@ class Case:
             raise InputError(f"{self.name}: a case needs a claim, a source and expected values")
         if not self.own.keys() <= self.expected.keys():
             raise InputError(f"{self.name}: recomputed what is not expected", value=[*self.own])
-        if (self.measure is None) != (self.reading == "source") and not self.missing:
+        if self.missing:
+            return
+        if (self.measure is None) != (self.reading == "source"):
             raise InputError(f"{self.name}: measure", allowed="needed for every reading but source")
+        if self.reading == "source" and self.own.keys() != self.expected.keys():
+            raise InputError(f"{self.name}: own values", value=[*self.own], allowed="one for every expected value")
 
     @property
     def group(self) -> str:

@@ -71,33 +71,53 @@ class Outcome:
             return point.expected
         return point.own
 
+    @property
+    def of_source(self) -> bool:
+        """Whether the case holds the source against itself, and tests no reading."""
+        return not self.tested
+
+    @property
+    def in_short(self) -> str:
+        """The verdict in words, with what stands behind it where the bare word would say too much or too little."""
+        if self.verdict is Verdict.NOT_RECOVERABLE:
+            return f"{self.verdict}: the source lacks {'; '.join(self.missing)}"
+        if self.of_source and self.verdict is Verdict.REPRODUCED:
+            return f"{self.verdict} (no reading tested)"
+        return str(self.verdict)
+
     def deviation(self, point: Point) -> float:
-        """The largest relative deviation of the readings under test from their target, with its sign; in a case about
-        the source, that of its own equations from what it says. nan where there is none."""
+        """The worst relative deviation of the readings under test from their target, with its sign: the largest, and
+        of a bound the one that is nearest to breaking it. In a case about the source, that of its own equations from
+        what it says. nan where there is none."""
         if not self.tested:
             return math.nan if point.own is None else relative_error(point.own, point.expected)
         values = [value for name in self.tested if (value := getattr(point, name)) is not None]
         errors = [relative_error(value, self.target(point)) for value in values]
-        return max(errors, key=_size, default=math.nan)
+        return max(errors, key=lambda error: self._badness(point, error), default=math.nan)
+
+    def _badness(self, point: Point, error: float) -> float:
+        """How bad a deviation is, in the sense of the tolerance; least for none."""
+        if math.isnan(error):
+            return -math.inf
+        sense = self.tolerance.sense if self.target(point) == point.expected else "equal"
+        return {"at_least": -error, "at_most": error}.get(sense, abs(error))
 
     @property
     def worst(self) -> Point:
-        """The point that shows the case: of those with the worst verdict, the one that deviates most."""
+        """The point that shows the case: of those with the worst verdict, the one that deviates most, or is nearest to
+        breaking the bound that is claimed."""
         worst = [point for point in self.points if point.verdict is self.verdict] or list(self.points)
-        return max(worst, key=lambda point: _size(self.deviation(point)))
+        return max(worst, key=lambda point: self._badness(point, self.deviation(point)))
 
     def to_dict(self) -> dict[str, object]:
         """Plain lists, texts and numbers, as for JSON; without the plot."""
         rest = {name: value for name, value in asdict(self).items() if name != "plot"}
         return rest | {
             "verdict": str(self.verdict),
+            "in_short": self.in_short,
             "parameters": dict(self.parameters),
             "points": [asdict(point) | {"verdict": str(point.verdict)} for point in self.points],
         }
-
-
-def _size(error: float) -> float:
-    return -1.0 if math.isnan(error) else abs(error)
 
 
 def outcome_of(case: Case, said: Said, *, seconds: float = 0.0, notes: Iterable[str] = (), plot: str = "") -> Outcome:
@@ -140,6 +160,11 @@ def counts(outcomes: Iterable[Outcome]) -> dict[Verdict, int]:
     """How many cases have each verdict, from good to bad, with zeros."""
     found = Counter(outcome.verdict for outcome in outcomes)
     return {verdict: found[verdict] for verdict in reversed(Verdict)}
+
+
+def source_checks(outcomes: Iterable[Outcome]) -> int:
+    """How many of the reproduced cases hold only the source against itself: they say nothing of this system."""
+    return sum(outcome.of_source and outcome.verdict is Verdict.REPRODUCED for outcome in outcomes)
 
 
 def status_of(outcomes: Iterable[Outcome]) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
@@ -45,11 +46,14 @@ def _verdict(case: Case, label: Label, said: Mapping[str, Mapping[Label, float]]
     """A source that contradicts itself must be matched where its own equations lead, not where it says they do."""
     if case.missing:
         return Verdict.NOT_RECOVERABLE
-    expected, holds = case.expected[label], case.tolerance.holds
+    expected, tolerance = case.expected[label], case.tolerance
     own = case.own.get(label, expected)
-    consistent = holds(own, expected)
-    target = expected if consistent else own
-    if not all(label in said[reading] and holds(said[reading][label], target) for reading in case.tested):
+    if not math.isfinite(own):
+        return Verdict.DIFFERS
+    consistent = tolerance.holds(own, expected)
+    if not consistent:  # a bound may have been claimed, but the own equations give a value
+        expected, tolerance = own, tolerance.two_sided
+    if not all(label in said[reading] and tolerance.holds(said[reading][label], expected) for reading in case.tested):
         return Verdict.DIFFERS
     return Verdict.REPRODUCED if consistent else Verdict.INCONSISTENT
 

@@ -1,0 +1,113 @@
+"""The boundary of a region in which a quantity that grows with two costs stays at or below zero.
+
+Everything is in offsets from the corner where both costs are least. The boundary is followed along rays from there.
+Where the quantity is convex, as a longest path of linear times is, the region is convex too, and between two points the
+boundary is at most twice as far from a straight line as it is on the ray through their middle.
+"""
+
+from __future__ import annotations
+
+import heapq
+import math
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+from scipy.optimize import brentq
+
+Excess = Callable[[float, float], float]
+Spot = tuple[float, float]
+#: Where a search begins, and where it gives up: seconds.
+FIRST, LAST = 1e-9, 1e12
+
+
+class Counted:
+    """A function of two numbers that is never asked twice for the same ones; ``runs``: how often it was evaluated."""
+
+    def __init__(self, function: Excess) -> None:
+        self._function = function
+        self._known: dict[Spot, float] = {}
+
+    def __call__(self, x: float, y: float) -> float:
+        if (x, y) not in self._known:
+            self._known[x, y] = self._function(x, y)
+        return self._known[x, y]
+
+    @property
+    def runs(self) -> int:
+        """Evaluations so far."""
+        return len(self._known)
+
+
+@dataclass(frozen=True)
+class Corner:
+    """Where a search starts: at the least costs, which leave ``excess(0, 0) <= 0``. ``most``: the largest offsets."""
+
+    excess: Excess
+    most: Spot
+    accuracy: float
+
+    def intercepts(self) -> Spot:
+        """The largest offset of each cost, the other at its least; infinite for one that changes nothing."""
+        return (
+            along(lambda far: self.excess(far, 0.0), FIRST, self.most[0], self.accuracy),
+            along(lambda far: self.excess(0.0, far), FIRST, self.most[1], self.accuracy),
+        )
+
+    def on_ray(self, x: float, y: float) -> Spot:
+        """The point of the boundary on the ray through this one."""
+        room = min(most / part for most, part in zip(self.most, (x, y), strict=True) if part > 0)
+        far = along(lambda far: self.excess(far * x, far * y), min(1.0, room), room, self.accuracy)
+        return far * x, far * y
+
+
+def along(excess: Callable[[float], float], guess: float, most: float, accuracy: float) -> float:
+    """The largest number up to ``most`` whose excess is not positive, infinite if there is no largest.
+
+    Bracketed by growing steps in proportion to what is missing.
+    """
+    at_zero = excess(0.0)
+    slack = accuracy * abs(at_zero)
+    low, below, high = 0.0, at_zero, min(guess, most)
+    above = excess(high)
+    while above < -slack:
+        if high >= most:
+            return most
+        if high > LAST:
+            return math.inf
+        rise = (above - below) / (high - low)
+        step = -above / rise if rise > 0 else math.inf
+        low, below = high, above
+        high = min(high + min(max(step * (1 + 1e-6), high * 1e-9), 1e6 * high), most)
+        above = excess(high)
+    if abs(above) <= slack:
+        return high
+    return float(brentq(excess, low, high, xtol=1e-300, rtol=max(accuracy, 1e-15)))
+
+
+def rays(corner: Corner, ends: Spot, shares: Iterable[float]) -> list[Spot]:
+    """Points of the boundary on the rays through these shares of the line between the intercepts, 1 on the x axis."""
+    first, second = ends
+    inner = {0.0: (0.0, second), 1.0: (first, 0.0)}
+    return [inner.get(share) or corner.on_ray(share * first, (1 - share) * second) for share in shares]
+
+
+def bisected(corner: Corner, ends: Spot, points: int, tolerance: float) -> tuple[list[Spot], float]:
+    """At most so many points, and how far the boundary may still be from straight lines between them.
+
+    The ray through the middle of two neighbours gives a new point; where that is farther than ``tolerance`` (in parts
+    of the intercepts) from the straight line, both halves are looked at in turn, the worst first.
+    """
+    first, second = ends
+    found = [(0.0, second), (first, 0.0)]
+    waiting = [(-math.inf, found[0], found[1])] if first > 0 and second > 0 else []
+    while waiting and len(found) < points:
+        _, left, right = heapq.heappop(waiting)
+        x, y = (left[0] + right[0]) / 2, (left[1] + right[1]) / 2
+        spot = corner.on_ray(x, y)
+        found.append(spot)
+        off = max(abs(spot[0] - x) / first, abs(spot[1] - y) / second)
+        if off > tolerance:
+            heapq.heappush(waiting, (-off, left, spot))
+            heapq.heappush(waiting, (-off, spot, right))
+    unknown = max((-priority for priority, _, _ in waiting), default=0.0)
+    return sorted(found, key=lambda spot: math.atan2(spot[0] / (first or 1.0), spot[1] / (second or 1.0))), unknown

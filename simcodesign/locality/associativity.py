@@ -1,0 +1,146 @@
+"""Hits of caches with sets, and of several levels, from a stack-distance profile alone.
+
+Two methods. ``full`` takes every cache as fully associative: an access of distance D hits C lines if D < C (Mattson et
+al. 1970). ``binomial`` takes the D lines touched since as spread over the S sets at random, so that an access hits when
+fewer than A of them, the ways, fell into its own set (Smith, "A comparative study of set associative memory mapping
+algorithms", IEEE TSE 4, 1978; Hill and Smith, "Evaluating associativity in CPU caches", IEEE ToC 38, 1989):
+
+    P(hit | D) = sum over a < A of C(D, a) (1/S)^a (1 - 1/S)^(D - a)
+
+Real programs do not spread their lines at random, but place neighbours in neighbouring sets. Measured on six recorded
+programs in caches of 8, 32 and 256 KiB, against exact simulation, the error of the miss ratio in percentage points was
+
+    ways                  1      2      4      8     16
+    full, mean          7.74   6.13   0.33   0.10   0.06
+    full, worst        58     88      2.5    0.49   0.36
+    binomial, mean      7.20   6.09   0.90   0.56   0.28
+    binomial, worst    57     88      4.7    4.0    2.2
+
+Hence ``auto``: ``full`` for 4 or more ways (and wherever there is one set, which is what it means), ``binomial`` below.
+With 1 or 2 ways neither is to be relied on: simulate the trace.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from importlib import import_module
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from simcodesign.errors import InputError, nearest
+from simcodesign.locality.cache import CacheGeometry
+from simcodesign.locality.profile import StackDistanceProfile
+
+METHODS = ("auto", "full", "binomial")
+#: From so many ways on, ``auto`` takes a cache as fully associative.
+FULL_FROM_WAYS = 4
+#: Up to so many ways the sum is computed term by term, which is many times as fast as the beta function.
+_TERMS = 16
+
+
+class HitFraction(NamedTuple):
+    """Hits per access, first touches counted as misses, and the ``method`` that gave it: ``full`` or ``binomial``."""
+
+    value: float
+    method: str
+
+
+class LevelHits(NamedTuple):
+    """Where accesses are served: how many by each level, nearest first, and by memory; and the method of each level."""
+
+    hits: tuple[float, ...]
+    memory: float
+    methods: tuple[str, ...]
+
+    @property
+    def accesses(self) -> float:
+        """All accesses; those of the profile to rounding."""
+        return sum(self.hits) + self.memory
+
+    @property
+    def fractions(self) -> tuple[float, ...]:
+        """Shares of all accesses, by level, the last one by memory; they add to 1. InputError without accesses."""
+        if self.accesses == 0:
+            raise InputError("no accesses, so that no level has a share of them")
+        return tuple(part / self.accesses for part in (*self.hits, self.memory))
+
+
+def hit_fraction(profile: StackDistanceProfile, geometry: CacheGeometry, method: str = "auto") -> HitFraction:
+    """Hits per access of an LRU cache, by ``full``, ``binomial`` or ``auto`` (see the head of this module).
+
+    InputError for other methods, a profile without accesses or of other line sizes than the cache.
+    """
+    levels = level_hits(profile, (geometry,), method)
+    return HitFraction(levels.fractions[0], levels.methods[0])
+
+
+def level_hits(profile: StackDistanceProfile, geometries: Sequence[CacheGeometry], method: str = "auto") -> LevelHits:
+    """Hits of each level, nearest first, and accesses that reach memory; level n + 1 sees what level n misses.
+
+    By the inclusion of LRU stacks, the levels up to n together hit what level n alone would hit; where the binomial
+    correction gives a farther level the smaller chance for some distance, it hits nothing of that distance. So no
+    number is negative, and they add to the accesses of the profile. InputError as in ``hit_fraction``.
+    """
+    reached = np.zeros(len(profile.distance))  # probability of each distance to hit one of the levels so far
+    hits, methods = [], []
+    for geometry in geometries:
+        used = method_for(geometry, method)
+        _check_lines(profile, geometry)
+        farther = np.maximum(reached, hit_probability(profile.distance, geometry, used))
+        hits.append(float(profile.count @ (farther - reached)))
+        methods.append(used)
+        reached = farther
+    return LevelHits(tuple(hits), float(profile.count @ (1 - reached)) + profile.cold, tuple(methods))
+
+
+def method_for(geometry: CacheGeometry, method: str = "auto") -> str:
+    """The method that is used: ``full`` or ``binomial``. InputError for an unknown one."""
+    if method not in METHODS:
+        raise InputError("method of hit fractions", value=method, allowed=nearest(str(method), METHODS))
+    if method != "auto":
+        return method
+    return "full" if geometry.sets == 1 or geometry.ways_per_set >= FULL_FROM_WAYS else "binomial"
+
+
+def _check_lines(profile: StackDistanceProfile, geometry: CacheGeometry) -> None:
+    if profile.line_bytes != geometry.line_bytes:
+        what = f"a profile in keys of {profile.line_bytes} bytes cannot tell the hits of lines of another size"
+        raise InputError(what, value=geometry.line_bytes, allowed=f"line_bytes={profile.line_bytes} in both")
+
+
+def hit_probability(distance: ArrayLike, geometry: CacheGeometry, method: str = "auto") -> NDArray[np.float64]:
+    """The chance of an access to hit, by its stack distance of 0 or more, of any shape."""
+    if np.any(np.less(distance, 0)):
+        raise InputError("a stack distance", value=int(np.min(distance)), allowed="0 or more: first touches never hit")
+    if method_for(geometry, method) == "full":
+        return np.less(distance, geometry.lines).astype(np.float64)
+    return binomial_hit_probability(distance, geometry.sets, geometry.ways_per_set)
+
+
+def binomial_hit_probability(distance: ArrayLike, sets: ArrayLike, ways: ArrayLike) -> NDArray[np.float64]:
+    """P(fewer than ``ways`` of ``distance`` other lines fall into one of ``sets`` sets), see the head of this module.
+
+    The three are whole numbers of any shapes that go together: distances of 0 or more, sets and ways of 1 or more.
+    Within 1e-12 relative for distances up to 1e9 where the result is above 1e-280.
+    """
+    D, S, A = np.broadcast_arrays(*(np.asarray(value, np.float64) for value in (distance, sets, ways)))
+    if not (np.all(D >= 0) and np.all(S >= 1) and np.all(A >= 1)):
+        raise InputError("distances, sets or ways", value=(distance, sets, ways), allowed="0, 1 and 1 or more")
+    if D.size and A.max() <= _TERMS and S.min() > 1:
+        return _by_terms(D, S, int(A.max()), A)
+    # The regularised incomplete beta function is the same sum; its second parameter must stay above 0.
+    # It is rarely asked for, and SciPy's functions take long to load.
+    betaincc = import_module("scipy.special").betaincc
+    return np.where(D < A, 1.0, betaincc(A, np.maximum(D - A + 1, 1.0), 1 / S))
+
+
+def _by_terms(D: NDArray[np.float64], S: NDArray[np.float64], most: int, A: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The sum as it is written, for two or more sets."""
+    term = np.exp(D * np.log1p(-1 / S))
+    total = term.copy()
+    for a in range(1, most):
+        term = term * ((D - a + 1) / (a * (S - 1)))  # 0 from a = D + 1 on
+        total += np.where(a < A, term, 0.0)
+    return np.where(D < A, 1.0, np.minimum(total, 1.0))

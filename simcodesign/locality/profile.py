@@ -1,0 +1,295 @@
+"""How often each stack distance occurs: the profile from which hits of every cache size follow at once.
+
+A stack distance is the number of distinct other keys accessed strictly between two uses of a key; 0: touched again at
+once. A first touch has none: it is cold and counted apart. A fully associative LRU cache of C lines hits an access if
+and only if its distance is below C (Mattson, Gecsei, Slutz, Traiger, "Evaluation techniques for storage hierarchies",
+IBM Systems Journal 9, 1970), so that one histogram holds the hits of all sizes.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from simcodesign.errors import InputError
+from simcodesign.locality.profile_files import read_histogram, write_histogram
+
+#: Stands for the distance of a first touch.
+COLD = -1
+#: No distance may be above this.
+FARTHEST = 2**62
+#: Lines of a cache that hits all distances; larger ones are taken as this.
+_EVERYTHING = 2**62 + 2**61
+#: Distances below this multiple of their number are counted in a table, others sorted.
+_DENSE = 4
+#: So many sizes are looked up in order, among so many distances.
+_MANY = 10_000
+
+
+class MissRatioCurve(NamedTuple):
+    """Miss ratios of fully associative LRU caches: ``miss_ratio[i]`` holds from ``lines[i]`` to ``lines[i+1] - 1``."""
+
+    lines: NDArray[np.int64]  # (k + 1,) ascending, the first 0
+    miss_ratio: NDArray[np.float64]  # (k + 1,) falling, the first 1
+
+
+@dataclass(frozen=True, eq=False)
+class StackDistanceProfile:
+    """``count[i]`` accesses have the stack distance ``distance[i]``, and ``cold`` have none, as first touches.
+
+    Both arrays have shape (k,); ``distance`` is int64, strictly ascending from 0 or more, ``count`` float64, so that
+    profiles may be scaled and averaged. ``line_bytes`` is the size of the keys that distances were counted in, a power
+    of two. The arrays are read-only copies. InputError for anything else.
+    """
+
+    distance: NDArray[np.int64]
+    count: NDArray[np.float64]
+    cold: float = 0.0
+    line_bytes: int = 64
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "distance", _read_only(_whole(self.distance)))
+        object.__setattr__(self, "count", _read_only(_numbers("count of a profile", self.count)))
+        object.__setattr__(self, "cold", float(_numbers("cold of a profile", self.cold)))
+        object.__setattr__(self, "line_bytes", _line(self.line_bytes))
+        if self.distance.ndim != 1 or self.distance.shape != self.count.shape:
+            shapes = (self.distance.shape, self.count.shape)
+            raise InputError("shapes of distance and count", value=shapes, allowed="two lists of equal length")
+        falls = np.flatnonzero(np.diff(self.distance) <= 0)
+        if len(falls):
+            pair = tuple(int(value) for value in self.distance[falls[0] : falls[0] + 2])
+            raise InputError("distances of a profile, one after the other", value=pair, allowed="ascending, each once")
+
+    @classmethod
+    def from_distances(cls, distances: ArrayLike, line_bytes: int = 64) -> StackDistanceProfile:
+        """The profile of distances of single accesses, integers of any shape, ``COLD`` (-1) for first touches."""
+        each = _integers(distances).ravel()
+        cold = each < 0
+        lowest = each.min(initial=0)
+        if lowest < COLD:
+            raise InputError("a stack distance", value=int(lowest), allowed="0 or more, or -1 for a first touch")
+        distance, count = _counted(each[~cold])
+        return cls(_sealed(distance), _sealed(count.astype(np.float64)), float(np.count_nonzero(cold)), line_bytes)
+
+    @classmethod
+    def from_counts(
+        cls, distances: ArrayLike, counts: ArrayLike, cold: float = 0.0, line_bytes: int = 64
+    ) -> StackDistanceProfile:
+        """The profile of distances in any order with their counts: equal distances are added, counts of 0 left out."""
+        distance, count = _whole(distances), _numbers("count of a profile", counts)
+        if distance.ndim != 1 or distance.shape != count.shape:
+            shapes = (distance.shape, count.shape)
+            raise InputError("shapes of distances and counts", value=shapes, allowed="two lists of equal length")
+        merged, total = _added(distance[count > 0], count[count > 0])
+        return cls(_sealed(merged), _sealed(total), cold, line_bytes)
+
+    @classmethod
+    def merged(cls, profiles: Iterable[StackDistanceProfile]) -> StackDistanceProfile:
+        """All accesses of several profiles of the same ``line_bytes`` together. InputError for none or other sizes."""
+        several = list(profiles)
+        if not several:
+            raise InputError("nothing to merge", value=[], allowed="one profile or more")
+        sizes = sorted({profile.line_bytes for profile in several})
+        if len(sizes) > 1:
+            raise InputError("line_bytes of profiles to merge", value=sizes, allowed="the same in all")
+        distances = np.concatenate([profile.distance for profile in several])
+        counts = np.concatenate([profile.count for profile in several])
+        return cls.from_counts(distances, counts, math.fsum(profile.cold for profile in several), sizes[0])
+
+    @cached_property
+    def _below(self) -> NDArray[np.float64]:
+        """(k + 1,) accesses with a distance below the i-th one; the last: all reuses."""
+        return _sealed(np.concatenate([np.zeros(1), np.cumsum(self.count)]))
+
+    @property
+    def reuses(self) -> float:
+        """Accesses that are not first touches."""
+        return float(self._below[-1])
+
+    @property
+    def accesses(self) -> float:
+        """All accesses: reuses and first touches."""
+        return self.reuses + self.cold
+
+    @property
+    def median(self) -> float:
+        """The smallest distance that at least half of the reuses do not exceed (the lower median: always one that
+        occurs). First touches do not count. NaN without reuses."""
+        if self.reuses == 0:
+            return math.nan
+        return float(self.distance[np.searchsorted(self._below[1:], self.reuses / 2)])
+
+    @property
+    def mode(self) -> float:
+        """The most frequent distance of reuses, the smallest of several; NaN without reuses."""
+        return float(self.distance[np.argmax(self.count)]) if self.reuses > 0 else math.nan
+
+    def hits_below(self, lines: ArrayLike) -> NDArray[np.float64]:
+        """Accesses with a distance below ``lines``, of any shape: hits of fully associative LRU caches of that size.
+
+        A cache of 10.5 lines holds 10, so that fractions are cut off; infinity is every distance. A single size gives a
+        NumPy scalar. InputError for negative sizes and NaN.
+        """
+        return self._below[self._position(lines)]
+
+    def misses_above(self, lines: ArrayLike) -> NDArray[np.float64]:
+        """Accesses that such caches miss: those with a distance of ``lines`` or more, and the cold ones."""
+        return (self.reuses - self.hits_below(lines)) + self.cold
+
+    def miss_ratio(self, lines: ArrayLike) -> NDArray[np.float64]:
+        """Misses of fully associative LRU caches of ``lines`` lines (any shape, see ``hits_below``) per access.
+
+        InputError where the profile has no accesses.
+        """
+        if self.accesses == 0:
+            raise InputError("a profile without accesses has no miss ratio")
+        return self.misses_above(lines) / self.accesses
+
+    def miss_ratio_curve(self) -> MissRatioCurve:
+        """The miss ratio at every size at which it changes."""
+        lines = np.concatenate([np.zeros(1, np.int64), self.distance + 1])
+        return MissRatioCurve(lines, self.miss_ratio(lines))
+
+    def scaled(self, accesses: float | None = None, factor: float | None = None) -> StackDistanceProfile:
+        """All counts times ``factor``, or times what gives this number of ``accesses``: exactly one of the two."""
+        if (accesses is None) == (factor is None):
+            raise InputError("scaling a profile", value=(accesses, factor), allowed="either accesses or factor")
+        if factor is None:
+            if self.accesses == 0:
+                raise InputError("a profile without accesses cannot be scaled to some", value=accesses)
+            factor = float(_numbers("accesses of a profile", accesses)) / self.accesses
+        factor = float(_numbers("factor of a profile", factor))
+        return StackDistanceProfile(self.distance, _sealed(self.count * factor), self.cold * factor, self.line_bytes)
+
+    def stretched(self, factor: float) -> StackDistanceProfile:
+        """All distances times ``factor``, rounded to the nearest whole number (halves to the even one); counts of
+        distances that become equal are added. Cold accesses stay cold. InputError where distances exceed 2**62."""
+        factor = float(_numbers("factor of distances", factor))
+        farther = np.rint(self.distance * factor)
+        if len(farther) and farther[-1] > FARTHEST:
+            raise InputError("factor of distances", value=factor, allowed="one that leaves distances below 2**62")
+        distance, count = _added(farther.astype(np.int64), self.count)
+        return StackDistanceProfile(_sealed(distance), _sealed(count), self.cold, self.line_bytes)
+
+    def save(self, path: str | Path) -> None:
+        """Written to a ``.json``, ``.csv`` or ``.npz`` file that ``load_profile`` reads back exactly.
+
+        The file appears whole or not at all. InputError for other suffixes and where it cannot be written.
+        """
+        write_histogram(Path(path), self.distance, self.count, self.cold, self.line_bytes)
+
+    def _position(self, lines: ArrayLike) -> NDArray[np.intp]:
+        """How many of the distances are below ``lines``."""
+        size = np.asarray(lines)
+        checked = _numbers("lines of a cache", lines, finite=False)
+        if size.dtype.kind == "u":  # whole numbers stay what they are, also where float64 cannot tell them apart
+            size = np.minimum(size, np.uint64(_EVERYTHING))
+        elif size.dtype.kind != "i":
+            size = np.minimum(checked, float(_EVERYTHING))
+        whole = size.astype(np.int64)
+        if whole.size < _MANY or len(self.distance) < _MANY:
+            return np.searchsorted(self.distance, whole)
+        order = np.argsort(whole, axis=None)  # in order they are found five times as fast: neighbours are in the caches
+        position = np.empty(whole.shape, np.intp)
+        position.ravel()[order] = np.searchsorted(self.distance, whole.ravel()[order])
+        return position
+
+    def __eq__(self, other: object) -> bool:
+        """Equal in every count, to the last bit."""
+        if not isinstance(other, StackDistanceProfile):
+            return NotImplemented
+        return (
+            (self.cold, self.line_bytes) == (other.cold, other.line_bytes)
+            and np.array_equal(self.distance, other.distance)
+            and np.array_equal(self.count, other.count)
+        )
+
+    def __hash__(self) -> int:
+        return hash((self.cold, self.line_bytes, len(self.distance), self.reuses))
+
+
+def load_profile(path: str | Path) -> StackDistanceProfile:
+    """The profile of a file that ``StackDistanceProfile.save`` wrote. InputError names file and place of an error."""
+    return StackDistanceProfile(*read_histogram(Path(path)))
+
+
+def _counted(distance: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The distinct distances, ascending, and how often each occurs."""
+    if not len(distance) or distance.max() > _DENSE * len(distance):
+        return np.unique(distance, return_counts=True)
+    table = np.bincount(distance)
+    found = np.flatnonzero(table)
+    return found, table[found]
+
+
+def _added(distance: NDArray[np.int64], count: NDArray[np.float64]) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Distances ascending and once each, counts of equal ones added in the order in which they stand."""
+    if np.any(np.diff(distance) < 0):
+        order = np.argsort(distance, kind="stable")
+        distance, count = distance[order], count[order]
+    first = np.flatnonzero(np.diff(distance, prepend=-1))
+    return distance[first], np.add.reduceat(count, first) if len(first) else np.zeros(0)
+
+
+def _integers(values: ArrayLike) -> NDArray[np.int64]:
+    """As int64. InputError unless whole numbers that fit."""
+    array = np.asarray(values)
+    if array.size == 0:
+        return array.astype(np.int64)
+    with np.errstate(invalid="ignore"):
+        whole = array.astype(np.int64) if array.dtype.kind in "iuf" else np.zeros(0, np.int64)
+    odd = np.flatnonzero(whole != array) if whole.shape == array.shape else np.zeros(1, np.intp)
+    if len(odd) or (array.dtype.kind == "u" and array.max() > FARTHEST):
+        value = array.ravel()[odd[0]].item() if len(odd) else int(array.max())
+        raise InputError("stack distances", value=value, allowed="whole numbers up to 2**62")
+    return whole
+
+
+def _whole(values: ArrayLike) -> NDArray[np.int64]:
+    """Distances of reuses as int64, the same array where it is one. InputError unless from 0 to 2**62."""
+    array = _integers(values)
+    low, high = int(array.min(initial=0)), int(array.max(initial=0))
+    if low < 0 or high > FARTHEST:
+        value = low if low < 0 else high
+        raise InputError("a stack distance of a reuse", value=value, allowed="0 to 2**62")
+    return values if isinstance(values, np.ndarray) and values.dtype == np.int64 else array
+
+
+def _numbers(what: str, values: Any, finite: bool = True) -> NDArray[np.float64]:
+    """As float64, the same array where it is one. InputError unless 0 or more, and finite where asked for."""
+    try:
+        array = np.asarray(values, np.float64)
+    except (TypeError, ValueError, OverflowError):
+        raise InputError(what, value=values, allowed="numbers of 0 or more") from None
+    bad = ~(array >= 0) | (np.isinf(array) if finite else False)
+    if np.any(bad):
+        value = array.ravel()[np.flatnonzero(bad)[0]].item()
+        raise InputError(what, value=value, allowed="finite numbers of 0 or more" if finite else "numbers of 0 or more")
+    return array
+
+
+def _line(line_bytes: Any) -> int:
+    """The size of keys as an int. InputError unless a power of two."""
+    whole = isinstance(line_bytes, int | np.integer) and not isinstance(line_bytes, bool)
+    if not whole or line_bytes < 1 or int(line_bytes) & (int(line_bytes) - 1):
+        raise InputError("line_bytes of a profile", value=line_bytes, allowed="a power of two: 1, 2, 4, ...")
+    return int(line_bytes)
+
+
+def _sealed(array: NDArray[Any]) -> NDArray[Any]:
+    """The array itself, read-only from now on: for arrays that nobody else has."""
+    array.flags.writeable = False
+    return array
+
+
+def _read_only(array: NDArray[Any]) -> NDArray[Any]:
+    """The array itself where nobody can write to it, else a read-only copy."""
+    free = array.flags.writeable or array.base is not None
+    return _sealed(array.copy()) if free else array

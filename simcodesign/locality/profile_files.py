@@ -1,0 +1,304 @@
+"""Histograms of stack distances in files: JSON and CSV for people and other programs, NPZ for millions of distances.
+
+All three bring back every count to the last bit: decimal numbers are written in the shortest form that reads back as
+the same float64. A CSV file reads
+
+    # simcodesign stack distances, line_bytes = 64, rows = 2
+    distance,count
+    -1,3300.0
+    0,210617.0
+
+where distance -1 stands for first touches; without comments, keys are lines of 64 bytes.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import sys
+import warnings
+import zipfile
+import zlib
+from collections.abc import Callable, Iterable
+from itertools import takewhile
+from pathlib import Path
+from typing import Any, BinaryIO, NamedTuple, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simcodesign.errors import InputError, Place
+
+FORMAT = 1
+LINE_BYTES = 64
+_HEADERS = ("distance,count", "sd,count")
+_FIELDS = ("format", "line_bytes", "cold", "distance", "count")
+_LINE_BYTES = re.compile(r"line_bytes\s*=\s*([^\s,]+)")
+_ROWS = re.compile(r"rows\s*=\s*([^\s,]+)")
+_MOST = 2**62
+T = TypeVar("T", int, float)
+F = TypeVar("F")
+
+
+class Histogram(NamedTuple):
+    """What a file holds, checked: (k,) distances, strictly ascending, and their counts, finite and not negative."""
+
+    distance: NDArray[np.int64]
+    counts: NDArray[np.float64]
+    cold: float
+    line_bytes: int
+
+
+def write_histogram(
+    path: Path, distance: NDArray[np.int64], count: NDArray[np.float64], cold: float, line_bytes: int
+) -> None:
+    """Written whole or not at all, in the format of the suffix. InputError where that cannot be done."""
+    histogram = Histogram(distance, count, cold, line_bytes)
+    write = _format(path, _WRITERS)
+    part = path.with_name(f".{path.name}.{os.getpid()}.part")
+    try:
+        with part.open("wb") as file:
+            write(file, histogram)
+        part.replace(path)
+    except OSError as error:
+        raise InputError(f"cannot be written: {error.strerror}", Place(str(path))) from None
+    finally:
+        part.unlink(missing_ok=True)
+
+
+def read_histogram(path: Path) -> Histogram:
+    """The histogram of a file. InputError names the file and, inside it, line or entry of what is wrong."""
+    read = _format(path, _READERS)
+    try:
+        return read(path)
+    except OSError as error:
+        raise InputError(f"cannot be read: {error.strerror}", Place(str(path))) from None
+
+
+def _write_json(file: BinaryIO, histogram: Histogram) -> None:
+    distance, count = histogram.distance.tolist(), histogram.counts.tolist()
+    fields = dict(zip(_FIELDS, (FORMAT, histogram.line_bytes, histogram.cold, distance, count), strict=True))
+    file.write((json.dumps(fields) + "\n").encode())
+
+
+def _write_csv(file: BinaryIO, histogram: Histogram) -> None:
+    rows = zip(histogram.distance.tolist(), histogram.counts.tolist(), strict=True)
+    notes = f"line_bytes = {histogram.line_bytes}, rows = {len(histogram.distance) + 1}"
+    head = f"# simcodesign stack distances, {notes}\n{_HEADERS[0]}\n"
+    file.write(f"{head}-1,{histogram.cold!r}\n".encode())
+    file.writelines(f"{distance},{count!r}\n".encode() for distance, count in rows)
+
+
+def _write_npz(file: BinaryIO, histogram: Histogram) -> None:
+    np.savez_compressed(
+        file,
+        format=np.int64(FORMAT),
+        line_bytes=np.int64(histogram.line_bytes),
+        cold=np.float64(histogram.cold),
+        distance=histogram.distance,
+        count=histogram.counts,
+    )
+
+
+def _read_json(path: Path) -> Histogram:
+    try:
+        fields = json.loads(path.read_text("utf-8"))
+    except json.JSONDecodeError as error:
+        raise InputError(f"no JSON: {error.msg}", Place(str(path), error.lineno)) from None
+    except (RecursionError, ValueError) as error:  # such as bytes that are no UTF-8, or a number of 5,000 digits
+        raise InputError(f"no JSON: {error}", Place(str(path))) from None
+    _check_fields(path, list(fields) if isinstance(fields, dict) else [])
+    for name in ("distance", "count"):
+        if not isinstance(fields[name], list):
+            raise InputError("not a list", Place(str(path), path=name), value=fields[name], allowed="[...]")
+    _check_format(path, fields["format"])
+
+    def where(name: str) -> Callable[[int], Place]:
+        return lambda index: Place(str(path), path=f"{name}[{index}]")
+
+    distance = np.array(_converted(fields["distance"], int, 0, where("distance")), np.int64)
+    count = np.array(_converted(fields["count"], float, 0, where("count")), np.float64)
+    (cold,) = _converted([fields["cold"]], float, 0, lambda _: Place(str(path), path="cold"))
+    line_bytes = _line(fields["line_bytes"], Place(str(path), path="line_bytes"))
+    return _ordered(Histogram(distance, count, cold, line_bytes), where("distance"))
+
+
+def _read_csv(path: Path) -> Histogram:
+    """Rows of distance and count below a head; comments above it may say ``line_bytes = ...`` and ``rows = ...``."""
+    text = _text(path)
+    lines = text.splitlines()
+    comments = list(takewhile(lambda line: line.startswith("#"), lines))
+    rows: int | str | None = None
+    line_bytes = LINE_BYTES
+    for number, comment in enumerate(comments, 1):
+        if found := _LINE_BYTES.search(comment):
+            line_bytes = _line(_parsed(int, found[1]), Place(str(path), number, "line_bytes"))
+        if found := _ROWS.search(comment):
+            rows = _parsed(int, found[1])
+    above = len(comments)
+    head = lines[above] if above < len(lines) else ""
+    if head.replace(" ", "") not in _HEADERS:
+        raise InputError("head of a table", Place(str(path), above + 1), value=head, allowed=_HEADERS[0])
+
+    def where(index: int) -> Place:
+        return Place(str(path), above + 2 + index)
+
+    table = _table(lines[above + 1 :], where)
+    if rows is not None and (rows != len(table.counts) or not text.endswith("\n")):
+        what = f"the table is cut off or added to: {len(table.counts)} rows"
+        raise InputError(what, Place(str(path), len(lines)), allowed=f"{rows} whole rows")
+    return _without_cold(table, line_bytes)
+
+
+def _table(lines: list[str], where: Callable[[int], Place]) -> Histogram:
+    """The rows as they stand, with distance -1 for first touches."""
+    fast = _read_fast(lines)
+    if fast is not None:
+        _check_range(fast.distance, _MOST, where, least=-1)
+        _check_range(fast.counts, sys.float_info.max, where)
+        return _ordered(fast, where)
+    cells = [line.split(",") for line in lines]
+    short = next((index for index, row in enumerate(cells) if len(row) != 2), None)
+    if short is not None:
+        raise InputError("a row of a profile", where(short), value=lines[short], allowed="distance,count")
+    distance = _converted([_parsed(int, row[0]) for row in cells], int, -1, where)
+    count = _converted([_parsed(float, row[1]) for row in cells], float, 0, where)
+    return _ordered(Histogram(np.array(distance, np.int64), np.array(count, np.float64), 0.0, LINE_BYTES), where)
+
+
+def _read_fast(lines: list[str]) -> Histogram | None:
+    """All rows at once, twenty times as fast; None where one is odd, so that it has to be looked for."""
+    row = np.dtype([("distance", np.int64), ("count", np.float64)])
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            table = np.loadtxt(lines, row, delimiter=",", comments=None, ndmin=1)
+    except (ValueError, Warning):
+        return None
+    if len(table) != len(lines):  # empty lines are left out
+        return None
+    return Histogram(table["distance"].copy(), table["count"].copy(), 0.0, LINE_BYTES)
+
+
+def _without_cold(table: Histogram, line_bytes: int) -> Histogram:
+    """A table whose first row may be that of first touches, with these apart."""
+    cold = int(len(table.distance) > 0 and table.distance[0] < 0)
+    return Histogram(table.distance[cold:], table.counts[cold:], float(table.counts[:cold].sum()), line_bytes)
+
+
+def _read_npz(path: Path) -> Histogram:
+    def where(name: str) -> Callable[[int], Place]:
+        return lambda index: Place(str(path), path=f"{name}[{index}]")
+
+    arrays = _arrays(path)
+    _check_fields(path, arrays)
+    kinds = {"format": "i0", "line_bytes": "i0", "cold": "f0", "distance": "i1", "count": "f1"}
+    for name, array in arrays.items():
+        if f"{array.dtype.kind}{array.ndim}" != kinds[name] or array.dtype.itemsize != 8:
+            what = f"an array of {array.dtype} and shape {array.shape}"
+            raise InputError(what, Place(str(path), path=name), allowed="what a saved profile has")
+    _check_format(path, arrays["format"].item())
+    _check_range(arrays["distance"], _MOST, where("distance"))
+    _check_range(arrays["count"], sys.float_info.max, where("count"))
+    _check_range(arrays["cold"].reshape(1), sys.float_info.max, lambda _: Place(str(path), path="cold"))
+    line_bytes = _line(arrays["line_bytes"].item(), Place(str(path), path="line_bytes"))
+    return _ordered(
+        Histogram(arrays["distance"], arrays["count"], arrays["cold"].item(), line_bytes), where("distance")
+    )
+
+
+def _arrays(path: Path) -> dict[str, NDArray[Any]]:
+    """All arrays of an NPZ file. InputError unless it is one."""
+    if not zipfile.is_zipfile(path):
+        path.stat()  # says so where there is no file at all
+        raise InputError("no NPZ file", Place(str(path)), allowed="what a saved profile has")
+    name = ""
+    try:
+        # np.load leaves a file open that it finds broken, so that it is opened here.
+        with path.open("rb") as file, np.load(file, allow_pickle=False) as archive:
+            found = {}
+            for name in archive.files:
+                found[name] = np.asarray(archive[name])
+            return found
+    except (ValueError, EOFError, KeyError, NotImplementedError, zipfile.BadZipFile, zlib.error, MemoryError) as error:
+        raise InputError(f"a broken NPZ file: {error}", Place(str(path), path=name)) from None
+
+
+def _check_fields(path: Path, names: Iterable[str]) -> None:
+    """InputError unless exactly the fields of this format are there."""
+    if sorted(names) != sorted(_FIELDS):
+        raise InputError("fields of a profile", Place(str(path)), value=sorted(names), allowed=", ".join(_FIELDS))
+
+
+def _check_format(path: Path, number: object) -> None:
+    if type(number) is not int or number != FORMAT:
+        raise InputError("format of a profile", Place(str(path), path="format"), value=number, allowed=str(FORMAT))
+
+
+def _check_range(array: NDArray[Any], most: float, where: Callable[[int], Place], least: int = 0) -> None:
+    """InputError for the first element that is not from ``least`` to ``most``, NaN among them."""
+    bad = np.flatnonzero(~((array >= least) & (array <= most)))
+    if len(bad):
+        value = array[bad[0]].item()
+        raise InputError("out of range", where(int(bad[0])), value=value, allowed=f"{least} to {most:.4g}")
+
+
+def _converted(values: list[Any], kind: type[T], least: int, where: Callable[[int], Place]) -> list[T]:
+    """The values as ``kind``. InputError for the first that is no such number, below ``least`` or too large."""
+    most = _MOST if kind is int else sys.float_info.max
+    kinds = (int,) if kind is int else (int, float)
+    for index, value in enumerate(values):
+        if type(value) not in kinds or not least <= value <= most:  # NaN is not, either
+            what = "a whole number" if kind is int else "a finite number"
+            raise InputError("out of range", where(index), value=value, allowed=f"{what} of {least} or more")
+    return [kind(value) for value in values]
+
+
+def _parsed(kind: type[T], text: str) -> T | str:
+    """The number, or the text where it is none."""
+    try:
+        return kind(text)
+    except ValueError:
+        return text
+
+
+def _line(value: object, place: Place) -> int:
+    """A line size. InputError unless a power of two."""
+    if type(value) is not int or value < 1 or value & (value - 1):
+        raise InputError("line_bytes of a profile", place, value=value, allowed="a power of two: 1, 2, 4, ...")
+    return value
+
+
+def _ordered(histogram: Histogram, where: Callable[[int], Place]) -> Histogram:
+    """The histogram. InputError unless there are as many counts as distances, and these strictly ascend."""
+    sizes = (len(histogram.distance), len(histogram.counts))
+    if sizes[0] != sizes[1]:
+        raise InputError("numbers of distances and counts", where(min(sizes)), value=sizes, allowed="the same")
+    falls = np.flatnonzero(np.diff(histogram.distance) <= 0)
+    if len(falls):
+        value = int(histogram.distance[falls[0] + 1])
+        raise InputError("not above the distance before it", where(int(falls[0]) + 1), value=value, allowed="ascending")
+    return histogram
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text("utf-8")
+    except UnicodeDecodeError as error:
+        raise InputError(f"no text: byte {error.start}", Place(str(path))) from None
+
+
+def _format(path: Path, functions: dict[str, F]) -> F:
+    """What handles files of this suffix. InputError for other suffixes."""
+    if path.suffix.lower() not in functions:
+        raise InputError("suffix of a profile", Place(str(path)), value=path.suffix, allowed=", ".join(functions))
+    return functions[path.suffix.lower()]
+
+
+_WRITERS: dict[str, Callable[[BinaryIO, Histogram], None]] = {
+    ".json": _write_json,
+    ".csv": _write_csv,
+    ".npz": _write_npz,
+}
+_READERS: dict[str, Callable[[Path], Histogram]] = {".json": _read_json, ".csv": _read_csv, ".npz": _read_npz}
