@@ -14,7 +14,7 @@ from rich.text import Text
 from simcodesign.report.quantities import shared_unit
 from simcodesign.report.tables import new_table
 from simcodesign.validate.case import Case
-from simcodesign.validate.outcome import Outcome, counts
+from simcodesign.validate.outcome import Outcome, counts, source_checks
 from simcodesign.validate.verdict import Point, Verdict
 
 STYLES = {
@@ -190,7 +190,9 @@ def counts_line(outcomes: Sequence[Outcome]) -> str:
     """How many of how many: only what is reproduced is a success."""
     found = counts(outcomes)
     rest = [f"{verdict}: {count}" for verdict, count in found.items() if verdict is not Verdict.REPRODUCED]
-    return f"{found[Verdict.REPRODUCED]} of {len(outcomes)} cases reproduced; " + ", ".join(rest)
+    alone = source_checks(outcomes)
+    of_these = f" ({alone} of them hold the source against itself)" if alone else ""
+    return f"{found[Verdict.REPRODUCED]} of {len(outcomes)} cases reproduced{of_these}; " + ", ".join(rest)
 
 
 def failure_lines(outcome: Outcome) -> Iterator[str]:
