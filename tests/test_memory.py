@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import numpy as np
@@ -23,6 +24,7 @@ from simcodesign.generate.memory import SLICES
 from simcodesign.locality.hierarchy import simulate_hierarchy
 from simcodesign.locality.kernels import kernel_trace
 from simcodesign.locality.profile import StackDistanceProfile
+from simcodesign.report.timeline import write_chrome_trace
 
 ROUNDING = 1e-12
 L1_S, L2_S, MEMORY_S, BYTE_S = 1e-9, 8e-9, 64e-9, 2e-10
@@ -108,7 +110,7 @@ def test_without_effects_the_simulation_is_the_forecast(
 def test_cores_that_fill_the_controller_wait_for_all_bytes(cores: int) -> None:
     """Nothing but bytes: the node needs the sum of what its cores move."""
     demand = workload("{accesses: 1e6, stack_distance: 1e6, blocking: 0}")
-    alone_s = 1e6 * 8 * BYTE_S
+    alone_s = 1e6 * 64 * BYTE_S
     seen = simulate(demand, machine(cores), {"P": 2 * cores}, effects="memory")
     assert seen.makespan_s == pytest.approx(cores * alone_s, rel=ROUNDING)
     assert [station.kind for station in seen.stations] == ["memory"] * 2
@@ -118,8 +120,8 @@ def test_cores_that_fill_the_controller_wait_for_all_bytes(cores: int) -> None:
 def test_cores_that_leave_the_controller_idle_hardly_wait(cores: int) -> None:
     """Bytes take a sixteenth of the latencies: later cores begin by one slice of each other core later."""
     demand = workload("{accesses: 1e6, stack_distance: 1e6}")
-    stall_s, bytes_s = 1e6 * MEMORY_S, 1e6 * 8 * 5e-10
-    seen = simulate(demand, machine(cores, 5e-10), {"P": cores}, effects="memory")
+    stall_s, bytes_s = 1e6 * MEMORY_S, 1e6 * 64 * 6.25e-11
+    seen = simulate(demand, machine(cores, 6.25e-11), {"P": cores}, effects="memory")
     assert seen.makespan_s == pytest.approx(stall_s + (cores - 1) * bytes_s / SLICES, rel=ROUNDING)
 
 
@@ -160,6 +162,31 @@ def test_distances_far_beyond_all_caches_need_no_stream_as_deep() -> None:
     demand = workload("{accesses: 1e6, stack_distance: 1e15}")
     seen = simulate(demand, machine(), {"P": 1}, effects="caches")
     assert seen.served == pytest.approx({"L1": 0.0, "L2": 0.0, "memory": 1e6})
+    assert seen.hit_methods == {"L1": "drawn", "L2": "drawn"}
+    assert simulate(workload("{accesses: 1, stack_distance: 1e30}"), machine(), {"P": 1}, effects="caches").served["memory"] == 1
+
+
+@pytest.mark.parametrize("effects", ["", "caches"])
+def test_whatever_misses_moves_its_line(effects: str) -> None:
+    """Also where distances are in elements of 8 bytes."""
+    demand = workload("{accesses: 1e6, stack_distance: 1e6, blocking: 0}")
+    seen = simulate(demand, machine(), {"P": 1}, effects=effects)
+    assert seen.makespan_s == pytest.approx(1e6 * 64 * BYTE_S, rel=1e-9)
+
+
+def test_a_profile_of_other_lines_is_refused(tmp_path: Path) -> None:
+    StackDistanceProfile.from_counts([0, 100], [6.0, 3.0], 1.0, 8).save(tmp_path / "eight.json")
+    (tmp_path / "one.yaml").write_text("simcodesign: 1\nname: one\nprogram:\n  - memory: {profile: eight.json}\n")
+    with pytest.raises(InputError, match=r"one.yaml:4.*lines of 8 bytes"):
+        forecast(tmp_path / "one.yaml", machine(), {"P": 1})
+
+
+def test_a_timeline_names_memory(tmp_path: Path) -> None:
+    demand = workload("{accesses: 1e6, stack_distance: 1e6, blocking: 0}")
+    seen = simulate(demand, machine(2), {"P": 2}, effects="memory", timeline=True)
+    write_chrome_trace(seen, tmp_path / "memory.json")
+    names = {event["name"] for event in json.loads((tmp_path / "memory.json").read_text())["traceEvents"]}
+    assert {"memory", "wait for memory"} <= names
 
 
 def test_a_measured_profile_beside_the_workload(tmp_path: Path) -> None:
@@ -194,6 +221,7 @@ def test_comparison_names_memory_and_caches() -> None:
         ("{kernel: blocked_matmul, sizes: {n: 10, b: 3}}", "b"),
         ("{accesses: -1, stack_distance: 3}", "negative"),
         ("{accesses: 1, stack_distance: [{share: 2, distance: 3}]}", "share"),
+        ("{accesses: 1, stack_distance: [{share: 0.9, distance: 1}, {share: 0.3, distance: 4}]}", "together"),
     ],
 )
 def test_demands_that_cannot_be(demand: str, words: str) -> None:
@@ -204,7 +232,7 @@ def test_demands_that_cannot_be(demand: str, words: str) -> None:
 
 
 def test_kernels_that_are_too_long_are_refused() -> None:
-    with pytest.raises(CapacityError, match="too many to look at each"):
+    with pytest.raises(CapacityError, match=r"one.yaml:5.* too many to look at each"):
         forecast(workload("{kernel: matmul, sizes: {n: 5000}}"), machine(), {"P": 1})
 
 
@@ -276,7 +304,7 @@ def test_caches_without_memory_are_refused(tmp_path: Path) -> None:
 def test_constants_of_memory_may_be_arrays_and_differ_by_phase() -> None:
     demand = "{accesses: 1000, stack_distance: 1e9}"
     latency = np.array([1e-8, 2e-8])
-    assert forecast(workload(demand), machine(), {"P": 1, "memory.latency": latency}).makespan_s == pytest.approx(1e3 * latency)
+    assert forecast(workload(demand), machine(1, 0.0), {"P": 1, "memory.latency": latency}).makespan_s == pytest.approx(1e3 * latency)
     text = (
         "simcodesign: 1\nname: one\nprogram:\n  - phase: slow\n    constants: {memory.latency: 1 us}\n"
         f"    do:\n      - memory: {demand}\n"

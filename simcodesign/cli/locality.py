@@ -110,8 +110,6 @@ def locality(
     check_outputs(asked, save, plot)
     findings = _found(asked)
     if save:
-        if bursts:
-            complain("note: first touches of the saved profile are accesses not used before in their burst")
         findings.profile.save(save)
     if plot:
         base.report("locality_plot").locality_plot(findings, plot)

@@ -113,6 +113,9 @@ def check_outputs(asked: Asked, save: Path | None, plot: Path | None) -> None:
     """InputError for files that cannot be written, or that would replace each other or what is read."""
     if save:
         check_folder("--save", save, PROFILE_SUFFIXES)
+        if asked.bursts is not None:
+            what = "a profile of bursts lacks all distances that reach out of one"
+            raise InputError(what, Place("--save"), allowed="without --bursts; or with --sample")
     if asked.keep:
         check_folder("--keep", asked.keep, (".npz",))
     taken = {Path(name).resolve() for name in asked.source[:1]}

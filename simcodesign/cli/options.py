@@ -12,6 +12,7 @@ import typer
 
 from simcodesign.cli import base
 from simcodesign.cli.base import sc
+from simcodesign.describe.effects import EFFECTS
 from simcodesign.errors import InputError, Place, nearest
 from simcodesign.report.terminal import complain
 
@@ -42,7 +43,7 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of tabl
 Plot = Annotated[Path | None, typer.Option(metavar="FILE", help="Write a plot (.png, .svg or .pdf).")]
 Timeline = Annotated[Path | None, typer.Option(metavar="FILE", help="Write a trace that ui.perfetto.dev shows (JSON).")]
 Effects = Annotated[
-    str, typer.Option(metavar="LIST", help="all, none, or some of hops,links,endpoints,disks,imbalance,noise.")
+    str, typer.Option(metavar="LIST", help=f"all, none, or some of {', '.join(EFFECTS)}.")
 ]
 Engine = Annotated[
     str, typer.Option(metavar="NAME", help="auto, simpy, or compiled (needs Numba). The result is the same.")

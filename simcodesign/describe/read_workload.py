@@ -141,7 +141,8 @@ def _step(entry: Entry) -> Step:
         return _block(entry)
     if len(items) != 1:
         names = ", ".join(sorted(items)) or "nothing"
-        raise InputError("a step is one demand or a block with 'do'", entry.place, value=names)
+        allowed = "'when' inside the braces of the demand" if "when" in items else None
+        raise InputError("a step is one demand or a block with 'do'", entry.place, value=names, allowed=allowed)
     name, item = next(iter(items.items()))
     if name not in DEMANDS:
         raise InputError("unknown step", item.place, value=name, allowed=nearest(name, {*DEMANDS, "phase", "do"}))

@@ -5,7 +5,7 @@ Both readings take these shares, as they take measured data; what they make of t
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -19,7 +19,7 @@ from simcodesign.locality.cache import CacheGeometry
 from simcodesign.locality.distances import stack_profile
 from simcodesign.locality.kernels import kernel_trace
 from simcodesign.locality.profile import StackDistanceProfile
-from simcodesign.locality.served import SETS, Served, served_by_distances, served_by_profile, served_in_sets
+from simcodesign.locality.served import DRAWN, SETS, Served, served_by_distances, served_by_profile, served_in_sets
 from simcodesign.locality.synthesize import warm_stream
 from simcodesign.locality.trace import ArrayTrace
 from simcodesign.units import Amount
@@ -31,6 +31,10 @@ MOST_ACCESSES = 100_000_000
 SAMPLED = 1_000_000
 #: Distances of so many times the lines of the largest cache miss in any of its sets.
 FAR = 8
+#: No stack is deeper than this.
+FARTHEST = 2.0**60
+#: Relative: shares of 1 in all may add up to a little more.
+ROUNDING = 1e-9
 
 
 def memory_of(demand: References, machine: Machine) -> Memory:
@@ -84,10 +88,8 @@ class _Asked:
             key = tuple(sorted({**words, **dict(zip(numbers, sizes, strict=True))}.items()))
             try:
                 return _of_kernel(self.demand.kernel, key, self.memory.line_bytes, levels, self.method)
-            except CapacityError:
-                raise
             except InputError as error:
-                raise InputError(str(error), self.demand.place) from None
+                raise type(error)(str(error), self.demand.place) from None
 
         return _everywhere([*numbers.values()], one)
 
@@ -97,30 +99,40 @@ class _Asked:
         accesses: Amount = 0.0 if given is None else value(given, "accesses")
         if profile is not None:
             return (profile.accesses if given is None else accesses), self._of_profile(profile)
-        pairs = [self._pair(share, distance, value) for share, distance in self.demand.distances]
+        pairs = [(value(share, "share"), value(distance, "distance")) for share, distance in self.demand.distances]
+        self._check_shares([share for share, _ in pairs])
         key_bytes = self.demand.element_bytes
         if self.method != SETS:
-            return accesses, served_by_distances(pairs, key_bytes, self.levels(key_bytes), self.method)
+            levels, moved_bytes = self.levels(key_bytes), self.memory.line_bytes
+            return accesses, served_by_distances(pairs, moved_bytes, levels, self.method)
 
         def one(*numbers: float) -> tuple[float, Served]:
             return 0.0, self._of_profile(_profile_of(numbers[::2], numbers[1::2], key_bytes))
 
         return accesses, _everywhere([number for pair in pairs for number in pair], one)[1]
 
-    def _pair(self, share: Expression, distance: Expression, value: Evaluate) -> tuple[Amount, Amount]:
-        part, far = value(share, "share"), value(distance, "distance")
-        if np.any(np.asarray(part) > 1):
-            what = f"a share of the accesses, {share.text}"
-            raise InputError(what, self.demand.place, value=float(np.max(part)), allowed="0 to 1")
-        return part, far
+    def _check_shares(self, shares: Sequence[Amount]) -> None:
+        total = sum(shares, start=np.zeros(()))
+        if np.any(total > 1 + ROUNDING):
+            raise InputError(
+                "shares of the accesses, together", self.demand.place, value=float(np.max(total)), allowed="up to 1"
+            )
 
     def _of_profile(self, profile: StackDistanceProfile) -> Served:
+        if self.demand.profile is not None and profile.line_bytes != self.memory.line_bytes:
+            what = (
+                f"a profile of lines of {profile.line_bytes} bytes; those of the machine have {self.memory.line_bytes}"
+            )
+            raise InputError(what, self.demand.place, allowed="one measured with lines of the same size")
         levels = self.levels(profile.line_bytes)
         if self.method != SETS or not levels:
             return served_by_profile(profile, levels, "auto" if self.method == SETS else self.method)
         stream = warm_stream(_near(profile, FAR * max(level.lines for level in levels)), SAMPLED, self.seed)
         warmup = ArrayTrace(stream.warmup) if len(stream.warmup) else None
-        return served_in_sets(ArrayTrace(stream.address), levels, warmup)
+        seen = served_in_sets(ArrayTrace(stream.address), levels, warmup)
+        # Also where keys are elements, a miss moves the line that holds it.
+        traffic_bytes = seen.traffic_bytes / profile.line_bytes * self.memory.line_bytes
+        return Served(seen.shares, traffic_bytes, (DRAWN,) * len(levels))
 
 
 @lru_cache(maxsize=256)
@@ -135,7 +147,7 @@ def _of_kernel(
     trace = kernel_trace(name, **dict(sizes))
     if trace.accesses > MOST_ACCESSES:
         what = f"the stream of {trace.name} has {trace.accesses:.3g} accesses, too many to look at each"
-        allowed = f"up to {MOST_ACCESSES:.3g}; or stack_distance, with a formula found from smaller sizes"
+        allowed = f"up to {MOST_ACCESSES:.3g}; or stack_distance, with a formula that holds for smaller sizes"
         raise CapacityError(what, allowed=allowed)
     if method == SETS and levels:
         return float(trace.accesses), served_in_sets(trace, levels)
@@ -159,7 +171,10 @@ def _near(profile: StackDistanceProfile, lines: int) -> StackDistanceProfile:
 def _profile_of(shares: tuple[float, ...], distances: tuple[float, ...], key_bytes: int) -> StackDistanceProfile:
     """A profile of one access with these chances."""
     profile = StackDistanceProfile.from_counts(
-        np.floor(distances).astype(np.int64), np.array(shares), max(1.0 - sum(shares), 0.0), key_bytes
+        np.floor(np.minimum(distances, FARTHEST)).astype(np.int64),
+        np.array(shares),
+        max(1.0 - sum(shares), 0.0),
+        key_bytes,
     )
     return profile.scaled(accesses=float(SAMPLED))
 

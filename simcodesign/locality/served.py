@@ -17,6 +17,8 @@ from simcodesign.units import Amount
 
 #: The method that is no model: the trace, access by access, through the sets of a hierarchy.
 SETS = "sets"
+#: The same, with a stream that was drawn from a profile: its addresses are made up.
+DRAWN = "drawn"
 
 
 class Served(NamedTuple):
@@ -35,11 +37,11 @@ def served_by_profile(profile: StackDistanceProfile, levels: Sequence[CacheGeome
 
 
 def served_by_distances(
-    distances: Sequence[tuple[Amount, Amount]], key_bytes: int, levels: Sequence[CacheGeometry], method: str
+    distances: Sequence[tuple[Amount, Amount]], moved_bytes: int, levels: Sequence[CacheGeometry], method: str
 ) -> Served:
     """By the stack model, for pairs of a share of the accesses and its stack distance: numbers or arrays.
 
-    What the shares leave of 1 is never found in a cache. A miss moves one key.
+    What the shares leave of 1 is never found in a cache. A miss moves ``moved_bytes``.
     """
     shares: list[Amount] = []
     before: list[Amount] = [0.0] * len(distances)  # probability of each distance to hit one of the levels so far
@@ -51,7 +53,7 @@ def served_by_distances(
             before[place] = farther
         shares.append(hit)
     memory = np.maximum(1.0 - sum(shares, start=np.zeros(())), 0.0)  # rounding
-    return Served((*shares, memory), memory * key_bytes, tuple(method_for(level, method) for level in levels))
+    return Served((*shares, memory), memory * moved_bytes, tuple(method_for(level, method) for level in levels))
 
 
 def served_in_sets(trace: Trace, levels: Sequence[CacheGeometry], warmup: Trace | None = None) -> Served:

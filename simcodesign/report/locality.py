@@ -22,7 +22,8 @@ from simcodesign.locality.sampling import BurstProfiles, SampledProfile
 from simcodesign.report.tables import HIT_WORDS, new_table
 
 CONVENTION = (
-    "Stack distance: distinct other lines of {} used strictly between two uses of a line; first touches are apart."
+    "Stack distance: distinct other lines of {} used strictly between two uses of a line; first touches are apart. "
+    "An access is one of the line that it begins in."
 )
 REUSE_CONVENTION = "Reuse distance: accesses strictly between two uses of a line; first touches are apart."
 #: Groups in the table; JSON has all of them.
@@ -260,6 +261,8 @@ def hit_tables(hits: Hits) -> Iterator[RenderableType]:
     yield table
     used = dict.fromkeys(level.found_by for level in hits.levels)
     yield "; ".join(f"{method}: {HIT_WORDS[method]}" for method in used) + "\n"
+    if "full" in used:
+        yield "Strides of powers of two crowd few sets, which the stack model does not see: --method sets\n"
     if hits.counts:
         counts, line = hits.counts, hits.levels[0].geometry.line_bytes
         read, wrote = counts.memory_reads_lines, counts.memory_writes_lines

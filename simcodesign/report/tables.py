@@ -11,7 +11,7 @@ from rich.console import RenderableType
 from rich.padding import Padding
 from rich.table import Table
 
-from simcodesign.compare import CHANCE, WAITING, Comparison
+from simcodesign.compare import CHANCE, CHANGING, WAITING, Comparison
 from simcodesign.result import COMPONENTS, SHARED_BY, Bracket, RankTimes, Result, StationUses
 from simcodesign.units import format_quantity
 
@@ -23,7 +23,7 @@ EFFECT_WORDS = {
     "endpoints": "the sharing of network interfaces (endpoints)",
     "disks": "queueing at shared disks (disks)",
     "memory": "the sharing of memory controllers (memory)",
-    "caches": "real caches, with sets and write-backs, in place of stack distances (caches)",
+    "caches": "the sets and write-backs of caches, in place of stack distances (caches)",
     "imbalance": "uneven shares of computation (imbalance)",
     "noise": "noise of computation (noise)",
 }
@@ -32,6 +32,7 @@ HIT_WORDS = {
     "full": "stack model, fully associative",
     "binomial": "stack model, binomial correction",
     "sets": "the sets, access by access",
+    "drawn": "the sets, by a drawn stream",
 }
 _UNITS = (("s", 1.0), ("ms", 1e-3), ("us", 1e-6), ("ns", 1e-9))
 
@@ -229,8 +230,10 @@ def bracket_line(comparison: Comparison) -> RenderableType:
         if SHARED_BY.get(name, "") in ("", *seen.effects)
     )
     place = "inside" if comparison.in_bracket else "OUTSIDE"
+    off = [rung.effect for rung in comparison.rungs if rung.effect in CHANGING and rung.change_s]
+    without = f"Without {' and '.join(off)} t" if off else "T"
     return _line(
-        f"Without imbalance and noise the simulation ({_time(seen.makespan_s)}) lies {place} the bracket: at least "
+        f"{without}he simulation ({_time(seen.makespan_s)}) lies {place} the bracket: at least "
         f"{lower}; at most {_time(bracket.upper_s)}."
     )
 

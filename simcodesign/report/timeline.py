@@ -25,8 +25,8 @@ CHUNK = 1 << 15
 #: Perfetto counts nanoseconds in 64 bits.
 LONGEST_S = 9.2e9
 _PROCESS = 1
-_NAMES = ("compute", "send to {}", "receive from {}", "read", "write")
-_WAITS = ("wait to compute", "wait to send to {}", "wait for {}", "wait to read", "wait to write")
+_NAMES = ("compute", "send to {}", "receive from {}", "read", "write", "memory")
+_WAITS = ("wait to compute", "wait to send to {}", "wait for {}", "wait to read", "wait to write", "wait for memory")
 
 Ints = NDArray[np.int64]
 
