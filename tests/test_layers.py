@@ -35,7 +35,7 @@ FORBIDDEN = {("analytic", "generate")}
 # The tour and the program entry stand above everything, and nothing imports them.
 EXEMPT = {PACKAGE, f"{PACKAGE}.__main__"}
 # What may be imported inside a function, because an installation may lack it.
-OPTIONAL = {"dask", "distributed", "jinja2", "matplotlib", "numba", "sympy"}
+OPTIONAL = {"dask", "distributed", "jinja2", "matplotlib", "numba", "pyarrow", "pycubexr", "sympy"}
 
 RANK = {part: level for level, groups in enumerate(LAYERS) for group in groups for part in group}
 GROUP = {part: group for groups in LAYERS for group in groups for part in group}
