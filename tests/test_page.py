@@ -23,11 +23,12 @@ from simcodesign.compare import compare
 from simcodesign.errors import InputError
 from simcodesign.report import page as pages
 from simcodesign.report.case_plots import drawer
+from simcodesign.report.case_progress import CaseProgress
 from simcodesign.report.quantities import shared_unit
 from simcodesign.report.verdicts import outcome_tables, shown_point
 from simcodesign.units import parse_quantity
 from simcodesign.validate.case import Case, Derived, Said, Tolerance
-from simcodesign.validate.outcome import Outcome
+from simcodesign.validate.outcome import Outcome, outcome_of
 from simcodesign.validate.run import measured
 
 pytest.importorskip("jinja2")
@@ -348,3 +349,12 @@ def test_a_browser_would_notice(tmp_path: Path, text: str, bad: str, complaint: 
     file.write_text(text.replace("</body>", f"{bad}</body>"), encoding="utf-8")
     _, console, asked = browse(file)
     assert any(complaint in line for line in console) if complaint else asked == [address]
+
+
+def test_cases_that_take_long_are_told_of_when_they_are_done() -> None:
+    """Else an hour of work says nothing until its end, and nothing at all if it is stopped."""
+    stream, said = io.StringIO(), Said({1: 1.0}, {1: 1.0})
+    with CaseProgress(2, Console(file=stream, width=200)) as progress:
+        for seconds in (0.5, 123.4):
+            progress.update(outcome_of(made("toys/one", {1: 1.0}, said), said, seconds=seconds))
+    assert stream.getvalue() == "reproduced: toys/one, 123 s\n"

@@ -1,4 +1,4 @@
-"""How far the validation is, on standard error: only on a terminal."""
+"""How far the validation is, on standard error: a bar on a terminal, and each case that took long."""
 
 from __future__ import annotations
 
@@ -8,6 +8,10 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from simcodesign.validate.outcome import Outcome
+
+
+#: Seconds from which on a case is told of when it is done, so that a long run shows what it has found.
+LONG_S = 30.0
 
 
 class CaseProgress:
@@ -38,3 +42,5 @@ class CaseProgress:
     def update(self, outcome: Outcome) -> None:
         """Tell of a case that is done."""
         self._bar.update(self._task, advance=1, last=outcome.name)
+        if outcome.seconds >= LONG_S:
+            self._bar.console.print(f"{outcome.verdict}: {outcome.name}, {outcome.seconds:.0f} s", markup=False)
