@@ -9,7 +9,6 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from simcodesign.validate.outcome import Outcome
 
-
 #: Seconds from which on a case is told of when it is done, so that a long run shows what it has found.
 LONG_S = 30.0
 
