@@ -373,6 +373,7 @@ def test_an_interrupt_ends_quietly(files: tuple[str, str], monkeypatch: pytest.M
 def test_a_real_interrupt_ends_quietly(files: tuple[str, str]) -> None:
     source = (
         "import signal, sys, simcodesign; from simcodesign import cli\n"
+        "signal.signal(signal.SIGINT, signal.default_int_handler)\n"  # a shell lets background jobs ignore it
         "simcodesign.simulate = lambda *arguments, **options: signal.raise_signal(signal.SIGINT)\n"
         f"sys.argv = ['simcodesign', 'simulate', *{files}]; sys.exit(cli.main())"
     )

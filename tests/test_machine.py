@@ -360,7 +360,8 @@ def test_a_long_mapping_is_read_quickly() -> None:
 
 @pytest.mark.parametrize("path", CONSTANTS)
 def test_every_constant_can_be_replaced(path: str) -> None:
-    toy = machine(LOGGOP if MODEL_OF.get(path) == "loggop" else TEXT)
+    text = LOGGOP if MODEL_OF.get(path) == "loggop" else TEXT
+    toy = machine(text + "\nmemory: {latency: 80 ns, per_byte: 2 ns/B}\n")
     value = float(toy.constants()[path]) / 2 if "per_byte" not in path else 1e-9
     if path == "network.per_byte":
         value = 2e-8
