@@ -426,7 +426,7 @@ def test_refused_at_once(text: str) -> None:
     start = time.process_time()
     with pytest.raises(InputError) as caught:
         parse(text, Place("w.yaml", 9))
-    assert time.process_time() - start < 0.5
+    assert time.process_time() - start < 2
     assert str(caught.value).startswith("w.yaml:9: ")
     assert len(str(caught.value)) < 600
     assert "allowed: " in str(caught.value)
