@@ -8,10 +8,14 @@ from simcodesign.describe.files import available, load_machine, load_workload
 from simcodesign.describe.workload import References, walk
 
 
+def needs_memory(workload: str) -> bool:
+    """Whether a shipped workload looks things up in memory."""
+    return any(isinstance(step, References) for step in walk(load_workload(workload).program))
+
+
 def fits(workload: str, machine: str) -> bool:
     """Whether a shipped machine has what a shipped workload needs: memory is the only thing that some lack."""
-    needs = any(isinstance(step, References) for step in walk(load_workload(workload).program))
-    return not needs or load_machine(machine).memory is not None
+    return not needs_memory(workload) or load_machine(machine).memory is not None
 
 
 def pairs() -> list[tuple[str, str]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import math
 import pickle
 import time
@@ -423,10 +424,16 @@ ATTACKS = [
 
 @pytest.mark.parametrize("text", ATTACKS, ids=lambda text: ascii(text[:30]))
 def test_refused_at_once(text: str) -> None:
-    start = time.process_time()
-    with pytest.raises(InputError) as caught:
-        parse(text, Place("w.yaml", 9))
-    assert time.process_time() - start < 2
+    gc.collect()  # what other tests left is not swept up in the time of this one
+    gc.disable()
+    try:
+        start = time.process_time()
+        with pytest.raises(InputError) as caught:
+            parse(text, Place("w.yaml", 9))
+        took = time.process_time() - start
+    finally:
+        gc.enable()
+    assert took < 0.5
     assert str(caught.value).startswith("w.yaml:9: ")
     assert len(str(caught.value)) < 600
     assert "allowed: " in str(caught.value)

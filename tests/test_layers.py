@@ -19,7 +19,7 @@ FOLDER = Path(__file__).resolve().parent.parent / PACKAGE
 
 # Low to high; a layer is a list of groups.
 LAYERS: list[list[set[str]]] = [
-    [{"compiled", "errors", "units"}],
+    [{"compiled", "errors", "replacing", "units"}],
     [{"expression", "symbolic", "result"}],
     [{"locality"}, {"fitting"}],
     [{"describe"}],

@@ -8,17 +8,15 @@ from __future__ import annotations
 
 import csv
 import json
-import os
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import IO
 
 import numpy as np
 
 from simcodesign.errors import InputError, Place
 from simcodesign.fitting.measurements import Measurements
 from simcodesign.fitting.read_table import METRIC, NAMED, REGION, REPETITION, SYNONYMS, VALUE
+from simcodesign.replacing import replacing_text
 
 SERIES_AT_ONCE = 1 << 12
 
@@ -32,7 +30,7 @@ def write_extrap_json(measurements: Measurements, path: str | Path) -> None:
     for row, region in enumerate(measurements.regions):
         rows.setdefault(region, []).append(row)
     points = [json.dumps(point) for point in measurements.points.tolist()]
-    with replacing(Path(path)) as file:
+    with replacing_text(Path(path)) as file:
         file.write(f'{{"parameters": {json.dumps(measurements.parameters)}, "measurements": {{')
         for index, (region, members) in enumerate(rows.items()):
             metrics = ",\n  ".join(metric_text(measurements, row, points) for row in members)
@@ -67,7 +65,7 @@ def write_csv(measurements: Measurements, path: str | Path) -> None:
                 allowed="another name",
             )
     repeated = measurements.values.shape[2] > 1
-    with replacing(Path(path)) as file:
+    with replacing_text(Path(path)) as file:
         # A carriage return would end a line, but the writer does not think of quoting it.
         returns = any("\r" in name for name in (*parameters, *measurements.regions, *measurements.metrics))
         writer = csv.writer(file, lineterminator="\n", quoting=csv.QUOTE_NONNUMERIC if returns else csv.QUOTE_MINIMAL)
@@ -100,19 +98,3 @@ def table_rows(measurements: Measurements, repeated: bool) -> Iterator[Iterator[
 def plain(value: float) -> int | float:
     """A whole number without its point, where that loses nothing."""
     return int(value) if value.is_integer() and value < 2**53 else value
-
-
-@contextmanager
-def replacing(path: Path) -> Iterator[IO[str]]:
-    """A file to write that takes the place of ``path`` once all has been written; else nothing is left of it."""
-    beside = path.with_name(f".{path.name}.{os.getpid()}.part")
-    try:
-        with beside.open("w", encoding="utf-8", newline="") as file:
-            yield file
-        beside.replace(path)
-    except (OSError, UnicodeEncodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "a name is no valid text"
-        raise InputError(f"the file cannot be written: {reason or error}", Place(str(path))) from None
-    finally:
-        with suppress(OSError):
-            beside.unlink()

@@ -14,7 +14,6 @@ where distance -1 stands for first touches; without comments, keys are lines of 
 from __future__ import annotations
 
 import json
-import os
 import re
 import sys
 import warnings
@@ -29,6 +28,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simcodesign.errors import InputError, Place
+from simcodesign.replacing import replacing
 
 FORMAT = 1
 LINE_BYTES = 64
@@ -56,15 +56,8 @@ def write_histogram(
     """Written whole or not at all, in the format of the suffix. InputError where that cannot be done."""
     histogram = Histogram(distance, count, cold, line_bytes)
     write = _format(path, _WRITERS)
-    part = path.with_name(f".{path.name}.{os.getpid()}.part")
-    try:
-        with part.open("wb") as file:
-            write(file, histogram)
-        part.replace(path)
-    except OSError as error:
-        raise InputError(f"cannot be written: {error.strerror}", Place(str(path))) from None
-    finally:
-        part.unlink(missing_ok=True)
+    with replacing(path) as file:
+        write(file, histogram)
 
 
 def read_histogram(path: Path) -> Histogram:
