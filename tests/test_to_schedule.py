@@ -67,7 +67,7 @@ def through_file(schedule: Schedule, folder: Path) -> Schedule:
 # The same simulation. Before it is written, a schedule is exact; GOAL rounds it to whole bytes and nanoseconds.
 
 
-MACHINES = {
+WRITTEN_FOR = {
     "fat-tree-cluster": load_machine("fat-tree-cluster"),
     "mesh-256": load_machine("mesh-256"),
     "receive overhead": hockney(),
@@ -78,8 +78,8 @@ MACHINES = {
 SHIPPED = [
     (name, machine)
     for name in sorted({*available("workloads")} - {"seismic"})
-    for machine in MACHINES
-    if MACHINES[machine].memory is not None or not needs_memory(name)
+    for machine in WRITTEN_FOR
+    if WRITTEN_FOR[machine].memory is not None or not needs_memory(name)
 ]
 
 
@@ -87,7 +87,7 @@ SHIPPED = [
 def test_shipped_workloads(tmp_path: Path, name: str, on: str) -> None:
     """To the last bit before rounding. Then, along no path are there more operations than in the Plan, each of which is
     rounded by half a nanosecond, or by the time of half a byte for each end and flight of a message."""
-    machine = MACHINES[on]
+    machine = WRITTEN_FOR[on]
     most = 0.5 * NS + 2 * (2 * machine.network.per_byte_s + 2 * machine.network.overhead_per_byte_s)
     for ranks in (1, 2, 3, 4, 5, 8) if name != "cg" else (1, 2, 4):  # a grid of powers of two
         plan = planned(load_workload(name), machine, ranks)
