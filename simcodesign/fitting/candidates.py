@@ -47,7 +47,7 @@ _STARTS, _PER_KIND = 5, 6
 #: So few terms (one parameter) that all pairs are tried for every series.
 _FEW = 64
 #: Numbers of an array that stays in the cache of a processor.
-_CACHE = 100_000
+CACHE = 100_000
 
 
 @dataclass(frozen=True)
@@ -92,14 +92,14 @@ def candidates(block: Block, basis: Basis, limits: Limits) -> Pool:
         pool = join([pool, _one_term(block, basis)])
     if limits.terms >= 2 and len(basis.columns):
         pool = join([pool, *_sums(block, basis)])
-    pool = _ordered(pool, block, basis, limits)
+    pool = ordered(pool, block, basis, limits)
     for terms in range(2, limits.terms + 1):
         if len(basis.columns):
             pool = _more(pool, terms, block, basis, limits)
     return pool
 
 
-def _ordered(pool: Pool, block: Block, basis: Basis, limits: Limits) -> Pool:
+def ordered(pool: Pool, block: Block, basis: Basis, limits: Limits) -> Pool:
     """The best KEPT models, and among them the best one of each number of terms."""
     found = order(pool, block, basis, limits)
     ranks = found.copy()
@@ -138,11 +138,11 @@ def _sums(block: Block, basis: Basis) -> list[Pool]:
     pools = []
     for first, second in itertools.combinations([index for index in lone if len(index)], 2):
         parts = [block.rows(rows) for rows in _chunks(len(block.root), len(first) * len(second))]
-        pools.append(stacked([_best_pairs(part, basis, first, second, _PER_KIND) for part in parts]))
+        pools.append(stacked([best_pairs(part, basis, first, second, _PER_KIND) for part in parts]))
     return pools
 
 
-def _best_pairs(block: Block, basis: Basis, first: Index, second: Index, count: int) -> Pool:
+def best_pairs(block: Block, basis: Basis, first: Index, second: Index, count: int) -> Pool:
     """The best pairs of one of ``first`` and one of ``second``, (A,) or (S, A), with constant and without.
 
     Without it, all pairs are tried only for the series whose best pair would have a negative constant. For the others
@@ -195,15 +195,15 @@ def _more(pool: Pool, terms: int, block: Block, basis: Basis, limits: Limits) ->
     part = Pool(pool.terms[rows], pool.constant[rows], pool.rss[rows])
     some, bound = block.rows(rows), Limits(limits.terms, limits.coefficients[rows])
     made = [_any_pairs(some, basis)] if terms == 2 else []
-    made += _one_more(part, terms, some, basis)
-    better = _ordered(distinct(join([part, *made])), some, basis, bound)
-    whole = _widened(pool, better.rss.shape[1])
+    made += one_more(part, terms, some, basis)
+    better = ordered(distinct(join([part, *made])), some, basis, bound)
+    whole = widened(pool, better.rss.shape[1])
     for array, new in ((whole.terms, better.terms), (whole.constant, better.constant), (whole.rss, better.rss)):
         array[rows] = new
     return whole
 
 
-def _widened(pool: Pool, count: int) -> Pool:
+def widened(pool: Pool, count: int) -> Pool:
     """A copy with places for at least so many models for each series, the new ones infinite."""
     more = max(count - pool.rss.shape[1], 0)
     return Pool(
@@ -278,7 +278,7 @@ def _around(block: Block, basis: Basis, centres: Index) -> Pool:
     for _ in range(2):
         near = [basis.neighbours(centres[:, side]) for side in (0, 1)]
         parts = _chunks(len(centres), near[0].shape[1] ** 2)
-        made.append(stacked([_best_pairs(block.rows(r), basis, near[0][r], near[1][r], 4) for r in parts]))
+        made.append(stacked([best_pairs(block.rows(r), basis, near[0][r], near[1][r], 4) for r in parts]))
         best = made[-1].rss.argmin(1)
         centres = made[-1].terms[np.arange(len(best)), best]
     return join(made)
@@ -286,7 +286,7 @@ def _around(block: Block, basis: Basis, centres: Index) -> Pool:
 
 def _chunks(count: int, numbers: int) -> list[Index]:
     """Series in parts of which arrays of so many numbers per series stay in the cache."""
-    size = max(1, _CACHE // max(numbers, 1))
+    size = max(1, CACHE // max(numbers, 1))
     return [np.arange(start, min(start + size, count)) for start in range(0, count, size)]
 
 
@@ -310,12 +310,12 @@ def _coarse_pairs(block: Block, basis: Basis) -> Index:
     return np.stack([coarse[picked // len(coarse)], coarse[picked % len(coarse)]], 2)
 
 
-def _one_more(pool: Pool, terms: int, block: Block, basis: Basis) -> list[Pool]:
-    """The best few models of one term less, with one more."""
+def one_more(pool: Pool, terms: int, block: Block, basis: Basis, starts: int = 3) -> list[Pool]:
+    """The best ``starts`` models of one term less, with one more."""
     fewer = pool.size == terms - 1
     ranks = np.where(fewer & np.isfinite(pool.rss), np.arange(pool.rss.shape[1]), np.inf)
     made = []
-    start = pool.best(ranks, 3)
+    start = pool.best(ranks, starts)
     for place in range(start.rss.shape[1]):
         base, constant = start.terms[:, place], start.constant[:, place]
         rss = grown(block, basis, base[:, : terms - 1], constant)

@@ -25,6 +25,7 @@ from simcodesign.fitting.candidates import (
     price,
     weighted_columns,
 )
+from simcodesign.fitting.clean import thorough
 from simcodesign.fitting.refine import Powers, Refined, refine
 from simcodesign.fitting.search import Block, Flags, Pool, smallest, solve
 
@@ -53,7 +54,7 @@ class Ranked:
 
 def rank(block: Block, basis: Basis, limits: Limits, refined: bool, negative: bool = False) -> Ranked:
     """The REMEMBERED best models for each series."""
-    pool = candidates(block, basis, limits)
+    pool = thorough(candidates(block, basis, limits), block, basis, limits)
     counts = (block.root > 0).sum(1)
     scores = _scores(pool, block, basis, limits)
     ranked = Ranked(_shapes(pool, basis), pool.constant, scores, np.zeros(scores.shape, dtype=np.bool_))

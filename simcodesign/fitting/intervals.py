@@ -50,7 +50,8 @@ class Mixture:
     def below(self, value: float) -> float:
         """The probability of a smaller value."""
         # A model without error is a step at its value.
-        distance = (value - self.centres) / np.maximum(self.widths, 1e-300)
+        with np.errstate(over="ignore"):
+            distance = (value - self.centres) / np.maximum(self.widths, 1e-300)
         return float(self.weights @ special.stdtr(self.freedoms, distance))
 
     def quantile(self, probability: float) -> float:

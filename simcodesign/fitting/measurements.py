@@ -71,6 +71,18 @@ class Measurements:
         means.flags.writeable = False
         return means
 
+    @cached_property
+    def exact(self) -> npt.NDArray[np.bool_]:
+        """Whether something was measured repeatedly, and always came out the same, (S,)."""
+        exact = np.zeros(len(self.regions), dtype=np.bool_)
+        for part in self._parts():
+            block, there = self.values[part], self.counts[part] > 0
+            low, high = (fold(block, axis=2, initial=start, where=~np.isnan(block))
+                         for fold, start in ((np.min, np.inf), (np.max, -np.inf)))  # fmt: skip
+            exact[part] = ((low == high) | ~there).all(1) & (self.counts[part] > 1).any(1)
+        exact.flags.writeable = False
+        return exact
+
     def select(self, regions: Iterable[str] | None = None, metrics: Iterable[str] | None = None) -> Measurements:
         """The series whose region and metric are among the named ones (None: all), at the same points.
 

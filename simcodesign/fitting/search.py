@@ -9,7 +9,7 @@ Weights differ from series to series; the sums are linear in them.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,11 +26,19 @@ _ONE_THREAD = 200_000
 
 @dataclass(frozen=True)
 class Block:
-    """Some series: roots of weights and weighted values, both (S, K). ``free``: coefficients may be negative."""
+    """Some series: roots of weights and weighted values, both (S, K). ``free``: coefficients may be negative.
+
+    ``exact`` (S,): repeated measurements were all equal (none, unless it is given).
+    """
 
     root: Array
     scaled: Array
     free: bool = False
+    exact: Flags = field(default_factory=lambda: np.zeros(0, dtype=np.bool_))
+
+    def __post_init__(self) -> None:
+        if not len(self.exact):
+            object.__setattr__(self, "exact", np.zeros(len(self.root), dtype=np.bool_))
 
     @property
     def total(self) -> Array:
@@ -38,7 +46,7 @@ class Block:
         return np.asarray((self.scaled**2).sum(1))
 
     def rows(self, index: Index) -> Block:
-        return Block(self.root[index], self.scaled[index], self.free)
+        return Block(self.root[index], self.scaled[index], self.free, self.exact[index])
 
 
 @dataclass(frozen=True)

@@ -184,6 +184,7 @@ def fit(
     negative_coefficients: bool = False,
     refine: bool = True,
     weighting: str = "relative",
+    exact: bool = False,
     target: Mapping[str, float] | Sequence[float] | None = None,
     progress: Callable[[int], object] | None = None,
 ) -> Fits:
@@ -192,6 +193,7 @@ def fit(
     ``exponents``: ``extrap``, ``paper`` or own pairs. ``terms``: the most terms beside the constant.
     ``collectives``: operations that may be factors, with the parameter of processes, e.g. ``("Alltoall", "p")``.
     ``refine``: exponents between those of the set where the data ask for them. ``weighting``: see ``weights``.
+    ``exact``: the values have no noise, as counts have none (repeated values that are all equal say so by themselves).
     ``target``: where rivals are compared (default: four times the largest value of each parameter).
     ``progress``: called with the number of series that were finished.
 
@@ -205,7 +207,7 @@ def fit(
     at = points.max(0) * _BEYOND if target is None else as_point(measurements.parameters, target)
     choices = _choices(measurements.parameters, chosen, collectives)
     blocks = []
-    options = (terms, weighting, negative_coefficients, refine, negative_exponents)
+    options = (terms, weighting, negative_coefficients, refine, negative_exponents, exact)
     for start, ranked in _ranked(measurements, choices, *options):
         blocks.append((start, ranked))
         if progress:
@@ -231,6 +233,7 @@ def _ranked(
     free: bool,
     refined: bool,
     negative: bool,
+    exact: bool,
 ) -> Iterator[tuple[int, Ranked]]:
     points = np.asarray(measurements.points, dtype=np.float64)
     basis = None
@@ -239,7 +242,8 @@ def _ranked(
     size = 1 if basis is None else max(1, min(256, _ROOM // max(len(basis.columns), len(points), 1)))
     for start in range(0, len(measurements.regions), size):
         rows = slice(start, start + size)
-        block = block_of(measurements.means[rows], measurements.counts[rows], weighting, free)
+        means, counts = measurements.means[rows], measurements.counts[rows]
+        block = block_of(means, counts, weighting, free, measurements.exact[rows] | exact)
         limits = Limits(terms, coefficient_limit((block.root > 0).sum(1)))
         made: Basis = basis or screened(block, points, choices, limits)
         yield start, rank(block, made, limits, refined, negative)

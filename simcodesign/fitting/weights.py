@@ -13,14 +13,14 @@ import numpy as np
 
 from simcodesign.errors import InputError
 from simcodesign.fitting.basis import Array, Index
-from simcodesign.fitting.search import Block
+from simcodesign.fitting.search import Block, Flags
 
 WEIGHTINGS = ("relative", "absolute")
 #: A value this much smaller than the largest of its series weighs no more than that share of it would.
 _SMALLEST = 1e-12
 
 
-def block_of(means: Array, counts: Index, weighting: str, free: bool) -> Block:
+def block_of(means: Array, counts: Index, weighting: str, free: bool, exact: Flags | None = None) -> Block:
     """Series (S, K), NaN where nothing was measured, as a weighted problem. Raises InputError for a weighting."""
     if weighting not in WEIGHTINGS:
         raise InputError("an unknown weighting", value=weighting, allowed=", ".join(WEIGHTINGS))
@@ -28,7 +28,7 @@ def block_of(means: Array, counts: Index, weighting: str, free: bool) -> Block:
     values = np.where(there, means, 0.0)
     repeated = np.where(there, counts, 0) / np.maximum(counts.max(1, keepdims=True), 1)
     root = np.sqrt(repeated) / _sizes(values, weighting)
-    return Block(root, root * values, free)
+    return Block(root, root * values, free, np.zeros(len(root), dtype=np.bool_) if exact is None else exact)
 
 
 def _sizes(values: Array, weighting: str) -> Array:
