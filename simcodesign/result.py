@@ -206,6 +206,7 @@ class Result:
 
     ``served``: accesses of all ranks by the level of the caches that served them, and by ``memory``; ``hit_methods``:
     how those of each level were found (``full``, ``binomial``: the stack model; ``sets``: the hierarchy itself).
+    ``footprint_bytes``: memory that a rank needs, ``capacity_bytes``: memory that it has; None where nothing is said.
     """
 
     reading: str
@@ -219,6 +220,8 @@ class Result:
     disk_bytes: Amount
     served: Mapping[str, Amount] = field(default_factory=dict)
     hit_methods: Mapping[str, str] = field(default_factory=dict)
+    footprint_bytes: Amount | None = None
+    capacity_bytes: Amount | None = None
     preset: str | None = None
     effects: tuple[str, ...] = ()
     seed: int | None = None
@@ -235,6 +238,14 @@ class Result:
         """Seconds per component, summed over the phases."""
         zero: Amount = 0.0
         return {part: sum((times[part] for times in self.phases.values()), zero) for part in COMPONENTS}
+
+    @property
+    def fits(self) -> bool | NDArray[np.bool_] | None:
+        """Whether a rank has the memory that it needs, at every design point; None where one of the two is not said."""
+        if self.footprint_bytes is None or self.capacity_bytes is None:
+            return None
+        fits = np.asarray(self.footprint_bytes) <= np.asarray(self.capacity_bytes)
+        return fits if fits.ndim else bool(fits)
 
     def table(self) -> pd.DataFrame:
         """Seconds per phase (rows, with a total) and component (columns). InputError for several design points."""
@@ -265,6 +276,8 @@ class Result:
             "disk_bytes": _plain(self.disk_bytes),
             "served": _plain(self.served),
             "hit_methods": dict(self.hit_methods),
+            "footprint_bytes": _plain(self.footprint_bytes),
+            "capacity_bytes": _plain(self.capacity_bytes),
         }
         if self.bracket is not None:
             plain["bracket_s"] = {"lower": dict(self.bracket.lower_s), "upper": self.bracket.upper_s}

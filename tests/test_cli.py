@@ -610,3 +610,20 @@ def test_chance_is_said_to_be_one_draw(effects: tuple[str, ...], words: str) -> 
     text = console.export_text()
     assert words in text
     assert ("draw" in text) == bool(words)
+
+
+@pytest.mark.parametrize("verb", ["forecast", "simulate", "compare"])
+@pytest.mark.parametrize(
+    ("settings", "words"),
+    [
+        ((), "needs 3 GB a rank; the machine does not say its capacity"),
+        (("--set", "memory.capacity=4 GB"), "needs 3 GB a rank; a rank has 4 GB"),
+        (("--set", "memory.capacity=2 GB"), "DOES NOT FIT: needs 3 GB a rank; a rank has 2 GB"),
+    ],
+)
+def test_memory_that_a_rank_needs(files: tuple[str, str], verb: str, settings: tuple[str, ...], words: str) -> None:
+    path = Path(files[0])
+    path.write_text(WORKLOAD.replace("program:", "footprint: 3000*n\nprogram:"), encoding="utf-8")
+    output = run(verb, *files, *settings).stdout
+    assert words in output
+    assert ("DOES NOT FIT" in output) == ("DOES NOT FIT" in words)

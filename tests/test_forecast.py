@@ -161,3 +161,34 @@ def test_paths_are_taken_as_files(tmp_path: Path) -> None:
     path.write_text("simcodesign: 1\nname: mine\nprogram:\n  - compute: {seconds: 2}\n")
     assert forecast(path, "crossbar-16").makespan_s == 2.0
     assert load_workload(str(path)).name == "mine"
+
+
+FOOTPRINT = """\
+simcodesign: 1
+name: sized
+parameters: {n: {default: 1e6}}
+footprint: 8*n*P
+program: [compute: {flops: n}]
+"""
+
+
+@pytest.mark.parametrize("capacity", [None, 1e8])
+def test_both_readings_say_the_footprint_and_change_no_time(crossbar, capacity: float | None) -> None:
+    sized = workload_from(parse_yaml(FOOTPRINT, "w.yaml"))
+    plain = workload_from(parse_yaml(FOOTPRINT.replace("footprint: 8*n*P\n", ""), "w.yaml"))
+    given = {"P": 4} | ({} if capacity is None else {"memory.capacity": capacity})
+    for read in (forecast, simulate):
+        said = read(sized, crossbar, given)
+        assert (said.footprint_bytes, said.capacity_bytes) == (3.2e7, capacity)
+        assert said.fits is (None if capacity is None else True)
+        assert said.to_dict()["footprint_bytes"] == 3.2e7
+        assert said.to_dict()["capacity_bytes"] == capacity
+        assert said.makespan_s == read(plain, crossbar, given).makespan_s
+        assert read(plain, crossbar, given).fits is None
+
+
+def test_where_a_footprint_fits(crossbar) -> None:
+    sized = workload_from(parse_yaml(FOOTPRINT, "w.yaml"))
+    result = forecast(sized, crossbar, {"P": 4, "n": [[1.0], [2.0]], "memory.capacity": [31, 32, 64]})
+    assert np.array_equal(result.fits, [[False, True, True], [False, False, True]])
+    assert result.makespan_s.shape == result.footprint_bytes.shape == result.capacity_bytes.shape == (2, 3)

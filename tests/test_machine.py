@@ -439,3 +439,45 @@ def test_the_sheet_shows_hops_that_do_not_hold_the_sender() -> None:
     assert "and arrive h x 90 ns + max(h - 1, 0) x m" in text
     assert "hops where routes are not looked at 0" in text
     assert "one_per_node" in text
+
+
+# --- Memory of a node ------------------------------------------------------------------------------------------
+
+
+def test_capacity_without_caches_and_latency() -> None:
+    toy = machine(SMALL + "\nprocessors_per_node: 4\nmemory: {capacity: 24 GB}\n")
+    assert (toy.capacity_bytes, toy.rank_capacity_bytes, toy.memory) == (24e9, 6e9, None)
+    assert replace(toy, mapping="one_per_node").rank_capacity_bytes == 24e9
+
+
+def test_capacity_beside_latency_and_caches() -> None:
+    caches = "caches: {L1: {size: 32 KiB, latency: 1 ns}}"
+    toy = machine(f"{SMALL}\n{caches}\nmemory: {{latency: 80 ns, per_byte: 2 ns/B, capacity: 1 GiB}}\n")
+    assert toy.capacity_bytes == 2**30
+    assert toy.memory is not None
+    assert len(toy.memory.caches) == 1
+    assert machine(SMALL).capacity_bytes is None
+
+
+@pytest.mark.parametrize(
+    ("text", "what"),
+    [
+        ("memory: {capacity: 0 GB}", "above 0"),
+        ("memory: {capacity: 24 s}", "size"),
+        ("memory: {capacity: 24 GB, latency: 80 ns}", "bandwidth"),
+        ("memory: {capacity: 24 GB, line: 64 B}", "latency"),
+        ("memory: {capacity: 24 GB}\ncaches: {L1: {size: 32 KiB, latency: 1 ns}}", "latency"),
+    ],
+)
+def test_capacity_that_cannot_be(text: str, what: str) -> None:
+    with pytest.raises(InputError, match=what):
+        machine(f"{SMALL}\n{text}\n")
+
+
+def test_the_sheet_shows_the_capacity() -> None:
+    console = Console(width=120, record=True, file=StringIO())
+    for part in machine_sheet(machine(SMALL + "\nprocessors_per_node: 4\nmemory: {capacity: 24 GB}\n")):
+        console.print(part)
+    text = console.export_text()
+    assert "24 GB (6 GB a rank)" in text
+    assert "not described" in text

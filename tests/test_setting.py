@@ -334,3 +334,39 @@ def test_one_rank_on_each_node() -> None:
     assert set_up(workload(), one_each, {"bare": 0}).ranks == 4
     with pytest.raises(InputError, match=r"more ranks than four has nodes \(its mapping puts one on each\): P.*1 to 4"):
         set_up(workload(), one_each, {"bare": 0, "P": 5})
+
+
+# --- Memory ----------------------------------------------------------------------------------------------------
+
+
+def sized(footprint: str = "8*area", capacity: str = "memory: {capacity: 4e5}\nprocessors_per_node: 2\n") -> Setting:
+    text = WORKLOAD.replace("program:", f"footprint: {footprint}\nprogram:")
+    work = workload_from(parse_yaml(text, "w.yaml"))
+    return set_up(work, machine(MACHINE + capacity), {"bare": 0})
+
+
+def test_footprint_and_capacity_of_a_rank() -> None:
+    assert (sized().footprint_bytes, sized().capacity_bytes) == (8e4, 2e5)
+    assert sized(capacity="").capacity_bytes is None
+    assert set_up(sized().workload, machine(), {"bare": 0, "memory.capacity": 7}).capacity_bytes == 7
+    plain = set_up(workload_from(parse_yaml(WORKLOAD, "w.yaml")), machine(), {"bare": 0})
+    assert (plain.footprint_bytes, plain.capacity_bytes) == (None, None)
+
+
+def test_arrays_of_footprints_and_capacities() -> None:
+    given = {"bare": 0, "n": [[10.0], [20.0]], "memory.capacity": [1e3, 1e4, 1e5]}
+    setting = set_up(sized().workload, sized().machine, given)
+    assert setting.shape == (2, 3)
+    assert np.array_equal(setting.footprint_bytes, [[800.0] * 3, [3200.0] * 3])
+    assert np.array_equal(setting.capacity_bytes, [[5e2, 5e3, 5e4]] * 2)
+
+
+@pytest.mark.parametrize(("footprint", "what"), [("0 - n", "negative"), ("1/bare", "not finite"), ("log2(bare)", "not finite")])
+def test_footprints_that_are_none(footprint: str, what: str) -> None:
+    with pytest.raises(InputError, match=what):
+        _ = sized(footprint).footprint_bytes
+
+
+def test_a_capacity_of_nothing_is_refused() -> None:
+    with pytest.raises(InputError, match="above 0"):
+        set_up(sized().workload, machine(), {"bare": 0, "memory.capacity": 0})

@@ -28,7 +28,7 @@ from simcodesign.describe.workload import (
 )
 from simcodesign.describe.yaml_tree import parse_yaml
 from simcodesign.errors import InputError, Place
-from simcodesign.report.sheets import program_tree
+from simcodesign.report.sheets import program_tree, workload_sheet
 
 
 def workload(text: str) -> Workload:
@@ -397,3 +397,21 @@ def test_the_sheet_shows_messages_trains_and_useful_flops() -> None:
     assert "useful flops of all ranks: 7*P, each time" in text
     assert "exchange halo1d, 12 messages of 8 bytes, simulated in trains of 4" in text
     assert "exchange halo1d, 8 bytes\n" in text
+
+
+def test_footprint() -> None:
+    toy = program("- barrier: {}", "parameters: {n: 4}\nequations: {e: 8*n}\nfootprint: e*P + 100\n")
+    assert toy.footprint is not None
+    assert toy.footprint.evaluate({"e": 32, "P": 2}) == 164
+    assert program("- barrier: {}").footprint is None
+    console = Console(width=120, record=True, file=StringIO())
+    for part in workload_sheet(toy):
+        console.print(part)
+    assert "e*P + 100 bytes, of every rank" in console.export_text()
+
+
+@pytest.mark.parametrize(("footprint", "what"), [("8*rank", "same for every rank"), ("8*m", "unknown name")])
+def test_footprints_that_cannot_be(footprint: str, what: str) -> None:
+    found = problem(f"simcodesign: 1\nname: toy\nfootprint: {footprint}\nprogram: [barrier: {{}}]\n")
+    assert what in str(found)
+    assert "w.yaml:3" in str(found)

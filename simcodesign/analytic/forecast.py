@@ -270,6 +270,8 @@ class _Reading:
                 for level, accesses in self.served.items()
             },
             hit_methods=self.hit_methods,
+            footprint_bytes=self.setting.footprint_bytes,
+            capacity_bytes=self.setting.capacity_bytes,
         )
 
     def _for_every_point(self, value: Amount) -> Amount:

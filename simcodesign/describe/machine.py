@@ -153,7 +153,8 @@ class Memory:
 @dataclass(frozen=True)
 class Machine:
     """A candidate machine. ``processors_per_node`` ranks share a node; ``mapping`` places ranks on nodes: node after
-    node (``linear``), in turn (``round_robin``), one on each (``one_per_node``), or as listed."""
+    node (``linear``), in turn (``round_robin``), one on each (``one_per_node``), or as listed. ``capacity_bytes``: the
+    memory of a node, which may be known where its latency and bandwidth are not."""
 
     name: str
     processor: Processor
@@ -163,6 +164,7 @@ class Machine:
     mapping: str | tuple[int, ...] = "linear"
     noise: float = 0.0
     memory: Memory | None = None
+    capacity_bytes: Amount | None = None
     about: str = ""
     source: str = ""
     place: Place = field(default=Place(), compare=False)
@@ -181,6 +183,8 @@ class Machine:
         check_mapping(self.mapping, self.nodes, self.processors_per_node, self.place)
         if self.memory is not None:
             check_memory(self.memory, self.place)
+        if self.capacity_bytes is not None:
+            check_constant(CAPACITY, self.capacity_bytes, self.place)
         if not 0 <= self.noise <= MOST_VARIATION:
             raise InputError("noise", self.place, value=self.noise, allowed=f"0 to {MOST_VARIATION}")
 
@@ -200,6 +204,12 @@ class Machine:
         if self.mapping == "one_per_node":
             return self.nodes
         return self.processors if isinstance(self.mapping, str) else len(self.mapping)
+
+    @property
+    def rank_capacity_bytes(self) -> Amount | None:
+        """Memory of a rank: its processor's share of the node, or all of it where every rank has a node for itself."""
+        sharing = 1 if self.mapping == "one_per_node" else self.processors_per_node
+        return None if self.capacity_bytes is None else self.capacity_bytes / sharing
 
     def constants(self) -> dict[str, Amount]:
         """Every constant of this machine, by its path in a machine file, in SI units."""
@@ -297,7 +307,9 @@ MODEL_OF = {
 #: What else only Hockney's model knows.
 HOCKNEY_KEYS = ("startup_per", "hops_hold_sender")
 #: Constants that must be above 0; the others may be 0.
-POSITIVE = {"processor.rate", "processor.clock", "processor.cpi"}
+POSITIVE = {"processor.rate", "processor.clock", "processor.cpi", "memory.capacity"}
+#: Path of the memory of a node. It is no constant of a cost model: no time depends on it, and no phase replaces it.
+CAPACITY = "memory.capacity"
 
 
 def _constant(path: str, place: Place) -> tuple[str, str]:

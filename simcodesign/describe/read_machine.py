@@ -7,6 +7,7 @@ from pathlib import Path
 from types import MappingProxyType
 
 from simcodesign.describe.machine import (
+    CAPACITY,
     CHOICES,
     CONSTANTS,
     HITS,
@@ -64,6 +65,7 @@ def machine_from(entry: Entry, folder: Path) -> Machine:
         network=_network(items["network"], nodes, folder),
         disk=_disk(items["disk"], nodes) if "disk" in items else None,
         memory=_memory(items),
+        capacity_bytes=_capacity(items),
         processors_per_node=per_node,
         mapping=_mapping(items["mapping"], nodes, per_node) if "mapping" in items else "linear",
         noise=coefficient_of_variation(items["noise"]) if "noise" in items else 0.0,
@@ -182,7 +184,9 @@ def _memory(items: Mapping[str, Entry]) -> Memory | None:
             raise InputError("caches without a memory behind them", items["caches"].place, allowed="memory")
         return None
     entry = items["memory"]
-    values = _constants(entry, "memory", ("line", "hits"))
+    if "caches" not in items and {*entry.mapping()} == {"capacity"}:
+        return None
+    values = _constants(entry, "memory", ("line", "hits", "capacity"))
     for name, keys in (("latency_s", "'latency'"), ("per_byte_s", "'bandwidth' (or 'per_byte')")):
         if name not in values:
             raise InputError(f"{keys} is missing", entry.place)
@@ -192,6 +196,16 @@ def _memory(items: Mapping[str, Entry]) -> Memory | None:
     caches = tuple(_cache(name, item, line) for name, item in levels.items())
     hits = given["hits"].text(HITS) if "hits" in given else Memory.hits
     return Memory(**values, caches=caches, line_bytes=line, hits=hits)
+
+
+def _capacity(items: Mapping[str, Entry]) -> float | None:
+    """The memory of a node in bytes, None if it is not said."""
+    given = items["memory"].mapping() if "memory" in items else {}
+    if "capacity" not in given:
+        return None
+    value = given["capacity"].quantity("size")
+    check_constant(CAPACITY, value, given["capacity"].place)
+    return value
 
 
 def _cache(name: str, entry: Entry, line_bytes: int) -> CacheLevel:

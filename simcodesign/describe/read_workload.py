@@ -42,6 +42,7 @@ _KEYS = (
     "equations",
     "presets",
     "imbalance",
+    "footprint",
     "program",
 )
 _PARAMETER_KEYS = ("default", "unit", "about", "range", "whole", "origin")
@@ -67,6 +68,7 @@ def workload_from(entry: Entry) -> Workload:
         program=_steps(items["program"]),
         presets=_presets(items["presets"], parameters) if "presets" in items else {},
         imbalance=coefficient_of_variation(items["imbalance"]) if "imbalance" in items else 0.0,
+        footprint=_amount(items, "footprint"),
         place=entry.place,
     )
 

@@ -9,7 +9,7 @@ from numbers import Real
 import numpy as np
 from numpy.typing import NDArray
 
-from simcodesign.describe.machine import CONSTANTS, Machine
+from simcodesign.describe.machine import CAPACITY, CONSTANTS, Machine
 from simcodesign.describe.read_machine import OTHER_NAMES
 from simcodesign.describe.workload import (
     MAIN_PHASE,
@@ -41,8 +41,34 @@ class Setting:
     @property
     def shape(self) -> tuple[int, ...]:
         """Shape of the batch of design points: () for a single one."""
-        arrays = [*self.values.values(), *self.machine.constants().values()]
+        capacity = () if self.machine.capacity_bytes is None else (self.machine.capacity_bytes,)
+        arrays = [*self.values.values(), *self.machine.constants().values(), *capacity]
         return np.broadcast_shapes(*(np.shape(value) for value in arrays))
+
+    @property
+    def footprint_bytes(self) -> Amount | None:
+        """Memory that every rank uses, at every design point; None where the workload does not say it.
+
+        InputError where it is negative or not finite.
+        """
+        footprint = self.workload.footprint
+        if footprint is None:
+            return None
+        text = f"footprint = {footprint.text}"
+        value = finite(footprint.evaluate(self.values), text, self.workload, footprint)
+        if np.any(np.asarray(value) < 0):
+            raise InputError(f"{text} is negative", footprint.place, value=float(np.min(value)))
+        return self._everywhere(value)
+
+    @property
+    def capacity_bytes(self) -> Amount | None:
+        """Memory that every rank has, at every design point; None where the machine does not say it."""
+        capacity = self.machine.rank_capacity_bytes
+        return None if capacity is None else self._everywhere(capacity)
+
+    def _everywhere(self, value: Amount) -> Amount:
+        """The value at every design point: a plain number for one, else an array of ``shape`` (a read-only view)."""
+        return np.broadcast_to(value, self.shape) if self.shape else float(value)
 
     @property
     def ranks(self) -> int:
@@ -75,8 +101,8 @@ def set_up(
 ) -> Setting:
     """Give every name its value.
 
-    ``parameters``: values of workload parameters, ``P``, and machine constants by path (``network.startup``, SI units);
-    numbers or arrays that broadcast. ``phases`` keeps only these phases of the program.
+    ``parameters``: values of workload parameters, ``P``, machine constants by path (``network.startup``, SI units) and
+    ``memory.capacity``; numbers or arrays that broadcast. ``phases`` keeps only these phases of the program.
 
     Raises InputError for unknown names, values that are not finite or out of range, P beyond the machine's processors.
     """
@@ -85,8 +111,11 @@ def set_up(
     given = {str(name): _number(name, value) for name, value in (parameters or {}).items()}
     constants = {name: value for name, value in given.items() if name in CONSTANTS}
     machine = machine.with_constants(constants)
+    if CAPACITY in given:
+        machine = replace(machine, capacity_bytes=given[CAPACITY])
     workload = workload if phases is None else select_phases(workload, phases)
-    values = _values(workload, machine, {n: v for n, v in given.items() if n not in constants}, preset)
+    set_here = {name: value for name, value in given.items() if name not in constants and name != CAPACITY}
+    values = _values(workload, machine, set_here, preset)
     setting = Setting(workload, machine, values, given, preset)
     _check_batch(setting)
     return setting
@@ -168,7 +197,7 @@ def _values(workload: Workload, machine: Machine, given: Mapping[str, Amount], p
     known = {*workload.parameters, "P"}
     for name in given:
         if name not in known:
-            allowed = nearest(name, {*known, *(CONSTANTS if "." in name else ())})
+            allowed = nearest(name, {*known, *((*CONSTANTS, CAPACITY) if "." in name else ())})
             what = f"{workload.name} has no parameter {name!r}"
             if "." in name:
                 what += "; load_machine(NAME, changes={...}) changes whatever can stand in a machine file"

@@ -237,7 +237,7 @@ Step = Block | Compute | Access | References | Send | Receive | Exchange | Colle
 @dataclass(frozen=True)
 class Workload:
     """An application. ``presets`` are named sets of parameter values (data sets); ``imbalance`` is the coefficient
-    of variation of the ranks' share of computation."""
+    of variation of the ranks' share of computation; ``footprint`` is the memory that each rank uses, in bytes."""
 
     name: str
     parameters: Mapping[str, Parameter]
@@ -245,6 +245,7 @@ class Workload:
     program: tuple[Step, ...]
     presets: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     imbalance: float = 0.0
+    footprint: Expression | None = None
     about: str = ""
     source: str = ""
     place: Place = field(default=Place(), compare=False)
@@ -260,6 +261,8 @@ class Workload:
         by_rank = known | {"rank"}
         for step in walk(self.program):
             _check_names(step, known, by_rank)
+        if self.footprint is not None:
+            _check_known(self.footprint, known, self.place)
 
     def phases(self) -> tuple[str, ...]:
         """Names of the phases in program order; demands outside a named phase are booked under ``main``."""
@@ -303,7 +306,10 @@ def _check_names(step: Step, known: set[str], by_rank: set[str]) -> None:
         expressions = list(step.expressions())
     allowed = known if isinstance(step, Block | Exchange | Collective) else by_rank
     for expression in expressions:
-        for name in sorted(expression.names - allowed):
-            reason = "this is the same for every rank: 'rank' cannot be used" if name == "rank" else "unknown name"
-            place = expression.place or step.place
-            raise InputError(reason, place, value=name, allowed=nearest(name, allowed))
+        _check_known(expression, allowed, step.place)
+
+
+def _check_known(expression: Expression, known: set[str], place: Place) -> None:
+    for name in sorted(expression.names - known):
+        reason = "this is the same for every rank: 'rank' cannot be used" if name == "rank" else "unknown name"
+        raise InputError(reason, expression.place or place, value=name, allowed=nearest(name, known))

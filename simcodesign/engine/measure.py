@@ -58,6 +58,8 @@ def measured(
         disk_bytes=float(plan.size_bytes[(plan.kind == READ) | (plan.kind == WRITE)].sum()),
         served=plan.served,
         hit_methods=plan.hit_methods,
+        footprint_bytes=setting.footprint_bytes,
+        capacity_bytes=setting.capacity_bytes,
         effects=tuple(effects),
         seed=seed,
         events=log.events,

@@ -65,10 +65,7 @@ def machine_sheet(machine: Machine) -> list[RenderableType]:
         _section("Nodes", _node_rows(machine)),
         _section("Topology", _topology_rows(machine.network.topology)),
         _section("Messages", _message_rows(machine.network)),
-        _section(
-            "Memory of a node",
-            [("memory", "not described")] if machine.memory is None else _memory_rows(machine.memory),
-        ),
+        _section("Memory of a node", [*_capacity_rows(machine), *_memory_rows(machine.memory)]),
         _section("Disks", [("disks", "none")] if machine.disk is None else _disk_rows(machine.disk, machine.nodes)),
     ]
 
@@ -86,7 +83,17 @@ def _node_rows(machine: Machine) -> Rows:
     yield "noise of computation", f"{machine.noise:.3g} (standard deviation over mean)" if machine.noise else "none"
 
 
-def _memory_rows(memory: Memory) -> Rows:
+def _capacity_rows(machine: Machine) -> Rows:
+    if machine.capacity_bytes is not None:
+        each = machine.rank_capacity_bytes
+        share = "" if each == machine.capacity_bytes or each is None else f" ({_quantity(each, 'size')} a rank)"
+        yield "capacity", f"{_quantity(machine.capacity_bytes, 'size')}{share}"
+
+
+def _memory_rows(memory: Memory | None) -> Rows:
+    if memory is None:
+        yield "memory", "not described"
+        return
     for level in memory.caches:
         ways = "fully associative" if level.ways is None else f"{level.ways} ways"
         size = (
@@ -204,6 +211,8 @@ def workload_sheet(workload: Workload) -> list[RenderableType]:
     if workload.imbalance:
         share = f"{workload.imbalance:.3g} (standard deviation over mean of the ranks' shares of computation)"
         parts.append(_section("Imbalance", [("of computation", share)]))
+    if workload.footprint is not None:
+        parts.append(_section("Memory", [("footprint", f"{workload.footprint.text} bytes, of every rank")]))
     return [*parts, program_tree(workload)]
 
 

@@ -99,7 +99,7 @@ def comparison_tables(comparison: Comparison) -> list[RenderableType]:
     """A comparison, ending with the verdict in one sentence."""
     simulation = comparison.simulation
     run = [("effects", ", ".join(simulation.effects) or "none"), ("seed", str(simulation.seed)),
-           ("engine", simulation.engine), *_iterations(simulation)]  # fmt: skip
+           ("engine", simulation.engine), *_iterations(simulation), *_footprint(simulation)]  # fmt: skip
     return [
         _title(simulation, "forecast against simulation"),
         _facts(run),
@@ -301,7 +301,19 @@ def _volumes(result: Result) -> list[tuple[str, str]]:
         ("messages", _count(float(result.messages))),
         ("bytes sent", format_quantity(float(result.message_bytes), "size")),
         ("bytes read and written", format_quantity(float(result.disk_bytes), "size")),
+        *_footprint(result),
     ]
+
+
+def _footprint(result: Result) -> list[tuple[str, str]]:
+    """The memory that a rank needs, and whether it has it, as far as either is said."""
+    if result.footprint_bytes is None:
+        return []
+    needs = f"needs {format_quantity(float(result.footprint_bytes), 'size')} a rank"
+    if result.capacity_bytes is None:
+        return [("memory", f"{needs}; the machine does not say its capacity")]
+    has = f"a rank has {format_quantity(float(result.capacity_bytes), 'size')}"
+    return [("memory", f"{needs}; {has}" if result.fits else f"DOES NOT FIT: {needs}; {has}")]
 
 
 def _spread(ranks: RankTimes) -> RenderableType:
