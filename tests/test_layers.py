@@ -25,7 +25,7 @@ LAYERS: list[list[set[str]]] = [
     [{"describe"}],
     [{"generate"}],
     [{"analytic"}, {"engine"}],
-    [{"compare", "replicate"}],
+    [{"compare", "replicate"}, {"calibrate"}],
     [{"codesign"}, {"sweep"}, {"validate"}],
     [{"report"}],
     [{"cli"}],
