@@ -204,6 +204,7 @@ class Result:
     simulation those along the critical path, from the last event back through whatever each step waited for.
     A forecast over many design points holds arrays of one shape.
 
+    ``flops`` and ``instructions``: what all ranks compute, as far as it is described in these (and not in seconds).
     ``served``: accesses of all ranks by the level of the caches that served them, and by ``memory``; ``hit_methods``:
     how those of each level were found (``full``, ``binomial``: the stack model; ``sets``: the hierarchy itself).
     ``footprint_bytes``: memory that a rank needs, ``capacity_bytes``: memory that it has; None where nothing is said.
@@ -218,6 +219,8 @@ class Result:
     messages: Amount
     message_bytes: Amount
     disk_bytes: Amount
+    flops: Amount = 0.0
+    instructions: Amount = 0.0
     served: Mapping[str, Amount] = field(default_factory=dict)
     hit_methods: Mapping[str, str] = field(default_factory=dict)
     footprint_bytes: Amount | None = None
@@ -274,6 +277,8 @@ class Result:
             "messages": _plain(self.messages),
             "message_bytes": _plain(self.message_bytes),
             "disk_bytes": _plain(self.disk_bytes),
+            "flops": _plain(self.flops),
+            "instructions": _plain(self.instructions),
             "served": _plain(self.served),
             "hit_methods": dict(self.hit_methods),
             "footprint_bytes": _plain(self.footprint_bytes),

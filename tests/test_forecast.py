@@ -192,3 +192,19 @@ def test_where_a_footprint_fits(crossbar) -> None:
     result = forecast(sized, crossbar, {"P": 4, "n": [[1.0], [2.0]], "memory.capacity": [31, 32, 64]})
     assert np.array_equal(result.fits, [[False, True, True], [False, False, True]])
     assert result.makespan_s.shape == result.footprint_bytes.shape == result.capacity_bytes.shape == (2, 3)
+
+
+def test_what_all_ranks_compute(crossbar) -> None:
+    """Flops and instructions of every rank and repetition; seconds are neither."""
+    described = workload(
+        "  - repeat: 3\n"
+        "    do: [compute: {flops: rank*n, when: rank > 0}, compute: {instructions: 7}, compute: {seconds: 1}]\n"
+        "  - compute: {loops: [{range: n, operations: 2}, {range: 5, operations: n}]}\n",
+        n=10,
+    )
+    said = forecast(described, crossbar, {"P": 4})
+    seen = simulate(described, crossbar, {"P": 4}, iterations="all")
+    settled = simulate(described, crossbar, {"P": 4}, iterations="steady")
+    for result in (said, seen, settled):
+        assert result.flops == 3 * 10 * (1 + 2 + 3) + 4 * (20 + 50)
+        assert result.instructions == 3 * 7 * 4

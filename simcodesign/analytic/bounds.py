@@ -17,7 +17,7 @@ from simcodesign.analytic.critical_path import SYNCHRONISING, Path, cut
 from simcodesign.analytic.disk import access_s
 from simcodesign.analytic.memory import memory_s, transfer_s
 from simcodesign.analytic.network import FORMULAS, FREE, Price, floor_log2, lawful_hops, price, process_grid
-from simcodesign.analytic.processor import compute_s
+from simcodesign.analytic.processor import compute_s, operations
 from simcodesign.analytic.traffic import Traffic, checked_peers, collective_traffic, halo_traffic
 from simcodesign.describe.machine import Machine
 from simcodesign.describe.references import memory_of, touched
@@ -119,7 +119,8 @@ class _Walk:
     def _demand(self, step: Step, machine: Machine, times: float) -> Path:
         match step:
             case Compute():
-                return self._own(self._here(step) * compute_s(step, machine.processor, self.each), times)
+                time = compute_s(step, machine.processor, operations(step, self.each))
+                return self._own(self._here(step) * time, times)
             case Access():
                 spent = self._here(step) * access_s(step, machine.disk, self.each(step.bytes), self.each(step.times))
                 if machine.disk is not None:

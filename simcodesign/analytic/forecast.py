@@ -16,7 +16,7 @@ from simcodesign.analytic.disk import access_s
 from simcodesign.analytic.halo import halo
 from simcodesign.analytic.memory import memory_s
 from simcodesign.analytic.network import FORMULAS, Cost, price, process_grid
-from simcodesign.analytic.processor import compute_s
+from simcodesign.analytic.processor import compute_s, operations
 from simcodesign.analytic.traffic import checked_peers
 from simcodesign.describe.files import load_machine, load_workload
 from simcodesign.describe.machine import Machine, Memory
@@ -97,6 +97,7 @@ class _Reading:
     messages: Amount = 0.0
     message_bytes: Amount = 0.0
     disk_bytes: Amount = 0.0
+    work: dict[str, Amount] = field(default_factory=dict)
     served: dict[str, Amount] = field(default_factory=dict)
     hit_methods: dict[str, str] = field(default_factory=dict)
     by_rank: bool = field(init=False)
@@ -137,8 +138,10 @@ class _Reading:
     def _demand(self, step: Demand, where: _Where) -> None:
         match step:
             case Compute():
-                time = compute_s(step, where.machine.processor, lambda amount: self.value(amount, step.unit))
-                self._book(step, where, "computation", time)
+                amount = operations(step, lambda part: self.value(part, step.unit))
+                every = amount * where.times * self._present(step)
+                self.work[step.unit] = self.work.get(step.unit, 0.0) + self._over_ranks(every)
+                self._book(step, where, "computation", compute_s(step, where.machine.processor, amount))
             case Access():
                 size, times = self.value(step.bytes, "bytes"), self.value(step.times, "times")
                 self._book(step, where, "disk", access_s(step, where.machine.disk, size, times))
@@ -265,6 +268,8 @@ class _Reading:
             messages=self._for_every_point(_of_rank(self.messages, total, busiest)),
             message_bytes=self._for_every_point(_of_rank(self.message_bytes, total, busiest)),
             disk_bytes=self._for_every_point(_of_rank(self.disk_bytes, total, busiest)),
+            flops=self._for_every_point(_of_rank(self.work.get("flops", 0.0), total, busiest)),
+            instructions=self._for_every_point(_of_rank(self.work.get("instructions", 0.0), total, busiest)),
             served={
                 level: self._for_every_point(_of_rank(accesses, total, busiest))
                 for level, accesses in self.served.items()

@@ -17,13 +17,15 @@ from simcodesign.units import Amount
 Evaluate = Callable[[Expression], Amount]
 
 
-def compute_s(demand: Compute, processor: Processor, value: Evaluate) -> Amount:
+def operations(demand: Compute, value: Evaluate) -> Amount:
+    """What is computed, in the unit of the demand."""
+    if demand.amount is not None:
+        return value(demand.amount)
+    return sum((value(loop.range) * value(loop.operations) for loop in demand.loops), start=0.0)
+
+
+def compute_s(demand: Compute, processor: Processor, amount: Amount) -> Amount:
     """Seconds of one computation. InputError when instructions are to be priced without a clock."""
-    if demand.loops:
-        operations = sum((value(loop.range) * value(loop.operations) for loop in demand.loops), start=0.0)
-        return operations / processor.rate_flop_per_s
-    assert demand.amount is not None
-    amount = value(demand.amount)
     if demand.unit == "seconds":
         return amount
     if demand.unit == "flops":

@@ -5,7 +5,19 @@ are loaded by the command that needs them: the public verbs through the package'
 through ``base.report``.
 """
 
-from simcodesign.cli import base, codesign, files, locality, options, readings, validation
+from simcodesign.cli import base, calibrate, codesign, files, fit, locality, options, readings, validation
 from simcodesign.cli.base import app, main
 
-__all__ = ["app", "base", "codesign", "files", "locality", "main", "options", "readings", "validation"]
+__all__ = [
+    "app",
+    "base",
+    "calibrate",
+    "codesign",
+    "files",
+    "fit",
+    "locality",
+    "main",
+    "options",
+    "readings",
+    "validation",
+]

@@ -56,6 +56,8 @@ def measured(
         messages=len(sends) if plan.train is None else int(plan.train[sends].sum()),
         message_bytes=float(plan.size_bytes[sends].sum()),
         disk_bytes=float(plan.size_bytes[(plan.kind == READ) | (plan.kind == WRITE)].sum()),
+        flops=plan.work.get("flops", 0.0),
+        instructions=plan.work.get("instructions", 0.0),
         served=plan.served,
         hit_methods=plan.hit_methods,
         footprint_bytes=setting.footprint_bytes,

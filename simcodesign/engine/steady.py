@@ -338,6 +338,8 @@ def _plus(result: Result, missing: int, base: Result, longer: Result) -> Result:
         messages=round(grown("messages")),
         message_bytes=grown("message_bytes"),
         disk_bytes=grown("disk_bytes"),
+        flops=grown("flops"),
+        instructions=grown("instructions"),
         served={
             level: accesses + missing * (longer.served[level] - base.served[level]) / TIMES
             for level, accesses in result.served.items()

@@ -37,7 +37,7 @@ from simcodesign.generate.disk import duration_of_access_s
 from simcodesign.generate.memory import operations_of, reference_memory
 from simcodesign.generate.plan import ANY, Plan
 from simcodesign.generate.prices import Prices
-from simcodesign.generate.processor import duration_of_computation_s
+from simcodesign.generate.processor import duration_of_computation_s, work_of_computation
 from simcodesign.generate.replay import replayed
 from simcodesign.generate.room import check_room
 from simcodesign.generate.segment import Segment, joined, woven
@@ -65,6 +65,7 @@ class _Context:
     phase: str = MAIN_PHASE
     part: int = 0
     times: int = 1  # repetitions of this place of the program
+    work: dict[str, float] = field(default_factory=dict)  # flops and instructions of all ranks
     served: dict[str, float] = field(default_factory=dict)  # accesses by level of the caches, and by memory
     hit_methods: dict[str, str] = field(default_factory=dict)
 
@@ -78,6 +79,13 @@ class _Context:
         """Whether memory demands meet at the controller of a node."""
         machine = self.setting.machine
         return "memory" in self.effects and machine.processors_per_node > 1 and machine.mapping != "one_per_node"
+
+    def worked(self, step: Compute) -> Amount:
+        """What a demand computes, which is noted for the Result."""
+        work, applies = work_of_computation(step, self.amount), self.when(step)
+        here = np.ones(self.ranks) if applies is None else applies
+        self.work[step.unit] = self.work.get(step.unit, 0.0) + float(np.sum(here * work)) * self.times
+        return work
 
     def touched(self, step: References) -> Touched:
         """Where the accesses of a demand are served, which is noted for the Result."""
@@ -153,7 +161,7 @@ def make_plan(setting: Setting, effects: Collection[str] = (), seed: int = 0) ->
     with np.errstate(all="ignore"):  # overflow is found as a duration that is not finite
         segment = context.joined(_lower(setting.workload.program, context))
         plan = assembled(segment, setting, prices, tuple(phases), frozenset(effects), seed)
-        return replace(plan, served=context.served, hit_methods=context.hit_methods)
+        return replace(plan, work=context.work, served=context.served, hit_methods=context.hit_methods)
 
 
 def _check_memory(operations: float, routed: bool, setting: Setting) -> None:
@@ -216,7 +224,7 @@ def _lower_demand(step: Step, context: _Context) -> Segment:
     pen = Ranks(context.ranks)
     match step:
         case Compute():
-            who, duration = context.who(step), duration_of_computation_s(step, context.machine, context.amount)
+            who, duration = context.who(step), duration_of_computation_s(step, context.machine, context.worked(step))
             pen.work(COMPUTE, 0.0, of_ranks(duration, who), who)
         case Access():
             who, size = context.who(step), context.amount(step.bytes, "bytes")

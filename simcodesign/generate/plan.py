@@ -109,6 +109,7 @@ class Plan:
     gap_s: Floats | None = None  # (N,)
     flight_s: Floats | None = None  # (N,)
     train: Floats | None = None  # (N,) messages that travel together as one; 1 each, if None
+    work: Mapping[str, float] = field(default_factory=dict)  # flops and instructions of all ranks
     served: Mapping[str, float] = field(default_factory=dict)  # accesses by level of the caches, and by memory
     hit_methods: Mapping[str, str] = field(default_factory=dict)  # how those of each level were found
 

@@ -11,18 +11,19 @@ from simcodesign.expression import Expression
 from simcodesign.units import Amount
 
 
-def duration_of_computation_s(step: Compute, machine: Machine, amount: Callable[[Expression, str], Amount]) -> Amount:
-    """Seconds of a computation of every rank; ``amount`` evaluates an expression and names it in errors.
+def work_of_computation(step: Compute, amount: Callable[[Expression, str], Amount]) -> Amount:
+    """What every rank computes, in the demand's unit; ``amount`` evaluates an expression and names it in errors."""
+    if step.amount is not None:
+        return amount(step.amount, step.unit)
+    work: Amount = 0.0
+    for loop in step.loops:
+        work = work + amount(loop.range, "range") * amount(loop.operations, "operations")
+    return work
 
-    Raises InputError for a demand in instructions on a machine without a clock.
-    """
+
+def duration_of_computation_s(step: Compute, machine: Machine, demand: Amount) -> Amount:
+    """Seconds of a computation. Raises InputError for a demand in instructions on a machine without a clock."""
     processor = machine.processor
-    if step.amount is None:
-        work: Amount = 0.0
-        for loop in step.loops:
-            work = work + amount(loop.range, "range") * amount(loop.operations, "operations")
-        return work / processor.rate_flop_per_s
-    demand = amount(step.amount, step.unit)
     if step.unit == "seconds":
         return demand
     if step.unit == "flops":

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
-from threading import Timer
-from types import TracebackType
 
 import numpy as np
 from rich.console import Console
-from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.progress import BarColumn, TextColumn, TimeElapsedColumn
 
 from simcodesign.locality.hierarchy_counts import ByKind
 from simcodesign.locality.trace import CHUNK, FETCH, Accesses, Trace
-from simcodesign.report.progress import PATIENCE_S
+from simcodesign.report.bar import PATIENCE_S, Bar
 
 
 class Watched(Trace):
@@ -52,34 +50,16 @@ class Watched(Trace):
             self._kinds = kinds if self._kinds is None else self._kinds + kinds
 
 
-class TraceProgress:
+class TraceProgress(Bar):
     """A context manager; ``watched(trace, "stack distances")`` is the trace whose reading the bar shows."""
 
     def __init__(self, console: Console | None = None, patience_s: float = PATIENCE_S) -> None:
-        console = console or Console(stderr=True)
-        # Not console.is_terminal, which FORCE_COLOR makes true for a file as well.
-        self._on = console.file.isatty() and not console.is_dumb_terminal
-        self._bar = Progress(
+        super().__init__(
             TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[status]}", markup=False),
-            TimeElapsedColumn(), console=console, transient=True, redirect_stdout=False, redirect_stderr=False,
+            TimeElapsedColumn(), console=console, patience_s=patience_s,
+            description="reading", total=None, status="",
         )  # fmt: skip
-        self._task = self._bar.add_task("reading", total=None, status="")
-        self._timer = Timer(patience_s, self._bar.start)
-        self._timer.daemon = True
         self._began = 0.0
-
-    def __enter__(self) -> TraceProgress:
-        if self._on:
-            self._timer.start()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        if self._on:
-            self._timer.cancel()
-            self._timer.join()
-            self._bar.stop()
 
     def watched(self, trace: Trace, what: str, most_accesses: int | None = None) -> Watched:
         """The trace, or so many of its accesses; ``what`` is found out by reading it."""
