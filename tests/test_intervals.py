@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import truth_sets
@@ -89,3 +91,17 @@ def test_intervals_of_ninety_percent_hold_the_truth(seed: int) -> None:
         found = made.predict(truth_sets.TARGET)
         held += found.low <= float(truth(truth_sets.TARGET)) <= found.high
     assert held >= stats.binom.ppf(0.01, count, 0.9)
+
+
+def test_level_models_count_as_fitted() -> None:
+    """Many models of one description stand for more that are not remembered: their exponents are as good as fitted."""
+    x = np.geomspace(2.0, 64.0, 9)
+    one = line((3 + 2 * x**1.1) * (1 + 0.02 * np.random.default_rng(4).standard_normal(9)), x)
+    exponents = np.linspace(0.9, 1.3, 20)[:, None, None]
+    shapes = Shapes(exponents, 0 * exponents, np.zeros((20, 1, 1), dtype=np.int64))
+    flags = np.zeros(20, dtype=np.bool_)
+    level = replace(one, shapes=shapes, constant=~flags, scores=np.zeros(20), free=flags)
+    at = np.array([500.0])
+    assert mixture(level, at).widths == pytest.approx(mixture(replace(level, free=~flags), at).widths)
+    told = replace(level, scores=np.arange(20.0) * 2)
+    assert (mixture(told, at).widths < mixture(level, at).widths).all()

@@ -37,12 +37,12 @@ def made_up(series: int, repetitions: int = 1) -> Measurements:
 
 def assert_equal_bits(one: Sequence[Fits], other: Sequence[Fits]) -> None:
     """What is known of all series, however it is cut into blocks."""
-    for name in ("scores", "constant", "free", "shapes.exponents", "shapes.logs", "shapes.collectives"):
+    for name in ("scores", "constant", "free", "best.exponents", "best.logs", "best.collectives"):
         assert whole(one, name) == whole(other, name)
 
 
 def whole(parts: Sequence[Fits], name: str) -> bytes:
-    return np.concatenate([attrgetter(name)(ranked) for fits in parts for _, ranked in fits.blocks]).tobytes()
+    return b"".join(attrgetter(name)(ranked).tobytes() for fits in parts for _, ranked in fits.blocks)
 
 
 # --- Processes -----------------------------------------------------------------------------------------------

@@ -13,9 +13,10 @@ import pytest
 import truth_sets
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy import optimize
 
 from simcodesign.errors import InputError
-from simcodesign.fitting.basis import make_basis
+from simcodesign.fitting.basis import axis_choices, make_basis, product_of
 from simcodesign.fitting.candidates import Limits, candidates
 from simcodesign.fitting.exponents import EXTRAP, exponent_set
 from simcodesign.fitting.measurements import Measurements
@@ -441,3 +442,37 @@ def test_a_model_keeps_its_terms_in_the_order_of_growth() -> None:
     found = fit(measured((4 + 2 * grid[:, 0] ** 2 + 3 * grid[:, 1])[None]))[0].model
     assert found.text == "4 + 3 n + 2 p^2"
     assert found.terms[0] == Term(found.terms[0].coefficient, (Factor("n", Fraction(1)),))
+
+
+def test_a_second_term_that_matters_at_one_end_is_found() -> None:
+    """It leaves a residual that no polynomial of low degree promises to remove."""
+    grid = truth_sets.GRID
+    truth = 2 + 0.01 * grid[:, 0] ** 0.25 * np.sqrt(grid[:, 1]) + 1e-10 * grid[:, 0] ** 2.75 * grid[:, 1] ** 2
+    found = fit(measured(truth[None]))[0]
+    assert found.smape < 1e-6
+    assert leads(found.model) == [(2.75, 0.0), (2.0, 0.0)]
+
+
+def test_errors_of_refined_exponents_are_those_of_nonlinear_regression() -> None:
+    """Against the covariance of an independent routine."""
+    x = 2.0 ** np.arange(1, 10)[:, None]
+    values = (3 + 0.7 * x[:, 0] ** 1.37) * (1 + 0.02 * rng(17).standard_normal(9))
+    start = Powers(np.array([[[1.3]]]), np.array([[[True]]]), np.array([True]))
+    found = refine(Block(1 / values[None], np.ones((1, 9))), x, start)
+    _, covariance = optimize.curve_fit(lambda x, a, b, i: a + b * x**i, x[:, 0], values, (3, 0.7, 1.37), sigma=values)
+    assert found.errors[0, 0, 0] == pytest.approx(float(np.sqrt(covariance[2, 2])), rel=1e-3)
+
+
+def test_many_products_have_the_values_of_few() -> None:
+    """From some number of products on, equal factors are computed once."""
+    shapes = product_of([axis_choices(EXTRAP, ["Allreduce"]), axis_choices(EXTRAP)])
+    every = shapes.values(truth_sets.GRID)
+    some = np.arange(0, len(every), 97)
+    assert np.array_equal(every[some], shapes.take(some).values(truth_sets.GRID))
+
+
+def test_what_is_kept_of_a_series_is_small() -> None:
+    """A million series of five points must fit into memory: less than 2 kB for each."""
+    _, values = truth_sets.make(truth_sets.two_terms, 300, 0.05, 1, seed=18)
+    for made in (fit(measured(values)), fit(measured(values[:, :5], truth_sets.GRID[:5, 1:], "n"))):
+        assert sum(ranked.bytes for _, ranked in made.blocks) < 2000 * len(made)

@@ -126,7 +126,7 @@ def fitted(trip: Trip, metrics: tuple[str, ...], values: np.ndarray, exact: bool
 def fitted_counts(trip: Trip) -> Fits:
     values = np.empty((len(trip.counts), len(points(trip)), 1))
     for place, point in enumerate(points(trip)):
-        values[:, place, 0] = counts(trip.counts, simulated(trip, *point, "none"), point[0])
+        values[:, place, 0] = counts(trip.counts, simulated(trip, point[0], point[1], "none"), point[0])
     return fitted(trip, tuple(trip.counts), values, exact=True)
 
 
@@ -144,7 +144,7 @@ def told(fits: Fits) -> tuple[str, ...]:
 
 def times_there(trip: Trip) -> Said:
     """Seconds of computation, predicted and simulated at the target."""
-    values = [[seconds(trip, *point, seed) for seed in range(SEEDS)] for point in points(trip)]
+    values = [[seconds(trip, point[0], point[1], seed) for seed in range(SEEDS)] for point in points(trip)]
     fits = fitted(trip, (TIME,), np.array([values]), exact=False)
     return Said(
         forecast={TIME: fits[0].predict(trip.target).value},

@@ -68,7 +68,7 @@ Exact = Annotated[
 ]
 WorkloadFile = Annotated[
     Path | None,
-    typer.Option("--workload", metavar="FILE", help="Write the models as a workload (.yaml), to forecast and simulate."),
+    typer.Option("--workload", metavar="FILE", help="Write the models as a workload (.yaml) that can be simulated."),
 ]
 Demands = Annotated[
     list[str] | None,

@@ -26,7 +26,9 @@ Index = NDArray[np.int64]
 #: Candidate terms beyond this are not listed but searched parameter by parameter.
 MOST_SHAPES = 100_000
 #: Shapes from which pairs of terms are sought first, and how many neighbours of each are tried then.
-COARSE, NEIGHBOURS = 96, 48
+COARSE, NEIGHBOURS = 64, 48
+#: So many shapes that it pays to look which of their factors are the same.
+_REPEATED = 500
 #: So few terms that the neighbours of all are looked up at once.
 _FEW = 5000
 
@@ -50,18 +52,17 @@ class Shapes:
     def values(self, points: Array) -> Array:
         """Values at points (K, m): (..., K); not a number where a shape is not defined."""
         result = np.ones((*self.exponents.shape[:-1], len(points)))
-        with np.errstate(all="ignore"):
-            for axis, x in enumerate(points.T):
-                log = np.log2(x)
-                result *= np.power(x, self.exponents[..., axis, None])
-                has_log = self.logs[..., axis]
-                if has_log.any():
-                    # 0 to the power 0 is 1: a shape without logarithm is not touched by log2(1) = 0.
-                    result *= np.power(log, has_log[..., None])
-                for number, shape in enumerate(COLLECTIVES.values(), 1):
-                    chosen = self.collectives[..., axis] == number
-                    if chosen.any():
-                        result[chosen] *= shape.numeric(x)
+        for axis, x in enumerate(points.T):
+            exponents, logs = self.exponents[..., axis], self.logs[..., axis]
+            collectives = self.collectives[..., axis]
+            if exponents.size < _REPEATED:
+                result *= _factors(exponents, logs, collectives, x)
+                continue
+            # Among many products the same factors occur over and over: each is computed once.
+            keys = np.stack([exponents, logs, collectives], -1).reshape(-1, 3).view("f8,f8,f8")[:, 0]
+            _, first, places = np.unique(keys, return_index=True, return_inverse=True)
+            made = _factors(exponents.reshape(-1)[first], logs.reshape(-1)[first], collectives.reshape(-1)[first], x)
+            result *= made[places.reshape(exponents.shape)]
         return result
 
     def factors(self, parameters: tuple[str, ...], at: int | tuple[int, ...]) -> tuple[Factor, ...]:
@@ -70,6 +71,29 @@ class Shapes:
         found = zip(parameters, self.exponents[at], self.logs[at], self.collectives[at], strict=True)
         made = (Factor(name, fraction(float(i)), fraction(float(j)), names[int(c)]) for name, i, j, c in found)
         return tuple(factor for factor in made if factor.exponent or factor.log or factor.collective)
+
+
+def stacked_shapes(parts: Sequence[Shapes]) -> Shapes:
+    """Shapes one after the other."""
+    return Shapes(
+        np.concatenate([part.exponents for part in parts]),
+        np.concatenate([part.logs for part in parts]),
+        np.concatenate([part.collectives for part in parts]),
+    )
+
+
+def _factors(exponents: Array, logs: Array, collectives: Index, x: Array) -> Array:
+    """Factors of one parameter (...) at its values (K,): (..., K)."""
+    with np.errstate(all="ignore"):
+        result = np.power(x, exponents[..., None])
+        if logs.any():
+            # 0 to the power 0 is 1: a factor without logarithm is not touched by log2(1) = 0.
+            result *= np.power(np.log2(x), logs[..., None])
+        for number, shape in enumerate(COLLECTIVES.values(), 1):
+            chosen = collectives == number
+            if chosen.any():
+                result[chosen] *= shape.numeric(x)
+    return np.asarray(result)
 
 
 @lru_cache(maxsize=4096)
@@ -119,9 +143,11 @@ class Basis:
             return np.arange(count)
         chosen = [0]
         distance = np.full(len(self.columns), np.inf)
+        squares = (self._places**2).sum(1)
         for _ in range(count - 1):
-            step = ((self._places - self._places[chosen[-1]]) ** 2).sum(1)
-            distance = np.minimum(distance, step)
+            last = chosen[-1]
+            distance = np.minimum(distance, squares + squares[last] - 2 * self._places @ self._places[last])
+            distance[last] = -1.0
             chosen.append(int(distance.argmax()))
         return np.array(sorted(chosen))
 

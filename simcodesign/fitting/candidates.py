@@ -1,8 +1,9 @@
 """Which models are tried for each series, from the constant to many terms, and what their complexity costs.
 
 One term: every candidate. Two terms: every sum of one term in one parameter and one in another; every other pair only
-where the best model so far leaves a residual that is smooth over the points, as noise is not. Such pairs are sought
-among terms spread over the whole set first, then among the neighbours of the best. More terms: one at a time.
+where the best model so far leaves a residual that is smooth over the points, as noise is not, or where some pair of few
+terms spread over the whole set is better already. From the best of these the search walks to better neighbours. More
+terms: one at a time.
 
 **What a model costs.** Models are compared by K/2 ln(sum of squared residuals) + price, the description length of
 residuals and model in nats. A coefficient costs what its digits do (half of ln K, rounded up); a factor costs
@@ -39,11 +40,16 @@ COEFFICIENT, FACTOR = 2.0, 2.0
 ROUNDING = 1e-9
 #: How many models of each kind go on to the final comparison.
 KEPT = 16
-#: Gain in nats that a smooth correction of the residuals must promise before all pairs of terms are tried.
-PROMISE = 6.0
+#: How many pairs of terms go on: so many that those which the data cannot tell apart are among them.
+MANY = 48
+#: Gain in nats that a smooth correction of the residuals must promise before all pairs of terms are tried. Noise alone
+#: promises so much to one series in twenty: of 25 points, 22 left by a product and five by the polynomial besides.
+PROMISE = 7.5
 #: A relative residual (root mean square) beyond this is not taken for noise.
 COARSE_ERROR = 0.15
-_STARTS, _PER_KIND = 5, 6
+_STARTS, _PER_KIND, _PER_STEP = 5, 6, 4
+#: Steps from a pair of terms to a better one nearby; with eight hardly any search is cut short.
+_ROUNDS = 8
 #: So few terms (one parameter) that all pairs are tried for every series.
 _FEW = 64
 #: Numbers of an array that stays in the cache of a processor.
@@ -86,21 +92,21 @@ def order(pool: Pool, block: Block, basis: Basis, limits: Limits) -> Array:
 
 
 def candidates(block: Block, basis: Basis, limits: Limits) -> Pool:
-    """The KEPT models of shortest description for each series, best first."""
+    """The models of shortest description for each series, best first: KEPT, or MANY where pairs of terms were tried."""
     pool = constants(block)
     if limits.terms >= 1 and len(basis.columns):
         pool = join([pool, _one_term(block, basis)])
     if limits.terms >= 2 and len(basis.columns):
         pool = join([pool, *_sums(block, basis)])
-    pool = ordered(pool, block, basis, limits)
+    pool = ordered(pool, block, basis, limits, KEPT)
     for terms in range(2, limits.terms + 1):
         if len(basis.columns):
             pool = _more(pool, terms, block, basis, limits)
     return pool
 
 
-def ordered(pool: Pool, block: Block, basis: Basis, limits: Limits) -> Pool:
-    """The best KEPT models, and among them the best one of each number of terms."""
+def ordered(pool: Pool, block: Block, basis: Basis, limits: Limits, count: int) -> Pool:
+    """The best so many models, and among them the best one of each number of terms."""
     found = order(pool, block, basis, limits)
     ranks = found.copy()
     sizes = pool.size
@@ -108,8 +114,8 @@ def ordered(pool: Pool, block: Block, basis: Basis, limits: Limits) -> Pool:
     for size in range(limits.terms + 1):
         best = np.where(sizes == size, found, np.inf).argmin(1)
         ranks[rows, best] = np.where(np.isfinite(found[rows, best]), -np.inf, np.inf)
-    kept = pool.best(ranks, KEPT)
-    return kept.best(order(kept, block, basis, limits), KEPT)
+    kept = pool.best(ranks, count)
+    return kept.best(order(kept, block, basis, limits), count)
 
 
 def _one_term(block: Block, basis: Basis) -> Pool:
@@ -186,17 +192,22 @@ def _taken(index: Index, chosen: Index) -> Index:
 
 
 def _more(pool: Pool, terms: int, block: Block, basis: Basis, limits: Limits) -> Pool:
-    """The pool with models of so many terms, for the series in which the residual of the best is smooth."""
+    """The pool with models of so many terms, for the series in which they may pay."""
     pool = pool.sized(max(terms, pool.terms.shape[2]))
     few = len(basis.columns) <= _FEW  # then to try costs little more than to ask
-    rows = np.flatnonzero((few | promising(pool, block, basis)) & (limits.coefficients > terms))
+    open_ = np.asarray((few | promising(pool, block, basis)) & (limits.coefficients > terms))
+    starts = None
+    if terms == 2:
+        starts, worth = _coarse_pairs(block, basis, open_, pool.rss[:, 0])
+        open_ |= worth & (limits.coefficients > terms)
+    rows = np.flatnonzero(open_)
     if not len(rows):
         return pool
-    part = Pool(pool.terms[rows], pool.constant[rows], pool.rss[rows])
+    part = pool.rows(rows)
     some, bound = block.rows(rows), Limits(limits.terms, limits.coefficients[rows])
-    made = [_any_pairs(some, basis)] if terms == 2 else []
+    made = [] if starts is None else [_any_pairs(some, basis, starts[rows])]
     made += one_more(part, terms, some, basis)
-    better = ordered(distinct(join([part, *made])), some, basis, bound)
+    better = ordered(distinct(join([part, *made])), some, basis, bound, MANY)
     whole = widened(pool, better.rss.shape[1])
     for array, new in ((whole.terms, better.terms), (whole.constant, better.constant), (whole.rss, better.rss)):
         array[rows] = new
@@ -228,8 +239,7 @@ def distinct(pool: Pool) -> Pool:
 
 def promising(pool: Pool, block: Block, basis: Basis) -> Flags:
     """Whether a smooth correction (a polynomial in the logarithms) of the best model's residuals would pay."""
-    best = Pool(pool.terms[:, :1], pool.constant[:, :1], pool.rss[:, :1])
-    columns = weighted_columns(best, block, basis)[:, 0]
+    columns = weighted_columns(pool.first(1), block, basis)[:, 0]
     residuals = solve(columns, block.scaled).residuals
     smooth = _polynomials(basis.points)[None] * (block.root > 0)[:, None, :]
     units, _ = orthonormal(smooth)
@@ -259,29 +269,39 @@ def weighted_columns(pool: Pool, block: Block, basis: Basis) -> Array:
     return np.concatenate([first, columns], 2) * block.root[:, None, None, :]
 
 
-def _any_pairs(block: Block, basis: Basis) -> Pool:
-    """Any two terms: first of the coarse set, then around the best of them, and around the best of those."""
-    series = len(block.root)
-    parts = _chunks(series, basis.coarse.size**2)
-    starts = np.concatenate([_coarse_pairs(block.rows(rows), basis) for rows in parts])
-    # From here on every start of every series is a row of its own.
-    rows = np.repeat(np.arange(series), starts.shape[1])
-    found = _around(block.rows(rows), basis, starts.reshape(len(rows), 2))
-    width = starts.shape[1] * found.rss.shape[1]
-    shape = (series, width)
-    return Pool(found.terms.reshape(*shape, 2), found.constant.reshape(shape), found.rss.reshape(shape))
+def _any_pairs(block: Block, basis: Basis, starts: Index) -> Pool:
+    """Any two terms: from each of the starts (S, A, 2) to the best pair near it, and many near the best of all."""
+    series, count = starts.shape[:2]
+    # Every start of every series is a row of its own.
+    rows = np.repeat(np.arange(series), count)
+    found = _walked(block.rows(rows), basis, starts.reshape(len(rows), 2))
+    shape = (series, count * found.rss.shape[1])
+    found = Pool(found.terms.reshape(*shape, 2), found.constant.reshape(shape), found.rss.reshape(shape))
+    best = found.terms[np.arange(series), found.rss.argmin(1)]
+    return join([found, _near(block, basis, best, MANY)])
 
 
-def _around(block: Block, basis: Basis, centres: Index) -> Pool:
-    """The best pairs near each row's centre (S, 2), and near the best of them."""
-    made = []
-    for _ in range(2):
-        near = [basis.neighbours(centres[:, side]) for side in (0, 1)]
-        parts = _chunks(len(centres), near[0].shape[1] ** 2)
-        made.append(stacked([best_pairs(block.rows(r), basis, near[0][r], near[1][r], 4) for r in parts]))
-        best = made[-1].rss.argmin(1)
-        centres = made[-1].terms[np.arange(len(best)), best]
-    return join(made)
+def _walked(block: Block, basis: Basis, centres: Index) -> Pool:
+    """The best pairs near each row's centre (S, 2), then near the best of them, until none better is near."""
+    found = _near(block, basis, centres, _PER_STEP)
+    rows, best = np.arange(len(centres)), np.full(len(centres), np.inf)
+    for _ in range(_ROUNDS):
+        place = found.rss[rows].argmin(1)
+        rss = found.rss[rows, place]
+        moved = rss < best[rows]
+        rows, place = rows[moved], place[moved]
+        best[rows] = rss[moved]
+        if not len(rows):
+            break
+        made = _near(block.rows(rows), basis, found.terms[rows, place], _PER_STEP)
+        found.terms[rows], found.constant[rows], found.rss[rows] = made.terms, made.constant, made.rss
+    return found
+
+
+def _near(block: Block, basis: Basis, centres: Index, count: int) -> Pool:
+    near = [basis.neighbours(centres[:, side]) for side in (0, 1)]
+    parts = _chunks(len(centres), near[0].shape[1] ** 2)
+    return stacked([best_pairs(block.rows(r), basis, near[0][r], near[1][r], count) for r in parts])
 
 
 def _chunks(count: int, numbers: int) -> list[Index]:
@@ -290,23 +310,38 @@ def _chunks(count: int, numbers: int) -> list[Index]:
     return [np.arange(start, min(start + size, count)) for start in range(0, count, size)]
 
 
-def _coarse_pairs(block: Block, basis: Basis) -> Index:
-    """A few pairs of terms of the coarse set, none in the neighbourhood of a better one, (S, starts, 2)."""
+def _coarse_pairs(block: Block, basis: Basis, open_: Flags, known: Array) -> tuple[Index, Flags]:
+    """Where to start for pairs of terms, (S, starts, 2), and for which series, (S,), that may pay.
+
+    Those are the series that are ``open_``, and those in which some pair of the coarse set already leaves less than
+    what is ``known`` (S,) to be left. For others there are no starts.
+    """
     coarse = basis.coarse
-    rss, _ = pairs(block, basis, coarse, coarse, True)
-    rss[:, np.tri(len(coarse), dtype=np.bool_)] = np.inf
-    flat = rss.reshape(len(rss), -1)
-    chosen = smallest(flat, 200)
+    starts = np.zeros((len(known), _STARTS, 2), dtype=np.int64)
+    worth = open_.copy()
+    upper = ~np.tri(len(coarse), dtype=np.bool_).reshape(-1)
+    for rows in _chunks(len(known), coarse.size**2):
+        rss, _ = pairs(block.rows(rows), basis, coarse, coarse, True)
+        flat = rss.reshape(len(rows), -1)
+        here = np.flatnonzero(open_[rows] | (flat.min(1) < known[rows]))
+        worth[rows[here]] = True
+        starts[rows[here]] = _apart(np.where(upper, flat[here], np.inf), basis)
+    return starts, worth
+
+
+def _apart(rss: Array, basis: Basis) -> Index:
+    """A few of the best pairs (S, pairs) of the coarse set, none in the neighbourhood of a better one."""
+    coarse, near = basis.coarse, basis.coarse_near
+    chosen = smallest(rss, 200)
     first, second = chosen // len(coarse), chosen % len(coarse)
-    near = basis.coarse_near
     picked = np.zeros((len(rss), _STARTS), dtype=np.int64)
-    open_ = np.ones(chosen.shape, dtype=np.bool_)
+    left = np.ones(chosen.shape, dtype=np.bool_)
     every = np.arange(len(rss))
     for start in range(_STARTS):
-        at = open_.argmax(1)
+        at = left.argmax(1)
         picked[:, start] = chosen[every, at]
         a, b = first[every, at][:, None], second[every, at][:, None]
-        open_ &= ~(near[a, first] & near[b, second]) & ~(near[a, second] & near[b, first])
+        left &= ~(near[a, first] & near[b, second]) & ~(near[a, second] & near[b, first])
     return np.stack([coarse[picked // len(coarse)], coarse[picked % len(coarse)]], 2)
 
 

@@ -17,6 +17,7 @@ import numpy as np
 from simcodesign.fitting.basis import Array, Basis, Index
 from simcodesign.fitting.candidates import (
     CACHE,
+    KEPT,
     Limits,
     best_pairs,
     distinct,
@@ -44,11 +45,11 @@ _MOST = 10_000
 _SMALLEST = 1e-10
 
 
-def thorough(pool: Pool, block: Block, basis: Basis, limits: Limits) -> Pool:
-    """The pool with better models for the series that a model nearly meets."""
+def thorough(pool: Pool, least: Array, block: Block, basis: Basis, limits: Limits) -> Pool:
+    """The pool with better models for series that a model nearly meets; ``least`` (S,): what the best of all leaves."""
     if limits.terms < 2 or not 1 < len(basis.columns) <= _MOST:
         return pool
-    share = np.sqrt(pool.rss.min(1) / np.maximum(block.total, 1e-300))
+    share = np.sqrt(least / np.maximum(block.total, 1e-300))
     best = pool.best(pool.rss, 1)
     smooth = promising(best, block, basis) | (basis.points.shape[1] == 1)
     within = _within_levels(best, block, basis)
@@ -90,7 +91,7 @@ def _shortened(pool: Pool, block: Block, basis: Basis, limits: Limits) -> Pool:
         fewer = terms.copy()
         fewer[:, :, place] = -1 if place >= 0 else terms[:, :, place]
         made += [_solved(fewer, flags, some, basis) for flags in (constant, np.zeros_like(constant))]
-    better = ordered(distinct(join(made)), some, basis, Limits(limits.terms, limits.coefficients[rows]))
+    better = ordered(distinct(join(made)), some, basis, Limits(limits.terms, limits.coefficients[rows]), KEPT)
     return _put(pool, rows, better)
 
 
@@ -121,7 +122,7 @@ def _replaced(pool: Pool, row: int, block: Block, basis: Basis, limits: Limits) 
         made.append(found)
         if found.rss.min() <= ROUNDING**2 * one.total[0]:
             break
-    return _put(pool, rows, ordered(distinct(join(made)), one, basis, bound))
+    return _put(pool, rows, ordered(distinct(join(made)), one, basis, bound, KEPT))
 
 
 def _sums(block: Block, basis: Basis, limits: Limits) -> Iterator[Pool]:

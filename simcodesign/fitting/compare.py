@@ -3,6 +3,11 @@
 The leave-one-out error of a linear model needs no second fit: the residual of a point in the model fitted without it is
 r / (1 - h), h its leverage (the diagonal of the hat matrix). Compared are K/2 ln(sum of their squares) + price. Leaving
 out charges about one nat for each coefficient already, which is taken off its price.
+
+An exponent off the grid costs what a factor of the grid does, and its further digits: as many as the data determine. It
+is known within sqrt(2 pi) standard errors (the width of a flat distribution as high as the normal one); the logarithm
+of how many such intervals lie between two exponents of the grid is the price of the digits. So an exponent that is
+determined to a thousandth and lies on the grid all the same is taken for one of the grid.
 """
 
 from __future__ import annotations
@@ -14,9 +19,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from simcodesign.fitting.basis import Array, Basis, Index, Shapes
+from simcodesign.fitting.basis import Array, Basis, Index, Shapes, stacked_shapes
 from simcodesign.fitting.candidates import (
     COEFFICIENT,
+    FACTOR,
+    KEPT,
     ROUNDING,
     Limits,
     candidates,
@@ -29,12 +36,16 @@ from simcodesign.fitting.clean import thorough
 from simcodesign.fitting.refine import Powers, Refined, refine
 from simcodesign.fitting.search import Block, Flags, Pool, smallest, solve
 
-#: Nats that an exponent off the grid costs: a little more than a factor of the grid.
-EXPONENT = 2.25
 #: What leaving out charges for a coefficient by itself.
 CHARGED = 1.0
-#: Models that are remembered for each series.
-REMEMBERED = 16
+#: The same less what a fitted exponent gains from noise, half a nat.
+_CHARGED_NET = 0.5
+#: Exponents are not distinguished more finely than this. Without noise they would be known to all digits, and models
+#: with one term too many, whose exponents are known less well, would be cheaper.
+_FINEST = 1e-3
+#: Models that are remembered for each series, unless they are so many nats behind the best that they do not matter:
+#: even many of them weigh less than a hundredth in an interval.
+REMEMBERED, FORGOTTEN = 48, 16.0
 #: Exponents off the grid may lie between these; models beyond are not accepted.
 _FROM, _TO = 0.02, 6.0
 #: Two terms are refined where they are at most so many nats behind one.
@@ -43,31 +54,76 @@ _WORTH = 1.0
 
 @dataclass(frozen=True)
 class Ranked:
-    """Models of S series, best first: ``shapes`` (S, N, T, m), ``constant`` (S, N), ``scores`` (S, N) in nats, lower
-    is better, infinite for no model; ``free`` (S, N): exponents were fitted too."""
+    """Models of S series, best first: ``terms`` (S, N, T), rows of the ``table`` of shapes, -1 for none; ``constant``
+    (S, N), ``scores`` (S, N) in nats, lower is better, infinite for no model; ``free`` (S, N): exponents were fitted.
+    """
 
-    shapes: Shapes
+    table: Shapes
+    terms: NDArray[np.integer[Any]]
     constant: Flags
-    scores: Array
-    free: NDArray[np.bool_]
+    scores: NDArray[np.floating[Any]]
+    free: Flags
+
+    def shapes(self, row: int, models: Index) -> Shapes:
+        """The terms of some models of one series, (N, T, m)."""
+        return _taken(self.table, self.terms[row, models])
+
+    @property
+    def best(self) -> Shapes:
+        """The terms of the best model of each series, (S, T, m)."""
+        return _taken(self.table, self.terms[:, 0])
+
+    def alone(self, row: int) -> Ranked:
+        """The models of one series, with a table of their shapes only."""
+        used, terms = np.unique(self.terms[row], return_inverse=True)
+        first = int((used < 0).any())
+        table = self.table.take(used[first:])
+        one = slice(row, row + 1)
+        own = (terms.reshape(1, *self.terms.shape[1:]) - first).astype(self.terms.dtype)
+        return Ranked(table, own, self.constant[one].copy(), self.scores[one].copy(), self.free[one].copy())
+
+    @property
+    def bytes(self) -> int:
+        table = self.table
+        own = (self.terms, self.constant, self.scores, self.free, table.exponents, table.logs, table.collectives)
+        return sum(array.nbytes for array in own)
+
+
+def _taken(table: Shapes, chosen: NDArray[np.integer[Any]]) -> Shapes:
+    there = (chosen >= 0)[..., None]
+    taken = table.take(np.maximum(chosen, 0))
+    return Shapes(taken.exponents * there, taken.logs * there, taken.collectives * there)
 
 
 def rank(block: Block, basis: Basis, limits: Limits, refined: bool, negative: bool = False) -> Ranked:
     """The REMEMBERED best models for each series."""
-    pool = thorough(candidates(block, basis, limits), block, basis, limits)
+    pool = candidates(block, basis, limits)
     counts = (block.root > 0).sum(1)
-    scores = _scores(pool, block, basis, limits)
-    ranked = Ranked(_shapes(pool, basis), pool.constant, scores, np.zeros(scores.shape, dtype=np.bool_))
+    parts, least = [], pool.rss.min(1)
     if refined and len(basis.columns):
-        parts = [ranked]
-        for rows, found in _refinements(pool, scores, block, basis):
-            made = _off_grid(found, counts[rows], block.total[rows], limits.coefficients[rows], negative)
-            parts.append(_spread(made, rows, len(scores)))
-        ranked = _joined(parts)
-    return _first(ranked, REMEMBERED)
+        spacing = _spacing(basis)
+        for rows, found in _refinements(pool, _scores(pool, block, basis, limits), block, basis):
+            made = _off_grid(found, counts[rows], block.total[rows], limits.coefficients[rows], spacing, negative)
+            parts.append(_spread(made, rows, len(least)))
+            least[rows] = np.minimum(least[rows], found.rss)
+    pool = thorough(pool, least, block, basis, limits)
+    scores = _scores(pool, block, basis, limits)
+    own = Ranked(basis.shapes, pool.terms, pool.constant, scores, np.zeros(scores.shape, dtype=np.bool_))
+    return _packed(_joined([own, *parts]))
 
 
 def _scores(pool: Pool, block: Block, basis: Basis, limits: Limits) -> Array:
+    """Nats of each model, (S, N). Few series have more than KEPT models: for the others the rest is not computed."""
+    few = np.full(pool.rss.shape, np.inf)
+    few[:, :KEPT] = _scores_of(pool.first(KEPT), block, basis, limits)
+    rows = np.flatnonzero(np.isfinite(pool.rss[:, KEPT:]).any(1))
+    if len(rows):
+        own = Limits(limits.terms, limits.coefficients[rows])
+        few[rows] = _scores_of(pool.rows(rows), block.rows(rows), basis, own)
+    return few
+
+
+def _scores_of(pool: Pool, block: Block, basis: Basis, limits: Limits) -> Array:
     columns = weighted_columns(pool, block, basis)
     solution = solve(columns, block.scaled[:, None, :])
     press = (solution.left_out**2).sum(2)
@@ -75,12 +131,6 @@ def _scores(pool: Pool, block: Block, basis: Basis, limits: Limits) -> Array:
     number = coefficient_count(pool)
     scores = length(press, block.total[:, None], counts) + price(pool, basis) - CHARGED * number
     return np.where(np.isfinite(pool.rss) & (number <= limits.coefficients[:, None]), scores, np.inf)
-
-
-def _shapes(pool: Pool, basis: Basis) -> Shapes:
-    kept = (pool.terms >= 0)[..., None]
-    taken = basis.shapes.take(np.maximum(pool.terms, 0))
-    return Shapes(taken.exponents * kept, taken.logs * kept, taken.collectives * kept)
 
 
 def _refinements(pool: Pool, scores: Array, block: Block, basis: Basis) -> Iterator[tuple[Index, Refined]]:
@@ -91,7 +141,6 @@ def _refinements(pool: Pool, scores: Array, block: Block, basis: Basis) -> Itera
     sizes = pool.size
     every = np.arange(len(scores))
     exact = pool.rss.min(1) <= block.total * (ROUNDING * 10) ** 2
-    logs = np.log(basis.points).mean(0)
     least = np.full(len(scores), np.inf)
     for size in range(1, min(2, pool.terms.shape[2]) + 1):
         own = np.where(sizes == size, scores, np.inf)
@@ -105,8 +154,7 @@ def _refinements(pool: Pool, scores: Array, block: Block, basis: Basis) -> Itera
         rows, terms, taken = rows[plain], terms[plain], taken.take(np.flatnonzero(plain))
         if not len(rows):
             continue
-        # x^i log2(x)^j grows as x to the power i + j / ln x does, where x is the middle of the points.
-        slopes = taken.exponents + taken.logs / np.maximum(logs, 0.5)
+        slopes = _slopes(taken, basis.points)
         active = taken.uses & (terms >= 0)[..., None]
         start = Powers(np.where(active, slopes, 0.0), active, np.ones(len(rows), dtype=np.bool_))
         found = refine(block.rows(rows), basis.points, start)
@@ -118,11 +166,32 @@ def _refinements(pool: Pool, scores: Array, block: Block, basis: Basis) -> Itera
             yield rows, refine(block.rows(rows), basis.points, start)
 
 
-def _off_grid(found: Refined, counts: Index, total: Array, limits: Index, negative: bool) -> Ranked:
+def _spacing(basis: Basis) -> Array:
+    """How far apart the exponents of the grid lie, (m,): a logarithm counts as the power that grows as it does."""
+    slopes = _slopes(basis.shapes, basis.points)
+    own = [np.unique(np.round(slopes[basis.uses[:, axis], axis], 6)) for axis in range(slopes.shape[1])]
+    return np.array([np.ptp(values) / (len(values) - 1) if len(values) > 1 else 1.0 for values in own])
+
+
+def _slopes(shapes: Shapes, points: Array) -> Array:
+    """Powers that grow as the factors do: x^i log2(x)^j as x^(i + j / ln x), where x is the middle of the points."""
+    return np.asarray(shapes.exponents + shapes.logs / np.maximum(np.log(points).mean(0), 0.5))
+
+
+def _digits(found: Refined, spacing: Array) -> Array:
+    """The price in nats of the exponents of each model, (S,)."""
+    with np.errstate(divide="ignore"):  # an exponent of which nothing is known has no digits
+        finer = np.log(spacing / (np.sqrt(2 * np.pi) * np.maximum(found.errors, _FINEST)))
+    price_ = np.maximum(FACTOR, FACTOR - _CHARGED_NET + finer)
+    return np.asarray(np.where(found.powers.active, price_, 0.0).sum((1, 2)))
+
+
+def _off_grid(found: Refined, counts: Index, total: Array, limits: Index, spacing: Array, negative: bool) -> Ranked:
     powers = found.powers
     coefficients = powers.constant + powers.present.sum(1)
     exponents = powers.active.sum((1, 2))
-    scores = length(found.press, total, counts) + (COEFFICIENT - CHARGED) * coefficients + EXPONENT * exponents
+    price_ = (COEFFICIENT - CHARGED) * coefficients + _digits(found, spacing)
+    scores = length(found.press, total, counts) + price_
     inside = (np.abs(powers.exponents) >= _FROM) & (powers.exponents <= _TO)
     if not negative:
         inside &= powers.exponents > 0
@@ -130,10 +199,11 @@ def _off_grid(found: Refined, counts: Index, total: Array, limits: Index, negati
     # Each exponent is one more number that the points have to bear, three points for each.
     usable &= (coefficients <= limits) & (3 * (coefficients + exponents) <= counts)
     scores = np.where(usable, scores, np.inf)
-    exponents = np.where(powers.active, powers.exponents, 0.0)[:, None]
-    nothing = np.zeros_like(exponents)
-    shapes = Shapes(exponents, nothing, nothing.astype(np.int64))
-    return Ranked(shapes, powers.constant[:, None], scores[:, None], np.ones((len(scores), 1), dtype=np.bool_))
+    series, size, axes = powers.exponents.shape
+    exponents = np.where(powers.active, powers.exponents, 0.0).reshape(-1, axes)
+    table = Shapes(exponents, np.zeros_like(exponents), np.zeros(exponents.shape, dtype=np.int64))
+    terms = np.where(powers.present, np.arange(series * size).reshape(series, size), -1)[:, None]
+    return Ranked(table, terms, powers.constant[:, None], scores[:, None], np.ones((series, 1), dtype=np.bool_))
 
 
 def _spread(part: Ranked, rows: Index, series: int) -> Ranked:
@@ -144,35 +214,43 @@ def _spread(part: Ranked, rows: Index, series: int) -> Ranked:
         made[rows] = array
         return made
 
-    old = part.shapes
-    shapes = Shapes(whole(old.exponents, 0.0), whole(old.logs, 0.0), whole(old.collectives, 0))
-    return Ranked(shapes, whole(part.constant, True), whole(part.scores, np.inf), whole(part.free, True))
+    rest = (whole(part.constant, True), whole(part.scores, np.inf), whole(part.free, True))
+    return Ranked(part.table, whole(part.terms, -1), *rest)
 
 
 def _joined(parts: list[Ranked]) -> Ranked:
-    size = max(part.shapes.exponents.shape[2] for part in parts)
-
-    def padded(name: str) -> NDArray[np.generic]:
-        arrays = [getattr(part.shapes, name) for part in parts]
-        return np.concatenate([np.pad(a, ((0, 0), (0, 0), (0, size - a.shape[2]), (0, 0))) for a in arrays], 1)
-
-    shapes = Shapes(padded("exponents"), padded("logs"), padded("collectives"))  # type: ignore[arg-type]
+    """All models of the same series together, on one table."""
+    size = max(part.terms.shape[2] for part in parts)
+    starts = np.cumsum([0, *(len(part.table.exponents) for part in parts)])
+    terms = []
+    for part, start in zip(parts, starts, strict=False):
+        moved = np.where(part.terms >= 0, part.terms + start, -1)
+        terms.append(np.pad(moved, ((0, 0), (0, 0), (0, size - moved.shape[2])), constant_values=-1))
     return Ranked(
-        shapes,
+        stacked_shapes([part.table for part in parts]),
+        np.concatenate(terms, 1),
         np.concatenate([part.constant for part in parts], 1),
         np.concatenate([part.scores for part in parts], 1),
         np.concatenate([part.free for part in parts], 1),
     )
 
 
-def _first(ranked: Ranked, count: int) -> Ranked:
-    chosen = smallest(ranked.scores, count)
-    rows = np.arange(len(chosen))[:, None]
-    shapes = ranked.shapes
-    taken = Shapes(shapes.exponents[rows, chosen], shapes.logs[rows, chosen], shapes.collectives[rows, chosen])
+def _packed(ranked: Ranked) -> Ranked:
+    """The REMEMBERED best, in no more memory than they need: there may be very many series."""
+    chosen = smallest(np.asarray(ranked.scores, dtype=np.float64), REMEMBERED)
+    scores = np.take_along_axis(ranked.scores, chosen, 1)
+    terms = np.take_along_axis(ranked.terms, chosen[:, :, None], 1)
+    scores = np.where(scores <= scores[:, :1] + FORGOTTEN, scores, np.inf)
+    width = max(1, int(np.isfinite(scores).sum(1).max(initial=1)))
+    terms = np.where(np.isfinite(scores)[:, :, None], terms, -1)[:, :width]
+    terms = terms[:, :, : int((terms >= 0).sum(2).max(initial=0))]
+    used, places = np.unique(terms, return_inverse=True)
+    there = used >= 0
+    places = places.reshape(terms.shape) - (len(used) - int(there.sum()))
     return Ranked(
-        taken,
-        np.take_along_axis(ranked.constant, chosen, 1),
-        np.take_along_axis(ranked.scores, chosen, 1),
-        np.take_along_axis(ranked.free, chosen, 1),
+        ranked.table.take(used[there]),
+        places.astype(np.int32),
+        np.take_along_axis(ranked.constant, chosen, 1)[:, :width],
+        scores[:, :width].astype(np.float32),
+        np.take_along_axis(ranked.free, chosen, 1)[:, :width],
     )

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from simcodesign.fitting.basis import Array, Index, Shapes
+from simcodesign.fitting.basis import Array, Index
 from simcodesign.fitting.compare import Ranked
 from simcodesign.fitting.measurements import Measurements
 from simcodesign.fitting.search import Block, solve
@@ -49,7 +49,7 @@ def _of_block(fits: Fits, start: int, ranked: Ranked) -> tuple[NDArray[Any], ...
     rows = slice(start, start + len(ranked.scores))
     measurements = fits.measurements
     block = block_of(measurements.means[rows], measurements.counts[rows], fits.weighting, fits.negative)
-    best = Shapes(ranked.shapes.exponents[:, 0], ranked.shapes.logs[:, 0], ranked.shapes.collectives[:, 0])
+    best = ranked.best
     there = np.asarray(best.uses.any(-1))
 
     def columns(points: Array) -> Array:
@@ -88,14 +88,6 @@ def single(fits: Fits, row: int) -> Fits:
     """The fits of one series alone, without the memory of the others."""
     place = int(np.searchsorted([start for start, _ in fits.blocks], row, side="right")) - 1
     start, ranked = fits.blocks[place]
-    one = slice(row - start, row - start + 1)
-    shapes = ranked.shapes
-    kept = Ranked(
-        Shapes(shapes.exponents[one].copy(), shapes.logs[one].copy(), shapes.collectives[one].copy()),
-        ranked.constant[one].copy(),
-        ranked.scores[one].copy(),
-        ranked.free[one].copy(),
-    )
     part = rows_of(fits.measurements, slice(row, row + 1))
     copied = Measurements(part.parameters, part.points.copy(), part.regions, part.metrics, part.values.copy())
-    return Fits(copied, fits.weighting, fits.negative, fits.target, ((0, kept),))
+    return Fits(copied, fits.weighting, fits.negative, fits.target, ((0, ranked.alone(row - start)),))

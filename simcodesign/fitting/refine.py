@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simcodesign.fitting.basis import Array, Index
-from simcodesign.fitting.search import Block, Flags, solve
+from simcodesign.fitting.search import Block, Flags, orthonormal, solve
 
 _STEPS, _HALVINGS, _LARGEST_STEP = 12, 4, 0.4
 #: A step that gains less than this share of the residual sum is the last one.
@@ -63,12 +63,14 @@ class Powers:
 class Refined:
     """What refinement found: powers, residual sums (S,), infinite where a coefficient is negative; PRESS (S,).
 
-    ``small`` (S,): the constant is not needed, or no model with it was found.
+    ``errors`` (S, T, m): standard errors of the exponents, to first order. ``small`` (S,): the constant is not needed,
+    or no model with it was found.
     """
 
     powers: Powers
     rss: Array
     press: Array
+    errors: Array
     small: Flags
 
 
@@ -86,12 +88,25 @@ def refine(block: Block, points: Array, start: Powers) -> Refined:
         rss[open_] = new
         open_ = open_[still]
     columns = powers.columns(points, block.root)
-    whole, plain = solve(powers.tangents(points, columns), block.scaled), solve(columns, block.scaled)
-    press = ((plain.residuals / np.maximum(1.0 - whole.leverages, 1e-3)) ** 2).sum(1)
+    units, inverse = orthonormal(powers.tangents(points, columns))
+    leverages = (units**2).sum(1)
+    plain = solve(columns, block.scaled)
+    press = ((plain.residuals / np.maximum(1.0 - leverages, 1e-3)) ** 2).sum(1)
     good = block.free | (plain.coefficients >= 0).all(1)
     rss = np.where(good, (plain.residuals**2).sum(1), np.inf)
+    errors = _errors(powers, (plain.residuals**2).sum(1), leverages, inverse, plain.coefficients, block)
     small = ~good | ((plain.coefficients[:, 0] ** 2 * (block.root**2).sum(1)) < _SMALL * (block.scaled**2).sum(1))
-    return Refined(powers, rss, np.where(good, press, np.inf), small)
+    return Refined(powers, rss, np.where(good, press, np.inf), errors, small)
+
+
+def _errors(powers: Powers, rss: Array, leverages: Array, inverse: Array, coefficients: Array, block: Block) -> Array:
+    """Standard errors of the exponents (S, T, m): those of the coefficients of the tangents, per height of a term."""
+    freedom = np.maximum((block.root > 0).sum(1) - leverages.sum(1), 1.0)
+    terms, axes = powers.exponents.shape[1:]
+    slopes = (inverse[:, 1 + terms :] ** 2).sum(2).reshape(-1, terms, axes)
+    heights = np.abs(coefficients[:, 1:, None])
+    errors = np.sqrt(slopes * (rss / freedom)[:, None, None]) / np.where(heights > 0, heights, 1.0)
+    return np.asarray(np.where(powers.active & (heights > 0), errors, np.inf))
 
 
 def _moved(block: Block, points: Array, powers: Powers, rss: Array) -> tuple[Array, Array]:

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from simcodesign.fitting.basis import Array, Basis, Choice, Index, Shapes, basis_of, product_of
+from simcodesign.fitting.basis import Array, Basis, Choice, Index, Shapes, basis_of, product_of, stacked_shapes
 from simcodesign.fitting.candidates import Limits, candidates, coefficient_limit
 from simcodesign.fitting.search import Block, pairs, singles, smallest
 
@@ -28,7 +28,9 @@ def screened(block: Block, points: Array, choices: Sequence[Sequence[Choice]], l
     pool = candidates(block, basis, limits)
     terms = np.unique(pool.terms[0, :_MODELS])
     best = basis.shapes.take(terms[terms >= 0])
-    return basis_of(points, _stacked([basis.shapes, *(_exchanged(best, axis, c) for axis, c in enumerate(choices))]))
+    return basis_of(
+        points, stacked_shapes([basis.shapes, *(_exchanged(best, axis, c) for axis, c in enumerate(choices))])
+    )
 
 
 def _kept(block: Block, points: Array, axis: int, choices: list[Choice]) -> list[Choice]:
@@ -74,11 +76,3 @@ def _exchanged(shapes: Shapes, axis: int, choices: Sequence[Choice]) -> Shapes:
     exponents[:, axis], logs[:, axis] = np.tile(table[:, 0], times), np.tile(table[:, 1], times)
     collectives[:, axis] = np.tile(table[:, 2].astype(np.int64), times)
     return Shapes(exponents, logs, collectives)
-
-
-def _stacked(parts: list[Shapes]) -> Shapes:
-    return Shapes(
-        np.concatenate([part.exponents for part in parts]),
-        np.concatenate([part.logs for part in parts]),
-        np.concatenate([part.collectives for part in parts]),
-    )

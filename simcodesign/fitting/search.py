@@ -71,6 +71,12 @@ class Pool:
             np.take_along_axis(self.rss, chosen, 1),
         )
 
+    def first(self, count: int) -> Pool:
+        return Pool(self.terms[:, :count], self.constant[:, :count], self.rss[:, :count])
+
+    def rows(self, index: Index) -> Pool:
+        return Pool(self.terms[index], self.constant[index], self.rss[index])
+
     @property
     def size(self) -> Index:
         """How many terms each model has, (S, N)."""

@@ -15,7 +15,7 @@ import numpy as np
 from scipy import special
 
 from simcodesign.errors import InputError, nearest
-from simcodesign.fitting.basis import MOST_SHAPES, Array, Basis, Choice, Shapes, axis_choices, basis_of, product_of
+from simcodesign.fitting.basis import MOST_SHAPES, Array, Basis, Choice, axis_choices, basis_of, product_of
 from simcodesign.fitting.candidates import ROUNDING, Limits, coefficient_limit
 from simcodesign.fitting.compare import Ranked, rank
 from simcodesign.fitting.exponents import ExponentSet, exponent_set
@@ -168,10 +168,9 @@ class Fits(Sequence[Fit]):
 
 def _family(ranked: Ranked, row: int, points: Array, block: Block) -> Family:
     there = np.flatnonzero(np.isfinite(ranked.scores[row]))
-    shapes = ranked.shapes
-    taken = Shapes(shapes.exponents[row, there], shapes.logs[row, there], shapes.collectives[row, there])
     constant, free = ranked.constant[row, there], ranked.free[row, there]
-    return Family(points, block.root[0], block.scaled[0], taken, constant, ranked.scores[row, there], free)
+    scores = ranked.scores[row, there].astype(np.float64)
+    return Family(points, block.root[0], block.scaled[0], ranked.shapes(row, there), constant, scores, free)
 
 
 def fit(
