@@ -5,7 +5,7 @@ are loaded by the command that needs them: the public verbs through the package'
 through ``base.report``.
 """
 
-from simcodesign.cli import base, calibrate, codesign, files, fit, locality, options, readings, validation
+from simcodesign.cli import base, calibrate, codesign, files, fit, locality, options, readings, requirements, validation
 from simcodesign.cli.base import app, main
 
 __all__ = [
@@ -19,5 +19,6 @@ __all__ = [
     "main",
     "options",
     "readings",
+    "requirements",
     "validation",
 ]

@@ -35,6 +35,8 @@ __all__ = [
 ]
 
 MAX_HOSTS = 10**9  # link numbers of every kind then fit in 64 bits
+#: Ranks of a process grid, which has no links; a forecast of so many is asked.
+MAX_RANKS = 10**12
 MAX_DIMS = 4
 DEFAULT_DIMS = 2
 
@@ -96,9 +98,9 @@ def balanced_shape(count: int, dims: int) -> tuple[int, ...]:
     Of all such factorisations it is the one with the smallest surface, that is the smallest sum of count /
     extent over the dimensions (the neighbours that a block of the grid exchanges data with); of equal
     surfaces the one with the smaller first, then second ... extent. Raises InputError unless 1 <= count <=
-    10^9, 1 <= dims <= 4.
+    10^12, 1 <= dims <= 4.
     """
-    total = _whole(count, "count", MAX_HOSTS, None)
+    total = _whole(count, "count", MAX_RANKS, None)
     return _balanced(total, _whole(dims, "dims", MAX_DIMS, None))
 
 
