@@ -16,6 +16,9 @@ each of them explains::
     forecast = sc.forecast(workload, machine, {"P": [1, 2, 4, 8, 16]})   # any parameter may be an array
     simulated = sc.simulate(workload, machine, {"P": 16})                # one design point, run as events
 
+    models = sc.fit(sc.read_measurements("runs.csv"))         # requirement models from measurements
+    print(models[0].model.text, models[0].predict({"p": 65536}))
+
 Each public name is imported from its own module when it is used, so that ``import simcodesign`` is quick.
 """
 
@@ -39,16 +42,21 @@ __all__ = [
     "__version__",
     "available",
     "build_topology",
+    "calibrate",
     "compare",
+    "fit",
     "forecast",
     "load_machine",
     "load_workload",
+    "read_measurements",
+    "requirements",
     "schedule_of",
     "simulate",
 ]
 
 __version__: str
-# Declared, because a type checker would otherwise take the name for the module of the same name.
+# Declared, because a type checker would otherwise take the names for the modules of the same names.
+calibrate: Callable[..., Any]
 compare: Callable[..., Any]
 
 _HOMES = {
@@ -62,10 +70,14 @@ _HOMES = {
     "Workload": "describe.workload",
     "available": "describe.files",
     "build_topology": "describe.topology",
+    "calibrate": "calibrate",
     "compare": "compare",
+    "fit": "fitting.select",
     "forecast": "analytic.forecast",
     "load_machine": "describe.files",
     "load_workload": "describe.files",
+    "read_measurements": "fitting.readers",
+    "requirements": "analytic.requirements",
     "schedule_of": "engine.simulate",
     "simulate": "engine.simulate",
 }

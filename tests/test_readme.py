@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
+import simcodesign
 from simcodesign.cli import app
 from simcodesign.compare import compare
 from simcodesign.describe.files import load_machine, load_workload
@@ -55,6 +56,10 @@ def test_commands(command: str, output: str, tmp_path: Path, monkeypatch: pytest
     assert program == "simcodesign"
     if "--run" in arguments and shutil.which("valgrind") is None:
         pytest.skip("needs valgrind")
+    (tmp_path / "runs.csv").write_text(blocks("csv")[0])
+    if "times.csv" in arguments:
+        names: dict[str, object] = {"sc": simcodesign}
+        exec(compile(next(text for text in blocks("python") if "times.csv" in text), "README.md", "exec"), names)
     for written in exported(arguments):
         assert CliRunner().invoke(app, written).exit_code == 0
     result = CliRunner().invoke(app, arguments)
