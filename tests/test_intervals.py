@@ -7,10 +7,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import truth_sets
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from scipy import stats
 
 from simcodesign.fitting.basis import Shapes
-from simcodesign.fitting.intervals import Mixture, mixture, predict, weights_of
+from simcodesign.fitting.intervals import Mixture, _quantiles, mixture, predict, weights_of
 from simcodesign.fitting.linear import Family
 from simcodesign.fitting.measurements import Measurements
 from simcodesign.fitting.select import fit
@@ -105,3 +107,85 @@ def test_level_models_count_as_fitted() -> None:
     assert mixture(level, at).widths == pytest.approx(mixture(replace(level, free=~flags), at).widths)
     told = replace(level, scores=np.arange(20.0) * 2)
     assert (mixture(told, at).widths < mixture(level, at).widths).all()
+
+
+# The quick ways against plain bisection.
+
+
+def bisected(mixed: Mixture, probability: float) -> float:
+    """The quantile by halving a bracket, with the distribution of another module."""
+
+    def below(value: float) -> float:
+        steps = np.where(value < mixed.centres, 0.0, np.where(value > mixed.centres, 1.0, 0.5))
+        with np.errstate(all="ignore"):
+            smooth = stats.t.cdf((value - mixed.centres) / mixed.widths, mixed.freedoms)
+        return float(mixed.weights @ np.where(mixed.widths > 0, smooth, steps))
+
+    reach = stats.t.ppf(max(probability, 1 - probability), mixed.freedoms) * mixed.widths
+    low, high = float((mixed.centres - reach).min()), float((mixed.centres + reach).max())
+    for _ in range(300):
+        middle = low + (high - low) / 2
+        low, high = (middle, high) if below(middle) < probability else (low, middle)
+    return high
+
+
+@st.composite
+def mixtures(draw: st.DrawFn) -> Mixture:
+    """Also with models without error, equal models, and values of very different sizes."""
+    count = draw(st.integers(1, 6))
+    sizes = st.one_of(st.floats(0.01, 1e3), st.sampled_from([1.0, 7.0, 1e9]))
+
+    def some(numbers: st.SearchStrategy[float]) -> np.ndarray:
+        return np.array(draw(st.lists(numbers, min_size=count, max_size=count)))
+
+    relative = st.sampled_from([0.0, 1e-12, 1e-6, 0.01, 0.3])
+    centres, weights = some(sizes), some(st.floats(0.01, 1.0))
+    return Mixture(centres, centres * some(relative), some(st.sampled_from([1.0, 3.0, 23.0])), weights / weights.sum())
+
+
+@settings(deadline=None, max_examples=60)
+@given(st.lists(mixtures(), min_size=1, max_size=4), st.sampled_from([0.005, 0.05, 0.25]))
+def test_quantiles_are_those_of_bisection(every: list[Mixture], tail: float) -> None:
+    """Alone and many at once."""
+    joined = Mixture(*(np.concatenate([getattr(one, name) for one in every])
+                       for name in ("centres", "widths", "freedoms", "weights")))  # fmt: skip
+    lows, highs = _quantiles(joined, np.array([len(one.weights) for one in every]), tail)
+    for one, low, high in zip(every, lows, highs, strict=True):
+        # Near nought the size of the bracket counts: no digit of it is known better.
+        size = 1e-8 * float((np.abs(one.centres) + one.widths).max()) * 1e-6
+        expected = [bisected(one, probability) for probability in (tail, 1 - tail)]
+        assert [low, high] == pytest.approx(expected, rel=1e-8, abs=size)
+        assert one.interval(tail) == pytest.approx(expected, rel=1e-8, abs=size)
+        assert one.quantile(tail) == pytest.approx(expected[0], rel=1e-8, abs=size)
+
+
+@pytest.mark.parametrize("noise", [0.0, 0.02, 0.3])
+def test_predictions_of_all_are_those_of_each(noise: float) -> None:
+    """With missing points, a series of zeros and one of a single point, and different weights of points."""
+    _, values = truth_sets.make(truth_sets.two_terms, 12, noise, 2, seed=21)
+    values[3, 5:9] = np.nan
+    values[4] = 0.0
+    values[5, 1:] = np.nan
+    values[6, ::2, 1] = np.nan
+    values[7, 3] = 0.0
+    names = tuple(map(str, range(12)))
+    for weighting in ("relative", "absolute"):
+        data = Measurements(("p", "n"), truth_sets.GRID, names, ("t",) * 12, values)
+        fits = fit(data, terms=2, weighting=weighting)
+        found = fits.predictions({"n": 9000.0, "p": 3000.0}, 0.8)
+        for row, one in enumerate(fits):
+            alone = one.predict([3000.0, 9000.0], 0.8)
+            expected = (alone.value, alone.low, alone.high)
+            assert (found.value[row], found.low[row], found.high[row]) == pytest.approx(expected, rel=1e-8, nan_ok=True)
+
+
+def test_predictions_are_made_of_few_series_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where there are many points, memory stays bounded; the numbers are the same."""
+    _, values = truth_sets.make(truth_sets.in_space, 7, 0.05, 1, seed=22)
+    data = Measurements(("p", "n"), truth_sets.GRID, tuple(map(str, range(7))), ("t",) * 7, values)
+    fits = fit(data)
+    whole = fits.predictions(truth_sets.TARGET)
+    monkeypatch.setattr("simcodesign.fitting.fits._ROOM", 1)
+    few = fit(data).predictions(truth_sets.TARGET)
+    for name in ("value", "low", "high"):
+        assert getattr(few, name) == pytest.approx(getattr(whole, name), rel=1e-11)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import pickle
 from collections.abc import Iterator
 from fractions import Fraction
 from pathlib import Path
@@ -16,13 +17,14 @@ from hypothesis import strategies as st
 from scipy import optimize
 
 from simcodesign.errors import InputError
+from simcodesign.fitting import told
 from simcodesign.fitting.basis import axis_choices, make_basis, product_of
 from simcodesign.fitting.candidates import Limits, candidates
 from simcodesign.fitting.exponents import EXTRAP, exponent_set
 from simcodesign.fitting.measurements import Measurements
 from simcodesign.fitting.refine import Powers, refine
 from simcodesign.fitting.search import Block, grown, pairs, product, singles, solve
-from simcodesign.fitting.select import Fits, fit
+from simcodesign.fitting.select import Fit, Fits, fit
 from simcodesign.fitting.terms import Factor, Model, Term
 
 FEW = exponent_set([("1/2", 0), (1, 0), (1, 1), (2, 0)])
@@ -476,3 +478,85 @@ def test_what_is_kept_of_a_series_is_small() -> None:
     _, values = truth_sets.make(truth_sets.two_terms, 300, 0.05, 1, seed=18)
     for made in (fit(measured(values)), fit(measured(values[:, :5], truth_sets.GRID[:5, 1:], "n"))):
         assert sum(ranked.bytes for _, ranked in made.blocks) < 2000 * len(made)
+
+
+# What is computed when it is asked for.
+
+PARTS = ("rivals", "smape", "cross_validated_smape", "r2", "outliers", "warnings", "warning", "model")
+
+
+def test_the_order_of_asking_changes_nothing() -> None:
+    """Each part alone, forwards and backwards, and of fits that were asked for twice; they are equal and can be sent."""
+    _, values = truth_sets.make(truth_sets.two_terms, 20, 0.05, 1, seed=13)
+    values[3, 4:] = np.nan  # few points: no error by cross-validation
+    made = fit(measured(values))
+    first = [[getattr(one, name) for name in PARTS] for one in made]
+    again = fit(measured(values))
+    for name in reversed(PARTS):
+        for row in reversed(range(20)):
+            assert (
+                getattr(again[row], name) is getattr(again[row], name)
+                or getattr(again[row], name) == first[row][PARTS.index(name)]
+            )
+    for one, other in zip(made, again, strict=True):
+        assert one == other
+        assert pickle.loads(pickle.dumps(one)) == one
+        assert repr(one.model) in repr(one)
+        assert one.predict(truth_sets.TARGET) == pickle.loads(pickle.dumps(other)).predict(truth_sets.TARGET)
+    sent = pickle.loads(pickle.dumps(made))
+    assert list(sent) == list(made)
+
+
+def test_a_fit_that_is_sent_does_not_take_the_others_along() -> None:
+    _, values = truth_sets.make(truth_sets.product, 60, 0.0, 1, seed=14)
+    made = fit(measured(values), refine=False, terms=1)
+    assert len(pickle.dumps(made[7])) < len(pickle.dumps(made)) / 4
+
+
+def test_warnings_have_kinds() -> None:
+    found = line([1.0, 2.1, 3.9])[0]
+    assert found.warnings[0][0] == told.FEW_POINTS
+    assert " ".join(text for _, text in found.warnings) == found.warning
+    assert line([3.0, 5.0, 9.0, 17.0, 33.0])[0].warnings == ()
+
+
+def communicated(noise: float = 0.0, repetitions: int = 2, **options: object) -> Fit:
+    """(p - 1) n bytes, counted twice unless told otherwise."""
+    grid = np.array(list(itertools.product([2.0, 4, 8, 16, 32], [64.0, 256, 1024, 4096, 16384])))
+    values = np.repeat(((grid[:, 0] - 1) * grid[:, 1])[None, :, None], repetitions, 2)
+    values = values * (1 + noise * rng(3).standard_normal(values.shape))
+    return fit(measured(values, grid), **options)[0]  # type: ignore[arg-type]
+
+
+def test_values_without_noise_that_no_sum_meets() -> None:
+    """Terms would have to be subtracted."""
+    (text,) = [text for kind, text in communicated().warnings if kind == told.NOT_MET]
+    assert text == (
+        "The values have no noise, but no sum of up to 3 terms meets them: what the model says beyond them is a "
+        "guess; terms may have to be subtracted (negative coefficients) or shrink (negative exponents)."
+    )
+    assert "up to 2 terms meets" in communicated(terms=2).warning
+    assert "no model of one term meets" in communicated(terms=1).warning
+    assert "other exponents or more terms may be needed" in communicated(terms=1, negative_coefficients=True).warning
+    met = communicated(negative_coefficients=True)
+    assert met.model.text == "-1 n + 1 p n"
+    for one in (met, communicated(noise=0.01), communicated(noise=1e-4), communicated(repetitions=1)):
+        assert told.NOT_MET not in dict(one.warnings)
+
+
+def test_told_that_there_is_no_noise_a_model_that_meets_the_values_is_asked_for() -> None:
+    values = [100 - 3 * float(np.log2(x)) for x in 2.0 ** np.arange(1, 9)]
+    assert told.NOT_MET in dict(line(values, exact=True)[0].warnings)
+    assert told.NOT_MET not in dict(line([2 + 3 * x for x in range(1, 9)], exact=True)[0].warnings)
+
+
+def test_a_model_takes_no_solution_of_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Models of a block are solved together, and nothing else is computed for them."""
+    _, values = truth_sets.make(truth_sets.product, 30, 0.01, 1, seed=14)
+    made = fit(measured(values))
+    calls: list[int] = []
+    whole = Fits.best
+    monkeypatch.setattr(Fits, "best", lambda fits, place: calls.append(place) or whole(fits, place))
+    monkeypatch.setattr(Fits, "family", None)  # calling it would fail
+    assert len({one.model.text for one in made}) > 20
+    assert calls == [0]

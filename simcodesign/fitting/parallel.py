@@ -22,7 +22,7 @@ from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from multiprocessing.connection import wait
 from typing import Any, Generic, TypeVar
 
@@ -103,8 +103,7 @@ def joined(measurements: Measurements, parts: Sequence[Fits]) -> Fits:
     for part in parts:
         starts.append(starts[-1] + len(part))
     blocks = [(at + start, ranked) for at, part in zip(starts, parts, strict=False) for start, ranked in part.blocks]
-    first = parts[0]
-    return Fits(measurements, first.weighting, first.negative, first.target, tuple(blocks))
+    return replace(parts[0], measurements=measurements, blocks=tuple(blocks))
 
 
 def _itself(fits: Fits) -> Fits:

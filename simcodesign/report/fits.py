@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import heapq
 import json
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -15,10 +14,12 @@ from rich.console import RenderableType
 from rich.padding import Padding
 from rich.table import Table
 
+from simcodesign.fitting.intervals import Prediction
 from simcodesign.fitting.measurements import Measurements, point_text
 from simcodesign.fitting.overview import Overview, single
 from simcodesign.fitting.select import Fit, Fits
 from simcodesign.fitting.terms import Factor, Model
+from simcodesign.fitting.told import OWN
 from simcodesign.report.tables import new_table
 from simcodesign.report.terminal import strict
 
@@ -28,10 +29,6 @@ MOST_ROWS, MOST_METRICS, MOST_REMARKS = 20, 12, 8
 _NAMED = 4
 #: Below this SMAPE in percent there is nothing but rounding.
 _ROUNDING = 1e-9
-#: Where one sentence of a warning ends and the next begins.
-_SENTENCES = re.compile(r"(?<=[.;]) (?=[A-Z])")
-#: How sentences begin that are of one series only.
-_OWN = ("The data cannot tell", "An outlier at")
 
 Numbers = NDArray[np.float64]
 
@@ -176,8 +173,8 @@ def _sentences(fits: Sequence[Fit]) -> Iterator[str]:
     shared: dict[str, list[str]] = {}
     own: list[str] = []
     for fit in fits:
-        for sentence in _SENTENCES.split(fit.warning) if fit.warning else ():
-            if sentence.startswith(_OWN):
+        for kind, sentence in fit.warnings:
+            if kind in OWN:
                 own.append(f"{fit.region}: {sentence}" if fit.region else sentence)
             else:
                 shared.setdefault(sentence, []).append(fit.region)
@@ -233,14 +230,19 @@ def json_head(heading: Heading, measurements: Measurements) -> str:
 
 def json_lines(fits: Fits, target: Sequence[float], level: float) -> list[str]:
     """One object for each series, each a line of text."""
-    return [json.dumps(strict(fit_dict(fit, target, level)), allow_nan=False) for fit in fits]
+    found = fits.predictions(target, level)
+    ends = zip(found.value.tolist(), found.low.tolist(), found.high.tolist(), strict=True)
+    return [
+        json.dumps(strict(fit_dict(fit, target, Prediction(*one, level))), allow_nan=False)
+        for fit, one in zip(fits, ends, strict=True)
+    ]
 
 
 JSON_TAIL = "\n  ]\n}\n"
 
 
-def fit_dict(fit: Fit, target: Sequence[float], level: float) -> dict[str, object]:
-    """Plain lists and numbers, as for JSON; numbers that there are not stay nan."""
+def fit_dict(fit: Fit, target: Sequence[float], found: Prediction) -> dict[str, object]:
+    """Plain lists and numbers, as for JSON, with what was found at the target; numbers that there are not stay nan."""
     return {
         "region": fit.region,
         "metric": fit.metric,
@@ -248,7 +250,7 @@ def fit_dict(fit: Fit, target: Sequence[float], level: float) -> dict[str, objec
         "smape_percent": fit.smape,
         "cross_validated_smape_percent": fit.cross_validated_smape,
         "r2": fit.r2,
-        "prediction": vars(fit.predict(target, level)),
+        "prediction": vars(found),
         "rivals": [{**model_dict(one), "prediction": float(one.evaluate(target))} for one in fit.rivals],
         "outliers": [{**vars(one), "point": dict(one.point)} for one in fit.outliers],
         "warning": fit.warning,

@@ -1,0 +1,383 @@
+"""The models that were fitted, one ``Fit`` for each series: what is asked of it is computed when it is asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from functools import cached_property, lru_cache
+from typing import Any, overload
+
+import numpy as np
+
+from simcodesign.errors import InputError, nearest
+from simcodesign.fitting.basis import Array, Index, Shapes
+from simcodesign.fitting.compare import Ranked
+from simcodesign.fitting.intervals import Prediction, Predictions, predict, predict_all
+from simcodesign.fitting.linear import Family, symmetric_error
+from simcodesign.fitting.measurements import Measurements
+from simcodesign.fitting.search import Block
+from simcodesign.fitting.terms import Factor, Model, Term
+from simcodesign.fitting.told import Asked, Outlier, outliers, warned
+from simcodesign.fitting.weights import block_of
+
+#: Models this many nats behind the best cannot be told from it: odds of seven to one.
+RIVALRY = 2.0
+#: Numbers that are in memory at once when intervals of many series are computed: columns and tangents of their models.
+_ROOM = 4_000_000
+#: Series whose models are solved together when one is asked for: for most of them that is cheaper than one by one.
+_TOGETHER = 32
+
+
+@dataclass(frozen=True)
+class Fit:
+    """The model of one region and metric.
+
+    ``rivals``: models that the data cannot tell from it, best first. ``smape``: symmetric mean absolute percent error
+    at the measured points; ``cross_validated_smape``: the same with each point predicted by the model fitted without it
+    (not a number where no point can be spared); ``r2``: share of the variance that is explained (1 for a constant
+    that is met exactly). ``warning``: what the reader must know, in words, or empty; ``warnings``: the same as
+    (kind, sentence), the kinds as in ``told``.
+    """
+
+    region: str
+    metric: str
+    model: Model
+    rivals: tuple[Model, ...]
+    smape: float
+    cross_validated_smape: float
+    r2: float
+    outliers: tuple[Outlier, ...]
+    warning: str
+    family: Family = field(repr=False, compare=False)
+    warnings: tuple[tuple[str, str], ...] = ()
+
+    def predict(self, point: Mapping[str, float] | Sequence[float], level: float = 0.9) -> Prediction:
+        """The model's value at a point, with the interval in which a measurement lies with probability ``level``.
+
+        Raises InputError for a point of other parameters and for a level outside (0, 1).
+        """
+        return predict(self.family, as_point(self.model.parameters, point), _checked(level))
+
+
+class LazyFit(Fit):
+    """A fit whose parts are computed when they are asked for, and kept. It keeps the ``Fits`` that it is of alive."""
+
+    def __init__(self, fits: Fits, row: int) -> None:
+        measurements = fits.measurements
+        # A frozen dataclass is written to by way of its dictionary, as cached properties are.
+        self.__dict__.update(region=measurements.regions[row], metric=measurements.metrics[row], _fits=fits, _row=row)
+
+    _fits: Fits
+    _row: int
+
+    def __reduce__(self) -> tuple[Callable[[Fits], Fit], tuple[Fits]]:
+        return _only, (self._fits.alone(self._row),)
+
+    @cached_property
+    def model(self) -> Model:
+        return self._fits.model(self._row)
+
+    @cached_property
+    def family(self) -> Family:
+        return self._fits.family(self._row)
+
+    @cached_property
+    def _level(self) -> Family:
+        """The models that stand level with the first."""
+        scores = self.family.scores
+        return self.family.first(max(1, int((scores <= scores[0] + RIVALRY).sum())))
+
+    @cached_property
+    def rivals(self) -> tuple[Model, ...]:
+        parameters, level = self._fits.measurements.parameters, self._level
+        count = len(level.scores)
+        if count == 1:
+            return ()
+        return tuple(model_of(parameters, level.plain.coefficients[k], level.shapes, k) for k in range(1, count))
+
+    @cached_property
+    def _values(self) -> tuple[Array, Array, Array]:
+        """Where something was measured: the values, the model's, and those of the model fitted without the point."""
+        solution = self._level.solution()
+        there = self.family.root > 0
+        root = self.family.root[there]
+        values = self.family.scaled[there] / root
+        return values, values - solution.residuals[0][there] / root, values - solution.left_out[0][there] / root
+
+    @cached_property
+    def smape(self) -> float:
+        return symmetric_error(*self._values[:2])
+
+    @cached_property
+    def cross_validated_smape(self) -> float:
+        spare = (self._level.solution().leverages[0][self.family.root > 0] < 1 - 1e-6).all()
+        return symmetric_error(self._values[0], self._values[2]) if spare else np.nan
+
+    @cached_property
+    def r2(self) -> float:
+        return _explained(*self._values[:2])
+
+    @cached_property
+    def outliers(self) -> tuple[Outlier, ...]:
+        return outliers(self._level, self._fits.measurements.parameters)
+
+    @cached_property
+    def warnings(self) -> tuple[tuple[str, str], ...]:
+        fits = self._fits
+        models = [self.model, *self.rivals]
+        return tuple(warned(self._level, models, self.outliers, fits.target, fits.asked(self._row)))
+
+    @cached_property
+    def warning(self) -> str:
+        return " ".join(text for _, text in self.warnings)
+
+
+def _only(fits: Fits) -> Fit:
+    return fits[0]
+
+
+def _explained(values: Array, predicted: Array) -> float:
+    """R squared of the values as they are."""
+    rest, whole = float(((values - predicted) ** 2).sum()), float(((values - values.mean()) ** 2).sum())
+    if whole <= (1e-12 * float(np.abs(values).max())) ** 2 * len(values):
+        return 1.0
+    return 1 - rest / whole
+
+
+def as_point(parameters: tuple[str, ...], point: Mapping[str, float] | Sequence[float]) -> Array:
+    """A point in the order of the parameters, (m,).
+
+    Raises InputError for missing or unknown names and for numbers that are not positive and finite.
+    """
+    if isinstance(point, Mapping):
+        for name in point:
+            if name not in parameters:
+                raise InputError("a point with an unknown parameter", value=name, allowed=nearest(name, parameters))
+        missing = [name for name in parameters if name not in point]
+        if missing:
+            raise InputError("a point without a parameter", value=", ".join(missing), allowed=", ".join(parameters))
+        point = [point[name] for name in parameters]
+    try:
+        at = np.asarray(point, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise InputError("a point that is not numbers", value=point, allowed="positive finite numbers") from error
+    if at.shape != (len(parameters),):
+        raise InputError("a point", value=point, allowed=f"one number for each of {', '.join(parameters)}")
+    if not (np.isfinite(at) & (at > 0)).all():
+        raise InputError("a point", value=point, allowed="positive finite numbers")
+    return at
+
+
+def _checked(level: float) -> float:
+    if not 0 < level < 1:
+        raise InputError("the level of an interval", value=level, allowed="between 0 and 1, e.g. 0.9")
+    return level
+
+
+@dataclass(frozen=True, eq=False)
+class Fits(Sequence[Fit]):
+    """One fit per series, in the order of the measurements; each is made when it is asked for.
+
+    ``blocks``: the models of some series, from a row on. ``terms``: the most that were allowed; ``exact``: no noise.
+    """
+
+    measurements: Measurements
+    weighting: str
+    negative: bool
+    target: Array
+    blocks: tuple[tuple[int, Ranked], ...]
+    terms: int = 3
+    exact: bool = False
+
+    def __len__(self) -> int:
+        return len(self.measurements.regions)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {one.name: self.__dict__[one.name] for one in fields(self)}  # without what was computed
+
+    @overload
+    def __getitem__(self, index: int) -> Fit: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> list[Fit]: ...
+
+    def __getitem__(self, index: int | slice) -> Fit | list[Fit]:
+        if isinstance(index, slice):
+            return [self._fit(row) for row in range(*index.indices(len(self)))]
+        row = index + len(self) if index < 0 else index
+        if not 0 <= row < len(self):
+            raise IndexError(index)
+        return self._fit(row)
+
+    def __iter__(self) -> Iterator[Fit]:
+        return (self._fit(row) for row in range(len(self)))
+
+    def of(self, region: str, metric: str | None = None) -> Fit:
+        """The fit of a region, and of a metric where it has several. Raises InputError if there is not exactly one."""
+        found = [
+            row
+            for row, pair in enumerate(zip(self.measurements.regions, self.measurements.metrics, strict=True))
+            if pair[0] == region and metric in (None, pair[1])
+        ]
+        if len(found) != 1:
+            pairs = zip(self.measurements.regions, self.measurements.metrics, strict=True)
+            names = [f"{a} {b}".strip() for a, b in pairs]
+            allowed = nearest(f"{region} {metric or ''}".strip(), names)
+            raise InputError(f"{len(found)} series of this name", value=(region, metric), allowed=allowed)
+        return self._fit(found[0])
+
+    def predictions(self, point: Mapping[str, float] | Sequence[float], level: float = 0.9) -> Predictions:
+        """What ``Fit.predict`` says of each series, of all at once: arrays (S,).
+
+        Raises InputError for a point of other parameters and for a level outside (0, 1).
+        """
+        at, level = as_point(self.measurements.parameters, point), _checked(level)
+        parts = [
+            predict_all(*self._families(start, ranked, rows), at, level)
+            for start, ranked in self.blocks
+            for rows in self._few_at_once(ranked)
+        ]
+        value, low, high = (
+            np.concatenate([getattr(part, name) for part in parts]) for name in ("value", "low", "high")
+        )
+        return Predictions(value, low, high, level)
+
+    def alone(self, row: int) -> Fits:
+        """The fits of one series alone, without the memory of the others."""
+        start, ranked = self.blocks[self._place(row)]
+        part, rows = self.measurements, slice(row, row + 1)
+        copied = Measurements(
+            part.parameters, part.points.copy(), part.regions[rows], part.metrics[rows], part.values[rows].copy()
+        )
+        blocks = ((0, ranked.alone(row - start)),)
+        return Fits(copied, self.weighting, self.negative, self.target, blocks, self.terms, self.exact)
+
+    def family(self, row: int) -> Family:
+        """All remembered models of a series, which are solved with those of its neighbours."""
+        start, ranked = self.blocks[self._place(row)]
+        step = min(_TOGETHER, self._step(ranked))
+        first = (row - start) // step * step
+        if start + first not in self._last:
+            family, starts = self._families(start, ranked, slice(first, min(first + step, len(ranked.scores))))
+            self._last.clear()
+            self._last[start + first] = family.split(starts)
+        return self._last[start + first][row - start - first]
+
+    def best(self, place: int) -> Family:
+        """The best model of each series of a block."""
+        start, ranked = self.blocks[place]
+        block = self._block(slice(start, start + len(ranked.scores)))
+        constant, scores, free = ranked.constant[:, 0], ranked.scores[:, 0], ranked.free[:, 0]
+        points = self.measurements.points
+        return Family(points, block.root, block.scaled, ranked.best, constant, scores.astype(np.float64), free)
+
+    def model(self, row: int) -> Model:
+        """The best model of a series; those of a whole block are solved together."""
+        place = self._place(row)
+        if place not in self._solved:
+            family = self.best(place)
+            self._solved[place] = family.plain.coefficients, family.shapes
+        coefficients, shapes = self._solved[place]
+        own = row - self._starts[place]
+        return model_of(self.measurements.parameters, coefficients[own], shapes, own)
+
+    def asked(self, row: int) -> Asked:
+        """How a series was fitted."""
+        return Asked(self.terms, self.negative, self.exact or bool(self.measurements.exact[row]))
+
+    @cached_property
+    def _starts(self) -> list[int]:
+        return [start for start, _ in self.blocks]
+
+    @cached_property
+    def _solved(self) -> dict[int, tuple[Array, Shapes]]:
+        """Coefficients and terms of the best models of the blocks that were asked for."""
+        return {}
+
+    @cached_property
+    def _last(self) -> dict[int, list[Family]]:
+        """The series that were solved last, by the first row of them: who reads one reads its neighbours too."""
+        return {}
+
+    def _place(self, row: int) -> int:
+        return int(np.searchsorted(self._starts, row, side="right")) - 1
+
+    def _block(self, rows: slice) -> Block:
+        return block_of(self.measurements.means[rows], self.measurements.counts[rows], self.weighting, self.negative)
+
+    def _fit(self, row: int) -> Fit:
+        return LazyFit(self, row)
+
+    def _step(self, ranked: Ranked) -> int:
+        """Of how many series all models are in memory at once."""
+        models, terms = ranked.terms.shape[1:]
+        numbers = models * (1 + terms * (1 + len(self.measurements.parameters))) * len(self.measurements.points)
+        return max(1, _ROOM // int(numbers))
+
+    def _few_at_once(self, ranked: Ranked) -> Iterator[slice]:
+        series, step = len(ranked.scores), self._step(ranked)
+        return (slice(start, min(start + step, series)) for start in range(0, series, step))
+
+    def _families(self, start: int, ranked: Ranked, rows: slice) -> tuple[Family, Index]:
+        """The models of some series of a block, one series after the other, and where each begins."""
+        scores = ranked.scores[rows]
+        row, model = np.nonzero(np.isfinite(scores))
+        block = self._block(slice(start + rows.start, start + rows.stop))
+        # One model each, so that they are taken as the best of it.
+        flat = Ranked(
+            ranked.table,
+            ranked.terms[rows][row, model][:, None],
+            ranked.constant[rows][row, model],
+            scores[row, model].astype(np.float64),
+            ranked.free[rows][row, model],
+        )
+        family = Family(
+            self.measurements.points,
+            block.root[row],
+            block.scaled[row],
+            _cut(flat.best),
+            flat.constant,
+            np.asarray(flat.scores, dtype=np.float64),
+            flat.free,
+        )
+        return family, np.searchsorted(row, np.arange(len(scores)))
+
+
+def _cut(shapes: Shapes) -> Shapes:
+    """Without room for terms that no model has."""
+    uses = np.asarray(shapes.uses.any((0, 2)))
+    count = len(uses) - int(uses[::-1].argmax()) if uses.any() else 0
+    return Shapes(shapes.exponents[:, :count], shapes.logs[:, :count], shapes.collectives[:, :count])
+
+
+def model_of(parameters: tuple[str, ...], coefficients: Array, shapes: Shapes, place: int) -> Model:
+    """One of N models, of terms ``shapes`` (N, T, m), with its coefficients (1 + T,), the constant first."""
+    constant, *others = coefficients.tolist()
+    rows = zip(
+        shapes.exponents[place].tolist(), shapes.logs[place].tolist(), shapes.collectives[place].tolist(), strict=True
+    )
+    terms = [
+        (factors.growth, Term(coefficient, factors.factors))
+        for coefficient, row in zip(others, rows, strict=True)
+        if (factors := _factors(parameters, *map(tuple, row))).factors
+    ]
+    terms.sort(key=lambda pair: pair[0])
+    return Model(parameters, constant, tuple(term for _, term in terms))
+
+
+@dataclass(frozen=True)
+class _Product:
+    """The factors of a term, and what it is ordered by."""
+
+    factors: tuple[Factor, ...]
+    growth: list[tuple[float, float]]
+
+
+@lru_cache(maxsize=1 << 16)
+def _factors(
+    parameters: tuple[str, ...], exponents: tuple[float, ...], logs: tuple[float, ...], collectives: tuple[int, ...]
+) -> _Product:
+    """The factors of one term; the same ones occur in many models."""
+    shape = Shapes(np.array([exponents]), np.array([logs]), np.array([collectives]))
+    factors = shape.factors(parameters, 0)
+    return _Product(factors, [factor.growth for factor in factors])

@@ -1,0 +1,152 @@
+"""What the reader of a model must know: outliers and warnings, each of a kind and in words."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from scipy import special
+
+from simcodesign.fitting.basis import Array
+from simcodesign.fitting.candidates import ROUNDING, coefficient_limit
+from simcodesign.fitting.clean import ROUNDING as MET
+from simcodesign.fitting.linear import Family
+from simcodesign.fitting.measurements import point_text
+from simcodesign.fitting.terms import Model
+
+#: Kinds of warnings; the last two are of one series only, the others many series may share.
+FEW_POINTS, BELOW_ZERO, NOT_MET, UNDECIDED, OUTLIER = "few points", "below zero", "not met", "undecided", "outlier"
+OWN = (UNDECIDED, OUTLIER)
+#: Chance, per series, that a point is called an outlier though none is.
+_FALSE_ALARM = 0.01
+#: Predictions that differ by less than this share are not worth a warning.
+_ALIKE = 0.1
+
+
+class Warned(NamedTuple):
+    """A warning: one of the kinds above, and a sentence."""
+
+    kind: str
+    text: str
+
+
+@dataclass(frozen=True)
+class Outlier:
+    """A point that the model without it does not explain; it was used all the same.
+
+    ``deviations``: its distance in standard deviations (externally studentised residual).
+    """
+
+    point: Mapping[str, float]
+    measured: float
+    expected: float
+    deviations: float
+
+
+@dataclass(frozen=True)
+class Asked:
+    """How a series was fitted: at most so many ``terms``, ``negative`` coefficients or not; ``exact``: no noise."""
+
+    terms: int
+    negative: bool
+    exact: bool
+
+
+def outliers(family: Family, parameters: tuple[str, ...]) -> tuple[Outlier, ...]:
+    """Points whose residual, studentised without the point itself, chance explains in one series of a hundred."""
+    solution = family.solution()
+    residuals, leverages = solution.residuals[0], solution.leverages[0]
+    there = np.flatnonzero(family.root > 0)
+    count = len(there)
+    freedom = count - float(leverages.sum()) - 1
+    if freedom < 1:
+        return ()
+    r, spare = residuals[there], np.maximum(1 - leverages[there], 1e-6)
+    total = float((r**2).sum())
+    if total <= count * (ROUNDING * float(np.abs(family.scaled).max())) ** 2:
+        return ()
+    rest = np.maximum(total - r**2 / spare, 1e-30 * total) / freedom
+    found = r / np.sqrt(rest * spare)
+    limit = float(special.stdtrit(freedom, 1 - _FALSE_ALARM / (2 * count)))
+    return tuple(
+        Outlier(
+            dict(zip(parameters, map(float, family.points[k]), strict=True)),
+            float(family.scaled[k] / family.root[k]),
+            float((family.scaled[k] - residuals[k] / max(1 - leverages[k], 1e-6)) / family.root[k]),
+            float(t),
+        )
+        for k, t in zip(there, found, strict=True)
+        if abs(t) > limit
+    )
+
+
+def warned(
+    family: Family, models: list[Model], outside: tuple[Outlier, ...], target: Array, asked: Asked
+) -> Iterator[Warned]:
+    """The warnings about the first of the models, which stand level with each other."""
+    texts = (
+        (FEW_POINTS, _few_points(family, models[0].parameters)),
+        (BELOW_ZERO, _below_zero(models[0])),
+        (NOT_MET, _not_met(family, models[0], asked)),
+        (UNDECIDED, _undecided(models, target)),
+        *((OUTLIER, _far(outlier)) for outlier in outside),
+    )
+    return (Warned(kind, text) for kind, text in texts if text)
+
+
+def _few_points(family: Family, parameters: tuple[str, ...]) -> str:
+    there = family.root > 0
+    few = [name for name, x in zip(parameters, family.points[there].T, strict=True) if len(set(x.tolist())) < 5]
+    if family.counts == 1:
+        return "There is one point only: nothing says how the values grow."
+    return f"Fewer than five values of {', '.join(few)}: the growth is a guess." if few else ""
+
+
+def _below_zero(model: Model) -> str:
+    if model.terms or model.constant >= 0:
+        return ""
+    return "The values lie below zero, where no model of coefficients above zero goes: allow negative coefficients."
+
+
+def _not_met(family: Family, model: Model, asked: Asked) -> str:
+    """Values without noise follow some formula: if no model meets them, theirs is not among those that were tried."""
+    if not asked.exact or _below_zero(model):
+        return ""
+    total = float((family.scaled**2).sum())
+    left = float((family.plain.residuals[0] ** 2).sum())
+    if left <= MET**2 * total:
+        return ""
+    terms = min(asked.terms, int(coefficient_limit(family.counts[None])[0]))
+    sums = f"no sum of up to {terms} terms" if terms > 1 else "no model of one term" if terms else "no constant"
+    more = "terms may have to be subtracted (negative coefficients) or shrink (negative exponents)"
+    more = "other exponents or more terms may be needed" if asked.negative else more
+    return f"The values have no noise, but {sums} meets them: what the model says beyond them is a guess; {more}."
+
+
+def _undecided(models: list[Model], target: Array) -> str:
+    """Names the rival that differs most from the model at the target, if by enough to matter."""
+    if len(models) < 2:
+        return ""
+    first, *others = [float(model.evaluate(target)) for model in models]
+    if not first:
+        return ""
+    place = int(np.argmax(np.abs(np.array(others) - first)))
+    share = others[place] / first - 1
+    if abs(share) < _ALIKE:
+        return ""
+    at = point_text(models[0].parameters, target)
+    return (
+        f"The data cannot tell {models[0].text} from {models[1 + place].text}: at {at} the first gives {first:.4g}, "
+        f"the second {others[place]:.4g} ({share:+.0%})."
+    )
+
+
+def _far(outlier: Outlier) -> str:
+    at = ", ".join(f"{name}={x:.12g}" for name, x in itertools.islice(outlier.point.items(), 4))
+    return (
+        f"An outlier at {at}: measured {outlier.measured:.6g}, the other points say {outlier.expected:.6g} "
+        f"({abs(outlier.deviations):.1f} standard deviations); it was used."
+    )
