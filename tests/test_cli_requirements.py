@@ -155,6 +155,67 @@ def test_every_n_fits(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Non
     assert "racks: every n fits" in out(capsys, "upgrade", str(path))
 
 
+SMALL = ["--simulate", "-P", "16", "--effects", "links"]
+
+
+def test_simulated_upgrades(capsys: pytest.CaptureFixture[str]) -> None:
+    text = out(capsys, "upgrade", "kripke", "lulesh", *SMALL)
+    for words in (
+        "kripke, lulesh with 16 of 458752 processes (torus 1x1x1x1)", "Scaling: nodes as they are",
+        "Counters: in all 6 cells those of the simulation have the ratios of the requirements",
+        "kripke racks 1 2 1 1 1.016 1 1 1.016", "weights of resources", "smaller machine | whole machine",
+        "The requirements, against the simulated time: ", "What the time ratios depend on (by the forecast)",
+        "No ratio changes by 1% with", "what is assumed says so",
+    ):  # fmt: skip
+        assert words in text, words
+
+
+def test_simulated_upgrades_in_json(capsys: pytest.CaptureFixture[str]) -> None:
+    said = answer(capsys, "upgrade", "kripke", "--upgrade", "memory", *SMALL, "--vary", "processor.rate=0.5,1,4")
+    (cell,), (ranking,) = said["cells"], said["rankings"]
+    assert cell["counter_ratios"] == pytest.approx({"flops": 2, "sent_bytes": 2, "loads_stores": 2})
+    assert cell["time_ratio"] == cell["new"]["simulated_s"] / cell["old"]["simulated_s"]
+    assert [step["name"] for step in cell["steps"]][-2:] == ["hops", "links"]
+    assert (ranking["picks"]["simulated"], ranking["verdict"]) == (["memory"], "same")
+    assert said["varied"]["reading"] == "simulation"
+    assert [one["factor"] for one in said["varied"]["numbers"]] == [0.5, 4]
+
+
+def test_simulated_upgrades_after_which_nothing_fits(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "w.yaml"
+    path.write_text(
+        "simcodesign: 1\nname: tight\nparameters: {n: {default: 1, range: [1, 1e6]}}\nfootprint: 1e6*n + 4e7*P\n"
+        "program: [compute: {flops: n}]\n",
+        encoding="utf-8",
+    )
+    # On the whole machine not even the base fits, and without messages two resources have no ratios.
+    text = out(capsys, "upgrade", str(path), "--upgrade", "racks", "--upgrade", "memory", *SMALL)
+    assert "tight, racks: does not fit at any n" in text
+    (cell, _) = answer(capsys, "upgrade", str(path), "--upgrade", "racks", "--upgrade", "memory", *SMALL)["cells"]
+    assert (cell["new"], cell["time_ratio"], cell["full"]["time_ratio"]) == (None, None, None)
+
+
+def test_simulated_straw_men(capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = ["strawman", "--workload", "kripke", "--simulate", "-P", "200", "--effects", "none"]
+    text = out(capsys, *arguments)
+    assert "kripke whole systems, computation alone 1 1 1" in text
+    assert "processors divided by 1e7 on all systems (nodes by 1e4, processors of a node by 1000)" in text
+    (study,) = answer(capsys, *arguments)["studies"]
+    assert [system["processes"] for system in study["systems"]] == [200, 5, 10]
+    assert study["scale"]["processors"] == 10**7
+
+
+@pytest.mark.parametrize("form", ["png", "svg"])
+def test_plot_of_simulated_upgrades(form: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("matplotlib")
+    path = tmp_path / f"plot.{form}"
+    out(capsys, "upgrade", "kripke", "milc", *SMALL, "--plot", str(path))
+    begins = {"png": b"\x89PNG", "svg": b"<?xml"}
+    assert path.read_bytes().startswith(begins[form])
+    if form == "svg":
+        assert "milc, sockets" in path.read_text(encoding="utf-8")
+
+
 @pytest.mark.parametrize(
     ("arguments", "what"),
     [
@@ -174,6 +235,18 @@ def test_every_n_fits(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Non
         (["fit-memory", "milc", "juqueen", "--set", "n=8"], "n cannot be given"),
         (["strawman", "--workload", "kripke", "--benchmark", "0"], "overall problem"),
         (["fit-memory", "milc", "crossbar-16"], "does not say how much memory"),
+        (["upgrade", "kripke", "--vary", "blocking=2"], "--vary: only a simulation has --vary"),
+        (["upgrade", "kripke", "--effects", "none"], "--effects: only a simulation has --effects"),
+        (["strawman", "-P", "200"], "-P: only a simulation has -P"),
+        (["upgrade", "kripke", "--simulate", "-P", "8"], "a multiple of 16"),
+        (["upgrade", "kripke", "--simulate", "--vary", "blocking"], "--vary: not something to vary"),
+        (["upgrade", "kripke", "--simulate", "--vary", "blocking=x"], "--vary: factors of blocking"),
+        (["upgrade", "kripke", "--simulate", "--vary", "blockin=2"], "did you mean 'blocking'"),
+        (["upgrade", "kripke", "--simulate", "--vary", "n=2"], "n cannot be varied"),
+        (["upgrade", "kripke", "--simulate", "--vary", "blocking=2", "--vary", "blocking=3"], "varied twice"),
+        (["upgrade", "kripke", "--simulate", "--effects", "heat"], "no such effect"),
+        (["strawman", "--simulate", "--benchmark", "1e9"], "without --benchmark and --plot"),
+        (["strawman", "--simulate", "-P", "100"], "200 or more"),
         (["upgrade", "kripke", "--plot", "x.txt"], "unknown format of a plot"),
     ],
 )

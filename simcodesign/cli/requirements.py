@@ -16,15 +16,19 @@ from simcodesign.cli.options import (
     MACHINE_KEYS,
     SET_FORMS,
     AsJson,
+    Effects,
+    Engine,
     MachineName,
     Plot,
     Preset,
     Ranks,
+    Seed,
     Settings,
     WorkloadName,
     case_of,
     check_files,
 )
+from simcodesign.cli.simulated_requirements import simulated_straw_men, simulated_upgrade
 from simcodesign.errors import InputError, Place, nearest
 from simcodesign.report.terminal import print_all, write_json
 
@@ -49,6 +53,7 @@ Log = Annotated[
         "--set n_base=... --set p_base=...; collectives keep log2, which is how many messages they have.",
     ),
 ]
+Simulated = Annotated[bool, typer.Option("--simulate", help="Simulate as well, on machines made smaller.")]
 
 
 @codesign.command()
@@ -66,16 +71,37 @@ def upgrade(
     settings: Settings = None,
     ranks: Ranks = None,
     preset: Preset = None,
+    simulated: Simulated = False,
+    effects: Effects = "all",
+    engine: Engine = "auto",
+    seed: Seed = 0,
+    vary: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--vary",
+            metavar="NAME=FACTOR,...",
+            help="With --simulate: a rate of the machine or a parameter times these, simulated again, e.g. "
+            "network.bandwidth=0.5,2. Repeatable; default: every assumed number by the forecast.",
+        ),
+    ] = None,
     as_json: AsJson = False,
     plot: Plot = None,
 ) -> None:
-    """How the largest problem and the requirements of a process change with an upgrade, step by step."""
+    """How the largest problem and the requirements of a process change with an upgrade, step by step.
+
+    With --simulate also how the time does, on the machine made smaller: to -P ranks, with its nodes as they are.
+    """
     check_files(plot)
     module, report = import_module("simcodesign.codesign.upgrade"), base.report("requirements")
-    loaded, given, changes = _asked(workloads, settings, log, ranks)
+    loaded, given, changes = _asked(workloads, settings, log, None if simulated else ranks)
     described = sc.load_machine(machine, changes)
     load_upgrade = import_module("simcodesign.describe.upgrade").load_upgrade
     several = [load_upgrade(name) for name in upgrades or UPGRADES]
+    if simulated:
+        options = {"preset": preset, "size": size, "effects": effects, "engine": engine, "seed": seed}
+        simulated_upgrade(loaded, described, several, given, options, ranks, vary, as_json, plot)
+        return
+    _only_simulated(vary, effects)
     studies = module.upgrade_table(loaded, described, several, given, preset=preset, size=size)
     if as_json:
         write_json({"studies": [report.upgrade_dict(study) for study in studies]})
@@ -102,14 +128,32 @@ def strawman(
     log: Log = None,
     settings: Settings = None,
     preset: Preset = None,
+    simulated: Simulated = False,
+    ranks: Annotated[
+        int | None, typer.Option("-P", "--ranks", metavar="N", help="With --simulate: of the largest system, at most.")
+    ] = None,
+    effects: Effects = "all",
+    engine: Engine = "auto",
+    seed: Seed = 0,
     as_json: AsJson = False,
     plot: Plot = None,
 ) -> None:
-    """The largest problem that each system holds, and the least time of each for the same problem."""
+    """The largest problem that each system holds, and the least time of each for the same problem.
+
+    With --simulate also the simulated times, on systems whose processors are divided by one factor.
+    """
     check_files(plot)
     module, report = import_module("simcodesign.codesign.strawman"), base.report("requirements")
     loaded, given, changes = _asked(workloads or APPLICATIONS, settings, log, None)
     machines = [sc.load_machine(name, changes) for name in systems or SYSTEMS]
+    if simulated:
+        if benchmark is not None or plot is not None:
+            what = "simulated systems solve the largest problem that all of them hold, and have no plot"
+            raise InputError(what, Place("--simulate"), allowed="without --benchmark and --plot")
+        options = {"preset": preset, "size": size, "effects": effects, "engine": engine, "seed": seed, "ranks": ranks}
+        simulated_straw_men(loaded, machines, given, options, as_json)
+        return
+    _only_simulated(None if ranks is None else [str(ranks)], effects, "-P")
     studies = module.straw_man_table(loaded, machines, given, preset=preset, size=size, benchmark=benchmark)
     if as_json:
         write_json({"studies": [report.straw_man_dict(study) for study in studies]})
@@ -142,6 +186,13 @@ def fit_memory(
         write_json({"workload": case.workload.name, "machine": case.machine.name, **report.fit_dict(fit)})
     else:
         print_all(report.fit_tables(case.workload.name, case.machine.name, fit))
+
+
+def _only_simulated(values: Sequence[str] | None, effects: str, option: str = "--vary") -> None:
+    """InputError for options that only a simulation has."""
+    if values or effects != "all":
+        given = option if values else "--effects"
+        raise InputError(f"only a simulation has {given}", Place(given), allowed="with --simulate")
 
 
 def _asked(
