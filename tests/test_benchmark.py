@@ -16,6 +16,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import simpy
+import truth_sets
 
 from simcodesign.analytic.forecast import forecast
 from simcodesign.describe.files import load_machine, load_workload
@@ -23,6 +24,8 @@ from simcodesign.describe.goal import read_goal
 from simcodesign.describe.setting import set_up
 from simcodesign.engine.simpy_engine import run
 from simcodesign.engine.simulate import simulate
+from simcodesign.fitting.measurements import Measurements
+from simcodesign.fitting.select import Fits, fit
 from simcodesign.generate.lower import make_plan
 from simcodesign.generate.plan import Plan
 from simcodesign.generate.room import memory_bytes
@@ -296,3 +299,20 @@ def test_sampled_distances() -> None:
     rate = len(address) / cpu_s(lambda: sampled_profile(address), 2) / 1e6
     print(f"\n{rate:.1f} M accesses per CPU s")
     assert rate > 50
+
+
+# --- Models of measurements ---------------------------------------------------------------------------------------
+
+
+def test_models_of_ten_thousand_kernels() -> None:
+    """25 points of two parameters each, 5 % noise, with every model read and, apart, every prediction made."""
+    kernels = 10_000
+    _, values = truth_sets.make(truth_sets.in_space, kernels, 0.05, 5, 3301)
+    names = tuple(map(str, range(kernels)))
+    data = Measurements(("p", "n"), truth_sets.GRID, names, ("time",) * kernels, values)
+    found: list[Fits] = []
+    fitted_s = cpu_s(lambda: found.append(fit(data)), 1)
+    read_s = cpu_s(lambda: [one.model for one in found[0]], 1)
+    predicted_s = cpu_s(lambda: [one.predict(truth_sets.TARGET) for one in found[0]], 1)
+    print(f"\nfitted in {fitted_s:.1f}, models read in {read_s:.1f}, predicted in {predicted_s:.1f} CPU s")
+    assert fitted_s + read_s < 12

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pytest
@@ -20,13 +21,20 @@ from simcodesign.fitting.weights import block_of
 RANKS, SIZES = (2.0, 4.0, 8.0, 16.0, 32.0), (64.0, 256.0, 1024.0, 4096.0, 16384.0)
 POINTS = np.array(list(itertools.product(RANKS, SIZES)))
 TARGET = (512.0, 131072.0)
+#: All pairs of Extra-P's set take seconds for each series.
+FEW = [
+    (power, log)
+    for power in ("0", "1/3", "1/2", "2/3", "1", "2", "3")
+    for log in ("0", "1")
+    if (power, log) != ("0", "0")
+]
 
 
-def fitted(count: Callable[[np.ndarray, np.ndarray], np.ndarray], repetitions: int = 1, noise: float = 0.0) -> Fit:
+def fitted(count: Callable, repetitions: int = 1, noise: float = 0.0, exponents: Any = FEW) -> Fit:
     values = np.broadcast_to(count(*POINTS.T)[:, None], (len(POINTS), repetitions))
     values = values * (1 + noise * np.random.default_rng(5).normal(size=values.shape))
     data = Measurements(("p", "n"), POINTS, ("main",), ("bytes",), values[None])
-    return fit(data, negative_exponents=True, negative_coefficients=True, target=TARGET)[0]
+    return fit(data, exponents=exponents, negative_exponents=True, negative_coefficients=True, target=TARGET)[0]
 
 
 COUNTS: dict[str, tuple[Callable, int]] = {
@@ -48,6 +56,15 @@ def test_counts_of_communication(name: str) -> None:
     assert found.predict(TARGET).value == pytest.approx(float(count(*np.array(TARGET))), rel=1e-9)
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("name", COUNTS)
+def test_counts_of_communication_among_all_exponents(name: str) -> None:
+    count, terms = COUNTS[name]
+    found = fitted(count, repetitions=2, exponents="extrap")
+    assert len(found.model.terms) == terms
+    assert found.predict(TARGET).value == pytest.approx(float(count(*np.array(TARGET))), rel=1e-9)
+
+
 def test_repeated_measurements_that_are_all_equal() -> None:
     """A halo in two dimensions: nothing is sent by one rank alone, so that what is left is not small everywhere."""
     ranks, edges = (1.0, 4.0, 16.0, 64.0, 256.0), (256.0, 512.0, 1024.0, 2048.0, 4096.0)
@@ -55,7 +72,7 @@ def test_repeated_measurements_that_are_all_equal() -> None:
     count = lambda p, n: 320 * n * (np.sqrt(p) - 1) / p + 80 * np.log2(p)  # noqa: E731
     values = np.repeat(count(*points.T)[None, :, None], 2, 2)
     data = Measurements(("p", "n"), points, ("main",), ("bytes",), values)
-    found = fit(data, negative_exponents=True, negative_coefficients=True)[0].model
+    found = fit(data, exponents=FEW, negative_exponents=True, negative_coefficients=True)[0].model
     assert sorted(term.coefficient for term in found.terms) == pytest.approx([-320, 80, 320], rel=1e-9)
     assert found.constant == 0
 
@@ -64,7 +81,7 @@ def test_told_that_there_is_no_noise() -> None:
     """A curve that is met to 0.6 % might be noise; unless somebody knows better."""
     count, _ = COUNTS["surface of a cube"]
     data = Measurements(("p", "n"), POINTS, ("main",), ("bytes",), count(*POINTS.T)[None, :, None])
-    found = fit(data, negative_exponents=True, negative_coefficients=True, exact=True)[0]
+    found = fit(data, exponents=FEW, negative_exponents=True, negative_coefficients=True, exact=True, target=TARGET)[0]
     assert found.predict(TARGET).value == pytest.approx(float(count(*np.array(TARGET))), rel=1e-9)
 
 
