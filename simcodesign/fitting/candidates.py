@@ -53,7 +53,7 @@ _ROUNDS = 8
 #: So few terms (one parameter) that all pairs are tried for every series.
 _FEW = 64
 #: Numbers of an array that stays in the cache of a processor.
-CACHE = 100_000
+CACHE = 60_000
 
 
 @dataclass(frozen=True)

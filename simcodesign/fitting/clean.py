@@ -50,15 +50,25 @@ def thorough(pool: Pool, least: Array, block: Block, basis: Basis, limits: Limit
     if limits.terms < 2 or not 1 < len(basis.columns) <= _MOST:
         return pool
     share = np.sqrt(least / np.maximum(block.total, 1e-300))
-    best = pool.best(pool.rss, 1)
-    smooth = promising(best, block, basis) | (basis.points.shape[1] == 1)
-    within = _within_levels(best, block, basis)
-    counts = (block.root > 0).sum(1)
-    smooth |= length(best.rss[:, 0], block.total, counts) - length(within, block.total, counts) > LEVELS
-    clean = (smooth & (share < NOISE)) | (within <= ROUNDING**2 * block.total) | block.exact
-    for row in np.flatnonzero(clean & (share > ROUNDING)):
-        pool = _replaced(pool, int(row), block, basis, limits)
+    rows = np.flatnonzero(share > ROUNDING)
+    if len(rows):
+        best = pool.best(pool.rss, 1)
+        for row in rows[_clean(best.rows(rows), block.rows(rows), basis, share[rows])]:
+            pool = _replaced(pool, int(row), block, basis, limits)
     return _shortened(pool, block, basis, limits)
+
+
+def _clean(best: Pool, block: Block, basis: Basis, share: Array) -> Flags:
+    """Whether what the best models leave is no noise, (S,)."""
+    within = _within_levels(best, block, basis)
+    found = (within <= ROUNDING**2 * block.total) | block.exact
+    near = np.flatnonzero(~found & (share < NOISE))
+    if len(near):
+        some, models = block.rows(near), best.rows(near)
+        counts = (some.root > 0).sum(1)
+        gain = length(models.rss[:, 0], some.total, counts) - length(within[near], some.total, counts)
+        found[near] = (gain > LEVELS) | promising(models, some, basis) | (basis.points.shape[1] == 1)
+    return np.asarray(found)
 
 
 def _within_levels(best: Pool, block: Block, basis: Basis) -> Array:

@@ -99,15 +99,16 @@ def rank(block: Block, basis: Basis, limits: Limits, refined: bool, negative: bo
     """The REMEMBERED best models for each series."""
     pool = candidates(block, basis, limits)
     counts = (block.root > 0).sum(1)
-    parts, least = [], pool.rss.min(1)
+    scores, parts, least = _scores(pool, block, basis, limits), [], pool.rss.min(1)
     if refined and len(basis.columns):
         spacing = _spacing(basis)
-        for rows, found in _refinements(pool, _scores(pool, block, basis, limits), block, basis):
+        for rows, found in _refinements(pool, scores, block, basis):
             made = _off_grid(found, counts[rows], block.total[rows], limits.coefficients[rows], spacing, negative)
             parts.append(_spread(made, rows, len(least)))
             least[rows] = np.minimum(least[rows], found.rss)
-    pool = thorough(pool, least, block, basis, limits)
-    scores = _scores(pool, block, basis, limits)
+    better = thorough(pool, least, block, basis, limits)
+    if better is not pool:
+        pool, scores = better, _scores(better, block, basis, limits)
     own = Ranked(basis.shapes, pool.terms, pool.constant, scores, np.zeros(scores.shape, dtype=np.bool_))
     return _packed(_joined([own, *parts]))
 

@@ -182,12 +182,15 @@ def pairs(block: Block, basis: Basis, first: Index, second: Index, constant: boo
     a, b = (_centred(block, basis, index, constant) for index in (first, second))
     cross = a.units @ np.swapaxes(b.units, 1, 2)
     u, v = a.moments[:, :, None], b.moments[:, None, :]
-    x, y = u - cross * v, v - cross * u
+    x, y = cross * v, cross * u
+    np.subtract(u, x, out=x)
+    np.subtract(v, y, out=y)
     np.multiply(cross, cross, out=cross)
     left = np.subtract(1.0, cross, out=cross)
     usable = left > _SMALLEST
-    usable &= (u != 0) & (v != 0)
-    if not block.free:
+    if block.free:
+        usable &= (u != 0) & (v != 0)  # columns of zeros
+    else:
         usable &= x > 0
         usable &= y > 0
     below = np.zeros(x.shape, dtype=np.bool_)
