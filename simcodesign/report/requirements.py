@@ -286,8 +286,9 @@ def straw_man_dict(study: StrawManStudy) -> dict[str, object]:
 
 def fit_tables(workload: str, machine: str, fit: Fit) -> Iterator[RenderableType]:
     """The size that fills the memory, what a whole one leaves, and what the smallest takes."""
-    table = new_table(f"{workload} on {machine}: {number(fit.processes)} processes", "", "")
-    table.show_header = False
+    title = f"{workload} on {machine}: {number(fit.processes)} processes"
+    table = new_table(title, "", "")
+    table.show_header, table.min_width = False, len(title)
     table.add_row("memory of a process", quantity(fit.capacity_bytes, "B"))
     if fit.fits:
         table.add_row("problem size of a process n", f"{fit.size:.10g}")
