@@ -20,8 +20,8 @@ from simcodesign.fitting.measurements import Measurements
 from simcodesign.fitting.overview import default_target, overview
 from simcodesign.fitting.select import Fits, fit
 from simcodesign.fitting.terms import Model
+from simcodesign.report import fit_names
 from simcodesign.report import fits as report
-from simcodesign.report import fits_code as code
 from simcodesign.report.bar import Bar
 from simcodesign.report.fit_progress import FitProgress
 from simcodesign.report.fits import MOST_METRICS, MOST_ROWS, Digest, Heading, percent, short
@@ -210,7 +210,7 @@ def test_python_is_a_module_that_gives_the_values_of_the_models() -> None:
 @given(st.lists(st.text(max_size=12), max_size=12))
 def test_identifiers_are_valid_and_all_different(names: list[str]) -> None:
     taken: set[str] = set()
-    made = [code.identifier(name, taken) for name in names]
+    made = [fit_names.identifier(name, taken) for name in names]
     assert len(set(made)) == len(made)
     for name in made:
         ast.parse(f"def {name}({name}): return {name}")
@@ -227,8 +227,8 @@ def oddly_named() -> Model:
 @given(st.floats(1, 1e6), st.floats(2, 1e6))
 def test_renamed_models_have_the_same_values(p: float, n: float) -> None:
     model = oddly_named()
-    names = code.python_names(model.parameters)
-    other = code.renamed(model, names)
+    names = fit_names.python_names(model.parameters)
+    other = fit_names.renamed(model, names)
     assert list(names.values()) == ["x_y", "log2_2"]
     assert float(other.evaluate([p, n])) == float(model.evaluate([p, n]))
 
@@ -255,7 +255,7 @@ def test_a_long_table_says_what_it_needs() -> None:
     ("name", "expected"), [("problem size", r"problem\ size"), ("n_a_b", r"n_a\_b"), ("a%", r"a\%"), ("p", "p")]
 )
 def test_names_in_formulas(name: str, expected: str) -> None:
-    assert code.latex_name(name) == expected
+    assert fit_names.latex_name(name) == expected
 
 
 # --- Plots ---------------------------------------------------------------------------------------------------
@@ -317,3 +317,12 @@ def test_progress_counts_series(monkeypatch: pytest.MonkeyPatch, capsys: pytest.
 def test_the_default_target_is_that_of_fit() -> None:
     measurements = linear([2.0])
     assert default_target(measurements).tolist() == fit(measurements).target.tolist()
+
+
+def test_names_in_json_can_be_pasted() -> None:
+    points = np.array([(a, b) for a in P for b in P])
+    values = (3 * points[:, 0] * points[:, 1])[None, :, None]
+    model = fit(Measurements(("problem size", "p"), points, ("a",), ("t",), values))[0].model
+    texts = report.model_dict(model)
+    assert eval(texts["python"], {"problem_size": 2.0, "p": 5.0}) == pytest.approx(30, rel=1e-9)
+    assert r"problem\ size" in texts["latex"]

@@ -560,3 +560,25 @@ def test_a_model_takes_no_solution_of_the_others(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(Fits, "family", None)  # calling it would fail
     assert len({one.model.text for one in made}) > 20
     assert calls == [0]
+
+
+def test_parameters_that_vary_together() -> None:
+    """p = 100 q at all points: p q, p^2 and q^2 are one."""
+    q = np.array([1.0, 2, 4, 8, 16, 32])
+    tied = fit(measured((q**2)[None], np.stack([100 * q, q], 1)))[0]
+    assert [text for kind, text in tied.warnings if kind == told.TOGETHER] == [
+        "p and n vary together at all points: nothing tells what each of them does, and away from such points the model "
+        "and its interval say nothing."
+    ]
+    apart = np.array([(100 * x, x) for x in q] + [(100.0, 32.0)])
+    for points in (apart, truth_sets.GRID):
+        assert told.TOGETHER not in dict(fit(measured((points[:, 0] * points[:, 1])[None], points))[0].warnings)
+
+
+def test_what_is_never_below_zero_is_not_predicted_there() -> None:
+    _, values = truth_sets.make(truth_sets.in_space, 20, 0.3, 1, seed=21)
+    found = fit(measured(values))
+    every = found.predictions(truth_sets.TARGET, 0.99)
+    assert (every.low >= 0).all()
+    assert (every.low == 0).any()
+    assert [one.predict(truth_sets.TARGET, 0.99).low for one in found] == pytest.approx(every.low.tolist())

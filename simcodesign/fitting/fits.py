@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property, lru_cache
 from typing import Any, overload
 
@@ -56,7 +56,10 @@ class Fit:
 
         Raises InputError for a point of other parameters and for a level outside (0, 1).
         """
-        return predict(self.family, as_point(self.model.parameters, point), _checked(level))
+        found = predict(self.family, as_point(self.model.parameters, point), _checked(level))
+        # What is measured as zero or more is so elsewhere too, where the model says so.
+        above = found.value >= 0 and bool((self.family.scaled >= 0).all())
+        return replace(found, low=max(found.low, 0.0)) if above else found
 
 
 class LazyFit(Fit):
@@ -240,7 +243,8 @@ class Fits(Sequence[Fit]):
         value, low, high = (
             np.concatenate([getattr(part, name) for part in parts]) for name in ("value", "low", "high")
         )
-        return Predictions(value, low, high, level)
+        above = (value >= 0) & (np.nan_to_num(self.measurements.means) >= 0).all(1)
+        return Predictions(value, np.where(above & (low < 0), 0.0, low), high, level)
 
     def alone(self, row: int) -> Fits:
         """The fits of one series alone, without the memory of the others."""

@@ -209,7 +209,7 @@ class Grid:
         return InputError(
             f"a point is missing: other series have a value there{more}",
             Place(self.file, path=self.text(cell)),
-            allowed="every point in every series; or partial=True to go on with the gaps",
+            allowed="every point in every series; or --partial (partial=True) to go on with the gaps",
         )
 
     def twice(self, cell: int, place: Place | None) -> InputError:

@@ -110,7 +110,7 @@ def guessed_format(path: Path) -> str:
         "a file of no known format",
         Place(str(path), 1),
         value=text[:40],
-        allowed=f"one of {', '.join(FORMATS)}; format= names it",
+        allowed=f"one of {', '.join(FORMATS)}; --format (format=) names it",
     )
 
 

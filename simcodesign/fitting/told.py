@@ -18,12 +18,15 @@ from simcodesign.fitting.measurements import point_text
 from simcodesign.fitting.terms import Model
 
 #: Kinds of warnings; the last two are of one series only, the others many series may share.
-FEW_POINTS, BELOW_ZERO, NOT_MET, UNDECIDED, OUTLIER = "few points", "below zero", "not met", "undecided", "outlier"
+FEW_POINTS, TOGETHER, BELOW_ZERO, NOT_MET = "few points", "together", "below zero", "not met"
+UNDECIDED, OUTLIER = "undecided", "outlier"
 OWN = (UNDECIDED, OUTLIER)
 #: Chance, per series, that a point is called an outlier though none is.
 _FALSE_ALARM = 0.01
 #: Predictions that differ by less than this share are not worth a warning.
 _ALIKE = 0.1
+#: Standard deviations that are worth telling.
+_COUNTABLE = 1000
 
 
 class Warned(NamedTuple):
@@ -89,6 +92,7 @@ def warned(
     """The warnings about the first of the models, which stand level with each other."""
     texts = (
         (FEW_POINTS, _few_points(family, models[0].parameters)),
+        (TOGETHER, _together(family, models[0].parameters)),
         (BELOW_ZERO, _below_zero(models[0])),
         (NOT_MET, _not_met(family, models[0], asked)),
         (UNDECIDED, _undecided(models, target)),
@@ -103,6 +107,24 @@ def _few_points(family: Family, parameters: tuple[str, ...]) -> str:
     if family.counts == 1:
         return "There is one point only: nothing says how the values grow."
     return f"Fewer than five values of {', '.join(few)}: the growth is a guess." if few else ""
+
+
+def _together(family: Family, parameters: tuple[str, ...]) -> str:
+    """Parameters of which one is a product of powers of the others at all points: their parts cannot be told apart."""
+    logs = np.log(family.points[family.root > 0])
+    logs = logs - logs.mean(0)
+    varied = np.flatnonzero((np.abs(logs) > 1e-9).any(0))
+    if not 1 < len(varied) < family.counts:
+        return ""
+    _, sizes, axes = np.linalg.svd(logs[:, varied], full_matrices=False)
+    tied = np.abs(axes[sizes <= 1e-6 * sizes[0]]).max(0, initial=0.0) > 1e-3
+    if not tied.any():
+        return ""
+    names = " and ".join(parameters[place] for place in varied[tied])
+    return (
+        f"{names} vary together at all points: nothing tells what each of them does, and away from such points the "
+        "model and its interval say nothing."
+    )
 
 
 def _below_zero(model: Model) -> str:
@@ -148,5 +170,11 @@ def _far(outlier: Outlier) -> str:
     at = ", ".join(f"{name}={x:.12g}" for name, x in itertools.islice(outlier.point.items(), 4))
     return (
         f"An outlier at {at}: measured {outlier.measured:.6g}, the other points say {outlier.expected:.6g} "
-        f"({abs(outlier.deviations):.1f} standard deviations); it was used."
+        f"({_deviations(outlier)}); it was used."
     )
+
+
+def _deviations(outlier: Outlier) -> str:
+    """Where the others meet the model nearly to rounding, how many times farther this one is off says nothing."""
+    far = abs(outlier.deviations)
+    return f"{far:.1f} standard deviations" if far < _COUNTABLE else "the others meet the model far better"

@@ -20,6 +20,7 @@ from simcodesign.fitting.overview import Overview, single
 from simcodesign.fitting.select import Fit, Fits
 from simcodesign.fitting.terms import Factor, Model
 from simcodesign.fitting.told import OWN
+from simcodesign.report.fit_names import latex_name, python_names, renamed
 from simcodesign.report.tables import new_table
 from simcodesign.report.terminal import strict
 
@@ -263,7 +264,9 @@ def model_dict(model: Model) -> dict[str, Any]:
         {"coefficient": term.coefficient, "factors": [_factor_dict(factor) for factor in term.factors]}
         for term in model.terms
     ]
-    texts = {"text": model.text, "latex": model.latex, "python": model.python}
+    printed = renamed(model, {name: latex_name(name) for name in model.parameters})
+    spoken = renamed(model, python_names(model.parameters))
+    texts = {"text": model.text, "latex": printed.latex, "python": spoken.python}
     return {**texts, "constant": model.constant, "terms": terms}
 
 

@@ -2,30 +2,16 @@
 
 from __future__ import annotations
 
-import keyword
-import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
 
 from simcodesign.fitting.select import Fit, Fits
 from simcodesign.fitting.terms import Factor, Model, Term
+from simcodesign.report.fit_names import TAKEN, identifier, latex_name, latex_text, python_names, renamed
 from simcodesign.report.fits import Heading, short
 
 #: Tables with more rows are broken over pages.
 _PAGE = 40
-#: Names that a module of models has besides those of its functions.
-_TAKEN = ("log2", "MODELS")
-_SPECIAL = {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "<": r"\textless{}",
-            ">": r"\textgreater{}", **{sign: f"\\{sign}" for sign in "&%$#_{}"}}  # fmt: skip
-
-
-def renamed(model: Model, names: Mapping[str, str]) -> Model:
-    """The same model with its parameters under other names."""
-    terms = [
-        Term(term.coefficient, tuple(Factor(names[f.parameter], f.exponent, f.log, f.collective) for f in term.factors))
-        for term in model.terms
-    ]
-    return Model(tuple(names[name] for name in model.parameters), model.constant, tuple(terms))
 
 
 # --- LaTeX ----------------------------------------------------------------------------------------------------
@@ -62,18 +48,6 @@ def _latex_row(fit: Fit, target: Sequence[float], level: float) -> str:
     return " & ".join(cells) + " \\\\\n"
 
 
-def latex_text(text: str) -> str:
-    """The text as LaTeX prints it, its special signs included."""
-    return "".join(_SPECIAL.get(sign, sign) for sign in " ".join(text.split()))
-
-
-def latex_name(name: str) -> str:
-    """A name of a parameter as it may stand in a formula: only its first underscore begins an index."""
-    head, line, index = name.partition("_")
-    safe = [latex_text(part).replace(" ", r"\ ") for part in (head, index)]
-    return f"{safe[0]}{line}{safe[1]}"
-
-
 def _symbol(name: str) -> str:
     """As models write the parameter."""
     return Model((name,), 0.0, (Term(1.0, (Factor(name, Fraction(1)),)),)).latex.partition(r" \, ")[2]
@@ -84,25 +58,6 @@ def _number(value: float) -> str:
 
 
 # --- Python ---------------------------------------------------------------------------------------------------
-
-
-def python_names(parameters: Sequence[str]) -> dict[str, str]:
-    """An identifier for each parameter, all different."""
-    taken = {*_TAKEN}
-    return {name: identifier(name, taken, "x") for name in parameters}
-
-
-def identifier(text: str, taken: set[str], otherwise: str = "model") -> str:
-    """A Python identifier like the text that is not ``taken`` yet; then it is."""
-    base = re.sub(r"[\W_]+", "_", text, flags=re.ASCII).strip("_") or otherwise
-    base = f"_{base}" if base[0].isdigit() else base
-    base = f"{base}_" if keyword.iskeyword(base) else base
-    name, number = base, 1
-    while name in taken:
-        number += 1
-        name = f"{base}_{number}"
-    taken.add(name)
-    return name
 
 
 def python_head(heading: Heading) -> str:
@@ -125,7 +80,7 @@ class PythonModule:
 
     def __init__(self, parameters: Sequence[str]) -> None:
         self._arguments = ", ".join(python_names(parameters).values())
-        self._taken = {*_TAKEN}
+        self._taken = {*TAKEN}
         self._made: list[tuple[str, str, str]] = []
 
     def functions(self, parts: Sequence[tuple[str, str, str, float]]) -> Iterator[str]:

@@ -70,7 +70,7 @@ def upgrade_tables(studies: Sequence[UpgradeStudy]) -> Iterator[RenderableType]:
     for name in names:
         mine = [study for study in studies if study.workload.name == name]
         yield _model_table(mine[0])
-        yield _step_table(mine)
+        yield from (_step_table([study]) for study in mine)  # side by side, numbers would be broken over lines
         yield from (line(text) for text in _step_words(mine))
     if len(names) > 1:
         yield _ratio_table(studies)
@@ -237,7 +237,7 @@ def _system_table(systems: Sequence[System]) -> Table:
 
 def _problem_table(studies: Sequence[StrawManStudy]) -> Table:
     names = [system.machine.name for system in studies[0].systems]
-    table = new_table("Largest overall problem N, and least time for the benchmark problem", "workload", "", *names)
+    table = new_table("Largest overall problem N, and least time (flop over rate alone) for the benchmark problem", "workload", "", *names)
     table.columns[1].justify = "left"
     for study in studies:
         table.add_section()
