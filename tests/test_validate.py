@@ -421,6 +421,34 @@ CASES = [case(f"toys/{k}", sleeps) for k in range(3)]
 """
 
 
+MASKED = """
+import multiprocessing, signal, sys
+from simcodesign.validate import pool
+
+def blocked(connection):
+    connection.send(signal.SIGINT in signal.pthread_sigmask(signal.SIG_BLOCK, []))
+
+if __name__ == "__main__":
+    context = multiprocessing.get_context("spawn")
+    for _ in range(2):
+        ours, theirs = context.Pipe()
+        with pool._uninterrupted():
+            process = context.Process(target=blocked, args=(theirs,))
+            process.start()
+        print(ours.recv())
+        process.join()
+"""
+
+
+def test_no_process_hears_an_interrupt(tmp_path: Path) -> None:
+    """Not even the first, before which the resource tracker of Python is started, which lets signals in again."""
+    script = tmp_path / "masked.py"
+    script.write_text(MASKED)
+    done = subprocess.run([sys.executable, str(script)], cwd=ROOT, capture_output=True, text=True, check=True, timeout=60,
+                          env={**os.environ, "PYTHONPATH": str(ROOT)})  # fmt: skip
+    assert done.stdout == "True\nTrue\n"
+
+
 def test_an_interrupt_leaves_no_process(tmp_path: Path) -> None:
     folder, pids = folder_of(tmp_path / "cases", sleeping=SLEEPING), tmp_path / "pids"
     process = subprocess.Popen(

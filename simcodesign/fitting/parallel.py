@@ -23,6 +23,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, replace
+from multiprocessing import resource_tracker
 from multiprocessing.connection import wait
 from typing import Any, Generic, TypeVar
 
@@ -161,6 +162,7 @@ def _pooled(
 @contextlib.contextmanager
 def _quiet_start() -> Iterator[None]:
     """Processes that start now use one thread each and leave Ctrl-C to their parent."""
+    resource_tracker.ensure_running()  # else it starts with the first process, and lets interrupts in again
     before = {name: os.environ.get(name) for name in _THREADS}
     os.environ.update(dict.fromkeys(_THREADS, "1"))
     mask = _masked(signal.SIG_BLOCK, {signal.SIGINT})

@@ -237,7 +237,8 @@ def _system_table(systems: Sequence[System]) -> Table:
 
 def _problem_table(studies: Sequence[StrawManStudy]) -> Table:
     names = [system.machine.name for system in studies[0].systems]
-    table = new_table("Largest overall problem N, and least time (flop over rate alone) for the benchmark problem", "workload", "", *names)
+    title = "Largest overall problem N, and least time (flop over rate alone) for the benchmark problem"
+    table = new_table(title, "workload", "", *names)
     table.columns[1].justify = "left"
     for study in studies:
         table.add_section()

@@ -11,6 +11,7 @@ import signal
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from multiprocessing import resource_tracker
 from multiprocessing.connection import Connection, wait
 from multiprocessing.context import SpawnProcess
 from types import TracebackType
@@ -112,7 +113,8 @@ class Pool:
 
 @contextmanager
 def _uninterrupted() -> Iterator[None]:
-    """An interrupt waits until this is over."""
+    """An interrupt waits until this is over, also in processes that are started meanwhile."""
+    resource_tracker.ensure_running()  # else it starts with the first process, and lets interrupts in again
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         yield
