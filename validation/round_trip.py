@@ -123,7 +123,10 @@ def fitted(trip: Trip, metrics: tuple[str, ...], values: np.ndarray, exact: bool
     return fit(data, exact=exact, negative_exponents=True, negative_coefficients=True, target=trip.target)
 
 
-def fitted_counts(trip: Trip) -> Fits:
+@cache
+def fitted_counts(name: str) -> Fits:
+    """Of the trip of this name: two cases need them."""
+    trip = next(trip for trip in TRIPS if trip.name == name)
     values = np.empty((len(trip.counts), len(points(trip)), 1))
     for place, point in enumerate(points(trip)):
         values[:, place, 0] = counts(trip.counts, simulated(trip, point[0], point[1], "none"), point[0])
@@ -155,7 +158,7 @@ def times_there(trip: Trip) -> Said:
 
 def counts_there(trip: Trip) -> Said:
     """Counts of a rank, predicted and simulated at the target."""
-    fits = fitted_counts(trip)
+    fits = fitted_counts(trip.name)
     run = simulated(trip, *trip.target, "none")
     return Said(
         forecast={one.metric: one.predict(trip.target).value for one in fits},
@@ -170,7 +173,7 @@ def as_workload(trip: Trip) -> Said:
     demands = {name: COUNTS[name][1] for name in trip.counts}
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "fitted.yaml"
-        notes = write_workload(fitted_counts(trip), file, demands=demands, pattern=trip.neighbours)
+        notes = write_workload(fitted_counts(trip.name), file, demands=demands, pattern=trip.neighbours)
         workload = sc.load_workload(file)
     on, (ranks, size) = machine("torus-cluster", trip.target[0]), trip.target
     parameters = {"P": ranks, trip.size: size} if trip.size in workload.parameters else {"P": ranks}

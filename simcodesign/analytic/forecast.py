@@ -104,7 +104,7 @@ class _Reading:
     zero: Amount = 0.0
 
     def __post_init__(self) -> None:
-        self.by_rank = any(_depends_on_rank(step) for step in walk(self.setting.workload.program))
+        self.by_rank = any(depends_on_rank(step) for step in walk(self.setting.workload.program))
         self.machine, self.names = self.setting.machine, dict(self.setting.values)
         if self.by_rank:
             ranks = self.setting.every_rank()
@@ -285,7 +285,7 @@ class _Reading:
         return np.broadcast_to(value, shape) if shape != np.shape(value) else value
 
 
-def _depends_on_rank(step: Step) -> bool:
+def depends_on_rank(step: Step) -> bool:
     """Whether ranks differ in this demand. Peers of messages differ, but not what they cost."""
     if isinstance(step, Block):
         return False

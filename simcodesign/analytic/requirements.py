@@ -19,8 +19,10 @@ from types import MappingProxyType
 
 import numpy as np
 
+from simcodesign.analytic.forecast import depends_on_rank
 from simcodesign.analytic.halo import halo
 from simcodesign.analytic.network import FORMULAS, price, process_grid
+from simcodesign.analytic.processor import operations
 from simcodesign.describe.files import load_workload
 from simcodesign.describe.machine import Machine, Network, Processor
 from simcodesign.describe.references import MOST_ACCESSES
@@ -33,7 +35,6 @@ from simcodesign.describe.workload import (
     Compute,
     Demand,
     Exchange,
-    Receive,
     References,
     Replay,
     Send,
@@ -154,14 +155,6 @@ def requirements_of(setting: Setting, counting: str = "cost_functions") -> Requi
         return reading.result()
 
 
-def _depends_on_rank(step: Step) -> bool:
-    """Whether ranks differ in how much this demands; whom they send to makes no difference."""
-    if isinstance(step, Block):
-        return False
-    peer = step.to if isinstance(step, Send) else step.source if isinstance(step, Receive) else None
-    return step.when is not None or any("rank" in part.names for part in step.expressions() if part is not peer)
-
-
 @dataclass
 class _Reading:
     """The walk over the program. Where ranks differ, they are the last axis until the mean is taken."""
@@ -173,7 +166,7 @@ class _Reading:
     totals: dict[str, Amount] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        self.by_rank = any(_depends_on_rank(step) for step in walk(self.setting.workload.program))
+        self.by_rank = any(depends_on_rank(step) for step in walk(self.setting.workload.program))
         self.names = dict(self.setting.values)
         if self.by_rank:
             ranks = self.setting.every_rank()
@@ -223,7 +216,9 @@ class _Reading:
         """What one demand adds to which metrics."""
         match step:
             case Compute():
-                return {"flops": self._flops(step)}
+                # Instructions and seconds are no floating-point operations.
+                work = operations(step, lambda part: self.value(part, step.unit))
+                return {"flops": work if step.unit == "flops" else 0.0}
             case Access():
                 return {"disk_bytes": self.value(step.bytes, "bytes") * self.value(step.times, "times")}
             case References():
@@ -237,13 +232,6 @@ class _Reading:
             case Replay():
                 raise InputError("a schedule has no closed form of its requirements", step.place)
         return {}
-
-    def _flops(self, step: Compute) -> Amount:
-        """Instructions and seconds are no floating-point operations."""
-        if step.amount is not None:
-            return self.value(step.amount, step.unit) if step.unit == "flops" else 0.0
-        loops = (self.value(loop.range, "range") * self.value(loop.operations, "operations") for loop in step.loops)
-        return sum(loops, start=np.zeros(()))
 
     def _collective(self, step: Collective) -> Amount:
         size, ranks = self.value(step.bytes, "bytes"), self.names["P"]

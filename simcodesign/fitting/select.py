@@ -17,14 +17,13 @@ from simcodesign.fitting.compare import Ranked, rank
 from simcodesign.fitting.exponents import ExponentSet, exponent_set
 from simcodesign.fitting.fits import RIVALRY, Fit, Fits, as_point
 from simcodesign.fitting.measurements import Measurements
+from simcodesign.fitting.overview import default_target
 from simcodesign.fitting.screen import screened
 from simcodesign.fitting.told import Outlier
 from simcodesign.fitting.weights import block_of
 
 __all__ = ["RIVALRY", "Fit", "Fits", "Outlier", "as_point", "fit"]
 
-#: Where rivals are compared unless a target is given: this many times the largest value of each parameter.
-_BEYOND = 4.0
 #: Numbers of a block of series that are in memory at once.
 _ROOM = 500_000
 _MOST_TERMS = 8
@@ -59,8 +58,7 @@ def fit(
         raise InputError("the number of terms of a model", value=terms, allowed=f"0 to {_MOST_TERMS}")
     chosen = exponent_set(exponents)
     chosen = chosen.with_negative() if negative_exponents else chosen
-    points = np.asarray(measurements.points, dtype=np.float64)
-    at = points.max(0) * _BEYOND if target is None else as_point(measurements.parameters, target)
+    at = default_target(measurements) if target is None else as_point(measurements.parameters, target)
     choices = _choices(measurements.parameters, chosen, collectives)
     blocks = []
     options = (terms, weighting, negative_coefficients, refine, negative_exponents, exact)
