@@ -1,0 +1,254 @@
+"""Machines: a tree of components, each with resources, traits, conflicts, properties and powers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from graphlib import CycleError, TopologicalSorter
+from pathlib import Path
+
+import numpy as np
+
+from simcodesign.aspen.parse import parse_file
+from simcodesign.aspen.scope import Definitions, Scope, define, search_range
+from simcodesign.aspen.tree import Component, Conflict, Part, Power, Property, Resource
+from simcodesign.errors import InputError, Place, nearest
+from simcodesign.expression import Expression, Value
+
+MAX_COMPONENT_DEPTH = 50
+
+
+@dataclass(frozen=True)
+class Element:
+    """One kind of component: what it holds and what it offers."""
+
+    kind: str
+    name: str
+    parts: tuple[Part, ...]
+    resources: Mapping[str, Resource]
+    properties: Mapping[str, Expression | None]
+    conflicts: frozenset[frozenset[str]]
+    static_powers: tuple[Expression, ...]
+    dynamic_powers: Mapping[str, Expression]  # by resource
+    own_power: Expression | None  # the last dynamic power, whatever it stands behind
+    place: Place
+
+
+@dataclass(frozen=True)
+class Found:
+    """A resource, the element that offers it, and the number of them at each level down to it."""
+
+    resource: Resource
+    element: Element
+    parent: Element | None
+    counts: tuple[Expression, ...]
+
+    def instances(self, scope: Scope) -> Value:
+        """How many of them there are."""
+        number: Value = np.float64(1.0)
+        for count in self.counts:
+            number = number * scope.evaluate(count)
+        return number
+
+
+@dataclass(frozen=True)
+class AspenMachine:
+    """A machine model; ``top`` is its one component of the kind ``machine``."""
+
+    name: str
+    path: str
+    definitions: Definitions
+    elements: Mapping[str, Element]
+    top: Element
+
+    @cached_property
+    def sockets(self) -> tuple[str, ...]:
+        """The kinds of sockets, in the order in which they are met."""
+        return tuple(element.name for element in self.below(self.top) if element.kind == "socket")
+
+    def check_socket(self, socket: str | None) -> str | None:
+        """The socket asked for, or the only one; None for a machine without sockets."""
+        if socket is None and len(self.sockets) <= 1:
+            return self.sockets[0] if self.sockets else None
+        if socket not in self.sockets:
+            allowed = nearest(str(socket or ""), self.sockets)
+            raise InputError(f"unknown socket of {self.name}", self.top.place, value=socket, allowed=allowed)
+        return socket
+
+    def below(self, element: Element, socket: str | None = None) -> Iterator[Element]:
+        """The element and all kinds below it, each once, depth first; of sockets only the one asked for."""
+        waiting, seen = [element], set()
+        while waiting:
+            current = waiting.pop()
+            if current.name in seen or (socket and current.kind == "socket" and current.name != socket):
+                continue
+            seen.add(current.name)
+            yield current
+            waiting += [self.elements[part.name] for part in reversed(current.parts)]
+
+    def find(self, resource: str, socket: str | None) -> Found | None:
+        """The first component, depth first, that offers a resource."""
+        return self._find(resource, socket, self.top, None, (), set())
+
+    def _find(
+        self,
+        resource: str,
+        socket: str | None,
+        element: Element,
+        parent: Element | None,
+        counts: tuple[Expression, ...],
+        seen: set[str],
+    ) -> Found | None:
+        if element.name in seen or (socket and element.kind == "socket" and element.name != socket):
+            return None
+        seen.add(element.name)
+        if resource in element.resources:
+            return Found(element.resources[resource], element, parent, counts)
+        for part in element.parts:
+            more = counts if part.count is None else (*counts, part.count)
+            found = self._find(resource, socket, self.elements[part.name], element, more, seen)
+            if found:
+                return found
+        return None
+
+    def resources(self, socket: str | None) -> list[str]:
+        """The names of all resources that a socket reaches."""
+        return [name for element in self.below(self.top, socket) for name in element.resources]
+
+    def conflicts(self, socket: str | None) -> frozenset[frozenset[str]]:
+        """The pairs of resources that exclude each other."""
+        return frozenset(pair for element in self.below(self.top, socket) for pair in element.conflicts)
+
+    def counts(self, scope: Scope) -> dict[str, Value]:
+        """How many instances of each component the whole machine has."""
+        graph = {element.name: [part.name for part in element.parts] for element in self.elements.values()}
+        counts: dict[str, Value] = {name: np.float64(0.0) for name in self.elements}
+        counts[self.top.name] = np.float64(1.0)
+        for name in reversed(list(TopologicalSorter(graph).static_order())):
+            for part in self.elements[name].parts:
+                each = np.float64(1.0) if part.count is None else scope.evaluate(part.count)
+                counts[part.name] = counts[part.name] + counts[name] * each
+        return counts
+
+    def property_values(self, scope: Scope) -> dict[str, Value]:
+        """The value of each property, as ``component.property``."""
+        return {
+            f"{element.name}.{name}": scope.evaluate(value)
+            for element in self.below(self.top)
+            for name, value in element.properties.items()
+            if value is not None
+        }
+
+    def search_range(self, name: str) -> tuple[float, float]:
+        """The range of a parameter. Raises InputError for a parameter without one."""
+        return search_range(self.definitions, name)
+
+    def scope(self, given: Mapping[str, Value]) -> Scope:
+        """The values of its names, some of them given."""
+        return Scope(self.definitions, given)
+
+
+def conflict_groups(resources: Iterable[str], conflicts: frozenset[frozenset[str]]) -> list[list[str]]:
+    """The resources in groups: those that exclude each other, directly or through a third, are together."""
+    groups: list[list[str]] = []
+    for resource in resources:
+        joined = [group for group in groups if any(frozenset((resource, other)) in conflicts for other in group)]
+        groups = [group for group in groups if group not in joined]
+        groups.append([name for group in joined for name in group] + [resource])
+    return groups
+
+
+def load_machine(path: str | Path) -> AspenMachine:
+    """The machine of an ``.aspen`` file, with its includes.
+
+    Raises InputError with file, line and column for what is not Aspen, and for components that are unknown, of
+    another kind than said, defined twice, or within themselves.
+    """
+    file = parse_file(path)
+    components: dict[str, Component] = {}
+    for component in file.components:
+        first = components.setdefault(component.name, component)
+        if first != component:  # a file that is included twice may say the same again
+            allowed = f"one of this and {first.place}"
+            raise InputError(f"component {component.name} is defined twice", component.place, allowed=allowed)
+    elements = {name: _element(component) for name, component in components.items()}
+    tops = [element for element in elements.values() if element.kind == "machine"]
+    if len(tops) != 1:
+        found = f"{len(tops)} components of kind 'machine'" + (", but an application" if file.models else "")
+        raise InputError(found, Place(str(path)), allowed="one: machine name { .. }")
+    _check_parts(elements)
+    return AspenMachine(tops[0].name, str(path), define(file.definitions), elements, tops[0])
+
+
+def _element(component: Component) -> Element:
+    members = component.members
+    resources: dict[str, Resource] = {}
+    properties: dict[str, Expression | None] = {}
+    for member in members:
+        match member:
+            case Resource(name=name):
+                _check_new(name, resources, component, member.place)
+                resources[name] = member
+            case Property(name=name):
+                _check_new(name, properties, component, member.place)
+                properties[name] = member.value
+    dynamic = [member.value_w for member in members if isinstance(member, Power) and member.is_dynamic]
+    return Element(
+        component.kind,
+        component.name,
+        tuple(member for member in members if isinstance(member, Part)),
+        resources,
+        properties,
+        frozenset(frozenset(member.resources) for member in members if isinstance(member, Conflict)),
+        tuple(member.value_w for member in members if isinstance(member, Power) and not member.is_dynamic),
+        _dynamic_powers(component),
+        dynamic[-1] if dynamic else None,
+        component.place,
+    )
+
+
+def _check_new(name: str, known: Mapping[str, object], component: Component, place: Place) -> None:
+    if name in known:
+        raise InputError(f"{name} is defined twice in {component.name}", place, allowed="one of each name")
+
+
+def _dynamic_powers(component: Component) -> dict[str, Expression]:
+    """The dynamic power of each resource: of those that stand between two powers, the one behind them.
+
+    A component with one dynamic power means it for all its resources; resources behind the last share that.
+    """
+    powers: dict[str, Expression] = {}
+    waiting: list[str] = []
+    last: Expression | None = None
+    for member in component.members:
+        if isinstance(member, Resource):
+            waiting.append(member.name)
+        elif isinstance(member, Power) and member.is_dynamic:
+            last = member.value_w
+            powers |= dict.fromkeys(waiting, last)
+            waiting = []
+    return powers if last is None else powers | dict.fromkeys(waiting, last)
+
+
+def _check_parts(elements: Mapping[str, Element]) -> None:
+    for element in elements.values():
+        for part in element.parts:
+            if part.name not in elements:
+                allowed = nearest(part.name, elements)
+                raise InputError(f"unknown component {part.name!r} in {element.name}", part.place, allowed=allowed)
+            if elements[part.name].kind != part.kind:
+                what = f"{part.name} is a {elements[part.name].kind}"
+                raise InputError(what, part.place, value=part.kind, allowed=elements[part.name].kind)
+    graph = {element.name: [part.name for part in element.parts] for element in elements.values()}
+    try:
+        order = list(TopologicalSorter(graph).static_order())
+    except CycleError as error:
+        chain = " -> ".join(reversed(error.args[1]))
+        raise InputError(f"components within themselves: {chain}", elements[error.args[1][0]].place) from error
+    depths: dict[str, int] = {}
+    for name in order:
+        depths[name] = 1 + max((depths[part] for part in graph[name]), default=0)
+        if depths[name] > MAX_COMPONENT_DEPTH:
+            allowed = f"up to {MAX_COMPONENT_DEPTH} levels"
+            raise InputError("components nested too deeply", elements[name].place, allowed=allowed)

@@ -1,0 +1,239 @@
+"""Parts of Aspen expressions that the formulas of this package lack, and expressions as text.
+
+The nodes evaluate like those of ``simcodesign.expression``: on float64 numbers or on arrays that broadcast.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import ndtri
+
+from simcodesign.errors import InputError, Place
+from simcodesign.expression import Call, Comparison, Expression, Name, Negation, Node, Number, Operation, Value, Values
+from simcodesign.expression import parse as parse_native
+
+#: The SI words, which are numbers.
+SI_WORDS: Mapping[str, float] = MappingProxyType(
+    {
+        "nano": 1e-9,
+        "micro": 1e-6,
+        "milli": 1e-3,
+        "kilo": 1e3,
+        "mega": 1e6,
+        "giga": 1e9,
+        "tera": 1e12,
+        "peta": 1e15,
+        "exa": 1e18,
+    }
+)
+#: The name under which the values hold a source of random numbers; without one, draws are their means.
+DRAWS = "random draws"
+
+
+@dataclass(frozen=True, eq=False)
+class Table:
+    """An array (one row) or a table, whose rows may differ in length: they are padded with nan."""
+
+    values: NDArray[np.float64]
+    lengths: NDArray[np.int64]
+    is_table: bool
+
+    @classmethod
+    def of(cls, rows: Iterable[Iterable[float]], is_table: bool) -> Table:
+        listed = [list(row) for row in rows]
+        lengths = np.array([len(row) for row in listed])
+        values = np.full((len(listed), lengths.max()), np.nan)
+        for row, numbers in enumerate(listed):
+            values[row, : len(numbers)] = numbers
+        return cls(values, lengths, is_table)
+
+    def row(self) -> NDArray[np.float64]:
+        first: NDArray[np.float64] = self.values[0]
+        return first
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """``name[i]`` or ``name[i][j]``, counted from 0; what follows the point of an index is cut off."""
+
+    name: str
+    indices: tuple[Node, ...]
+    place: Place
+
+    def evaluate(self, values: Values) -> Value:
+        table = _table(values, self.name, self.place)
+        if len(self.indices) != 1 + table.is_table:
+            allowed = f"{self.name}[..][..]" if table.is_table else f"{self.name}[..]"
+            raise InputError(f"{self.name} with {len(self.indices)} indices", self.place, allowed=allowed)
+        *first, last = [index.evaluate(values) for index in self.indices]
+        row: Any = self._whole(first[0], len(table.lengths)) if first else np.int64(0)
+        column = self._whole(last, table.lengths[row])
+        found: Value = table.values[row, column]
+        return found
+
+    def _whole(self, index: Value, length: Any) -> Any:
+        cut = np.trunc(index)
+        wrong = ~((cut >= 0) & (cut < length))
+        if np.any(wrong):
+            first = np.broadcast_to(cut, np.shape(wrong))[wrong].flat[0]
+            fewest = int(np.min(length))
+            raise InputError(f"index {first:g} of {self.name}", self.place, allowed=f"0 to {fewest - 1}")
+        return cut.astype(np.int64)
+
+
+@dataclass(frozen=True, slots=True)
+class Lookup:
+    """``lookup(values, keys, x)``: the values between the keys by straight lines, held constant beyond them."""
+
+    values: str
+    keys: str
+    argument: Node
+    place: Place
+
+    def evaluate(self, values: Values) -> Value:
+        found, keys = _rising(values, self.values, self.keys, self.place)
+        between: Any = np.interp(self.argument.evaluate(values), keys, found)
+        return between[()]  # type: ignore[no-any-return]
+
+
+@dataclass(frozen=True, slots=True)
+class Uniform:
+    """A draw from a uniform distribution; its mean without a source of random numbers."""
+
+    low: Node
+    high: Node
+
+    def evaluate(self, values: Values) -> Value:
+        low, high = self.low.evaluate(values), self.high.evaluate(values)
+        return low + (high - low) * _chance(values)
+
+
+@dataclass(frozen=True, slots=True)
+class Normal:
+    """A draw from a normal distribution; its mean without a source of random numbers."""
+
+    mean: Node
+    deviation: Node
+
+    def evaluate(self, values: Values) -> Value:
+        draw: Value = ndtri(_chance(values))
+        return self.mean.evaluate(values) + self.deviation.evaluate(values) * draw
+
+
+@dataclass(frozen=True, slots=True)
+class Distribution:
+    """``cdf(values, probabilities)``: a draw from the distribution whose cumulative probabilities these are."""
+
+    values: str
+    probabilities: str
+    place: Place
+
+    def evaluate(self, values: Values) -> Value:
+        points, cumulative = _rising(values, self.values, self.probabilities, self.place)
+        if cumulative[0] < 0 or abs(cumulative[-1] - 1) > 1e-9:
+            raise InputError(f"{self.probabilities} is not cumulative", self.place, allowed="from 0 up to 1")
+        if DRAWS in values:
+            drawn: Any = np.interp(_chance(values), cumulative, points)
+            return drawn[()]  # type: ignore[no-any-return]
+        between = np.diff(cumulative) * (points[1:] + points[:-1]) / 2
+        return np.float64(cumulative[0] * points[0] + between.sum())
+
+
+def _chance(values: Values) -> Value:
+    """A number between 0 and 1; the middle if nothing is drawn."""
+    drawn: Any = values.get(DRAWS)
+    return np.float64(0.5) if drawn is None else drawn()
+
+
+def _table(values: Values, name: str, place: Place) -> Table:
+    table: Any = values[name]
+    if not isinstance(table, Table):
+        raise InputError(f"{name} is a number, not an array", place, allowed=f"{name} without brackets")
+    return table
+
+
+def _rising(values: Values, name: str, keys: str, place: Place) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Two arrays of one length, the second in rising order."""
+    found, ordered = _table(values, name, place), _table(values, keys, place)
+    if found.is_table or ordered.is_table or found.lengths[0] != ordered.lengths[0]:
+        raise InputError(f"{name} and {keys} do not belong together", place, allowed="arrays of the same length")
+    if np.any(np.diff(ordered.row()) <= 0):
+        raise InputError(f"{keys} does not rise", place, allowed="numbers in rising order")
+    return found.row(), ordered.row()
+
+
+# --- as text ----------------------------------------------------------------------------------------------------
+
+_SUM, _PRODUCT, _SIGNED, _POWER, _ATOM = range(1, 6)
+_LEVELS = {"+": _SUM, "-": _SUM, "*": _PRODUCT, "/": _PRODUCT, "**": _POWER}
+
+
+def aspen_text(node: Node) -> str:
+    """The expression in Aspen, with no more brackets than it needs."""
+    return _text(node, _SUM, "^")
+
+
+def native(expression: Expression) -> Expression:
+    """The same formula in the native language of this package (``**`` for ``^``), for SymPy and LaTeX.
+
+    Raises InputError for what that language lacks: arrays, ``lookup``, draws, names with a point.
+    """
+    return parse_native(_text(expression.tree, _SUM, "**", native_only=True), expression.place)
+
+
+def _text(node: Node, level: int, power: str, native_only: bool = False) -> str:
+    """The text of a node that stands where a node of at least this level needs no brackets."""
+    own, text = _levelled(node, power, native_only)
+    return text if own >= level else f"({text})"
+
+
+def _levelled(node: Node, power: str, native_only: bool) -> tuple[int, str]:
+    def text(part: Node, level: int = _SUM) -> str:
+        return _text(part, level, power, native_only)
+
+    match node:
+        case Number(value):
+            return _ATOM, _number(value)
+        case Name(name):
+            return _ATOM, name
+        case Negation(operand):
+            return _SIGNED, f"-{text(operand, _SIGNED)}"
+        case Operation("**", left, right):
+            return _POWER, f"{text(left, _ATOM)}{power}{text(right, _SIGNED)}"
+        case Operation(symbol, left, right):
+            own = _LEVELS[symbol]
+            return own, f"{text(left, own)} {symbol} {text(right, own + 1)}"
+        case Call(function, arguments):
+            return _ATOM, f"{function}({', '.join(text(argument) for argument in arguments)})"
+        case Comparison(symbols, (left, right)):
+            return 0, f"{text(left)} {symbols[0]} {text(right)}"
+    if native_only:
+        allowed = "numbers, names, operators and functions"
+        raise InputError(f"no native formula of {_levelled(node, '^', False)[1]}", allowed=allowed)
+    return _ATOM, _own_text(node, text)
+
+
+def _own_text(node: Node, text: Any) -> str:
+    match node:
+        case Item(name, indices):
+            return name + "".join(f"[{text(index)}]" for index in indices)
+        case Lookup(values, keys, argument):
+            return f"lookup({values}, {keys}, {text(argument)})"
+        case Uniform(low, high):
+            return f"uniform({text(low)}, {text(high)})"
+        case Normal(mean, deviation):
+            return f"normal({text(mean)}, {text(deviation)})"
+        case Distribution(values, probabilities):
+            return f"cdf({values}, {probabilities})"
+    raise AssertionError(node)
+
+
+def _number(value: np.float64) -> str:
+    number = float(value)
+    return str(int(number)) if number.is_integer() and number < 1e16 else repr(number)

@@ -1,0 +1,360 @@
+"""The run time of an application on a machine, for one set of parameters or for arrays of them.
+
+A block ``execute [p]`` uses resources: of a resource with I instances it takes ceil(p/I) times the resource's
+expression of the quantity, changed by the traits in turn. Times of one resource add, times of resources that
+exclude each other add, the rest overlap (Spafford & Vetter, SC 2012; Sci. Prog. 2015, article 157305).
+
+``map [n]`` and ``par`` are where this reading differs from the original, which adds both up:
+
+- ``map [n]`` are n independent iterations. Its blocks have n times their parallelism: ceil(n p/I) instead of
+  n ceil(p/I), so that idle instances take part, and full ones gain nothing.
+- ``par`` runs its statements side by side: as long as the longest of them, and no shorter than what any resource
+  has to do for all of them, spread over its instances.
+
+Neither is ever slower than the sum. ``probability`` weighs its cases (the expected time). A counter of ``iterate``
+or ``map`` counts from 0; of iterations that differ, a map takes the mean over the counter.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from simcodesign.aspen.application import Application, ApplicationScope, bodies
+from simcodesign.aspen.cost import ZERO, Cost, Entry, UseTotal, in_turn, over_counter, side_by_side, weighted
+from simcodesign.aspen.machine import AspenMachine, Found, conflict_groups
+from simcodesign.aspen.nodes import Distribution, Normal, Uniform
+from simcodesign.aspen.scope import Scope
+from simcodesign.aspen.tree import (
+    Call,
+    Execute,
+    Group,
+    If,
+    Iterate,
+    Kernel,
+    Local,
+    Probability,
+    Statement,
+    Switch,
+    Use,
+)
+from simcodesign.errors import InputError, Place, nearest
+from simcodesign.expression import Expression, Value
+
+MAX_STATEMENTS = 20_000  # evaluated in one call; kernels with equal arguments are evaluated once
+MAX_COUNTED = 20_000_000  # counts of a counter times points
+
+Names = dict[str, Any]
+Block = tuple[Statement, ...]
+
+
+@dataclass(frozen=True)
+class BlockOf:
+    """A block that was run, and the resource behind each of its uses."""
+
+    kernel: str
+    statement: Execute
+    found: tuple[Found, ...]
+
+
+@dataclass(frozen=True)
+class KernelOf:
+    """A kernel that was run."""
+
+    name: str
+
+
+@dataclass
+class Run:
+    """One evaluation: the two sets of names, how to read ``map`` and ``par``, and what was met on the way."""
+
+    application: Application
+    machine: AspenMachine
+    socket: str | None
+    names: ApplicationScope
+    machine_names: Scope
+    compatible: bool
+    detailed: bool
+    dimensions: int
+    points: int
+    warnings: dict[str, None] = field(default_factory=dict)
+    ignored: dict[tuple[str, str, str], dict[Place, None]] = field(default_factory=dict)  # traits
+    blocks: dict[Hashable, BlockOf | KernelOf] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.conflicts = self.machine.conflicts(self.socket)
+        self._found: dict[str, Found | None] = {}
+        self._instances: dict[str, Value] = {}
+        self._done: dict[Hashable, Cost] = {}
+        self._kept: list[Any] = []  # arrays whose identity is part of a key
+        self._statements = 0
+
+    def kernel(self, name: str) -> Cost:
+        """The cost of one kernel without arguments."""
+        model, kernel = self.application.kernel_of(name)
+        if kernel.arguments:
+            listed = ", ".join(argument.name for argument in kernel.arguments)
+            raise InputError(f"kernel {name} needs arguments: {listed}", kernel.place, allowed="one without arguments")
+        *aliases, _ = name.split(".")
+        names = functools.reduce(lambda scope, alias: scope.import_scope(alias, None), aliases, self.names)
+        assert names.application is model
+        return _Frame(self, names, ".".join(aliases), name).kernel(kernel, ())
+
+    def step(self, statement: Statement) -> None:
+        self._statements += 1
+        if self._statements > MAX_STATEMENTS:
+            allowed = f"up to {MAX_STATEMENTS} statements in all"
+            raise InputError(
+                "kernels call each other too often, with other arguments", statement.place, allowed=allowed
+            )
+
+    def once(self, key: tuple[Hashable, ...], values: tuple[Any, ...], compute: Callable[[], Cost]) -> Cost:
+        """The cost for these values, computed once."""
+        whole = (*key, self.dimensions, *[id(value) if np.ndim(value) else float(value) for value in values])
+        if whole not in self._done:
+            self._kept.append(values)
+            self._done[whole] = compute()
+        return self._done[whole]
+
+    def find(self, use: Use) -> Found:
+        if use.resource not in self._found:
+            self._found[use.resource] = self.machine.find(use.resource, self.socket)
+        found = self._found[use.resource]
+        if found is None:
+            place = f"{self.machine.name} ({self.socket})" if self.socket else self.machine.name
+            allowed = nearest(use.resource, self.machine.resources(self.socket))
+            raise InputError(f"{place} has no resource {use.resource!r}", use.place, allowed=allowed)
+        return found
+
+    def instances(self, found: Found) -> Value:
+        name = found.resource.name
+        if name not in self._instances:
+            self._instances[name] = found.instances(self.machine_names)
+        return self._instances[name]
+
+    def serial_s(self, use: Use, found: Found, amount: Value, names: Scope, local: Names) -> Value:
+        """Seconds of one use on one instance, with its traits."""
+        resource = found.resource
+        bound: Names = {resource.argument: amount}
+        time = self.machine_names.evaluate(resource.time_s, bound)
+        definitions = {trait.name: trait for trait in resource.traits}
+        for trait in use.traits:
+            definition = definitions.get(trait.name)
+            if definition is None:
+                self.ignored.setdefault((resource.name, found.element.name, trait.name), {})[use.place] = None
+                continue
+            given = {**bound, "base": time}
+            if definition.argument is not None:
+                if trait.argument is None:
+                    allowed = f"{trait.name}({definition.argument})"
+                    raise InputError(f"trait {trait.name} without its argument", use.place, allowed=allowed)
+                given[definition.argument] = names.evaluate(trait.argument, local)
+            time = self.machine_names.evaluate(definition.time_s, given)
+        return time
+
+    @property
+    def told(self) -> list[str]:
+        """What the user should know: one line for each trait that is not defined, and what else was met."""
+        lines = []
+        for (resource, element, trait), places in self.ignored.items():
+            more = f" and {len(places) - 1} more" if len(places) > 1 else ""
+            lines.append(f"{next(iter(places))}{more}: {resource} of {element} has no trait {trait!r}, it is ignored")
+        return [*lines, *self.warnings]
+
+
+@dataclass(frozen=True)
+class _Frame:
+    """Evaluates the statements of the kernels of one model."""
+
+    run: Run
+    names: ApplicationScope
+    prefix: str  # the imports that lead to the model
+    called: str
+
+    def kernel(self, kernel: Kernel, values: tuple[Any, ...], spread: Value | None = None) -> Cost:
+        """The cost of one run; ``spread`` multiplies the parallelism of its blocks."""
+        name = f"{self.prefix}.{kernel.name}" if self.prefix else kernel.name
+        frame = _Frame(self.run, self.names, self.prefix, name)
+        local = {argument.name: value for argument, value in zip(kernel.arguments, values, strict=True)}
+        key, spreads = ("kernel", name, spread is None), () if spread is None else (spread,)
+        cost = self.run.once(key, (*spreads, *values), lambda: frame.block(kernel.body, local, spread))
+        if not self.run.detailed:
+            return cost
+        self.run.blocks[name] = KernelOf(name)
+        own = Cost(ZERO, {}, {name: Entry(np.float64(1.0) if spread is None else spread, cost.seconds)})
+        return Cost(cost.seconds, cost.work, in_turn([cost, own]).entries)
+
+    def block(self, block: Block, local: Names, spread: Value | None) -> Cost:
+        return in_turn(self.costs(block, local, spread))
+
+    def costs(self, block: Block, local: Names, spread: Value | None) -> list[Cost]:
+        found = []
+        for statement in block:
+            if isinstance(statement, Local):
+                local = {**local, statement.name: self.local(statement, local)}
+            else:
+                found.append(self.statement(statement, local, spread))
+        return found
+
+    def statement(self, statement: Statement, local: Names, spread: Value | None) -> Cost:
+        self.run.step(statement)
+        match statement:
+            case Execute():
+                return self.execute(statement, local, spread)
+            case Call():
+                return self.call(statement, local, spread)
+            case Iterate():
+                return self.iterate(statement, local, spread)
+            case Group(is_parallel=True) if not self.run.compatible:
+                return side_by_side(self.costs(statement.body, local, spread), self.run.conflicts)
+            case Group():
+                return self.block(statement.body, local, spread)
+            case If(condition, then, otherwise):
+                return self.choose([(self.names.evaluate(condition, local), then)], otherwise, local, spread)
+            case Switch():
+                return self.switch(statement, local, spread)
+            case Probability():
+                return self.probability(statement, local, spread)
+        raise AssertionError(statement)
+
+    def local(self, statement: Local, local: Names) -> Value:
+        if self.names.draws is None and isinstance(statement.value.tree, Uniform | Normal | Distribution):
+            self.run.warnings[f"{statement.place}: {statement.name} is taken at its mean"] = None
+        return self.names.evaluate(statement.value, local)
+
+    def execute(self, statement: Execute, local: Names, spread: Value | None) -> Cost:
+        parallelism = self.evaluate(statement.parallelism, local)
+        items = parallelism if spread is None else parallelism * spread
+        uses, found = [], []
+        times: dict[str, Value] = {}
+        seconds: Value
+        work: dict[str, Value] = {}
+        for use in statement.uses:
+            amount = self.names.evaluate(use.amount, local)
+            where = self.run.find(use)
+            instances = self.run.instances(where)
+            serial = self.run.serial_s(use, where, amount, self.names, local)
+            seconds = np.ceil(items / instances) * serial
+            times[use.resource] = times[use.resource] + seconds if use.resource in times else seconds
+            if not self.run.compatible or self.run.detailed:
+                busy = items * serial
+                share = busy / instances
+                work[use.resource] = work[use.resource] + share if use.resource in work else share
+                uses.append(UseTotal(items, amount * items, seconds, busy))
+                found.append(where)
+        seconds = self.overlapping(times)
+        if not self.run.detailed:
+            return Cost(seconds, work)
+        key = (self.called, id(statement))
+        self.run.blocks[key] = BlockOf(self.called, statement, tuple(found))
+        entry = Entry(np.float64(1.0) if spread is None else spread, seconds, tuple(uses))
+        return Cost(seconds, work, {key: entry})
+
+    def overlapping(self, times: dict[str, Value]) -> Value:
+        """The longest of the groups of resources that exclude each other."""
+        groups = conflict_groups(times, self.run.conflicts)
+        sums = [functools.reduce(lambda a, b: a + b, [times[name] for name in group]) for group in groups]
+        return functools.reduce(np.maximum, sums) if sums else ZERO
+
+    def evaluate(self, expression: Expression | None, local: Names) -> Value:
+        return np.float64(1.0) if expression is None else self.names.evaluate(expression, local)
+
+    def call(self, statement: Call, local: Names, spread: Value | None) -> Cost:
+        values = tuple(self.names.evaluate(argument, local) for argument in statement.arguments)
+        *aliases, last = statement.name.split(".")
+        names, prefix = self.names, [self.prefix] if self.prefix else []
+        for alias in aliases:
+            names = names.import_scope(alias, statement.place)
+        frame = _Frame(self.run, names, ".".join([*prefix, *aliases]), self.called)
+        return frame.kernel(names.application.kernels[last], values, spread)
+
+    # --- repetition -------------------------------------------------------------------------------------------
+
+    def iterate(self, statement: Iterate, local: Names, spread: Value | None) -> Cost:
+        count = self.names.evaluate(statement.count, local)
+        if np.any(count < 0):
+            shown = f"{np.min(count):g} = {statement.count.text}"
+            raise InputError("negative number of iterations", statement.count.place, value=shown, allowed="0 or more")
+        is_map = statement.is_map and not self.run.compatible
+        if is_map:
+            spread = count if spread is None else spread * count
+        if statement.counter is not None and _mentions(statement.body, statement.counter):
+            return self.counted(statement, count, local, spread, is_map)
+        cost = self.block(statement.body, {**local, statement.counter: ZERO} if statement.counter else local, spread)
+        return weighted(cost, np.float64(1.0) * (count > 0)) if is_map else weighted(cost, count)
+
+    def counted(self, statement: Iterate, count: Value, local: Names, spread: Value | None, is_map: bool) -> Cost:
+        """All counts at once, along an axis of their own."""
+        most = np.ceil(np.max(count, initial=0.0))
+        if not most * self.run.points <= MAX_COUNTED:
+            allowed = f"up to {MAX_COUNTED} counts times points"
+            raise InputError(f"counter {statement.counter} of {most:g}", statement.count.place, allowed=allowed)
+        numbers = np.arange(most).reshape(-1, *[1] * self.run.dimensions)
+        holds = numbers < count
+        self.run.dimensions += 1
+        self.run.points *= max(int(most), 1)
+        cost = self.block(statement.body, {**local, str(statement.counter): numbers}, spread)
+        self.run.dimensions -= 1
+        self.run.points //= max(int(most), 1)
+        return over_counter(cost, holds, mean=is_map)
+
+    # --- choices ----------------------------------------------------------------------------------------------
+
+    def switch(self, statement: Switch, local: Names, spread: Value | None) -> Cost:
+        subject = self.names.evaluate(statement.subject, local)
+        cases = [(self.names.evaluate(value, local) == subject, body) for value, body in statement.cases]
+        return self.choose(cases, statement.otherwise, local, spread)
+
+    def choose(self, cases: list[tuple[Any, Block]], otherwise: Block, local: Names, spread: Value | None) -> Cost:
+        """The first case that holds, point by point; what holds nowhere is not evaluated."""
+        costs: list[Cost] = []
+        left: Value = np.float64(1.0)
+        for holds, body in [*cases, (np.float64(1.0), otherwise)]:
+            weight = left * (holds != 0)
+            if np.any(weight):
+                costs.append(weighted(self.block(body, local, spread), weight))
+            left = left - weight
+        return in_turn(costs)
+
+    def probability(self, statement: Probability, local: Names, spread: Value | None) -> Cost:
+        costs: list[Cost] = []
+        left: Value = np.float64(1.0)
+        for chance, body in statement.cases:
+            weight = self.names.evaluate(chance, local)
+            left = left - weight
+            if np.any(weight < 0) or np.any(left < -1e-9):
+                shown = f"{np.max(weight):g} = {chance.text}"
+                raise InputError("probability", chance.place, value=shown, allowed="0 or more, together up to 1")
+            costs.append(weighted(self.block(body, local, spread), weight))
+        rest = np.maximum(left, 0.0)
+        return in_turn([*costs, weighted(self.block(statement.otherwise, local, spread), rest)])
+
+
+def _mentions(block: Block, name: str) -> bool:
+    return any(name in expression.names for statement in block for expression in _expressions(statement)) or any(
+        _mentions(body, name) for statement in block for body in bodies(statement)
+    )
+
+
+def _expressions(statement: Statement) -> list[Expression]:
+    match statement:
+        case Execute(parallelism=parallelism, uses=uses):
+            traits = [trait.argument for use in uses for trait in use.traits if trait.argument]
+            return [*([parallelism] if parallelism else []), *[use.amount for use in uses], *traits]
+        case Call(arguments=arguments):
+            return list(arguments)
+        case Iterate(count=count):
+            return [count]
+        case If(condition=condition):
+            return [condition]
+        case Switch(subject=subject, cases=cases):
+            return [subject, *[value for value, _ in cases]]
+        case Probability(cases=cases):
+            return [value for value, _ in cases]
+        case Local(value=value):
+            return [value]
+    return []

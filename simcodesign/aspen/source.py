@@ -1,0 +1,139 @@
+"""The text of an Aspen file with its includes put in, and where each of its lines comes from.
+
+Bounds stand here, before anything is parsed: 50 MB of nested braces are told after their first few hundred bytes.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+from simcodesign.errors import InputError, Place
+
+MAX_BYTES = 500_000  # of a file with all that it includes
+MAX_NESTING = 64
+MAX_INCLUDES = 1000
+
+_INCLUDE = re.compile(r"[ \t]*include[ \t]+(\S+)[ \t]*(//.*)?")
+_BRACKETS = re.compile(r'//[^\n]*|"(?:[^"\\\n]|\\.)*"|[{}()\[\]\n]')
+
+
+@dataclass(frozen=True)
+class Source:
+    """The whole text; ``lines[i]`` is the file and line number of its line ``i``, counted from 0."""
+
+    path: Path
+    text: str
+    lines: tuple[tuple[str, int], ...]
+
+    def place(self, line: int, column: int) -> Place:
+        """Where a line (from 1) and column (from 1) of the text stand."""
+        file, number = self.lines[min(line, len(self.lines)) - 1]
+        return Place(file, number, f"column {column}")
+
+    @property
+    def files(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(file for file, _ in self.lines))
+
+
+def read_source(path: Path) -> Source:
+    """The file with its includes, whose paths are relative to its folder, else to that of the including file.
+
+    Raises InputError for what cannot be read, is too long or nested too deeply, and for files that include
+    each other.
+    """
+    reader = _Reader(path.parent)
+    reader.read(path, None, ())
+    return reader.source(path)
+
+
+def source_of(text: str, path: Path) -> Source:
+    """The same for text that would stand in a file of that path."""
+    reader = _Reader(path.parent)
+    reader.put(text, path, ())
+    return reader.source(path)
+
+
+class _Reader:
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.text: list[str] = []
+        self.lines: list[tuple[str, int]] = []
+        self.room = MAX_BYTES
+        self.includes = 0
+
+    def read(self, path: Path, place: Place | None, within: tuple[Path, ...]) -> None:
+        self.put(self._load(path, place), path, within)
+
+    def source(self, path: Path) -> Source:
+        return Source(path, "\n".join(self.text), tuple(self.lines))
+
+    def put(self, text: str, path: Path, within: tuple[Path, ...]) -> None:
+        _check_nesting(text, path)
+        if "\x00" in text:
+            raise InputError("not a text file", Place(str(path)), allowed="an Aspen model")
+        for number, line in enumerate(text.split("\n"), start=1):
+            include = _INCLUDE.fullmatch(line.rstrip("\r"))
+            if include:
+                here = Place(str(path), number)
+                self._include(include.group(1), path, here, (*within, path.resolve()))
+            else:
+                self.text.append(line)
+                self.lines.append((str(path), number))
+
+    def _include(self, name: str, path: Path, place: Place, within: tuple[Path, ...]) -> None:
+        self.includes += 1
+        if self.includes > MAX_INCLUDES:
+            raise InputError("too many includes", place, allowed=f"up to {MAX_INCLUDES}")
+        target = find_beside(name, (self.folder, path.parent), place)
+        if target.resolve() in within:
+            chain = " -> ".join(part.name for part in (*within, target))
+            raise InputError(f"files include each other: {chain}", place)
+        if len(within) > MAX_NESTING:
+            raise InputError("includes nested too deeply", place, allowed=f"up to {MAX_NESTING} levels")
+        self.read(target, place, within)
+
+    def _load(self, path: Path, place: Place | None) -> str:
+        try:
+            with path.open("rb") as file:
+                content = file.read(self.room + 1)
+        except OSError as error:
+            raise InputError(f"cannot read {path}: {error.strerror}", place) from error
+        try:
+            text = content.decode("utf-8", errors="strict" if len(content) <= self.room else "ignore")
+        except UnicodeDecodeError as error:
+            line = content.count(b"\n", 0, error.start) + 1
+            raise InputError("not UTF-8 text", Place(str(path), line), allowed="UTF-8") from error
+        if len(content) > self.room:
+            _check_nesting(text, path)  # says more, if that is why
+            size = path.stat().st_size
+            allowed = f"{MAX_BYTES} bytes with all includes"
+            raise InputError("model too long", Place(str(path)), value=size, allowed=allowed)
+        self.room -= len(content)
+        return text
+
+
+def find_beside(name: str, folders: tuple[Path, ...], place: Place) -> Path:
+    """The file of that name in the first folder that has it."""
+    for folder in folders:
+        if (folder / name).is_file():
+            return folder / name
+    tried = ", ".join(dict.fromkeys(str(folder / name) for folder in folders))
+    raise InputError("no such file", place, value=name, allowed=f"looked for {tried}")
+
+
+def _check_nesting(text: str, path: Path) -> None:
+    """Refuse brackets in brackets in brackets ... before they reach a parser."""
+    depth, line, start = 0, 1, 0
+    for match in _BRACKETS.finditer(text):
+        found = match.group()
+        if found == "\n":
+            line, start = line + 1, match.end()
+        elif found in "{([":
+            depth += 1
+            if depth > MAX_NESTING:
+                place = Place(str(path), line, f"column {match.start() - start + 1}")
+                raise InputError("brackets nested too deeply", place, allowed=f"up to {MAX_NESTING} levels")
+        elif found in "})]":
+            depth -= 1

@@ -1,0 +1,277 @@
+"""``run_time``: the seconds of an application on a machine, where they go, and how the original reads the same."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simcodesign.aspen.application import Application
+from simcodesign.aspen.cost import Cost
+from simcodesign.aspen.machine import AspenMachine, Found
+from simcodesign.aspen.runtime import BlockOf, KernelOf, Run
+from simcodesign.aspen.scope import Given, Scope, out_of_range, read_given
+from simcodesign.errors import InputError, nearest
+from simcodesign.expression import Value
+
+Amount = float | NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class UseTime:
+    """One use of a resource by a block, over the whole run.
+
+    ``amount`` is in the resource's own unit (flops, bytes ..), of all ``uses`` of it together; ``seconds`` is the
+    time they take, ``busy_s`` the seconds of all its instances together, ``instances`` how many there are.
+    """
+
+    resource: str
+    component: str
+    traits: tuple[str, ...]
+    amount: Amount
+    uses: Amount
+    seconds: Amount
+    busy_s: Amount
+    instances: Amount
+
+
+@dataclass(frozen=True)
+class BlockTime:
+    """One execute block over the whole run: how often it ran, its seconds in all, and its uses of resources."""
+
+    kernel: str
+    label: str
+    place: str
+    times: Amount
+    seconds: Amount
+    uses: tuple[UseTime, ...]
+
+
+@dataclass(frozen=True)
+class KernelTime:
+    """One kernel over the whole run, with all that it calls."""
+
+    name: str
+    times: Amount
+    seconds: Amount
+
+
+@dataclass(frozen=True)
+class Timing:
+    """The answer of ``run_time``; ``seconds`` has the broadcast shape of the parameters."""
+
+    application: Application
+    machine: AspenMachine
+    socket: str | None
+    kernel: str
+    parameters: Mapping[str, Given]
+    compatible: bool
+    seed: int | None
+    seconds: Amount
+    warnings: tuple[str, ...]
+
+    @cached_property
+    def blocks(self) -> tuple[BlockTime, ...]:
+        """Where the time goes, block by block, in the order in which they are first met."""
+        return tuple(self._block(found, key) for key, found in self._run.blocks.items() if isinstance(found, BlockOf))
+
+    @cached_property
+    def kernels(self) -> tuple[KernelTime, ...]:
+        """The kernels that were run, the innermost first; seconds include those of what they call."""
+        entries = self._cost.entries
+        names = [found.name for found in self._run.blocks.values() if isinstance(found, KernelOf)]
+        return tuple(
+            KernelTime(name, _plain(entries[name].times), _plain(entries[name].seconds))
+            for name in names
+            if name in entries
+        )
+
+    @cached_property
+    def compatible_seconds(self) -> Amount:
+        """What the original answers: ``map`` and ``par`` added up."""
+        return self.seconds if self.compatible else self._other(True)
+
+    @cached_property
+    def overlapped_seconds(self) -> Amount:
+        """Our reading: ``map`` and ``par`` overlap."""
+        return self._other(False) if self.compatible else self.seconds
+
+    @property
+    def overlap_s(self) -> Amount:
+        """The seconds that ``map`` and ``par`` save over the original's sum; 0 without them."""
+        return self.compatible_seconds - self.overlapped_seconds
+
+    def _other(self, compatible: bool) -> Amount:
+        run = _make_run(self.application, self.machine, self.socket, self.parameters, compatible, False, self.seed)[0]
+        return _seconds(run, self.kernel)
+
+    @cached_property
+    def _evaluated(self) -> tuple[Run, Cost]:
+        made = _make_run(self.application, self.machine, self.socket, self.parameters, self.compatible, True, self.seed)
+        run = made[0]
+        with np.errstate(all="ignore"):
+            return run, run.kernel(self.kernel)
+
+    @property
+    def machine_names(self) -> Scope:
+        """The values of the machine's names."""
+        return self._run.machine_names
+
+    def find(self, resource: str) -> Found:
+        """The resource of that name that was used."""
+        found = self.machine.find(resource, self.socket)
+        if found is None:
+            allowed = nearest(resource, self.machine.resources(self.socket))
+            raise InputError(f"unknown resource {resource!r}", allowed=allowed)
+        return found
+
+    @property
+    def _run(self) -> Run:
+        return self._evaluated[0]
+
+    @property
+    def _cost(self) -> Cost:
+        return self._evaluated[1]
+
+    def _block(self, found: BlockOf, key: Any) -> BlockTime:
+        entry = self._cost.entries[key]
+        statement = found.statement
+        uses = tuple(
+            UseTime(
+                use.resource,
+                where.element.name,
+                tuple(trait.name for trait in use.traits),
+                _plain(total.amount),
+                _plain(total.items),
+                _plain(total.seconds),
+                _plain(total.busy_s),
+                _plain(self._run.instances(where)),
+            )
+            for use, where, total in zip(statement.uses, found.found, entry.uses, strict=True)
+        )
+        place = str(statement.place)
+        return BlockTime(found.kernel, statement.label, place, _plain(entry.times), _plain(entry.seconds), uses)
+
+
+def run_time(
+    application: Application,
+    machine: AspenMachine,
+    socket: str | None = None,
+    parameters: Mapping[str, Given] | None = None,
+    *,
+    kernel: str = "main",
+    compatible: bool = False,
+    seed: int | None = None,
+) -> Timing:
+    """The seconds of a kernel of an application on one kind of socket of a machine.
+
+    ``parameters`` are those of the application and of the machine, numbers or arrays that broadcast together;
+    ``import.name`` is one of an import, ``application.name`` and ``machine.name`` tell two of one name apart.
+    ``socket`` may be left out where there is one. ``compatible`` adds up ``map`` and ``par`` as the original does.
+    Draws (``sample x from normal(..)``) are taken at their means, or with a ``seed`` once for each point.
+
+    Division by zero and the like give inf or nan, and are told in the warnings. Raises InputError for unknown
+    parameters, sockets, kernels, resources and names, indices beyond an array, and shapes that do not broadcast.
+    """
+    given = dict(parameters or {})
+    run, told = _make_run(application, machine, machine.check_socket(socket), given, compatible, False, seed)
+    seconds = _seconds(run, kernel)
+    told += run.told
+    wrong = np.size(seconds) - np.count_nonzero(np.isfinite(seconds))
+    if wrong:
+        told.append(f"no finite run time at {wrong} of {np.size(seconds)} points")
+    return Timing(
+        application, machine, run.socket, kernel, given, compatible, seed, seconds, (*application.warnings, *told)
+    )
+
+
+def _make_run(
+    application: Application,
+    machine: AspenMachine,
+    socket: str | None,
+    parameters: Mapping[str, Given],
+    compatible: bool,
+    detailed: bool,
+    seed: int | None,
+) -> tuple[Run, list[str]]:
+    own, others = split_parameters(application, machine, parameters)
+    shape = _shape({**own, **others})
+    draws = None if seed is None else _drawing(seed, shape)
+    names, machine_names = application.scope(own, draws), machine.scope(others)
+    told = out_of_range(application.definitions, own, names) + out_of_range(machine.definitions, others, machine_names)
+    points = int(np.prod(shape))
+    run = Run(application, machine, socket, names, machine_names, compatible, detailed, len(shape), points)
+    return run, told
+
+
+def _drawing(seed: int, shape: tuple[int, ...]) -> Callable[[], Any]:
+    generator = np.random.default_rng(seed)
+    return lambda: generator.random(shape) if shape else np.float64(generator.random())
+
+
+def _shape(given: Mapping[str, Value]) -> tuple[int, ...]:
+    try:
+        return np.broadcast_shapes(*[np.shape(value) for value in given.values()])
+    except ValueError as error:
+        shapes = ", ".join(f"{name} {np.shape(value)}" for name, value in given.items() if np.ndim(value))
+        raise InputError(f"arrays do not broadcast: {shapes}", allowed="broadcastable shapes") from error
+
+
+def _seconds(run: Run, kernel: str) -> Amount:
+    try:
+        with np.errstate(all="ignore"):
+            return _plain(run.kernel(kernel).seconds)
+    except RecursionError as error:
+        place = run.application.kernels[kernel].place if kernel in run.application.kernels else None
+        raise InputError("model nested too deeply", place, allowed="shorter expressions, fewer calls") from error
+
+
+def _plain(value: Value) -> Amount:
+    return value if isinstance(value, np.ndarray) else float(value)
+
+
+def split_parameters(
+    application: Application, machine: AspenMachine, parameters: Mapping[str, Given]
+) -> tuple[dict[str, Value], dict[str, Value]]:
+    """The given values of the application and of the machine. Raises InputError for unknown and ambiguous names."""
+    own: dict[str, Value] = {}
+    others: dict[str, Value] = {}
+    for name, value in parameters.items():
+        side, _, rest = name.partition(".")
+        key = rest if side in ("application", "machine") and rest else name
+        in_machine = side != "application" and key in machine.definitions.parameters
+        in_application = side != "machine" and _has(application, key)
+        if in_machine and in_application:
+            raise InputError(f"parameter {key} is one of both", allowed=f"application.{key} or machine.{key}")
+        if in_machine:
+            others[key] = read_given(machine.definitions, key, value)
+        elif in_application:
+            model, last = application.model_of(key)
+            own[key] = read_given(model.definitions, last, value)
+        else:
+            known = (*application.parameters, *machine.definitions.parameters)
+            raise InputError(f"unknown parameter {name!r}", allowed=nearest(name, known))
+    return own, others
+
+
+def _has(application: Application, name: str) -> bool:
+    try:
+        model, last = application.model_of(name)
+    except InputError:
+        return False
+    return model.definitions.expression(last) is not None
+
+
+def read_machine_parameters(machine: AspenMachine, parameters: Mapping[str, Given]) -> dict[str, Value]:
+    """The given values of a machine alone. Raises InputError for unknown names."""
+    given = {}
+    for name, value in parameters.items():
+        key = name.removeprefix("machine.")
+        if key not in machine.definitions.parameters:
+            raise InputError(f"unknown parameter {name!r}", allowed=nearest(key, machine.definitions.parameters))
+        given[key] = read_given(machine.definitions, key, value)
+    return given
