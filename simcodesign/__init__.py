@@ -48,6 +48,7 @@ __all__ = [
     "forecast",
     "load_machine",
     "load_workload",
+    "profiled",
     "read_measurements",
     "requirements",
     "schedule_of",
@@ -58,6 +59,7 @@ __version__: str
 # Declared, because a type checker would otherwise take the names for the modules of the same names.
 calibrate: Callable[..., Any]
 compare: Callable[..., Any]
+profiled: Callable[..., Any]
 
 _HOMES = {
     "CapacityError": "errors",
@@ -76,6 +78,7 @@ _HOMES = {
     "forecast": "analytic.forecast",
     "load_machine": "describe.files",
     "load_workload": "describe.files",
+    "profiled": "profiled",
     "read_measurements": "fitting.readers",
     "requirements": "analytic.requirements",
     "schedule_of": "engine.simulate",

@@ -14,7 +14,7 @@ from simcodesign.analytic.forecast import forecast
 from simcodesign.describe.effects import chosen_effects
 from simcodesign.describe.files import load_machine, load_workload
 from simcodesign.describe.machine import Machine
-from simcodesign.describe.workload import References, Workload, walk
+from simcodesign.describe.workload import Execute, References, Workload, walk
 from simcodesign.engine.contract import Progress
 from simcodesign.engine.simulate import simulate
 from simcodesign.errors import InputError
@@ -61,6 +61,20 @@ class Comparison:
         return float(self.simulation.makespan_s) - float(self.forecast.makespan_s)
 
     @property
+    def energy_gap_j(self) -> float | None:
+        """Simulated minus forecast energy; None where the machine says nothing of power."""
+        if self.forecast.energy_j is None or self.simulation.energy_j is None:
+            return None
+        return float(self.simulation.energy_j) - float(self.forecast.energy_j)
+
+    @property
+    def energy_error(self) -> float | None:
+        """Signed error of the forecast of energy; None where the machine says nothing of power."""
+        if self.forecast.energy_j is None or self.simulation.energy_j is None:
+            return None
+        return relative_error(float(self.forecast.energy_j), float(self.simulation.energy_j))
+
+    @property
     def deterministic(self) -> Result:
         """The simulation with every chosen effect but those for which no bounds hold."""
         return [rung.simulation for rung in self.rungs if rung.effect not in CHANGING][-1]
@@ -100,11 +114,15 @@ class Comparison:
 
     def to_dict(self) -> dict[str, object]:
         """Plain lists and numbers, as for JSON."""
+        energy = {} if self.energy_gap_j is None else {
+            "energy_error": self.energy_error, "energy_gap_j": self.energy_gap_j
+        }  # fmt: skip
         return {
             "forecast": self.forecast.to_dict(),
             "simulation": self.simulation.to_dict(),
             "error": self.error,
             "gap_s": self.gap_s,
+            **energy,
             "in_bracket": self.in_bracket,
             "components": self.table().to_dict(orient="index"),
             "ladder": self.ladder().to_dict(orient="records"),
@@ -136,7 +154,8 @@ def compare(
     """Forecast, then simulate with no effect and with the effects switched on one after another.
 
     Arguments as for ``simulate``; ``timeline`` is kept for the last simulation. Effects are switched on in the order
-    hops, links, endpoints, disks, memory, caches, imbalance, noise; what one explains depends on those before it.
+    hops, links, endpoints, disks, memory, conflicts, caches, imbalance, noise; what one explains depends on those
+    before it.
 
     Raises InputError, CapacityError and DeadlockError as ``forecast`` and ``simulate`` do.
     """
@@ -157,17 +176,18 @@ def compare(
     runs = [simulated(())]
     for count, effect in enumerate(chosen, start=1):
         last = effect == chosen[-1]
-        changes = _has(effect, workload, machine) or (timeline and last)
+        changes = has_effect(effect, workload, machine) or (timeline and last)
         runs.append(simulated(chosen[:count]) if changes else replace(runs[-1], effects=chosen[:count]))
     return Comparison(said, _ladder(said, runs, chosen))
 
 
-def _has(effect: str, workload: Workload, machine: Machine) -> bool:
+def has_effect(effect: str, workload: Workload, machine: Machine) -> bool:
     """Whether the description leaves anything for the effect to do; if not, the run before stands for it."""
     references = machine.memory is not None and any(isinstance(step, References) for step in walk(workload.program))
     absent = {
         "disks": machine.disk is None,
         "memory": not references or machine.processors_per_node == 1 or machine.mapping == "one_per_node",
+        "conflicts": not any(isinstance(step, Execute) for step in walk(workload.program)),
         "caches": not references,
         "imbalance": not workload.imbalance,
         "noise": not machine.noise,

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from simcodesign.errors import InputError
+from simcodesign.errors import InputError, nearest
 from simcodesign.units import Amount
 
 #: Where time goes.
@@ -74,6 +74,62 @@ class RankTimes:
         )
 
 
+#: What ``RankCounters`` hold, in this order: names as in tables of hardware counters.
+RANK_COUNTERS = (
+    "time_s",
+    "instructions",
+    "cycles",
+    "l1_hits",
+    "l2_hits",
+    "llc_hits",
+    "memory_accesses",
+    "loads_stores",
+    "stall_cycles",
+    "p2p_wait_s",
+    "collective_wait_s",
+    "messages",
+    "message_bytes",
+    "collectives",
+    "collective_bytes",
+)
+
+
+@dataclass(frozen=True, eq=False)
+class RankCounters:
+    """What hardware counters and a communication profiler would show of a simulation, (counters, ranks, phases).
+
+    ``values``: in the order of ``RANK_COUNTERS``. ``clock_hz``: of the processor, NaN without one; ``frequency_hz``:
+    (phases,) that of each phase, NaN without one and where a phase has work at several clocks.
+
+    - ``instructions``: of computations; of those in flops or seconds, what the processor retires in that time before
+      noise, time x clock / CPI. Imbalance changes the work of a rank, and so its instructions. Loads and stores are
+      taken to be among the instructions that a workload states, and add none.
+    - ``cycles``: time of computations (noise included) and of memory demands (waits at the controller included), x
+      clock; ``stall_cycles``: the memory part. Without a clock these and ``instructions`` are NaN.
+    - ``l1_hits``: accesses that the first cache served, ``llc_hits`` the last of two or more, ``l2_hits`` those
+      between; a cache alone is the first, and its misses are ``memory_accesses``. ``loads_stores``: all.
+    - ``p2p_wait_s``, ``collective_wait_s``: time of sends and receives, waiting included; ``messages`` and
+      ``message_bytes``: sent point to point; ``collectives``: calls; ``collective_bytes``: as the demands state them.
+    - ``time_s``: all operations, those on disks included, and in a schedule waits for a processor that is at work.
+    """
+
+    phases: tuple[str, ...]
+    values: NDArray[np.float64]
+    frequency_hz: NDArray[np.float64]
+    clock_hz: float
+
+    @property
+    def ranks(self) -> int:
+        """Number of ranks."""
+        return int(self.values.shape[1])
+
+    def of(self, name: str) -> NDArray[np.float64]:
+        """A counter of every rank in every phase, (ranks, phases). InputError for an unknown name."""
+        if name not in RANK_COUNTERS:
+            raise InputError("no such counter", value=name, allowed=nearest(name, RANK_COUNTERS))
+        return np.asarray(self.values[RANK_COUNTERS.index(name)])
+
+
 @dataclass(frozen=True)
 class StationUse:
     """How a disk, interface or link was used. ``mean_queue``: requests waiting, averaged over the makespan;
@@ -135,7 +191,7 @@ class StationUses(Sequence[StationUse]):
         return [self[int(place)] for place in order[:count]]
 
 
-#: Stations in ``Result.to_dict``: all of them, or as many of the most used.
+#: Stations in ``Result.to_dict``: all of them, or as many of the most used; and steps of the power, or none.
 MOST_LISTED = 10_000
 #: No stations: what a forecast has, and a simulation in which nothing is shared.
 NO_STATIONS = StationUses(
@@ -170,6 +226,24 @@ class Timeline:
     peer: NDArray[np.int32]
     size_bytes: NDArray[np.float64]
     match: NDArray[np.int32]
+
+
+@dataclass(frozen=True)
+class PowerProfile:
+    """Power over time: ``watts[i]`` from ``edges_s[i]`` to ``edges_s[i + 1]``; (steps + 1,) and (steps,)."""
+
+    edges_s: NDArray[np.float64]
+    watts: NDArray[np.float64]
+
+    @property
+    def energy_j(self) -> float:
+        """The area under it."""
+        return float(self.watts @ np.diff(self.edges_s))
+
+    @property
+    def peak_w(self) -> float:
+        """The most that is drawn at any time; 0 of a run that takes none."""
+        return float(self.watts.max(initial=0.0))
 
 
 @dataclass(frozen=True)
@@ -208,6 +282,10 @@ class Result:
     ``served``: accesses of all ranks by the level of the caches that served them, and by ``memory``; ``hit_methods``:
     how those of each level were found (``full``, ``binomial``: the stack model; ``sets``: the hierarchy itself).
     ``footprint_bytes``: memory that a rank needs, ``capacity_bytes``: memory that it has; None where nothing is said.
+    ``size``: of the problem, in the workload's own unit; None where the workload does not say it.
+    ``used``: amounts of the machine's resources, of all ranks. ``energy_j``, ``peak_power_w``, ``static_power_w`` (of
+    the whole machine, idle parts too): None where the machine says nothing of power. A forecast's peak is P_max, all
+    ranks at work on all that a phase uses; a simulation's is the highest of its ``power_profile``.
     """
 
     reading: str
@@ -225,6 +303,11 @@ class Result:
     hit_methods: Mapping[str, str] = field(default_factory=dict)
     footprint_bytes: Amount | None = None
     capacity_bytes: Amount | None = None
+    size: Amount | None = None
+    used: Mapping[str, Amount] = field(default_factory=dict)
+    energy_j: Amount | None = None
+    peak_power_w: Amount | None = None
+    static_power_w: Amount | None = None
     preset: str | None = None
     effects: tuple[str, ...] = ()
     seed: int | None = None
@@ -235,6 +318,8 @@ class Result:
     ranks: RankTimes | None = field(default=None, repr=False)
     stations: StationUses = field(default=NO_STATIONS, repr=False)
     timeline: Timeline | None = field(default=None, repr=False)
+    counters: RankCounters | None = field(default=None, repr=False)
+    power_profile: PowerProfile | None = field(default=None, repr=False)
 
     @property
     def components(self) -> dict[str, Amount]:
@@ -263,7 +348,7 @@ class Result:
         return pd.DataFrame([vars(station) for station in self.stations])
 
     def to_dict(self) -> dict[str, object]:
-        """Plain lists and numbers, as for JSON; without the arrays of ranks and the timeline, and with the most used
+        """Plain lists and numbers, as for JSON; without arrays of ranks, timeline and counters, and with the most used
         stations only where there are more than ``MOST_LISTED``."""
         plain: dict[str, object] = {
             "reading": self.reading,
@@ -284,6 +369,14 @@ class Result:
             "footprint_bytes": _plain(self.footprint_bytes),
             "capacity_bytes": _plain(self.capacity_bytes),
         }
+        if self.size is not None:
+            plain["size"] = _plain(self.size)
+        if self.used:
+            plain["used"] = _plain(self.used)
+        if self.energy_j is not None:
+            plain |= {name: _plain(getattr(self, name)) for name in ("energy_j", "peak_power_w", "static_power_w")}
+        if self.power_profile is not None and len(self.power_profile.watts) <= MOST_LISTED:
+            plain["power_profile"] = {name: _plain(value) for name, value in vars(self.power_profile).items()}
         if self.bracket is not None:
             plain["bracket_s"] = {"lower": dict(self.bracket.lower_s), "upper": self.bracket.upper_s}
         if self.ranks is not None:

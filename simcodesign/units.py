@@ -33,6 +33,7 @@ DIMENSIONS: Mapping[str, str] = MappingProxyType(
         "power": "W",
         "energy": "J",
         "energy_per_byte": "J/B",
+        "cycles": "cycle",
         "count": "",
     }
 )
@@ -54,6 +55,7 @@ _PREFIXES = {
     "power": (*_SMALL, *_LARGE[1:]),
     "energy": (*_SMALL, *_LARGE[1:]),
     "energy_per_byte": _SMALL,
+    "cycles": ("",),
 }
 #: Other spellings of a base unit and what they are in it; 8 bits are a byte.
 _ALIASES = {
@@ -61,6 +63,7 @@ _ALIASES = {
     "bandwidth": {"bit/s": Fraction(1, 8)},
     "per_byte": {"s/bit": Fraction(8)},
     "energy_per_byte": {"J/bit": Fraction(8)},
+    "cycles": {"cycles": Fraction(1)},
 }
 _QUANTITY = re.compile(r"([+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)[ \t]*(.*)")
 
@@ -105,16 +108,24 @@ def parse_quantity(text: str, dimension: str, place: Place | None = None) -> flo
     return value
 
 
+def has_unit(text: str, dimension: str) -> bool:
+    """Whether the text is a number with a unit of this dimension."""
+    match = _QUANTITY.fullmatch(text.strip()) if len(text) <= MAX_LENGTH else None
+    return match is not None and match.group(2) != "" and match.group(2) in _dimension_units(dimension, None)
+
+
 def format_quantity(value_si: float, dimension: str) -> str:
     """Four significant digits and an engineering prefix: ``"318 us"``, ``"1.2 GB/s"``, ``"0 s"``.
 
-    Whole counts are written in full. ``parse_quantity`` reads the text back to the printed precision.
+    Whole counts are written in full, cycles without a prefix. ``parse_quantity`` reads the text back to the printed
+    precision.
     """
     _dimension_units(dimension, None)
     value = float(value_si)
     base = DIMENSIONS[dimension]
-    if dimension == "count":
-        return f"{value:.0f}" if value.is_integer() and abs(value) < 1e15 else f"{value:.4g}"
+    if dimension in ("count", "cycles"):
+        text = f"{value + 0.0:.0f}" if value.is_integer() and abs(value) < 1e15 else f"{value:.4g}"
+        return text if dimension == "count" else f"{text} {base}{'' if text == '1' else 's'}"
     if value == 0 or not math.isfinite(value):
         return f"{abs(value) if value == 0 else value:g} {base}"
     rounded = Decimal(f"{value:.3e}")  # rounded before the prefix is chosen: 999.96 us is 1 ms

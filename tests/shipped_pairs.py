@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from itertools import product
+from math import isqrt
 
 from simcodesign.describe.files import available, load_machine, load_workload
-from simcodesign.describe.workload import References, walk
+from simcodesign.describe.machine import Machine
+from simcodesign.describe.workload import Compute, Execute, References, walk
 
 
 def needs_memory(workload: str) -> bool:
@@ -13,13 +16,65 @@ def needs_memory(workload: str) -> bool:
     return any(isinstance(step, References) for step in walk(load_workload(workload).program))
 
 
+def resources_of(workload: str) -> set[str]:
+    """The resources of a machine that a shipped workload uses."""
+    steps = walk(load_workload(workload).program)
+    return {use.resource for step in steps if isinstance(step, Execute) for use in step.uses}
+
+
+def plain_workloads() -> list[str]:
+    """The shipped workloads that use no resource which only some machines define."""
+    return [name for name in available("workloads") if not resources_of(name)]
+
+
+def needs_clock(workload: str) -> bool:
+    """Whether a shipped workload counts instructions."""
+    return any(isinstance(step, Compute) and step.unit == "instructions" for step in walk(load_workload(workload).program))
+
+
 def fits(workload: str, machine: str) -> bool:
-    """Whether a shipped machine has what a shipped workload needs: memory is the only thing that some lack."""
-    return not needs_memory(workload) or load_machine(machine).memory is not None
+    """Whether a shipped machine has what a shipped workload needs: some lack a memory, a clock or resources."""
+    described = load_machine(machine)
+    if not resources_of(workload) <= described.custom.resources.keys():
+        return False
+    if needs_clock(workload) and described.processor.clock_hz is None:
+        return False
+    return not needs_memory(workload) or described.memory is not None
+
+
+#: Watts of a rank, and joules of a byte.
+POWER = {"processor.dynamic_power": 20.0, "network.dynamic_power": 5.0, "disk.dynamic_power": 7.0,
+         "memory.dynamic_power": 11.0, "network.energy_per_byte": 1e-8}  # fmt: skip
+
+
+def powered(name: str) -> Machine:
+    """A shipped machine that draws power, whatever its file says of it."""
+    return with_power(load_machine(name))
+
+
+def with_power(bare: Machine) -> Machine:
+    """The machine with power for all parts that it has."""
+    return bare.with_constants({path: value for path, value in POWER.items() if getattr(bare, path.partition(".")[0])})
 
 
 #: Machines that differ from another in counts and constants alone: workloads without a footprint run on that one.
-ALIKE = {"strawman-vector": "strawman-massively-parallel", "strawman-hybrid": "strawman-massively-parallel"}
+ALIKE = {"strawman-vector": "strawman-massively-parallel", "strawman-hybrid": "strawman-massively-parallel", "xeon-4-nodes": "xeon-cluster"}
+
+#: Workloads that only some numbers of ranks fit.
+SQUARES = ("npb-bt", "npb-sp")
+POWERS_OF_TWO = ("cg", "npb-cg", "npb-ft", "npb-lu", "npb-mg")
+BY_SQUARE_OR_POWER = (*SQUARES, *POWERS_OF_TWO[1:])
+#: Workloads whose ranks differ, so that a forecast takes one number of ranks at a time.
+RANKS_DIFFER = ("cice", "npb-bt", "npb-cg", "npb-lu", "npb-sp")
+#: Those, and two of many operations: tests/test_npb_workloads.py takes them through both readings and engines, in small.
+ELSEWHERE = (*BY_SQUARE_OR_POWER, "cice", "homme")
+
+
+def ranks_of(workload: str, wanted: Iterable[int]) -> tuple[int, ...]:
+    """Those of the wanted numbers of ranks that a shipped workload fits."""
+    if workload in SQUARES:
+        return tuple(ranks for ranks in wanted if isqrt(ranks) ** 2 == ranks)
+    return tuple(ranks for ranks in wanted if workload not in POWERS_OF_TWO or not ranks & (ranks - 1))
 
 
 def pairs() -> list[tuple[str, str]]:
@@ -28,5 +83,6 @@ def pairs() -> list[tuple[str, str]]:
     return [
         (workload, machine)
         for workload, machine in every
-        if fits(workload, machine) and (machine not in ALIKE or load_workload(workload).footprint is not None)
+        if workload not in ELSEWHERE and fits(workload, machine)
+        and (machine not in ALIKE or load_workload(workload).footprint is not None)
     ]

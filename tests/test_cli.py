@@ -627,3 +627,46 @@ def test_memory_that_a_rank_needs(files: tuple[str, str], verb: str, settings: t
     output = run(verb, *files, *settings).stdout
     assert words in output
     assert ("DOES NOT FIT" in output) == ("DOES NOT FIT" in words)
+
+
+# --- Hardware counters ---------------------------------------------------------------------------------------
+
+
+def test_counters_of_a_simulation(files: tuple[str, str], tmp_path: Path) -> None:
+    path = tmp_path / "out.csv"
+    plain = run("simulate", *files, "--seed", "3").stdout
+    assert run("simulate", *files, "--seed", "3", "--counters", str(path)).stdout == plain
+    header, *rows = path.read_text(encoding="utf-8").splitlines()
+    columns = header.split(",")
+    assert len(rows) == 3 * 4  # two phases and the application, four ranks
+    first = dict(zip(columns, rows[0].split(","), strict=True))
+    assert (first["kernel"], first["processes"], first["repetition"], first["rank"]) == ("work", "4", "3", "0")
+    assert (first["collectives"], first["collective_bytes"], first["messages"]) == ("2", "16", "0")
+    assert float(first["time_s"]) > 2 * 2.5e5 / 100e6
+    assert not {"cycles", "instructions", "frequency_hz"} & set(columns)  # this machine has no clock
+
+
+def test_counters_are_written_with_a_clock_and_a_size(files: tuple[str, str], tmp_path: Path) -> None:
+    Path(files[0]).write_text(WORKLOAD.replace("program:", "size: n\nprogram:"), encoding="utf-8")
+    path = tmp_path / "out.csv"
+    run("simulate", *files, "--set", "processor.clock=2 GHz", "--counters", str(path))
+    header, first, *_ = path.read_text(encoding="utf-8").splitlines()
+    row = dict(zip(header.split(","), first.split(","), strict=True))
+    assert (row["size"], row["frequency_hz"]) == ("1000000", "2000000000")
+    assert float(row["cycles"]) == pytest.approx(2 * 2.5e5 / 100e6 * 2e9, rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("--counters", "out.txt"), "--counters: name of a file"),
+        (("--counters", "nowhere/out.csv"), "cannot be written"),
+        (("--counters", "out.csv", "--iterations", "steady"), "counters are of every iteration"),
+    ],
+)
+def test_counters_that_cannot_be(
+    files: tuple[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: tuple[str, ...], words: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert words in refused("simulate", *files, *arguments)
+    assert not Path("out.csv").exists()

@@ -25,6 +25,7 @@ from simcodesign.engine.simulate import simulate
 from simcodesign.errors import InputError
 from simcodesign.fitting import parallel
 from simcodesign.fitting.overview import BEYOND
+from simcodesign.fitting.terms import Model
 
 ROOT = Path(__file__).resolve().parent.parent
 HEAD = "p,n,region,metric,value\n"
@@ -456,3 +457,74 @@ def test_counts_that_are_known_to_be_exact(tmp_path: Path, capsys: pytest.Captur
     assert cli.main(["fit", str(path), "--exact", "--negative-coefficients", "--json"]) == 0
     (series,) = json.loads(capsys.readouterr().out)["fits"]
     assert series["model"]["text"] == "640 + 160 log2(p) - 960 n^(1/3) + 480 n^(2/3)"
+
+
+# --- Columns, cells and numbers as people have them --------------------------------------------------------------
+
+
+def test_units_behind_metrics_and_cores_make_a_workload(run: Any, tmp_path: Path) -> None:
+    file = tmp_path / "cores.csv"
+    rows = "".join(f"{p},main,time [s],{3 + 96 / p}\n{p},main,setup [ms],{p}\n" for p in (2, 4, 8, 16, 32))
+    file.write_text("cores,region,metric,value\n" + rows)
+    ran = run(file, "--negative-exponents", "--workload", tmp_path / "w.yaml")
+    assert ran.status == 0, ran.err
+    assert "'setup [ms]' is left out" in ran.err
+    work = load_workload(tmp_path / "w.yaml")
+    found = forecast(work, load_machine("torus-cluster"), {"P": 8})
+    assert found.makespan_s == pytest.approx(3 + 96 / 8, rel=1e-6)
+
+
+@pytest.mark.parametrize("cell", ["", "nan"])
+def test_a_cell_without_a_value_is_told(run: Any, tmp_path: Path, cell: str) -> None:
+    file = tmp_path / "gap.csv"
+    file.write_text("p,region,metric,value\n" + "".join(f"{p},main,time,{cell if p == 8 else p}\n" for p in (2, 4, 8, 16, 32, 64)))
+    ran = run(file)
+    assert ran.status == 0
+    assert "note: main time has 0 of 1 values at p=8 (empty, or not given)" in ran.err
+    assert run(file, "--partial").err == ""
+    file.write_text("p,region,metric,value\n" + "".join(f"{p},main,time,{v}\n" for p in (2, 4, 8, 16, 32) for v in (p, cell if p > 8 else p, p)))
+    assert "main time has 2 of 3 values at p=16 (empty, or not given); so does 1 more" in run(file).err
+
+
+def test_a_narrow_terminal_gets_a_table_without_folded_cells(run: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = tmp_path / "long.csv"
+    lines = [f"{p},{n},exchange_boundary,time,{1.23456 + 0.5 * p**0.5 * n * math.log2(n)}\n" for p in (4, 8, 16, 32, 64) for n in (1000, 2000, 4000, 8000, 16000)]
+    file.write_text(HEAD + "".join(lines))
+    monkeypatch.setenv("COLUMNS", "80")
+    narrow = run(file).out
+    assert max(map(len, narrow.splitlines())) <= 80
+    row = next(line for line in narrow.splitlines() if line.strip().startswith("exchange_boundary"))
+    assert "p^(1/2) n log2(n)" in row
+    assert "cross-val. 0 %" in narrow
+    monkeypatch.setenv("COLUMNS", "140")
+    wide = run(file).out
+    assert re.search(r"exchange_boundary +1.23456 \+ 0.5 p\^\(1/2\) n log2\(n\) +0 %", wide)
+    assert max(map(len, wide.splitlines())) > 80
+
+
+def test_a_table_that_fits_a_narrow_terminal_stays_as_it_is(run: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = tmp_path / "short.csv"
+    file.write_text("p,value\n" + "".join(f"{p},{7 * p}\n" for p in (2, 4, 8, 16, 32)))
+    monkeypatch.setenv("COLUMNS", "80")
+    assert "cross-val.       R2" in run(file).out
+
+
+def test_round_coefficients_are_printed_round(run: Any, tmp_path: Path) -> None:
+    """Least squares leaves 7.000000000001822 of a count of 7; what is printed is 7, what is used stays as it was."""
+    file = tmp_path / "counts.csv"
+    file.write_text("p,value\n" + "".join(f"{p},{7 + 8 * p}\n" for p in (2, 4, 8, 16, 32, 64)))
+    model = run(file, "--json").json["fits"][0]["model"]
+    assert model["python"] == "7.0 + 8.0*p"
+    assert model["constant"] == pytest.approx(7, rel=1e-9)
+    assert Model(("p",), 7.000000000001822).python == "7.0"
+    assert Model(("p",), 7.0000000018).python == "7.0000000018"
+    assert Model(("p",), 1 / 3).python == repr(1 / 3)
+
+
+def test_one_bad_repetition_is_named(run: Any, tmp_path: Path) -> None:
+    file = tmp_path / "bad.csv"
+    spread = (1.0, 1.01, 0.99, 1.004, 0.996)
+    rows = [(p, (3 + 2 * p) * s * (8 if (p, k) == (32, 2) else 1)) for p in (2, 4, 8, 16, 32, 64) for k, s in enumerate(spread)]
+    file.write_text("p,value\n" + "".join(f"{p},{value}\n" for p, value in rows))
+    assert "Repetition 3 at p=32 is odd" in run(file, "--target", "p=1024", "--json").json["fits"][0]["warning"]
+    assert "Repetition 3 at p=32 is odd" in " ".join(run(file, "--target", "p=1024").out.split())

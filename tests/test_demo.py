@@ -8,6 +8,8 @@ import pytest
 
 from simcodesign.report import demo
 
+pytestmark = pytest.mark.xdist_group("demo")  # one worker runs the job, once
+
 
 @pytest.fixture(scope="module")
 def printed(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, Path]:

@@ -10,7 +10,7 @@ from simcodesign.describe.effects import EFFECTS, chosen_effects
 from simcodesign.errors import InputError
 
 #: As the design has it.
-LADDER = ("hops", "links", "endpoints", "disks", "memory", "caches", "imbalance", "noise")
+LADDER = ("hops", "links", "endpoints", "disks", "memory", "conflicts", "caches", "imbalance", "noise")
 
 
 @given(st.lists(st.sampled_from(EFFECTS)))

@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from shipped_pairs import POWERS_OF_TWO, RANKS_DIFFER, plain_workloads
 
 from simcodesign.analytic.forecast import forecast
-from simcodesign.describe.files import available, load_machine, load_workload
+from simcodesign.describe.files import load_machine, load_workload
 from simcodesign.describe.read_workload import workload_from
 from simcodesign.describe.workload import Workload
 from simcodesign.describe.yaml_tree import parse_yaml
@@ -86,10 +87,10 @@ def test_forecast_takes_a_fraction_of_an_iteration(crossbar) -> None:
     assert forecast(described, crossbar).makespan_s == 0.125
 
 
-@pytest.mark.parametrize("name", available("workloads"))
+@pytest.mark.parametrize("name", sorted({*plain_workloads()} - {*RANKS_DIFFER}))
 def test_arrays_are_single_points(name: str) -> None:
     machine = load_machine("torus-cluster")
-    seven = 7 if name != "cg" else 8  # a grid of powers of two
+    seven = 7 if name not in POWERS_OF_TWO else 8
     ranks, startup = np.array([1, 2, seven, 64, 256]), np.array([[1e-6], [2e-4]])
     every = forecast(name, machine, {"P": ranks, "network.startup": startup})
     assert every.makespan_s.shape == (2, 5)

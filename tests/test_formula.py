@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from shipped_pairs import needs_memory
+from shipped_pairs import needs_memory, plain_workloads
 
 from simcodesign.analytic.forecast import forecast
 from simcodesign.analytic.formula import COLLECTIVES, SYMBOLS, expanded, formula, formula_latex, phase_formula
-from simcodesign.describe.files import available, load_workload
+from simcodesign.describe.files import load_workload
 from simcodesign.describe.machine import Disk, Machine, Network, Processor
 from simcodesign.describe.read_workload import workload_from
 from simcodesign.describe.topology import build_topology
@@ -88,7 +88,7 @@ def assert_is_the_forecast(
         assert number(inside, values) == pytest.approx(time, rel=ROUNDING), phase
 
 
-@pytest.mark.parametrize("name", [name for name in available("workloads") if not needs_memory(name)])
+@pytest.mark.parametrize("name", [name for name in plain_workloads() if not needs_memory(name)])
 @pytest.mark.parametrize("ranks", [16, 32, 64])
 def test_shipped_workloads(name: str, ranks: int) -> None:
     described = load_workload(name)

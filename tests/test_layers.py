@@ -25,7 +25,7 @@ LAYERS: list[list[set[str]]] = [
     [{"describe"}],
     [{"generate"}],
     [{"analytic"}, {"engine"}],
-    [{"compare", "replicate"}, {"calibrate"}, {"profiled"}],
+    [{"compare", "replicate", "aspen_simulation"}, {"calibrate"}, {"profiled"}],
     [{"codesign"}, {"sweep"}, {"validate"}],
     [{"report"}],
     [{"cli"}],

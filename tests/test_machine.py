@@ -111,14 +111,14 @@ def line_of(path: str, text: str) -> int:
 def test_every_key() -> None:
     toy = machine(TEXT)
     assert (toy.name, toy.about, toy.source, toy.nodes, toy.processors) == ("toy", "every key", "none", 6, 12)
-    assert dataclasses.astuple(toy.processor) == (2e9, 5e8, 1.5)
+    assert dataclasses.astuple(toy.processor) == (2e9, 5e8, 1.5, None)
     network = toy.network
     assert (network.topology.kind, network.startup_s, network.per_byte_s) == ("mesh", 318e-6, 1e-8)
     assert (network.receive_overhead_s, network.hop_latency_s) == (2e-6, 1e-7)
     assert (network.link_per_byte_s, network.interface_per_byte_s) == (5e-9, 2.5e-9)
     assert (network.startup_per, network.distance, network.switching) == ("hop", "sqrt", "store_and_forward")
     assert toy.disk is not None
-    assert dataclasses.astuple(toy.disk) == (0.005, 0.006, 1e-7, 3, 2)
+    assert dataclasses.astuple(toy.disk) == (0.005, 0.006, 1e-7, 3, 2, None)
     assert (toy.mapping, toy.noise) == ("round_robin", 0.05)
 
 
@@ -481,3 +481,75 @@ def test_the_sheet_shows_the_capacity() -> None:
     text = console.export_text()
     assert "24 GB (6 GB a rank)" in text
     assert "not described" in text
+
+
+# --- Latencies in cycles ---------------------------------------------------------------------------------------
+
+
+def cached(latency: str, processor: str = "{rate: 1e9, clock: 2 GHz}") -> str:
+    small = changed("{rate: 1e9}", processor, SMALL)
+    return f"{small}\ncaches: {{L1: {{size: 32 KiB, latency: {latency}}}}}\nmemory: {{latency: 80 ns, per_byte: 0}}\n"
+
+
+def latency_s(toy: Machine) -> object:
+    assert toy.memory is not None
+    return toy.memory.caches[0].latency_s
+
+
+@pytest.mark.parametrize(
+    ("latency", "seconds", "cycles"),
+    [("4 cycles", 2e-9, 4), ("1 cycle", 0.5e-9, 1), ("2.5cycles", 1.25e-9, 2.5), ("0 cycles", 0, 0), ("4 ns", 4e-9, 8), ("4", 4, 8e9)],
+)
+def test_a_latency_in_cycles_is_one_of_the_clock(latency: str, seconds: float, cycles: float) -> None:
+    toy = machine(cached(latency))
+    assert latency_s(toy) == pytest.approx(seconds, rel=1e-15)
+    assert toy.memory is not None
+    assert toy.memory.caches[0].latency_cycles(2e9) == pytest.approx(cycles, rel=1e-15)
+
+
+@given(st.floats(1e6, 1e11), st.floats(1e6, 1e11))
+def test_a_latency_in_cycles_follows_the_clock_however_it_is_changed(first: float, second: float) -> None:
+    toy, fixed = machine(cached("4 cycles")), machine(cached("2 ns"))
+    for clock in (first, second):
+        by_constant = toy.with_constants({"processor.clock": clock})
+        assert latency_s(by_constant) == pytest.approx(4 / clock, rel=1e-14)
+        assert latency_s(replace(toy, processor=by_constant.processor)) == latency_s(by_constant)
+        assert latency_s(fixed.with_constants({"processor.clock": clock})) == 2e-9
+        toy = by_constant
+    assert latency_s(machine(cached("4 cycles", f"{{rate: 1e9, clock: {second!r}}}"))) == pytest.approx(4 / second, rel=1e-15)
+
+
+def test_a_latency_in_cycles_that_is_scaled_stays_so() -> None:
+    toy = machine(cached("4 cycles"))
+    level = replace(toy.memory.caches[0], latency_s=3 * latency_s(toy))
+    slower = replace(toy, memory=replace(toy.memory, caches=(level,)))
+    assert latency_s(slower) == pytest.approx(6e-9, rel=1e-15)
+    assert latency_s(slower.with_constants({"processor.clock": 4e9})) == pytest.approx(3e-9, rel=1e-15)
+
+
+def test_latencies_at_an_array_of_clocks() -> None:
+    toy = machine(cached("4 cycles")).with_constants({"processor.clock": np.array([1e9, 4e9])})
+    assert latency_s(toy) == pytest.approx(np.array([4e-9, 1e-9]), rel=1e-15)
+
+
+@pytest.mark.parametrize(
+    ("latency", "processor", "what"),
+    [
+        ("4 cycles", "{rate: 1e9}", r"needs processor\.clock"),
+        ("4 Cycles", "{rate: 1e9, clock: 2 GHz}", "did you mean 'cycles'"),
+        ("4 kcycles", "{rate: 1e9, clock: 2 GHz}", "unknown unit 'kcycles' of cycles"),
+        ("-4 cycles", "{rate: 1e9, clock: 2 GHz}", "0 or above"),
+        ("four cycles", "{rate: 1e9, clock: 2 GHz}", "not a quantity"),
+        ("4 GHz", "{rate: 1e9, clock: 2 GHz}", "unit of frequency, not of time"),
+    ],
+)
+def test_latencies_that_cannot_be(latency: str, processor: str, what: str) -> None:
+    with pytest.raises(InputError, match=what) as caught:
+        machine(cached(latency, processor))
+    assert "m.yaml:10: caches.L1.latency: " in str(caught.value)
+
+
+def test_a_latency_in_cycles_without_a_clock_in_python() -> None:
+    toy = machine(cached("4 cycles"))
+    with pytest.raises(InputError, match=r"caches\.L1\.latency is in cycles, and the processor has no clock"):
+        replace(toy, processor=replace(toy.processor, clock_hz=None))

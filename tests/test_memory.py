@@ -67,6 +67,50 @@ def test_a_stack_distance_is_served_where_it_fits(distance: int, served: float) 
     assert forecast(workload(demand), machine(), {"P": 1}).makespan_s == pytest.approx(1000 * served, rel=ROUNDING)
 
 
+COUNTED = "{accesses: 1000, hits: {l1: 0.5, l2: 0.25, llc: 0.125}}"
+
+
+@pytest.mark.parametrize(
+    ("caches", "served"),
+    [
+        ((), (1000,)),
+        (CACHES[:1], (500, 500)),
+        (CACHES, (500, 375, 125)),
+        ((*CACHES, CacheLevel("L3", 2**20, 4 * L2_S, 8)), (500, 250, 125, 125)),
+        ((*CACHES, CacheLevel("L3", 2**20, 4 * L2_S, 8), CacheLevel("L4", 2**22, 5 * L2_S, 8)), (500, 250, 0, 125, 125)),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("effects", ["none", "caches"])
+def test_counted_hits_are_served_whatever_the_caches_hold(
+    caches: tuple[CacheLevel, ...], served: tuple[float, ...], effects: str
+) -> None:
+    """A level that a machine lacks leaves its hits to the next one outward."""
+    described = machine(caches=caches)
+    seconds = sum(count * each for count, each in zip(served, described.memory.latencies_s, strict=True))  # type: ignore[union-attr, misc]
+    for result in (
+        forecast(workload(COUNTED), described, {"P": 1}),
+        simulate(workload(COUNTED), described, {"P": 1}, effects=effects),
+    ):
+        assert tuple(result.served.values()) == pytest.approx(served)
+        assert result.makespan_s == pytest.approx(seconds, rel=ROUNDING)
+        assert set(result.hit_methods.values()) <= {"counted"}
+
+
+@pytest.mark.parametrize(
+    ("demand", "message"),
+    [
+        ("{accesses: 9, hits: {l1: 0.9, llc: 0.2}}", "shares of the accesses, together, got 1.1"),
+        ("{accesses: 9, hits: {l1: -0.1}}", "hits of l1 = -0.1 is negative"),
+        ("{accesses: 9, hits: {L1: 0.9}}", "got 'L1' .*l1"),
+        ("{hits: {l1: 0.9}}", "how many accesses"),
+        ("{accesses: 9, hits: {l1: 0.9}, stack_distance: 3}", "whose locality.*hits"),
+    ],
+)
+def test_hits_that_cannot_be(demand: str, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        forecast(workload(demand), machine(), {"P": 1})
+
+
 def test_distances_with_shares_and_the_rest_from_memory() -> None:
     demand = "{accesses: 1000, stack_distance: [{share: 0.5, distance: 3}, {share: 0.25, distance: 600}]}"
     result = forecast(workload(demand), machine(), {"P": 2})

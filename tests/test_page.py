@@ -128,7 +128,7 @@ def test_everything_about_every_case_is_there(text: str, outcomes: list[Outcome]
     assert "T = t_s + n*B = 2e-06 + 1024*1e-09 = 3.024e-06 s" in visible
     assert "size = 64 KiB" in visible
     assert "What explains the gap: 16 ranks" in visible
-    assert "6 of 10 cases reproduced; source inconsistent: 1, not recoverable: 1, differs: 2" in visible
+    assert "6 of 10 cases reproduced; source inconsistent: 1, not recoverable: 1, not reproduced: 0, differs: 2" in visible
 
 
 def test_bounds_have_their_sign_and_the_point_closest_to_failing_stands_for_them(

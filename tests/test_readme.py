@@ -43,10 +43,16 @@ def test_python(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.
     assert "forecast" in capsys.readouterr().out
 
 
-def exported(arguments: list[str]) -> list[list[str]]:
-    """The command that writes the schedule that this one reads."""
+def before(arguments: list[str]) -> list[list[str]]:
+    """The commands that write the schedule or the counters that this one reads."""
     every = [shlex.split(command)[1:] for command, _ in commands()]
-    return [one for one in every if one[0] == "export" and arguments[0] != "export" and one[3] in arguments]
+    return [one for one in every if one != arguments and written_by(one) & {*arguments}]
+
+
+def written_by(arguments: list[str]) -> set[str]:
+    if arguments[0] == "export":
+        return {arguments[3]}
+    return {file for option, file in pairwise(arguments) if option == "--counters" and arguments[0] == "simulate"}
 
 
 @pytest.mark.parametrize(("command", "output"), commands())
@@ -57,11 +63,12 @@ def test_commands(command: str, output: str, tmp_path: Path, monkeypatch: pytest
     if "--run" in arguments and shutil.which("valgrind") is None:
         pytest.skip("needs valgrind")
     (tmp_path / "runs.csv").write_text(blocks("csv")[0])
+    shutil.copytree(ROOT / "validation" / "aspen", tmp_path / "validation" / "aspen")
     if "times.csv" in arguments:
         names: dict[str, object] = {"sc": simcodesign}
         exec(compile(next(text for text in blocks("python") if "times.csv" in text), "README.md", "exec"), names)
-    for written in exported(arguments):
-        assert CliRunner().invoke(app, written).exit_code == 0
+    for first in before(arguments):
+        assert CliRunner().invoke(app, first).exit_code == 0
     result = CliRunner().invoke(app, arguments)
     assert result.exit_code == 0, result.output
     parts = [part.strip("\n") for part in re.split(r"^\.\.\.$", output, flags=re.MULTILINE)]

@@ -9,11 +9,12 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from shipped_pairs import plain_workloads
 
 from simcodesign.analytic.model_text import footprint_terms, model_texts, short
 from simcodesign.analytic.requirements import COST_FUNCTIONS, requirements, skeleton
 from simcodesign.analytic.traffic import collective_traffic
-from simcodesign.describe.files import available, load_workload
+from simcodesign.describe.files import load_workload
 from simcodesign.describe.read_workload import workload_from
 from simcodesign.describe.setting import set_up
 from simcodesign.describe.workload import ALGORITHMS, Workload
@@ -58,7 +59,7 @@ def test_cost_functions_of_the_paper_hold_between_powers_of_two() -> None:
         assert said.sent_bytes == pytest.approx(64 * expected, rel=ROUNDING)
 
 
-@pytest.mark.parametrize("name", sorted({*available("workloads")} - {"matmul"}))
+@pytest.mark.parametrize("name", sorted({*plain_workloads()} - {"matmul"}))
 def test_a_simulation_sends_as_many_bytes(name: str) -> None:
     """The messages of the program itself, whatever the machine."""
     given = {"P": 16}

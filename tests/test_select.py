@@ -177,7 +177,7 @@ def test_fractions_of_the_paper_are_found() -> None:
     assert found.model.lead("p") == (Fraction(3, 8), Fraction(3, 2))
 
 
-@pytest.mark.parametrize("parameters", [3, 4])
+@pytest.mark.parametrize("parameters", [3, pytest.param(4, marks=pytest.mark.slow)])
 def test_three_and_four_parameters(parameters: int) -> None:
     levels = [2.0, 4.0, 8.0, 16.0, 32.0][: 5 if parameters == 3 else 4]
     points = np.array(list(itertools.product(levels, repeat=parameters)))

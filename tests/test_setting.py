@@ -370,3 +370,18 @@ def test_footprints_that_are_none(footprint: str, what: str) -> None:
 def test_a_capacity_of_nothing_is_refused() -> None:
     with pytest.raises(InputError, match="above 0"):
         set_up(sized().workload, machine(), {"bare": 0, "memory.capacity": 0})
+
+
+def test_size_of_the_problem() -> None:
+    text = WORKLOAD.replace("program:", "size: area\nprogram:")
+    work = workload_from(parse_yaml(text, "w.yaml"))
+    assert set_up(work, machine(), {"bare": 0}).size == 1e4
+    assert np.array_equal(set_up(work, machine(), {"bare": 0, "n": [1, 2, 3]}).size, [1, 4, 9])
+    assert sized().size is None
+
+
+@pytest.mark.parametrize(("size", "what"), [("bare", "not above 0"), ("0 - n", "not above 0"), ("1/bare", "not finite")])
+def test_sizes_that_are_none(size: str, what: str) -> None:
+    text = WORKLOAD.replace("program:", f"size: {size}\nprogram:")
+    with pytest.raises(InputError, match=what):
+        _ = set_up(workload_from(parse_yaml(text, "w.yaml")), machine(), {"bare": 0}).size

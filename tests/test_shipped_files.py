@@ -7,7 +7,7 @@ import zipfile
 from pathlib import Path
 
 import pytest
-from shipped_pairs import pairs
+from shipped_pairs import pairs, resources_of
 
 from simcodesign.analytic.forecast import forecast
 from simcodesign.compare import compare
@@ -35,7 +35,7 @@ def test_files_are_named_after_what_they_describe(folder: str) -> None:
 @pytest.mark.parametrize("name", WORKLOADS)
 def test_every_preset_is_forecast(name: str) -> None:
     workload = load_workload(name)
-    machine = load_machine("torus-cluster")
+    machine = load_machine("keeneland" if resources_of(name) else "torus-cluster")
     for preset in [None, *workload.presets]:
         result = forecast(workload, machine, {"P": 16}, preset=preset)
         assert result.makespan_s > 0

@@ -10,9 +10,9 @@ import pytest
 from contract_oracle import TIED, Op, crowded_plans, message, plan_of, posted
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from shipped_pairs import needs_memory
+from shipped_pairs import needs_memory, plain_workloads, ranks_of
 
-from simcodesign.describe.files import available, load_machine, load_workload, workload_of
+from simcodesign.describe.files import load_machine, load_workload, workload_of
 from simcodesign.describe.goal import read_goal, write_goal
 from simcodesign.describe.machine import Disk, Machine, Network, Processor
 from simcodesign.describe.schedule import ANY, NONE, Schedule
@@ -77,7 +77,7 @@ WRITTEN_FOR = {
 }
 SHIPPED = [
     (name, machine)
-    for name in sorted({*available("workloads")} - {"seismic"})
+    for name in sorted({*plain_workloads()} - {"seismic"})
     for machine in WRITTEN_FOR
     if WRITTEN_FOR[machine].memory is not None or not needs_memory(name)
 ]
@@ -89,7 +89,7 @@ def test_shipped_workloads(tmp_path: Path, name: str, on: str) -> None:
     rounded by half a nanosecond, or by the time of half a byte for each end and flight of a message."""
     machine = WRITTEN_FOR[on]
     most = 0.5 * NS + 2 * (2 * machine.network.per_byte_s + 2 * machine.network.overhead_per_byte_s)
-    for ranks in (1, 2, 3, 4, 5, 8) if name != "cg" else (1, 2, 4):  # a grid of powers of two
+    for ranks in ranks_of(name, (1, 2, 3, 4, 5, 8)):
         plan = planned(load_workload(name), machine, ranks)
         schedule = schedule_of(plan, name)
         finish = run(plan, "simpy").finish_s

@@ -1,4 +1,5 @@
 """With every effect off, the simulation is the forecast: for every shipped workload on every shipped machine it fits.
+All draw power, so that their energies are the same, too.
 
 The two sides share the description and nothing else (tests/test_layers.py). A difference above rounding would mean that a
 closed form and the messages that it stands for are not the same.
@@ -7,7 +8,7 @@ closed form and the messages that it stands for are not the same.
 from __future__ import annotations
 
 import pytest
-from shipped_pairs import needs_memory, pairs
+from shipped_pairs import needs_memory, pairs, plain_workloads, powered, with_power
 
 from simcodesign.analytic.forecast import forecast
 from simcodesign.describe.files import available, load_machine, load_workload
@@ -27,7 +28,7 @@ POWERS_ONLY = ("seismic", "cg")
 
 
 def both(workload: str, machine: str, ranks: int, preset: str | None = None):
-    described = load_workload(workload), load_machine(machine)
+    described = load_workload(workload), powered(machine)
     if workload in POWERS_ONLY and ranks & (ranks - 1):
         return None, None
     said = forecast(*described, {"P": ranks}, preset=preset)
@@ -44,6 +45,10 @@ def assert_equal(said, seen) -> None:
     assert seen.disk_bytes == pytest.approx(said.disk_bytes, rel=ROUNDING)
     assert (seen.flops, seen.instructions) == pytest.approx((said.flops, said.instructions), rel=ROUNDING)
     assert seen.served == pytest.approx(said.served, rel=ROUNDING)
+    assert seen.used == pytest.approx(said.used, rel=ROUNDING)
+    assert (seen.energy_j is None) == (said.energy_j is None)
+    if said.energy_j is not None:
+        assert seen.energy_j == pytest.approx(said.energy_j, rel=10 * ROUNDING)
 
 
 @pytest.mark.parametrize(("workload", "machine"), pairs())
@@ -90,7 +95,7 @@ def loggop(constants: tuple[float, ...], rendezvous_above_bytes: float | None = 
         build_topology("crossbar", 64), model="loggop", latency_s=latency, overhead_s=overhead, gap_s=gap,
         per_byte_s=per_byte, overhead_per_byte_s=overhead_per_byte, rendezvous_above_bytes=rendezvous_above_bytes,
     )  # fmt: skip
-    return Machine("loggop", Processor(1e9), network, Disk(1e-3, 1e-3, 1e-9))
+    return with_power(Machine("loggop", Processor(1e9), network, Disk(1e-3, 1e-3, 1e-9)))
 
 
 def operation(text: str) -> Workload:
@@ -113,6 +118,7 @@ def test_one_operation_in_loggops_is_its_closed_form(text: str, constants: tuple
             said = forecast(operation(text), machine, {"P": ranks})
             seen = simulate(operation(text), machine, {"P": ranks}, effects="none")
             assert seen.makespan_s == pytest.approx(said.makespan_s, rel=ROUNDING), (ranks, limit)
+            assert seen.energy_j == pytest.approx(said.energy_j, rel=10 * ROUNDING), (ranks, limit)
             assert (seen.messages, seen.message_bytes) == pytest.approx((said.messages, said.message_bytes), rel=ROUNDING)
 
 
@@ -135,7 +141,7 @@ def test_one_operation_whose_hops_do_not_hold_the_sender(text: str, distance: st
             build_topology("torus", 64), startup_s=4e-6, per_byte_s=1e-9, hop_latency_s=3e-6, distance=distance,
             receive_overhead_s=receive_s, switching=switching, hops_hold_sender=False,
         )  # fmt: skip
-        machine = Machine("free", Processor(1e9), network)
+        machine = with_power(Machine("free", Processor(1e9), network))
         for ranks in (1, 2, 3, 5, 6, 8, 12, 13, 16, 27, 64):
             said = forecast(operation(text), machine, {"P": ranks})
             assert_equal(said, simulate(operation(text), machine, {"P": ranks}, effects="none"))
@@ -150,7 +156,7 @@ def test_no_hops_at_all(workload: str, machine: str) -> None:
     assert_equal(said, simulate(workload, described, {"P": ranks}, effects="none"))
 
 
-@pytest.mark.parametrize("workload", [name for name in available("workloads") if name != "seismic" and not needs_memory(name)])
+@pytest.mark.parametrize("workload", [name for name in plain_workloads() if name != "seismic" and not needs_memory(name)])
 def test_programs_in_loggops_take_at_most_the_sum(workload: str) -> None:
     machine = loggop(LOGGOP[0])
     for ranks in RANKS if workload not in POWERS_ONLY else (1, 2, 8, 16):

@@ -10,7 +10,7 @@ from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 from simcodesign.errors import InputError, Place
-from simcodesign.units import DIMENSIONS, format_quantity, parse_quantity
+from simcodesign.units import DIMENSIONS, format_quantity, has_unit, parse_quantity
 
 # Each pair is written as the float literal of the SI value: conversion must round only once.
 EXACT = [
@@ -42,6 +42,9 @@ EXACT = [
     ("7 kJ", "energy", 7e3),
     ("5 %", "count", 0.05),
     ("5%", "count", 0.05),
+    ("4 cycles", "cycles", 4.0),
+    ("1 cycle", "cycles", 1.0),
+    ("2.5cycles", "cycles", 2.5),
     ("4913", "count", 4913.0),
     ("-1.5e2", "count", -150.0),
     (" +.5\t us ", "time", 0.5e-6),
@@ -76,6 +79,7 @@ def test_refused_times(text: str) -> None:
         *(("1 mB", "size"), ("1 KB", "size"), ("1 Gb", "size"), ("1e300 EB", "size")),
         *(("10 Gbps", "bandwidth"), ("1 kib/s", "bandwidth"), ("1 flop/s", "rate"), ("1 GFLOPS", "rate")),
         *(("3 kg", "count"), ("1 K", "count")),
+        *(("4 Cycles", "cycles"), ("4 kcycles", "cycles"), ("4 cyc", "cycles"), ("4 ns", "cycles"), ("4 %", "cycles")),
     ],
 )
 def test_refused_others(text: str, dimension: str) -> None:
@@ -128,6 +132,10 @@ def test_unknown_dimension(dimension: str) -> None:
         (6.62e-7, "per_byte", "662 ns/B"),
         (0.05, "count", "0.05"),
         (1_234_567.0, "count", "1234567"),
+        (4.0, "cycles", "4 cycles"),
+        (1.0, "cycles", "1 cycle"),
+        (-0.0, "cycles", "0 cycles"),
+        (2.125, "cycles", "2.125 cycles"),
         (math.nan, "frequency", "nan Hz"),
         (-math.inf, "time", "-inf s"),
     ],
@@ -146,6 +154,17 @@ def test_round_trip_to_printed_precision(value: float, sign: float, dimension: s
     text = format_quantity(sign * value, dimension)
     assert parse_quantity(text, dimension) == pytest.approx(sign * value, rel=5.001e-4)
     assert format_quantity(parse_quantity(text, dimension), dimension) == text
+
+
+@pytest.mark.parametrize(
+    ("text", "dimension", "found"),
+    [
+        *(("4 cycles", "cycles", True), ("4cycle", "cycles", True), ("4", "cycles", False), ("4 ns", "cycles", False)),
+        *(("four cycles", "cycles", False), ("1e3 EB", "size", True), ("1 µs", "time", True), ("", "time", False)),
+    ],
+)
+def test_whether_a_text_has_a_unit(text: str, dimension: str, found: bool) -> None:
+    assert has_unit(text, dimension) == found
 
 
 ANY_TEXT = st.text() | st.text(string.digits + " .eE+-kMuµKi%sB/", max_size=12)

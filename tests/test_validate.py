@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import signal
 import subprocess
@@ -21,6 +22,7 @@ from typer.testing import CliRunner
 
 from simcodesign import cli
 from simcodesign.errors import InputError
+from simcodesign.report.verdicts import failure_lines
 from simcodesign.validate.case import Case, Said, Tolerance
 from simcodesign.validate.outcome import Outcome, counts, source_checks, status_of
 from simcodesign.validate.registry import load_cases
@@ -246,7 +248,7 @@ def test_verdicts_in_the_order_of_the_cases(outcomes: tuple[Outcome, ...]) -> No
 
 def test_only_what_is_reproduced_counts_as_that(outcomes: tuple[Outcome, ...]) -> None:
     assert {str(verdict): count for verdict, count in counts(outcomes).items()} == {
-        "reproduced": 4, "source inconsistent": 1, "not recoverable": 1, "differs": 4,
+        "reproduced": 4, "source inconsistent": 1, "not recoverable": 1, "not reproduced": 0, "differs": 4,
     }  # fmt: skip
     assert status_of(outcomes) == 1
     assert status_of([outcome for outcome in outcomes if outcome.verdict is not Verdict.DIFFERS]) == 0
@@ -257,6 +259,21 @@ def test_checks_of_the_source_alone_are_counted(outcomes: tuple[Outcome, ...]) -
     assert source_checks(outcomes) == 1
     off = measured(toy(reading="source", measure=None, own={"a": 2.0}))
     assert (off.of_source, str(off.verdict), source_checks([off])) == (True, "source inconsistent", 0)
+
+
+def test_what_is_not_so_here_is_no_failure_while_there_is_a_reason() -> None:
+    """But a reason for nothing is one, and so is a value that is none."""
+    one = Said({"a": 1.0})
+    off = measured(toy(expected={"a": 7.0}, measure=lambda: one, because="it was another machine"))
+    assert (str(off.verdict), off.in_short) == ("not reproduced", "not reproduced: it was another machine")
+    assert status_of([off]) == 0
+    assert off.points[0].verdict is Verdict.NOT_REPRODUCED
+    assert list(failure_lines(off))[1] == "  because it was another machine"
+    right = measured(toy(measure=lambda: one, because="it was another machine"))
+    assert (right.verdict, status_of([right])) == (Verdict.DIFFERS, 1)
+    assert right.error == "reproduced, although it is said not to be: it was another machine"
+    assert measured(toy(measure=lambda: Said({"a": math.nan}), because="x")).verdict is Verdict.DIFFERS
+    assert measured(toy(measure=lambda: Said(), because="x")).verdict is Verdict.DIFFERS
 
 
 def test_a_verdict_in_short(outcomes: tuple[Outcome, ...]) -> None:
@@ -380,7 +397,9 @@ def test_json_is_strict(folder: Path) -> None:
     assert [(case["name"], case["verdict"]) for case in answer["cases"]] == [
         item for item in VERDICTS.items() if item[0] != "toys/slow"
     ]
-    assert answer["counts"] == {"reproduced": 3, "source inconsistent": 1, "not recoverable": 1, "differs": 4}
+    assert answer["counts"] == {
+        "reproduced": 3, "source inconsistent": 1, "not recoverable": 1, "not reproduced": 0, "differs": 4,
+    }  # fmt: skip
     nan = next(case for case in answer["cases"] if case["name"] == "other/nan")
     assert nan["points"] == [{"label": "x", "expected": 2.0, "own": None, "forecast": None, "simulation": None,
                               "verdict": "differs"}]  # fmt: skip

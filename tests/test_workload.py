@@ -415,3 +415,17 @@ def test_footprints_that_cannot_be(footprint: str, what: str) -> None:
     found = problem(f"simcodesign: 1\nname: toy\nfootprint: {footprint}\nprogram: [barrier: {{}}]\n")
     assert what in str(found)
     assert "w.yaml:3" in str(found)
+
+
+def test_size() -> None:
+    toy = program("- barrier: {}", "parameters: {n: 4}\nequations: {e: 8*n}\nsize: e*n\n")
+    assert toy.size is not None
+    assert toy.size.evaluate({"e": 32, "n": 4}) == 128
+    assert program("- barrier: {}").size is None
+
+
+@pytest.mark.parametrize(("size", "what"), [("8*rank", "same for every rank"), ("8*m", "unknown name")])
+def test_sizes_that_cannot_be(size: str, what: str) -> None:
+    found = problem(f"simcodesign: 1\nname: toy\nsize: {size}\nprogram: [barrier: {{}}]\n")
+    assert what in str(found)
+    assert "w.yaml:3" in str(found)

@@ -18,16 +18,19 @@ from simcodesign.analytic.disk import access_s
 from simcodesign.analytic.memory import memory_s, transfer_s
 from simcodesign.analytic.network import FORMULAS, FREE, Price, floor_log2, lawful_hops, price, process_grid
 from simcodesign.analytic.processor import compute_s, operations
+from simcodesign.analytic.resources import all_in_turn_s, block_s
 from simcodesign.analytic.traffic import Traffic, checked_peers, collective_traffic, halo_traffic
 from simcodesign.describe.machine import Machine
 from simcodesign.describe.references import memory_of, touched
 from simcodesign.describe.setting import Setting
+from simcodesign.describe.uses import item_uses
 from simcodesign.describe.workload import (
     Access,
     Block,
     Collective,
     Compute,
     Exchange,
+    Execute,
     Receive,
     References,
     Send,
@@ -121,6 +124,12 @@ class _Walk:
             case Compute():
                 time = compute_s(step, machine.processor, operations(step, self.each))
                 return self._own(self._here(step) * time, times)
+            case Execute():
+                here, parallelism = self._here(step), self.each(step.parallelism)
+                uses = item_uses(step, machine, lambda amount, _: self.each(amount))
+                spent = here * block_s(uses, parallelism, machine.custom)
+                self.serial_s += float(np.sum(here * all_in_turn_s(uses, parallelism) - spent)) * times
+                return self._own(spent, times)
             case Access():
                 spent = self._here(step) * access_s(step, machine.disk, self.each(step.bytes), self.each(step.times))
                 if machine.disk is not None:
@@ -140,7 +149,7 @@ class _Walk:
         """Time of a receive before the bytes count, which only the send knows."""
         return price(machine.network, self.ranks, 0.0).message(0.0).receive_s
 
-    def _here(self, step: Compute | Access | References | Send | Receive) -> Floats:
+    def _here(self, step: Compute | Execute | Access | References | Send | Receive) -> Floats:
         return np.ones(self.ranks) if step.when is None else (self.each(step.when) != 0).astype(np.float64)
 
     def _own(self, spent: Floats, times: float) -> Path:

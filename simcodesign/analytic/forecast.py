@@ -16,13 +16,16 @@ from simcodesign.analytic.disk import access_s
 from simcodesign.analytic.halo import halo
 from simcodesign.analytic.memory import memory_s
 from simcodesign.analytic.network import FORMULAS, Cost, price, process_grid
+from simcodesign.analytic.power import PowerBook, all_busy_s, byte_power_w
 from simcodesign.analytic.processor import compute_s, operations
+from simcodesign.analytic.resources import block_s, use_s
 from simcodesign.analytic.traffic import checked_peers
 from simcodesign.describe.files import load_machine, load_workload
-from simcodesign.describe.machine import Machine, Memory
+from simcodesign.describe.machine import CAPACITY, Machine, Memory
 from simcodesign.describe.references import Touched, memory_of, touched
 from simcodesign.describe.setting import Setting, finite, set_up
 from simcodesign.describe.trains import check_train
+from simcodesign.describe.uses import ItemUse, item_uses
 from simcodesign.describe.workload import (
     MAIN_PHASE,
     Access,
@@ -31,6 +34,7 @@ from simcodesign.describe.workload import (
     Compute,
     Demand,
     Exchange,
+    Execute,
     Receive,
     References,
     Replay,
@@ -58,7 +62,8 @@ def forecast(
     """Forecast the workload on the machine in closed form (equations 1 to 4 of SPECseis96, generalised).
 
     ``workload`` and ``machine`` are objects, shipped names or paths of files. ``parameters`` sets workload parameters,
-    ``P`` and machine constants (``network.startup``, SI units); arrays that broadcast give arrays of that shape.
+    ``P``, machine constants (``network.startup``, SI units) and its parameters (``machine.NAME``); arrays broadcast and
+    give arrays of that shape.
     ``bounds`` adds the bracket of the simulated time: for one design point, and unless an operation has more messages
     than could be looked at one by one (``bounds.MOST_MESSAGES``).
 
@@ -71,9 +76,11 @@ def forecast(
     with np.errstate(all="ignore"):  # overflow is found as a makespan that is not finite
         reading.program(setting.workload.program, _Where(MAIN_PHASE, reading.machine, 1.0))
         result = reading.result()
-        for number in (result.makespan_s, result.messages, result.message_bytes, result.disk_bytes):
+        energy = 0.0 if result.energy_j is None else result.energy_j
+        for number in (result.makespan_s, result.messages, result.message_bytes, result.disk_bytes, energy):
             if not np.all(np.isfinite(number)):
-                raise InputError("time or bytes of the forecast are too large to be a number", setting.workload.place)
+                what = "time, bytes or energy of the forecast are too large to be a number"
+                raise InputError(what, setting.workload.place)
         return replace(result, bracket=bracket(setting)) if bounds else result
 
 
@@ -98,6 +105,8 @@ class _Reading:
     message_bytes: Amount = 0.0
     disk_bytes: Amount = 0.0
     work: dict[str, Amount] = field(default_factory=dict)
+    used: dict[str, Amount] = field(default_factory=dict)
+    power: PowerBook | None = field(init=False)
     served: dict[str, Amount] = field(default_factory=dict)
     hit_methods: dict[str, str] = field(default_factory=dict)
     by_rank: bool = field(init=False)
@@ -106,12 +115,14 @@ class _Reading:
     def __post_init__(self) -> None:
         self.by_rank = any(depends_on_rank(step) for step in walk(self.setting.workload.program))
         self.machine, self.names = self.setting.machine, dict(self.setting.values)
+        self.power = PowerBook() if self.setting.has_power else None
         if self.by_rank:
             ranks = self.setting.every_rank()
             self.zero = np.zeros(len(ranks))
             self.names = {name: np.asarray(value)[..., None] for name, value in self.setting.values.items()}
             self.names["rank"] = ranks
-            constants = {path: np.asarray(value)[..., None] for path, value in self.machine.constants().items()}
+            everything = self.machine.varying()
+            constants = {path: np.asarray(value)[..., None] for path, value in everything.items() if path != CAPACITY}
             self.machine = self.machine.with_constants(constants)
 
     def value(self, expression: Expression, what: str, changed: Mapping[str, Amount] = MappingProxyType({})) -> Amount:
@@ -141,16 +152,24 @@ class _Reading:
                 amount = operations(step, lambda part: self.value(part, step.unit))
                 every = amount * where.times * self._present(step)
                 self.work[step.unit] = self.work.get(step.unit, 0.0) + self._over_ranks(every)
-                self._book(step, where, "computation", compute_s(step, where.machine.processor, amount))
+                time_s = compute_s(step, where.machine.processor, amount)
+                self._book(step, where, "computation", time_s)
+                self._draw(step, where, "processor", time_s)
+            case Execute():
+                self._execute(step, where)
             case Access():
                 size, times = self.value(step.bytes, "bytes"), self.value(step.times, "times")
-                self._book(step, where, "disk", access_s(step, where.machine.disk, size, times))
+                time_s = access_s(step, where.machine.disk, size, times)
+                self._book(step, where, "disk", time_s)
+                self._draw(step, where, "disk", time_s)
                 every = size * times * where.times * self._present(step)
                 self.disk_bytes = self.disk_bytes + self._over_ranks(every)
             case References():
                 memory = memory_of(step, where.machine)
                 seen = touched(step, memory, self.value)
-                self._book(step, where, "memory", memory_s(seen, self.value(step.blocking, "blocking"), memory))
+                time_s = memory_s(seen, self.value(step.blocking, "blocking"), memory)
+                self._book(step, where, "memory", time_s)
+                self._draw(step, where, "memory", time_s)
                 self._serve(step, seen, memory, where)
             case Replay():
                 what = "a schedule has no closed form, so that it cannot be forecast"
@@ -158,6 +177,58 @@ class _Reading:
             case _:
                 self._check_peers(step)
                 self._communication(step, where)
+
+    def _execute(self, step: Execute, where: _Where) -> None:
+        parallelism = self.value(step.parallelism, "parallelism")
+        uses = item_uses(step, where.machine, self.value)
+        self._book(step, where, "computation", block_s(uses, parallelism, where.machine.custom))
+        for use in uses:
+            every = self._over_ranks(use.amount * parallelism * where.times * self._present(step))
+            self.used[use.resource] = self.used.get(use.resource, 0.0) + every
+            if use.resource == "flops":
+                self.work["flops"] = self.work.get("flops", 0.0) + every
+            if self.power is not None:
+                self._draw_use(step, where, use, parallelism)
+
+    def _draw_use(self, step: Execute, where: _Where, use: ItemUse, parallelism: Amount) -> None:
+        """The power and energy of a use: idle instances draw nothing, and what takes no time nothing either."""
+        assert self.power is not None
+        total_s, here = use_s(use, parallelism), self._present(step)
+        lasts = np.asarray(total_s) > 0
+        besides = np.where(lasts, parallelism * use.energy_j, 0.0)
+        energy_j = parallelism * use.time_s * use.power_w + besides
+        self.power.spend(self._over_ranks(energy_j * where.times * here))
+        at_once_w = np.minimum(parallelism, use.instances) * use.power_w + besides / np.where(lasts, total_s, 1.0)
+        self.power.draw(where.phase, use.resource, self._over_ranks(np.where(lasts, at_once_w, 0.0) * here), True)
+
+    def _draw(self, step: Demand, where: _Where, part: str, time_s: Amount) -> None:
+        """The power and energy of a built-in part, of all ranks."""
+        watts = getattr(getattr(where.machine, part), "dynamic_power_w", None)
+        if self.power is None or watts is None:
+            return
+        here = self._present(step)
+        self.power.spend(self._over_ranks(time_s * watts * where.times * here))
+        self.power.draw(where.phase, part, self._over_ranks(np.where(np.asarray(time_s) > 0, watts, 0.0) * here))
+
+    def _draw_messages(self, step: Demand, where: _Where, cost: Cost) -> None:
+        """The power and energy of sends and receives, while they are at work, and of bytes."""
+        network = where.machine.network
+        if self.power is None:
+            return
+        watts = 0.0 if network.dynamic_power_w is None else network.dynamic_power_w
+        prices, here = price(network, self.names["P"]), self._present(step)
+        match step:
+            case Send():
+                size = self.value(step.bytes, "bytes")
+                busy = self._over_ranks(prices.message(size).send_s * here)
+            case Receive():
+                busy = self._over_ranks(prices.message(self._received_bytes(step)).receive_s * here)
+            case _:
+                busy = all_busy_s(cost, prices)
+        per_byte = 0.0 if network.energy_per_byte_j is None else network.energy_per_byte_j
+        self.power.spend((busy * watts + cost.message_bytes * per_byte) * where.times)
+        self.power.draw(where.phase, "network", self._over_ranks(np.where(busy > 0, watts, 0.0) * here))
+        self.power.draw(where.phase, "bytes", byte_power_w(network, cost))
 
     def _serve(self, step: References, seen: Touched, memory: Memory, where: _Where) -> None:
         """Note which level serves the accesses."""
@@ -183,6 +254,7 @@ class _Reading:
     def _communication(self, step: Demand, where: _Where) -> None:
         cost = self._cost(step, where)
         self._book(step, where, "communication", cost.time_s)
+        self._draw_messages(step, where, cost)
         self.messages = self.messages + cost.messages * where.times
         self.message_bytes = self.message_bytes + cost.message_bytes * where.times
 
@@ -257,7 +329,7 @@ class _Reading:
             name: {part: self._for_every_point(_of_rank(time, total, busiest)) for part, time in times.items()}
             for name, times in self.phases.items()
         }
-        return Result(
+        result = Result(
             reading="forecast",
             workload=self.setting.workload.name,
             machine=self.setting.machine.name,
@@ -275,8 +347,28 @@ class _Reading:
                 for level, accesses in self.served.items()
             },
             hit_methods=self.hit_methods,
+            used={name: self._for_every_point(_of_rank(it, total, busiest)) for name, it in self.used.items()},
+            size=self.setting.size,
             footprint_bytes=self.setting.footprint_bytes,
             capacity_bytes=self.setting.capacity_bytes,
+        )
+        return self._with_power(result, total, busiest)
+
+    def _with_power(self, result: Result, total: Amount, busiest: NDArray[np.int64] | None) -> Result:
+        """The Result with power and energy, where the machine says anything of them."""
+        if self.power is None:
+            return result
+        said = self.setting.machine.totals().static_power_w
+        static = self._for_every_point(0.0 if said is None else said)
+        energy_j, highest_w = (
+            self._for_every_point(_of_rank(value, total, busiest))
+            for value in (self.power.energy_j, self.power.highest_w(self.machine.custom))
+        )
+        return replace(
+            result,
+            static_power_w=static,
+            energy_j=static * result.makespan_s + energy_j,
+            peak_power_w=static + highest_w,
         )
 
     def _for_every_point(self, value: Amount) -> Amount:

@@ -32,6 +32,7 @@ from simcodesign.describe.workload import (
     Compute,
     Demand,
     Exchange,
+    Execute,
     Receive,
     References,
     Replay,
@@ -235,6 +236,8 @@ def _check_alike(step: Demand) -> None:
     """InputError where ranks may differ in what they pay. Whom a message goes to makes no difference."""
     if isinstance(step, Replay):
         raise InputError("a schedule has no formula", step.place, allowed="simulate it")
+    if isinstance(step, Execute):
+        raise InputError("the time of an execute block is the machine's, so there is no formula", step.place)
     if step.when is not None:
         raise InputError("'when' makes ranks differ, so there is no formula", step.place, value=step.when.text)
     peer = step.to if isinstance(step, Send) else step.source if isinstance(step, Receive) else None

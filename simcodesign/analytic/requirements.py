@@ -35,6 +35,7 @@ from simcodesign.describe.workload import (
     Compute,
     Demand,
     Exchange,
+    Execute,
     References,
     Replay,
     Send,
@@ -219,6 +220,10 @@ class _Reading:
                 # Instructions and seconds are no floating-point operations.
                 work = operations(step, lambda part: self.value(part, step.unit))
                 return {"flops": work if step.unit == "flops" else 0.0}
+            case Execute():
+                parallelism = self.value(step.parallelism, "parallelism")
+                flops = [self.value(use.amount, "flops") for use in step.uses if use.resource == "flops"]
+                return {"flops": parallelism * sum(flops, start=np.zeros(()))}
             case Access():
                 return {"disk_bytes": self.value(step.bytes, "bytes") * self.value(step.times, "times")}
             case References():
@@ -253,6 +258,9 @@ class _Reading:
 
     def _memory(self, step: References) -> dict[str, Amount]:
         times = self.value(step.times, "times")
+        if step.hits:
+            what = "hits of caches say nothing of stack distances, which are a requirement"
+            raise InputError(what, step.place, allowed="stack_distance, kernel or profile")
         if step.distances:
             accesses = times * self.value(step.accesses, "accesses") if step.accesses is not None else 0.0
             pairs = [(self.value(share, "share"), self.value(far, "distance")) for share, far in step.distances]

@@ -5,19 +5,36 @@ are loaded by the command that needs them: the public verbs through the package'
 through ``base.report``.
 """
 
-from simcodesign.cli import base, calibrate, codesign, files, fit, locality, options, readings, requirements, validation
+from simcodesign.cli import (
+    aspen,
+    base,
+    calibrate,
+    codesign,
+    explore,
+    files,
+    fit,
+    locality,
+    options,
+    profile,
+    readings,
+    requirements,
+    validation,
+)
 from simcodesign.cli.base import app, main
 
 __all__ = [
     "app",
+    "aspen",
     "base",
     "calibrate",
     "codesign",
+    "explore",
     "files",
     "fit",
     "locality",
     "main",
     "options",
+    "profile",
     "readings",
     "requirements",
     "validation",

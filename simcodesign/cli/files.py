@@ -24,7 +24,10 @@ def list_() -> None:
 
 @app.command()
 def show(
-    name: Annotated[str, typer.Argument(metavar="NAME", help="A machine or workload: a shipped name or a path.")],
+    name: Annotated[
+        str,
+        typer.Argument(metavar="NAME", help="A machine or workload: a shipped name or a path (.yaml, .goal, .aspen)."),
+    ],
     machine: Annotated[bool, typer.Option("--machine", help="NAME is a machine.")] = False,
     workload: Annotated[bool, typer.Option("--workload", help="NAME is a workload.")] = False,
     latex: Annotated[bool, typer.Option("--latex", help="Print the equations of a workload in LaTeX.")] = False,
@@ -32,6 +35,13 @@ def show(
     """Show what a machine or workload file says."""
     if machine and workload:
         raise InputError("--machine and --workload exclude each other", allowed="one of them")
+    if name.endswith(".aspen"):
+        if latex:
+            raise InputError(
+                "--latex: for workloads that are shipped or in YAML", value=name, allowed="without --latex"
+            )
+        print_all(base.report("aspen_sheet").aspen_sheet(Path(name)))
+        return
     sheets = base.report("sheets")
     if machine or (not workload and _kind(name) == "machine"):
         if latex:

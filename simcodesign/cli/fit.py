@@ -15,6 +15,19 @@ import typer
 from simcodesign.cli import base
 from simcodesign.cli.base import app
 from simcodesign.cli.fit_asked import JSON, LATEX, PYTHON, TABLE, Asked, WorkloadAsked
+from simcodesign.cli.fit_counters import (
+    Against,
+    Counters,
+    CountersAsked,
+    Dimensions,
+    Guard,
+    MachineOfCounters,
+    NormalForm,
+    Threshold,
+    Volume,
+    check_options,
+    fit_counters,
+)
 from simcodesign.cli.options import AsJson, Plot, check_files
 from simcodesign.cli.validation import usable_cpus
 from simcodesign.errors import InputError
@@ -25,16 +38,24 @@ Files = Annotated[
     typer.Argument(
         metavar="FILE...",
         help="Measurements: Extra-P text, JSON, JSON lines, Talpas, a table (csv, parquet), a folder of Score-P runs. "
-        "Several are taken together.",
+        "Several are taken together. With --counters: hardware counters.",
     ),
 ]
 Target = Annotated[
     list[str] | None,
-    typer.Option(metavar="p=1024,n=1e6", help="Where to predict; by default four times the largest values measured."),
+    typer.Option(
+        metavar="p=1024,n=1e6",
+        help="Where to predict; by default four times the largest values measured. With --counters: P=128 or "
+        "P=256,size=1e6, repeatable.",
+    ),
 ]
 Format = Annotated[
     str | None,
-    typer.Option(metavar="NAME", help="text, json, jsonlines, talpas, csv, parquet or cube; else found out."),
+    typer.Option(
+        metavar="NAME",
+        help="text, json, jsonlines, talpas, csv, parquet or cube (with --counters: csv, perf or "
+        "likwid); else found out.",
+    ),
 ]
 Exponents = Annotated[
     str,
@@ -50,7 +71,14 @@ Collective = Annotated[
 ]
 NegativeExponents = Annotated[bool, typer.Option("--negative-exponents", help="What shrinks may be a factor.")]
 NegativeCoefficients = Annotated[bool, typer.Option("--negative-coefficients", help="Terms may be subtracted.")]
-NoRefine = Annotated[bool, typer.Option("--no-refine", help="Exponents of the set only, none between them.")]
+NoRefine = Annotated[
+    bool,
+    typer.Option(
+        "--no-refine",
+        help="Exponents of the set only, none between them. With --counters: runs at a second frequency, or of "
+        "communication alone, are left out.",
+    ),
+]
 Weighting = Annotated[
     str, typer.Option(metavar="NAME", help="relative: errors in proportion to the values; or absolute: all alike.")
 ]
@@ -68,7 +96,11 @@ Exact = Annotated[
 ]
 WorkloadFile = Annotated[
     Path | None,
-    typer.Option("--workload", metavar="FILE", help="Write the models as a workload (.yaml) that can be simulated."),
+    typer.Option(
+        "--workload",
+        metavar="FILE",
+        help="Write the models, also those of --counters, as a workload (.yaml) that can be simulated.",
+    ),
 ]
 Demands = Annotated[
     list[str] | None,
@@ -89,6 +121,7 @@ AsPython = Annotated[bool, typer.Option("--python", help="Print a Python module 
 
 @app.command(no_args_is_help=True)
 def fit(
+    context: typer.Context,
     files: Files,
     target: Target = None,
     format: Format = None,
@@ -113,12 +146,31 @@ def fit(
     demands: Demands = None,
     neighbours: Neighbours = None,
     ranks: RanksParameter = None,
+    counters: Counters = False,
+    threshold: Threshold = None,
+    normal_form: NormalForm = False,
+    guard: Guard = None,
+    volume: Volume = None,
+    dimensions: Dimensions = None,
+    machine: MachineOfCounters = None,
+    against: Against = None,
 ) -> None:
     """Fit models of the performance-model normal form to measurements: c0 + sums of c x^i log2(x)^j ...
 
     Each region and metric gets a model, its errors, and a prediction with an interval.
+
+    With --counters: kernels out of hardware counters of three or more small runs, models of their counters, and the
+    time of larger runs with where it goes.
     """
     _one_thread()
+    check_options(context, counters)
+    if counters:
+        given = CountersAsked(
+            [str(file) for file in files], target or [], format, not no_refine, threshold, normal_form, guard, volume,
+            dimensions, machine, against or [],
+        )  # fmt: skip
+        fit_counters(given, as_json, plot, workload)
+        return
     asked = Asked(
         files, format, partial, region or [], metric or [], target or [], level, exponents, terms, collective or [],
         negative_exponents, negative_coefficients, not no_refine, weighting, exact, _output(as_json, latex, python),
@@ -155,9 +207,7 @@ def _output(as_json: bool, latex: bool, python: bool) -> str:
     return chosen[0] if chosen else TABLE
 
 
-def _fitted(
-    asked: Asked, measurements: Any, workers: int, draws: bool, blocks: list[Any] | None
-) -> tuple[Any, Any]:
+def _fitted(asked: Asked, measurements: Any, workers: int, draws: bool, blocks: list[Any] | None) -> tuple[Any, Any]:
     """What tables and plots show; what is printed for each series is printed as it is found. ``blocks`` takes all."""
     report, options = base.report("fits"), asked.fit_options()
     given = asked.target_of(measurements)

@@ -12,6 +12,7 @@ from typing import Any
 
 from simcodesign.cli.options import check_folder
 from simcodesign.errors import InputError, Place, nearest
+from simcodesign.report.terminal import complain
 
 TABLE, JSON, LATEX, PYTHON = "table", "--json", "--latex", "--python"
 TARGET_FORMS = "name=value for each parameter, e.g. --target p=1024,n=1e6"
@@ -56,8 +57,13 @@ class Asked:
         """The measurements of all files, of the regions and metrics that were asked for."""
         read = _part("readers").read_measurements
         partial = True if self.partial else None
-        parts = [read(file, self.format, partial=partial) for file in self.files]
+        try:
+            parts = [read(file, self.format, partial=partial) for file in self.files]
+        except InputError as error:
+            raise _hinted(error) from None
         whole = _part("merge").merge(parts, [str(file) for file in self.files], partial=self.partial)
+        if text := lacking(whole, self.partial):
+            complain(f"note: {text}")
         if not self.regions and not self.metrics:
             return whole
         regions = matching(self.regions, whole.regions, "--region")
@@ -124,6 +130,29 @@ class WorkloadAsked:
             pattern=self.neighbours or "halo1d",
         )  # fmt: skip
         return notes
+
+
+def _hinted(error: InputError) -> InputError:
+    """The error of a file, with a word on ``--counters`` where it may hold hardware counters."""
+    try:
+        _part("read_counters").guessed_format(Path(error.place.file if error.place else ""))
+    except (InputError, OSError):
+        return error
+    allowed = f"{error.allowed}; for hardware counters, --counters" if error.allowed else "--counters"
+    return InputError(error.what, error.place, value=error.value, allowed=allowed)
+
+
+def lacking(measurements: Any, partial: bool) -> str:
+    """Where values are missing that others of their series have; empty if nowhere. ``partial``: points may be."""
+    counts, most = measurements.counts, measurements.values.shape[2]
+    short = (counts < most) & (counts > 0) if partial else counts < most
+    if not (found := int(short.sum())):
+        return ""
+    row, point = divmod(int(short.argmax()), short.shape[1])
+    series = " ".join(name for name in (measurements.regions[row], measurements.metrics[row]) if name)
+    at = _part("measurements").point_text(measurements.parameters, measurements.points[point])
+    more = f"; so do {found - 1:,} more" if found > 2 else "; so does 1 more" if found == 2 else ""
+    return f"{series} has {counts[row, point]} of {most} values at {at} (empty, or not given){more}"
 
 
 def _part(module: str) -> Any:

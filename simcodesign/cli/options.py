@@ -18,7 +18,8 @@ from simcodesign.report.terminal import complain
 
 #: Top-level keys of a machine file: with --set they change the machine.
 MACHINE_KEYS = ("simcodesign", "name", "about", "source", "nodes", "processors_per_node", "processor", "network",
-                "disk", "caches", "memory", "mapping", "noise")  # fmt: skip
+                "disk", "caches", "memory", "mapping", "noise", "parameters", "properties", "resources", "conflicts",
+                "components")  # fmt: skip
 TIMELINE_SUFFIXES = (".json", ".gz")
 PLOT_SUFFIXES = (".png", ".svg", ".pdf")
 SET_FORMS = "name=value, e.g. --set n=1e6, --set P=16, --set nodes=64, --set network.startup='20 us'"
@@ -32,8 +33,9 @@ Settings = Annotated[
     typer.Option(
         "--set",
         metavar="NAME=VALUE",
-        help="Set a workload parameter or P (n=1e6), or anything in the machine file (nodes=64, "
-        "network.startup='20 us', disk.spindles=4). A parameter wins over a machine key of the same name. Repeatable.",
+        help="Set a workload parameter or P (n=1e6), a machine parameter (machine.clock='2 GHz'), or anything in the "
+        "machine file (nodes=64, network.startup='20 us', disk.spindles=4). A parameter wins over a machine key of the "
+        "same name. Repeatable.",
     ),
 ]
 Ranks = Annotated[int | None, typer.Option("-P", "--ranks", metavar="N", help="Short for --set P=N.")]
@@ -42,9 +44,14 @@ Phases = Annotated[list[str] | None, typer.Option("--phase", metavar="NAME", hel
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")]
 Plot = Annotated[Path | None, typer.Option(metavar="FILE", help="Write a plot (.png, .svg or .pdf).")]
 Timeline = Annotated[Path | None, typer.Option(metavar="FILE", help="Write a trace that ui.perfetto.dev shows (JSON).")]
-Effects = Annotated[
-    str, typer.Option(metavar="LIST", help=f"all, none, or some of {', '.join(EFFECTS)}.")
+Counters = Annotated[
+    Path | None,
+    typer.Option(metavar="FILE", help="Write hardware counters of every phase and rank (.csv), for models of them."),
 ]
+Power = Annotated[
+    Path | None, typer.Option(metavar="FILE", help="Write a plot of power over time (.png, .svg or .pdf).")
+]
+Effects = Annotated[str, typer.Option(metavar="LIST", help=f"all, none, or some of {', '.join(EFFECTS)}.")]
 Engine = Annotated[
     str, typer.Option(metavar="NAME", help="auto, simpy, or compiled (needs Numba). The result is the same.")
 ]
@@ -87,13 +94,17 @@ def case_of(
     loaded = sc.load_workload(workload)
     given = _given(settings or [], ranks)
     parameters = {name: value for name, value in given.items() if name == "P" or name in loaded.parameters}
-    changes = {name: value for name, value in given.items() if name not in parameters}
+    own = {name: value for name, value in given.items() if name.startswith("machine.") and name not in parameters}
+    changes = {name: value for name, value in given.items() if name not in parameters and name not in own}
     for name in changes:
         if "." not in name and name not in MACHINE_KEYS:
             what = f"{loaded.name} has no parameter and a machine no key of this name"
             raise _bad_setting(what, name, nearest(name, {*loaded.parameters, "P", *MACHINE_KEYS}))
-    numbers = {name: _number(name, value) for name, value in parameters.items()}
-    case = CaseInput(loaded, sc.load_machine(machine, changes), numbers, preset, phases)
+    described = sc.load_machine(machine, changes)
+    numbers = {name: _number(name, value, loaded.parameters.get(name)) for name, value in parameters.items()}
+    numbers |= {name: described.parameter(name, Place("--set")).parsed(text, Place("--set", None, name))
+                for name, text in own.items()}  # fmt: skip
+    case = CaseInput(loaded, described, numbers, preset, phases)
     law = case.machine.network.distance
     if any(name.startswith("network.topology") for name in changes) and law not in (
         "mean",
@@ -119,7 +130,11 @@ def _given(settings: Iterable[str], ranks: int | None) -> dict[str, str]:
     return given
 
 
-def _number(name: str, value: str) -> float:
+def _number(name: str, value: str, parameter: Any = None) -> float:
+    """The number, or that of a choice or with a unit that the parameter has."""
+    if parameter is not None and parameter.is_named:
+        found: float = parameter.parsed(value, Place("--set", None, name))
+        return found
     try:
         return float(value)
     except ValueError:
@@ -130,17 +145,19 @@ def _bad_setting(what: str, value: str, allowed: str) -> InputError:
     return InputError(what, Place("--set"), value=value, allowed=allowed)
 
 
-def check_files(plot: Path | None, timeline: Path | None = None) -> None:
+def check_files(plot: Path | None, timeline: Path | None = None, power: Path | None = None) -> None:
     """InputError for files that could not be written, before any work is done."""
-    if plot and plot.suffix.lower() not in PLOT_SUFFIXES:
-        raise InputError("unknown format of a plot", Place("--plot"), value=str(plot), allowed=", ".join(PLOT_SUFFIXES))
+    for option, file in (("--plot", plot), ("--power", power)):
+        if file and file.suffix.lower() not in PLOT_SUFFIXES:
+            allowed = ", ".join(PLOT_SUFFIXES)
+            raise InputError("unknown format of a plot", Place(option), value=str(file), allowed=allowed)
     if timeline and not timeline.name.lower().endswith(TIMELINE_SUFFIXES):
         raise InputError(
             "format of a timeline", Place("--timeline"), value=str(timeline), allowed=", ".join(TIMELINE_SUFFIXES)
         )
-    if plot:
+    if plot or power:
         base.report("canvas").load_matplotlib()  # missing Matplotlib is said before any work is done
-    for option, file in (("--plot", plot), ("--timeline", timeline)):
+    for option, file in (("--plot", plot), ("--timeline", timeline), ("--power", power)):
         if file:
             check_folder(option, file)
 

@@ -13,12 +13,14 @@ from simcodesign.cli import base
 from simcodesign.cli.base import app, sc
 from simcodesign.cli.options import (
     AsJson,
+    Counters,
     Effects,
     Engine,
     Iterations,
     MachineName,
     Phases,
     Plot,
+    Power,
     Preset,
     Ranks,
     Seed,
@@ -27,6 +29,7 @@ from simcodesign.cli.options import (
     WorkloadName,
     case_of,
     check_files,
+    check_folder,
 )
 from simcodesign.errors import InputError, Place
 from simcodesign.report.terminal import complain, print_all, write_json
@@ -79,21 +82,32 @@ def simulate(
     as_json: AsJson = False,
     plot: Plot = None,
     timeline: Timeline = None,
+    counters: Counters = None,
+    power: Power = None,
 ) -> None:
     """Simulate a workload on a machine, event by event."""
-    check_files(plot, timeline)
+    check_files(plot, timeline, power)
+    if power and iterations != "all":
+        raise InputError("power over time shows every iteration", Place("--power"), allowed="--iterations all")
+    if counters:
+        check_folder("--counters", counters, (".csv",))
     case = case_of(workload, machine, settings, ranks, preset, phase)
     with base.report("progress").SimulationProgress() as progress:
         result = case.call(
             sc.simulate, effects=effects, seed=seed, engine=engine, iterations=iterations,
-            timeline=bool(plot or timeline), progress=progress.update,
+            timeline=bool(plot or timeline), counters=counters is not None, progress=progress.update,
         )  # fmt: skip
+    if counters:
+        table = import_module("simcodesign.profiled").counters_of(result, repetition=seed)
+        import_module("simcodesign.fitting.read_counters").write_counters(counters, table)
     if as_json:
         write_json(result.to_dict())
     else:
         print_all(base.report("tables").simulation_tables(result, stations))
     if plot:
         base.report("plots").activity_profile(result, plot)
+    if power:
+        base.report("power_plot").power_over_time(result, power)
     if timeline:
         base.report("timeline").write_chrome_trace(result, timeline)
 

@@ -1,4 +1,9 @@
-"""The effects that a closed form leaves out: the switches of a simulation, in the order of the ladder."""
+"""The effects that a closed form leaves out: the switches of a simulation, in the order of the ladder.
+
+``conflicts``: in an ``execute`` block, a use of a resource begins when all those before it that it conflicts with are
+done, one after another as they are written; the closed form takes the heaviest set of uses that all conflict. It
+stands before the effects that change the work itself, since the bounds still hold for it.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +11,7 @@ from collections.abc import Collection, Iterable
 
 from simcodesign.errors import InputError, nearest
 
-EFFECTS = ("hops", "links", "endpoints", "disks", "memory", "caches", "imbalance", "noise")
+EFFECTS = ("hops", "links", "endpoints", "disks", "memory", "conflicts", "caches", "imbalance", "noise")
 
 
 def chosen_effects(effects: str | Collection[str]) -> tuple[str, ...]:

@@ -41,6 +41,15 @@ PATTERNS: Mapping[str, tuple[str, str]] = MappingProxyType(
         **{f"halo{dims}d": ("exchange", "") for dims in range(1, 5)},
     }
 )
+#: Units that may stand behind a name, in brackets: those in which a demand is what it is; a time in ms is not seconds.
+UNITS: Mapping[str, tuple[str, ...]] = MappingProxyType(
+    {
+        "seconds": ("s", "sec", "second", "seconds"),
+        "flops": ("flop", "FLOP", "flops", "FLOPs"),
+        **dict.fromkeys(("bytes_sent", "bytes_sent_received", "bytes_used", "bytes_read", "bytes_written"),
+                        ("B", "byte", "bytes", "Byte", "Bytes")),
+    }
+)  # fmt: skip
 _OTHER_PATTERNS = {"broadcast": "bcast", "all_to_all": "alltoall"}
 #: What leaves a metric out.
 NONE = "none"
@@ -78,13 +87,17 @@ def _plain(name: str) -> str:
     return re.sub(r"[^a-z0-9]+", "_", name.casefold()).strip("_")
 
 
+_UNIT = re.compile(r"(.*?)\s*[\[(]\s*([^\[\]()]*?)\s*[\])]\s*")
 _DEMAND_OF = {_plain(name): demand for demand, names in METRICS.items() for name in (demand, *names)}
 
 
 def recognised(metric: str) -> Use | None:
     """The use of a metric of this name, None if nothing is known of it."""
     name, colon, pattern = metric.partition(":")
-    demand = _DEMAND_OF.get(_plain(name))
+    bare = _UNIT.fullmatch(name)
+    demand = _DEMAND_OF.get(_plain(bare[1] if bare else name))
+    if bare and bare[2] not in ("", "#", "1", "count", *UNITS.get(demand or "", ())):
+        return None
     if demand is None or not colon:
         return None if demand is None else Use(demand)
     way = _plain(pattern).removeprefix("mpi_")

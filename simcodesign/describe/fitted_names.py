@@ -16,7 +16,7 @@ from simcodesign.fitting.measurements import FloatArray, Measurements
 from simcodesign.fitting.terms import Model, Term
 
 #: Names of the parameter that is the number of processes; case does not matter.
-RANKS = ("p", "processes", "procs", "ranks", "nprocs")
+RANKS = ("p", "processes", "procs", "ranks", "nprocs", "cores")
 #: Letters of each part of a name.
 _LONGEST = 24
 #: Of a parameter: eight terms of four parameters stay within the length of an expression.

@@ -13,6 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from simcodesign.describe.parameters import Parameter
+from simcodesign.describe.resources import PREFIX, Custom, Totals
 from simcodesign.describe.topology import Topology
 from simcodesign.errors import InputError, Place, nearest
 from simcodesign.locality.associativity import METHODS
@@ -40,11 +42,13 @@ MOST_VARIATION = 10.0
 
 @dataclass(frozen=True)
 class Processor:
-    """``rate_flop_per_s`` prices operations; ``clock_hz`` and ``cycles_per_instruction`` price instructions."""
+    """``rate_flop_per_s`` prices operations; ``clock_hz`` and ``cycles_per_instruction`` price instructions. A rank
+    that computes draws ``dynamic_power_w``."""
 
     rate_flop_per_s: Amount
     clock_hz: Amount | None = None  # only a demand in instructions needs it
     cycles_per_instruction: Amount = 1.0
+    dynamic_power_w: Amount | None = None
 
 
 @dataclass(frozen=True)
@@ -64,6 +68,9 @@ class Network:
 
     A link is occupied for ``m link_per_byte_s`` and a network interface for ``m interface_per_byte_s``; both default to
     ``per_byte_s``. Constants of the other model must be left at their defaults.
+
+    A rank that sends or receives draws ``dynamic_power_w`` (not while it waits), and a byte that is sent takes
+    ``energy_per_byte_j``.
     """
 
     topology: Topology
@@ -83,6 +90,8 @@ class Network:
     gap_s: Amount = 0.0
     overhead_per_byte_s: Amount = 0.0
     rendezvous_above_bytes: Amount | None = None
+    dynamic_power_w: Amount | None = None
+    energy_per_byte_j: Amount | None = None
 
     @property
     def link_occupancy_s_per_byte(self) -> Amount:
@@ -98,24 +107,40 @@ class Network:
 @dataclass(frozen=True)
 class Disk:
     """A disk: an access of m bytes takes ``startup + m per_byte_s``; ``shared_by`` consecutive nodes use one disk,
-    which serves ``spindles`` accesses at a time in the order of their arrival."""
+    which serves ``spindles`` accesses at a time in the order of their arrival. Each draws ``dynamic_power_w``."""
 
     read_startup_s: Amount
     write_startup_s: Amount
     per_byte_s: Amount
     shared_by: int = 1
     spindles: int = 1
+    dynamic_power_w: Amount | None = None
 
 
 @dataclass(frozen=True)
 class CacheLevel:
     """One level of the caches that every processor has for itself: an access that finds its line here takes
-    ``latency_s``. ``ways`` None: fully associative."""
+    ``latency_s``. ``ways`` None: fully associative.
+
+    ``clock_hz``: the clock at which it takes so long, of a latency in cycles; at another clock it takes as many cycles.
+    None: a latency that no clock changes. On a machine, this is the clock of its processor.
+    """
 
     name: str
     size_bytes: int
     latency_s: Amount
     ways: int | None = None
+    clock_hz: Amount | None = None
+
+    def latency_cycles(self, clock_hz: Amount) -> Amount:
+        """The latency in cycles of a clock, or of its own where it has one."""
+        return self.latency_s * (clock_hz if self.clock_hz is None else self.clock_hz)
+
+    def clocked(self, clock_hz: Amount) -> CacheLevel:
+        """The same level at another clock."""
+        if self.clock_hz is None or np.array_equal(self.clock_hz, clock_hz):
+            return self
+        return replace(self, latency_s=self.latency_cycles(clock_hz) / clock_hz, clock_hz=clock_hz)
 
 
 @dataclass(frozen=True)
@@ -125,7 +150,8 @@ class Memory:
 
     An access that no cache serves takes ``latency_s``; a byte that goes between the last cache and memory occupies the
     controller of the node for ``per_byte_s``. ``hits`` says how shares of accesses are found: by the stack model
-    (``auto``, ``full``, ``binomial``: see ``locality.associativity``), or with the trace itself (``sets``).
+    (``auto``, ``full``, ``binomial``: see ``locality.associativity``), or with the trace itself (``sets``). A rank
+    draws ``dynamic_power_w`` in its memory demands.
     """
 
     latency_s: Amount
@@ -133,6 +159,7 @@ class Memory:
     caches: tuple[CacheLevel, ...] = ()
     line_bytes: int = 64
     hits: str = "auto"
+    dynamic_power_w: Amount | None = None
 
     def geometries(self, line_bytes: int | None = None) -> tuple[CacheGeometry, ...]:
         """The shapes of the caches; with lines of another size if ``line_bytes`` is given."""
@@ -154,7 +181,8 @@ class Memory:
 class Machine:
     """A candidate machine. ``processors_per_node`` ranks share a node; ``mapping`` places ranks on nodes: node after
     node (``linear``), in turn (``round_robin``), one on each (``one_per_node``), or as listed. ``capacity_bytes``: the
-    memory of a node, which may be known where its latency and bandwidth are not."""
+    memory of a node, which may be known where its latency and bandwidth are not. Caches with a latency in cycles follow
+    the clock of ``processor``, and need one. ``custom``: parameters, resources and components of its own."""
 
     name: str
     processor: Processor
@@ -168,9 +196,10 @@ class Machine:
     about: str = ""
     source: str = ""
     place: Place = field(default=Place(), compare=False)
+    custom: Custom = field(default=Custom(), repr=False)
 
     def __post_init__(self) -> None:
-        for path, value in self.constants().items():
+        for path, value in (self.constants() | self.powers()).items():
             check_constant(path, value, self.place)
         for name, allowed in CHOICES.items():
             if getattr(self.network, name) not in allowed:
@@ -183,6 +212,7 @@ class Machine:
         check_mapping(self.mapping, self.nodes, self.processors_per_node, self.place)
         if self.memory is not None:
             check_memory(self.memory, self.place)
+            object.__setattr__(self, "memory", _clocked(self.memory, self.processor, self.place))
         if self.capacity_bytes is not None:
             check_constant(CAPACITY, self.capacity_bytes, self.place)
         if not 0 <= self.noise <= MOST_VARIATION:
@@ -220,13 +250,58 @@ class Machine:
         }
         return {path: value for path, value in found.items() if value is not None}
 
+    def powers(self) -> dict[str, Amount]:
+        """What the built-in parts draw where that is said, by its path in a machine file, in SI units."""
+        found = {path: getattr(getattr(self, part), name, None) for path, (part, name, _) in POWERS.items()}
+        return {path: value for path, value in found.items() if value is not None}
+
+    def varying(self) -> dict[str, Amount]:
+        """All that may be an array, by its path: constants, powers, parameters of the machine, its capacity."""
+        found = self.constants() | self.powers()
+        found |= {f"{PREFIX}{name}": value for name, value in self.custom.values.items()}
+        return found if self.capacity_bytes is None else found | {CAPACITY: self.capacity_bytes}
+
+    @property
+    def has_power(self) -> bool:
+        """Whether anything is said of the power that is drawn."""
+        components = any(component.static_power is not None for component in self.custom.components.values())
+        drawn = any((one.dynamic_power or one.energy) is not None for one in self.custom.resources.values())
+        return bool(self.powers()) or components or drawn
+
+    def counts(self) -> dict[str, Amount]:
+        """The counts that expressions of the machine may use."""
+        return {
+            "nodes": float(self.nodes),
+            "processors_per_node": float(self.processors_per_node),
+            "processors": float(self.processors),
+        }
+
+    def names(self) -> dict[str, Amount]:
+        """Values of its counts, parameters and properties. InputError for one that is missing or not finite."""
+        return self.custom.names(self.counts())
+
+    def properties(self) -> dict[str, Amount]:
+        """Values of its properties, the metrics that its file defines."""
+        names = self.names()
+        return {name: names[name] for name in self.custom.properties}
+
+    def totals(self) -> Totals:
+        """Rack units, area of dies, price and static power of the whole machine, as far as components say them."""
+        return self.custom.totals(self.counts())
+
     def with_constants(self, values: Mapping[str, Amount], place: Place | None = None) -> Machine:
         """The same machine with some constants replaced, e.g. ``{"network.startup": 3e-4}``; SI units, arrays allowed.
+        Powers (``processor.dynamic_power``) and its parameters (``machine.NAME``) are replaced likewise.
 
         Constants of another network model are taken only together, all that it requires: then the network is of that
         model. Raises InputError for a path that is no constant and for a value that is not positive or zero and finite.
         """
         here = place or self.place
+        own = {path: value for path, value in values.items() if path.startswith(PREFIX)}
+        if own:
+            custom = replace(self.custom, values={**self.custom.values, **self._parameters(own, here)})
+            others = {path: value for path, value in values.items() if path not in own}
+            return replace(self, custom=custom, place=here).with_constants(others, here)
         model = self._model_with(values, here)
         changed: dict[str, dict[str, Any]] = {} if model is None else {"network": _only_of(model)}
         for path, value in values.items():
@@ -237,6 +312,23 @@ class Machine:
             changed.setdefault(part, {})[name] = value
         parts = {part: replace(getattr(self, part), **change) for part, change in changed.items()}
         return replace(self, **parts, place=here) if parts else self
+
+    def _parameters(self, values: Mapping[str, Amount], place: Place) -> dict[str, Amount]:
+        """The values of its parameters, by name. InputError for one that it has not, and beyond its limits."""
+        found = {}
+        for path, value in values.items():
+            self.parameter(path, place).check(value, place)
+            found[path.removeprefix(PREFIX)] = value
+        return found
+
+    def parameter(self, path: str, place: Place | None = None) -> Parameter:
+        """The parameter that ``machine.NAME`` sets. InputError if there is none."""
+        known = self.custom.parameters
+        if path.removeprefix(PREFIX) not in known:
+            what = f"{self.name} has no machine parameter of this name"
+            allowed = nearest(path, [f"{PREFIX}{name}" for name in known])
+            raise InputError(what, place or self.place, value=path, allowed=allowed)
+        return known[path.removeprefix(PREFIX)]
 
     def _model_with(self, values: Mapping[str, Amount], place: Place) -> str | None:
         """The network model that these constants bring with them, None if it is that of the machine."""
@@ -295,6 +387,14 @@ CONSTANTS: dict[str, tuple[str, str, str]] = {
     "memory.latency": ("memory", "latency_s", "time"),
     "memory.per_byte": ("memory", "per_byte_s", "per_byte"),
 }
+#: The same of powers, which no time depends on.
+POWERS: dict[str, tuple[str, str, str]] = {
+    **{
+        f"{part}.dynamic_power": (part, "dynamic_power_w", "power")
+        for part in ("processor", "memory", "disk", "network")
+    },
+    "network.energy_per_byte": ("network", "energy_per_byte_j", "energy_per_byte"),
+}
 #: Network model -> the constants that it must be given, the time per byte last, and those that it may be given too.
 REQUIRED_CONSTANTS = {"hockney": ("startup", "per_byte"), "loggop": ("L", "o", "g", "G")}
 OPTIONAL_CONSTANTS = {"hockney": ("receive_overhead",), "loggop": ("O", "S")}
@@ -313,9 +413,10 @@ CAPACITY = "memory.capacity"
 
 
 def _constant(path: str, place: Place) -> tuple[str, str]:
-    if path not in CONSTANTS:
-        raise InputError("not a constant of a machine", place, value=path, allowed=nearest(path, CONSTANTS))
-    return CONSTANTS[path][0], CONSTANTS[path][1]
+    every = CONSTANTS | POWERS
+    if path not in every:
+        raise InputError("not a constant of a machine", place, value=path, allowed=nearest(path, every))
+    return every[path][0], every[path][1]
 
 
 def _paths_of(model: str) -> list[str]:
@@ -386,10 +487,24 @@ def check_memory(memory: Memory, place: Place) -> None:
         raise InputError("names of caches", place, value=list(names), allowed="each once, and not memory")
     for level in memory.caches:
         check_constant(f"caches.{level.name}.latency", level.latency_s, place)
+        if level.clock_hz is not None:
+            check_constant("processor.clock", level.clock_hz, place)
     try:
         memory.geometries()
     except InputError as error:
         raise InputError(f"caches: {error}", place) from None
+
+
+def _clocked(memory: Memory, processor: Processor, place: Place) -> Memory:
+    """The memory with caches at the clock of the processor. InputError without one for a latency in cycles."""
+    counted = [level.name for level in memory.caches if level.clock_hz is not None]
+    if not counted:
+        return memory
+    if processor.clock_hz is None:
+        what = f"caches.{counted[0]}.latency is in cycles, and the processor has no clock"
+        raise InputError(what, place, allowed="processor.clock, or a latency as a time")
+    clock_hz = processor.clock_hz
+    return replace(memory, caches=tuple(level.clocked(clock_hz) for level in memory.caches))
 
 
 def check_occupancy(network: Network, part: str, place: Place) -> None:

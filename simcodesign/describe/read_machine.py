@@ -15,6 +15,7 @@ from simcodesign.describe.machine import (
     MAPPINGS,
     MODEL_OF,
     MOST_VARIATION,
+    POWERS,
     REQUIRED_CONSTANTS,
     CacheLevel,
     Disk,
@@ -26,15 +27,17 @@ from simcodesign.describe.machine import (
     check_mapping,
     check_occupancy,
 )
+from simcodesign.describe.read_resources import CUSTOM_KEYS, custom_from
 from simcodesign.describe.topology import KINDS, Topology, build_topology, load_graphml
 from simcodesign.describe.yaml_tree import Entry
 from simcodesign.errors import InputError
 from simcodesign.locality.cache import CacheGeometry
+from simcodesign.units import Amount, has_unit
 
 FORMAT = 1
 MAX_SPINDLES = 10_000
 _KEYS = ("simcodesign", "name", "about", "source", "nodes", "processors_per_node", "processor", "network", "disk",
-         "caches", "memory", "mapping", "noise")  # fmt: skip
+         "caches", "memory", "mapping", "noise", *CUSTOM_KEYS)  # fmt: skip
 _REQUIRED = ("simcodesign", "name", "nodes", "processor", "network")
 #: A bandwidth may be written instead of the seconds per byte that the cost models use.
 _BANDWIDTHS = {
@@ -55,21 +58,22 @@ def machine_from(entry: Entry, folder: Path) -> Machine:
     """The machine of a file's tree; ``folder`` is where a GraphML file named in it is looked for."""
     items = entry.mapping(_KEYS, _REQUIRED)
     check_format(items["simcodesign"])
-    nodes = items["nodes"].whole(low=1)
+    nodes, processor = items["nodes"].whole(low=1), _processor(items["processor"])
     per_node = items["processors_per_node"].whole(low=1) if "processors_per_node" in items else 1
     return Machine(
         name=items["name"].name(),
         about=items["about"].text() if "about" in items else "",
         source=items["source"].text() if "source" in items else "",
-        processor=_processor(items["processor"]),
+        processor=processor,
         network=_network(items["network"], nodes, folder),
         disk=_disk(items["disk"], nodes) if "disk" in items else None,
-        memory=_memory(items),
+        memory=_memory(items, processor),
         capacity_bytes=_capacity(items),
         processors_per_node=per_node,
         mapping=_mapping(items["mapping"], nodes, per_node) if "mapping" in items else "linear",
         noise=coefficient_of_variation(items["noise"]) if "noise" in items else 0.0,
         place=entry.place,
+        custom=custom_from(items, entry.place),
     )
 
 
@@ -84,14 +88,15 @@ def _constants(
 ) -> dict[str, float]:
     """The constants of one part of the machine, by field name."""
     bandwidths = {**_BANDWIDTHS[part], **bandwidths}
-    paths = {path.split(".")[1]: path for path, (where, _, _) in CONSTANTS.items() if where == part}
+    known = CONSTANTS | POWERS
+    paths = {path.split(".")[1]: path for path, (where, _, _) in known.items() if where == part}
     items = entry.mapping({*paths, *bandwidths, *others})
     values: dict[str, float] = {}
     for key, item in items.items():
         if key in others:
             continue
         path = paths[bandwidths.get(key, key)]
-        name = CONSTANTS[path][1]
+        name = known[path][1]
         if name in values:
             raise item.error(f"{path} is given twice: as a bandwidth and as time per byte")
         values[name] = constant_value(path, item) if key in paths else _time_per_byte(path, item)
@@ -100,7 +105,7 @@ def _constants(
 
 def constant_value(path: str, item: Entry) -> float:
     """The constant of this path, in SI units, if it can be used."""
-    value = item.quantity(CONSTANTS[path][2])
+    value = item.quantity((CONSTANTS | POWERS)[path][2])
     check_constant(path, value, item.place)
     return value
 
@@ -177,7 +182,7 @@ def _disk(entry: Entry, nodes: int) -> Disk:
     return Disk(**values, shared_by=shared_by, spindles=spindles)
 
 
-def _memory(items: Mapping[str, Entry]) -> Memory | None:
+def _memory(items: Mapping[str, Entry], processor: Processor) -> Memory | None:
     """The memory, and the caches before it."""
     if "memory" not in items:
         if "caches" in items:
@@ -193,7 +198,7 @@ def _memory(items: Mapping[str, Entry]) -> Memory | None:
     given = entry.mapping()
     line = _whole_bytes(given["line"]) if "line" in given else Memory.line_bytes
     levels = items["caches"].mapping() if "caches" in items else {}
-    caches = tuple(_cache(name, item, line) for name, item in levels.items())
+    caches = tuple(_cache(name, item, line, processor) for name, item in levels.items())
     hits = given["hits"].text(HITS) if "hits" in given else Memory.hits
     return Memory(**values, caches=caches, line_bytes=line, hits=hits)
 
@@ -208,17 +213,31 @@ def _capacity(items: Mapping[str, Entry]) -> float | None:
     return value
 
 
-def _cache(name: str, entry: Entry, line_bytes: int) -> CacheLevel:
+def _cache(name: str, entry: Entry, line_bytes: int, processor: Processor) -> CacheLevel:
     items = entry.mapping(("size", "ways", "latency"), ("size", "latency"))
     ways = None if "ways" not in items or items["ways"].content == "full" else items["ways"].whole(low=1)
-    latency = items["latency"].quantity("time")
-    check_constant(f"caches.{name}.latency", latency, items["latency"].place)
-    level = CacheLevel(name, _whole_bytes(items["size"]), latency, ways)
+    latency_s, clock_hz = _latency(name, items["latency"], processor)
+    level = CacheLevel(name, _whole_bytes(items["size"]), latency_s, ways, clock_hz)
     try:
         CacheGeometry(level.size_bytes, line_bytes, ways)
     except InputError as error:
         raise InputError(str(error), entry.place) from None
     return level
+
+
+def _latency(name: str, entry: Entry, processor: Processor) -> tuple[float, Amount | None]:
+    """The latency of a cache, and the clock if it is in cycles (``4 cycles``), which then decides how long that is."""
+    in_cycles = has_unit(entry.text(), "cycles")
+    if not in_cycles and "cyc" in entry.text().lower():
+        entry.quantity("cycles")  # a misspelt unit: the message names the right one
+    if not in_cycles:
+        latency_s = entry.quantity("time")
+    elif processor.clock_hz is None:
+        raise entry.error("a latency in cycles needs processor.clock", "a machine with a clock, or a time")
+    else:
+        latency_s = entry.quantity("cycles") / float(processor.clock_hz)
+    check_constant(f"caches.{name}.latency", latency_s, entry.place)
+    return latency_s, processor.clock_hz if in_cycles else None
 
 
 def _whole_bytes(entry: Entry) -> int:

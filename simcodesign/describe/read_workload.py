@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import keyword
-import re
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 
-from simcodesign.describe.machine import CONSTANTS, check_constant
+from simcodesign.describe.machine import CONSTANTS, POWERS, check_constant
+from simcodesign.describe.parameters import Parameter
 from simcodesign.describe.read_machine import check_format, coefficient_of_variation, constant_value
+from simcodesign.describe.read_resources import USE_KEYS, WITH_UNIT, check_name, parameter_value, parameters_from
 from simcodesign.describe.workload import (
     ALGORITHMS,
+    CACHE_ROLES,
     ONE,
     RESERVED,
     Access,
@@ -19,17 +19,18 @@ from simcodesign.describe.workload import (
     Collective,
     Compute,
     Exchange,
+    Execute,
     Loop,
-    Parameter,
     Receive,
     References,
     Send,
     Step,
+    Use,
     Workload,
 )
 from simcodesign.describe.yaml_tree import Entry
-from simcodesign.errors import InputError, Place, nearest
-from simcodesign.expression import FUNCTIONS, Expression, parse
+from simcodesign.errors import InputError, nearest
+from simcodesign.expression import Expression, parse
 from simcodesign.locality.kernels import KERNELS
 from simcodesign.locality.profile import StackDistanceProfile, load_profile
 
@@ -43,20 +44,19 @@ _KEYS = (
     "presets",
     "imbalance",
     "footprint",
+    "size",
     "program",
+    "data",
 )
-_PARAMETER_KEYS = ("default", "unit", "about", "range", "whole", "origin")
 _BLOCK_KEYS = ("phase", "repeat", "do", "constants", "about", "useful_flops")
 _COMPUTE_UNITS = ("flops", "instructions", "seconds")
-#: A number and a unit. An expression cannot look like that.
-_WITH_UNIT = re.compile(r"[-+]?[0-9.]+([eE][-+]?[0-9]+)?\s*[A-Za-zµμ%][A-Za-zµμ%/]*")
 
 
 def workload_from(entry: Entry) -> Workload:
     """The workload of a file's tree."""
     items = entry.mapping(_KEYS, ("simcodesign", "name", "program"))
     check_format(items["simcodesign"])
-    parameters = _parameters(items["parameters"]) if "parameters" in items else {}
+    parameters = parameters_from(items["parameters"], ("rank",)) if "parameters" in items else {}
     equations = items["equations"].mapping() if "equations" in items else {}
     _check_distinct(parameters, equations)
     return Workload(
@@ -69,7 +69,9 @@ def workload_from(entry: Entry) -> Workload:
         presets=_presets(items["presets"], parameters) if "presets" in items else {},
         imbalance=coefficient_of_variation(items["imbalance"]) if "imbalance" in items else 0.0,
         footprint=_amount(items, "footprint"),
+        size=_amount(items, "size"),
         place=entry.place,
+        data={name: item.expression() for name, item in items["data"].mapping().items()} if "data" in items else {},
     )
 
 
@@ -80,53 +82,13 @@ def _check_distinct(parameters: dict[str, Parameter], equations: dict[str, Entry
 
 
 def _equation(name: str, item: Entry) -> Expression:
-    _check_name(name, item.place, RESERVED)
+    check_name(name, item.place, RESERVED)
     return item.expression()
-
-
-def _check_name(name: str, place: Place, reserved: tuple[str, ...]) -> None:
-    """InputError unless an expression can use the name, and nothing else has it."""
-    if not name.isidentifier() or not name.isascii() or name.startswith("_"):
-        allowed = "letters, digits and _, not starting with a digit or _"
-        raise InputError("not a name", place, value=name, allowed=allowed)
-    if name in reserved or name in FUNCTIONS or keyword.iskeyword(name):
-        raise InputError("a reserved name", place, value=name, allowed=f"any other name, e.g. {name}_1")
-
-
-def _parameters(entry: Entry) -> dict[str, Parameter]:
-    parameters = {}
-    for name, item in entry.mapping().items():
-        _check_name(name, item.place, ("rank",))
-        parameters[name] = _parameter(name, item)
-    return parameters
-
-
-def _parameter(name: str, entry: Entry) -> Parameter:
-    items = entry.mapping(_PARAMETER_KEYS) if not isinstance(entry.content, str) else {"default": entry}
-    low, high = float("-inf"), float("inf")
-    if "range" in items:
-        limits = items["range"].sequence()
-        if len(limits) != 2 or not limits[0].number() <= limits[1].number():
-            raise items["range"].error("must be two numbers: [lowest, highest]")
-        low, high = limits[0].number(), limits[1].number()
-    texts = {key: items[key].text() for key in ("unit", "about", "origin") if key in items}
-    whole = name == "P" or ("whole" in items and items["whole"].flag())
-    if name == "P":
-        low = max(low, 1.0)
-    parameter = Parameter(name, None, low=low, high=high, whole=whole, place=entry.place, **texts)
-    return replace(parameter, default=_value(parameter, items["default"])) if "default" in items else parameter
-
-
-def _value(parameter: Parameter, entry: Entry) -> float:
-    """A value that the parameter may have."""
-    value = entry.number()
-    parameter.check(value, entry.place)
-    return value
 
 
 def _presets(entry: Entry, parameters: dict[str, Parameter]) -> dict[str, dict[str, float]]:
     known = {"P": Parameter("P", None, low=1, whole=True)} | parameters
-    return {name: {key: _value(known[key], value) for key, value in preset.mapping(known).items()}
+    return {name: {key: parameter_value(known[key], value) for key, value in preset.mapping(known).items()}
             for name, preset in entry.mapping().items()}  # fmt: skip
 
 
@@ -153,7 +115,7 @@ def _step(entry: Entry) -> Step:
 
 def _block(entry: Entry) -> Block:
     items = entry.mapping(_BLOCK_KEYS, ("do",))
-    constants = items["constants"].mapping(CONSTANTS) if "constants" in items else {}
+    constants = items["constants"].mapping(CONSTANTS | POWERS) if "constants" in items else {}
     return Block(
         repeat=items["repeat"].expression() if "repeat" in items else ONE,
         body=_steps(items["do"]),
@@ -167,7 +129,7 @@ def _block(entry: Entry) -> Block:
 
 def _constant(path: str, entry: Entry) -> Expression:
     """A quantity with its unit, or an expression in SI units."""
-    if _WITH_UNIT.fullmatch(entry.text().strip()):
+    if WITH_UNIT.fullmatch(entry.text().strip()):
         return parse(constant_value(path, entry), entry.place)
     expression = entry.expression()
     if not expression.names:
@@ -203,13 +165,42 @@ def _loop(entry: Entry) -> Loop:
     return Loop(name, items["range"].expression(), items["operations"].expression())
 
 
+def _execute(name: str, entry: Entry) -> Execute:
+    items = entry.mapping(("parallelism", "label", "uses", "when"), ("uses",))
+    uses = tuple(_use(item) for item in items["uses"].sequence())
+    if not uses:
+        raise InputError("nothing is used", items["uses"].place)
+    label = items["label"].name() if "label" in items else ""
+    return Execute(_when(items), entry.place, uses, _amount(items, "parallelism") or ONE, label)
+
+
+def _use(entry: Entry) -> Use:
+    """``{RESOURCE: AMOUNT, traits: [...], from: DATA}``."""
+    items = entry.mapping()
+    used = [key for key in items if key not in USE_KEYS]
+    ways = [key for key in ("from", "to") if key in items]
+    if len(used) != 1 or len(ways) > 1:
+        allowed = "{RESOURCE: AMOUNT}, perhaps with traits, and with from or to"
+        raise InputError("a use is of one resource", entry.place, value=sorted(items), allowed=allowed)
+    traits = [trait for item in (items["traits"].sequence() if "traits" in items else []) for trait in _traits(item)]
+    data = items[ways[0]].name() if ways else ""
+    return Use(used[0], items[used[0]].expression(), tuple(traits), data, "".join(ways), entry.place)
+
+
+def _traits(entry: Entry) -> list[tuple[str, Expression | None]]:
+    """A trait, or some with their arguments."""
+    if isinstance(entry.content, str):
+        return [(entry.name(), None)]
+    return [(name, item.expression()) for name, item in entry.mapping().items()]
+
+
 def _access(name: str, entry: Entry) -> Access:
     items = entry.mapping(("bytes", "times", "when"), ("bytes",))
     return Access(_when(items), entry.place, name, items["bytes"].expression(), _amount(items, "times") or ONE)
 
 
 #: Whose locality a memory demand has: one of these.
-_LOCALITY = ("kernel", "profile", "stack_distance")
+_LOCALITY = ("kernel", "profile", "stack_distance", "hits")
 _MEMORY_KEYS = (*_LOCALITY, "sizes", "element", "accesses", "loads", "stores", "times", "blocking", "when")
 
 
@@ -221,13 +212,13 @@ def _references(name: str, entry: Entry) -> References:
             "whose locality the accesses have",
             entry.place,
             value=given,
-            allowed="one of kernel, profile, stack_distance",
+            allowed=f"one of {', '.join(_LOCALITY)}",
         )
     for key, owner in (("sizes", "kernel"), ("element", "stack_distance")):
         if key in items and owner not in items:
             raise InputError(f"{key} belongs to {owner}", items[key].place)
     accesses = _accesses(items)
-    if accesses is None and "stack_distance" in items:
+    if accesses is None and ("stack_distance" in items or "hits" in items):
         raise InputError("how many accesses", entry.place, allowed="accesses, or loads and stores")
     if accesses is not None and "kernel" in items:
         raise InputError("a kernel has its own number of accesses", accesses.place, allowed="times, for more of them")
@@ -238,6 +229,9 @@ def _references(name: str, entry: Entry) -> References:
         sizes=_sizes(items) if "kernel" in items else (),
         profile=_profile(items["profile"]) if "profile" in items else None,
         distances=_distances(items["stack_distance"]) if "stack_distance" in items else (),
+        hits=tuple((role, share.expression()) for role, share in items["hits"].mapping(CACHE_ROLES).items())
+        if "hits" in items
+        else (),
         element_bytes=_element(items["element"]) if "element" in items else References.element_bytes,
         accesses=accesses,
         times=_amount(items, "times") or ONE,
@@ -345,6 +339,7 @@ def _collective(name: str, entry: Entry) -> Collective:
 
 DEMANDS: dict[str, Callable[[str, Entry], Step]] = {
     "compute": _compute,
+    "execute": _execute,
     "read": _access,
     "write": _access,
     "memory": _references,

@@ -19,7 +19,15 @@ from simcodesign.locality.cache import CacheGeometry
 from simcodesign.locality.distances import stack_profile
 from simcodesign.locality.kernels import kernel_trace
 from simcodesign.locality.profile import StackDistanceProfile
-from simcodesign.locality.served import DRAWN, SETS, Served, served_by_distances, served_by_profile, served_in_sets
+from simcodesign.locality.served import (
+    COUNTED,
+    DRAWN,
+    SETS,
+    Served,
+    served_by_distances,
+    served_by_profile,
+    served_in_sets,
+)
 from simcodesign.locality.synthesize import warm_stream
 from simcodesign.locality.trace import ArrayTrace
 from simcodesign.units import Amount
@@ -61,7 +69,10 @@ def touched(demand: References, memory: Memory, value: Evaluate, method: str | N
     long to be looked at.
     """
     asked = _Asked(demand, memory, memory.hits if method is None else method, seed)
-    accesses, served = asked.kernel(value) if demand.kernel else asked.distances(value)
+    if demand.hits:
+        accesses, served = asked.counted(value)
+    else:
+        accesses, served = asked.kernel(value) if demand.kernel else asked.distances(value)
     return Touched(value(demand.times, "times") * accesses, served)
 
 
@@ -92,6 +103,20 @@ class _Asked:
                 raise type(error)(str(error), self.demand.place) from None
 
         return _everywhere([*numbers.values()], one)
+
+    def counted(self, value: Evaluate) -> tuple[Amount, Served]:
+        """Shares as they were counted: a level that the machine lacks leaves its hits to the next one outward."""
+        caches = len(self.memory.caches)
+        shares: list[Amount] = [0.0] * caches
+        given = {role: value(share, f"hits of {role}") for role, share in self.demand.hits}
+        self._check_shares(list(given.values()))
+        for role, share in given.items():
+            wanted = {"l1": 0, "l2": 1, "llc": max(caches - 1, 1)}[role]
+            if wanted < caches:
+                shares[wanted] = shares[wanted] + share
+        memory = np.maximum(1.0 - sum(shares, start=np.zeros(())), 0.0)  # rounding
+        served = Served((*shares, memory), memory * self.memory.line_bytes, (COUNTED,) * caches)
+        return (0.0 if self.demand.accesses is None else value(self.demand.accesses, "accesses")), served
 
     def distances(self, value: Evaluate) -> tuple[Amount, Served]:
         """A measured profile, or stack distances by formula."""

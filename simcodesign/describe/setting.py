@@ -9,8 +9,9 @@ from numbers import Real
 import numpy as np
 from numpy.typing import NDArray
 
-from simcodesign.describe.machine import CAPACITY, CONSTANTS, Machine
+from simcodesign.describe.machine import CAPACITY, CONSTANTS, POWERS, Machine
 from simcodesign.describe.read_machine import OTHER_NAMES
+from simcodesign.describe.resources import PREFIX
 from simcodesign.describe.workload import (
     MAIN_PHASE,
     Block,
@@ -21,6 +22,7 @@ from simcodesign.describe.workload import (
     with_phase,
 )
 from simcodesign.errors import CapacityError, InputError, nearest
+from simcodesign.expression import Expression
 from simcodesign.units import Amount
 
 Given = Mapping[str, object]
@@ -41,8 +43,7 @@ class Setting:
     @property
     def shape(self) -> tuple[int, ...]:
         """Shape of the batch of design points: () for a single one."""
-        capacity = () if self.machine.capacity_bytes is None else (self.machine.capacity_bytes,)
-        arrays = [*self.values.values(), *self.machine.constants().values(), *capacity]
+        arrays = [*self.values.values(), *self.machine.varying().values()]
         return np.broadcast_shapes(*(np.shape(value) for value in arrays))
 
     @property
@@ -51,20 +52,38 @@ class Setting:
 
         InputError where it is negative or not finite.
         """
-        footprint = self.workload.footprint
-        if footprint is None:
-            return None
-        text = f"footprint = {footprint.text}"
-        value = finite(footprint.evaluate(self.values), text, self.workload, footprint)
-        if np.any(np.asarray(value) < 0):
-            raise InputError(f"{text} is negative", footprint.place, value=float(np.min(value)))
-        return self._everywhere(value)
+        return self._whole("footprint", self.workload.footprint, positive=False)
+
+    @property
+    def size(self) -> Amount | None:
+        """Size of the problem, at every design point; None where the workload does not say it.
+
+        InputError unless it is finite and above 0.
+        """
+        return self._whole("size", self.workload.size, positive=True)
 
     @property
     def capacity_bytes(self) -> Amount | None:
         """Memory that every rank has, at every design point; None where the machine does not say it."""
         capacity = self.machine.rank_capacity_bytes
         return None if capacity is None else self._everywhere(capacity)
+
+    @property
+    def has_power(self) -> bool:
+        """Whether the machine, or a phase that replaces its constants, says anything of the power that is drawn."""
+        blocks = (step for _, step in with_phase(self.workload.program) if isinstance(step, Block))
+        return self.machine.has_power or any(path in POWERS for block in blocks for path, _ in block.constants)
+
+    def _whole(self, name: str, expression: Expression | None, positive: bool) -> Amount | None:
+        """What the workload says of itself as a whole: above 0, or 0 and above."""
+        if expression is None:
+            return None
+        text = f"{name} = {expression.text}"
+        value = finite(expression.evaluate(self.values), text, self.workload, expression)
+        least = float(np.min(value))
+        if least < 0 or (positive and least == 0):
+            raise InputError(f"{text} is {'not above 0' if positive else 'negative'}", expression.place, value=least)
+        return self._everywhere(value)
 
     def _everywhere(self, value: Amount) -> Amount:
         """The value at every design point: a plain number for one, else an array of ``shape`` (a read-only view)."""
@@ -101,15 +120,19 @@ def set_up(
 ) -> Setting:
     """Give every name its value.
 
-    ``parameters``: values of workload parameters, ``P``, machine constants by path (``network.startup``, SI units) and
-    ``memory.capacity``; numbers or arrays that broadcast. ``phases`` keeps only these phases of the program.
+    ``parameters``: values of workload parameters, ``P``, machine constants by path (``network.startup``, SI units),
+    machine parameters (``machine.NAME``) and ``memory.capacity``; numbers or arrays that broadcast, or the name of a
+    choice. ``phases`` keeps only these phases of the program.
 
     Raises InputError for unknown names, values that are not finite or out of range, P beyond the machine's processors.
     """
     if not isinstance(parameters or {}, Mapping):
         raise InputError("parameters must map names to values", value=parameters)
-    given = {str(name): _number(name, value) for name, value in (parameters or {}).items()}
-    constants = {name: value for name, value in given.items() if name in CONSTANTS}
+    named = {str(name): _chosen(str(name), value, workload, machine) for name, value in (parameters or {}).items()}
+    given = {name: _number(name, value) for name, value in named.items()}
+    constants = {
+        name: value for name, value in given.items() if name in CONSTANTS or name in POWERS or name.startswith(PREFIX)
+    }
     machine = machine.with_constants(constants)
     if CAPACITY in given:
         machine = replace(machine, capacity_bytes=given[CAPACITY])
@@ -180,6 +203,16 @@ def _kept(program: Sequence[Step], outer: str, phases: Collection[str]) -> list[
     return kept
 
 
+def _chosen(name: str, value: object, workload: Workload, machine: Machine) -> object:
+    """The value of a text: the name of a choice, or a number with a unit; any other value as it is."""
+    if not isinstance(value, str):
+        return value
+    parameter = workload.parameters.get(name)
+    if name.startswith(PREFIX):
+        parameter = machine.parameter(name)
+    return value if parameter is None or not parameter.is_named else parameter.parsed(value, parameter.place)
+
+
 def _number(name: object, value: object) -> Amount:
     try:
         array = np.asarray(value)
@@ -197,7 +230,8 @@ def _values(workload: Workload, machine: Machine, given: Mapping[str, Amount], p
     known = {*workload.parameters, "P"}
     for name in given:
         if name not in known:
-            allowed = nearest(name, {*known, *((*CONSTANTS, CAPACITY) if "." in name else ())})
+            own = [f"{PREFIX}{parameter}" for parameter in machine.custom.parameters]
+            allowed = nearest(name, {*known, *((*CONSTANTS, *POWERS, *own, CAPACITY) if "." in name else ())})
             what = f"{workload.name} has no parameter {name!r}"
             if "." in name:
                 what += "; load_machine(NAME, changes={...}) changes whatever can stand in a machine file"

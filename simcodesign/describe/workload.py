@@ -9,14 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
-import numpy as np
-
 from simcodesign.describe.equations import ordered
+from simcodesign.describe.parameters import Parameter as Parameter  # also imported from here
 from simcodesign.describe.schedule import Schedule
 from simcodesign.errors import InputError, Place, nearest
 from simcodesign.expression import Expression, parse
 from simcodesign.locality.profile import StackDistanceProfile
-from simcodesign.units import Amount
 
 #: Collective operations and their algorithms, the default first.
 ALGORITHMS: dict[str, tuple[str, ...]] = {
@@ -27,38 +25,13 @@ ALGORITHMS: dict[str, tuple[str, ...]] = {
     "all_broadcast": ("linear",),
     "barrier": ("dissemination",),
 }
+#: Caches as hardware counters tell them apart: the first, those between, and the last of two or more.
+CACHE_ROLES = ("l1", "l2", "llc")
 ONE = parse(1)
 #: Names that a program may use besides parameters and equations.
 RESERVED = ("P", "rank")
 #: Phase of demands that stand outside any phase.
 MAIN_PHASE = "main"
-
-
-@dataclass(frozen=True)
-class Parameter:
-    """An input of a workload. ``origin`` says where the default comes from: published, reconstructed, ..."""
-
-    name: str
-    default: float | None
-    unit: str = ""
-    about: str = ""
-    low: float = float("-inf")
-    high: float = float("inf")
-    whole: bool = False
-    origin: str = ""
-    place: Place = field(default=Place(), compare=False)
-
-    def check(self, value: Amount, place: Place) -> None:
-        """InputError, with ``place``, unless all of the value can be used: finite, in range, whole if it must be."""
-        array = np.asarray(value)
-        good = np.isfinite(array) & (array >= self.low) & (array <= self.high)
-        if self.whole:
-            good &= array == np.floor(array)
-        if not np.all(good):
-            limits = ((self.low, "at least"), (self.high, "at most"))
-            bounds = [f"{text} {bound:g}" for bound, text in limits if np.isfinite(bound)]
-            allowed = ", ".join(["a whole number" if self.whole else "a finite number", *bounds])
-            raise InputError(f"parameter {self.name!r}", place, value=float(array[~good].flat[0]), allowed=allowed)
 
 
 @dataclass(frozen=True)
@@ -116,8 +89,9 @@ class References(Demand):
     """Loads and stores in memory, of which caches serve what their locality lets them.
 
     Their locality is that of one of these: a ``kernel`` with its ``sizes``, which ``times`` executions repeat; a
-    measured ``profile``; or ``distances``, pairs of a share of the accesses and its stack distance in elements of
-    ``element_bytes`` (what the shares leave of 1 always goes to memory). ``accesses``: how many in all; None for those
+    measured ``profile``; ``distances``, pairs of a share of the accesses and its stack distance in elements of
+    ``element_bytes``; or ``hits``, the share that each of ``CACHE_ROLES`` was seen to serve, whatever its size (what
+    the shares leave of 1 always goes to memory). ``accesses``: how many in all; None for those
     of the kernel or profile. ``blocking`` (BF_mem of hardware-counter models) is the part of the access times for which
     the processor stands still.
     """
@@ -126,6 +100,7 @@ class References(Demand):
     sizes: tuple[tuple[str, Expression | str], ...] = ()
     profile: StackDistanceProfile | None = field(default=None, repr=False)
     distances: tuple[tuple[Expression, Expression], ...] = ()
+    hits: tuple[tuple[str, Expression], ...] = ()
     element_bytes: int = 8
     accesses: Expression | None = None
     times: Expression = ONE
@@ -136,6 +111,7 @@ class References(Demand):
         yield from (size for _, size in self.sizes if isinstance(size, Expression))
         for pair in self.distances:
             yield from pair
+        yield from (share for _, share in self.hits)
         yield from (part for part in (self.accesses, self.times, self.blocking) if part is not None)
 
 
@@ -231,13 +207,45 @@ class Replay(Demand):
     schedule: Schedule = field(repr=False)
 
 
-Step = Block | Compute | Access | References | Send | Receive | Exchange | Collective | Replay
+@dataclass(frozen=True)
+class Use:
+    """``amount`` of a ``resource`` of the machine for one item of an ``Execute``, with ``traits`` (and their argument)
+    in this order. ``data`` names the data structure that the use goes ``from`` or ``to`` (``way``)."""
+
+    resource: str
+    amount: Expression
+    traits: tuple[tuple[str, Expression | None], ...] = ()
+    data: str = ""
+    way: str = ""
+    place: Place = field(default=Place(), compare=False)
+
+
+@dataclass(frozen=True)
+class Execute(Demand):
+    """``parallelism`` items of each rank, spread over the instances of the resources that they use (Aspen's execute
+    block: Spafford and Vetter, SC 2012)."""
+
+    uses: tuple[Use, ...]
+    parallelism: Expression = ONE
+    label: str = ""
+
+    def expressions(self) -> Iterator[Expression]:
+        yield from super().expressions()
+        yield self.parallelism
+        for use in self.uses:
+            yield use.amount
+            yield from (argument for _, argument in use.traits if argument is not None)
+
+
+Step = Block | Compute | Execute | Access | References | Send | Receive | Exchange | Collective | Replay
 
 
 @dataclass(frozen=True)
 class Workload:
     """An application. ``presets`` are named sets of parameter values (data sets); ``imbalance`` is the coefficient
-    of variation of the ranks' share of computation; ``footprint`` is the memory that each rank uses, in bytes."""
+    of variation of the ranks' share of computation; ``data`` are data structures of each rank, in bytes; ``footprint``
+    is the memory that each rank uses, in bytes: that of its data, if nothing is said; ``size`` is that of the whole
+    problem, in units of its own."""
 
     name: str
     parameters: Mapping[str, Parameter]
@@ -246,10 +254,12 @@ class Workload:
     presets: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     imbalance: float = 0.0
     footprint: Expression | None = None
+    size: Expression | None = None
     about: str = ""
     source: str = ""
     place: Place = field(default=Place(), compare=False)
     equation_order: tuple[str, ...] = field(init=False, compare=False)
+    data: Mapping[str, Expression] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         for name in RESERVED:
@@ -261,8 +271,13 @@ class Workload:
         by_rank = known | {"rank"}
         for step in walk(self.program):
             _check_names(step, known, by_rank)
-        if self.footprint is not None:
-            _check_known(self.footprint, known, self.place)
+            _check_data(step, self.data)
+        if self.footprint is None and self.data:
+            total = parse(" + ".join(f"({size.text})" for size in self.data.values()), self.place)
+            object.__setattr__(self, "footprint", total)
+        for whole in (self.footprint, self.size, *self.data.values()):
+            if whole is not None:
+                _check_known(whole, known, self.place)
 
     def phases(self) -> tuple[str, ...]:
         """Names of the phases in program order; demands outside a named phase are booked under ``main``."""
@@ -307,6 +322,13 @@ def _check_names(step: Step, known: set[str], by_rank: set[str]) -> None:
     allowed = known if isinstance(step, Block | Exchange | Collective) else by_rank
     for expression in expressions:
         _check_known(expression, allowed, step.place)
+
+
+def _check_data(step: Step, data: Mapping[str, Expression]) -> None:
+    """InputError for a use of data that the workload does not have."""
+    for use in step.uses if isinstance(step, Execute) else ():
+        if use.data and use.data not in data:
+            raise InputError("unknown data", use.place or step.place, value=use.data, allowed=nearest(use.data, data))
 
 
 def _check_known(expression: Expression, known: set[str], place: Place) -> None:

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from simcodesign.describe.setting import Setting
 from simcodesign.engine.contract import Log
+from simcodesign.engine.counted import counted
 from simcodesign.engine.critical_path import critical_path_s
+from simcodesign.engine.power import drawn
+from simcodesign.engine.waits import ready_s, released_s, waited_s
 from simcodesign.generate.plan import ANY, LINK, STATION_KINDS, Plan
 from simcodesign.result import (
     COMPONENT_OF_KIND,
@@ -42,6 +46,16 @@ def measured(
     path = critical_path_s(plan, log)
     sends = np.flatnonzero(plan.kind == SEND)
     makespan = float(log.finish_s.max()) if len(plan) else 0.0
+    powers: dict[str, Any] = {}
+    if plan.powers is not None:
+        static = setting.machine.totals().static_power_w
+        seen = drawn(plan, log, plan.powers, 0.0 if static is None else float(static))
+        powers = {
+            "energy_j": seen.energy_j,
+            "peak_power_w": seen.profile.peak_w,
+            "static_power_w": 0.0 if static is None else float(static),
+            "power_profile": seen.profile,
+        }
     return Result(
         reading="simulation",
         workload=setting.workload.name,
@@ -62,6 +76,7 @@ def measured(
         hit_methods=plan.hit_methods,
         footprint_bytes=setting.footprint_bytes,
         capacity_bytes=setting.capacity_bytes,
+        size=setting.size,
         effects=tuple(effects),
         seed=seed,
         events=log.events,
@@ -69,44 +84,21 @@ def measured(
         ranks=times,
         stations=_stations(setting, plan, log, makespan),
         timeline=_timeline(plan, log) if keep_timeline else None,
+        counters=None if plan.accounts is None else counted(plan, log, plan.accounts, RANKS_AT_ONCE),
+        used=plan.used,
+        **powers,
     )
-
-
-def _released_s(plan: Plan, log: Log) -> Floats | None:
-    """When the last dependency of each operation besides program order let it go; None if there are none."""
-    edges = plan.edges
-    if edges is None:
-        return None
-    source = np.repeat(np.arange(len(plan)), np.diff(edges.start))
-    released = np.zeros(len(plan))
-    np.maximum.at(released, edges.target, log.finish_s[source] - np.where(edges.early, plan.duration_s[source], 0.0))
-    return released
-
-
-def _ready_s(plan: Plan, log: Log, released: Floats | None, part: slice) -> Floats:
-    """When each operation was its rank's turn: when the one before it was done, and others that it depends on."""
-    before = np.arange(part.start, part.stop) - 1
-    ready = np.where(plan.chained[part], log.finish_s[before], 0.0)
-    return ready if released is None else np.maximum(ready, released[part])
-
-
-def _waited_s(plan: Plan, log: Log, ready: Floats, part: slice) -> Floats:
-    """How long each operation's rank waited for a message or a turn at a station."""
-    finish = log.finish_s[part]
-    waited = finish - ready - plan.duration_s[part]
-    waited[waited <= 4 * np.spacing(finish)] = 0.0  # no more than the rounding of ready + duration
-    return waited
 
 
 def _rank_times(plan: Plan, log: Log) -> RankTimes:
     shape = (plan.ranks, len(plan.phases), len(COMPONENTS))
     busy, waiting = np.zeros(shape), np.zeros(shape)
-    released = _released_s(plan, log)
+    released = released_s(plan, log)
     for low in range(0, plan.ranks, RANKS_AT_ONCE):
         high = min(low + RANKS_AT_ONCE, plan.ranks)
         part = slice(int(plan.first[low]), int(plan.first[high]))
-        ready = _ready_s(plan, log, released, part)
-        waited = _waited_s(plan, log, ready, part)
+        ready = ready_s(plan, log, released, part)
+        waited = waited_s(plan, log, ready, part)
         cell = (plan.rank[part] - low) * shape[1] + plan.phase[part]
         cell = cell * shape[2] + COMPONENT_OF_KIND[plan.kind[part]]
         for times, amount in ((busy, log.finish_s[part] - ready), (waiting, waited)):
@@ -142,8 +134,8 @@ def _stations(setting: Setting, plan: Plan, log: Log, makespan_s: float) -> Stat
 
 def _timeline(plan: Plan, log: Log) -> Timeline:
     every = slice(0, len(plan))
-    ready = _ready_s(plan, log, _released_s(plan, log), every)
-    start = np.where(_waited_s(plan, log, ready, every) > 0, log.finish_s - plan.duration_s, ready)
+    ready = ready_s(plan, log, released_s(plan, log), every)
+    start = np.where(waited_s(plan, log, ready, every) > 0, log.finish_s - plan.duration_s, ready)
     return Timeline(
         plan.phases,
         plan.rank,

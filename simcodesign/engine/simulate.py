@@ -33,14 +33,15 @@ def simulate(
     engine: str = AUTO,
     iterations: str = ALL,
     timeline: bool = False,
+    counters: bool = False,
     progress: Progress | None = None,
 ) -> Result:
     """Simulate the workload on the machine, event by event.
 
     ``workload`` and ``machine`` are objects, shipped names or paths of files. ``parameters`` sets workload parameters,
-    ``P`` and machine constants (``network.startup``, SI units). ``effects``: ``"all"``, ``"none"`` or some of
-    ``hops links endpoints disks memory caches imbalance noise`` (``links`` includes ``hops``). ``timeline`` keeps every
-    operation.
+    ``P``, machine constants (``network.startup``, SI units) and parameters (``machine.NAME``). ``effects``: ``"all"``,
+    ``"none"`` or some of ``hops links endpoints disks memory conflicts caches imbalance noise`` (``links`` includes
+    ``hops``). ``timeline`` keeps every operation; ``counters`` those of every rank and phase (``Result.counters``).
 
     ``engine``: ``"simpy"``, ``"compiled"`` (needs Numba), or ``"auto"``, which takes the compiled one above
     ``choose.LARGE`` operations and hops. Both give the same Result to the last bit. ``iterations``: ``"all"``, or
@@ -57,7 +58,7 @@ def simulate(
     seed, engine = whole_seed(seed), check_engine(engine)
 
     def simulated(setting: Setting, timeline: bool = timeline) -> Result:
-        plan = make_plan(setting, chosen, seed)
+        plan = make_plan(setting, chosen, seed, counters)
         taken = chosen_engine(plan, engine)
         return measured(setting, plan, run(plan, taken, progress), chosen, seed, taken, timeline)
 
@@ -66,6 +67,8 @@ def simulate(
     tolerance = tolerance_of(iterations)
     if timeline:
         raise InputError("a timeline shows every iteration", value="iterations = steady", allowed="iterations = all")
+    if counters:
+        raise InputError("counters are of every iteration", value="iterations = steady", allowed="iterations = all")
     return steady(setting, simulated, chosen, tolerance)
 
 

@@ -345,6 +345,12 @@ def _plus(result: Result, missing: int, base: Result, longer: Result) -> Result:
             for level, accesses in result.served.items()
         },
         events=round(grown("events")),
+        used={
+            name: amount + missing * (longer.used[name] - base.used[name]) / TIMES
+            for name, amount in result.used.items()
+        },
+        energy_j=None if result.energy_j is None else grown("energy_j"),
+        power_profile=None,
         ranks=ranks,
         stations=stations,
     )

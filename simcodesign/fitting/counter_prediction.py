@@ -132,7 +132,7 @@ def check_guard(misses: Sequence[Miss], guard: float = GUARD) -> None:
             f"E = {worst.share:.3g} of its accesses on {worst.processes:g} processes, so that memory contention is "
             "already in the runs and will not stay as it is",
             value=worst.share,
-            allowed=f"E up to {guard:g}: profile on more processes, or of a smaller size",
+            allowed=f"E up to {guard:g}: profile on more processes, or of a smaller size, or no guard",
         )
 
 
@@ -158,7 +158,7 @@ def _notes(model: ApplicationModel, processes: float, size: float | None, misses
     for kernel in model.kernels:
         notes += (
             [f"Kernel {kernel.name!r}: no instructions were counted; its time is modelled as a whole."]
-            if kernel.time
+            if kernel.time and kernel.time.text != "0"
             else []
         )
     return tuple(notes)
@@ -284,6 +284,8 @@ def optimization_advice(breakdown: Breakdown, least: float = 0.1) -> tuple[str, 
             parts.append(
                 (kernel.seconds, f"kernel {kernel.name!r}, which does not scale: divide its work among the processes")
             )
+    if breakdown.kernels and max(kernel.memory_s for kernel in breakdown.kernels) < least * total:
+        parts.append((breakdown.memory_s, "memory stalls, spread over several kernels: reuse data in cache"))
     parts.sort(key=lambda part: -part[0])
     return tuple(
         f"{100 * seconds / total:.0f} % of the time is {text}."

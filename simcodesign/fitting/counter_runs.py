@@ -150,13 +150,14 @@ def run_times(runs: CounterTable, scaling: Scaling) -> RunTimes:
 
 
 def _parts(here: CounterTable) -> tuple[float, ...]:
-    """T_mapp, T_mcomp, T_others and the four sums of communication of one run."""
+    """T_mapp, T_mcomp (NaN in a run without kernels), T_others and the four sums of communication of one run."""
     names = np.array(here.kernels)
     whole, others = names == APPLICATION, names == OTHERS
     sums = np.array([np.nan_to_num(here.column(name)) for name in _COMMUNICATION])
     inside, reported = sums[:, ~whole].sum(1), sums[:, whole].sum(1)
     communication = inside if inside.any() else reported
-    compute_s = float(busy_s(here.rows(~whole & ~others)).sum())
+    kernels = ~whole & ~others
+    compute_s = float(busy_s(here.rows(kernels)).sum()) if kernels.any() else float("nan")
     others_s = float(busy_s(here.rows(others)).sum()) if others.any() else 0.0
     times = here.column("time_s")
     if whole.any() and not np.isnan(times[whole]).any():

@@ -15,9 +15,10 @@ from simcodesign.fitting.compare import Ranked
 from simcodesign.fitting.intervals import Prediction, Predictions, predict, predict_all
 from simcodesign.fitting.linear import Family, symmetric_error
 from simcodesign.fitting.measurements import Measurements
+from simcodesign.fitting.odd_repetitions import LEAST, OddRepetition, odd_repetitions
 from simcodesign.fitting.search import Block
 from simcodesign.fitting.terms import Factor, Model, Term
-from simcodesign.fitting.told import Asked, Outlier, outliers, warned
+from simcodesign.fitting.told import Asked, Outlier, odd, outliers, warned
 from simcodesign.fitting.weights import block_of
 
 #: Models this many nats behind the best cannot be told from it: odds of seven to one.
@@ -26,6 +27,8 @@ RIVALRY = 2.0
 _ROOM = 4_000_000
 #: Series whose models are solved together when one is asked for: for most of them that is cheaper than one by one.
 _TOGETHER = 32
+#: The same where odd repetitions are sought.
+_ODD_TOGETHER = 128
 
 
 @dataclass(frozen=True)
@@ -128,7 +131,20 @@ class LazyFit(Fit):
     def warnings(self) -> tuple[tuple[str, str], ...]:
         fits = self._fits
         models = [self.model, *self.rivals]
-        return tuple(warned(self._level, models, self.outliers, fits.target, fits.asked(self._row)))
+        said = warned(self._level, models, self.outliers, fits.target, fits.asked(self._row))
+        return (*said, *odd(self._without_odd(), fits.measurements.points, self.model, fits.target))
+
+    def _without_odd(self) -> list[tuple[OddRepetition, Model]]:
+        """Odd repetitions, each with the model that is found without it."""
+        fits, found = self._fits, []
+        part = fits.measurements
+        for one in fits.odd(self._row):
+            left = part.values[self._row][None].copy()
+            left[0, one.point, one.repetition] = np.nan
+            alone = Measurements(part.parameters, part.points, (self.region,), (self.metric,), left)
+            assert fits.again is not None
+            found.append((one, fits.again(alone)[0].model))
+        return found
 
     @cached_property
     def warning(self) -> str:
@@ -182,6 +198,7 @@ class Fits(Sequence[Fit]):
     """One fit per series, in the order of the measurements; each is made when it is asked for.
 
     ``blocks``: the models of some series, from a row on. ``terms``: the most that were allowed; ``exact``: no noise.
+    ``again``: fits other measurements in the same way.
     """
 
     measurements: Measurements
@@ -191,6 +208,7 @@ class Fits(Sequence[Fit]):
     blocks: tuple[tuple[int, Ranked], ...]
     terms: int = 3
     exact: bool = False
+    again: Callable[[Measurements], Fits] | None = None
 
     def __len__(self) -> int:
         return len(self.measurements.regions)
@@ -254,7 +272,7 @@ class Fits(Sequence[Fit]):
             part.parameters, part.points.copy(), part.regions[rows], part.metrics[rows], part.values[rows].copy()
         )
         blocks = ((0, ranked.alone(row - start)),)
-        return Fits(copied, self.weighting, self.negative, self.target, blocks, self.terms, self.exact)
+        return Fits(copied, self.weighting, self.negative, self.target, blocks, self.terms, self.exact, self.again)
 
     def family(self, row: int) -> Family:
         """All remembered models of a series, which are solved with those of its neighbours."""
@@ -285,6 +303,17 @@ class Fits(Sequence[Fit]):
         own = row - self._starts[place]
         return model_of(self.measurements.parameters, coefficients[own], shapes, own)
 
+    def odd(self, row: int) -> tuple[OddRepetition, ...]:
+        """Odd repetitions of a series, which are sought with those of its neighbours; none without ``again``."""
+        if self.again is None or self.measurements.values.shape[2] < LEAST:
+            return ()
+        first = row - row % _ODD_TOGETHER
+        if first not in self._odd:
+            self._odd.clear()
+            values = self.measurements.values[first : first + _ODD_TOGETHER]
+            self._odd[first] = odd_repetitions(values, self.weighting == "relative")
+        return self._odd[first][row - first]
+
     def asked(self, row: int) -> Asked:
         """How a series was fitted."""
         return Asked(self.terms, self.negative, self.exact or bool(self.measurements.exact[row]))
@@ -301,6 +330,11 @@ class Fits(Sequence[Fit]):
     @cached_property
     def _last(self) -> dict[int, list[Family]]:
         """The series that were solved last, by the first row of them: who reads one reads its neighbours too."""
+        return {}
+
+    @cached_property
+    def _odd(self) -> dict[int, list[tuple[OddRepetition, ...]]]:
+        """The series that were looked through last, by the first row of them."""
         return {}
 
     def _place(self, row: int) -> int:

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -66,7 +67,12 @@ def fit(
         blocks.append((start, ranked))
         if progress:
             progress(len(ranked.scores))
-    return Fits(measurements, weighting, negative_coefficients, at, tuple(blocks), terms, exact)
+    again = partial(
+        fit, exponents=exponents, terms=terms, collectives=tuple(collectives), negative_exponents=negative_exponents,
+        negative_coefficients=negative_coefficients, refine=refine, weighting=weighting, exact=exact,
+        target=tuple(at.tolist()),
+    )  # fmt: skip
+    return Fits(measurements, weighting, negative_coefficients, at, tuple(blocks), terms, exact, again)
 
 
 def _choices(

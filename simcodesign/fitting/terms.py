@@ -21,6 +21,8 @@ from simcodesign.errors import InputError, nearest
 
 Array = NDArray[np.float64]
 
+#: Coefficients of a fit are right to this share at best; within it of a number of so few digits they are that number.
+_ROUNDING, _ROUND_DIGITS = 1e-11, 6
 #: Largest denominator that is printed as a fraction; finer exponents are printed as decimals.
 _READABLE = 12
 
@@ -219,7 +221,10 @@ def _latex_power(base: str, exponent: Fraction) -> str:
 
 
 def _plain_number(number: float) -> str:
-    return repr(float(number)) if math.isfinite(number) else str(number)
+    """In full, but for what is a number of few digits to the rounding of a fit: 7.0, not 7.000000000001822."""
+    near = float(f"{number:.{_ROUND_DIGITS}g}")
+    exact = abs(near - number) <= _ROUNDING * abs(number)  # false for what is not finite
+    return repr(near if exact else float(number)) if math.isfinite(number) else str(number)
 
 
 _TEXT = Style(

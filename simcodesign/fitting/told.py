@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -15,12 +15,13 @@ from simcodesign.fitting.candidates import ROUNDING, coefficient_limit
 from simcodesign.fitting.clean import ROUNDING as MET
 from simcodesign.fitting.linear import Family
 from simcodesign.fitting.measurements import point_text
+from simcodesign.fitting.odd_repetitions import OddRepetition
 from simcodesign.fitting.terms import Model
 
-#: Kinds of warnings; the last two are of one series only, the others many series may share.
+#: Kinds of warnings; the last three are of one series only, the others many series may share.
 FEW_POINTS, TOGETHER, BELOW_ZERO, NOT_MET = "few points", "together", "below zero", "not met"
-UNDECIDED, OUTLIER = "undecided", "outlier"
-OWN = (UNDECIDED, OUTLIER)
+UNDECIDED, OUTLIER, ODD = "undecided", "outlier", "odd repetition"
+OWN = (UNDECIDED, OUTLIER, ODD)
 #: Chance, per series, that a point is called an outlier though none is.
 _FALSE_ALARM = 0.01
 #: Predictions that differ by less than this share are not worth a warning.
@@ -166,6 +167,24 @@ def _undecided(models: list[Model], target: Array) -> str:
     )
 
 
+def odd(tried: Sequence[tuple[OddRepetition, Model]], points: Array, model: Model, target: Array) -> Iterator[Warned]:
+    """Of odd repetitions, each with the model fitted without it, that which changes the prediction at the target most,
+    if by enough to matter."""
+    here = float(model.evaluate(target))
+    changes = [abs(float(other.evaluate(target)) / here - 1) if here else 0.0 for _, other in tried]
+    if not changes or max(changes) < _ALIKE:
+        return
+    one, other = tried[int(np.argmax(changes))]
+    there = float(other.evaluate(target))
+    yield Warned(
+        ODD,
+        f"Repetition {one.repetition + 1} at {point_text(model.parameters, points[one.point])} is odd: measured "
+        f"{one.measured:.6g}, the others of that point {one.others:.6g} on average ({_deviations(one)}); it was used. "
+        f"Without it the model is {other.text}, which gives {there:.4g} at {point_text(model.parameters, target)} "
+        f"instead of {here:.4g}.",
+    )
+
+
 def _far(outlier: Outlier) -> str:
     at = ", ".join(f"{name}={x:.12g}" for name, x in itertools.islice(outlier.point.items(), 4))
     return (
@@ -174,7 +193,9 @@ def _far(outlier: Outlier) -> str:
     )
 
 
-def _deviations(outlier: Outlier) -> str:
+def _deviations(outlier: Outlier | OddRepetition) -> str:
     """Where the others meet the model nearly to rounding, how many times farther this one is off says nothing."""
     far = abs(outlier.deviations)
-    return f"{far:.1f} standard deviations" if far < _COUNTABLE else "the others meet the model far better"
+    if far < _COUNTABLE:
+        return f"{far:.1f} standard deviations"
+    return "the others meet the model far better" if isinstance(outlier, Outlier) else "the others hardly differ"

@@ -11,7 +11,7 @@ from simcodesign.describe.machine import Machine
 from simcodesign.describe.setting import Setting
 from simcodesign.describe.workload import Receive, Send, walk
 from simcodesign.errors import InputError, Place
-from simcodesign.generate.chance import factors, stream
+from simcodesign.generate.chance import factors, imbalance_shares, stream
 from simcodesign.generate.dependencies import edges_of, rendezvous
 from simcodesign.generate.matching import matches
 from simcodesign.generate.paths import disks_of, stations_of
@@ -134,13 +134,12 @@ def _with_stations(
 
 def _spend_chance(plan: Plan, setting: Setting, effects: frozenset[str], seed: int) -> None:
     """Imbalance (one factor per rank) and noise (one per operation) of computation, in place."""
-    uneven = "imbalance" in effects and setting.workload.imbalance
+    shares = imbalance_shares(setting, effects, seed)
     noisy = "noise" in effects and setting.machine.noise
-    if not uneven and not noisy:
+    if shares is None and not noisy:
         return
     computes = np.flatnonzero(plan.kind == COMPUTE)
-    if uneven:
-        shares = factors(stream(seed, "imbalance"), setting.workload.imbalance, setting.ranks)
+    if shares is not None:
         plan.duration_s[computes] *= shares[plan.rank[computes]]
     if noisy:
         for number, phase in enumerate(setting.workload.phases()):  # so that a phase alone has the same noise

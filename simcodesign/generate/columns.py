@@ -75,6 +75,13 @@ class Ranks:
         """A send or receive that is paired by its tag; the peer of a receive may be ``ANY``."""
         self.columns.append(Column(kind, who, peer, size_bytes, tag=tag))
 
-    def work(self, kind: int, size_bytes: Amount, duration_s: Amount, who: Int32s | None = None) -> None:
+    def work(
+        self,
+        kind: int,
+        size_bytes: Amount,
+        duration_s: Amount,
+        who: Int32s | None = None,
+        extra: Mapping[str, Amount] | None = None,
+    ) -> None:
         """Every rank (of ``who``) computes, reads or writes for ``duration_s``."""
-        self.columns.append(Column(kind, who, NONE, size_bytes, duration_s))
+        self.columns.append(Column(kind, who, NONE, size_bytes, duration_s, extra=extra or {}))

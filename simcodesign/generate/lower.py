@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +14,7 @@ from simcodesign.describe.references import Touched, memory_of, touched
 from simcodesign.describe.setting import Setting, finite
 from simcodesign.describe.topology import balanced_shape
 from simcodesign.describe.trains import check_train
+from simcodesign.describe.uses import item_uses
 from simcodesign.describe.workload import (
     MAIN_PHASE,
     Access,
@@ -21,26 +23,34 @@ from simcodesign.describe.workload import (
     Compute,
     Demand,
     Exchange,
+    Execute,
     Receive,
     References,
     Replay,
     Send,
     Step,
     phase_name,
+    walk,
 )
 from simcodesign.errors import InputError
 from simcodesign.expression import Expression
 from simcodesign.generate.assemble import assembled
+from simcodesign.generate.chance import imbalance_shares
 from simcodesign.generate.collectives import GENERATORS, halo_exchange
 from simcodesign.generate.columns import Int32s, Ranks, of_ranks
 from simcodesign.generate.disk import duration_of_access_s
 from simcodesign.generate.memory import operations_of, reference_memory
-from simcodesign.generate.plan import ANY, Plan
+from simcodesign.generate.plan import ANY, Accounts, Plan
+from simcodesign.generate.power import BYTES_PER_OPERATION as POWER_BYTES
+from simcodesign.generate.power import PowerTable
 from simcodesign.generate.prices import Prices
 from simcodesign.generate.processor import duration_of_computation_s, work_of_computation
 from simcodesign.generate.replay import replayed
+from simcodesign.generate.resources import times_of_block
 from simcodesign.generate.room import check_room
 from simcodesign.generate.segment import Segment, joined, woven
+from simcodesign.generate.tally import BYTES_PER_OPERATION as TALLY_BYTES
+from simcodesign.generate.tally import Tally, retired
 from simcodesign.locality.served import SETS
 from simcodesign.result import COMPUTE, READ, RECEIVE, SEND, WRITE
 from simcodesign.units import Amount
@@ -68,6 +78,9 @@ class _Context:
     work: dict[str, float] = field(default_factory=dict)  # flops and instructions of all ranks
     served: dict[str, float] = field(default_factory=dict)  # accesses by level of the caches, and by memory
     hit_methods: dict[str, str] = field(default_factory=dict)
+    tally: Tally | None = None  # for counters
+    used: dict[str, float] = field(default_factory=dict)  # amounts of the machine's resources, of all ranks
+    powers: PowerTable | None = None  # where the machine says what it draws
 
     @property
     def machine(self) -> Machine:
@@ -80,12 +93,54 @@ class _Context:
         machine = self.setting.machine
         return "memory" in self.effects and machine.processors_per_node > 1 and machine.mapping != "one_per_node"
 
-    def worked(self, step: Compute) -> Amount:
-        """What a demand computes, which is noted for the Result."""
+    @property
+    def extras(self) -> tuple[str, ...]:
+        """The extra fields of operations."""
+        names = self.prices.names + (() if self.tally is None else self.tally.names)
+        return names if self.powers is None else (*names, "power")
+
+    def worked_s(self, step: Compute) -> Amount:
+        """How long a demand computes, which is noted for the Result."""
         work, applies = work_of_computation(step, self.amount), self.when(step)
         here = np.ones(self.ranks) if applies is None else applies
         self.work[step.unit] = self.work.get(step.unit, 0.0) + float(np.sum(here * work)) * self.times
-        return work
+        duration_s = duration_of_computation_s(step, self.machine, work)
+        if self.tally is not None:
+            phase, processor = self.phases[self.phase], self.machine.processor
+            self.tally.at_work(phase, processor)
+            instructions = retired(step.unit, work, duration_s, processor)
+            self.tally.note("instructions", phase, np.where(here, instructions, 0.0) * self.times)
+        return duration_s
+
+    def execute(self, step: Execute, pen: Ranks) -> None:
+        """Write a block of uses, and note for the Result what it uses."""
+        parallelism = self.amount(step.parallelism, "parallelism")
+        uses, applies, who = item_uses(step, self.machine, self.amount), self.when(step), self.who(step)
+        here = np.ones(self.ranks) if applies is None else applies
+        for use in uses:
+            every = float(np.sum(here * use.amount * parallelism)) * self.times
+            self.used[use.resource] = self.used.get(use.resource, 0.0) + every
+            if use.resource == "flops":
+                self.work["flops"] = self.work.get("flops", 0.0) + every
+        times = times_of_block(uses, parallelism, self.machine.custom, "conflicts" in self.effects)
+        if self.tally is not None:
+            phase, processor = self.phases[self.phase], self.machine.processor
+            self.tally.at_work(phase, processor)
+            instructions = retired("seconds", times.duration_s, times.duration_s, processor)
+            self.tally.note("instructions", phase, np.where(here, instructions, 0.0) * self.times)
+        extra: dict[str, Amount] = {}
+        if self.powers is not None:
+            rows: Any = self.powers.of_block(times.pieces, self.ranks)
+            extra = {"power": of_ranks(rows, who)}
+        pen.work(COMPUTE, 0.0, of_ranks(times.duration_s, who), who, extra)
+
+    def collective_bytes(self, step: Collective) -> float:
+        """What every rank contributes, which is noted with the call."""
+        size = self.one(step.bytes, "bytes")
+        if self.tally is not None:
+            self.tally.note("collectives", self.phases[self.phase], self.times)
+            self.tally.note("collective_bytes", self.phases[self.phase], size * self.times)
+        return size
 
     def touched(self, step: References) -> Touched:
         """Where the accesses of a demand are served, which is noted for the Result."""
@@ -100,15 +155,21 @@ class _Context:
             self.served[level] = self.served.get(level, 0.0) + float(every)
             if method:
                 self.hit_methods[level] = method
+        if self.tally is not None:
+            self.tally.at_work(self.phases[self.phase], self.machine.processor)
+            self.tally.served(self.phases[self.phase], seen, np.multiply(here, self.times, dtype=np.float64))
         return seen
 
-    def segment(self, pen: Ranks) -> Segment:
+    def segment(self, pen: Ranks, collective: bool) -> Segment:
         """What was written, with its prices, rank by rank."""
         columns = [self.prices.priced(column, self.machine) for column in pen.columns]
-        return woven(columns, self.ranks, self.phases[self.phase], self.prices.names)
+        if self.powers is not None:
+            columns = [self.powers.marked(column, self.machine) for column in columns]
+        made = woven(columns, self.ranks, self.phases[self.phase], self.extras)
+        return made if self.tally is None else self.tally.marked(made, collective, self.machine.processor)
 
     def joined(self, parts: list[Segment]) -> Segment:
-        return joined(parts, self.ranks, self.prices.names)
+        return joined(parts, self.ranks, self.extras)
 
     def value(self, expression: Expression, what: str) -> Amount:
         return finite(expression.evaluate(self.names), f"{what} = {expression.text}", self.setting.workload, expression)
@@ -140,8 +201,8 @@ class _Context:
         return float(value)
 
 
-def make_plan(setting: Setting, effects: Collection[str] = (), seed: int = 0) -> Plan:
-    """The Plan of one design point with the named effects.
+def make_plan(setting: Setting, effects: Collection[str] = (), seed: int = 0, counters: bool = False) -> Plan:
+    """The Plan of one design point with the named effects; with ``counters``, it has ``accounts``.
 
     Raises InputError for repeats that are not whole, ranks that do not exist, sends and receives that do not match;
     CapacityError when the Plan would not fit in memory.
@@ -150,24 +211,72 @@ def make_plan(setting: Setting, effects: Collection[str] = (), seed: int = 0) ->
     ranks = setting.ranks
     phases = {name: number for number, name in enumerate(setting.workload.phases())}
     prices = Prices(setting, frozenset(effects))
-    context = _Context(setting, {**setting.values}, [setting.machine], phases, ranks, prices, frozenset(effects), seed)
+    tally = Tally(ranks, len(phases), _replaces_clock(setting.workload.program)) if counters else None
+    powers = PowerTable() if setting.has_power else None
+    context = _Context(
+        setting, {**setting.values}, [setting.machine], phases, ranks, prices, frozenset(effects), seed, tally=tally,
+        powers=powers,
+    )  # fmt: skip
     routed = bool({"links", "endpoints"} & {*effects})
     context.names["rank"] = setting.every_rank()
     with np.errstate(all="ignore"):
-        _check_memory(_count(setting.workload.program, context), routed, setting)
+        _check_memory(_count(setting.workload.program, context), routed, setting, tally, powers)
     if isinstance(first := setting.workload.program[0], Replay):
         segment, order = replayed(first.schedule, prices, setting.machine)
-        return assembled(segment, setting, prices, tuple(phases), frozenset(effects), seed, order)
+        if tally is not None:
+            _note_calcs(tally, segment, setting.machine)
+        accounts = _accounts(tally, segment, setting, effects, seed)
+        plan = assembled(segment, setting, prices, tuple(phases), frozenset(effects), seed, order)
+        drawn = None if powers is None else powers.built(powers.of_kinds(plan.kind, setting.machine))
+        return replace(plan, accounts=accounts, powers=drawn)
     with np.errstate(all="ignore"):  # overflow is found as a duration that is not finite
         segment = context.joined(_lower(setting.workload.program, context))
         plan = assembled(segment, setting, prices, tuple(phases), frozenset(effects), seed)
-        return replace(plan, work=context.work, served=context.served, hit_methods=context.hit_methods)
+        accounts = _accounts(tally, segment, setting, effects, seed)
+        return replace(
+            plan,
+            work=context.work,
+            served=context.served,
+            hit_methods=context.hit_methods,
+            accounts=accounts,
+            used=context.used,
+            powers=None if powers is None else powers.built(segment.fields["power"]),
+        )
 
 
-def _check_memory(operations: float, routed: bool, setting: Setting) -> None:
+def _accounts(
+    tally: Tally | None, segment: Segment, setting: Setting, effects: Collection[str], seed: int
+) -> Accounts | None:
+    """What counters need, where they are asked for."""
+    if tally is None:
+        return None
+    return tally.accounts(segment, setting.machine, imbalance_shares(setting, effects, seed))
+
+
+def _replaces_clock(program: tuple[Step, ...]) -> bool:
+    """Whether some phase runs at a clock of its own."""
+    blocks = (step for step in walk(program) if isinstance(step, Block))
+    return any(path == "processor.clock" for block in blocks for path, _ in block.constants)
+
+
+def _note_calcs(tally: Tally, segment: Segment, machine: Machine) -> None:
+    """Instructions of the calcs of a schedule, which are times, before chance changes these."""
+    rank, kind = np.repeat(np.arange(tally.ranks), segment.counts), segment.fields["kind"]
+    weights = np.where(kind == COMPUTE, segment.fields["duration_s"], 0.0)
+    calc_s = np.asarray(np.bincount(rank, weights, tally.ranks), dtype=np.float64)
+    tally.note("instructions", 0, retired("seconds", calc_s, calc_s, machine.processor))
+
+
+def _check_memory(
+    operations: float, routed: bool, setting: Setting, tally: Tally | None, powers: PowerTable | None
+) -> None:
     name, ranks = setting.workload.name, setting.ranks
     what = f"simulating {name} with {ranks} ranks takes up to {operations:.3g} operations"
     needed = operations * (BYTES_WITH_ROUTE if routed else BYTES_PER_OPERATION)
+    if tally is not None:
+        needed += operations * TALLY_BYTES + tally.bytes
+    if powers is not None:
+        needed += operations * POWER_BYTES
     check_room(what, needed, setting.workload.place, "fewer ranks or iterations, or iterations = steady")
 
 
@@ -224,8 +333,10 @@ def _lower_demand(step: Step, context: _Context) -> Segment:
     pen = Ranks(context.ranks)
     match step:
         case Compute():
-            who, duration = context.who(step), duration_of_computation_s(step, context.machine, context.worked(step))
+            who, duration = context.who(step), context.worked_s(step)
             pen.work(COMPUTE, 0.0, of_ranks(duration, who), who)
+        case Execute():
+            context.execute(step, pen)
         case Access():
             who, size = context.who(step), context.amount(step.bytes, "bytes")
             times = context.amount(step.times, "times")
@@ -250,8 +361,8 @@ def _lower_demand(step: Step, context: _Context) -> Segment:
             whole = [int(count) for count in messages]
             halo_exchange(pen, _grid(step, context), sizes, step.periodic, whole, int(min(train, max(whole) or 1)))
         case Collective():
-            GENERATORS[step.name, step.algorithm][0](pen, context.one(step.bytes, "bytes"))
-    return context.segment(pen)
+            GENERATORS[step.name, step.algorithm][0](pen, context.collective_bytes(step))
+    return context.segment(pen, isinstance(step, Collective))
 
 
 def _messages(step: Exchange, context: _Context) -> tuple[list[float], float]:

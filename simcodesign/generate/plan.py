@@ -80,6 +80,33 @@ class Edges:
 
 
 @dataclass(frozen=True)
+class Accounts:
+    """What counters need besides the operations, of which a Plan holds it only when they are asked for.
+
+    ``tally``: by counter, what ranks do whatever time it takes, (P, phases); a counter that is missing is 0.
+    """
+
+    tally: Mapping[str, Floats]
+    clock_hz: float  # of the machine, NaN without one
+    frequency_hz: Floats  # (phases,) as ``RankCounters`` has it
+    op_clock_hz: Floats | None  # (N,) of every operation, where some phase replaces the clock
+    collective: NDArray[np.int8] | None  # (N,) 1 for operations of a collective; None where there is none
+
+
+@dataclass(frozen=True)
+class Powers:
+    """What operations draw: ``op`` that of the pieces ``start[r]:start[r+1]``, r = ``row[op]``: ``watts`` from one
+    share of its duration to another; and ``per_byte_j`` for each of its bytes, if it is a send."""
+
+    row: Int32s  # (N,) or NONE
+    start: Int64s  # (K + 1,)
+    since: Floats
+    until: Floats
+    watts: Floats
+    per_byte_j: Floats  # (K,)
+
+
+@dataclass(frozen=True)
 class Plan:
     """N operations of P ranks.
 
@@ -112,6 +139,9 @@ class Plan:
     work: Mapping[str, float] = field(default_factory=dict)  # flops and instructions of all ranks
     served: Mapping[str, float] = field(default_factory=dict)  # accesses by level of the caches, and by memory
     hit_methods: Mapping[str, str] = field(default_factory=dict)  # how those of each level were found
+    accounts: Accounts | None = None
+    used: Mapping[str, float] = field(default_factory=dict)  # amounts of the machine's resources
+    powers: Powers | None = None  # where the machine says what it draws
 
     def __len__(self) -> int:
         return len(self.kind)

@@ -38,6 +38,9 @@ EXTRAS: dict[str, tuple[type[np.generic], float]] = {
     "hold": (np.int32, NONE),  # of a send with a rendezvous: place of what waits for it in its rank
     "train": (np.float64, 1.0),  # messages that travel together
     "variant": (np.int16, NONE),  # of a receive: which variant of the machine prices it
+    "collective": (np.int8, 0),  # whether a collective made it
+    "clock_hz": (np.float64, np.nan),  # of the processor that is at work
+    "power": (np.int32, NONE),  # row of what it draws
 }
 BY_TAG = -2
 #: Fields that are places within a rank of the segment.

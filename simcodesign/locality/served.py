@@ -19,6 +19,8 @@ from simcodesign.units import Amount
 SETS = "sets"
 #: The same, with a stream that was drawn from a profile: its addresses are made up.
 DRAWN = "drawn"
+#: No method: shares as hardware counters had them.
+COUNTED = "counted"
 
 
 class Served(NamedTuple):

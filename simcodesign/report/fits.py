@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from rich.console import RenderableType
+from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
 from rich.padding import Padding
 from rich.table import Table
 
@@ -26,6 +26,8 @@ from simcodesign.report.terminal import strict
 
 #: Regions in the table of a metric, metrics with a table, and remarks below each; JSON has all.
 MOST_ROWS, MOST_METRICS, MOST_REMARKS = 20, 12, 8
+#: Columns from which on a table may fold its cells.
+_WIDE = 100
 #: How many regions a remark names.
 _NAMED = 4
 #: Below this SMAPE in percent there is nothing but rounding.
@@ -114,7 +116,7 @@ def fit_tables(digest: Digest, heading: Heading) -> Iterator[RenderableType]:
     shown = [*digest.found.items()][:MOST_METRICS]
     for metric, found in shown:
         fits = [alone[0] for alone in found.ordered]
-        yield metric_table(metric, fits, heading)
+        yield Fitting(metric_table(metric, fits, heading), narrow_table(metric, fits, heading))
         yield _listed(_remarks(found, fits))
     if left := len(digest.found) - len(shown):
         yield f"And {left:,} more metrics (--json has all, --metric chooses)\n"
@@ -128,19 +130,49 @@ def _listed(lines: Iterable[str]) -> RenderableType:
     return Padding(grid, (0, 0, 1, 0), expand=False) if grid.row_count else ""
 
 
+class Fitting:
+    """A table, or where it would have to fold its cells and the terminal is narrow, another one."""
+
+    def __init__(self, wide: Table, narrow: Table) -> None:
+        self.wide, self.narrow = wide, narrow
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        wanted = console.measure(self.wide, options=options.update_width(_WIDE)).maximum
+        yield self.wide if wanted <= options.max_width or options.max_width >= _WIDE else self.narrow
+
+
+def narrow_table(metric: str, fits: Sequence[Fit], heading: Heading) -> Table:
+    """Two columns: the region, and below each other the model, its errors, and the prediction."""
+    table = new_table(metric or "Models", "region", f"model; errors; at {heading.at}, {_interval(heading)}")
+    table.columns[1].justify = "left"
+    for fit in fits:
+        found = fit.predict(heading.target, heading.level)
+        errors = f"SMAPE {percent(fit.smape)}, cross-val. {percent(fit.cross_validated_smape)}, R2 {_r2(fit.r2)}"
+        table.add_row(fit.region or "-", f"{fit.model.text}\n{errors}\n{short(found.value)}, {_ends(found)}")
+    return table
+
+
+def _interval(heading: Heading) -> str:
+    return f"{heading.level * 100:.6g} % interval"
+
+
+def _ends(found: Prediction) -> str:
+    there = np.isfinite([found.low, found.high]).all()
+    return f"{short(found.low)} to {short(found.high)}" if there else "-"
+
+
 def metric_table(metric: str, fits: Sequence[Fit], heading: Heading) -> Table:
     """One row for each region."""
     title = metric or "Models"
-    interval = f"{heading.level * 100:.6g} % interval"
-    table = new_table(title, "region", "model", "SMAPE", "cross-val.", "R2", f"at {heading.at}", interval)
+    at = f"at {heading.at}"
+    table = new_table(title, "region", "model", "SMAPE", "cross-val.", "R2", at, _interval(heading))
     table.columns[1].justify = "left"
     for column in table.columns[2:5]:
         column.no_wrap = True
     for fit in fits:
         found = fit.predict(heading.target, heading.level)
         errors = (percent(fit.smape), percent(fit.cross_validated_smape))
-        ends = f"{short(found.low)} to {short(found.high)}" if np.isfinite([found.low, found.high]).all() else "-"
-        table.add_row(fit.region or "-", fit.model.text, *errors, _r2(fit.r2), short(found.value), ends)
+        table.add_row(fit.region or "-", fit.model.text, *errors, _r2(fit.r2), short(found.value), _ends(found))
     return table
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 
 from rich import box
 from rich.console import RenderableType
@@ -11,7 +12,8 @@ from rich.table import Table
 from rich.tree import Tree
 
 from simcodesign.analytic.formula import ASSUMPTIONS, SYMBOLS, formula_latex, phase_formula
-from simcodesign.describe.machine import CONSTANTS, Disk, Machine, Memory, Network
+from simcodesign.describe.machine import CONSTANTS, POWERS, Disk, Machine, Memory, Network
+from simcodesign.describe.resources import PREFIX, Component, Resource
 from simcodesign.describe.topology import Topology
 from simcodesign.describe.workload import (
     Access,
@@ -20,6 +22,7 @@ from simcodesign.describe.workload import (
     Compute,
     Demand,
     Exchange,
+    Execute,
     Parameter,
     Receive,
     References,
@@ -67,7 +70,62 @@ def machine_sheet(machine: Machine) -> list[RenderableType]:
         _section("Messages", _message_rows(machine.network)),
         _section("Memory of a node", [*_capacity_rows(machine), *_memory_rows(machine.memory)]),
         _section("Disks", [("disks", "none")] if machine.disk is None else _disk_rows(machine.disk, machine.nodes)),
+        *_custom_parts(machine),
     ]
+
+
+def _custom_parts(machine: Machine) -> Iterator[RenderableType]:
+    """What the file defines of its own, and what it says of power and costs."""
+    custom = machine.custom
+    if custom.parameters:
+        yield _parameter_table(replace(one, name=f"{PREFIX}{one.name}") for one in custom.parameters.values())
+    if custom.properties:
+        values = machine.properties()
+        texts = ((name, f"{float(values[name]):.6g} = {it.text}") for name, it in custom.properties.items())
+        yield _section("Properties", texts)
+    if custom.resources:
+        yield _resource_table(custom.resources)
+        groups = [("never at the same time", ", ".join(group)) for group in custom.conflicts]
+        yield _section("Conflicts", [("of a resource with itself", "always"), *groups])
+    if custom.components:
+        yield _component_table(custom.components)
+    if rows := list(_power_rows(machine)):
+        yield _section("Power and costs", rows)
+
+
+def _resource_table(resources: Mapping[str, Resource]) -> Table:
+    table = _table("Resources (seconds of an item)", "name", "time", "instances", "traits", "dynamic power", "energy")
+    for name, one in resources.items():
+        traits = [
+            f"{title}{f'({trait.argument})' if trait.argument else ''}: {trait.change.text}"
+            for title, trait in one.traits.items()
+        ]
+        texts = ("" if part is None else part.text for part in (one.dynamic_power, one.energy))
+        table.add_row(f"{name}({one.argument})", one.time.text, one.instances.text, "\n".join(traits), *texts)
+    return table
+
+
+def _component_table(components: Mapping[str, Component]) -> Table:
+    names = ("name", "count", "static power (W)", "rack units", "die area (m2)", "price")
+    table = _table("Components", *names)
+    for name, one in components.items():
+        parts = (one.static_power, one.rack_units, one.die_area, one.price)
+        table.add_row(name, one.count.text, *("" if part is None else part.text for part in parts))
+    return table
+
+
+def _power_rows(machine: Machine) -> Rows:
+    for path, value in machine.powers().items():
+        yield path, _quantity(value, POWERS[path][2])
+    totals = machine.totals()
+    if totals.static_power_w is not None:
+        yield "static power", _quantity(totals.static_power_w, "power")
+    if totals.rack_units is not None:
+        yield "rack units", f"{float(totals.rack_units):,.6g}"
+    if totals.die_area_m2 is not None:
+        yield "area of dies", f"{1e6 * float(totals.die_area_m2):,.6g} mm2"
+    if totals.price is not None:
+        yield "price", f"{float(totals.price):,.2f}"
 
 
 def _node_rows(machine: Machine) -> Rows:
@@ -101,7 +159,8 @@ def _memory_rows(memory: Memory | None) -> Rows:
             if level.size_bytes % 1024
             else f"{level.size_bytes // 1024:,} KiB"
         )
-        yield level.name, f"{size}, {ways}, {_quantity(level.latency_s, 'time')}"
+        cycles = "" if level.clock_hz is None else f" ({float(level.latency_cycles(level.clock_hz)):.6g} cycles)"
+        yield level.name, f"{size}, {ways}, {_quantity(level.latency_s, 'time')}{cycles}"
     yield "memory", f"{_quantity(memory.latency_s, 'time')}, {_bandwidth(memory.per_byte_s)}"
     yield "lines", f"{memory.line_bytes} bytes"
     yield "hits are found by", memory.hits
@@ -211,6 +270,11 @@ def workload_sheet(workload: Workload) -> list[RenderableType]:
     if workload.imbalance:
         share = f"{workload.imbalance:.3g} (standard deviation over mean of the ranks' shares of computation)"
         parts.append(_section("Imbalance", [("of computation", share)]))
+    if workload.size is not None:
+        parts.append(_section("Size of the problem", [("size", workload.size.text)]))
+    if workload.data:
+        data = ((name, f"{size.text} bytes") for name, size in workload.data.items())
+        parts.append(_section("Data of every rank", data))
     if workload.footprint is not None:
         parts.append(_section("Memory", [("footprint", f"{workload.footprint.text} bytes, of every rank")]))
     return [*parts, program_tree(workload)]
@@ -262,9 +326,22 @@ def _grow(tree: Tree, program: tuple[Step, ...]) -> None:
                 branch.add(f"useful flops of all ranks: {step.useful_flops.text}, each time")
             _grow(branch, step.body)
             continue
+        if isinstance(step, Execute):
+            _grow_uses(tree, step)
+            continue
         leaf = tree.add(f"{_demand_label(step)}{_when(step)}")
         for loop in step.loops if isinstance(step, Compute) else ():
             leaf.add(f"loop {loop.name}: {loop.range.text} times {loop.operations.text} flops".replace(" :", ":"))
+
+
+def _grow_uses(tree: Tree, step: Execute) -> None:
+    label = f" ({step.label})" if step.label else ""
+    branch = tree.add(f"execute{label}, {step.parallelism.text} items of every rank{_when(step)}")
+    for use in step.uses:
+        traits = [name if argument is None else f"{name}({argument.text})" for name, argument in use.traits]
+        way = f" {use.way} {use.data}" if use.data else ""
+        words = f" as {', '.join(traits)}" if traits else ""
+        branch.add(f"{use.resource} {use.amount.text}{way}{words}")
 
 
 def _block_label(block: Block) -> str:
@@ -307,6 +384,9 @@ def _references_label(step: References) -> str:
     amount = "all" if step.accesses is None else step.accesses.text
     if step.profile is not None:
         return f"{amount} memory accesses with a measured profile{times}"
+    if step.hits:
+        hits = ", ".join(f"{role} {share.text}" for role, share in step.hits)
+        return f"{amount} memory accesses with counted hits: {hits}{times}"
     pairs = [
         f"{distance.text}" + ("" if share.text == "1" else f" ({share.text})") for share, distance in step.distances
     ]
@@ -333,7 +413,7 @@ def _when(step: Demand) -> str:
 
 def _constant(path: str, value: Expression) -> str:
     """With its unit when it is a number."""
-    return value.text if value.names else _quantity(value.evaluate({}), CONSTANTS[path][2])
+    return value.text if value.names else _quantity(value.evaluate({}), (CONSTANTS | POWERS)[path][2])
 
 
 def _parameter_table(parameters: Iterable[Parameter]) -> Table:
@@ -346,6 +426,8 @@ def _parameter_table(parameters: Iterable[Parameter]) -> Table:
 
 
 def _range(parameter: Parameter) -> str:
+    if parameter.choices:
+        return ", ".join(f"{name} ({value:g})" for name, value in parameter.choices.items())
     limits = [f"from {parameter.low:g}"] if parameter.low > float("-inf") else []
     limits += [f"to {parameter.high:g}"] if parameter.high < float("inf") else []
     return " ".join([*limits, *(["whole"] if parameter.whole else [])])

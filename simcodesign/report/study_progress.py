@@ -27,3 +27,18 @@ class StudyProgress(Bar):
     def update(self, simulated_s: float, events: int) -> None:
         """Tell how many events the simulation at hand has had."""
         self._bar.update(self._task, last=f"{self._what}: {events:,} events")
+
+
+class RunProgress(Bar):
+    """The same for studies that say what they simulate next, and how many simulations are done."""
+
+    def __init__(self, console: Console | None = None) -> None:
+        super().__init__(
+            TextColumn("{task.completed} simulations"), TimeElapsedColumn(),
+            TextColumn("{task.fields[last]}", markup=False),
+            console=console, description="", total=None, last="",
+        )  # fmt: skip
+
+    def told(self, what: str, done: int) -> None:
+        """Tell what is simulated now."""
+        self._bar.update(self._task, completed=done, last=what)

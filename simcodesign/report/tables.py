@@ -23,6 +23,7 @@ EFFECT_WORDS = {
     "endpoints": "the sharing of network interfaces (endpoints)",
     "disks": "queueing at shared disks (disks)",
     "memory": "the sharing of memory controllers (memory)",
+    "conflicts": "the order of uses of conflicting resources (conflicts)",
     "caches": "the sets and write-backs of caches, in place of stack distances (caches)",
     "imbalance": "uneven shares of computation (imbalance)",
     "noise": "noise of computation (noise)",
@@ -33,6 +34,7 @@ HIT_WORDS = {
     "binomial": "stack model, binomial correction",
     "sets": "the sets, access by access",
     "drawn": "the sets, by a drawn stream",
+    "counted": "as counted",
 }
 _UNITS = (("s", 1.0), ("ms", 1e-3), ("us", 1e-6), ("ns", 1e-9))
 
@@ -107,6 +109,7 @@ def comparison_tables(comparison: Comparison) -> list[RenderableType]:
         compared_phases(comparison),
         ladder_table(comparison),
         bracket_line(comparison),
+        *energy_lines(comparison),
         verdict(comparison),
     ]
 
@@ -238,6 +241,21 @@ def bracket_line(comparison: Comparison) -> RenderableType:
     )
 
 
+def energy_lines(comparison: Comparison) -> list[RenderableType]:
+    """Energy and peak power of both readings, where the machine says anything of them."""
+    said, seen, error = comparison.forecast, comparison.simulation, comparison.energy_error
+    if error is None:
+        return []
+    energy = [format_quantity(float(side.energy_j or 0.0), "energy") for side in (said, seen)]
+    peak = [format_quantity(float(side.peak_power_w or 0.0), "power") for side in (said, seen)]
+    return [
+        _line(
+            f"Energy: forecast {energy[0]}, simulated {energy[1]}, error {_percent(error)}. "
+            f"Power at most: forecast {peak[0]}, simulated {peak[1]}."
+        )
+    ]
+
+
 def verdict(comparison: Comparison) -> RenderableType:
     """How far the forecast is off, and the largest contributor, in one sentence."""
     said, seen = _time(comparison.forecast.makespan_s), _time(comparison.simulation.makespan_s)
@@ -302,6 +320,19 @@ def _volumes(result: Result) -> list[tuple[str, str]]:
         ("bytes sent", format_quantity(float(result.message_bytes), "size")),
         ("bytes read and written", format_quantity(float(result.disk_bytes), "size")),
         *_footprint(result),
+        *((f"{name} used", _count(float(amount))) for name, amount in result.used.items()),
+        *_power(result),
+    ]
+
+
+def _power(result: Result) -> list[tuple[str, str]]:
+    """Energy and power, where the machine says anything of them."""
+    if result.energy_j is None or result.peak_power_w is None or result.static_power_w is None:
+        return []
+    static, peak = (format_quantity(float(watts), "power") for watts in (result.static_power_w, result.peak_power_w))
+    return [
+        ("energy", format_quantity(float(result.energy_j), "energy")),
+        ("power", f"at most {peak}, {static} of it static"),
     ]
 
 

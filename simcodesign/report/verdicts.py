@@ -21,17 +21,21 @@ STYLES = {
     Verdict.REPRODUCED: "green",
     Verdict.INCONSISTENT: "magenta",
     Verdict.NOT_RECOVERABLE: "yellow",
+    Verdict.NOT_REPRODUCED: "red",
     Verdict.DIFFERS: "bold red",
 }
 #: Points of a failed case that are listed one by one.
 MOST_POINTS = 20
 
 
+#: What did not come out as the source says.
+FAILED = (Verdict.DIFFERS, Verdict.NOT_REPRODUCED)
 #: The verdict as one character, where there is no room for the words.
 MARKS = {
     Verdict.REPRODUCED: "+",
     Verdict.INCONSISTENT: "/",
     Verdict.NOT_RECOVERABLE: "?",
+    Verdict.NOT_REPRODUCED: "-",
     Verdict.DIFFERS: "X",
 }
 #: Claims of one side only, as they are written before what is expected.
@@ -60,7 +64,8 @@ def outcome_tables(outcomes: Sequence[Outcome]) -> list[RenderableType]:
         ),
         Padding(counts_line(outcomes), (0, 0, 1, 0), expand=False),
     ]
-    failures = [outcome for outcome in outcomes if outcome.verdict is Verdict.DIFFERS]
+    shown = (Verdict.NOT_REPRODUCED, Verdict.DIFFERS)
+    failures = [outcome for verdict in shown for outcome in outcomes if outcome.verdict is verdict]
     return [*lines, *(Text("\n".join(failure_lines(outcome)) + "\n") for outcome in failures)]
 
 
@@ -159,7 +164,7 @@ def expected_text(outcome: Outcome, point: Point, scale: float = 1.0) -> str:
 def deviation_text(outcome: Outcome, point: Point) -> str:
     """The relative deviation; the difference where zero is expected; of a bound that holds, that it does."""
     deviation, target = outcome.deviation(point), outcome.target(point)
-    if outcome.tolerance.sense != "equal" and outcome.tested and point.verdict is not Verdict.DIFFERS:
+    if outcome.tolerance.sense != "equal" and outcome.tested and point.verdict not in FAILED:
         values = [value for name in outcome.tested if (value := getattr(point, name)) is not None]
         if not values:
             return "\N{EN DASH}"
@@ -196,12 +201,15 @@ def counts_line(outcomes: Sequence[Outcome]) -> str:
 
 
 def failure_lines(outcome: Outcome) -> Iterator[str]:
-    """Why a case differs: its error, or every point that does."""
-    yield f"{outcome.name} differs ({outcome.tolerance}: {outcome.tolerance.reason})"
+    """Why a case differs or is not reproduced: its error or reason, and every point that does."""
+    word = "differs" if outcome.verdict is Verdict.DIFFERS else "is not reproduced"
+    yield f"{outcome.name} {word} ({outcome.tolerance}: {outcome.tolerance.reason})"
+    if outcome.because and not outcome.error:
+        yield f"  because {outcome.because}"
     if outcome.error:
         yield f"  {outcome.error}"
         return
-    bad = [point for point in outcome.points if point.verdict is Verdict.DIFFERS]
+    bad = [point for point in outcome.points if point.verdict is outcome.verdict]
     for point in bad[:MOST_POINTS]:
         yield f"  {_labelled(outcome, point)}: {_said(outcome, point)}"
     if len(bad) > MOST_POINTS:

@@ -130,8 +130,9 @@ class Case:
     ``expected``: what the source says, by label; ``own``: what the source's own equations give, where they are known to
     give something else. ``needs``: inputs of which the source may lack some (None): then nothing can be recovered from
     it. ``measure`` returns what the system says; a case of the reading ``source`` has none, but an own value for each
-    expected one. ``quick`` cases run in the tests, ``full`` ones only when they are asked for. InputError for a case
-    that cannot be judged, or that checks nothing.
+    expected one. ``because``: why the claim, which is of other runs or machines, does not hold here; a case that is
+    reproduced after all differs then, since the reason is none. ``quick`` cases run in the tests, ``full`` ones only
+    when they are asked for. InputError for a case that cannot be judged, or that checks nothing.
     """
 
     name: str
@@ -149,6 +150,7 @@ class Case:
     parameters: Mapping[str, object] = field(default_factory=dict)
     axis: str = ""
     derivation: tuple[Derived, ...] = ()
+    because: str = ""
     quick: bool = False
     full: bool = False
 

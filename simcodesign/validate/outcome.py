@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 
 from simcodesign.compare import Comparison, relative_error
 from simcodesign.validate.case import Case, Said, Tolerance
@@ -52,6 +52,7 @@ class Outcome:
     ladders: tuple[Ladder, ...] = ()
     notes: tuple[str, ...] = ()
     seconds: float = 0.0
+    because: str = ""
     error: str = ""
     plot: str = ""
 
@@ -81,6 +82,8 @@ class Outcome:
         """The verdict in words, with what stands behind it where the bare word would say too much or too little."""
         if self.verdict is Verdict.NOT_RECOVERABLE:
             return f"{self.verdict}: the source lacks {'; '.join(self.missing)}"
+        if self.verdict is Verdict.NOT_REPRODUCED:
+            return f"{self.verdict}: {self.because}"
         if self.of_source and self.verdict is Verdict.REPRODUCED:
             return f"{self.verdict} (no reading tested)"
         return str(self.verdict)
@@ -122,8 +125,12 @@ class Outcome:
 
 def outcome_of(case: Case, said: Said, *, seconds: float = 0.0, notes: Iterable[str] = (), plot: str = "") -> Outcome:
     """The verdict on what was said. ValueError and the like when a derivation cannot be evaluated."""
+    points, error = points_of(case, said), ""
+    if case.because and verdict_of(points) in (Verdict.REPRODUCED, Verdict.INCONSISTENT):
+        points = tuple(replace(point, verdict=Verdict.DIFFERS) for point in points)
+        error = f"reproduced, although it is said not to be: {case.because}"
     return _outcome(
-        case, points_of(case, said),
+        case, points, error=error,
         derivation=tuple(str(line) for line in (*case.derivation, *said.derivation)),
         ladders=tuple(_ladder(title, comparison) for title, comparison in said.ladders.items()),
         notes=(*said.notes, *notes), seconds=seconds, plot=plot,
@@ -144,7 +151,7 @@ def _outcome(case: Case, points: tuple[Point, ...], **rest: object) -> Outcome:
         name=case.name, claim=case.claim, source=case.source, unit=case.unit, reading=case.reading,
         tolerance=case.tolerance, verdict=verdict_of(points), points=points, workload=case.workload,
         machine=case.machine, parameters=tuple((name, str(value)) for name, value in case.parameters.items()),
-        axis=case.axis, missing=case.missing, **rest,  # type: ignore[arg-type] # as the two callers above give them
+        axis=case.axis, missing=case.missing, because=case.because, **rest,  # type: ignore[arg-type] # as the two callers above give them
     )  # fmt: skip
 
 

@@ -11,9 +11,13 @@ from simcodesign.validate.case import Case, Label, Said
 
 
 class Verdict(StrEnum):
-    """From bad to good; only ``DIFFERS`` is a failure, and only ``REPRODUCED`` a success."""
+    """From bad to good; only ``DIFFERS`` is a failure, and only ``REPRODUCED`` a success.
+
+    ``NOT_REPRODUCED``: what the source claims is not so here, and the case says why.
+    """
 
     DIFFERS = "differs"
+    NOT_REPRODUCED = "not reproduced"
     NOT_RECOVERABLE = "not recoverable"
     INCONSISTENT = "source inconsistent"
     REPRODUCED = "reproduced"
@@ -53,8 +57,10 @@ def _verdict(case: Case, label: Label, said: Mapping[str, Mapping[Label, float]]
     consistent = tolerance.holds(own, expected)
     if not consistent:  # a bound may have been claimed, but the own equations give a value
         expected, tolerance = own, tolerance.two_sided
-    if not all(label in said[reading] and tolerance.holds(said[reading][label], expected) for reading in case.tested):
-        return Verdict.DIFFERS
+    values = [said[reading].get(label, math.nan) for reading in case.tested]
+    if not all(tolerance.holds(value, expected) for value in values):
+        known = case.because and all(map(math.isfinite, values))
+        return Verdict.NOT_REPRODUCED if known else Verdict.DIFFERS
     return Verdict.REPRODUCED if consistent else Verdict.INCONSISTENT
 
 

@@ -1,0 +1,70 @@
+"""Power and energy in closed form (Spafford and Vetter, Sci. Prog. 2015, article 157305):
+
+    P_max = static power of all components + the largest over the phases of the dynamic power of all that they use
+    E     = static power x T + sum over the uses of busy time x dynamic power + bytes sent x energy per byte
+
+All ranks are taken to be at work at once. Of resources that conflict, only those count that are heaviest together
+without a conflict. What costs energy by the byte or by the item draws its mean power.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from simcodesign.analytic.network import Cost, Message, Price
+from simcodesign.analytic.resources import highest_power
+from simcodesign.describe.machine import Network
+from simcodesign.describe.resources import Custom
+from simcodesign.units import Amount
+
+
+@dataclass
+class PowerBook:
+    """What all ranks draw, added up over a program: ``energy_j``, and power by phase and by what is used in it."""
+
+    energy_j: Amount = 0.0
+    built_in_w: dict[str, dict[str, Amount]] = field(default_factory=dict)
+    resources_w: dict[str, dict[str, Amount]] = field(default_factory=dict)
+
+    def spend(self, energy_j: Amount) -> None:
+        """Note the energy of all ranks and repetitions."""
+        self.energy_j = self.energy_j + energy_j
+
+    def draw(self, phase: str, what: str, watts: Amount, resource: bool = False) -> None:
+        """Note what all ranks draw together while they use this in a phase; the most of several counts."""
+        powers = (self.resources_w if resource else self.built_in_w).setdefault(phase, {})
+        powers[what] = np.maximum(powers.get(what, 0.0), watts)
+
+    def highest_w(self, custom: Custom) -> Amount:
+        """The dynamic power of the phase that draws most."""
+        highest: Amount = 0.0
+        for phase in {**self.built_in_w, **self.resources_w}:
+            at_once = sum(self.built_in_w.get(phase, {}).values(), start=0.0)
+            highest = np.maximum(highest, at_once + highest_power(self.resources_w.get(phase, {}), custom))
+        return highest
+
+
+def busy_s(message: Message) -> Amount:
+    """Seconds for which sender and receiver of a message are at work, waiting apart."""
+    return message.send_s + message.receive_s
+
+
+def all_busy_s(cost: Cost, prices: Price) -> Amount:
+    """Seconds for which all ranks are at work on the messages of an operation.
+
+    The time of a message is linear in its size (in LogGOPS from one byte on, so that either all messages or none must
+    have some), and so that of all is that of as many messages of the mean size.
+    """
+    some = np.asarray(cost.messages) > 0
+    mean = np.where(some, cost.message_bytes / np.where(some, cost.messages, 1.0), 0.0)
+    return cost.messages * busy_s(prices.message(mean))
+
+
+def byte_power_w(network: Network, cost: Cost) -> Amount:
+    """The mean power of what the bytes of an operation cost."""
+    if network.energy_per_byte_j is None:
+        return 0.0
+    energy, time = cost.message_bytes * network.energy_per_byte_j, np.asarray(cost.time_s)
+    return np.where(time > 0, energy / np.where(time > 0, time, 1.0), 0.0)

@@ -1,0 +1,69 @@
+"""Closed form of an execute block (Spafford and Vetter, SC 2012; Sci. Prog. 2015, article 157305).
+
+With p items of a rank on the I instances of a resource that it has, and t seconds for one item (its traits applied in
+turn), a use takes
+
+    ceil(p / I) t
+
+and the block as long as the heaviest set of uses of which every two conflict; all others overlap with them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+import networkx as nx
+import numpy as np
+
+from simcodesign.describe.resources import Custom
+from simcodesign.describe.uses import ItemUse
+from simcodesign.units import Amount
+
+#: Relative: a quotient that is so little above a whole number is that number, rounded.
+ROUNDING = 4e-15
+
+
+def turns(parallelism: Amount, instances: Amount) -> Amount:
+    """How many items an instance works on, one after another, at most: ceil(p / I)."""
+    whole: Amount = np.ceil(parallelism / instances * (1.0 - ROUNDING))
+    return whole
+
+
+def use_s(use: ItemUse, parallelism: Amount) -> Amount:
+    """Seconds of one use in a block of so many items."""
+    return turns(parallelism, use.instances) * use.time_s
+
+
+def block_s(uses: Iterable[ItemUse], parallelism: Amount, custom: Custom) -> Amount:
+    """Seconds of a block: the heaviest clique of the graph of conflicts."""
+    by_resource: dict[str, Amount] = {}
+    for use in uses:
+        by_resource[use.resource] = by_resource.get(use.resource, 0.0) + use_s(use, parallelism)
+    return heaviest(by_resource, cliques(custom, by_resource))
+
+
+def all_in_turn_s(uses: Iterable[ItemUse], parallelism: Amount) -> Amount:
+    """Seconds of a block in which nothing overlaps."""
+    return sum((use_s(use, parallelism) for use in uses), start=0.0)
+
+
+def highest_power(watts: dict[str, Amount], custom: Custom) -> Amount:
+    """The most that resources draw at once: that of the heaviest set of which no two conflict."""
+    return heaviest(watts, cliques(custom, watts, together=True))
+
+
+def heaviest(weights: dict[str, Amount], sets: Iterable[Iterable[str]]) -> Amount:
+    """The largest sum of weights of a set; 0 without any."""
+    sums = [sum((weights[name] for name in names), start=0.0) for names in sets]
+    most: Amount = 0.0
+    for total in sums:
+        most = np.maximum(most, total)
+    return most
+
+
+def cliques(custom: Custom, names: Iterable[str], together: bool = False) -> Iterator[list[str]]:
+    """The maximal sets of resources that all conflict with each other, or of which none do, if ``together``."""
+    graph: nx.Graph = nx.Graph()
+    graph.add_nodes_from(names)
+    graph.add_edges_from(pair for pair in custom.pairs if all(name in graph for name in pair) and len(pair) == 2)
+    yield from nx.find_cliques(nx.complement(graph) if together else graph)

@@ -1,0 +1,202 @@
+"""What ``explore`` was asked for, and what it answers."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from simcodesign.cli import base
+from simcodesign.cli.aspen import given_parameters
+from simcodesign.cli.base import sc
+from simcodesign.cli.options import case_of, check_files, check_folder
+from simcodesign.errors import InputError, Place
+from simcodesign.report.terminal import print_all, write_json
+
+#: Ending of Aspen models.
+ASPEN = ".aspen"
+
+
+class Explored(NamedTuple):
+    """The options of a planner, as they were given."""
+
+    planner: str
+    workload: str | None
+    machine: str | None
+    vary: list[str] | None
+    subject_to: list[str] | None
+    minimise: list[str] | None
+    maximise: list[str] | None
+    file: Path | None
+    settings: list[str] | None
+    ranks: int | None
+    preset: str | None
+    phases: list[str] | None
+    solver: str | None
+    seed: int | None
+    evaluations: int | None
+    trace: Path | None
+    pareto: bool
+    points: int | None
+    confirm: int | None
+    effects: str | None
+    engine: str | None
+    as_json: bool
+    plot: Path | None
+    size: str | None = None
+    socket: str | None = None
+    kernel: str | None = None
+
+
+def explored(asked: Explored) -> None:
+    """Search, explain, confirm, print, write."""
+    _check(asked)
+    study = _study(asked)
+    model = _model(study)
+    problem = study.problem(model)
+    options = {"solver": study.solver or "auto", "seed": study.seed or 0}
+    if asked.evaluations is not None:
+        options["evaluations"] = asked.evaluations
+    if asked.pareto:
+        _front(asked, problem, options)
+        return
+    solution = _module("solve").solve(problem, **options)
+    why, sensitivities = None, []
+    if solution.feasible:
+        plain = {name: value for name, value in options.items() if name != "evaluations"}
+        solution, sensitivities = _module("bound_sensitivity").bound_sensitivities(solution, **plain)
+    elif problem.constraints:
+        why = _module("infeasible").explain(solution, **options)
+    if asked.trace:
+        _module("evaluator").write_trace(solution.trace, asked.trace)
+    confirmed = _confirmed(asked, solution) if asked.confirm and solution.feasible else None
+    report = base.report("explore")
+    if asked.as_json:
+        write_json(report.solution_dict(asked.planner, solution, why, sensitivities, confirmed))
+    else:
+        print_all(report.solution_tables(asked.planner, solution, why, sensitivities, confirmed))
+    if asked.plot:
+        base.report("explore_plot").solution_plot(solution, asked.plot)
+
+
+def _module(name: str) -> Any:
+    return import_module(f"simcodesign.codesign.{name}")
+
+
+def _check(asked: Explored) -> None:
+    """InputError for what cannot be, before any work is done."""
+    check_files(asked.plot)
+    if asked.trace:
+        _module("evaluator").check_trace(asked.trace)
+        check_folder("--trace", asked.trace)
+    for option, value, needed in (
+        ("--effects", asked.effects, asked.confirm), ("--engine", asked.engine, asked.confirm),
+        ("--points", asked.points, asked.pareto),
+    ):  # fmt: skip
+        if value is not None and not needed:
+            where = "with --pareto" if option == "--points" else "with --confirm"
+            raise InputError("has no meaning here", Place(option), value=value, allowed=where)
+    if asked.confirm and asked.pareto:
+        raise InputError("a front is not confirmed", Place("--confirm"), value=asked.confirm, allowed="one optimum")
+    if asked.solver == "isres":
+        _module("isres").load_nlopt()
+
+
+def _study(asked: Explored) -> Any:
+    """The options laid over the file."""
+    module = _module("study")
+    file = module.load_study(asked.file) if asked.file else module.Study()
+    if file.planner and file.planner != asked.planner:
+        what = f"{asked.file} is a study for the planner {file.planner}"
+        raise InputError(what, value=asked.planner, allowed=f"explore {file.planner}")
+    objectives = [
+        module.Statement(text, Place(option), maximise=option == "--maximise")
+        for option, texts in (("--minimise", asked.minimise), ("--maximise", asked.maximise))
+        for text in texts or []
+    ]
+    given = module.Study(
+        planner=asked.planner, workload=asked.workload or "", machine=asked.machine or "",
+        settings=_settings(asked), preset=asked.preset, phases=tuple(asked.phases or ()),
+        vary=tuple(module.statement_of(text, Place("--vary")) for text in asked.vary or []),
+        subject_to=tuple(module.Statement(text, Place("--subject-to")) for text in asked.subject_to or []),
+        objectives=tuple(objectives), solver=asked.solver or "", seed=asked.seed, size=asked.size or "",
+        socket=asked.socket or "", kernel=asked.kernel or "",
+    )  # fmt: skip
+    names = [statement.name for statement in given.vary]
+    for name in names:
+        if names.count(name) > 1:
+            raise InputError("varied twice", Place("--vary"), value=name, allowed="each name once")
+    return given.over(file)
+
+
+def _settings(asked: Explored) -> dict[str, str]:
+    """Name and text of each setting; ``case_of`` finds what is wrong with one."""
+    items = [*(asked.settings or []), *([f"P={asked.ranks}"] if asked.ranks is not None else [])]
+    pairs = [item.partition("=") for item in items]
+    if any(not sign or not name.strip() for name, sign, _ in pairs):
+        case_of("burst", "crossbar-16", items, None, None, None)
+    return {name.strip(): value.strip() for name, _, value in pairs}
+
+
+def _model(study: Any) -> Any:
+    """What is explored: formulas, a machine alone, or a workload on a machine."""
+    explored_module = _module("explored")
+    if study.formulas:
+        return study.formula_model()
+    settings = [f"{name}={value}" for name, value in study.settings.items()]
+    for name in ("machine",) if study.planner == "architect" else ("workload", "machine"):
+        if not getattr(study, name):
+            raise InputError(f"no {name} is given", allowed=f"the name of a {name} or its path, or --file FILE")
+    if study.machine.endswith(ASPEN) or (study.workload.endswith(ASPEN) and study.planner != "architect"):
+        return _aspen_model(study, settings)
+    for option in ("socket", "kernel"):
+        if getattr(study, option):
+            raise InputError("has no meaning here", Place(f"--{option}"), allowed="with Aspen models")
+    if study.planner == "architect":
+        return explored_module.MachineModel(sc.load_machine(study.machine, dict(study.settings)))
+    case = case_of(study.workload, study.machine, settings, None, study.preset, list(study.phases) or None)
+    return explored_module.NativeModel(case.workload, case.machine, case.parameters, case.preset, case.phases)
+
+
+def _aspen_model(study: Any, settings: list[str]) -> Any:
+    """An Aspen application on an Aspen machine, or that alone."""
+    models, given = _module("aspen_model"), given_parameters(settings)
+    for option, value in (("--preset", study.preset), ("--phase", study.phases)):
+        if value:
+            raise InputError("has no meaning here", Place(option), value=value, allowed="with native workloads")
+    machine, socket = _aspen("machine").load_machine(study.machine), study.socket or None
+    if study.planner == "architect":
+        return models.AspenMachineModel(machine, socket, given)
+    if not study.workload.endswith(ASPEN):
+        what = "an Aspen machine needs an Aspen application"
+        raise InputError(what, value=study.workload, allowed="a file that ends in .aspen")
+    application = _aspen("application").load_application(study.workload)
+    return models.AspenModel(application, machine, socket, given, study.kernel or "main")
+
+
+def _aspen(name: str) -> Any:
+    return import_module(f"simcodesign.aspen.{name}")
+
+
+def _confirmed(asked: Explored, solution: Any) -> Any:
+    with base.report("study_progress").StudyProgress() as bar:
+        return _module("confirm").confirm(
+            solution, asked.confirm, effects=asked.effects or "all", engine=asked.engine or "auto", told=bar.told
+        )
+
+
+def _front(asked: Explored, problem: Any, options: dict[str, Any]) -> None:
+    """The Pareto front in place of one optimum."""
+    front = _module("pareto").pareto_front(problem, points=asked.points or 20, **options)
+    if asked.trace:
+        _module("evaluator").write_trace(front.trace, asked.trace)
+    why = None
+    if not front.points and problem.constraints:
+        why = _module("infeasible").explain(front.solution, **options)
+    report = base.report("explore")
+    if asked.as_json:
+        write_json(report.front_dict(asked.planner, front, why))
+    else:
+        print_all(report.front_tables(asked.planner, front, why))
+    if asked.plot and front.points:
+        base.report("explore_plot").front_plot(front, asked.plot)

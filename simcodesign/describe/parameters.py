@@ -1,0 +1,74 @@
+"""Parameters of workloads and machines: numbers with limits, some of which have names."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from simcodesign.errors import InputError, Place, nearest
+from simcodesign.units import DIMENSIONS, Amount, parse_quantity
+
+_DIMENSION_OF = {unit: dimension for dimension, unit in DIMENSIONS.items() if unit}
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """An input of a workload or a machine. ``origin`` says where the default comes from: published, reconstructed, ...
+
+    ``choices`` (an enumeration) are names of values; then there are no others. Where ``unit`` is a base unit (``Hz``,
+    ``B/s``, ...), a value may be written with another unit of its dimension.
+    """
+
+    name: str
+    default: float | None
+    unit: str = ""
+    about: str = ""
+    low: float = float("-inf")
+    high: float = float("inf")
+    whole: bool = False
+    origin: str = ""
+    place: Place = field(default=Place(), compare=False)
+    choices: Mapping[str, float] = field(default_factory=dict)
+
+    @property
+    def dimension(self) -> str:
+        """Of the unit table, ``count`` for any other unit."""
+        return _DIMENSION_OF.get(self.unit, "count")
+
+    @property
+    def is_named(self) -> bool:
+        """Whether a value may be more than a plain number: the name of a choice, or with a unit."""
+        return bool(self.choices) or self.dimension != "count"
+
+    def check(self, value: Amount, place: Place) -> None:
+        """InputError, with ``place``, unless all of the value can be used: finite, in range, whole if it must be."""
+        array = np.asarray(value)
+        good = np.isfinite(array) & (array >= self.low) & (array <= self.high)
+        if self.whole:
+            good &= array == np.floor(array)
+        if self.choices:
+            good &= np.isin(array, list(self.choices.values()))
+        if not np.all(good):
+            raise InputError(
+                f"parameter {self.name!r}", place, value=float(array[~good].flat[0]), allowed=self._allowed()
+            )
+
+    def _allowed(self) -> str:
+        if self.choices:
+            return ", ".join(f"{name} ({value:g})" for name, value in self.choices.items())
+        limits = ((self.low, "at least"), (self.high, "at most"))
+        bounds = [f"{text} {bound:g}" for bound, text in limits if np.isfinite(bound)]
+        return ", ".join(["a whole number" if self.whole else "a finite number", *bounds])
+
+    def parsed(self, text: str, place: Place) -> float:
+        """The value that a text spells: a choice by its name, or a number with or without a unit of its dimension.
+
+        InputError for anything else. Whether the value is allowed is for ``check``.
+        """
+        if text in self.choices:
+            return self.choices[text]
+        if self.choices and not text[:1].isdigit():
+            raise InputError(f"parameter {self.name!r}", place, value=text, allowed=nearest(text, self.choices))
+        return parse_quantity(text, self.dimension, place)

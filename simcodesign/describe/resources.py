@@ -1,0 +1,231 @@
+"""What a machine file may define besides the built-in kinds: parameters, properties, resources, components.
+
+The constructs are those of Aspen (Spafford and Vetter, SC 2012; Sci. Prog. 2015, article 157305). Everything is an
+expression over the parameters and properties of the machine and its counts; the readings put times together from
+it on their own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from itertools import combinations
+
+import numpy as np
+
+from simcodesign.describe.equations import ordered
+from simcodesign.describe.parameters import Parameter
+from simcodesign.errors import InputError, Place, nearest
+from simcodesign.expression import Expression, parse
+from simcodesign.units import Amount
+
+ONE = parse(1)
+#: The time that a trait changes.
+BASE = "base"
+#: The amount that the time of a resource depends on, unless ``argument`` calls it something else.
+AMOUNT = "amount"
+#: Counts of a machine that its expressions may use.
+COUNTS = ("nodes", "processors_per_node", "processors")
+#: Different resources in one block, so that all sets of conflicting ones can be looked at.
+MOST_RESOURCES = 16
+#: What comes before the name of a machine parameter where it is set.
+PREFIX = "machine."
+
+
+@dataclass(frozen=True)
+class Trait:
+    """``change``: the time of a use with this trait, over ``base`` (without it) and the ``argument``, if it has one."""
+
+    change: Expression
+    argument: str = ""
+
+
+@dataclass(frozen=True)
+class Resource:
+    """``time`` (s) of one item on one instance, over ``argument``, its amount. ``instances``: of one rank, a fraction
+    where ranks share one. ``dynamic_power``: W of one instance while it is busy; ``energy``: J of one item besides,
+    over the same names as ``time``, spread over its time."""
+
+    time: Expression
+    argument: str = AMOUNT
+    instances: Expression = ONE
+    traits: Mapping[str, Trait] = field(default_factory=dict)
+    dynamic_power: Expression | None = None
+    energy: Expression | None = None
+    place: Place = field(default=Place(), compare=False)
+
+
+@dataclass(frozen=True)
+class Component:
+    """A part of the machine, ``count`` of it in the whole machine; of each: W, rack units, m2 of a die, price."""
+
+    count: Expression = ONE
+    static_power: Expression | None = None
+    rack_units: Expression | None = None
+    die_area: Expression | None = None
+    price: Expression | None = None
+    place: Place = field(default=Place(), compare=False)
+
+
+@dataclass(frozen=True)
+class Totals:
+    """What a whole machine takes, costs and draws when nothing runs on it; None where no component says it."""
+
+    rack_units: Amount | None
+    die_area_m2: Amount | None
+    price: Amount | None
+    static_power_w: Amount | None
+
+
+@dataclass(frozen=True)
+class Custom:
+    """The constructs of one machine. ``values``: those of parameters that are not at their defaults.
+
+    Raises InputError for unknown names, names that are there twice, and properties that need each other.
+    """
+
+    parameters: Mapping[str, Parameter] = field(default_factory=dict)
+    properties: Mapping[str, Expression] = field(default_factory=dict)
+    resources: Mapping[str, Resource] = field(default_factory=dict)
+    conflicts: tuple[tuple[str, ...], ...] = ()
+    components: Mapping[str, Component] = field(default_factory=dict)
+    values: Mapping[str, Amount] = field(default_factory=dict)
+    place: Place = field(default=Place(), compare=False)
+    order: tuple[str, ...] = field(init=False, compare=False)
+    pairs: frozenset[frozenset[str]] = field(init=False, compare=False)
+
+    def __post_init__(self) -> None:
+        for name in COUNTS:
+            if name in self.parameters or name in self.properties:
+                raise InputError(f"{name} is a reserved name", self.place)
+        for name in self.parameters:
+            if name in self.properties:
+                what = "a property with the name of a parameter"
+                raise InputError(what, self.properties[name].place or self.place, value=name)
+        known = {*self.parameters, *COUNTS}
+        object.__setattr__(self, "order", tuple(ordered(self.properties, known)))
+        known |= self.properties.keys()
+        for resource in self.resources.values():
+            _check_resource(resource, known)
+        for component in self.components.values():
+            for part in _expressions(component):
+                _check_names(part, known, component.place)
+        for group in self.conflicts:
+            for name in group:
+                if name not in self.resources:
+                    raise InputError(
+                        "a conflict of an unknown resource",
+                        self.place,
+                        value=name,
+                        allowed=nearest(name, self.resources),
+                    )
+        pairs = {frozenset(pair) for group in self.conflicts for pair in combinations(group, 2)}
+        object.__setattr__(self, "pairs", frozenset(pairs))
+
+    def __bool__(self) -> bool:
+        return bool(self.parameters or self.properties or self.resources or self.components)
+
+    def names(self, counts: Mapping[str, Amount]) -> dict[str, Amount]:
+        """The values of all names. InputError for a parameter without a value, and a property that is not finite."""
+        values: dict[str, Amount] = dict(counts)
+        for parameter in self.parameters.values():
+            value = self.values.get(parameter.name, parameter.default)
+            if value is None:
+                what = f"machine parameter {parameter.name!r} has no default and was not given"
+                raise InputError(what, parameter.place)
+            values[parameter.name] = value
+        for name in self.order:
+            values[name] = evaluated(self.properties[name], values, f"property {name!r}", self.place)
+        return values
+
+    def conflicting(self, one: str, other: str) -> bool:
+        """Whether uses of two resources never overlap: those of the same one never do."""
+        return one == other or frozenset((one, other)) in self.pairs
+
+    def resource(self, name: str, place: Place, machine: str) -> Resource:
+        """The resource of this name. InputError if the machine has none."""
+        if name not in self.resources:
+            what = f"{machine} has no such resource"
+            raise InputError(what, place, value=name, allowed=nearest(name, self.resources))
+        return self.resources[name]
+
+    def totals(self, counts: Mapping[str, Amount]) -> Totals:
+        """Sums over the components: count times what each says."""
+        names = self.names(counts)
+        sums: dict[str, Amount | None] = dict.fromkeys(("static_power", "rack_units", "die_area", "price"))
+        for title, component in self.components.items():
+            count = not_negative(component.count, names, f"count of {title}", component.place)
+            for key, sum_ in sums.items():
+                each = getattr(component, key)
+                if each is not None:
+                    part = count * not_negative(each, names, f"{key} of {title}", component.place)
+                    sums[key] = part if sum_ is None else sum_ + part
+        return Totals(sums["rack_units"], sums["die_area"], sums["price"], sums["static_power"])
+
+
+def trait_of(resource: Resource, title: str, name: str, has_argument: bool, place: Place) -> Trait:
+    """The trait of this name of a resource called ``title``. InputError if it has none, or another number of
+    arguments."""
+    if name not in resource.traits:
+        what = f"resource {title!r} has no such trait"
+        raise InputError(what, place, value=name, allowed=nearest(name, resource.traits))
+    trait = resource.traits[name]
+    if bool(trait.argument) != has_argument:
+        allowed = f"{{{name}: {trait.argument.upper()}}}" if trait.argument else name
+        raise InputError(
+            f"trait {name!r} {'needs an' if trait.argument else 'has no'} argument", place, allowed=allowed
+        )
+    return trait
+
+
+def evaluated(expression: Expression, names: Mapping[str, Amount], what: str, place: Place) -> Amount:
+    """The value. InputError unless it is finite everywhere."""
+    with np.errstate(all="ignore"):
+        value = expression.evaluate(names)
+    if not np.all(np.isfinite(value)):
+        raise InputError(f"{what} = {expression.text} is not finite here", expression.place or place)
+    return value
+
+
+def not_negative(expression: Expression, names: Mapping[str, Amount], what: str, place: Place) -> Amount:
+    """The value. InputError unless it is finite and 0 or above everywhere."""
+    value = evaluated(expression, names, what, place)
+    if np.any(np.asarray(value) < 0):
+        where = expression.place or place
+        raise InputError(f"{what} = {expression.text} is negative", where, value=float(np.min(value)))
+    return value
+
+
+def instances_of(resource: Resource, title: str, names: Mapping[str, Amount]) -> Amount:
+    """Instances that a rank has. InputError unless it is above 0."""
+    value = not_negative(resource.instances, names, f"instances of {title}", resource.place)
+    if np.any(np.asarray(value) == 0):
+        raise InputError(f"instances of {title} = {resource.instances.text} is 0", resource.place, allowed="above 0")
+    return value
+
+
+def _check_resource(resource: Resource, known: set[str]) -> None:
+    if resource.argument in known or resource.argument == BASE:
+        raise InputError("an argument with the name of something else", resource.place, value=resource.argument)
+    for part in (resource.instances, resource.dynamic_power):
+        if part is not None:
+            _check_names(part, known, resource.place)
+    inner = known | {resource.argument}
+    for part in (resource.time, resource.energy):
+        if part is not None:
+            _check_names(part, inner, resource.place)
+    for trait in resource.traits.values():
+        if trait.argument in {*inner, BASE}:
+            raise InputError("an argument with the name of something else", resource.place, value=trait.argument)
+        _check_names(trait.change, inner | {BASE, *([trait.argument] if trait.argument else [])}, resource.place)
+
+
+def _expressions(component: Component) -> Iterator[Expression]:
+    parts = (component.static_power, component.rack_units, component.die_area, component.price)
+    yield component.count
+    yield from (part for part in parts if part is not None)
+
+
+def _check_names(expression: Expression, known: set[str], place: Place) -> None:
+    for name in sorted(expression.names - known):
+        raise InputError("unknown name", expression.place or place, value=name, allowed=nearest(name, known))

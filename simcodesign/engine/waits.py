@@ -1,0 +1,37 @@
+"""When operations of a run were their rank's turn, and how long it waited in them."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simcodesign.engine.contract import Log
+from simcodesign.generate.plan import Plan
+
+Floats = NDArray[np.float64]
+
+
+def released_s(plan: Plan, log: Log) -> Floats | None:
+    """When the last dependency of each operation besides program order let it go; None if there are none."""
+    edges = plan.edges
+    if edges is None:
+        return None
+    source = np.repeat(np.arange(len(plan)), np.diff(edges.start))
+    released = np.zeros(len(plan))
+    np.maximum.at(released, edges.target, log.finish_s[source] - np.where(edges.early, plan.duration_s[source], 0.0))
+    return released
+
+
+def ready_s(plan: Plan, log: Log, released: Floats | None, part: slice) -> Floats:
+    """When each operation was its rank's turn: when the one before it was done, and others that it depends on."""
+    before = np.arange(part.start, part.stop) - 1
+    ready = np.where(plan.chained[part], log.finish_s[before], 0.0)
+    return ready if released is None else np.maximum(ready, released[part])
+
+
+def waited_s(plan: Plan, log: Log, ready: Floats, part: slice) -> Floats:
+    """How long each operation's rank waited for a message or a turn at a station."""
+    finish = log.finish_s[part]
+    waited = finish - ready - plan.duration_s[part]
+    waited[waited <= 4 * np.spacing(finish)] = 0.0  # no more than the rounding of ready + duration
+    return waited

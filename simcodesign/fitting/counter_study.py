@@ -1,0 +1,416 @@
+"""From the counters of all the runs that there are to predictions: which runs are fitted, which refine, which are held
+back, and what came out.
+
+Runs at a second clock frequency give CPI_core and BF_mem of the kernels; runs that only say how long communication took
+refine its model, the largest of two or more being kept to tell what that was worth (Ding et al., APMT, section 3.4).
+Runs that predictions are held against are never fitted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simcodesign.errors import InputError, Place
+from simcodesign.fitting.communication_refinement import CommunicationRefinement, refine_communication
+from simcodesign.fitting.counter_forms import fit_forms, fit_normal_form
+from simcodesign.fitting.counter_models import LEVELS, ApplicationModel, communication_model, fit_application
+from simcodesign.fitting.counter_prediction import GUARD, Prediction, predict
+from simcodesign.fitting.counter_runs import busy_s, run_times, scaling_of
+from simcodesign.fitting.counters import APPLICATION, LATENCIES, OTHERS, CounterTable, Latencies, joined, means
+from simcodesign.fitting.kernels import MEASURED_CLOCK, THRESHOLD, Kernels, grouped
+from simcodesign.fitting.measurements import FloatArray
+from simcodesign.fitting.refinement import Refined, refine_kernels
+
+Mask = NDArray[np.bool_]
+#: How far sizes may be from each other and be the same.
+_SAME = 1e-9
+#: How far beyond the largest profiled number of processes a prediction is worth a remark.
+_FAR = 8.0
+#: CPI that spreads by more than this share of its mean (standard deviation) is not the constant that it is taken for.
+_SPREAD = 0.05
+#: Times of communication that vary by this share and of which the models explain less than that are worth a remark.
+_VARIES, _EXPLAINED = 0.2, 0.5
+
+
+@dataclass(frozen=True)
+class Target:
+    """Where to predict. ``size`` None: the size, or the size per process, of the runs."""
+
+    processes: float
+    size: float | None = None
+
+    @property
+    def text(self) -> str:
+        """As ``P = 128, size = 1e6``."""
+        return f"P = {self.processes:.12g}" + (f", size = {self.size:.12g}" if self.size is not None else "")
+
+
+@dataclass(frozen=True)
+class Measured:
+    """A run that was held back, in s of a process; what it does not say is NaN. ``kernels``: time of each by name."""
+
+    total_s: float
+    kernels: Mapping[str, float]
+    p2p_s: float
+    collective_s: float
+    others_s: float
+
+
+@dataclass(frozen=True)
+class Forecast:
+    """A prediction, and what was measured there if a run was held back."""
+
+    target: Target
+    prediction: Prediction
+    measured: Measured | None = None
+
+
+@dataclass(frozen=True)
+class KernelRefinement:
+    """CPI and BF_mem of a kernel before and after it was run at a second frequency."""
+
+    kernel: str
+    cpi_before: float
+    blocking_before: float
+    after: Refined
+
+
+@dataclass(frozen=True)
+class Clocks:
+    """The refinement of kernels: at which frequencies in Hz, on how many processes, and what it gave."""
+
+    high_hz: float
+    low_hz: float
+    processes: tuple[float, ...]
+    kernels: tuple[KernelRefinement, ...]
+
+
+@dataclass(frozen=True)
+class FurtherRuns:
+    """The refinement of communication. ``fitted``: processes of further runs; ``kept``: of the run kept for validation,
+    with what it said, or None."""
+
+    fitted: tuple[float, ...]
+    kept: float | None = None
+    verdict: CommunicationRefinement | None = None
+
+
+@dataclass(frozen=True)
+class CounterStudy:
+    """What the runs gave. ``guard``: the largest E with which another size is predicted, None for any."""
+
+    model: ApplicationModel
+    latencies: Latencies
+    guard: float | None
+    forecasts: tuple[Forecast, ...]
+    clocks: Clocks | None
+    communication: FurtherRuns | None
+    notes: tuple[str, ...]
+
+
+@dataclass
+class _Parts:
+    """Runs by what they are for."""
+
+    fitted: CounterTable
+    clocks: CounterTable | None = None
+    communication: CounterTable | None = None
+    notes: list[str] = field(default_factory=list)
+
+
+def study(
+    table: CounterTable,
+    targets: Sequence[Target],
+    *,
+    against: CounterTable | None = None,
+    threshold: float = THRESHOLD,
+    latencies: Latencies = LATENCIES,
+    normal_form: bool = False,
+    refined: bool = True,
+    volume: float | None = None,
+    dimensions: float = 3,
+    guard: float | None = GUARD,
+) -> CounterStudy:
+    """Models of the runs, and predictions at the targets.
+
+    ``against``: runs to hold predictions against; without targets all of them are predicted, else those at the targets.
+    ``refined``: whether further runs refine the models. The rest is as in ``fit_application`` and ``predict``. Raises
+    InputError as these, for no targets, and where ``against`` holds none of the targets.
+    """
+    held = _held_back(against, targets) if against is not None else {}
+    targets = list(targets) or list(held)
+    if not targets:
+        raise InputError("nothing to predict", allowed="targets, or runs to hold predictions against")
+    parts = _parted(_without(table, held), refined)
+    model = fit_application(parts.fitted, threshold=threshold, latencies=latencies, normal_form=normal_form)
+    parts.notes += _clock_notes(model, against)
+    clocks, further = None, None
+    if parts.clocks is not None:
+        model, clocks = _refined_kernels(model, parts, latencies)
+    if parts.communication is not None:
+        model, further = _refined_communication(model, parts.communication, normal_form)
+    forecasts = []
+    for target in targets:
+        try:
+            found = predict(model, target.processes, target.size, volume=volume, dimensions=dimensions, guard=guard)
+        except InputError as error:
+            raise InputError(error.what, Place(target.text), value=error.value, allowed=error.allowed) from None
+        run = next((run for point, run in held.items() if _same(point, target, model)), None)
+        forecasts.append(Forecast(target, found, None if run is None else _measured(run, model.identified)))
+    notes = (*parts.notes, *_model_notes(model, targets, clocks))
+    return CounterStudy(model, latencies, guard, tuple(forecasts), clocks, further, notes)
+
+
+def default_target(table: CounterTable) -> Target:
+    """Four times the largest number of processes."""
+    return Target(4.0 * float(table.column("processes").max()))
+
+
+# --- Which runs are for what ------------------------------------------------------------------------------------
+
+
+def _points(table: CounterTable) -> list[Target]:
+    """Processes and size of each row."""
+    pairs = zip(table.column("processes").tolist(), table.column("size").tolist(), strict=True)
+    return [Target(processes, None if np.isnan(size) else size) for processes, size in pairs]
+
+
+def _held_back(against: CounterTable, targets: Sequence[Target]) -> dict[Target, CounterTable]:
+    """The runs to hold predictions against, by where they are."""
+    points = _points(against)
+    found = {}
+    for point in dict.fromkeys(points):
+        if not targets or any(_at(target, point) for target in targets):
+            found[point] = against.rows([one == point for one in points])
+    if not found:
+        listed = "; ".join(point.text for point in dict.fromkeys(points))
+        asked = "; ".join(target.text for target in targets)
+        raise InputError("no run to hold a prediction against", against.place(0), value=asked, allowed=listed)
+    return found
+
+
+def _at(target: Target, point: Target) -> bool:
+    """Whether a run is at a target; one that does not say its size is at any."""
+    sizes = (target.size, point.size)
+    near = None in sizes or abs(sizes[0] - sizes[1]) <= _SAME * sizes[0]  # type: ignore[operator]
+    return target.processes == point.processes and near
+
+
+def _same(point: Target, target: Target, model: ApplicationModel) -> bool:
+    """The same, with the size of the runs where the target names none."""
+    size = target.size
+    if size is None and model.scaling.known:
+        size = model.scaling.size_at(target.processes)
+    return _at(Target(target.processes, size), point)
+
+
+def _without(table: CounterTable, held: Mapping[Target, CounterTable]) -> CounterTable:
+    """The rows at none of the points that are held back."""
+    mask = [not any(_at(point, one) for point in held) for one in _points(table)]
+    if not any(mask):
+        listed = "; ".join(point.text for point in held)
+        raise InputError("no run is left to be fitted", value=listed, allowed="targets, or fewer runs held back")
+    return table if all(mask) else table.rows(mask)
+
+
+def _parted(table: CounterTable, refined: bool) -> _Parts:
+    """Runs to fit, runs at another frequency, and runs of communication only."""
+    parts = _Parts(table)
+    lone = _communication_only(table)
+    if lone.any():
+        parts.fitted = table.rows(~lone)
+        parts.communication = table.rows(lone)
+        if not refined:
+            parts.communication = None
+            parts.notes.append("Runs that only say how long communication took were left out.")
+    groups = _by_clock(parts.fitted)
+    if len(groups) > 1:
+        whole = parts.fitted
+        parts.fitted = whole.rows(groups[0])
+        if refined:
+            parts.clocks = whole.rows(groups[1])
+        if left := groups[2 if refined else 1 :]:
+            clocks = ", ".join(f"{np.nanmean(whole.column('frequency_hz')[mask]) / 1e9:.4g} GHz" for mask in left)
+            parts.notes.append(f"Runs at {clocks} were left out.")
+    return parts
+
+
+def _communication_only(table: CounterTable) -> Mask:
+    """Rows of runs in which no kernel has instructions or cycles, where other runs have them, (rows,)."""
+    points = list(zip(_points(table), table.classes, strict=True))
+    counted = ~np.isnan(table.column("instructions")) | ~np.isnan(table.column("cycles"))
+    by_point: dict[object, bool] = {}
+    for point, has in zip(points, counted.tolist(), strict=True):
+        by_point[point] = by_point.get(point, False) or has
+    lone = np.array([not by_point[point] for point in points])
+    waits = table.communication_s > 0
+    says = {point for point, waited in zip(points, waits.tolist(), strict=True) if waited}
+    return lone & np.array([point in says for point in points]) if counted.any() else np.zeros(len(points), bool)
+
+
+def _by_clock(table: CounterTable) -> list[Mask]:
+    """Masks of the rows at each frequency: first that of the most numbers of processes, then by distance from it.
+
+    One mask where a row does not say its frequency, for then nothing tells which it belongs to.
+    """
+    clock = table.column("frequency_hz")
+    kernels = np.array([name not in (APPLICATION, OTHERS) for name in table.kernels])
+    if np.isnan(clock[kernels]).any() or not kernels.any():
+        return [np.ones(len(table), bool)]
+    levels: list[float] = []
+    for hz in np.unique(clock[kernels]).tolist():
+        if not levels or hz > (1 + MEASURED_CLOCK) * levels[-1]:
+            levels.append(hz)
+    low = np.array(levels)
+    at = np.where(np.isnan(clock), -1, np.searchsorted(low, np.nan_to_num(clock), side="right") - 1)
+    P = table.column("processes")
+    order = sorted(range(len(low)), key=lambda k: (-len(np.unique(P[at == k])), -low[k]))
+    first = order[0]
+    rest = sorted(order[1:], key=lambda k: -abs(low[k] - low[first]))
+    return [(at == first) | (at == -1), *(at == k for k in rest)]
+
+
+# --- Refinement -------------------------------------------------------------------------------------------------
+
+
+def _refined_kernels(
+    model: ApplicationModel, parts: _Parts, latencies: Latencies
+) -> tuple[ApplicationModel, Clocks | None]:
+    """CPI_core and BF_mem of the kernels from runs at both frequencies; the mean where there are several such pairs."""
+    assert parts.clocks is not None
+    second = means(grouped(parts.clocks, model.identified))
+    points, others = _points(model.runs), _points(second)
+    common = [point for point in dict.fromkeys(points) if point in set(others)]
+    if not common:
+        parts.notes.append("No run at the other frequency is on the processes and size of a fitted one: not refined.")
+        return model, None
+    pairs = []
+    for point in common:
+        ours, theirs = model.runs.rows([one == point for one in points]), second.rows([one == point for one in others])
+        try:
+            pairs.append(refine_kernels(joined([ours, theirs]), latencies))
+        except InputError as error:
+            parts.notes.append(f"Not refined on {point.text}: {error.what}.")
+    usable = _usable(model, pairs, parts.notes)
+    if not usable:
+        return model, None
+    at = model.at(common[0].processes, common[0].size)
+    before = {kernel.name: kernel.blocking_factor for kernel in at.kernels}
+    told = tuple(
+        KernelRefinement(kernel.name, kernel.cpi, before[kernel.name], usable[kernel.name])
+        for kernel in model.kernels
+        if kernel.name in usable
+    )
+    clocks = [float(np.nanmean(one.column("frequency_hz"))) for one in (model.runs, second)]
+    processes = tuple(point.processes for point in common)
+    return model.refined(usable), Clocks(max(clocks), min(clocks), processes, told)
+
+
+def _usable(model: ApplicationModel, pairs: Sequence[Mapping[str, Refined]], notes: list[str]) -> dict[str, Refined]:
+    """The mean over the pairs of each kernel whose model can take it; what cannot be is told and left out."""
+    found = {}
+    for kernel in model.kernels:
+        some = [pair[kernel.name] for pair in pairs if kernel.name in pair]
+        if not some or kernel.time is not None or not kernel.counters.keys() >= set(LEVELS):
+            continue
+        core = float(np.mean([one.cpi_core for one in some]))
+        factor = float(np.mean([one.blocking_factor for one in some]))
+        if core <= 0 or factor < -_SAME:
+            notes.append(
+                f"Kernel {kernel.name!r}: two frequencies give CPI_core = {core:.3g} and BF_mem = {factor:.3g}, which "
+                "cannot be: its model stays as it was."
+            )
+            continue
+        found[kernel.name] = Refined(core, max(factor, 0.0))
+    return found
+
+
+def _refined_communication(
+    model: ApplicationModel, runs: CounterTable, normal_form: bool
+) -> tuple[ApplicationModel, FurtherRuns]:
+    """Communication fitted to further runs too; of two or more, that on the most processes is kept for validation."""
+    points = _points(runs)
+    ordered = sorted(dict.fromkeys(points), key=lambda point: (point.processes, point.size or 0.0))
+    law = fit_normal_form if normal_form else fit_forms
+    if len(ordered) == 1:
+        both = joined([model.runs, means(grouped(runs, model.identified))])
+        fitted = communication_model(both, scaling_of(both), law)
+        return replace(model, communication=fitted), FurtherRuns((ordered[0].processes,))
+    last = ordered[-1]
+    mask = np.array([point == last for point in points])
+    verdict = refine_communication(model, runs.rows(~mask), runs.rows(mask), law)
+    return verdict.model, FurtherRuns(tuple(point.processes for point in ordered[:-1]), last.processes, verdict)
+
+
+# --- What was measured, and what to tell ------------------------------------------------------------------------
+
+
+def _measured(run: CounterTable, identified: Kernels) -> Measured:
+    """The parts of a run that was held back; waits as they show in its time (BF_comm T_comm)."""
+    rows = means(grouped(run, identified))
+    times = run_times(rows, scaling_of(rows))
+    kernels = {}
+    for name in dict.fromkeys(rows.kernels):
+        if name not in (APPLICATION, OTHERS):
+            kernels[name] = float(busy_s(rows.of(name)).sum())
+    factor = float(times.blocking_factor[0])
+    if kernels and not (rows.communication_s > 0).any():
+        factor = 0.0
+    others = float(times.others_s[0]) if OTHERS in rows.kernels else (0.0 if kernels else float("nan"))
+    return Measured(
+        float(times.total_s[0]), kernels, factor * float(times.p2p_s[0]), factor * float(times.collective_s[0]), others
+    )
+
+
+def _clock_notes(model: ApplicationModel, against: CounterTable | None) -> list[str]:
+    if against is None:
+        return []
+    ours, theirs = (_mean_clock(table) for table in (model.runs, against))
+    if abs(ours - theirs) > MEASURED_CLOCK * ours:  # false for what is not known
+        return [f"The runs held back were at {theirs / 1e9:.4g} GHz, the fitted ones at {ours / 1e9:.4g} GHz."]
+    return []
+
+
+def _mean_clock(table: CounterTable) -> float:
+    known: FloatArray = table.column("frequency_hz")
+    known = known[~np.isnan(known)]
+    return float(known.mean()) if len(known) else float("nan")
+
+
+def _unexplained(model: ApplicationModel) -> list[str]:
+    """Times of communication that vary, but not with what their models say."""
+    times, found = run_times(model.runs, model.scaling), model.communication
+    both = (("Point-to-point", times.p2p_s, found.p2p.r2), ("Collective", times.collective_s, found.collective.r2))
+    return [
+        f"{name} time of a process goes from {seconds.min():.3g} to {seconds.max():.3g} s in the runs, which bytes and "
+        f"P hardly explain (R2 = {r2:.2g}): its prediction is a guess."
+        for name, seconds, r2 in both
+        if seconds.max() - seconds.min() > _VARIES * seconds.max() and r2 < _EXPLAINED
+    ]
+
+
+def _model_notes(model: ApplicationModel, targets: Sequence[Target], clocks: Clocks | None) -> list[str]:
+    """What is extrapolated far, and which constants are none."""
+    notes = []
+    profiled = model.runs.column("processes")
+    most = float(profiled.max())
+    far = [target for target in targets if target.processes > _FAR * most]
+    if far:
+        largest = max(target.processes for target in far)
+        notes.append(f"{largest:g} is {largest / most:.3g} times the largest profiled number of processes, {most:g}.")
+    fitted = sorted({target.processes for target in targets if target.size is None} & set(profiled.tolist()))
+    if fitted:
+        listed = ", ".join(f"{P:g}" for P in fitted)
+        notes.append(f"P = {listed} was fitted: what is said there is no prediction.")
+    notes += _unexplained(model)
+    refined = {one.kernel for one in clocks.kernels} if clocks else set()
+    return notes + [
+        f"Kernel {kernel.name!r}: its CPI differs between the runs (standard deviation "
+        f"{100 * kernel.cpi_variance**0.5 / kernel.cpi:.0f} % of the mean), but is taken as a constant."
+        for kernel in model.kernels
+        if kernel.name not in refined and kernel.cpi_variance**0.5 > _SPREAD * kernel.cpi
+    ]

@@ -1,0 +1,413 @@
+"""Explorations as tables, sentences and JSON: optima, why there is none, fronts, and what simulation says of them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+
+from rich.console import RenderableType
+from rich.table import Table
+
+from simcodesign.codesign.bound_sensitivity import BoundSensitivity, is_active
+from simcodesign.codesign.confirm import Confirmation, Confirmed, Overtaking
+from simcodesign.codesign.evaluator import Point, Refusal
+from simcodesign.codesign.infeasible import Infeasibility, Relaxation
+from simcodesign.codesign.pareto import Front
+from simcodesign.codesign.problem import Constraint, Objective, Problem
+from simcodesign.codesign.solve import Solution
+from simcodesign.codesign.study import unit_of
+from simcodesign.report.requirements import line
+from simcodesign.report.tables import EFFECT_WORDS, new_table
+from simcodesign.units import format_quantity
+
+TITLES = {
+    "tune": "Parameter tuner", "size": "Problem-size planner", "machine": "Machine planner",
+    "architect": "Machine architect",
+}  # fmt: skip
+METHODS = {
+    "enumeration": "every point of the space was looked at",
+    "bisection": "objective and constraints are monotone at all sampled points",
+    "evolution": "differential evolution, then steps of whole variables and quadratic programming of real ones",
+    "isres": "ISRES with whole variables relaxed, then the same steps",
+}
+#: A violation of less than this is what a search leaves.
+SEARCHED = 1e-6
+#: What points are compared by.
+KEY = ("violation", "total")
+#: Confirmed points that are listed.
+MOST_LISTED = 24
+
+
+def solution_tables(
+    planner: str,
+    solution: Solution,
+    why: Infeasibility | None,
+    sensitivities: Sequence[BoundSensitivity],
+    confirmed: Confirmation | None,
+) -> Iterator[RenderableType]:
+    """The optimum with its constraints, or why there is none; then what simulation says."""
+    yield line(f"{TITLES[planner]}: {_goal(solution.problem)}")
+    yield line(_outcome(solution))
+    if solution.feasible:
+        yield variable_table(solution)
+        yield metric_table(solution)
+        if solution.problem.constraints:
+            yield constraint_table(solution, sensitivities)
+    if why is not None:
+        yield from infeasibility_tables(why)
+    yield from (line(text) for text in refusal_words(solution.refusals, solution.evaluations))
+    if confirmed is not None:
+        yield from confirmation_tables(solution, confirmed)
+
+
+def shown(value: float, dimension: str) -> str:
+    """A number in the unit of its dimension; six digits where it has none."""
+    if not math.isfinite(value):
+        return "-"
+    if dimension and dimension != "count":
+        return format_quantity(value, dimension)
+    return f"{value:.0f}" if value == int(value) and abs(value) < 1e7 else f"{value:.6g}".replace("e+", "e")
+
+
+def _goal(problem: Problem) -> str:
+    """Model and objectives in words."""
+    parts = [f"{'maximise' if one.maximise else 'minimise'} {one.text}{_weight(one)}" for one in problem.objectives]
+    return f"{problem.model.name}, {' and '.join(parts) or 'find a feasible point'}"
+
+
+def _weight(one: Objective) -> str:
+    return "" if one.weight == 1 else f" (weight {one.weight:g})"
+
+
+def _outcome(solution: Solution) -> str:
+    words = METHODS[solution.method]
+    count = f"{solution.evaluations:,} evaluations"
+    if not solution.feasible:
+        sure = f"proven: {words}" if solution.exact else f"not proven: {words}, seed {solution.seed}"
+        return f"Infeasible: no point meets all constraints ({sure}; {count})"
+    if solution.exact:
+        return f"Solved exactly: {words} ({solution.method}, {count})"
+    return f"Best found by {words} ({solution.method}, {count}, seed {solution.seed})"
+
+
+def variable_table(solution: Solution) -> Table:
+    """The variables at the best point and their limits."""
+    table = new_table("Best point", "variable", "value", "from", "to", "")
+    table.columns[4].justify = "left"
+    for variable in solution.problem.space.variables:
+        dimension = unit_of(solution.problem, variable.name)
+        value = solution.point.values[variable.name]
+        where = (
+            "at its lower limit" if value == variable.low else "at its upper limit" if value == variable.high else ""
+        )
+        limits = [shown(limit, dimension) for limit in (variable.low, variable.high)]
+        table.add_row(variable.name, shown(value, dimension), *limits, where if variable.low < variable.high else "")
+    return table
+
+
+def metric_table(solution: Solution) -> Table:
+    """Objectives, and every metric that is a quantity and not 0."""
+    table = new_table("Metrics", "metric", "value")
+    problem, point = solution.problem, solution.point
+    for objective, value in zip(problem.objectives, point.objectives, strict=True):
+        table.add_row(f"{objective.text} ({'max' if objective.maximise else 'min'})", shown(value, objective.dimension))
+    if len(problem.objectives) > 1:
+        table.add_row("weighted sum", f"{solution.objective:.6g}")
+    table.add_section()
+    said = {objective.text for objective in problem.objectives}
+    for name, dimension in problem.model.dimensions.items():
+        value = point.metrics.get(name, math.nan)
+        if name not in said and math.isfinite(value) and value and (dimension or len(problem.model.dimensions) < 15):
+            table.add_row(name, shown(value, dimension))
+    return table
+
+
+def constraint_table(solution: Solution, sensitivities: Sequence[BoundSensitivity]) -> Table:
+    """Each constraint: its room, and what the optimum gains where its bound gives way."""
+    table = new_table("Constraints", "constraint", "room", "active", "1 % looser", "1 % tighter")
+    known = {one.constraint.text: one for one in sensitivities}
+    for constraint, gap in zip(solution.problem.constraints, solution.point.gaps, strict=True):
+        found = known.get(constraint.text)
+        changes = [_change(found, side) for side in ("looser", "tighter")] if found else ["-", "-"]
+        room = "-" if constraint.relation == "==" else f"{max(-gap, 0.0) + 0.0:.2%}"
+        table.add_row(constraint.text, room, "yes" if is_active(constraint, gap) else "no", *changes)
+    return table
+
+
+def _change(found: BoundSensitivity, side: str) -> str:
+    """Of the optimum, as a share of it."""
+    value = getattr(found, side)
+    if not math.isfinite(value):
+        return "infeasible"
+    change = value - found.objective
+    if abs(change) <= 1e-9 * abs(found.objective):
+        return "0"
+    return f"{change / abs(found.objective):+.3%}" if found.objective else f"{change:+.4g}"
+
+
+def refusal_words(refusals: Sequence[Refusal], evaluations: int) -> Iterator[str]:
+    """Where the model had no answer."""
+    for one in refusals:
+        where = ", ".join(f"{name} = {value:.6g}" for name, value in one.values.items())
+        yield (
+            f"Not feasible because the model refuses it: {one.count:,} of {evaluations:,} points, first at {where}: "
+            f"{one.why}"
+        )
+
+
+def infeasibility_tables(why: Infeasibility) -> Iterator[RenderableType]:
+    """Relaxations, conflicts, and the point that comes nearest."""
+    problem = why.problem
+    table = new_table("What one constraint alone would have to give", "constraint", "gives way by", "bound then", "at")
+    table.columns[3].justify = "left"
+    for one in why.relaxations:
+        table.add_row(one.constraint.text, *_relaxation(problem, one))
+    yield table
+    yield line(_conflict_words(why))
+    nearest = new_table("Least total violation", "constraint", "violated by")
+    excess = _violations(problem, why.nearest)
+    for constraint, share in zip(problem.constraints, excess, strict=True):
+        nearest.add_row(constraint.text, f"{share:.2%}" if share > SEARCHED else "holds")
+    yield nearest
+    yield line(f"In all {why.nearest.violation:.2%}, at {point_words(problem, why.nearest)}")
+
+
+def _relaxation(problem: Problem, one: Relaxation) -> tuple[str, str, str]:
+    if one.share is None or one.point is None:
+        return "does not help", "-", "-"
+    if one.share <= 0:
+        return "0", "-", point_words(problem, one.point)
+    bound = "-" if one.bound is None else shown(one.bound, one.constraint.dimension)
+    return f"{one.share:.3%}", bound, point_words(problem, one.point)
+
+
+def _violations(problem: Problem, point: Point) -> list[float]:
+    pairs = zip(problem.constraints, point.gaps, strict=True)
+    return [max(_excess(constraint, gap), 0.0) for constraint, gap in pairs]
+
+
+def _excess(constraint: Constraint, gap: float) -> float:
+    return abs(gap - constraint.slack) - constraint.tolerance if constraint.relation == "==" else gap - constraint.slack
+
+
+def _conflict_words(why: Infeasibility) -> str:
+    if not why.conflicts:
+        return "No conflicting set was found: a longer search may find a feasible point"
+    sets = "; ".join(" with ".join(repr(one.text) for one in conflict) for conflict in why.conflicts)
+    kind = "Conflicts (minimal sets, all of them" if why.all_conflicts else "A conflict (a minimal set, of maybe more"
+    alone = any(len(conflict) == 1 for conflict in why.conflicts)
+    note = ". One that stands alone conflicts with the limits of the variables" if alone else ""
+    return f"{kind}{'' if why.exact else ', as far as searches tell'}): {sets}{note}"
+
+
+def point_words(problem: Problem, point: Point) -> str:
+    """The values of the variables on one line."""
+    return ", ".join(f"{name} = {shown(value, unit_of(problem, name))}" for name, value in point.values.items())
+
+
+# Fronts.
+
+
+def front_tables(planner: str, front: Front, why: Infeasibility | None) -> Iterator[RenderableType]:
+    """The points of a front: objectives first, then variables."""
+    yield line(f"{TITLES[planner]}, Pareto front: {_goal(front.problem)}")
+    if why is not None:
+        yield line(_outcome(front.solution))
+        yield from infeasibility_tables(why)
+        return
+    names = front.problem.space.names
+    table = new_table(
+        "Points of which none is better in all objectives", "", *(one.text for one in front.problem.objectives), *names
+    )
+    for place, point in enumerate(front.points, start=1):
+        pairs = zip(front.problem.objectives, point.objectives, strict=True)
+        seen = [shown(value, one.dimension) for one, value in pairs]
+        table.add_row(str(place), *seen, *(shown(point.values[name], unit_of(front.problem, name)) for name in names))
+    yield table
+    sure = "exact: " if front.exact else ""
+    yield line(
+        f"{len(front.points)} points ({sure}{front.method}, {front.evaluations:,} evaluations, seed {front.seed})"
+    )
+    yield from (line(text) for text in refusal_words(front.evaluator.refusals(), front.evaluations))
+
+
+# Confirmation by simulation.
+
+
+def confirmation_tables(solution: Solution, confirmed: Confirmation) -> Iterator[RenderableType]:
+    """Both readings of the best points and their neighbours, and why their order changes."""
+    yield confirmed_table(solution, confirmed)
+    if len(confirmed.points) > MOST_LISTED:
+        yield line(f"{len(confirmed.points) - MOST_LISTED} more points are in --json")
+    failed = [one for one in confirmed.points if one.simulated is None]
+    if failed:
+        where = point_words(solution.problem, failed[0].forecast)
+        yield line(f"{len(failed)} points could not be simulated, first {where}: {failed[0].why_not}")
+    yield line(_verdict(confirmed))
+    for one in confirmed.overtakings[:1]:
+        yield rung_table(solution.problem, one)
+    for one in confirmed.overtakings[1:]:
+        where = point_words(solution.problem, one.after.forecast)
+        yield line(f"It is overtaken also by {where}, because of {EFFECT_WORDS.get(one.effect, one.effect)}")
+
+
+def confirmed_table(solution: Solution, confirmed: Confirmation) -> Table:
+    """One row per point, in the order of the forecast; the ranks of both readings."""
+    problem = solution.problem
+    names = problem.space.names
+    table = new_table("Confirmed by simulation", "point", *names, "forecast", "simulated", "error", "rank", "then")
+    simulated = sorted(confirmed.points, key=lambda one: one.simulated_key)
+    for rank, one in enumerate(confirmed.points[:MOST_LISTED], start=1):
+        origin = f"near {one.origin}" if one.neighbour else f"best {one.origin}"
+        values = [shown(one.forecast.values[name], unit_of(problem, name)) for name in names]
+        then = "-" if one.simulated is None else str(1 + simulated.index(one))
+        table.add_row(origin, *values, *_both(problem, one), str(rank), then)
+    return table
+
+
+def _both(problem: Problem, one: Confirmed) -> tuple[str, str, str]:
+    """The total by both readings, marked where it is not feasible, and the error of the forecast."""
+    single = problem.objectives[0] if len(problem.objectives) == 1 else None
+    dimension, sign = (single.dimension, single.sign) if single else ("", 1.0)
+    said = _four(sign * one.forecast_total, dimension) + ("" if one.forecast.feasible else " x")
+    if one.simulated is None:
+        return said, "-", "-"
+    seen = _four(sign * one.simulated_total, dimension) + ("" if one.simulated.feasible else " x")
+    error = one.forecast_total / one.simulated_total - 1 if one.simulated_total else math.nan
+    return said, seen, f"{error:+.1%}" if math.isfinite(error) else "-"
+
+
+def _four(value: float, dimension: str) -> str:
+    """With four digits."""
+    return shown(float(f"{value:.4g}"), dimension)
+
+
+def _verdict(confirmed: Confirmation) -> str:
+    share = f"{confirmed.changed} of {confirmed.pairs} pairs of points change their order; x: a constraint is violated"
+    if confirmed.best_stays:
+        return f"Confirmed: the best point of the forecast is the best when simulated ({share})"
+    first = confirmed.overtakings[0]
+    if first.before.simulated is not None and first.before.simulated.violation:
+        share = f"the best point violates its constraints by {first.before.simulated.violation:.2%}; {share}"
+    why = EFFECT_WORDS.get(first.effect, first.effect)
+    return f"Not confirmed: another point is better when simulated, because of {why} ({share})"
+
+
+def rung_table(problem: Problem, one: Overtaking) -> Table:
+    """Both points with one effect after another."""
+    single = problem.objectives[0] if len(problem.objectives) == 1 else None
+    dimension, sign = (single.dimension, single.sign) if single else ("", 1.0)
+    title = f"Best of the forecast: {point_words(problem, one.before.forecast)}\nOvertaken by: "
+    table = new_table(title + point_words(problem, one.after.forecast), "with", "best", "other", "")
+    table.columns[3].justify = "left"
+    for name, before, after in one.rungs:
+        turned = "here the order turns" if name == one.effect else ""
+        table.add_row(name, *(_keyed(key, sign, dimension) for key in (before, after)), turned)
+    return table
+
+
+def _keyed(key: tuple[float, float], sign: float, dimension: str) -> str:
+    """A total, and by how much the constraints are violated."""
+    violation, total = key
+    return shown(sign * total, dimension) + (f" x {violation:.2%}" if violation else "")
+
+
+# JSON.
+
+
+def solution_dict(
+    planner: str,
+    solution: Solution,
+    why: Infeasibility | None,
+    sensitivities: Sequence[BoundSensitivity],
+    confirmed: Confirmation | None,
+) -> Mapping[str, object]:
+    """All of it, not rounded."""
+    found: dict[str, object] = {
+        "planner": planner, "model": solution.problem.model.name, "feasible": solution.feasible,
+        "method": solution.method, "exact": solution.exact, "seed": solution.seed,
+        "evaluations": solution.evaluations,
+        "objectives": [_objective_dict(one) for one in solution.problem.objectives],
+        "objective": solution.objective, "point": point_dict(solution.problem, solution.point),
+        "refused": [vars(one) for one in solution.refusals],
+        "sensitivity": [
+            {
+                "constraint": one.constraint.text, "active": one.active, "looser": one.looser, "tighter": one.tighter,
+                "share": one.share, "change_per_share": one.per_share,
+            }
+            for one in sensitivities
+        ],
+    }  # fmt: skip
+    if why is not None:
+        found["infeasible"] = infeasibility_dict(why)
+    if confirmed is not None:
+        found["confirmed"] = confirmation_dict(solution.problem, confirmed)
+    return found
+
+
+def _objective_dict(one: Objective) -> dict[str, object]:
+    return {"text": one.text, "maximise": one.maximise, "weight": one.weight}
+
+
+def point_dict(problem: Problem, point: Point) -> dict[str, object]:
+    """One point."""
+    texts = [one.text for one in problem.constraints]
+    return {
+        "values": point.values, "metrics": point.metrics, "objectives": list(point.objectives),
+        "gaps": dict(zip(texts, point.gaps, strict=False)), "violation": point.violation, "feasible": point.feasible,
+    }  # fmt: skip
+
+
+def infeasibility_dict(why: Infeasibility) -> dict[str, object]:
+    """Why there is no solution."""
+    return {
+        "exact": why.exact,
+        "nearest": point_dict(why.problem, why.nearest),
+        "relaxations": [
+            {
+                "constraint": one.constraint.text, "share": one.share, "bound": one.bound,
+                "point": None if one.point is None else point_dict(why.problem, one.point),
+            }
+            for one in why.relaxations
+        ],
+        "conflicts": [[one.text for one in conflict] for conflict in why.conflicts],
+        "all_conflicts": why.all_conflicts,
+    }  # fmt: skip
+
+
+def front_dict(planner: str, front: Front, why: Infeasibility | None) -> Mapping[str, object]:
+    """A front."""
+    found: dict[str, object] = {
+        "planner": planner, "model": front.problem.model.name, "method": front.method, "exact": front.exact,
+        "seed": front.seed, "evaluations": front.evaluations,
+        "objectives": [_objective_dict(one) for one in front.problem.objectives],
+        "front": [point_dict(front.problem, point) for point in front.points],
+    }  # fmt: skip
+    return found if why is None else {**found, "infeasible": infeasibility_dict(why)}
+
+
+def confirmation_dict(problem: Problem, confirmed: Confirmation) -> dict[str, object]:
+    """What simulation says of the best points."""
+    return {
+        "best_stays": confirmed.best_stays,
+        "pairs": confirmed.pairs,
+        "changed": confirmed.changed,
+        "points": [
+            {
+                "origin": one.origin, "neighbour": one.neighbour, "forecast": point_dict(problem, one.forecast),
+                "simulated": None if one.simulated is None else point_dict(problem, one.simulated),
+                "why_not": one.why_not,
+            }
+            for one in confirmed.points
+        ],
+        "overtakings": [
+            {
+                "before": one.before.forecast.values, "after": one.after.forecast.values, "effect": one.effect,
+                "rungs": [
+                    {"effect": name, "before": dict(zip(KEY, a, strict=True)), "after": dict(zip(KEY, b, strict=True))}
+                    for name, a, b in one.rungs
+                ],
+            }
+            for one in confirmed.overtakings
+        ],
+    }  # fmt: skip

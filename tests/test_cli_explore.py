@@ -1,0 +1,173 @@
+"""The commands ``explore tune``, ``size``, ``machine`` and ``architect``: tables, JSON, files, plots, bad input."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+import simcodesign as sc
+from simcodesign.cli.base import main
+
+JACOBI = ["jacobi", "torus-cluster"]
+
+
+@pytest.fixture(autouse=True)
+def narrow(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+
+
+def out(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
+    assert main(["explore", *arguments]) == 0
+    text = capsys.readouterr().out
+    assert max(map(len, text.splitlines())) <= 80
+    return " ".join(text.split())
+
+
+def answer(capsys: pytest.CaptureFixture[str], *arguments: str) -> Any:
+    assert main(["explore", *arguments, "--json"]) == 0
+    return json.loads(capsys.readouterr().out)
+
+
+def refusal(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
+    assert main(["explore", *arguments]) == 2
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert captured.err.startswith("error: ")
+    assert captured.err.count("\n") == 1
+    return captured.err
+
+
+def test_tune(capsys: pytest.CaptureFixture[str]) -> None:
+    text = out(capsys, "tune", *JACOBI, "--vary", "P=1:256", "--set", "n=500", "--subject-to", "P <= 100")
+    every = sc.forecast(*JACOBI, {"n": 500, "P": list(range(1, 101))}).makespan_s.tolist()  # type: ignore[union-attr]
+    best = 1 + every.index(min(every))
+    assert "Solved exactly: every point of the space was looked at" in text
+    assert f"P {best} 1 256" in text
+    assert "P <= 100" in text
+
+
+def test_json_is_not_rounded(capsys: pytest.CaptureFixture[str]) -> None:
+    said = answer(capsys, "machine", *JACOBI, "--vary", "processor.rate=1 MFLOP/s:1 TFLOP/s", "--set", "n=4096", "-P", "64", "--subject-to", "time <= 100 ms")  # fmt: skip
+    assert (said["feasible"], said["exact"], said["method"]) == (True, True, "bisection")
+    rate = said["point"]["values"]["processor.rate"]
+    again = sc.forecast(*JACOBI, {"n": 4096, "P": 64, "processor.rate": rate}).makespan_s
+    assert again == pytest.approx(0.1, rel=1e-14)
+    (one,) = said["sensitivity"]
+    assert one["active"]
+    assert one["looser"] < rate < one["tighter"]
+
+
+def test_infeasible_and_why(capsys: pytest.CaptureFixture[str]) -> None:
+    """kripke has 1e5 n bytes, and a process of juqueen 1 GB: n = 10^4."""
+    arguments = ("size", "kripke", "juqueen", "--subject-to", "n >= 20000")
+    text = out(capsys, *arguments)
+    assert "Infeasible: no point meets all constraints (proven" in text
+    assert "n >= 20000 50.000% 10000 n = 10000" in text
+    assert "footprint <= capacity 100.000%" in text
+    assert "'n >= 20000' with 'footprint <= capacity'" in text
+    why = answer(capsys, *arguments)["infeasible"]
+    assert why["relaxations"][0]["share"] == pytest.approx(0.5, rel=1e-12)
+    assert why["nearest"]["violation"] == pytest.approx(0.5, rel=1e-9)
+
+
+def test_american_spelling(capsys: pytest.CaptureFixture[str]) -> None:
+    base = ("tune", *JACOBI, "--vary", "P=1:32")
+    one, other = (answer(capsys, *base, f"--{word}", "time*P") for word in ("minimise", "minimize"))
+    assert one == other
+    one, other = (answer(capsys, *base, f"--{word}", "rate") for word in ("maximise", "maximize"))
+    assert one == other
+    assert one["objectives"] == [{"text": "rate", "maximise": True, "weight": 1.0}]
+
+
+def test_architect(capsys: pytest.CaptureFixture[str]) -> None:
+    text = out(
+        capsys, "architect", "torus-cluster", "--vary", "nodes=1:1000", "--subject-to", "memory_bandwidth <= 1 TB/s"
+    )
+    assert "nodes 50 1 1000" in text
+    assert "peak_rate (max) 1.6 TFLOP/s" in text
+
+
+def test_a_front(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    arguments = ("tune", *JACOBI, "--vary", "P=1:64", "--minimise", "time", "--minimise", "P", "--pareto")
+    trace, plot = tmp_path / "t.csv", tmp_path / "p.png"
+    pytest.importorskip("matplotlib")
+    text = out(capsys, *arguments, "--points", "100", "--trace", str(trace), "--plot", str(plot))
+    assert "Pareto front" in text
+    assert len(pd.read_csv(trace)) == 64
+    assert plot.stat().st_size > 10_000
+    said = answer(capsys, *arguments, "--points", "100")
+    every = sc.forecast(*JACOBI, {"P": list(range(1, 65))}).makespan_s.tolist()  # type: ignore[union-attr]
+    best = [p for p in range(1, 65) if every[p - 1] < min(every[: p - 1], default=1e9)]
+    assert sorted(point["values"]["P"] for point in said["front"]) == best
+
+
+def test_confirmed(capsys: pytest.CaptureFixture[str]) -> None:
+    text = out(capsys, "tune", *JACOBI, "--vary", "P=251,256", "--set", "n=4096", "--confirm", "1", "--effects", "hops,disks")  # fmt: skip
+    assert "because of queueing at shared disks (disks)" in text
+    assert "here the order turns" in text
+
+
+def test_plot_and_trace(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    trace, plot = tmp_path / "t.csv", tmp_path / "p.svg"
+    said = answer(
+        capsys, "tune", *JACOBI, "--vary", "P=1:32", "--vary", "network.startup=1 us, 2 us", "--trace", str(trace), "--plot", str(plot)
+    )  # fmt: skip
+    frame = pd.read_csv(trace)
+    assert len(frame) == said["evaluations"] == 64
+    assert frame["time"].min() == said["objective"]
+    assert "Parallel coordinates" in plot.read_text()
+
+
+def test_a_file_and_options_over_it(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    path = tmp_path / "study.yaml"
+    path.write_text(
+        "simcodesign: 1\nplanner: tune\nworkload: jacobi\nmachine: torus-cluster\nset: {n: 500}\n"
+        "vary: {P: 1:256}\nsubject_to: P <= 100\nminimise: time\n"
+    )
+    said = answer(capsys, "tune", "--file", str(path))
+    same = answer(capsys, "tune", *JACOBI, "--set", "n=500", "--vary", "P=1:256", "--subject-to", "P <= 100")
+    assert said == same
+    fewer = answer(capsys, "tune", "--file", str(path), "--subject-to", "P <= 7")
+    assert fewer["point"]["values"]["P"] <= 7
+    other = answer(capsys, "tune", "--file", str(path), "--vary", "P=2,3", "--maximise", "time")
+    assert other["evaluations"] == 2
+    assert "explore tune" in refusal(capsys, "size", "--file", str(path))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["tune", *JACOBI], "nothing is varied"),
+        (["tune"], "no workload is given"),
+        (["tune", "jacobi"], "no machine is given"),
+        (["architect"], "no machine is given"),
+        (["tune", "jacoby", "torus-cluster", "--vary", "n=4:9"], "did you mean 'jacobi'"),
+        (["tune", *JACOBI, "--vary", "nn=4:9"], "did you mean 'n'"),
+        (["tune", *JACOBI, "--vary", "n=9:4"], "not in order"),
+        (["tune", *JACOBI, "--vary", "n=4:inf"], "not bounded"),
+        (["tune", *JACOBI, "--vary", "n"], "not something to vary"),
+        (["tune", *JACOBI, "--vary", "n=4:9", "--vary", "n=5:9"], "varied twice"),
+        (["tune", *JACOBI, "--vary", "n=4:9", "--set", "n=5"], "set and varied"),
+        (["tune", *JACOBI, "--vary", "n=4:9", "--subject-to", "tme <= 3"], "did you mean 'time'"),
+        (["tune", *JACOBI, "--vary", "n=4:9", "--subject-to", "time <= 3 GB"], "unit of size, not of time"),
+        (["tune", *JACOBI, "--vary", "n=4:9", "--minimise", ""], "no objective"),
+        (["tune", *JACOBI, "--vary", "n=4:9", "--solver", "evolve"], "no such solver"),
+        (["tune", *JACOBI, "--vary", "n=4:9", "--pareto"], "2 or 3"),
+        (["tune", *JACOBI, "--vary", "n=4:9", "--points", "5"], "--points"),
+        (["tune", *JACOBI, "--vary", "n=4:9", "--engine", "simpy"], "--engine"),
+        (["tune", *JACOBI, "--vary", "n=4:9", "--trace", "trace.txt"], "name of a trace"),
+        (["tune", *JACOBI, "--vary", "n=4:9", "--plot", "plot.txt"], "--plot"),
+        (["tune", *JACOBI, "--vary", "n=4:9", "--file", "nothing.yaml"], "nothing.yaml"),
+        (["tune", *JACOBI, "--vary", "n=4:9", "--set", "n5"], "not a setting"),
+        (["machine", *JACOBI, "--vary", "processor.rate=1e9:2e9"], "least there is"),
+        (["size", "burst", "crossbar-16"], "can be varied"),
+        (["architect", "torus-cluster", "--vary", "nodes=0:5"], "within 1 to"),
+    ],
+)  # fmt: skip
+def test_bad_input(capsys: pytest.CaptureFixture[str], arguments: list[str], says: str) -> None:
+    assert says in refusal(capsys, *arguments)
