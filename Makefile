@@ -32,7 +32,7 @@ demo: venv  ## hold the system against every published number; the page is demo-
 	@$(BIN)/python -m simcodesign validate -j $(JOBS) --report demo-output/report.html
 
 test: venv  ## run the tests, except those marked slow or benchmark
-	@$(BIN)/python -m pytest -n $(JOBS) --dist loadgroup $(ARGS)
+	@$(BIN)/python -m pytest -n $(JOBS) $(ARGS)
 
 lint: venv  ## check the style (ruff)
 	@$(BIN)/ruff check .

@@ -13,6 +13,7 @@ import simcodesign as sc
 from simcodesign.cli.base import main
 
 JACOBI = ["jacobi", "torus-cluster"]
+KEENELAND = ["fft3d", "keeneland", "-P", "360", "--set", "n=1000"]
 
 
 @pytest.fixture(autouse=True)
@@ -139,6 +140,45 @@ def test_a_file_and_options_over_it(capsys: pytest.CaptureFixture[str], tmp_path
     assert "explore tune" in refusal(capsys, "size", "--file", str(path))
 
 
+def test_parameters_of_the_machine_are_set_for_the_architect(capsys: pytest.CaptureFixture[str]) -> None:
+    """What is set counts as what is varied to that one value."""
+    vary = ["architect", "keeneland", "--vary", "nodes=3,5"]
+    here = answer(capsys, *vary, "--set", "machine.core_clock=1 GHz", "--set", "machine.ecc=off")
+    there = answer(capsys, *vary, "--vary", "machine.core_clock=1 GHz", "--vary", "machine.ecc=off")
+    assert here["point"]["metrics"] == there["point"]["metrics"]
+    as_is = answer(capsys, *vary)
+    assert here["point"]["metrics"] != as_is["point"]["metrics"]
+
+
+@pytest.mark.parametrize("text", ["machine.ecc=on,off", "machine.ecc", "machine.ecc=0.75,1"])
+def test_choices_by_name(capsys: pytest.CaptureFixture[str], text: str) -> None:
+    """The whole bandwidth is there without error correction."""
+    said = answer(capsys, "tune", *KEENELAND, "--vary", text)
+    assert (said["evaluations"], said["point"]["values"]) == (2, {"machine.ecc": 1.0})
+    one = answer(capsys, "tune", *KEENELAND, "--vary", "precision=single_complex")
+    assert one["point"]["values"] == {"precision": 8.0}
+
+
+def test_a_size_that_is_set_stays(capsys: pytest.CaptureFixture[str]) -> None:
+    asked = [*JACOBI, "--set", "n=500", "--vary", "P=1:99", "--minimise", "time"]
+    fixed, tuned = answer(capsys, "size", *asked), answer(capsys, "tune", *asked)
+    assert fixed["point"] == tuned["point"]
+
+
+def test_a_size_in_the_preset_is_not_varied(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    file = tmp_path / "w.yaml"
+    file.write_text(
+        "simcodesign: 1\nname: w\nparameters:\n  n: {default: 10, range: [1, 1e6]}\n  k: {default: 1, range: [1, 9]}\n"
+        "presets: {small: {n: 100}, other: {k: 2}}\nprogram: [{compute: {flops: n*1e6*k}}]\n"
+    )
+    both, limit = [str(file), "torus-cluster", "--preset"], ["--subject-to", "time <= 1 s"]
+    assert "--preset: the size has a fixed value" in refusal(capsys, "size", *both, "small", *limit)
+    assert main(["explore", "size", *both, "other", *limit]) == 0
+    assert "note: n is varied from 1 to 1e+06" in capsys.readouterr().err
+    assert main(["explore", "size", *both, "small", *limit, "--vary", "n=1:1e6"]) == 0
+    assert capsys.readouterr().err == ""
+
+
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
@@ -164,6 +204,15 @@ def test_a_file_and_options_over_it(capsys: pytest.CaptureFixture[str], tmp_path
         (["tune", *JACOBI, "--vary", "n=4:9", "--plot", "plot.txt"], "--plot"),
         (["tune", *JACOBI, "--vary", "n=4:9", "--file", "nothing.yaml"], "nothing.yaml"),
         (["tune", *JACOBI, "--vary", "n=4:9", "--set", "n5"], "not a setting"),
+        (["tune", *KEENELAND, "--vary", "machine.ecc=on,of"], "'of' (allowed: on, off)"),
+        (["tune", *KEENELAND, "--vary", "machine.ecc=0.8"], "on (0.75), off (1)"),
+        (["tune", *KEENELAND, "--vary", "machine.ecc=0.75:1"], "has choices, not a range"),
+        (["tune", *KEENELAND, "--vary", "precision=8:16"], "single_complex, double_complex"),
+        (["size", *JACOBI, "--vary", "P=1:9", "--set", "n=500"], "the size has a fixed value"),
+        (["size", *JACOBI, "--set", "n=500"], "the size has a fixed value"),
+        (["architect", "keeneland", "--vary", "nodes=1:9", "--set", "machine.core_clok=1e9"], "did you mean"),
+        (["architect", "keeneland", "--vary", "nodes=1:9", "--set", "machine.ecc=maybe"], "'maybe' (allowed: off, on)"),
+        (["architect", "keeneland", "--vary", "nodes=1:9", "--set", "machine.ecc=0.8"], "on (0.75), off (1)"),
         (["machine", *JACOBI, "--vary", "processor.rate=1e9:2e9"], "least there is"),
         (["size", "burst", "crossbar-16"], "can be varied"),
         (["architect", "torus-cluster", "--vary", "nodes=0:5"], "within 1 to"),

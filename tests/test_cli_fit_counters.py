@@ -20,8 +20,8 @@ from simcodesign import cli
 from simcodesign.cli.fit_counters import guard_of, labelled, target_of
 from simcodesign.errors import InputError
 from simcodesign.fitting.counter_events import Labels
-from simcodesign.fitting.counters import counter_table
-from simcodesign.fitting.read_counters import write_counters
+from simcodesign.fitting.counters import COUNTERS, NUMBERS, CounterTable, counter_table
+from simcodesign.fitting.read_counters import read_counters, write_counters
 
 
 class Ran:
@@ -226,7 +226,7 @@ def test_any_text_is_labels_or_a_name_or_refused(text: str) -> None:
     assert path in (Path("file"), Path(f"file@{text}"), Path(f"file@{text.rpartition('@')[0]}"))
 
 
-@pytest.mark.parametrize("text", ["", "128", "P", "P=", "size=8", "P=0.5", "P=-4", "P=4,P=8", "P=4,n=3", "P=inf", "P=4,size=0"])
+@pytest.mark.parametrize("text", ["", "128", "P", "P=", "size=8", "P=0.5", "P=-4", "P=4,P=8", "P=4,n=3", "P=inf", "P=4,size=0", "P=4.5"])
 def test_targets_that_are_none(text: str) -> None:
     with pytest.raises(InputError, match="--target"):
         target_of(text)
@@ -357,6 +357,34 @@ network:
   startup: 1 us
   bandwidth: 1 GB/s
 """
+
+
+def test_targets_beyond_the_machine_are_told(run: Any, runs: Path, tmp_path: Path) -> None:
+    file = tmp_path / "cached.yaml"
+    file.write_text(MACHINE)
+    assert run(runs, "--target", "P=4", "--machine", file).err == ""
+    ran = run(runs, "--target", "P=5", "--target", "P=4", "--machine", file)
+    assert ran.status == 0
+    assert ran.err.split() == ["note:", "P", "=", "5", "is", "beyond", "the", "machine:", "cached", "has", "4", "processors"]
+
+
+def test_labels_that_contradict_the_file(run: Any, runs: Path) -> None:
+    ran = run(f"{runs}@size=5e6")
+    assert ran.status == 2
+    assert "runs.csv:2: column size:" in ran.err
+    assert "says 1000000, got 5000000" in ran.err
+
+
+def test_counts_of_our_own_names_that_are_summed(run: Any, runs: Path, tmp_path: Path) -> None:
+    """The same prediction from counts of one process and from those of all together."""
+    table = read_counters(runs)
+    values = table.values.copy()
+    for name, (unit, _) in COUNTERS.items():
+        if unit != "s":
+            values[:, NUMBERS.index(name)] *= table.column("processes")
+    write_counters(tmp_path / "all.csv", CounterTable(table.kernels, table.classes, values))
+    plain, summed = (run(file, "--target", "P=128", "--json").seconds() for file in (runs, f"{tmp_path / 'all.csv'}@summed"))
+    assert summed == pytest.approx(plain, rel=1e-9)
 
 
 def test_machines_give_latencies_in_cycles(run: Any, runs: Path, tmp_path: Path) -> None:

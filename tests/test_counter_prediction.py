@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from types import SimpleNamespace
+from typing import Any
+
 import counter_runs_made_up as made_up
 import numpy as np
 import pytest
@@ -9,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from simcodesign.errors import InputError
+from simcodesign.fitting.counter_forms import NormalForm
 from simcodesign.fitting.counter_models import Breakdown, KernelTime, fit_application
 from simcodesign.fitting.counter_prediction import (
     ANALYTIC,
@@ -63,6 +68,85 @@ def test_beyond_the_guard() -> None:
     assert predict(model, 64, 8 * made_up.SIZE, guard=0.01).seconds > 0
     assert any("misses the last-level cache" in note for note in predict(model, 64).notes)
     assert predict(model, 64, made_up.SIZE).seconds == predict(model, 64).seconds
+
+
+def counted(P: float, **more: object) -> dict[str, object]:
+    return {"kernel": "solve", "processes": P, "size": 1e6, "frequency_hz": 2e9, "instructions": 8e9 / P, "cycles": 16e9 / P,
+            "time_s": 8 / P} | more  # fmt: skip
+
+
+def test_every_kernel_that_misses_the_cache_is_named() -> None:
+    """All alike, and one whose accesses hit."""
+    levels = {"l1_hits": 9e8, "l2_hits": 0.0, "llc_hits": 0.0}
+    rows = [counted(P, kernel=f"k{k}", memory_accesses=1e8 if k else 0.0, **levels) for P in (2, 4, 8) for k in range(6)]
+    model = fit_application(counter_table(rows))
+    (note,) = [note for note in predict(model, 64).notes if "last-level" in note]
+    assert note.startswith("Kernels 'k1' (E = 0.1), 'k2' (E = 0.1), 'k3' (E = 0.1), 'k4' (E = 0.1) and 1 more miss the")
+    with pytest.raises(InputError, match=r"of kernel 'k1' \(and of 4 more\) missed E = 0.1"):
+        predict(model, 64, 8e6)
+
+
+def test_a_form_below_zero_at_the_target_is_told() -> None:
+    """1e9/P - 5e7 instructions, a line of the work that is below zero beyond 20 processes."""
+    rows = [counted(P, instructions=1e9 / P - 5e7, cycles=2e9 / P - 1e8, time_s=1 / P - 0.05) for P in (2, 4, 8, 16)]
+    model = fit_application(counter_table(rows))
+    law = model.kernels[0].counters["instructions"]
+    assert predict(model, 18).notes == ()
+    (note,) = [note for note in predict(model, 64).notes if "instructions" in note]
+    used = law.chosen(64, 1e6 / 64)
+    assert note.startswith(f"P = 64: kernel 'solve', instructions: {law.text}, the best, is {1e9 / 64 - 5e7:.3g} there")
+    assert note.endswith(f"used is {used.text}.")
+    assert used.text != law.text
+    assert predict(model, 64).breakdown.compute_s == pytest.approx(law.at(64, 1e6 / 64) * 2 / 2e9)
+
+
+def test_a_normal_form_below_zero_is_told() -> None:
+    """10 - P, put in the place of a law."""
+    below: Any = SimpleNamespace(
+        model=SimpleNamespace(parameters=("processes",), text="10 - processes"), r2=1.0,
+        predict=lambda at: SimpleNamespace(value=10 - at["processes"]),
+    )  # fmt: skip
+    first = replace(MODEL.kernels[0], counters={**MODEL.kernels[0].counters, "instructions": NormalForm(below)})
+    model = replace(MODEL, kernels=(first, *MODEL.kernels[1:]))
+    assert predict(model, 8).breakdown.kernels[0].compute_s == pytest.approx(2 * first.cpi / made_up.HZ)
+    assert predict(model, 64).breakdown.kernels[0].compute_s == 0
+    assert "P = 64: kernel 'solve', instructions: 10 - processes is -54 there, and is taken as 0." in predict(model, 64).notes
+    assert not any("taken as 0" in note for note in predict(model, 8).notes)
+
+
+@pytest.mark.parametrize("name", ["instructions", "cycles"])
+@pytest.mark.parametrize(("gone", "words"), [((4,), "{} are missing in the runs on P = 4;"), ((2, 4, 8), "no {} were counted;"),
+                                             ((2, 8), "{} are missing in the runs on P = 2, 8;")])  # fmt: skip
+def test_what_is_missing_is_said_and_where(name: str, gone: tuple[int, ...], words: str) -> None:
+    rows = [counted(P, **({name: float("nan")} if P in gone else {})) for P in (2, 4, 8)]
+    notes = predict(fit_application(counter_table(rows)), 64).notes
+    assert any(note.startswith(f"Kernel 'solve': {words.format(name)}") for note in notes)
+
+
+def test_no_instructions_in_a_run_is_not_missing() -> None:
+    rows = [counted(P, **({"instructions": 0.0} if P == 4 else {})) for P in (2, 4, 8)]
+    assert any("instructions are 0 in the runs on P = 4" in note for note in predict(fit_application(counter_table(rows)), 64).notes)
+
+
+def test_as_many_unknowns_as_runs_are_told() -> None:
+    three, four = (fit_application(counter_table([counted(P) for P in counts])) for counts in ((2, 4, 8), (2, 4, 8, 16)))
+    assert any("as many unknowns as there are runs, 3" in note for note in predict(three, 64).notes)
+    assert not any("unknowns" in note for note in predict(four, 64).notes)
+    assert not any("unknowns" in note for note in predict(three, 64, 8e6, guard=None).notes)
+
+
+def test_a_baseline_below_zero_is_told() -> None:
+    """T = 1/P - 0.05 over three runs, met by both: below zero from 20 processes on."""
+    model = fit_application(counter_table([counted(P, time_s=1 / P - 0.05) for P in (2, 4, 8)]))
+    found = predict(model, 64)
+    assert found.baselines[ANALYTIC] == pytest.approx(1 / 64 - 0.05)
+    assert any(note.startswith(f"T = {ANALYTIC} is below zero on P = 64 (-0.0344 s)") for note in found.notes)
+    assert not any("below zero" in note for note in predict(model, 16).notes)
+
+
+def test_a_model_without_a_size_says_nothing_of_another() -> None:
+    assert predict(MODEL, 64, 8 * made_up.SIZE).baselines.keys() == {ANALYTIC}
+    assert predict(MODEL, 64, made_up.SIZE).baselines.keys() == {ANALYTIC, EMPIRICAL}
 
 
 def test_nothing_counted_is_no_pass() -> None:

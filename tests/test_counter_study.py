@@ -192,7 +192,14 @@ def test_without_refinement_the_other_frequency_is_left_out() -> None:
 def test_another_frequency_on_other_processes_refines_nothing() -> None:
     found = study(two_clocks((64,)), [Target(128)])
     assert found.clocks is None
+    assert any("P = 64 at 1.6 GHz; fitted are P = 4, 8, 16, 32 at 2.5 GHz" in note for note in found.notes)
     assert any("not refined" in note for note in found.notes)
+
+
+def test_runs_set_aside_for_their_frequency_explain_too_few_runs() -> None:
+    rows = [row for P, hz in ((4, HIGH), (8, LOW), (16, HIGH)) for row in clocked(P, hz)]
+    with pytest.raises(InputError, match=r"set aside for their frequency: P = 8 at 1\.6 GHz, got '2: P = 4, 16'"):
+        study(counter_table(rows), [Target(128)])
 
 
 def test_what_cannot_be_is_not_taken() -> None:

@@ -134,6 +134,16 @@ def test_what_is_written_can_be_profiled_and_fitted_again(machine: Machine) -> N
         assert predict(again, P).seconds == pytest.approx(predict(first, P).seconds, rel=1e-9)
 
 
+def test_nothing_that_was_measured_is_waited_for_again(machine: Machine) -> None:
+    """With every effect: processors that share a slow memory and an interface, behind slow links."""
+    model = fit_application(made.runs(), latencies=made.LATENCIES)
+    assert machine.memory is not None
+    crowded = replace(machine, processors_per_node=16, memory=replace(machine.memory, per_byte_s=1e-9))
+    for P in (16, 64):
+        found = sc.simulate(workload(model), crowded, {"P": P}, effects="all")
+        assert found.makespan_s == pytest.approx(predict(model, P).seconds, rel=EXACT)
+
+
 def test_the_rest_of_the_machine_counts(machine: Machine) -> None:
     """Twice the clock halves what is computed and looked up in caches, not what waits for memory or messages."""
     model = fit_application(made.runs(), latencies=made.LATENCIES)

@@ -15,7 +15,7 @@ from test_counter_study import communication_only, two_clocks
 from simcodesign.fitting.counter_forms import LINEAR, PROCESSES, WORK, BestForm, Form
 from simcodesign.fitting.counter_prediction import ANALYTIC, EMPIRICAL
 from simcodesign.fitting.counter_study import CounterStudy, Target, study
-from simcodesign.fitting.counters import CounterTable, counter_table, joined
+from simcodesign.fitting.counters import CounterTable, Latencies, counter_table, joined
 from simcodesign.report.counters import MOST_KERNELS, counter_tables, law_text, part_rows
 from simcodesign.report.counters_json import study_dict
 from simcodesign.report.counters_plot import PARTS, counters_plot, measured_bars, predicted_bar
@@ -116,11 +116,30 @@ def test_stalls_that_many_kernels_share_are_told_together() -> None:
 def test_poor_models_are_named() -> None:
     values = {2: 1.0, 4: 3.0, 8: 1.2, 16: 2.0, 32: 0.9, 64: 2.9}
     rows = [{"kernel": "odd", "processes": P, "instructions": 1e9 / P, "cycles": 2e9 / P, "frequency_hz": 2e9,
-             "stall_cycles": 1e8 * values[P]} for P in values]  # fmt: skip
+             "stall_cycles": 1e7 * values[P]} for P in values]  # fmt: skip
     found = study(counter_table(rows), [Target(128)])
     law = found.model.kernels[0].counters["stall_cycles"]
     named = any("odd (stall cycles)" in note for note in study_dict(found)["notes"])
     assert named == (law.r2 < 0.9 and isinstance(law, BestForm) and law.forms[0].kind != "constant")
+
+
+def test_a_baseline_below_zero_is_no_time() -> None:
+    """1/P - 0.05 s, below zero from 20 processes on."""
+    rows = [{"kernel": "k", "processes": P, "size": 8.0, "time_s": 1 / P - 0.05} for P in (2, 4, 8, 16)]
+    table = [row for row in rows_of(shown(study(counter_table(rows), [Target(64)]))) if row[0] == f"T = {ANALYTIC}"]
+    assert [row[1:] for row in table] == [["-", "-"]]
+
+
+def test_latencies_that_nobody_gave_are_assumed() -> None:
+    given = study(made_up.runs(), [Target(128)], latencies=Latencies())
+    assert ("assumed: 4, 12, 40" in shown(PLAIN), "assumed" in shown(given)) == (True, False)
+    assert [study_dict(found)["latencies_assumed"] for found in (PLAIN, given)] == [True, False]
+
+
+def test_kernels_of_the_same_misses_are_counted() -> None:
+    levels = {"l1_hits": 9.0, "l2_hits": 0.0, "llc_hits": 0.0, "memory_accesses": 1.0}
+    rows = [{"kernel": name, "processes": P, "time_s": 8 / P} | levels for P in (2, 4, 8) for name in ("one", "two", "three")]
+    assert "E up to 0.1 (kernel one and 2 more, P = 2)" in shown(study(counter_table(rows), [Target(64)]), 120)
 
 
 def test_an_intercept_of_rounding_is_left_out() -> None:

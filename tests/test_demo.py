@@ -8,19 +8,19 @@ import pytest
 
 from simcodesign.report import demo
 
-pytestmark = pytest.mark.xdist_group("demo")  # one worker runs the job, once
 
-
-@pytest.fixture(scope="module")
-def printed(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, Path]:
+def test_a_part_of_the_job(tmp_path: Path) -> None:
+    """One test, so that of several processes only one runs the job: it takes a while."""
     pytest.importorskip("matplotlib")
-    output = tmp_path_factory.mktemp("demo")
     with pytest.MonkeyPatch.context() as patch:
         lines: list[str] = []
         patch.setattr(demo, "write", lines.append)
         patch.setattr(demo, "print_all", lambda parts: lines.extend(_text(part) for part in parts))
-        assert demo.main(output, quick=True) == 0
-    return "\n".join(lines), output
+        assert demo.main(tmp_path, quick=True) == 0
+    printed = "\n".join(lines).splitlines()
+    check_every_measured_time_of_the_test_set_is_printed(printed)
+    check_calibration_has_no_error_but_its_rounding(printed)
+    check_plots_are_pictures(tmp_path)
 
 
 def _text(part: object) -> str:
@@ -30,24 +30,20 @@ def _text(part: object) -> str:
     return "\n".join(" ".join(row) for row in zip(*cells, strict=True))
 
 
-def test_every_measured_time_of_the_test_set_is_printed(printed: tuple[str, Path]) -> None:
-    text, _ = printed
+def check_every_measured_time_of_the_test_set_is_printed(printed: list[str]) -> None:
     measured = demo.measured_times()
     for row in measured[measured.preset == "test"].itertuples():
-        assert any(
-            line.startswith(f"test 16 {row.phase} {row.component} {row.seconds:.4g} ") and line.endswith(row.role)
-            for line in text.splitlines()
-        ), row
+        start = f"test 16 {row.phase} {row.component} {row.seconds:.4g} "
+        assert any(line.startswith(start) and line.endswith(row.role) for line in printed), row
 
 
-def test_calibration_has_no_error_but_its_rounding(printed: tuple[str, Path]) -> None:
-    rows = [line.split() for line in printed[0].splitlines() if line.endswith("calibration") and "computation" in line]
+def check_calibration_has_no_error_but_its_rounding(printed: list[str]) -> None:
+    rows = [line.split() for line in printed if line.endswith("calibration") and "computation" in line]
     assert len(rows) == 4
     assert {row[6] for row in rows} == {"+0.0%"}
 
 
-def test_plots_are_pictures(printed: tuple[str, Path]) -> None:
-    _, output = printed
+def check_plots_are_pictures(output: Path) -> None:
     pictures = sorted(output.iterdir())
     assert [path.name for path in pictures] == ["activity-test-16.png", "comparison.png"]
     assert all(path.read_bytes().startswith(b"\x89PNG") for path in pictures)

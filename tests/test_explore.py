@@ -353,7 +353,8 @@ def test_the_largest_transform_that_keeneland_does_in_ten_seconds() -> None:
     found = solve(asked("size", native("fft3d", "keeneland", {"P": 360}), ["n=1000:10000:whole"], limits))
     assert found.exact
     assert found.point.values == {"n": 5012}
-    assert 2 * 5012**2 / 120 * (1.07e-6 + 5012 * 16 / 4e9) == pytest.approx(found.point.metrics["phase.exchange"], rel=1e-4)
+    exchange = 2 * 5012**2 / 120 * (1.07e-6 + 5012 * 16 / 4e9)
+    assert found.point.metrics["phase.exchange"] == pytest.approx(exchange, rel=1e-4)
     assert found.point.metrics["energy"] < 0.1 * 5e6
 
 
@@ -394,6 +395,34 @@ def test_the_architect_fills_a_rack(tmp_path: Path) -> None:
     )
     without = solve(asked("architect", model, vary, limits[:2], maximise=most))
     assert without.point.values["nodes"] == 21
+
+
+TOY = """\
+simcodesign: 1
+name: toy
+about: boards of which a faster clock costs more
+nodes: 4
+processor: {rate: 1 GFLOP/s}
+network: {topology: {kind: crossbar}, startup: 10 us, bandwidth: 1 GB/s}
+parameters:
+  clock: {default: 1 GHz, unit: Hz, range: [500 MHz, 2 GHz]}
+components:
+  board: {count: nodes, static_power: 30 W, rack_units: 2, price: "1000 + clock/1e6"}
+  switch: {count: 1, static_power: 50 W, rack_units: 1, price: 5000}
+"""
+
+
+def test_the_architect_counts_to_the_last_node_that_can_be_paid(tmp_path: Path) -> None:
+    """At 500 MHz a node costs 1500: 45 000 buy 30. N times clock is largest with few fast nodes: 15 at 2 GHz."""
+    file = tmp_path / "toy.yaml"
+    file.write_text(TOY)
+    model = MachineModel(sc.load_machine(file))
+    vary = ["nodes=1:50", "machine.clock=500 MHz:2 GHz"]
+    found = solve(asked("architect", model, vary, ["price <= 50000"], maximise=["nodes"]))
+    assert found.point.values == {"nodes": 30, "machine.clock": 5e8}
+    assert found.point.metrics["price"] == 50_000
+    found = solve(asked("architect", model, vary, ["price <= 50000"], maximise=["nodes*machine.clock"]))
+    assert found.point.values == pytest.approx({"nodes": 15, "machine.clock": 2e9})
 
 
 @given(clock=st.floats(1e8, 2e9), memory=st.floats(1e8, 4e9))

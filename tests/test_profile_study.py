@@ -32,6 +32,7 @@ from simcodesign.describe.yaml_tree import parse_yaml
 from simcodesign.errors import InputError
 from simcodesign.fitting.counter_prediction import ANALYTIC, EMPIRICAL
 from simcodesign.profiled import profiled
+from simcodesign.report.profile_study import codes_table, mean_absolute, profile_dict
 
 HZ, CPI, STARTUP, PER_BYTE = 2.0**31, 0.75, 1e-6, 1e-9
 N = 2.0**32
@@ -90,14 +91,36 @@ def test_all_models_say_work_over_processes(method: str) -> None:
 
 
 def test_a_larger_size_of_the_same_work_is_exact() -> None:
-    """Twice the size on 16 processes is the profiled work of a process on 8; the third model knows no size."""
+    """Twice the size on 16 processes is the profiled work of a process on 8; the third model knows no size and is not
+    asked."""
     target = Target(16, "double")
     (trial,) = asked(workload(COMPUTE, more=SIZED), targets=(target,)).trials
     assert trial.outcomes[0].truth_s == pytest.approx(2 * N * CPI / (16 * HZ), rel=ROUNDING)
     assert abs(trial.error(PLAIN).mean) <= ROUNDING
     assert abs(trial.error(ANALYTIC).mean) <= ROUNDING
-    assert trial.error(EMPIRICAL).mean == pytest.approx(-0.5, rel=ROUNDING)
+    assert EMPIRICAL not in trial.methods
     assert target.text == "P = 16, preset double"
+
+
+def test_a_model_without_a_size_is_left_out_of_tables_and_means() -> None:
+    """At 16 processes of the profiled size it counts, at twice the size it has no column, no value and no mean."""
+    found = asked(workload(COMPUTE, more=SIZED), targets=(Target(16), Target(16, "double"), Target(16, None, {"n": N})))
+    same, larger, by_name = found.trials
+    assert EMPIRICAL in same.methods
+    assert EMPIRICAL in by_name.methods  # a parameter that leaves the size as it is
+    answer = profile_dict(found)["targets"][1]
+    assert not any(EMPIRICAL in answer[part] for part in ("seconds", "errors", "gains"))
+    heads = [str(column.header) for column in codes_table([("toy", larger)], "").columns]
+    assert EMPIRICAL not in heads
+    assert ANALYTIC in heads
+    assert mean_absolute([same, larger], EMPIRICAL) == same.absolute(EMPIRICAL)
+
+
+def test_forms_below_zero_at_a_target_are_noted() -> None:
+    """Instructions that fall on a line of the work, which is below zero on 32 processes and not on 16."""
+    work = workload('compute: {instructions: "where(P > 16, 1, n/P - n/20)"}', more=SIZED)
+    said = asked(work, targets=(Target(16), Target(32))).notes
+    assert [note.partition(":")[0] for note in said if "which cannot be; used is" in note] == ["P = 32"]
 
 
 def test_size_by_parameter_is_the_same_as_by_preset() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import shutil
 import subprocess
+from functools import cache
 from pathlib import Path
 
 import counter_runs_made_up as made_up
@@ -14,7 +15,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from simcodesign.errors import InputError
-from simcodesign.fitting.counter_events import EventCounts, Labels, counters_of, event_name
+from simcodesign.fitting.counter_events import EventCounts, Labels, counters_of, event_name, slips
 from simcodesign.fitting.counters import COUNTERS, NUMBERS, CounterTable, counter_table
 from simcodesign.fitting.read_counters import read_all_counters, read_counters, write_counters
 
@@ -91,13 +92,102 @@ def test_papi(tmp_path: Path) -> None:
     assert math.isnan(value(found, "l2_hits", 1))
 
 
-def test_rows_count_for_more_than_labels_and_those_for_more_than_comments(tmp_path: Path) -> None:
+def test_labels_count_for_more_than_comments_and_rows_for_more_than_both(tmp_path: Path) -> None:
     path = file(tmp_path, "# kernel: here", "# size: 1", "processes,cycles", "2,5", name="a.csv")
-    found = read_counters(path, Labels(processes=8, size=3))
+    found = read_counters(path, Labels(processes=2, size=3))
     assert (found.kernels, value(found, "processes"), value(found, "size")) == (("here",), 2, 3)
     other = file(tmp_path, "kernel,processes,instructions:u", "solve,4,80", name="b.csv")
     assert value(read_counters(other, Labels(summed=True)), "instructions") == 20
     assert read_all_counters([path, other]).kernels == ("here", "solve")
+
+
+@pytest.mark.parametrize(
+    ("labels", "words"),
+    [
+        (Labels(size=5e6), ":2: column size: .* says 1000000, got 5000000.0"),
+        (Labels(processes=8), ":2: column processes: .* says 4, got 8"),
+        (Labels(kernel="other"), ":2: column kernel: .* says 'solve', got 'other'"),
+        (Labels(problem_class="B"), ":2: column problem_class: .* says 'A', got 'B'"),
+        (Labels(frequency_hz=1e9), ":2: column frequency_hz: .* says 2000000000, got 1000000000.0"),
+    ],
+)
+def test_labels_that_contradict_a_column(tmp_path: Path, labels: Labels, words: str) -> None:
+    path = file(tmp_path, "kernel,P,size,class,frequency_hz,cycles", "solve,4,1e6,A,2e9,7")
+    with pytest.raises(InputError, match=words):
+        read_counters(path, labels)
+    same = Labels(processes=4, size=1e6, kernel="solve", problem_class="A", frequency_hz=2e9)
+    assert value(read_counters(path, same), "cycles") == 7
+
+
+TIMES = ("time_s", "p2p_wait_s", "collective_wait_s")
+
+
+@ONE_FOLDER
+@given(st.integers(1, 4096), st.integers(0, 2**52), st.booleans(), st.booleans())
+def test_summed_divides_every_count_and_no_time(tmp_path: Path, P: int, count: int, labelled: bool, mixed: bool) -> None:
+    """Whatever columns are called, whether P is a column or a label, and whether it is said behind the name or inside."""
+    own = [name for name in COUNTERS if not (mixed and name in ("cycles", "instructions"))]
+    events = ["PAPI_TOT_CYC", "instructions:u"] if mixed else []
+    heads = ["kernel", *([] if labelled else ["P"]), *own, *events]
+    row = ["solve", *([] if labelled else [str(P)]), *[str(count)] * (len(own) + len(events))]
+    labels = Labels(processes=P if labelled else None, summed=not mixed)
+    comments = ["# summed: yes"] if mixed else []
+    found = read_counters(file(tmp_path, *comments, ",".join(heads), ",".join(row)), labels)
+    for name in COUNTERS:
+        assert value(found, name) == (count if name in TIMES else count / P), name
+
+
+def test_summed_counts_of_no_process(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="processes, got 0"):
+        read_counters(file(tmp_path, "kernel,P,cycles", "solve,0,7"), Labels(summed=True))
+
+
+@pytest.mark.parametrize(
+    ("title", "near"),
+    [("PAPI_TOT_IN", "PAPI_TOT_INS"), ("papi_tot_cyl", "PAPI_TOT_CYC"), ("PAPI_QUITE_OTHER", ""), ("PAPI_FP_OPS", None)],
+)
+def test_columns_of_events_that_nothing_knows(tmp_path: Path, title: str, near: str | None) -> None:
+    notes = read_counters(file(tmp_path, f"kernel,P,cycles,{title}", "solve,4,7,8")).notes
+    if near is None:
+        assert notes == ()
+    else:
+        (note,) = notes
+        assert f"counters.csv: the event {title!r} is unknown" in note
+        assert (f"did you mean {near!r}?" in note) == bool(near)
+
+
+@pytest.mark.parametrize(
+    ("event", "near"),
+    [("cylces:u", "cycles"), ("instruction:u", "instructions"), ("LLC-load-miss", "llc_load_misses"), ("stalled-cycles-frontend", None),
+     ("L1-icache-loads", None), ("ref-cycles", None), ("mem_load_retired.l1_miss", None), ("resource_stalls.sb", None), ("branches", None)],
+)  # fmt: skip
+def test_events_of_perf_that_nothing_knows(tmp_path: Path, event: str, near: str | None) -> None:
+    notes = read_counters(file(tmp_path, "5,,task-clock,1,100.00,,", f"7,,{event},1,100.00,,"), RUN).notes
+    assert notes == ((f"counters.csv: the event {event!r} is unknown and passed over: did you mean {near!r}?",) if near else ())
+
+
+def test_a_misspelt_event_alone_is_named_in_the_error(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"no event that a counter needs; the event 'cylces:u' is unknown .* 'cycles'"):
+        read_counters(file(tmp_path, "7,,cylces:u,1,100.00,,"), RUN, "perf")
+
+
+LETTERS = st.text("abc", max_size=6)
+
+
+@given(LETTERS, LETTERS)
+def test_slips_are_those_of_the_recursion(one: str, other: str) -> None:
+    """Optimal string alignment, as it is defined."""
+
+    @cache
+    def distance(i: int, j: int) -> int:
+        if not (i and j):
+            return i + j
+        found = min(distance(i - 1, j) + 1, distance(i, j - 1) + 1, distance(i - 1, j - 1) + (one[i - 1] != other[j - 1]))
+        swapped = i > 1 and j > 1 and one[i - 2 : i] == other[j - 2 : j][::-1]
+        return min(found, distance(i - 2, j - 2) + 1) if swapped else found
+
+    expected = distance(len(one), len(other))
+    assert slips(one, other) == (abs(len(one) - len(other)) if abs(len(one) - len(other)) > 2 else expected)
 
 
 @pytest.mark.parametrize(

@@ -265,3 +265,23 @@ def test_isres_finds_the_same() -> None:
 def test_nothing_can_be_evaluated() -> None:
     with pytest.raises(InputError, match="nowhere finite"):
         solve(problem(["x=1:2"], {"f": "log(-x)"}, ["f"]))
+
+
+@settings(max_examples=8)
+@given(st.integers(2, 45), st.integers(500, 2000), st.booleans())
+def test_a_whole_variable_that_needs_a_real_one_at_its_limit(most: int, base: int, upper: bool) -> None:
+    """``most`` of them are paid for only at the cheap end of x, to the last coin: so many, and no more, by algebra."""
+    cost = f"k*({base} + {'2000 - x' if upper else 'x - 500'})"
+    made = problem(
+        ["k=1:50:whole", "x=500:2000"], {"price": cost}, subject_to=[f"price <= {most * base}"], maximise=["k"]
+    )
+    found = solve(made)
+    assert found.feasible
+    assert found.point.values == {"k": most, "x": 2000.0 if upper else 500.0}
+
+
+def test_two_real_variables_at_opposite_limits() -> None:
+    made = problem(
+        ["k=1:50:whole", "x=1:3", "y=1:3"], {"price": "k*(x + 4 - y)"}, subject_to=["price <= 60"], maximise=["k"]
+    )
+    assert solve(made).point.values == {"k": 30, "x": 1, "y": 3}

@@ -66,4 +66,5 @@ def cliques(custom: Custom, names: Iterable[str], together: bool = False) -> Ite
     graph: nx.Graph = nx.Graph()
     graph.add_nodes_from(names)
     graph.add_edges_from(pair for pair in custom.pairs if all(name in graph for name in pair) and len(pair) == 2)
-    yield from nx.find_cliques(nx.complement(graph) if together else graph)
+    for clique in nx.find_cliques(nx.complement(graph) if together else graph):
+        yield [name for name in graph if name in clique]  # sums of the same order in every process

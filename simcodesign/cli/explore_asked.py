@@ -11,7 +11,7 @@ from simcodesign.cli.aspen import given_parameters
 from simcodesign.cli.base import sc
 from simcodesign.cli.options import case_of, check_files, check_folder
 from simcodesign.errors import InputError, Place
-from simcodesign.report.terminal import print_all, write_json
+from simcodesign.report.terminal import complain, print_all, write_json
 
 #: Ending of Aspen models.
 ASPEN = ".aspen"
@@ -54,6 +54,8 @@ def explored(asked: Explored) -> None:
     study = _study(asked)
     model = _model(study)
     problem = study.problem(model)
+    if note := study.size_note(problem):
+        complain(f"note: {note}")
     options = {"solver": study.solver or "auto", "seed": study.seed or 0}
     if asked.evaluations is not None:
         options["evaluations"] = asked.evaluations
@@ -153,9 +155,21 @@ def _model(study: Any) -> Any:
         if getattr(study, option):
             raise InputError("has no meaning here", Place(f"--{option}"), allowed="with Aspen models")
     if study.planner == "architect":
-        return explored_module.MachineModel(sc.load_machine(study.machine, dict(study.settings)))
+        return explored_module.MachineModel(_machine(study))
     case = case_of(study.workload, study.machine, settings, None, study.preset, list(study.phases) or None)
     return explored_module.NativeModel(case.workload, case.machine, case.parameters, case.preset, case.phases)
+
+
+def _machine(study: Any) -> Any:
+    """The machine alone, with what is set: keys of its file, and parameters of its own (``machine.NAME``)."""
+    prefix = import_module("simcodesign.describe.resources").PREFIX
+    own = {name: text for name, text in study.settings.items() if name.startswith(prefix)}
+    described = sc.load_machine(study.machine, {k: v for k, v in study.settings.items() if k not in own})
+    places = {name: Place("--set", None, name) for name in own}
+    values = {name: described.parameter(name, places[name]).parsed(text, places[name]) for name, text in own.items()}
+    for name, value in values.items():
+        described.parameter(name, places[name]).check(value, places[name])
+    return described.with_constants(values)
 
 
 def _aspen_model(study: Any, settings: list[str]) -> Any:

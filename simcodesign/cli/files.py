@@ -61,7 +61,9 @@ def _kind(name: str) -> str:
         return "workload"
     if "/" in name or name.endswith((".yaml", ".yml")):
         keys = import_module("simcodesign.describe.yaml_tree").read_yaml(Path(name)).mapping()
-        return "workload" if {"program", "parameters", "equations"} & keys.keys() else "machine"
+        of_workload = {"program", "equations"} & keys.keys()
+        of_machine = {"nodes", "processor", "network", "extends", "resources"} & keys.keys()
+        return "workload" if of_workload or ("parameters" in keys and not of_machine) else "machine"
     machines, workloads = sc.available("topologies"), sc.available("workloads")
     if name in machines and name in workloads:
         what = "there is a machine and a workload of this name"

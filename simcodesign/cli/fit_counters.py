@@ -118,11 +118,22 @@ class CountersAsked:
             targets = [module.default_target(table)]
             complain(f"note: predicted is {targets[0].text}, four times the largest of the runs (--target for another)")
         study = module.study(table, targets, against=against, **options)
+        self._tell_processors(study)
         if (self.volume is not None or self.dimensions is not None) and not any(
             one.prediction.volume_ratio != 1 for one in study.forecasts
         ):
             complain("note: --volume and --dimensions say nothing here: no message grows with another size")
         return study
+
+    def _tell_processors(self, study: Any) -> None:
+        """Say which targets have more processes than the machine has processors."""
+        if self.machine is None:
+            return
+        machine = base.sc.load_machine(self.machine)
+        for processes in dict.fromkeys(one.target.processes for one in study.forecasts):
+            if processes > machine.processors:
+                have = f"{machine.name} has {machine.processors} processors"
+                complain(f"note: P = {processes:.12g} is beyond the machine: {have}")
 
     def _options(self) -> dict[str, Any]:
         """Those that were given; the others are what they are by default."""
@@ -170,6 +181,9 @@ def target_of(text: str) -> tuple[float, float | None]:
         found[name] = _positive(value, Place("--target"), name)
     if "P" not in found:
         raise InputError("a target without P", Place("--target"), value=text, allowed=TARGET_FORMS)
+    if found["P"] != math.floor(found["P"]):
+        raise InputError("a target that is no whole number of processes", Place("--target"), value=text,
+                         allowed="whole numbers P of 1 or above")  # fmt: skip
     if found["P"] < 1:
         raise InputError("a target below one process", Place("--target"), value=text, allowed="P of 1 or above")
     return found["P"], found.get("size")

@@ -33,8 +33,8 @@ Settings = Annotated[
     typer.Option(
         "--set",
         metavar="NAME=VALUE",
-        help="Set a workload parameter or P (n=1e6), a machine parameter (machine.clock='2 GHz'), or anything in the "
-        "machine file (nodes=64, network.startup='20 us', disk.spindles=4). A parameter wins over a machine key of the "
+        help="Set a workload parameter or P (n=1e6), a parameter of the machine file (machine.NAME=2), or anything in "
+        "that file (nodes=64, network.startup='20 us', disk.spindles=4). A parameter wins over a machine key of the "
         "same name. Repeatable.",
     ),
 ]

@@ -43,14 +43,16 @@ def plan(
     objectives: Sequence[Objective] = (),
     constraints: Sequence[Constraint] = (),
     size: str = SIZE,
+    keep_size: bool = False,
 ) -> Problem:
     """The problem that a planner makes of it; what is not given is as in the table above.
 
     Wherever the workload has a footprint and the machine a capacity, the one must fit the other, unless a constraint
-    says something of the footprint. Raises InputError where nothing is varied or a search would have no end.
+    says something of the footprint. ``keep_size``: the size planner leaves the size as it is. Raises InputError where
+    nothing is varied or a search would have no end.
     """
     varied = _adopted(model, variables)
-    if planner == "size" and size not in [one.name for one in varied]:
+    if planner == "size" and not keep_size and size not in [one.name for one in varied]:
         varied = [_size(model, size), *varied]
     space = Space(tuple(varied))
     chosen = tuple(objectives) or (_default(planner, model, space, size),)

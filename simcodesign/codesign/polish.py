@@ -1,4 +1,5 @@
-"""Improves the best point of a search: steps of the discrete variables, sequential quadratic programming in the others.
+"""Improves the best point of a search: steps of the discrete variables, sequential quadratic programming in the others,
+and steps of whole variables with the others anew from their limits.
 
 Differences for gradients are evaluated together, so that a gradient is one call of the model. Whatever comes out is
 kept only if it is better: feasible, and of a lesser total, or of a lesser violation where nothing is feasible.
@@ -8,7 +9,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from itertools import combinations
+from itertools import combinations, product
 from typing import Any
 
 import numpy as np
@@ -25,6 +26,12 @@ COMBINATIONS, VALLEYS = 8, 3
 #: Two valleys differ by so much of the range of a real variable.
 WIDE_APART = 0.1
 ITERATIONS = 60
+#: Steps of whole variables after which the real ones are looked for anew.
+ANEW = 6
+#: So many real variables start from all combinations of their limits; more of them from all lower or all upper ones.
+CORNERS = 4
+#: So near a limit, in coordinates, a real variable is tried on it.
+NEXT_TO = 1e-6
 #: Points between two others on which the best is looked for.
 BETWEEN = 65
 
@@ -74,8 +81,66 @@ def polish(evaluator: Evaluator, rounds: int = ROUNDS) -> None:
         descend(evaluator)
         if real.any():
             climb(evaluator, real)
+            if not evaluator.best_key < before:
+                step_anew(evaluator, real)
         if not evaluator.best_key < before:
             return
+
+
+def step_anew(evaluator: Evaluator, real: Any) -> None:
+    """Steps of one whole variable or choice, each with the real variables from where they are and from their limits.
+
+    Next to the best point may be a whole number that is possible only where a real variable stands at its limit: no
+    step of one of the two alone leads there.
+    """
+    assert evaluator.best is not None
+    before, groups = evaluator.best.copy(), _steps_anew(evaluator, real)
+    if not groups:
+        return
+    scored = evaluator(np.concatenate(groups), "neighbours")
+    ends = np.cumsum([len(group) for group in groups])
+    order = np.argsort(scored.order())  # its place among all
+    first = [min(range(end - len(group), end), key=order.__getitem__) for group, end in zip(groups, ends, strict=True)]
+    # The nearest steps first: a limit is passed by one step, and any further one is refused all the more.
+    chosen = sorted(first, key=lambda at: (not _is_next(evaluator, before, scored.evaluated.points[at]), order[at]))
+    for at in chosen[:ANEW]:
+        one = Evaluator(evaluator.problem, evaluator.scales)
+        one(scored.evaluated.points[at][None, :], "neighbours")
+        if not np.isfinite(one.best_key[0]):
+            continue
+        climb(one, real)
+        if scored.violation[at] > 0 and one.best_key[0] == 0:
+            climb(one, real)  # the first ended at the first point that is feasible
+        evaluator.absorb(one, "neighbours")
+
+
+def _is_next(evaluator: Evaluator, base: FloatArray, point: FloatArray) -> bool:
+    """Whether no discrete variable is more than one step away."""
+    return all(
+        value == now or value in one.neighbours(float(now))
+        for one, now, value in zip(evaluator.problem.space.variables, base, point, strict=True)
+        if one.discrete
+    )
+
+
+def _steps_anew(evaluator: Evaluator, real: Any) -> list[FloatArray]:
+    """For every step of a discrete variable the points from which the real ones may start, (starts, variables)."""
+    assert evaluator.best is not None
+    base, variables = evaluator.best, evaluator.problem.space.variables
+    places = [int(at) for at in np.flatnonzero(real)]
+    limits = {at: (variables[at].low, variables[at].high) for at in places}
+    starts: list[dict[int, float]] = [{}]
+    if len(places) <= CORNERS:
+        starts += [dict(zip(places, corner, strict=True)) for corner in product(*limits.values())]
+    else:
+        starts += [{at: limits[at][side] for at in places} for side in (0, 1)]
+    starts += [{at: limit} for at in places for limit in limits[at]] if len(places) > 1 else []
+    return [
+        np.array([_with(base, {at: value, **start}) for start in starts])
+        for at, one in enumerate(variables)
+        if one.discrete
+        for value in _values(one, float(base[at]))
+    ]
 
 
 def descend(evaluator: Evaluator, most: int = 200) -> None:
@@ -124,6 +189,7 @@ def climb(evaluator: Evaluator, real: Any) -> None:
     base = evaluator.best.copy()
     program = _Program(evaluator, base, real, slacks=evaluator.best_key[0] > 0)
     found = program.solve()
+    evaluator(_at_limits(evaluator, found, real)[None, :], "polish")
     # What it ends with may violate a constraint by rounding: the last point on the way that does not is taken.
     for _ in range(8):
         assert evaluator.best is not None
@@ -141,6 +207,15 @@ def climb(evaluator: Evaluator, real: Any) -> None:
             continue
         after = min(int(scored.order()[0]) + 1, len(way) - 1)
         found = way[after]
+
+
+def _at_limits(evaluator: Evaluator, point: FloatArray, real: Any) -> FloatArray:
+    """The point with every real variable that is next to a limit on it: a program ends beside it by rounding."""
+    space = evaluator.problem.space
+    coordinates = space.encode(point[None, :])[0]
+    ends = np.rint(coordinates)
+    near = real & (np.abs(coordinates - ends) < NEXT_TO)
+    return np.where(near, space.decode(np.where(near, ends, coordinates)[None, :])[0], point)
 
 
 class _Program:

@@ -29,7 +29,7 @@ from simcodesign.engine.choose import AUTO
 from simcodesign.engine.simulate import simulate
 from simcodesign.errors import InputError
 from simcodesign.fitting.counter_models import ApplicationModel, Breakdown
-from simcodesign.fitting.counter_prediction import GUARD, Miss, check_guard, predict
+from simcodesign.fitting.counter_prediction import GUARD, Miss, check_guard, predict, replaced_forms
 from simcodesign.fitting.counter_runs import run_times, scaling_of
 from simcodesign.fitting.counter_study import Target as Point
 from simcodesign.fitting.counter_study import study as fitted
@@ -198,18 +198,20 @@ def _teller(question: Question, seed: int, told: Told | None, before: int) -> Ca
 
 
 def _seed(question: Question, seed: int, say: Callable[[str], None]) -> tuple[tuple[Outcome, ...], tuple[str, ...]]:
-    """Outcomes at the targets, and the notes of the last model."""
+    """Outcomes at the targets, and the notes of the last model, with those of its forms that it cannot use there."""
     tables = list(_profiled(question, seed, say))
     models = {PLAIN: fitted_model(question, tables)}
     if question.further or question.second_clock_hz is not None:
         models[REFINED] = fitted_model(question, [*tables, *_more(question, seed, say)])
     last = models.get(REFINED, models[PLAIN])
-    outcomes = []
+    outcomes, notes = [], dict.fromkeys(last[1])
     for target in question.targets:
         say(target.text)
         truth = question.counted(target, TRUTH, seed)
+        size = float(truth.column("size")[0])
+        notes |= dict.fromkeys(replaced_forms(last[0], target.processes, None if math.isnan(size) else size))
         outcomes.append(_outcome(question, target, seed, {name: one[0] for name, one in models.items()}, truth))
-    return tuple(outcomes), last[1]
+    return tuple(outcomes), tuple(notes)
 
 
 def _profiled(question: Question, seed: int, say: Callable[[str], None]) -> Iterator[CounterTable]:

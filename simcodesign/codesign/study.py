@@ -23,13 +23,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from simcodesign.codesign.explored import Explorable, Ranged
+import numpy as np
+
+from simcodesign.codesign.explored import Explorable, NativeModel, Ranged
 from simcodesign.codesign.planners import PLANNERS, SIZE, plan
 from simcodesign.codesign.problem import FormulaModel, Model, Problem, check_dimension
 from simcodesign.codesign.solve import SOLVERS
 from simcodesign.codesign.space import Variable
 from simcodesign.codesign.statements import VARY_FORMS, constraint, limits, objective
 from simcodesign.describe.machine import CAPACITY, CONSTANTS
+from simcodesign.describe.parameters import Parameter
 from simcodesign.describe.read_machine import check_format
 from simcodesign.describe.yaml_tree import Entry, read_yaml
 from simcodesign.errors import InputError, Place, nearest
@@ -105,7 +108,33 @@ class Study:
         dimensions = {**_dimensions_of(variables, model), **model.dimensions}
         constraints = [constraint(one.text, dimensions, one.place) for one in self.subject_to]
         objectives = [objective(one.text, one.maximise, dimensions, one.place) for one in self.objectives]
-        return plan(self.planner, model, variables, objectives, constraints, self.size or SIZE)
+        keep = self._size_is_fixed(model)
+        return plan(self.planner, model, variables, objectives, constraints, self.size or SIZE, keep_size=keep)
+
+    def _size_is_fixed(self, model: Model) -> bool:
+        """Whether the size has its value from the settings or the preset, while something else is varied and optimised.
+
+        InputError where nothing else is: then there is nothing to plan.
+        """
+        size = self.size or SIZE
+        if self.planner != "size" or any(one.name == size for one in self.vary):
+            return False
+        where = Place("--set") if size in self.settings else Place("--preset")
+        if size not in self.settings and not (self.preset and size in _preset_of(model, self.preset)):
+            return False
+        if self.vary and self.objectives:
+            return True
+        allowed = f"to leave {size} free, --vary {size}=LOW:HIGH, or --vary others with --minimise or --maximise"
+        raise InputError("the size has a fixed value, but this planner varies it", where, value=size, allowed=allowed)
+
+    def size_note(self, problem: Problem) -> str:
+        """What is said of a size that is varied without having been asked for; "" if it was."""
+        size = self.size or SIZE
+        found = [one for one in problem.space.variables if one.name == size]
+        if self.planner != "size" or self.size or not found or any(one.name == size for one in self.vary):
+            return ""
+        limits_ = f"from {found[0].low:g} to {found[0].high:g}"
+        return f"{size} is varied {limits_}: it is the size of the problem (--size names another)"
 
     def formula_model(self) -> FormulaModel:
         """The model of the formulas of this study."""
@@ -118,14 +147,37 @@ class Study:
 def _variable(statement: Statement, model: Model, settings: Mapping[str, str]) -> Variable:
     if statement.name in settings:
         raise InputError("set and varied", statement.place, value=statement.name, allowed="one of the two")
-    dimension, text = _dimension(statement, model), statement.text
+    known, dimension = _known(statement, model)
+    text = statement.text
     if isinstance(model, Ranged):
         if not text:
             return model.variable(statement.name, statement.place)
         text = ",".join(_numbered(model, statement, part.strip()) for part in text.split(","))
+    elif known is not None and known.choices:
+        return _enumerated(known, statement)
     elif not text:
         raise InputError("not something to vary", statement.place, value=statement.name, allowed=VARY_FORMS)
     return limits(statement.name, text, dimension, statement.place)
+
+
+def _preset_of(model: Model, preset: str) -> Mapping[str, float]:
+    return model.workload.presets.get(preset, {}) if isinstance(model, NativeModel) else {}
+
+
+def _enumerated(known: Parameter, statement: Statement) -> Variable:
+    """A parameter that has choices: those that are named (or given by their numbers), or all of them."""
+    name, place, every = statement.name, statement.place, ", ".join(known.choices)
+    if not statement.text:
+        return Variable(name, choices=tuple(known.choices.values()), place=place)
+    if ":" in statement.text:
+        allowed = f"{name}, or some of its choices: {every}"
+        raise InputError(f"{name} has choices, not a range", place, value=statement.text, allowed=allowed)
+    try:
+        values = tuple(known.parsed(part.strip(), place) for part in statement.text.split(","))
+    except InputError as error:
+        raise InputError(error.what, place, value=error.value, allowed=every) from None
+    known.check(np.asarray(values), place)
+    return Variable(name, choices=values, place=place)
 
 
 def _numbered(model: Ranged, statement: Statement, part: str) -> str:
@@ -138,12 +190,13 @@ def _numbered(model: Ranged, statement: Statement, part: str) -> str:
         raise InputError(error.what, statement.place, value=error.value, allowed=error.allowed) from None
 
 
-def _dimension(statement: Statement, model: Model) -> str:
+def _known(statement: Statement, model: Model) -> tuple[Parameter | None, str]:
+    """What the model knows of a variable, and its dimension."""
     if isinstance(model, FormulaModel):
-        return ""
+        return None, ""
     explorable: Explorable = model  # type: ignore[assignment] # every other model knows what may be varied
     try:
-        return explorable.parameter(statement.name)[1]
+        return explorable.parameter(statement.name)
     except InputError as error:
         raise InputError(error.what, statement.place, value=error.value, allowed=error.allowed) from None
 

@@ -6,7 +6,8 @@ Both readings of the file say what equation 2 says, part by part:
 
 A kernel computes its instructions at its own CPI and the machine's clock, and its accesses are served by the levels
 that were counted, with BF_mem as the blocking factor: on the machine that was profiled this takes the time of the
-model, on another what its clock and its latencies make of it. Point-to-point communication is one message to the next
+model, on another what its clock and its latencies make of it. Waits for a shared memory controller are in the stalls
+that were counted, so that there is no further one. Point-to-point communication is one message to the next
 rank, a collective an allreduce by recursive doubling, whose fitted constants replace those of the machine's network.
 
 Source: Ding et al., APMT, equation 2 and table 2.
@@ -160,11 +161,10 @@ def _kernel(writer: _Writer, kernel: KernelModel) -> None:
         return
     instructions = writer.law(kernel.name, "instructions", law=kernel.counters["instructions"], axes=_ALIKE)
     cpi = kernel.cpi if kernel.refined is None else kernel.refined.cpi_core
-    writer.phase(
-        kernel.name,
-        {"processor.cpi": number(cpi)},
-        [f"compute: {{instructions: {instructions}}}", *_memory(writer, kernel)],
-    )
+    memory, constants = _memory(writer, kernel), {"processor.cpi": number(cpi)}
+    if any(step.startswith("memory") for step in memory):
+        constants["memory.per_byte"] = "0"  # waits for the controller are in the stalls already
+    writer.phase(kernel.name, constants, [f"compute: {{instructions: {instructions}}}", *memory])
 
 
 def _memory(writer: _Writer, kernel: KernelModel) -> list[str]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -278,6 +279,10 @@ class Machine:
 
     def names(self) -> dict[str, Amount]:
         """Values of its counts, parameters and properties. InputError for one that is missing or not finite."""
+        return dict(self._names)
+
+    @cached_property
+    def _names(self) -> dict[str, Amount]:
         return self.custom.names(self.counts())
 
     def properties(self) -> dict[str, Amount]:

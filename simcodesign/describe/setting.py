@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from numbers import Real
 
 import numpy as np
@@ -40,7 +41,7 @@ class Setting:
     given: Mapping[str, Amount]
     preset: str | None = None
 
-    @property
+    @cached_property
     def shape(self) -> tuple[int, ...]:
         """Shape of the batch of design points: () for a single one."""
         arrays = [*self.values.values(), *self.machine.varying().values()]

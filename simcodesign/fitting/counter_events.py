@@ -7,10 +7,10 @@ modifiers (``:u``), and without the ending ``_PS`` of precise events.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields, replace
 
-from simcodesign.errors import Place
+from simcodesign.errors import InputError, Place
 from simcodesign.fitting.counters import COUNTERS
 from simcodesign.fitting.read_lines import number
 
@@ -84,6 +84,15 @@ class Labels:
         found = {name: value for name, value in given.items() if value is not None and value is not False}
         return replace(comments, **found)
 
+    def check(self, row: Mapping[str, object], place: Place) -> None:
+        """Raise InputError where a row of the file says otherwise, naming the column and both values."""
+        for name, value in self.row().items():
+            if name in row and row[name] != value:
+                at = Place(place.file, place.line, f"column {name}")
+                said = f"{row[name]:.12g}" if isinstance(row[name], float) else repr(row[name])
+                what = f"the label of the file contradicts this row, which says {said}"
+                raise InputError(what, at, value=value, allowed="a label of what the file does not say")
+
     def row(self) -> dict[str, object]:
         """The columns of a table that they give."""
         return {
@@ -113,6 +122,59 @@ def labels_in(comments: Iterable[tuple[str, Place]]) -> Labels:
         else:
             found[name] = number(value, place, f"{name} that is not a number")
     return Labels(**found)  # type: ignore[arg-type]
+
+
+#: Presets of PAPI that no counter needs, without the prefix.
+_PRESETS = """
+    l1_icm l1_tcm l2_icm l3_icm ca_snp ca_shr ca_cln ca_inv ca_itv l3_ldm l3_stm bru_idl fxu_idl fpu_idl lsu_idl tlb_dm
+    tlb_im tlb_tl l1_ldm l1_stm l2_ldm l2_stm btac_m prf_dm l3_dch tlb_sd csr_fal csr_suc csr_tot mem_rcy mem_wcy
+    stl_icy ful_icy stl_ccy ful_ccy hw_int br_ucn br_cn br_tkn br_ntk br_msp br_prc fma_ins tot_iis int_ins fp_ins
+    br_ins vec_ins fp_stal syc_ins l1_dch l2_dch l1_dca l2_dca l3_dca l1_dcr l2_dcr l3_dcr l1_dcw l2_dcw l3_dcw l1_ich
+    l2_ich l3_ich l1_ica l2_ica l3_ica l1_icr l2_icr l3_icr l1_icw l2_icw l3_icw l1_tch l2_tch l3_tch l1_tca l2_tca
+    l3_tca l1_tcr l2_tcr l3_tcr l1_tcw l2_tcw l3_tcw fml_ins fad_ins fdv_ins fsq_ins fnv_ins fp_ops sp_ops dp_ops
+    vec_sp vec_dp ref_cyc"""
+#: Events that no counter needs, and that are no misspelt ones: the presets, and neighbours of ours in lists of perf.
+OTHER_EVENTS = frozenset(
+    [f"papi_{name}" for name in _PRESETS.split()]
+    + ["ref_cycles", "bus_cycles", "l1_icache_loads", "l1_icache_load_misses", "stalled_cycles_frontend", "user_time"]
+    + ["mem_load_retired_fb_hit", "mem_load_retired_l4_hit", "longest_lat_cache_reference"]
+    + [f"mem_load_{kind}retired_{level}_miss" for kind in ("", "uops_") for level in ("l1", "l2")]
+    + [f"resource_stalls_{what}" for what in ("any", "rs", "rob", "sb")]
+    + [f"cycle_activity_stalls_{level}_pending" for level in ("l1d", "l2")]
+)
+#: Letters by which a name may differ from an event and be a misspelt one.
+_SLIPS = 2
+
+
+def misspelt(text: str, counted: Iterable[str] = ()) -> str | None:
+    """What to tell of an event that nothing knows, None of others: one of PAPI that is no preset, or one that is a slip
+    of the keyboard away from an event that is known and not among those ``counted``."""
+    name, _ = event_name(text)
+    if name in EVENTS or name in OTHER_EVENTS:
+        return None
+    there = set(counted)
+    near = min(((slips(name, event), event) for event in EVENTS - there), default=(_SLIPS + 1, ""))
+    if near[0] <= min(_SLIPS, len(name) // 4):
+        meant = near[1].upper() if near[1].startswith("papi_") else near[1]
+        return f"the event {text!r} is unknown and passed over: did you mean {meant!r}?"
+    return f"the event {text!r} is unknown and passed over." if name.startswith("papi_") else None
+
+
+def slips(one: str, other: str) -> int:
+    """Letters to insert, leave out, replace, or exchange with the next (optimal string alignment distance)."""
+    if abs(len(one) - len(other)) > _SLIPS:
+        return abs(len(one) - len(other))
+    before: list[int] = []
+    last = list(range(len(other) + 1))
+    for i, letter in enumerate(one):
+        row = [i + 1]
+        for j, beside in enumerate(other):
+            best = min(last[j + 1] + 1, row[j] + 1, last[j] + (letter != beside))
+            if i and j and letter == other[j - 1] and one[i - 1] == beside:
+                best = min(best, before[j - 1] + 1)
+            row.append(best)
+        before, last = last, row
+    return last[-1]
 
 
 _UNIT = re.compile(r"^\w+/(.*)/(\w*)$")

@@ -142,8 +142,12 @@ class NormalForm:
 
     def at(self, processes: float, work: float) -> float:
         """The counter of one process; never below 0."""
+        return max(0.0, self.raw(processes, work))
+
+    def raw(self, processes: float, work: float) -> float:
+        """What the model itself says, below 0 too."""
         named = {PROCESSES: processes, WORK: work}
-        return max(0.0, self.fit.predict({name: named[name] for name in self.fit.model.parameters}).value)
+        return float(self.fit.predict({name: named[name] for name in self.fit.model.parameters}).value)
 
 
 def fit_forms(processes: FloatArray, work: FloatArray, values: FloatArray) -> BestForm:

@@ -8,7 +8,7 @@ kernel and run. The models to compare with are T = a size/P + b (Nan et al. 2014
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,7 +16,9 @@ from scipy.optimize import least_squares
 
 from simcodesign.errors import InputError
 from simcodesign.fitting.communication import slopes_and_constant
-from simcodesign.fitting.counter_models import ApplicationModel, Breakdown
+from simcodesign.fitting.counter_checks import in_words
+from simcodesign.fitting.counter_forms import WORK, BestForm, Law, NormalForm
+from simcodesign.fitting.counter_models import ApplicationModel, Breakdown, KernelModel
 from simcodesign.fitting.counter_runs import STRONG, run_times
 from simcodesign.fitting.counters import APPLICATION, OTHERS, CounterTable
 from simcodesign.fitting.kernels import LEAST_RUNS
@@ -29,6 +31,8 @@ _EXPONENTS = np.linspace(0.05, 3.0, 60)
 #: Parameters of that model. On so many numbers of processes or fewer c is 1: a free c would meet all times, noise
 #: included, and be hundreds of times off where it is extended.
 _AMDAHL_PARAMETERS = 4
+#: Those that are left with c = 1.
+_UNKNOWNS = 3
 
 
 @dataclass(frozen=True)
@@ -127,8 +131,10 @@ def check_guard(misses: Sequence[Miss], guard: float = GUARD) -> None:
         )
     worst = max(misses, key=lambda miss: miss.share)
     if worst.share > guard:
+        others = len({miss.kernel for miss in misses if miss.share > guard}) - 1
+        more = f" (and of {others} more)" if others else ""
         raise InputError(
-            f"another size cannot be predicted: the last-level cache of kernel {worst.kernel!r} missed "
+            f"another size cannot be predicted: the last-level cache of kernel {worst.kernel!r}{more} missed "
             f"E = {worst.share:.3g} of its accesses on {worst.processes:g} processes, so that memory contention is "
             "already in the runs and will not stay as it is",
             value=worst.share,
@@ -151,17 +157,88 @@ def _notes(model: ApplicationModel, processes: float, size: float | None, misses
             names = ", ".join(model.identified.non_scaling)
             notes.append(f"Runs of one size cannot say how kernels that do not scale grow with it: {names}.")
     elif misses and misses[0].share > GUARD:
-        notes.append(
-            f"Kernel {misses[0].kernel!r} misses the last-level cache (E = {misses[0].share:.3g}): its stalls may "
-            "change with what its share of the cache holds."
-        )
+        notes.append(_miss_note(misses))
+    notes += [
+        f"Kernel {kernel.name!r}: {_uncounted(model, kernel)}; its time is modelled as a whole."
+        for kernel in model.kernels
+        if kernel.time and kernel.time.text != "0"
+    ]
+    return (*notes, *replaced_forms(model, processes, size), *_baseline_notes(model, processes, size))
+
+
+def kernels_above(misses: Sequence[Miss], limit: float) -> dict[str, float]:
+    """The largest E of each kernel where it is above the limit, the largest first."""
+    found: dict[str, float] = {}
+    for miss in misses:
+        if miss.share > limit:
+            found.setdefault(miss.kernel, miss.share)
+    return found
+
+
+def _miss_note(misses: Sequence[Miss]) -> str:
+    above = kernels_above(misses, GUARD)
+    listed = in_words([f"{name!r} (E = {share:.3g})" for name, share in above.items()])
+    if len(above) == 1:
+        return f"Kernel {listed} misses the last-level cache: its stalls may change with what its share of it holds."
+    return f"Kernels {listed} miss the last-level cache: their stalls may change with what their share of it holds."
+
+
+def _uncounted(model: ApplicationModel, kernel: KernelModel) -> str:
+    """Which counter a kernel lacks for a model of its instructions, and where."""
+    rows = model.runs.of(kernel.name)
+    for name in ("instructions", "cycles"):
+        gone = np.isnan(rows.column(name))
+        if gone.all():
+            return f"no {name} were counted"
+        if gone.any():
+            runs = in_words([f"{P:g}" for P in np.unique(rows.column("processes")[gone]).tolist()])
+            return f"{name} are missing in the runs on P = {runs}"
+    none = rows.column("instructions") == 0
+    if none.any():
+        runs = in_words([f"{P:g}" for P in np.unique(rows.column("processes")[none]).tolist()])
+        return f"instructions are 0 in the runs on P = {runs}"
+    return "the clock is not known (neither frequency_hz nor time_s is in all runs)"
+
+
+def replaced_forms(model: ApplicationModel, processes: float, size: float | None = None) -> tuple[str, ...]:
+    """Where a law that is printed is below zero (or no number) for this target, and so is not the one that is used."""
+    at = model.scaling.coordinates(processes, size)
+    # As ``ApplicationModel.at``: messages and the rest of the time are read at the number of processes itself.
+    plain = (processes, model.scaling.size / processes) if model.scaling.kind == STRONG else at
+    laws: list[tuple[str, Law, tuple[float, float]]] = []
     for kernel in model.kernels:
-        notes += (
-            [f"Kernel {kernel.name!r}: no instructions were counted; its time is modelled as a whole."]
-            if kernel.time and kernel.time.text != "0"
-            else []
+        own = {"time": kernel.time} if kernel.time is not None else dict(kernel.counters)
+        laws += [(f"kernel {kernel.name!r}, {name}", law, at) for name, law in own.items()]
+    laws.append(("point-to-point bytes", model.communication.p2p_bytes, plain))
+    laws.append(("collective bytes", model.communication.collective_bytes, plain))
+    laws += [("time of others", model.others, plain)] if model.others is not None else []
+    found = [(what, text) for what, law, point in laws if (text := _replaced(law, *point))]
+    return tuple(f"P = {processes:.12g}: {what}: {text}." for what, text in found)
+
+
+def _replaced(law: Law, processes: float, work: float) -> str:
+    if isinstance(law, NormalForm):
+        value = law.raw(processes, work)
+        return f"{law.text} is {value:.3g} there, and is taken as 0" if value < 0 else ""
+    if not isinstance(law, BestForm) or (used := law.chosen(processes, work)) is law.forms[0]:
+        return ""
+    best = law.forms[0]
+    value = best.evaluate(work if best.axis == WORK else processes)
+    return f"{best.text}, the best, is {value:.3g} there, which cannot be; used is {used.text}"
+
+
+def _baseline_notes(model: ApplicationModel, processes: float, size: float | None) -> Iterator[str]:
+    """What the two other models cannot know, or cannot mean."""
+    found = baselines(model, processes, size)
+    count = len(np.unique(model.runs.column("processes")))
+    if EMPIRICAL in found and count <= _UNKNOWNS:
+        yield (
+            f"T = {EMPIRICAL} (c = 1) has as many unknowns as there are runs, {count}: that it meets them says nothing "
+            "of it."
         )
-    return tuple(notes)
+    for name, seconds in found.items():
+        if seconds < 0:
+            yield f"T = {name} is below zero on P = {processes:.12g} ({seconds:.3g} s): it says nothing there."
 
 
 @dataclass(frozen=True)
@@ -241,13 +318,13 @@ ANALYTIC, EMPIRICAL = "a size/P + b", "a/P + b P^c + d"
 
 def baselines(model: ApplicationModel, processes: float, size: float | None = None) -> dict[str, float]:
     """Seconds by the two other models, fitted to the total times of the runs; the second knows no size, and is given
-    only for runs of one size."""
+    only for runs of one size and at that size. A line may come out below zero."""
     scaling = model.scaling
     runs = run_times(model.runs, scaling)
     sizes = runs.work * runs.processes
     at = scaling.size_at(processes, size) if scaling.known else 1.0
     found = {ANALYTIC: fit_size_over_processes(runs.processes, sizes, runs.total_s).at(processes, at)}
-    if scaling.kind == STRONG:
+    if scaling.kind == STRONG and not _other_size(model, size):
         found[EMPIRICAL] = fit_amdahl_variation(runs.processes, runs.total_s).at(processes)
     return found
 

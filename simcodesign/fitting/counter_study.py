@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from simcodesign.errors import InputError, Place
 from simcodesign.fitting.communication_refinement import CommunicationRefinement, refine_communication
+from simcodesign.fitting.counter_checks import check_counters, doubts, in_words, kernel_doubts
 from simcodesign.fitting.counter_forms import fit_forms, fit_normal_form
 from simcodesign.fitting.counter_models import LEVELS, ApplicationModel, communication_model, fit_application
 from simcodesign.fitting.counter_prediction import GUARD, Prediction, predict
@@ -32,6 +33,8 @@ _SAME = 1e-9
 _FAR = 8.0
 #: CPI that spreads by more than this share of its mean (standard deviation) is not the constant that it is taken for.
 _SPREAD = 0.05
+#: Causes that an error lists.
+_TOLD = 4
 #: Times of communication that vary by this share and of which the models explain less than that are worth a remark.
 _VARIES, _EXPLAINED = 0.2, 0.5
 
@@ -120,6 +123,7 @@ class _Parts:
     clocks: CounterTable | None = None
     communication: CounterTable | None = None
     notes: list[str] = field(default_factory=list)
+    aside: list[str] = field(default_factory=list)
 
 
 def study(
@@ -138,15 +142,26 @@ def study(
     """Models of the runs, and predictions at the targets.
 
     ``against``: runs to hold predictions against; without targets all of them are predicted, else those at the targets.
-    ``refined``: whether further runs refine the models. The rest is as in ``fit_application`` and ``predict``. Raises
-    InputError as these, for no targets, and where ``against`` holds none of the targets.
+    ``refined``: whether further runs refine the models. The rest is as in ``fit_application`` and ``predict``. The
+    ``notes`` say what is doubtful about the runs. Raises InputError as these and ``check_counters``, for no targets,
+    and where ``against`` holds none of the targets.
     """
+    for one in (table, against):
+        if one is not None:
+            check_counters(one)
     held = _held_back(against, targets) if against is not None else {}
     targets = list(targets) or list(held)
     if not targets:
         raise InputError("nothing to predict", allowed="targets, or runs to hold predictions against")
-    parts = _parted(_without(table, held), refined)
-    model = fit_application(parts.fitted, threshold=threshold, latencies=latencies, normal_form=normal_form)
+    left = _without(table, held)
+    parts = _parted(left, refined)
+    try:
+        model = fit_application(parts.fitted, threshold=threshold, latencies=latencies, normal_form=normal_form)
+    except InputError as error:
+        raise _explained(error, parts) from None
+    parts.notes[:0] = [*table.notes, *doubts(left)]
+    named = kernel_doubts(model.runs, model.identified.names)
+    parts.notes += [note for note in named if note not in parts.notes]
     parts.notes += _clock_notes(model, against)
     clocks, further = None, None
     if parts.clocks is not None:
@@ -163,6 +178,15 @@ def study(
         forecasts.append(Forecast(target, found, None if run is None else _measured(run, model.identified)))
     notes = (*parts.notes, *_model_notes(model, targets, clocks))
     return CounterStudy(model, latencies, guard, tuple(forecasts), clocks, further, notes)
+
+
+def _explained(error: InputError, parts: _Parts) -> InputError:
+    """The error, and what may have caused it: runs set aside for their frequency, kernels that some runs lack."""
+    told = [f"set aside for their frequency: {one}" for one in parts.aside]
+    named = dict.fromkeys(parts.fitted.kernels)
+    told += [note.rstrip(".").replace("Kernel", "kernel", 1) for note in kernel_doubts(means(parts.fitted), [*named])]
+    what = "; ".join([error.what, *told[:_TOLD]])
+    return InputError(what, error.place, value=error.value, allowed=error.allowed)
 
 
 def default_target(table: CounterTable) -> Target:
@@ -233,10 +257,16 @@ def _parted(table: CounterTable, refined: bool) -> _Parts:
         parts.fitted = whole.rows(groups[0])
         if refined:
             parts.clocks = whole.rows(groups[1])
-        if left := groups[2 if refined else 1 :]:
-            clocks = ", ".join(f"{np.nanmean(whole.column('frequency_hz')[mask]) / 1e9:.4g} GHz" for mask in left)
-            parts.notes.append(f"Runs at {clocks} were left out.")
+        parts.aside = [_at_clock(whole.rows(mask)) for mask in groups[1:]]
+        if left := parts.aside[1 if refined else 0 :]:
+            parts.notes.append(f"Runs on {', '.join(left)} were left out.")
     return parts
+
+
+def _at_clock(table: CounterTable) -> str:
+    """``P = 4, 8 at 2.5 GHz``."""
+    runs = in_words([f"{P:g}" for P in np.unique(table.column("processes")).tolist()])
+    return f"P = {runs} at {_mean_clock(table) / 1e9:.4g} GHz"
 
 
 def _communication_only(table: CounterTable) -> Mask:
@@ -286,7 +316,10 @@ def _refined_kernels(
     points, others = _points(model.runs), _points(second)
     common = [point for point in dict.fromkeys(points) if point in set(others)]
     if not common:
-        parts.notes.append("No run at the other frequency is on the processes and size of a fitted one: not refined.")
+        parts.notes.append(
+            f"Runs set aside for their frequency: {_at_clock(parts.clocks)}; fitted are {_at_clock(parts.fitted)}. "
+            "None of the former is on the processes and size of a fitted one: not refined."
+        )
         return model, None
     pairs = []
     for point in common:

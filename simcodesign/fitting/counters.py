@@ -24,7 +24,7 @@ APPLICATION, OTHERS = "(application)", "(others)"
 
 #: What describes a run, by unit.
 RUN_COLUMNS = {"processes": "", "size": "problem-specific", "frequency_hz": "Hz", "repetition": ""}
-#: What was counted or timed on one process, by unit and meaning.
+#: What was counted or timed on one process, by unit and meaning; what is in s is a time, the rest are counts.
 COUNTERS = {
     "time_s": ("s", "wall-clock time, waits in communication included"),
     "instructions": ("", "instructions retired"),
@@ -73,15 +73,16 @@ LATENCIES = Latencies()
 class CounterTable:
     """Rows of counters. ``kernels`` and ``classes``: names, one a row; ``values``: (rows, columns of ``NUMBERS``).
 
-    ``places``: where each row stands, for messages; may be empty. Raises InputError for a shape that does not fit, no
-    row, a kernel without a name, a number of processes below 1 or not whole, any other number that is negative or
-    infinite, and two rows of one run, kernel and rank.
+    ``places``: where each row stands, for messages; may be empty. ``notes``: what its reader has to tell. Raises
+    InputError for a shape that does not fit, no row, a kernel without a name, a number of processes below 1 or not
+    whole, any other number that is negative or infinite, and two rows of one run, kernel and rank.
     """
 
     kernels: tuple[str, ...]
     classes: tuple[str, ...]
     values: FloatArray
     places: tuple[Place, ...] = field(default=(), repr=False)
+    notes: tuple[str, ...] = field(default=(), repr=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "kernels", tuple(self.kernels))
@@ -111,7 +112,7 @@ class CounterTable:
         chosen = np.arange(len(self))[np.asarray(mask)]
         places = tuple(self.places[row] for row in chosen) if self.places else ()
         kernels, classes = (tuple(of[row] for row in chosen) for of in (self.kernels, self.classes))
-        return CounterTable(kernels, classes, self.values[chosen], places)
+        return CounterTable(kernels, classes, self.values[chosen], places, self.notes)
 
     def of(self, kernel: str) -> CounterTable:
         """The rows of a kernel. Raises InputError for an unknown name."""
@@ -234,7 +235,9 @@ def run_keys(table: CounterTable) -> list[tuple[object, ...]]:
     ]
 
 
-def counter_table(rows: Sequence[Mapping[str, object]], places: Sequence[Place] = ()) -> CounterTable:
+def counter_table(
+    rows: Sequence[Mapping[str, object]], places: Sequence[Place] = (), notes: Sequence[str] = ()
+) -> CounterTable:
     """A table from rows by name of column; what a row lacks is NaN, or an empty class.
 
     Raises InputError for unknown names and as ``CounterTable``.
@@ -247,7 +250,7 @@ def counter_table(rows: Sequence[Mapping[str, object]], places: Sequence[Place] 
             if name in NUMBERS:
                 values[index, NUMBERS.index(name)] = float(value)  # type: ignore[arg-type]
     kernels = tuple(str(row.get(KERNEL, "")) for row in rows)
-    return CounterTable(kernels, tuple(str(row.get(CLASS, "")) for row in rows), values, tuple(places))
+    return CounterTable(kernels, tuple(str(row.get(CLASS, "")) for row in rows), values, tuple(places), tuple(notes))
 
 
 def _at(places: Sequence[Place], index: int) -> Place | None:
@@ -264,6 +267,7 @@ def joined(tables: Sequence[CounterTable]) -> CounterTable:
         tuple(name for table in tables for name in table.classes),
         np.concatenate([table.values for table in tables]),
         places,
+        tuple(dict.fromkeys(note for table in tables for note in table.notes)),
     )
 
 

@@ -8,7 +8,8 @@
 
 Columns of a tidy table are those of ``counters`` and events as tools call them (``PAPI_TOT_CYC``, ``instructions:u``).
 ``P`` stands for ``processes``, ``function`` and ``region`` for ``kernel``, ``class`` for ``problem_class``, ``seconds``
-for ``time_s``. An empty cell, or ``nan``, is missing. Lines that begin with # are comments.
+for ``time_s``. An empty cell, or ``nan``, is missing. Lines that begin with # are comments. ``summed`` in labels or
+comments: all counts are those of all processes together; columns of times are those of one process all the same.
 """
 
 from __future__ import annotations
@@ -29,8 +30,9 @@ from simcodesign.fitting.counter_events import (
     counters_of,
     event_name,
     labels_in,
+    misspelt,
 )
-from simcodesign.fitting.counters import CLASS, COLUMNS, KERNEL, NUMBERS, CounterTable, counter_table, joined
+from simcodesign.fitting.counters import CLASS, COLUMNS, COUNTERS, KERNEL, NUMBERS, CounterTable, counter_table, joined
 from simcodesign.fitting.read_likwid import read_likwid
 from simcodesign.fitting.read_lines import number, opened
 from simcodesign.fitting.read_perf_stat import is_perf_stat, read_perf_stat
@@ -43,6 +45,8 @@ SYNONYMS = {"P": "processes", "function": KERNEL, "region": KERNEL, "class": CLA
 IGNORED = ("source", "comment")
 MISSING = ("", "nan", "NaN", "NAN")
 LOOKED_AT = 1 << 16
+#: What is divided by the processes where it is that of all together.
+COUNTS = tuple(name for name, (unit, _) in COUNTERS.items() if unit != "s")
 
 
 def read_counters(path: str | Path, labels: Labels = NO_LABELS, format: str | None = None) -> CounterTable:
@@ -88,14 +92,18 @@ class _Column:
     name: str = ""
     event: bool = False
 
+    @property
+    def passed_over(self) -> bool:
+        return not (self.name or self.event)
+
 
 def read_counter_csv(path: Path, labels: Labels = NO_LABELS) -> CounterTable:
     """A tidy table, as the module says. Columns of counters count for more than events that mean the same.
 
-    Raises InputError with line and column.
+    Raises InputError with line and column, and for labels that contradict a row.
     """
     comments: list[tuple[str, Place]] = []
-    rows: list[dict[str, object]] = []
+    rows: list[tuple[dict[str, object], EventCounts]] = []
     places: list[Place] = []
     columns: list[_Column] = []
     delimiter = ","
@@ -108,17 +116,30 @@ def read_counter_csv(path: Path, labels: Labels = NO_LABELS) -> CounterTable:
                 delimiter = max(DELIMITERS, key=text.count)
                 columns = _columns(_cells(text, delimiter, place), place)
             elif text.strip():
-                rows.append(_row(_cells(text, delimiter, place), columns, place, labels.summed))
+                rows.append(_row(_cells(text, delimiter, place), columns, place))
                 places.append(place)
     if not rows:
         raise InputError("a table without rows", Place(str(path)), allowed="a header, and one row or more")
-    defaults = labels.over(labels_in(comments)).row()
-    complete = [defaults | row for row in rows]
-    for row, place in zip(complete, places, strict=True):
-        for name in (KERNEL, "processes"):
-            if name not in row:
-                raise InputError(f"a row without {name}", place, allowed=f"a column {name}, or '# {name}: ...'")
-    return counter_table(complete, places)
+    run = labels.over(labels_in(comments))
+    complete = []
+    for (row, events), place in zip(rows, places, strict=True):
+        labels.check(row, place)
+        complete.append(_of_one_process(run.row() | row, events, run.summed, place))
+    events_there = [event_name(column.title)[0] for column in columns if column.event]
+    unknown = [misspelt(column.title, events_there) for column in columns if column.passed_over]
+    return counter_table(complete, places, [f"{path.name}: {note}" for note in unknown if note])
+
+
+def _of_one_process(row: dict[str, object], events: EventCounts, summed: bool, place: Place) -> dict[str, object]:
+    """The row with counters from events, and counts divided by the processes where they are those of all together."""
+    for name in (KERNEL, "processes"):
+        if name not in row:
+            raise InputError(f"a row without {name}", place, allowed=f"a column {name}, or '# {name}: ...'")
+    share = float(row["processes"]) if summed else 1.0  # type: ignore[arg-type]
+    if share < 1:  # refused with its place by the table
+        return row
+    counts = {name: float(row[name]) / share for name in COUNTS if name in row}  # type: ignore[arg-type]
+    return counters_of(events, share) | row | counts
 
 
 def _cells(text: str, delimiter: str, place: Place) -> list[str]:
@@ -151,7 +172,8 @@ def unknown_column(title: str, place: Place) -> InputError:
     return InputError("unknown column", place, value=title, allowed=f"{allowed}; or an event such as PAPI_TOT_CYC")
 
 
-def _row(cells: list[str], columns: list[_Column], place: Place, summed: bool) -> dict[str, object]:
+def _row(cells: list[str], columns: list[_Column], place: Place) -> tuple[dict[str, object], EventCounts]:
+    """What columns of ours say, and the events."""
     if len(cells) != len(columns):
         titles = ", ".join(column.title for column in columns)
         raise InputError(
@@ -164,15 +186,13 @@ def _row(cells: list[str], columns: list[_Column], place: Place, summed: bool) -
         if column.name in (KERNEL, CLASS):
             if cell:
                 row[column.name] = cell
-        elif cell in MISSING or not (column.name or column.event):
+        elif cell in MISSING or column.passed_over:
             continue
         elif column.event:
             events.add(column.title, number(cell, at) * SCALES.get(event_name(column.title)[0], 1.0))
         else:
             row[column.name] = number(cell, at)
-    processes = row.get("processes")
-    share = processes if summed and isinstance(processes, float) else 1.0
-    return counters_of(events, share) | row
+    return row, events
 
 
 def write_counters(path: str | Path, table: CounterTable) -> None:

@@ -110,7 +110,8 @@ def read_likwid(path: Path, labels: Labels = NO_LABELS) -> CounterTable:
     """One row for each region and hardware thread.
 
     Processes: as labelled, else the number of threads; frequency: as labelled, else the nominal one of the file. Raises
-    InputError with the line for what cannot be read, and for a file without a table of events.
+    InputError with the line for what cannot be read, for a file without a table of events, and where counts are said to
+    be those of all processes together: every thread has its own here.
     """
     reader, comments = _Reader(path), []
     for line, text in lines(path):
@@ -121,7 +122,10 @@ def read_likwid(path: Path, labels: Labels = NO_LABELS) -> CounterTable:
             reader.line(text, place)
     if not any(region.threads or region.seconds for region in reader.regions.values()):
         raise InputError("no table of events", Place(str(path)), allowed="the output of likwid-perfctr -O")
-    return _rows(reader, labels.over(labels_in(comments)))
+    run = labels.over(labels_in(comments))
+    if run.summed:
+        raise InputError("counts of each thread are not summed", Place(str(path)), value="summed", allowed="no summed")
+    return _rows(reader, run)
 
 
 def _rows(reader: _Reader, run: Labels) -> CounterTable:

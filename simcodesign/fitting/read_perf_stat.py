@@ -21,6 +21,7 @@ from simcodesign.fitting.counter_events import (
     counters_of,
     event_name,
     labels_in,
+    misspelt,
 )
 from simcodesign.fitting.counters import CounterTable, counter_table
 from simcodesign.fitting.read_lines import lines, number
@@ -45,6 +46,7 @@ def read_perf_stat(path: Path, labels: Labels = NO_LABELS) -> CounterTable:
     what cannot be read, and where no event is one that a counter needs.
     """
     events, comments, seen = EventCounts.empty(), [], 0
+    passed_over: dict[str, None] = {}
     separator = ""
     used = missing = False
     for line, text in lines(path):
@@ -62,16 +64,22 @@ def read_perf_stat(path: Path, labels: Labels = NO_LABELS) -> CounterTable:
             missing = True
             continue
         name = event_name(event)[0]
-        used |= events.add(event, value * UNITS.get(unit, SCALES.get(name, 1.0)))
+        if events.add(event, value * UNITS.get(unit, SCALES.get(name, 1.0))):
+            used = True
+        else:
+            passed_over[event] = None
+    unknown = [note for event in passed_over if (note := misspelt(event, events.counts))]
     if not used:
         what = "no event was counted" if missing or not seen else "no event that a counter needs"
+        what = "; ".join([what, *unknown])
         raise InputError(what, Place(str(path)), allowed="cycles, instructions, task-clock, ...")
     run = labels.over(labels_in(comments))
     if run.processes is None:
         allowed = "FILE@P=4 for 'fit --counters', or a line '# processes: 4' in it"
         raise InputError("the number of processes is not known", Place(str(path)), allowed=allowed)
     row: dict[str, object] = {"kernel": WHOLE, **run.row()}
-    return counter_table([row | counters_of(events, run.processes if run.summed else 1.0)], [Place(str(path), 1)])
+    found = row | counters_of(events, run.processes if run.summed else 1.0)
+    return counter_table([found], [Place(str(path), 1)], [f"{path.name}: {note}" for note in unknown])
 
 
 def is_perf_stat(text: str) -> bool:

@@ -164,7 +164,9 @@ class StackDistanceProfile:
         if factor is None:
             if self.accesses == 0:
                 raise InputError("a profile without accesses cannot be scaled to some", value=accesses)
-            factor = float(_numbers("accesses of a profile", accesses)) / self.accesses
+            factor = float(_numbers("accesses of a profile", accesses)) / float(self.accesses)
+            if factor == math.inf:  # so few accesses that they are to be made some first
+                return self.scaled(factor=2.0**1000).scaled(accesses=accesses)
         factor = float(_numbers("factor of a profile", factor))
         return StackDistanceProfile(self.distance, _sealed(self.count * factor), self.cold * factor, self.line_bytes)
 

@@ -22,6 +22,8 @@ from simcodesign.locality.trace import Addresses, at_least, line_shift
 
 #: No address is above this.
 END = 1 << 63
+#: Below so many accesses, what scales them to some is no finite number.
+_FEWEST = 1e-290
 
 
 class WarmStream(NamedTuple):
@@ -68,7 +70,7 @@ def _draws(profile: StackDistanceProfile, accesses: int) -> NDArray[np.int64]:
     if profile.accesses == 0:
         raise InputError("a profile without accesses gives no stream")
     counts = np.append(profile.count, profile.cold)
-    up_to = np.cumsum(counts)
+    up_to = np.cumsum(counts if profile.accesses > _FEWEST else counts * 2.0**1000)
     ends = np.rint(up_to * (accesses / up_to[-1])).astype(np.int64)
     ends[-1] = accesses
     times = np.diff(np.minimum(ends, accesses), prepend=0)

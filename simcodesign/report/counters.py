@@ -14,9 +14,10 @@ from rich.text import Text
 
 from simcodesign.fitting.counter_forms import LINEAR, PROCESSES, WORK, BestForm, Law, NormalForm
 from simcodesign.fitting.counter_models import LEVELS, ApplicationModel, Breakdown, KernelModel
-from simcodesign.fitting.counter_prediction import Miss, miss_shares, optimization_advice
+from simcodesign.fitting.counter_prediction import Miss, kernels_above, miss_shares, optimization_advice
 from simcodesign.fitting.counter_runs import MIXED, STRONG, WEAK, works
 from simcodesign.fitting.counter_study import CounterStudy, Forecast, Measured
+from simcodesign.fitting.counters import LATENCIES
 from simcodesign.fitting.kernels import REST
 from simcodesign.report.quantities import quantity
 from simcodesign.report.tables import Seconds, new_table
@@ -89,9 +90,16 @@ def _facts(study: CounterStudy) -> RenderableType:
     used = study.latencies
     caches = ", ".join(f"{cycles:.3g}" for cycles in (used.l1_cycles, used.l2_cycles, used.llc_cycles))
     if any(kernel.counters.keys() >= set(LEVELS) for kernel in study.model.kernels):
-        grid.add_row("latencies", f"{caches} cycles (L1, L2, LLC), {quantity(used.memory_s, 's')} (memory)")
+        said = "assumed: " if assumed(study) else ""
+        memory = quantity(used.memory_s, "s")
+        grid.add_row("latencies", f"{said}{caches} cycles (L1, L2, LLC), {memory} (memory)")
     grid.add_row("guard", guard_words(study))
     return Padding(grid, (0, 0, 1, 0), expand=False)
+
+
+def assumed(study: CounterStudy) -> bool:
+    """Whether latencies are those that are taken where no machine is given."""
+    return study.latencies is LATENCIES
 
 
 def guard_words(study: CounterStudy) -> str:
@@ -100,7 +108,9 @@ def guard_words(study: CounterStudy) -> str:
     if not misses:
         return "E is not known: accesses to memory were not counted"
     worst = misses[0]
-    at = f"E up to {worst.share:.3g} (kernel {worst.kernel}, P = {worst.processes:g})"
+    alike = len(kernels_above(misses, worst.share * (1 - _ROUNDING))) - 1
+    more = f" and {alike} more" if alike > 0 else ""
+    at = f"E up to {worst.share:.3g} (kernel {worst.kernel}{more}, P = {worst.processes:g})"
     if study.guard is None:
         return f"{at}; switched off"
     if worst.share > study.guard:
@@ -339,8 +349,11 @@ def rival_table(forecast: Forecast) -> Table:
     table = new_table("", "model", f"time ({show.unit})", "against counters", *(f"error, {head}" for head in heads))
     table.title = None
     for name, seconds in {COUNTERS: found.seconds, **found.baselines}.items():
-        beside = "" if name == COUNTERS else _error(seconds, found.seconds)
         label = name if name == COUNTERS else f"T = {name}"
+        if seconds < 0:  # no time
+            table.add_row(label, "-", "-", *(["-"] if run else []))
+            continue
+        beside = "" if name == COUNTERS else _error(seconds, found.seconds)
         table.add_row(label, show(seconds), beside, *([_error(seconds, run.total_s)] if run else []))
     return table
 

@@ -10,7 +10,7 @@ from simcodesign.fitting.counter_forms import BestForm, Law, NormalForm
 from simcodesign.fitting.counter_models import ApplicationModel, KernelModel
 from simcodesign.fitting.counter_prediction import miss_shares, optimization_advice
 from simcodesign.fitting.counter_study import CounterStudy, Forecast
-from simcodesign.report.counters import COUNTERS, all_notes, law_text, reach_of
+from simcodesign.report.counters import COUNTERS, all_notes, assumed, law_text, reach_of
 from simcodesign.report.fits import model_dict
 
 
@@ -21,6 +21,7 @@ def study_dict(study: CounterStudy) -> dict[str, Any]:
         "processes": list(model.identified.processes),
         "scaling": {"kind": scaling.kind, "size": scaling.size, "size_per_process": scaling.work},
         "latencies": vars(study.latencies),
+        "latencies_assumed": assumed(study),
         "guard": study.guard,
         "kernels": [_kernel_dict(model, kernel) for kernel in model.kernels],
         "rest": list(model.identified.rest),

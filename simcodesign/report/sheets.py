@@ -418,6 +418,7 @@ def _constant(path: str, value: Expression) -> str:
 
 def _parameter_table(parameters: Iterable[Parameter]) -> Table:
     table = _table("Parameters", "name", "default", "unit", "range", "origin", "about")
+    table.columns[0].no_wrap = True
     for parameter in parameters:
         default = "(must be given)" if parameter.default is None else f"{parameter.default:.10g}"
         table.add_row(parameter.name, default, parameter.unit, _range(parameter), parameter.origin,
