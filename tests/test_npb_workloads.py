@@ -546,3 +546,20 @@ def test_platforms_are_those_of_the_source(machine: str) -> None:
     assert [round(level.latency_s * clock_hz) for level in described.memory.caches] == [4, 12, 50]
     assert described.most_ranks >= (1024 if machine == "xeon-cluster" else 128)
     assert machine in available("topologies")
+
+
+@pytest.mark.parametrize(
+    ("name", "line", "ranks", "norms"),
+    [("npb-sp", (3.05e8, 3.15e9), (4, 9, 16, 121), 0), ("npb-lu", (6.52e7, 5.92e9), (2, 4, 8, 128), 40)],
+)
+@pytest.mark.parametrize("preset", ["A", "C"])
+def test_the_published_volumes(name: str, line: tuple[float, float], ranks: tuple[int, ...], norms: int, preset: str) -> None:
+    """Ding et al., section 4.2: bytes of all processes in a whole run. LU sends its norms besides, twice."""
+    for P in ranks:
+        given = {"P": P, "iterations": 2, "volume": "published"}
+        found = forecast(name, XEON, given, preset=preset)
+        share = 2 / found.values["iterations_full"]
+        besides = 2 * norms * P * np.log2(P)
+        assert found.message_bytes == pytest.approx(share * (line[0] * P + line[1]) + besides, rel=1e-12)
+        if P <= 16:
+            assert simulate(name, XEON, given, preset=preset, effects="none").message_bytes == pytest.approx(found.message_bytes)

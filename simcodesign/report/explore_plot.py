@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Sequence
 from itertools import combinations
 from pathlib import Path
@@ -35,9 +36,10 @@ def solution_plot(solution: Solution, path: str | Path) -> None:
     columns = min(len(variables), COLUMNS)
     several = len(variables) > 1
     with canvas.styled(path) as mpl:
-        figure = canvas.new_figure(mpl, max(3.4 * columns, 5.6), 2.9 * rows + (3.2 if several else 0.4))
+        wide = max(3.4 * columns, 5.6)
+        figure = canvas.new_figure(mpl, wide, 2.9 * rows + (3.2 if several else 0.4))
         title = f"{solution.problem.model.name}: {_goal_text(solution.problem)} (dotted where a constraint is violated)"
-        figure.suptitle(canvas.plain(title), x=0.01, ha="left", fontsize=9.5)
+        figure.suptitle(canvas.wrapped(title, wide, 9.5), x=0.01, ha="left", fontsize=9.5)
         parts = figure.subfigures(2, 1, height_ratios=[2.7 * rows, 3.0]) if several else [figure]
         axes = np.atleast_1d(parts[0].subplots(rows, columns, squeeze=False).ravel())
         for place, axis in enumerate(axes):
@@ -99,7 +101,17 @@ def _slice(mpl: Any, axis: Any, solution: Solution, place: int) -> None:
     _scales(mpl, axis, variable, y)
     axis.set_xlabel(canvas.plain(f"{variable.name}{_in(along_unit)}"))
     text = problem.objectives[0].text if single else "weighted sum"
-    axis.set_ylabel(canvas.plain(f"{text}{_in(unit)}") if place % COLUMNS == 0 else "")
+    axis.set_ylabel(_broken(f"{text}{_in(unit)}", 26) if place % COLUMNS == 0 else "")
+
+
+def _broken(text: str, most: int) -> str:
+    """An expression in lines of about so many letters, broken before an operator."""
+    lines = [""]
+    for part in re.split(r"(?=[*/+-])", text):
+        if lines[-1] and len(lines[-1]) + len(part) > most:
+            lines.append("")
+        lines[-1] += part
+    return canvas.plain("\n".join(lines))
 
 
 def _along(solution: Solution, place: int) -> FloatArray:
