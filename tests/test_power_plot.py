@@ -45,7 +45,7 @@ def test_nothing_to_draw(tmp_path: Path) -> None:
 
 
 def run(*words: str) -> tuple[int, str]:
-    result = CliRunner().invoke(app, list(words))
+    result = CliRunner().invoke(app, list(words), env={"COLUMNS": "200"})
     return result.exit_code, result.output + str(result.exception or "")
 
 
