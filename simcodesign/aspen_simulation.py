@@ -13,7 +13,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
-from itertools import pairwise
 
 import numpy as np
 import pandas as pd
@@ -22,7 +21,7 @@ from simcodesign.aspen.application import Application
 from simcodesign.aspen.machine import AspenMachine
 from simcodesign.aspen.scope import Given
 from simcodesign.aspen.timing import Timing, run_time
-from simcodesign.compare import relative_error
+from simcodesign.compare import changes_of, relative_error
 from simcodesign.describe.files import workload_of
 from simcodesign.describe.machine import Machine, Network, Processor
 from simcodesign.describe.schedule import Schedule
@@ -192,12 +191,9 @@ def _ladder(
     for at, schedule in enumerate(schedules):
         same = at > 0 and _equal(schedule, schedules[at - 1])
         runs.append(runs[-1] if same else _run(schedule, machine, engine))
-    times = [said, *(float(run.makespan_s) for run in runs)]
-    noise = 1e-10 * said  # a difference of rounding only is no gap
-    changes = [0.0 if abs(after - before) <= noise else after - before for before, after in pairwise(times)]
-    gap = sum(changes)
+    changes = changes_of([said, *(float(run.makespan_s) for run in runs)])
     return tuple(
-        AspenRung(effect, float(run.makespan_s), change, change / gap if gap else float("nan"), len(schedule), run)
+        AspenRung(effect, float(run.makespan_s), *change, len(schedule), run)
         for effect, run, change, schedule in zip((SHARING, *effects), runs, changes, schedules, strict=True)
     )
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import Path
@@ -196,15 +196,19 @@ def has_effect(effect: str, workload: Workload, machine: Machine) -> bool:
 
 
 def _ladder(said: Result, runs: list[Result], effects: tuple[str, ...]) -> tuple[Rung, ...]:
-    times = [float(said.makespan_s), *(float(run.makespan_s) for run in runs)]
-    # A difference of rounding only is no gap: each side adds some 10^5 numbers.
-    noise = 1e-10 * times[0]
-    changes = [0.0 if abs(after - before) <= noise else after - before for before, after in pairwise(times)]
-    gap = sum(changes)
+    changes = changes_of([float(said.makespan_s), *(float(run.makespan_s) for run in runs)])
     return tuple(
-        Rung(effect, run, change, change / gap if gap else float("nan"))
-        for effect, run, change in zip((WAITING, *effects), runs, changes, strict=True)
+        Rung(effect, run, *change) for effect, run, change in zip((WAITING, *effects), runs, changes, strict=True)
     )
+
+
+def changes_of(times_s: Sequence[float]) -> list[tuple[float, float]]:
+    """What each time adds to the one before it, and its share of the whole gap (nan when there is none)."""
+    # A difference of rounding only is no gap: each side adds some 10^5 numbers.
+    rounding = 1e-10 * times_s[0]
+    changes = [0.0 if abs(after - before) <= rounding else after - before for before, after in pairwise(times_s)]
+    gap = sum(changes)
+    return [(change, change / gap if gap else float("nan")) for change in changes]
 
 
 def relative_error(said: float, seen: float) -> float:

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from command_line import Ran, command
 
 from simcodesign import cli
 from simcodesign.analytic.forecast import forecast
@@ -36,33 +37,15 @@ LINES = "".join(
 )
 
 
-class Ran:
-    """How the command ended and what it printed."""
-
-    def __init__(self, status: int, out: str, err: str) -> None:
-        self.status, self.out, self.err = status, out, err
-
-    @property
-    def json(self) -> dict[str, Any]:
-        assert self.status == 0, self.err
-        answer: dict[str, Any] = json.loads(self.out)
-        return answer
-
-    def models(self) -> dict[tuple[str, str], str]:
-        """Texts of the models by region and metric."""
-        return {(one["region"], one["metric"]): one["model"]["text"] for one in self.json["fits"]}
+def models(ran: Ran) -> dict[tuple[str, str], str]:
+    """Texts of the models by region and metric."""
+    return {(one["region"], one["metric"]): one["model"]["text"] for one in ran.json["fits"]}
 
 
 @pytest.fixture
 def run(capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Any:
     monkeypatch.setenv("COLUMNS", "140")
-
-    def fit(*arguments: Any) -> Ran:
-        capfd.readouterr()
-        status = cli.main(["fit", *map(str, arguments)])
-        return Ran(status, *capfd.readouterr())
-
-    return fit
+    return command(capfd, "fit")
 
 
 @pytest.fixture
@@ -77,7 +60,7 @@ def runs(tmp_path: Path) -> Path:
 
 
 def test_the_models_of_made_up_data_are_found(run: Any, runs: Path) -> None:
-    assert run(runs, "--json").models() == {
+    assert models(run(runs, "--json")) == {
         ("solve", "time"): "3 + 0.5 p n",
         ("solve", "bytes"): "8 n",
         ("exchange", "time"): "2 + 4 p^(1/2)",
@@ -148,8 +131,8 @@ def test_own_exponents() -> None:
 
 
 def test_regions_and_metrics_by_pattern(run: Any, runs: Path) -> None:
-    assert set(run(runs, "--json", "--region", "s*").models()) == {("solve", "time"), ("solve", "bytes")}
-    assert set(run(runs, "--json", "--region", "s*", "--region", "ex*e", "--metric", "time").models()) == {
+    assert set(models(run(runs, "--json", "--region", "s*"))) == {("solve", "time"), ("solve", "bytes")}
+    assert set(models(run(runs, "--json", "--region", "s*", "--region", "ex*e", "--metric", "time"))) == {
         ("solve", "time"), ("exchange", "time")
     }  # fmt: skip
 
@@ -184,7 +167,7 @@ def test_series_that_lack_points_only_if_they_may(run: Any, tmp_path: Path) -> N
     refused = run(first, second)
     assert (refused.status, refused.err.count("\n")) == (2, 1)
     assert "region 'other', metric 'time': a series lacks a point" in refused.err
-    assert run(first, second, "--partial", "--json").models()["main", "time"] == "1 p"
+    assert models(run(first, second, "--partial", "--json"))["main", "time"] == "1 p"
 
 
 def test_a_shared_example_has_the_lead_exponent_that_extrap_finds(run: Any, cases: Path) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 import subprocess
@@ -12,6 +11,7 @@ from typing import Any
 
 import counter_runs_made_up as made_up
 import pytest
+from command_line import Ran, command
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -24,32 +24,14 @@ from simcodesign.fitting.counters import COUNTERS, NUMBERS, CounterTable, counte
 from simcodesign.fitting.read_counters import read_counters, write_counters
 
 
-class Ran:
-    """How the command ended and what it printed."""
-
-    def __init__(self, status: int, out: str, err: str) -> None:
-        self.status, self.out, self.err = status, out, err
-
-    @property
-    def json(self) -> dict[str, Any]:
-        assert self.status == 0, self.err
-        answer: dict[str, Any] = json.loads(self.out)
-        return answer
-
-    def seconds(self) -> list[float]:
-        return [one["seconds"] for one in self.json["predictions"]]
+def seconds(ran: Ran) -> list[float]:
+    return [one["seconds"] for one in ran.json["predictions"]]
 
 
 @pytest.fixture
 def run(capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Any:
     monkeypatch.setenv("COLUMNS", "80")
-
-    def fit(*arguments: Any) -> Ran:
-        capfd.readouterr()
-        status = cli.main(["fit", "--counters", *map(str, arguments)])
-        return Ran(status, *capfd.readouterr())
-
-    return fit
+    return command(capfd, "fit", "--counters")
 
 
 @pytest.fixture
@@ -64,7 +46,7 @@ def runs(tmp_path: Path) -> Path:
 
 def test_predictions_are_the_truth_that_was_made_up(run: Any, runs: Path) -> None:
     answer = run(runs, "--target", "P=128", "--target", "processes=64,size=1e6", "--json")
-    assert answer.seconds() == pytest.approx([made_up.seconds(128), made_up.seconds(64)], rel=1e-9)
+    assert seconds(answer) == pytest.approx([made_up.seconds(128), made_up.seconds(64)], rel=1e-9)
 
 
 def test_tables_name_kernels_models_parts_and_both_other_models(run: Any, runs: Path) -> None:
@@ -82,8 +64,8 @@ def test_models_become_a_workload_that_takes_the_predicted_time(run: Any, runs: 
     forecast = sc.forecast(tmp_path / "made.yaml", "xeon-cluster", {"P": 128, "processor.clock": made_up.HZ})
     latencies = sc.load_machine("xeon-cluster").with_constants({"processor.clock": made_up.HZ})
     again = sc.simulate(tmp_path / "made.yaml", latencies, {"P": 128}, effects="none")
-    assert answer.seconds() == pytest.approx([forecast.makespan_s], rel=1e-9)
-    assert answer.seconds() == pytest.approx([again.makespan_s], rel=1e-9)
+    assert seconds(answer) == pytest.approx([forecast.makespan_s], rel=1e-9)
+    assert seconds(answer) == pytest.approx([again.makespan_s], rel=1e-9)
 
 
 @pytest.mark.parametrize("name", ["made.csv", "none/made.yaml"])
@@ -383,7 +365,7 @@ def test_counts_of_our_own_names_that_are_summed(run: Any, runs: Path, tmp_path:
         if unit != "s":
             values[:, NUMBERS.index(name)] *= table.column("processes")
     write_counters(tmp_path / "all.csv", CounterTable(table.kernels, table.classes, values))
-    plain, summed = (run(file, "--target", "P=128", "--json").seconds() for file in (runs, f"{tmp_path / 'all.csv'}@summed"))
+    plain, summed = (seconds(run(file, "--target", "P=128", "--json")) for file in (runs, f"{tmp_path / 'all.csv'}@summed"))
     assert summed == pytest.approx(plain, rel=1e-9)
 
 

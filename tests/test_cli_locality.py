@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from command_line import command
 from rich.console import Console
 
-from simcodesign import cli
 from simcodesign.cli.locality import RECORDED
 from simcodesign.compiled import HAVE_NUMBA
 from simcodesign.locality.profile import StackDistanceProfile, load_profile
@@ -47,35 +47,10 @@ I  0400a0,3
 """
 
 
-class Ran:
-    """How the command ended and what it printed."""
-
-    def __init__(self, status: int, out: str, err: str) -> None:
-        self.status, self.out, self.err = status, out, err
-
-    @property
-    def json(self) -> dict[str, Any]:
-        assert self.status == 0, self.err
-        answer: dict[str, Any] = json.loads(self.out)
-        return answer
-
-    def cells(self, *first: str) -> list[str]:
-        """The cells of the row that begins so."""
-        assert self.status == 0, self.err
-        rows = [re.split(r"\s{2,}", line.strip()) for line in self.out.splitlines()]
-        return next(row for row in rows if row[: len(first)] == list(first))
-
-
 @pytest.fixture
 def run(capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Any:
     monkeypatch.setenv("COLUMNS", "80")
-
-    def locality(*arguments: Any) -> Ran:
-        capfd.readouterr()
-        status = cli.main(["locality", *map(str, arguments)])
-        return Ran(status, *capfd.readouterr())
-
-    return locality
+    return command(capfd, "locality")
 
 
 @pytest.fixture

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
 import pytest
+from command_line import command
 from hypothesis import given
 from hypothesis import strategies as st
 
-from simcodesign import cli
 from simcodesign.cli.profile import target_of
 from simcodesign.codesign.profile_trials import PLAIN
 from simcodesign.errors import InputError
@@ -37,19 +36,6 @@ noise: 5 %
 """
 
 
-class Ran:
-    """How the command ended and what it printed."""
-
-    def __init__(self, status: int, out: str, err: str) -> None:
-        self.status, self.out, self.err = status, out, err
-
-    @property
-    def json(self) -> dict[str, Any]:
-        assert self.status == 0, self.err
-        answer: dict[str, Any] = json.loads(self.out)
-        return answer
-
-
 @pytest.fixture
 def run(capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Any:
     monkeypatch.setenv("COLUMNS", "80")
@@ -57,12 +43,7 @@ def run(capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_
     work.write_text(WORKLOAD)
     box.write_text(MACHINE)
 
-    def extrapolate(*arguments: Any) -> Ran:
-        capfd.readouterr()
-        status = cli.main(["extrapolate", str(work), str(box), *map(str, arguments)])
-        return Ran(status, *capfd.readouterr())
-
-    return extrapolate
+    return command(capfd, "extrapolate", str(work), str(box))
 
 
 SMALL = ("--on", "2,4,8", "--target", "P=32", "--seeds", "2")

@@ -10,7 +10,8 @@ from test_counter_study import communication_only, two_clocks
 
 from simcodesign.errors import InputError, Place
 from simcodesign.fitting.counter_checks import check_counters, doubts, in_words, kernel_doubts
-from simcodesign.fitting.counter_study import Target, study
+from simcodesign.fitting.counter_parts import Target
+from simcodesign.fitting.counter_study import study
 from simcodesign.fitting.counters import APPLICATION, OTHERS, CounterTable, counter_table, joined
 
 HZ = 2e9

@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 
 from simcodesign.errors import InputError
+from simcodesign.fitting.counter_parts import Target, default_target
 from simcodesign.fitting.counter_prediction import ANALYTIC
-from simcodesign.fitting.counter_study import Target, default_target, study
+from simcodesign.fitting.counter_study import study
 from simcodesign.fitting.counters import OTHERS, CounterTable, Latencies, counter_table, joined
 
 L = made_up.LATENCIES

@@ -13,8 +13,9 @@ from rich.console import Console
 from test_counter_study import communication_only, two_clocks
 
 from simcodesign.fitting.counter_forms import LINEAR, PROCESSES, WORK, BestForm, Form
+from simcodesign.fitting.counter_parts import Target
 from simcodesign.fitting.counter_prediction import ANALYTIC, EMPIRICAL
-from simcodesign.fitting.counter_study import CounterStudy, Target, study
+from simcodesign.fitting.counter_study import CounterStudy, study
 from simcodesign.fitting.counters import CounterTable, Latencies, counter_table, joined
 from simcodesign.report.counters import MOST_KERNELS, counter_tables, law_text, part_rows
 from simcodesign.report.counters_json import study_dict

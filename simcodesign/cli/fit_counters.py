@@ -106,16 +106,16 @@ class CountersAsked:
 
     def study(self) -> Any:
         """The study of the files."""
-        module = import_module("simcodesign.fitting.counter_study")
+        module, parts = (import_module(f"simcodesign.fitting.{name}") for name in ("counter_study", "counter_parts"))
         options = self._options()
-        targets = [module.Target(*one) for one in map(target_of, self.target)]
+        targets = [parts.Target(*one) for one in map(target_of, self.target)]
         for number, one in enumerate(targets):
             if one in targets[:number]:
                 raise InputError("a target is given twice", Place("--target"), value=one.text, allowed="each once")
         table = runs_of(self.files, self.format)
         against = runs_of(self.against, self.format) if self.against else None
         if not targets and against is None:
-            targets = [module.default_target(table)]
+            targets = [parts.default_target(table)]
             complain(f"note: predicted is {targets[0].text}, four times the largest of the runs (--target for another)")
         study = module.study(table, targets, against=against, **options)
         self._tell_processors(study)

@@ -29,9 +29,9 @@ from simcodesign.engine.choose import AUTO
 from simcodesign.engine.simulate import simulate
 from simcodesign.errors import InputError
 from simcodesign.fitting.counter_models import ApplicationModel, Breakdown
+from simcodesign.fitting.counter_parts import Target as Point
 from simcodesign.fitting.counter_prediction import GUARD, Miss, check_guard, predict, replaced_forms
 from simcodesign.fitting.counter_runs import run_times, scaling_of
-from simcodesign.fitting.counter_study import Target as Point
 from simcodesign.fitting.counter_study import study as fitted
 from simcodesign.fitting.counters import LATENCIES, NUMBERS, CounterTable, Latencies, joined, means
 from simcodesign.fitting.kernels import LEAST_RUNS, THRESHOLD

@@ -9,26 +9,33 @@ Runs that predictions are held against are never fitted.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from simcodesign.errors import InputError, Place
 from simcodesign.fitting.communication_refinement import CommunicationRefinement, refine_communication
-from simcodesign.fitting.counter_checks import check_counters, doubts, in_words, kernel_doubts
+from simcodesign.fitting.counter_checks import check_counters, doubts, kernel_doubts
 from simcodesign.fitting.counter_forms import fit_forms, fit_normal_form
 from simcodesign.fitting.counter_models import LEVELS, ApplicationModel, communication_model, fit_application
+from simcodesign.fitting.counter_parts import (
+    SAME,
+    Parts,
+    Target,
+    at_clock,
+    held_back,
+    is_at,
+    mean_clock,
+    parted,
+    points_of,
+    without,
+)
 from simcodesign.fitting.counter_prediction import GUARD, Prediction, predict
 from simcodesign.fitting.counter_runs import busy_s, run_times, scaling_of
 from simcodesign.fitting.counters import APPLICATION, LATENCIES, OTHERS, CounterTable, Latencies, joined, means
 from simcodesign.fitting.kernels import MEASURED_CLOCK, THRESHOLD, Kernels, grouped
-from simcodesign.fitting.measurements import FloatArray
 from simcodesign.fitting.refinement import Refined, refine_kernels
 
-Mask = NDArray[np.bool_]
-#: How far sizes may be from each other and be the same.
-_SAME = 1e-9
 #: How far beyond the largest profiled number of processes a prediction is worth a remark.
 _FAR = 8.0
 #: CPI that spreads by more than this share of its mean (standard deviation) is not the constant that it is taken for.
@@ -37,19 +44,6 @@ _SPREAD = 0.05
 _TOLD = 4
 #: Times of communication that vary by this share and of which the models explain less than that are worth a remark.
 _VARIES, _EXPLAINED = 0.2, 0.5
-
-
-@dataclass(frozen=True)
-class Target:
-    """Where to predict. ``size`` None: the size, or the size per process, of the runs."""
-
-    processes: float
-    size: float | None = None
-
-    @property
-    def text(self) -> str:
-        """As ``P = 128, size = 1e6``."""
-        return f"P = {self.processes:.12g}" + (f", size = {self.size:.12g}" if self.size is not None else "")
 
 
 @dataclass(frozen=True)
@@ -115,17 +109,6 @@ class CounterStudy:
     notes: tuple[str, ...]
 
 
-@dataclass
-class _Parts:
-    """Runs by what they are for."""
-
-    fitted: CounterTable
-    clocks: CounterTable | None = None
-    communication: CounterTable | None = None
-    notes: list[str] = field(default_factory=list)
-    aside: list[str] = field(default_factory=list)
-
-
 def study(
     table: CounterTable,
     targets: Sequence[Target],
@@ -149,12 +132,12 @@ def study(
     for one in (table, against):
         if one is not None:
             check_counters(one)
-    held = _held_back(against, targets) if against is not None else {}
+    held = held_back(against, targets) if against is not None else {}
     targets = list(targets) or list(held)
     if not targets:
         raise InputError("nothing to predict", allowed="targets, or runs to hold predictions against")
-    left = _without(table, held)
-    parts = _parted(left, refined)
+    left = without(table, held)
+    parts = parted(left, refined)
     try:
         model = fit_application(parts.fitted, threshold=threshold, latencies=latencies, normal_form=normal_form)
     except InputError as error:
@@ -180,7 +163,7 @@ def study(
     return CounterStudy(model, latencies, guard, tuple(forecasts), clocks, further, notes)
 
 
-def _explained(error: InputError, parts: _Parts) -> InputError:
+def _explained(error: InputError, parts: Parts) -> InputError:
     """The error, and what may have caused it: runs set aside for their frequency, kernels that some runs lack."""
     told = [f"set aside for their frequency: {one}" for one in parts.aside]
     named = dict.fromkeys(parts.fitted.kernels)
@@ -189,135 +172,28 @@ def _explained(error: InputError, parts: _Parts) -> InputError:
     return InputError(what, error.place, value=error.value, allowed=error.allowed)
 
 
-def default_target(table: CounterTable) -> Target:
-    """Four times the largest number of processes."""
-    return Target(4.0 * float(table.column("processes").max()))
-
-
-# --- Which runs are for what ------------------------------------------------------------------------------------
-
-
-def _points(table: CounterTable) -> list[Target]:
-    """Processes and size of each row."""
-    pairs = zip(table.column("processes").tolist(), table.column("size").tolist(), strict=True)
-    return [Target(processes, None if np.isnan(size) else size) for processes, size in pairs]
-
-
-def _held_back(against: CounterTable, targets: Sequence[Target]) -> dict[Target, CounterTable]:
-    """The runs to hold predictions against, by where they are."""
-    points = _points(against)
-    found = {}
-    for point in dict.fromkeys(points):
-        if not targets or any(_at(target, point) for target in targets):
-            found[point] = against.rows([one == point for one in points])
-    if not found:
-        listed = "; ".join(point.text for point in dict.fromkeys(points))
-        asked = "; ".join(target.text for target in targets)
-        raise InputError("no run to hold a prediction against", against.place(0), value=asked, allowed=listed)
-    return found
-
-
-def _at(target: Target, point: Target) -> bool:
-    """Whether a run is at a target; one that does not say its size is at any."""
-    sizes = (target.size, point.size)
-    near = None in sizes or abs(sizes[0] - sizes[1]) <= _SAME * sizes[0]  # type: ignore[operator]
-    return target.processes == point.processes and near
-
-
 def _same(point: Target, target: Target, model: ApplicationModel) -> bool:
     """The same, with the size of the runs where the target names none."""
     size = target.size
     if size is None and model.scaling.known:
         size = model.scaling.size_at(target.processes)
-    return _at(Target(target.processes, size), point)
-
-
-def _without(table: CounterTable, held: Mapping[Target, CounterTable]) -> CounterTable:
-    """The rows at none of the points that are held back."""
-    mask = [not any(_at(point, one) for point in held) for one in _points(table)]
-    if not any(mask):
-        listed = "; ".join(point.text for point in held)
-        raise InputError("no run is left to be fitted", value=listed, allowed="targets, or fewer runs held back")
-    return table if all(mask) else table.rows(mask)
-
-
-def _parted(table: CounterTable, refined: bool) -> _Parts:
-    """Runs to fit, runs at another frequency, and runs of communication only."""
-    parts = _Parts(table)
-    lone = _communication_only(table)
-    if lone.any():
-        parts.fitted = table.rows(~lone)
-        parts.communication = table.rows(lone)
-        if not refined:
-            parts.communication = None
-            parts.notes.append("Runs that only say how long communication took were left out.")
-    groups = _by_clock(parts.fitted)
-    if len(groups) > 1:
-        whole = parts.fitted
-        parts.fitted = whole.rows(groups[0])
-        if refined:
-            parts.clocks = whole.rows(groups[1])
-        parts.aside = [_at_clock(whole.rows(mask)) for mask in groups[1:]]
-        if left := parts.aside[1 if refined else 0 :]:
-            parts.notes.append(f"Runs on {', '.join(left)} were left out.")
-    return parts
-
-
-def _at_clock(table: CounterTable) -> str:
-    """``P = 4, 8 at 2.5 GHz``."""
-    runs = in_words([f"{P:g}" for P in np.unique(table.column("processes")).tolist()])
-    return f"P = {runs} at {_mean_clock(table) / 1e9:.4g} GHz"
-
-
-def _communication_only(table: CounterTable) -> Mask:
-    """Rows of runs in which no kernel has instructions or cycles, where other runs have them, (rows,)."""
-    points = list(zip(_points(table), table.classes, strict=True))
-    counted = ~np.isnan(table.column("instructions")) | ~np.isnan(table.column("cycles"))
-    by_point: dict[object, bool] = {}
-    for point, has in zip(points, counted.tolist(), strict=True):
-        by_point[point] = by_point.get(point, False) or has
-    lone = np.array([not by_point[point] for point in points])
-    waits = table.communication_s > 0
-    says = {point for point, waited in zip(points, waits.tolist(), strict=True) if waited}
-    return lone & np.array([point in says for point in points]) if counted.any() else np.zeros(len(points), bool)
-
-
-def _by_clock(table: CounterTable) -> list[Mask]:
-    """Masks of the rows at each frequency: first that of the most numbers of processes, then by distance from it.
-
-    One mask where a row does not say its frequency, for then nothing tells which it belongs to.
-    """
-    clock = table.column("frequency_hz")
-    kernels = np.array([name not in (APPLICATION, OTHERS) for name in table.kernels])
-    if np.isnan(clock[kernels]).any() or not kernels.any():
-        return [np.ones(len(table), bool)]
-    levels: list[float] = []
-    for hz in np.unique(clock[kernels]).tolist():
-        if not levels or hz > (1 + MEASURED_CLOCK) * levels[-1]:
-            levels.append(hz)
-    low = np.array(levels)
-    at = np.where(np.isnan(clock), -1, np.searchsorted(low, np.nan_to_num(clock), side="right") - 1)
-    P = table.column("processes")
-    order = sorted(range(len(low)), key=lambda k: (-len(np.unique(P[at == k])), -low[k]))
-    first = order[0]
-    rest = sorted(order[1:], key=lambda k: -abs(low[k] - low[first]))
-    return [(at == first) | (at == -1), *(at == k for k in rest)]
+    return is_at(Target(target.processes, size), point)
 
 
 # --- Refinement -------------------------------------------------------------------------------------------------
 
 
 def _refined_kernels(
-    model: ApplicationModel, parts: _Parts, latencies: Latencies
+    model: ApplicationModel, parts: Parts, latencies: Latencies
 ) -> tuple[ApplicationModel, Clocks | None]:
     """CPI_core and BF_mem of the kernels from runs at both frequencies; the mean where there are several such pairs."""
     assert parts.clocks is not None
     second = means(grouped(parts.clocks, model.identified))
-    points, others = _points(model.runs), _points(second)
+    points, others = points_of(model.runs), points_of(second)
     common = [point for point in dict.fromkeys(points) if point in set(others)]
     if not common:
         parts.notes.append(
-            f"Runs set aside for their frequency: {_at_clock(parts.clocks)}; fitted are {_at_clock(parts.fitted)}. "
+            f"Runs set aside for their frequency: {at_clock(parts.clocks)}; fitted are {at_clock(parts.fitted)}. "
             "None of the former is on the processes and size of a fitted one: not refined."
         )
         return model, None
@@ -352,7 +228,7 @@ def _usable(model: ApplicationModel, pairs: Sequence[Mapping[str, Refined]], not
             continue
         core = float(np.mean([one.cpi_core for one in some]))
         factor = float(np.mean([one.blocking_factor for one in some]))
-        if core <= 0 or factor < -_SAME:
+        if core <= 0 or factor < -SAME:
             notes.append(
                 f"Kernel {kernel.name!r}: two frequencies give CPI_core = {core:.3g} and BF_mem = {factor:.3g}, which "
                 "cannot be: its model stays as it was."
@@ -366,7 +242,7 @@ def _refined_communication(
     model: ApplicationModel, runs: CounterTable, normal_form: bool
 ) -> tuple[ApplicationModel, FurtherRuns]:
     """Communication fitted to further runs too; of two or more, that on the most processes is kept for validation."""
-    points = _points(runs)
+    points = points_of(runs)
     ordered = sorted(dict.fromkeys(points), key=lambda point: (point.processes, point.size or 0.0))
     law = fit_normal_form if normal_form else fit_forms
     if len(ordered) == 1:
@@ -402,16 +278,10 @@ def _measured(run: CounterTable, identified: Kernels) -> Measured:
 def _clock_notes(model: ApplicationModel, against: CounterTable | None) -> list[str]:
     if against is None:
         return []
-    ours, theirs = (_mean_clock(table) for table in (model.runs, against))
+    ours, theirs = (mean_clock(table) for table in (model.runs, against))
     if abs(ours - theirs) > MEASURED_CLOCK * ours:  # false for what is not known
         return [f"The runs held back were at {theirs / 1e9:.4g} GHz, the fitted ones at {ours / 1e9:.4g} GHz."]
     return []
-
-
-def _mean_clock(table: CounterTable) -> float:
-    known: FloatArray = table.column("frequency_hz")
-    known = known[~np.isnan(known)]
-    return float(known.mean()) if len(known) else float("nan")
 
 
 def _unexplained(model: ApplicationModel) -> list[str]:
