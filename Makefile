@@ -1,7 +1,7 @@
 # Everything runs in .venv, which is made anew when pyproject.toml changes. Needs Python 3.11 or newer and make.
 
 PYTHON ?= python3
-EXTRAS ?= dev,fast,plot,sym,report
+EXTRAS ?= dev,fast,plot,sym,report,dist,opt,parquet
 JOBS ?= 2
 ARGS ?=
 

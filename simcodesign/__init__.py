@@ -16,6 +16,9 @@ each of them explains::
     forecast = sc.forecast(workload, machine, {"P": [1, 2, 4, 8, 16]})   # any parameter may be an array
     simulated = sc.simulate(workload, machine, {"P": 16})                # one design point, run as events
 
+    many = sc.replicate("jacobi", "torus-cluster", {"P": 64}, precision=0.01)   # a mean with its interval
+    print(many.interval("makespan_s"))
+
     models = sc.fit(sc.read_measurements("runs.csv"))         # requirement models from measurements
     print(models[0].model.text, models[0].predict({"p": 65536}))
 
@@ -50,6 +53,9 @@ __all__ = [
     "load_workload",
     "profiled",
     "read_measurements",
+    "replicate",
+    "replicate_against",
+    "replicate_comparison",
     "requirements",
     "schedule_of",
     "simulate",
@@ -60,6 +66,8 @@ __version__: str
 calibrate: Callable[..., Any]
 compare: Callable[..., Any]
 profiled: Callable[..., Any]
+replicate: Callable[..., Any]
+replicate_comparison: Callable[..., Any]
 
 _HOMES = {
     "CapacityError": "errors",
@@ -80,6 +88,9 @@ _HOMES = {
     "load_workload": "describe.files",
     "profiled": "profiled",
     "read_measurements": "fitting.readers",
+    "replicate": "replicate",
+    "replicate_against": "replicate",
+    "replicate_comparison": "replicate_comparison",
     "requirements": "analytic.requirements",
     "schedule_of": "engine.simulate",
     "simulate": "engine.simulate",

@@ -23,7 +23,8 @@ from simcodesign.aspen.scope import Given
 from simcodesign.aspen.timing import Timing, run_time
 from simcodesign.compare import changes_of, relative_error
 from simcodesign.describe.files import workload_of
-from simcodesign.describe.machine import Machine, Network, Processor
+from simcodesign.describe.machine import Machine
+from simcodesign.describe.parts import Network, Processor
 from simcodesign.describe.schedule import Schedule
 from simcodesign.describe.topology import build_topology
 from simcodesign.engine.choose import AUTO

@@ -15,8 +15,9 @@ import numpy as np
 import pandas as pd
 
 from simcodesign.analytic.linear_times import COMPUTATION, POSSIBLE, LinearTimes
+from simcodesign.describe.constants import REQUIRED_CONSTANTS
 from simcodesign.describe.files import load_machine, load_workload
-from simcodesign.describe.machine import REQUIRED_CONSTANTS, Machine
+from simcodesign.describe.machine import Machine
 from simcodesign.describe.workload import Workload
 from simcodesign.errors import InputError, nearest
 from simcodesign.fitting.constants import ConstantsFit, ConstantsProblem, Group, fit_constants

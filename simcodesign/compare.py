@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 
 from simcodesign.analytic.forecast import forecast
+from simcodesign.describe.chance import has_imbalance, has_noise
 from simcodesign.describe.effects import chosen_effects
 from simcodesign.describe.files import load_machine, load_workload
 from simcodesign.describe.machine import Machine
@@ -34,13 +35,17 @@ class Rung:
 
     effect: str
     simulation: Result
-    change_s: float  # of the makespan, against the rung before (the forecast before the first)
-    share: float  # of the whole gap; nan when there is none
+    change_s: float  # of ``Result.answer_s``, against the rung before (the forecast before the first)
+    share: float  # of the whole gap, or (see ``Comparison``) of what effects add; nan when there is none
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """A forecast held against simulations with the effects switched on one after another."""
+    """A forecast held against simulations with the effects switched on one after another.
+
+    Where the forecast is a formula of queueing theory (``forecast.formulas``), the first rung takes away the waits that
+    the formula has, for with no effect nobody queues; shares are then those of what the effects put back.
+    """
 
     forecast: Result
     rungs: tuple[Rung, ...]
@@ -52,13 +57,14 @@ class Comparison:
 
     @property
     def error(self) -> float:
-        """Signed error of the forecast against the simulation: negative when the forecast is too low."""
-        return relative_error(float(self.forecast.makespan_s), float(self.simulation.makespan_s))
+        """Signed error of the forecast against the simulation: negative when the forecast is too low. Of the makespan,
+        or of the response time of an open stream."""
+        return relative_error(float(self.forecast.answer_s), float(self.simulation.answer_s))
 
     @property
     def gap_s(self) -> float:
-        """Simulated minus forecast makespan."""
-        return float(self.simulation.makespan_s) - float(self.forecast.makespan_s)
+        """Simulated minus forecast makespan, or response time of an open stream."""
+        return float(self.simulation.answer_s) - float(self.forecast.answer_s)
 
     @property
     def energy_gap_j(self) -> float | None:
@@ -109,7 +115,7 @@ class Comparison:
 
     def ladder(self) -> pd.DataFrame:
         """One row per effect: simulated seconds with it, what it adds, and its share of the gap."""
-        rows = [(rung.effect, rung.simulation.makespan_s, rung.change_s, rung.share) for rung in self.rungs]
+        rows = [(rung.effect, rung.simulation.answer_s, rung.change_s, rung.share) for rung in self.rungs]
         return pd.DataFrame(rows, columns=["effect", "simulated_s", "change_s", "share"])
 
     def to_dict(self) -> dict[str, object]:
@@ -132,8 +138,8 @@ class Comparison:
         explained = ", ".join(f"{rung.effect} {rung.change_s:+.4g} s" for rung in self.rungs if rung.change_s)
         error = round(100 * self.error, 1) + 0.0  # no -0.0
         return (
-            f"{self.forecast.workload} on {self.forecast.machine}: forecast {self.forecast.makespan_s:.4g} s, "
-            f"simulated {self.simulation.makespan_s:.4g} s, error {error:+.1f}% ({explained or 'no gap'})"
+            f"{self.forecast.workload} on {self.forecast.machine}: forecast {self.forecast.answer_s:.4g} s, "
+            f"simulated {self.simulation.answer_s:.4g} s, error {error:+.1f}% ({explained or 'no gap'})"
         )
 
 
@@ -189,14 +195,17 @@ def has_effect(effect: str, workload: Workload, machine: Machine) -> bool:
         "memory": not references or machine.processors_per_node == 1 or machine.mapping == "one_per_node",
         "conflicts": not any(isinstance(step, Execute) for step in walk(workload.program)),
         "caches": not references,
-        "imbalance": not workload.imbalance,
-        "noise": not machine.noise,
+        "imbalance": not has_imbalance(workload, machine),
+        "noise": not has_noise(workload, machine),
     }
     return not absent.get(effect, False)
 
 
 def _ladder(said: Result, runs: list[Result], effects: tuple[str, ...]) -> tuple[Rung, ...]:
-    changes = changes_of([float(said.makespan_s), *(float(run.makespan_s) for run in runs)])
+    times_s = [float(run.answer_s) for run in runs]
+    changes = changes_of([float(said.answer_s), *times_s])
+    if said.formulas:
+        changes = [(changes[0][0], float("nan")), *changes_of(times_s)]
     return tuple(
         Rung(effect, run, *change) for effect, run, change in zip((WAITING, *effects), runs, changes, strict=True)
     )

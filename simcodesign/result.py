@@ -133,7 +133,8 @@ class RankCounters:
 @dataclass(frozen=True)
 class StationUse:
     """How a disk, interface or link was used. ``mean_queue``: requests waiting, averaged over the makespan;
-    ``longest_queue``: most requests at hand at once, those about to be granted included.
+    ``longest_queue``: most requests at hand at once, those about to be granted included; ``refused``: requests that
+    found no room.
     """
 
     name: str
@@ -145,6 +146,7 @@ class StationUse:
     utilisation: float
     mean_queue: float
     longest_queue: int
+    refused: int = 0
 
 
 @dataclass(frozen=True, eq=False)
@@ -160,6 +162,7 @@ class StationUses(Sequence[StationUse]):
     wait_s: NDArray[np.float64]
     longest_queue: NDArray[np.int64]
     span_s: float  # over which utilisation and mean queue are taken
+    refused: NDArray[np.int64] | None = None  # None: nobody is
 
     def __len__(self) -> int:
         return len(self.kind)
@@ -183,12 +186,40 @@ class StationUses(Sequence[StationUse]):
             utilisation=busy / (self.span_s * servers),
             mean_queue=wait / self.span_s,
             longest_queue=int(self.longest_queue[place]),
+            refused=0 if self.refused is None else int(self.refused[place]),
         )
 
     def most_used(self, count: int) -> list[StationUse]:
         """The stations of the highest utilisation, of those the ones that were busy longest; the first of equals."""
         order = np.lexsort((-self.busy_s, -self.busy_s / self.servers))
         return [self[int(place)] for place in order[:count]]
+
+
+@dataclass(frozen=True, eq=False)
+class Requests:
+    """The requests of an open stream, arrays of one length, in the order in which they arrived.
+
+    ``arrived_s``: at the first station, or when a message was ready to be sent; ``left_s``: served by the last station
+    of its way, or at its destination, NaN of one that was refused. ``source``: the rank that it came from.
+    """
+
+    arrived_s: NDArray[np.float64]
+    left_s: NDArray[np.float64]
+    source: NDArray[np.int32]
+
+    def __len__(self) -> int:
+        return len(self.arrived_s)
+
+    @property
+    def response_s(self) -> NDArray[np.float64]:
+        """How long each of those served took, in order of arrival."""
+        response = self.left_s - self.arrived_s
+        return np.asarray(response[~np.isnan(response)])
+
+    @property
+    def refused(self) -> int:
+        """How many found no place."""
+        return int(np.count_nonzero(np.isnan(self.left_s)))
 
 
 #: Stations in ``Result.to_dict``: all of them, or as many of the most used; and steps of the power, or none.
@@ -286,6 +317,9 @@ class Result:
     ``used``: amounts of the machine's resources, of all ranks. ``energy_j``, ``peak_power_w``, ``static_power_w`` (of
     the whole machine, idle parts too): None where the machine says nothing of power. A forecast's peak is P_max, all
     ranks at work on all that a phase uses; a simulation's is the highest of its ``power_profile``.
+    ``response_s``, ``refused``: of an open stream, the mean time in the system of the requests that are served, and the
+    share that is refused; ``requests``: each of them, in a simulation. None where there is no such stream.
+    ``formulas``: the formulas of queueing theory that a forecast used, with their names.
     """
 
     reading: str
@@ -320,6 +354,15 @@ class Result:
     timeline: Timeline | None = field(default=None, repr=False)
     counters: RankCounters | None = field(default=None, repr=False)
     power_profile: PowerProfile | None = field(default=None, repr=False)
+    response_s: Amount | None = None
+    refused: Amount | None = None
+    requests: Requests | None = field(default=None, repr=False)
+    formulas: tuple[str, ...] = ()
+
+    @property
+    def answer_s(self) -> Amount:
+        """What readings are compared by: the mean response time of an open stream, else the makespan."""
+        return self.makespan_s if self.response_s is None else self.response_s
 
     @property
     def components(self) -> dict[str, Amount]:
@@ -377,6 +420,10 @@ class Result:
             plain |= {name: _plain(getattr(self, name)) for name in ("energy_j", "peak_power_w", "static_power_w")}
         if self.power_profile is not None and len(self.power_profile.watts) <= MOST_LISTED:
             plain["power_profile"] = {name: _plain(value) for name, value in vars(self.power_profile).items()}
+        if self.response_s is not None:
+            plain |= {"response_s": _plain(self.response_s), "refused": _plain(self.refused)}
+        if self.formulas:
+            plain["formulas"] = list(self.formulas)
         if self.bracket is not None:
             plain["bracket_s"] = {"lower": dict(self.bracket.lower_s), "upper": self.bracket.upper_s}
         if self.ranks is not None:

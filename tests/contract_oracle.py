@@ -50,14 +50,31 @@ class Desk:
     busy: float = 0.0
     wait: float = 0.0
     longest: int = 0
+    room: float = math.inf
+    newcomers: list[tuple[float, int, int]] = field(default_factory=list)  # still to be judged, where room is limited
+    refused: int = 0
 
     def turn(self, now: float) -> float:
-        """When it arbitrates next: as soon as somebody waits and a server is free."""
+        """When it arbitrates next: as soon as somebody waits and a server is free, or somebody has to be judged."""
+        if self.newcomers:
+            return now
         return max(now, min(self.free)) if self.waiting else math.inf
 
     def come(self, request: tuple[float, int, int]) -> None:
-        self.waiting.append(request)
+        (self.waiting if self.room == math.inf else self.newcomers).append(request)
         self.longest = max(self.longest, len(self.waiting))
+
+    def judge(self, now: float) -> list[int]:
+        """Who finds no room, one after another in the contract's order."""
+        away = []
+        for request in sorted(self.newcomers):
+            if len(self.waiting) + sum(free > now for free in self.free) < self.room:
+                self.waiting.append(request)
+            else:
+                away.append(request[2])
+        self.newcomers.clear()
+        self.longest, self.refused = max(self.longest, len(self.waiting)), self.refused + len(away)
+        return away
 
     def take(self, now: float) -> int:
         """The operation whose turn it is."""
@@ -88,6 +105,9 @@ class Oracle:
             Box([]) if kind == MAILBOX else Desk([0.0] * int(servers))
             for kind, servers in zip(stations.kind, stations.servers, strict=True)
         ]
+        for desk, room in zip(self.desks, () if stations.room is None else stations.room, strict=False):
+            desk.room = math.inf if room == NONE else int(room)
+        self.turned_away: list[int] = []
         self.finish: list[float | None] = [None] * len(plan)
         self.arrival: list[float | None] = [None] * len(plan)
         self.match: list[int] = [int(other) for other in plan.match]
@@ -223,6 +243,12 @@ class Oracle:
 
     def arbitrate(self, station: int) -> None:
         desk, kind = self.desks[station], self.plan.stations.kind[station]
+        for op in desk.judge(self.now):
+            self.turned_away.append(op)
+            self.at(self.now, "begun", op)
+            self.at(self.now, "done", op)
+        if not isinstance(desk, Box) and (not desk.waiting or min(desk.free) > self.now):
+            return
         self.processed += 1
         op = desk.take(self.now)
         if isinstance(desk, Box):
@@ -279,6 +305,8 @@ def check_same(log: Log, oracle: Oracle) -> None:
     assert log.busy_s.tolist() == [desk.busy for desk in oracle.desks]
     assert log.wait_s.tolist() == [desk.wait for desk in oracle.desks]
     assert log.longest_queue.tolist() == [desk.longest for desk in oracle.desks]
+    assert log.refused.tolist() == [desk.refused for desk in oracle.desks]
+    assert log.turned_away.tolist() == sorted(oracle.turned_away)
     assert log.events == oracle.processed
 
 
@@ -319,6 +347,12 @@ class Op:
     mailbox: int = NONE
     gap: float | None = None
     flight: float | None = None
+
+
+def with_room(plan: Plan, random: Random) -> Plan:
+    """The Plan where some disks have room for a few requests only."""
+    room = [random.choice((NONE, 1, 1, 2, 3, 4)) if kind == DISK else NONE for kind in plan.stations.kind]
+    return replace(plan, stations=replace(plan.stations, room=np.array(room, np.int32)))
 
 
 def message(source: int, target: int, duration: float, overhead: float = 0.0, **more: Any) -> tuple[Op, Op]:

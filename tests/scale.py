@@ -15,7 +15,8 @@ from pathlib import Path
 
 import numpy as np
 
-from simcodesign.describe.machine import Machine, Network, Processor
+from simcodesign.describe.machine import Machine
+from simcodesign.describe.parts import Network, Processor
 from simcodesign.describe.read_workload import workload_from
 from simcodesign.describe.setting import set_up
 from simcodesign.describe.topology import build_topology

@@ -8,7 +8,7 @@ from math import isqrt
 
 from simcodesign.describe.files import available, load_machine, load_workload
 from simcodesign.describe.machine import Machine
-from simcodesign.describe.workload import Compute, Execute, References, walk
+from simcodesign.describe.workload import Arrivals, Compute, Execute, References, walk
 
 
 def needs_memory(workload: str) -> bool:
@@ -23,8 +23,18 @@ def resources_of(workload: str) -> set[str]:
 
 
 def plain_workloads() -> list[str]:
-    """The shipped workloads that use no resource which only some machines define."""
-    return [name for name in available("workloads") if not resources_of(name)]
+    """The shipped programs of ranks that use no resource which only some machines define."""
+    return [name for name in available("workloads") if not resources_of(name) and not is_open(name)]
+
+
+def is_open(workload: str) -> bool:
+    """Whether a shipped workload is an open stream of requests."""
+    return load_workload(workload).is_open
+
+
+def arrives(workload: str, to: str) -> bool:
+    """Whether a shipped workload has requests for disks, or messages, that arrive from outside."""
+    return any(isinstance(step, Arrivals) and step.to == to for step in load_workload(workload).program)
 
 
 def needs_clock(workload: str) -> bool:
@@ -33,8 +43,12 @@ def needs_clock(workload: str) -> bool:
 
 
 def fits(workload: str, machine: str) -> bool:
-    """Whether a shipped machine has what a shipped workload needs: some lack a memory, a clock or resources."""
+    """Whether a shipped machine has what a shipped workload needs: some lack a memory, a disk, a clock or resources."""
     described = load_machine(machine)
+    if arrives(workload, "disk") and described.disk is None:
+        return False
+    if arrives(workload, "network") and described.network.model == "loggop":
+        return False
     if not resources_of(workload) <= described.custom.resources.keys():
         return False
     if needs_clock(workload) and described.processor.clock_hz is None:

@@ -220,7 +220,7 @@ def test_fifty_megabytes_of_nested_braces(tmp_path: Path, opening: str, place: s
 def test_other_files_of_fifty_megabytes(tmp_path: Path, content: bytes) -> None:
     path = tmp_path / "long.aspen"
     path.write_bytes(content * (50_000_000 // len(content)))
-    assert refused(lambda: load_application(path)).startswith(f"{path}: ")
+    assert refused(lambda: load_application(path)).startswith(f"{path}:")
 
 
 def test_includes_of_includes(tmp_path: Path) -> None:

@@ -15,7 +15,8 @@ from simcodesign.analytic.bounds import bracket
 from simcodesign.analytic.critical_path import SYNCHRONISING, Path, cut
 from simcodesign.analytic.forecast import forecast
 from simcodesign.compare import compare
-from simcodesign.describe.machine import DISTANCES, MAPPINGS, SWITCHINGS, Disk, Machine, Network, Processor
+from simcodesign.describe.machine import MAPPINGS, Machine
+from simcodesign.describe.parts import DISTANCES, SWITCHINGS, Disk, Network, Processor
 from simcodesign.describe.setting import set_up
 from simcodesign.describe.topology import build_topology
 from simcodesign.describe.workload import (

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from simcodesign.describe.effects import EFFECTS
-from simcodesign.describe.machine import Machine, Network, Processor
+from simcodesign.describe.machine import Machine
+from simcodesign.describe.parts import Network, Processor
 from simcodesign.describe.setting import set_up
 from simcodesign.describe.topology import build_topology
 from simcodesign.describe.workload import Block, Collective, Compute, Step, Workload

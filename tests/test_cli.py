@@ -576,8 +576,8 @@ def test_the_verdict_in_words(changes: tuple[float, ...], words: str) -> None:
         for effect, change in zip(("hops", "links", "disks"), changes, strict=False)
     ]
     comparison: Any = SimpleNamespace(
-        forecast=SimpleNamespace(makespan_s=said),
-        simulation=SimpleNamespace(makespan_s=said + gap),
+        forecast=SimpleNamespace(answer_s=said, response_s=None, formulas=()),
+        simulation=SimpleNamespace(answer_s=said + gap),
         rungs=rungs,
         error=-gap / (said + gap) if said + gap else math.nan,
     )
@@ -602,7 +602,7 @@ def test_a_constant_that_phases_replace_is_noted(capsys: pytest.CaptureFixture[s
                                                 (("disks",), "")])  # fmt: skip
 def test_chance_is_said_to_be_one_draw(effects: tuple[str, ...], words: str) -> None:
     comparison: Any = SimpleNamespace(
-        forecast=SimpleNamespace(makespan_s=1.0), simulation=SimpleNamespace(makespan_s=3.0, seed=7), error=-2 / 3,
+        forecast=SimpleNamespace(answer_s=1.0, response_s=None, formulas=()), simulation=SimpleNamespace(answer_s=3.0, seed=7), error=-2 / 3,
         rungs=[SimpleNamespace(effect=effect, change_s=1.0, share=0.5) for effect in effects],
     )  # fmt: skip
     console = Console(width=500, file=io.StringIO(), record=True)

@@ -220,3 +220,122 @@ def test_a_size_in_the_preset_is_not_varied(capsys: pytest.CaptureFixture[str], 
 )  # fmt: skip
 def test_bad_input(capsys: pytest.CaptureFixture[str], arguments: list[str], says: str) -> None:
     assert says in refusal(capsys, *arguments)
+
+
+COMD = ["machine", "comd-eam", "keeneland", "-P", "360", "--vary", "machine.core_clock=100 MHz:2 GHz"]
+FFT = ["tune", "fft3d", "keeneland", "-P", "360"]
+
+
+def test_choices_are_shown_by_name(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    trace = tmp_path / "trace.csv"
+    text = out(
+        capsys, *FFT, "--vary", "precision", "--vary", "machine.ecc", "--set", "n=2000", "--minimise", "energy",
+        "--trace", str(trace),
+    )  # fmt: skip
+    assert "precision single_complex single_complex double_complex" in text
+    assert "machine.ecc off on off" in text
+    rows = pd.read_csv(trace)
+    assert set(rows["machine.ecc"]) == {"on", "off"}
+    assert set(rows["precision"]) == {"single_complex", "double_complex"}
+
+
+def test_objectives_have_their_units(capsys: pytest.CaptureFixture[str]) -> None:
+    text = out(capsys, *FFT, "--vary", "machine.ecc", "--set", "n=2000", "--minimise", "energy/time")
+    assert text.split("energy/time (min)")[1].split()[1] == "kW"
+    text = out(capsys, *FFT, "--vary", "machine.ecc", "--set", "n=2000", "--minimise", "energy*time")
+    assert text.split("energy*time (min)")[1].split()[1:3] == ["J", "s"]
+
+
+def test_a_limit_of_evaluations_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+    asked = [*COMD, "--vary", "machine.memory_clock=100 MHz:4 GHz", "--subject-to", "time <= 1 s"]
+    assert "300 evaluations, the limit of --evaluations" in out(capsys, *asked, "--evaluations", "300")
+
+
+def test_what_is_proven_and_what_is_not(capsys: pytest.CaptureFixture[str]) -> None:
+    asked = [*COMD, "--vary", "machine.memory_clock=100 MHz:4 GHz", "--evaluations", "6000"]
+    text = out(capsys, *asked, "--subject-to", "time <= 0.01 s")
+    assert "Infeasible: no point meets all constraints (proven: constraints are monotone at all sampled points" in text
+    text = out(capsys, *asked, "--subject-to", "(machine.core_clock - 1e9)**2 <= -1")
+    assert "Infeasible as far as was searched: none of" in text
+    assert "machine.core_clock = 100 MHz to 2 GHz" in text
+    assert "That is no proof" in text
+
+
+def test_a_front_is_confirmed(capsys: pytest.CaptureFixture[str]) -> None:
+    asked = [
+        *FFT,
+        "--vary",
+        "n=1000:1040:whole",
+        "--minimise",
+        "energy",
+        "--maximise",
+        "n",
+        "--pareto",
+        "--points",
+        "4",
+    ]
+    text = out(capsys, *asked, "--confirm", "3", "--seed", "7")
+    assert "Confirmed: when simulated, 0 of 3 points are beaten by another one" in text
+    found = answer(capsys, *asked, "--confirm", "3")
+    assert found["confirmed"]["front_stays"]
+    assert [one["beaten_by"] for one in found["confirmed"]["points"]] == [None] * 3
+
+
+def test_the_seed_is_that_of_the_simulation_too(capsys: pytest.CaptureFixture[str]) -> None:
+    """Only noise is drawn: another seed gives other times, the same seed the same."""
+    asked = ["tune", *JACOBI, "--vary", "P=16,32", "--set", "n=1024", "--set", "noise=0.1", "--confirm", "1"]
+    one, same, other = (
+        [point["simulated"]["objectives"] for point in answer(capsys, *asked, "--seed", seed)["confirmed"]["points"]]
+        for seed in ("3", "3", "4")
+    )
+    assert one == same != other
+
+
+def test_a_trace_in_parquet(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    pytest.importorskip("pyarrow")
+    asked = [*FFT, "--vary", "machine.ecc", "--vary", "n=1000:1010:whole", "--minimise", "energy"]
+    traces = [tmp_path / "trace.csv", tmp_path / "trace.parquet"]
+    for trace in traces:
+        out(capsys, *asked, "--trace", str(trace))
+    csv, parquet = pd.read_csv(traces[0]), pd.read_parquet(traces[1])
+    assert len(parquet) == 22
+    pd.testing.assert_frame_equal(csv, parquet, check_dtype=False, rtol=1e-15)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        ([*FFT, "--vary", "n=1000:2000", "--set", "machine.core_clock=5 GHz"],
+         "--set: machine.core_clock: parameter 'core_clock', got '5 GHz' (allowed: a finite number, at least 100 MHz, "
+         "at most 2 GHz)"),
+        ([*FFT, "--vary", "n=2000:1000"], "the lower one is above the upper one, got '2000:1000'"),
+        ([*FFT, "--vary", "machine.core_clock=1 GHz:9 GHz"], "got '1 GHz:9 GHz' (allowed: within 100 MHz to 2 GHz)"),
+        ([*FFT, "--vary", "n=1000:2000", "--subject-to", "time + energy <= 10"], "adds or compares s and J"),
+        ([*FFT, "--vary", "n=1000:inf"], "is not bounded"),
+    ],
+)  # fmt: skip
+def test_more_bad_input(capsys: pytest.CaptureFixture[str], arguments: list[str], says: str) -> None:
+    assert says in refusal(capsys, *arguments)
+
+
+def test_a_property_called_capacity_is_not_that_of_a_rank(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    """360 ranks of 6 GB hold 5129^3 values of 16 B, whatever a property of the machine is called."""
+    machine = tmp_path / "own.yaml"
+    machine.write_text(
+        "simcodesign: 1\nextends: keeneland\nname: own\nproperties: {capacity: 5, time: 3, price: 4}\n", "utf-8"
+    )
+    found = answer(capsys, "size", "fft3d", str(machine), "-P", "360", "--vary", "n=1000:10000:whole")
+    assert found["point"]["values"]["n"] == 5129
+    metrics = found["point"]["metrics"]
+    assert (metrics["capacity"], metrics["machine.capacity"], metrics["machine.time"], metrics["machine.price"]) == (
+        6e9,
+        5,
+        3,
+        4,
+    )
+
+
+def test_sums_of_units_with_a_factor_are_told(capsys: pytest.CaptureFixture[str]) -> None:
+    asked = [*FFT, "--vary", "machine.ecc", "--set", "n=2000", "--minimise", "time + 1e-6*energy"]
+    assert main(["explore", *asked]) == 0
+    assert "note: 'time + 1e-6*energy' adds or compares s and J" in " ".join(capsys.readouterr().err.split())

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from simcodesign.analytic.halo import halo
 from simcodesign.analytic.network import FORMULAS, Cost, price
 from simcodesign.analytic.traffic import Traffic, collective_traffic, halo_traffic
-from simcodesign.describe.machine import Network
+from simcodesign.describe.parts import Network
 from simcodesign.describe.topology import build_topology
 from simcodesign.describe.workload import ALGORITHMS
 from simcodesign.errors import Place

@@ -12,14 +12,15 @@ from random import Random
 
 import numpy as np
 import pytest
-from contract_oracle import ROUNDED, TIED, Run, Writer, check, crowded_plans, plan_of, plans, shuffled
+from contract_oracle import ROUNDED, TIED, Run, Writer, check, crowded_plans, plan_of, plans, shuffled, with_room
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from shipped_pairs import pairs
 
 from simcodesign.describe.effects import EFFECTS
 from simcodesign.describe.files import load_machine, load_workload
-from simcodesign.describe.machine import DISTANCES, SWITCHINGS, Machine, Network, Processor
+from simcodesign.describe.machine import Machine
+from simcodesign.describe.parts import DISTANCES, SWITCHINGS, Network, Processor
 from simcodesign.describe.read_workload import workload_from
 from simcodesign.describe.setting import set_up
 from simcodesign.describe.topology import build_topology
@@ -175,6 +176,26 @@ def test_what_a_plan_lacks_and_what_it_does_not_use_are_the_same(name: str, plan
     assert outcome(run, given_all) == outcome(run, plan)
 
 
+@settings(max_examples=600)
+@given(plan=st.one_of(crowded_plans(TIED), crowded_plans(ROUNDED)), seed=st.integers(0, 2**64))
+def test_disks_with_room_for_a_few(other: Run, plan: Plan, seed: int) -> None:
+    agree(other, with_room(plan, Random(seed)))
+
+
+@pytest.mark.parametrize("name", ENGINES)
+@settings(max_examples=400)
+@given(plan=st.one_of(plans(TIED), crowded_plans(TIED), crowded_plans(ROUNDED)), seed=st.integers(0, 2**64))
+def test_the_oracle_refuses_the_same(name: str, plan: Plan, seed: int) -> None:
+    check(with_room(plan, Random(seed)), engine(name))
+
+
+def test_many_of_these_are_refused(other: Run) -> None:
+    random = Random(5)
+    plans_ = [with_room(Writer(random, TIED, 60, hoarding=False).plan(), random) for _ in range(200)]
+    refused = [len(other(plan).turned_away) for plan in plans_]
+    assert sum(count > 0 for count in refused) > 40
+
+
 def test_an_empty_plan(other: Run) -> None:
     for ranks in (1, 3):
         agree(other, plan_of([], ranks))
@@ -185,8 +206,8 @@ def test_an_empty_plan(other: Run) -> None:
 
 SETS = [(), *((effect,) for effect in EFFECTS), EFFECTS, ("endpoints", "links", "disks")]
 #: Small versions of workloads whose usual size takes too long, and numbers of ranks that they can be run with.
-SMALL = {"seismic": {"samples": 24, "traces": 8, "lines": 2}, "cg": {"cores": 8, "train": 3}}
-RANKS = {"seismic": (8, 16), "cg": (1, 8)}
+SMALL = {"disk-queue": {"requests": 20}, "uniform-traffic": {"requests": 20}, "seismic": {"samples": 24, "traces": 8, "lines": 2}, "cg": {"cores": 8, "train": 3}}
+RANKS = {"seismic": (8, 16), "cg": (1, 8), "uniform-traffic": (2, 8, 13)}
 
 
 PROGRAM = """

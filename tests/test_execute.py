@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 from itertools import combinations, pairwise
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from test_resources import machine, using
 
+from simcodesign.analytic import resources as analytic_uses
 from simcodesign.analytic.forecast import forecast
 from simcodesign.analytic.formula import formula
 from simcodesign.analytic.requirements import requirements
@@ -22,6 +24,7 @@ from simcodesign.describe.uses import ItemUse
 from simcodesign.engine.simulate import simulate
 from simcodesign.errors import InputError
 from simcodesign.expression import parse
+from simcodesign.generate import item_uses as generate_uses
 from simcodesign.generate.resources import times_of_block
 
 NAMES = "abcde"
@@ -68,14 +71,18 @@ def scheduled(found: list[ItemUse], parallelism: int, pairs: list[tuple[str, str
     """Begin and end of every use, one after another."""
     spans: list[tuple[float, float]] = []
     for use in found:
-        earlier = [end for (_, end), other in zip(spans, found, strict=False) if excluding(use.resource, other.resource, pairs)]
+        earlier = [
+            end for (_, end), other in zip(spans, found, strict=False) if excluding(use.resource, other.resource, pairs)
+        ]
         begin = max(earlier, default=0.0)
         spans.append((begin, begin + rounds(parallelism, use.instances) * use.time_s))
     return spans
 
 
 @given(uses, st.integers(0, 12), conflicts)
-def test_both_readings_are_the_heaviest_set(found: list[ItemUse], parallelism: int, pairs: list[tuple[str, str]]) -> None:
+def test_both_readings_are_the_heaviest_set(
+    found: list[ItemUse], parallelism: int, pairs: list[tuple[str, str]]
+) -> None:
     expected = heaviest(found, parallelism, pairs)
     assert block_s(found, float(parallelism), custom(pairs)) == expected
     assert times_of_block(found, float(parallelism), custom(pairs), in_order=False).duration_s == expected
@@ -90,7 +97,9 @@ def test_list_schedule(found: list[ItemUse], parallelism: int, pairs: list[tuple
 
 
 @given(uses, st.integers(0, 12), conflicts, st.booleans())
-def test_energy_of_a_block(found: list[ItemUse], parallelism: int, pairs: list[tuple[str, str]], in_order: bool) -> None:
+def test_energy_of_a_block(
+    found: list[ItemUse], parallelism: int, pairs: list[tuple[str, str]], in_order: bool
+) -> None:
     """The area under the power is items x (time x power + energy), whatever overlaps; idle instances draw nothing."""
     made = times_of_block(found, float(parallelism), custom(pairs), in_order)
     area = sum(float((piece.until - piece.since) * piece.watts) for piece in made.pieces) * float(made.duration_s)
@@ -202,3 +211,33 @@ def test_too_many_resources() -> None:
     assert forecast(using(", ".join(f"{{r{n}: 1}}" for n in range(16))), many).makespan_s == 1
     with pytest.raises(InputError, match="up to 16"):
         forecast(using(", ".join(f"{{r{n}: 1}}" for n in range(17))), many)
+
+
+TRAITS = """parameters: {clock: {default: 4}}
+resources:
+  r:
+    instances: 2*clock
+    time: amount/clock
+    traits: {double: base*2, plus: base + 1, "times(k)": base*k}
+    dynamic_power: 3*clock
+    energy: 7*amount
+"""
+readings = pytest.mark.parametrize("item_uses", [analytic_uses.item_uses, generate_uses.item_uses])
+trait_lists = st.lists(st.sampled_from(["double", "plus", "times(3)", "times(5)"]), max_size=5)
+
+
+@readings
+@given(trait_lists, st.integers(1, 50))
+def test_traits_change_a_time_in_their_order(item_uses: Any, traits: list[str], amount: int) -> None:
+    """Of both readings, each by its own evaluation: folded by hand."""
+    described = machine(TRAITS)
+    written = [t if "(" not in t else "{" + t.replace("(", ": ").replace(")", "}") for t in traits]
+    [step] = using(f"{{r: {amount}, traits: [{', '.join(written)}]}}").program
+    [use] = item_uses(step, described, lambda expression, _: expression.evaluate({}))
+    expected = amount / 4
+    for trait in traits:
+        expected = {"double": expected * 2, "plus": expected + 1, "times(3)": expected * 3, "times(5)": expected * 5}[
+            trait
+        ]
+    assert use.time_s == expected
+    assert (use.resource, use.amount, use.instances, use.power_w, use.energy_j) == ("r", amount, 8, 12, 7 * amount)

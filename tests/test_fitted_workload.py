@@ -17,7 +17,8 @@ from simcodesign.compare import compare
 from simcodesign.describe.files import load_workload
 from simcodesign.describe.fitted_demands import METRICS, PATTERNS, allowed_demands, recognised
 from simcodesign.describe.fitted_workload import WorkloadText, workload_text, write_workload
-from simcodesign.describe.machine import CacheLevel, Disk, Machine, Memory, Network, Processor
+from simcodesign.describe.machine import Machine
+from simcodesign.describe.parts import CacheLevel, Disk, Memory, Network, Processor
 from simcodesign.describe.read_workload import workload_from
 from simcodesign.describe.setting import set_up
 from simcodesign.describe.topology import build_topology

@@ -14,7 +14,8 @@ from shipped_pairs import needs_memory, plain_workloads
 from simcodesign.analytic.forecast import forecast
 from simcodesign.analytic.formula import COLLECTIVES, SYMBOLS, expanded, formula, formula_latex, phase_formula
 from simcodesign.describe.files import load_workload
-from simcodesign.describe.machine import Disk, Machine, Network, Processor
+from simcodesign.describe.machine import Machine
+from simcodesign.describe.parts import Disk, Network, Processor
 from simcodesign.describe.read_workload import workload_from
 from simcodesign.describe.topology import build_topology
 from simcodesign.describe.workload import ALGORITHMS, Workload

@@ -19,13 +19,13 @@ FOLDER = Path(__file__).resolve().parent.parent / PACKAGE
 
 # Low to high; a layer is a list of groups.
 LAYERS: list[list[set[str]]] = [
-    [{"compiled", "errors", "replacing", "units"}],
-    [{"expression", "symbolic", "result"}],
+    [{"compiled", "errors", "repeated", "replacing", "units", "workers"}],
+    [{"expression", "observed", "result", "statistics", "stopping", "symbolic"}],
     [{"locality"}, {"fitting"}, {"aspen"}],
     [{"describe"}],
     [{"generate"}],
     [{"analytic"}, {"engine"}],
-    [{"compare", "replicate", "aspen_simulation"}, {"calibrate"}, {"profiled"}],
+    [{"compare", "replicate", "replicate_comparison", "aspen_simulation"}, {"calibrate"}, {"profiled"}],
     [{"codesign"}, {"sweep"}, {"validate"}],
     [{"report"}],
     [{"cli"}],

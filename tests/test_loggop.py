@@ -17,7 +17,8 @@ from rich.console import Console
 from simcodesign.analytic.forecast import forecast
 from simcodesign.analytic.halo import halo
 from simcodesign.analytic.network import FORMULAS, price
-from simcodesign.describe.machine import Machine, Network, Processor
+from simcodesign.describe.machine import Machine
+from simcodesign.describe.parts import Network, Processor
 from simcodesign.describe.topology import build_topology
 from simcodesign.describe.workload import Collective, Compute, Demand, Receive, Send, Step, Workload
 from simcodesign.errors import Place

@@ -16,8 +16,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console
 
+from simcodesign.describe.constants import CONSTANTS, MODEL_OF
 from simcodesign.describe.files import load_machine
-from simcodesign.describe.machine import CONSTANTS, MODEL_OF, Machine, Network
+from simcodesign.describe.machine import Machine
+from simcodesign.describe.parts import Network
 from simcodesign.describe.read_machine import machine_from
 from simcodesign.describe.topology import build_topology
 from simcodesign.describe.yaml_tree import parse_yaml

@@ -10,7 +10,8 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from simcodesign.describe.machine import Disk, Machine, Network, Processor
+from simcodesign.describe.machine import Machine
+from simcodesign.describe.parts import Disk, Network, Processor
 from simcodesign.describe.setting import set_up
 from simcodesign.describe.topology import build_topology
 from simcodesign.describe.workload import Access, Receive, Send, Step, Workload

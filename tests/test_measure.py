@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 from simcodesign.compare import compare
 from simcodesign.describe.effects import EFFECTS
-from simcodesign.describe.machine import Disk, Machine, Network, Processor
+from simcodesign.describe.machine import Machine
+from simcodesign.describe.parts import Disk, Network, Processor
 from simcodesign.describe.read_workload import workload_from
 from simcodesign.describe.topology import build_topology
 from simcodesign.describe.workload import Workload

@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from simcodesign.analytic.forecast import forecast
 from simcodesign.compare import compare
 from simcodesign.describe.files import load_machine
-from simcodesign.describe.machine import CacheLevel, Machine, Memory, Network, Processor
+from simcodesign.describe.machine import Machine
+from simcodesign.describe.parts import CacheLevel, Memory, Network, Processor
 from simcodesign.describe.read_workload import workload_from
 from simcodesign.describe.topology import build_topology
 from simcodesign.describe.workload import Workload

@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 from simcodesign.analytic.forecast import forecast
 from simcodesign.analytic.halo import halo
 from simcodesign.analytic.network import FORMULAS, ceil_log2, floor_log2, price
-from simcodesign.describe.machine import DISTANCES, SWITCHINGS, Machine, Network, Processor
+from simcodesign.describe.machine import Machine
+from simcodesign.describe.parts import DISTANCES, SWITCHINGS, Network, Processor
 from simcodesign.describe.setting import set_up
 from simcodesign.describe.topology import KINDS, Topology, build_topology
 from simcodesign.describe.workload import Collective, Exchange, Receive, Send, Step, Workload

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -92,3 +94,19 @@ program: [{compute: {seconds: kind*pause}}]
         forecast(workload, machine, {"kind": 3})
     with pytest.raises(InputError, match="must be a number"):
         forecast(workload, machine, {"P": "two"})
+
+
+@pytest.mark.parametrize(
+    ("written", "says"),
+    [("[2, 1]", "the lowest value is above the highest, got '[2, 1]'"), ("2:1", "range of x, got '2:1'"),
+     ("[1, 2, 3]", "range of x, got '[1, 2, 3]'")],
+)  # fmt: skip
+def test_ranges_that_are_none(tmp_path: Path, written: str, says: str) -> None:
+    path = tmp_path / "own.yaml"
+    path.write_text(
+        f"simcodesign: 1\nextends: keeneland\nname: own\nparameters: {{x: {{default: 1, range: {written}}}}}\n", "utf-8"
+    )
+    with pytest.raises(InputError) as caught:
+        load_machine(path)
+    assert f"{path}:4: parameters.x.range: range of x" in str(caught.value)
+    assert says in str(caught.value)

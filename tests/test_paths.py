@@ -11,7 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from simcodesign.analytic.traffic import Traffic, collective_traffic, halo_traffic
-from simcodesign.describe.machine import MAPPINGS, SWITCHINGS, Disk, Machine, Network, Processor
+from simcodesign.describe.machine import MAPPINGS, Machine
+from simcodesign.describe.parts import SWITCHINGS, Disk, Network, Processor
 from simcodesign.describe.setting import set_up
 from simcodesign.describe.topology import balanced_shape, build_topology
 from simcodesign.describe.workload import ALGORITHMS, Access, Collective, Exchange, Receive, Send, Step, Workload

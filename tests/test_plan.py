@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from simcodesign.analytic.forecast import forecast
-from simcodesign.describe.machine import Disk, Machine, Network, Processor
+from simcodesign.describe.machine import Machine
+from simcodesign.describe.parts import Disk, Network, Processor
 from simcodesign.describe.read_workload import workload_from
 from simcodesign.describe.setting import set_up
 from simcodesign.describe.topology import build_topology

@@ -17,8 +17,9 @@ from test_resources import HEAD, machine
 
 from simcodesign.analytic.forecast import forecast
 from simcodesign.compare import compare
+from simcodesign.describe.constants import POWERS
 from simcodesign.describe.files import workload_of
-from simcodesign.describe.machine import POWERS, Machine
+from simcodesign.describe.machine import Machine
 from simcodesign.describe.read_machine import machine_from
 from simcodesign.describe.read_workload import workload_from
 from simcodesign.describe.workload import ALGORITHMS, Workload

@@ -11,7 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from simcodesign.describe.machine import DISTANCES, SWITCHINGS, Machine, Network, Processor
+from simcodesign.describe.machine import Machine
+from simcodesign.describe.parts import DISTANCES, SWITCHINGS, Network, Processor
 from simcodesign.describe.setting import set_up
 from simcodesign.describe.topology import build_topology
 from simcodesign.describe.workload import (

@@ -58,6 +58,7 @@ def written_by(arguments: list[str]) -> set[str]:
 @pytest.mark.parametrize(("command", "output"), commands())
 def test_commands(command: str, output: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "80")
     program, *arguments = shlex.split(command)
     assert program == "simcodesign"
     if "--run" in arguments and shutil.which("valgrind") is None:

@@ -16,7 +16,8 @@ from hypothesis import strategies as st
 
 from simcodesign.describe.files import workload_of
 from simcodesign.describe.goal import read_goal
-from simcodesign.describe.machine import Machine, Network, Processor
+from simcodesign.describe.machine import Machine
+from simcodesign.describe.parts import Network, Processor
 from simcodesign.describe.schedule import ANY, ANY_TAG, NONE, Schedule
 from simcodesign.describe.setting import set_up
 from simcodesign.describe.topology import build_topology

@@ -109,7 +109,7 @@ def test_parameters_are_set_and_varied() -> None:
         ("components: {c: {count: n}}", "unknown name, got 'n'"),
         ("components: {c: {static_power: 3 V}}", "W"),
         ("components: {c: {area: 3}}", "unknown key, got 'area'"),
-        ("parameters: {a: {range: [2, 1]}}", "2 is above 1"),
+        ("parameters: {a: {range: [2, 1]}}", "lowest value is above the highest"),
         ("parameters: {a: {default: 3, range: [1, 2]}}", "at most 2"),
     ],
 )
@@ -142,7 +142,7 @@ def test_errors_of_a_use(uses: str, message: str) -> None:
 def test_errors_of_values() -> None:
     own = machine()
     for changed, message in (
-        ({"machine.clock": 5e9}, "at most 4e\\+09"),
+        ({"machine.clock": 5e9}, "got .5 GHz.*at most 4 GHz"),
         ({"machine.clok": 1e9}, "did you mean 'machine.clock'"),
         ({"machine.width": 0}, "instances of flops = width is 0"),
         ({"machine.width": -1}, "negative"),

@@ -7,6 +7,7 @@ import zipfile
 from pathlib import Path
 
 import pytest
+from laws import check_laws
 from shipped_pairs import pairs, resources_of
 
 from simcodesign.analytic.forecast import forecast
@@ -53,6 +54,7 @@ def test_simulation_stays_in_its_bracket(workload: str, machine: str) -> None:
     phases = ["stacking"] if workload == "seismic" else None  # the other phases only repeat the same steps
     comparison = compare(workload, machine, {"P": 8}, phases=phases, effects=["hops", "links", "endpoints", "disks", "memory"])
     assert comparison.in_bracket
+    check_laws(comparison.simulation)
 
 
 def test_origin_of_every_seismic_number_is_said() -> None:

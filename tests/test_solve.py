@@ -285,3 +285,42 @@ def test_two_real_variables_at_opposite_limits() -> None:
         ["k=1:50:whole", "x=1:3", "y=1:3"], {"price": "k*(x + 4 - y)"}, subject_to=["price <= 60"], maximise=["k"]
     )
     assert solve(made).point.values == {"k": 30, "x": 1, "y": 3}
+
+
+@pytest.mark.parametrize("solver", ["auto", "evolution"])
+@pytest.mark.parametrize("limit", [100, 137, 300, 1000])
+def test_a_limit_of_evaluations_holds(solver: str, limit: int) -> None:
+    asked = problem(["x=13:100", "y=0:100", "k=0:9:whole"], {"f": "(x - 20)**2*(y + 1) + k"}, ["f"], ["x*y >= 100"])
+    found = solve(asked, solver=solver, evaluations=limit)
+    assert found.evaluations == len(found.trace) <= limit
+    assert found.spent
+    assert not found.exact
+    assert (found.trace.stage == "polish").any()  # a share of it is kept for that
+
+
+def test_a_limit_beyond_what_is_needed_changes_nothing() -> None:
+    asked = problem(["x=13:100", "k=0:9:whole"], {"f": "(x - 20)**2 + k"}, ["f"], ["x*k >= 100"])
+    limited = solve(asked, evaluations=1_000_000)
+    assert not limited.spent
+    assert limited.point.objectives[0] == pytest.approx(solve(asked).point.objectives[0], rel=1e-9)
+
+
+def test_exact_methods_keep_to_a_limit() -> None:
+    many = problem(["k=0:9000:whole"], {"f": "(k - 4321)**2"}, ["f"])
+    assert solve(many).exact
+    few = solve(many, evaluations=300)
+    assert few.evaluations <= 300
+    assert not few.exact
+    with pytest.raises(InputError, match="too many points to enumerate"):
+        solve(many, solver="enumeration", evaluations=300)
+    one = problem(["x=0:1"], {"f": "x", "g": "x**2"}, ["f"], ["g >= 0.5"])
+    assert solve(one, evaluations=131).spent
+    assert solve(one).exact
+
+
+def test_every_batch_is_told() -> None:
+    asked = problem(["x=0:10", "y=0:10"], {"f": "(x - 3)**2 + y"}, ["f"], ["x + y >= 4"])
+    told: list[tuple[str, int]] = []
+    found = solve(asked, told=lambda stage, count: told.append((stage, count)))
+    assert sum(count for _, count in told) == found.evaluations
+    assert {stage for stage, _ in told} >= {"evolution", "polish"}

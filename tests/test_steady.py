@@ -10,7 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from simcodesign.describe.files import load_machine
-from simcodesign.describe.machine import Disk, Machine, Network, Processor
+from simcodesign.describe.machine import Machine
+from simcodesign.describe.parts import Disk, Network, Processor
 from simcodesign.describe.read_workload import workload_from
 from simcodesign.describe.topology import build_topology
 from simcodesign.describe.workload import Workload

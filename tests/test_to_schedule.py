@@ -14,7 +14,8 @@ from shipped_pairs import needs_memory, plain_workloads, ranks_of
 
 from simcodesign.describe.files import load_machine, load_workload, workload_of
 from simcodesign.describe.goal import read_goal, write_goal
-from simcodesign.describe.machine import Disk, Machine, Network, Processor
+from simcodesign.describe.machine import Machine
+from simcodesign.describe.parts import Disk, Network, Processor
 from simcodesign.describe.schedule import ANY, NONE, Schedule
 from simcodesign.describe.setting import set_up
 from simcodesign.describe.topology import build_topology

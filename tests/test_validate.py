@@ -442,7 +442,7 @@ CASES = [case(f"toys/{k}", sleeps) for k in range(3)]
 
 MASKED = """
 import multiprocessing, signal, sys
-from simcodesign.validate import pool
+from simcodesign import workers
 
 def blocked(connection):
     connection.send(signal.SIGINT in signal.pthread_sigmask(signal.SIG_BLOCK, []))
@@ -451,7 +451,7 @@ if __name__ == "__main__":
     context = multiprocessing.get_context("spawn")
     for _ in range(2):
         ours, theirs = context.Pipe()
-        with pool._uninterrupted():
+        with workers.uninterrupted():
             process = context.Process(target=blocked, args=(theirs,))
             process.start()
         print(ours.recv())

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 
-from simcodesign.describe.machine import Machine, Network, Processor
+from simcodesign.describe.machine import Machine
+from simcodesign.describe.parts import Network, Processor
 from simcodesign.describe.topology import Topology, build_topology
 from simcodesign.describe.workload import Collective, Exchange, Receive, Send, Step, Workload
 from simcodesign.errors import Place

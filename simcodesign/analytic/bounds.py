@@ -18,12 +18,11 @@ from simcodesign.analytic.disk import access_s
 from simcodesign.analytic.memory import memory_s, transfer_s
 from simcodesign.analytic.network import FORMULAS, FREE, Price, floor_log2, lawful_hops, price, process_grid
 from simcodesign.analytic.processor import compute_s, operations
-from simcodesign.analytic.resources import all_in_turn_s, block_s
+from simcodesign.analytic.resources import all_in_turn_s, block_s, item_uses
 from simcodesign.analytic.traffic import Traffic, checked_peers, collective_traffic, halo_traffic
 from simcodesign.describe.machine import Machine
 from simcodesign.describe.references import memory_of, touched
 from simcodesign.describe.setting import Setting
-from simcodesign.describe.uses import item_uses
 from simcodesign.describe.workload import (
     Access,
     Block,

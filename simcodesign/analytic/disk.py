@@ -5,7 +5,7 @@ Armstrong and Eigenmann, SPECseis96, equation 4, per iteration: X (C_start + C_m
 
 from __future__ import annotations
 
-from simcodesign.describe.machine import Disk
+from simcodesign.describe.parts import Disk
 from simcodesign.describe.workload import Access
 from simcodesign.errors import InputError
 from simcodesign.units import Amount

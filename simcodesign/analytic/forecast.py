@@ -12,22 +12,27 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simcodesign.analytic.bounds import bracket
+from simcodesign.analytic.closed import Loop, Visit, visit_factors
 from simcodesign.analytic.disk import access_s
 from simcodesign.analytic.halo import halo
-from simcodesign.analytic.memory import memory_s
+from simcodesign.analytic.memory import memory_s, transfer_s
 from simcodesign.analytic.network import FORMULAS, Cost, price, process_grid
+from simcodesign.analytic.open import open_forecast
 from simcodesign.analytic.power import PowerBook, all_busy_s, byte_power_w
 from simcodesign.analytic.processor import compute_s, operations
-from simcodesign.analytic.resources import block_s, use_s
+from simcodesign.analytic.resources import block_s, item_uses, use_s
 from simcodesign.analytic.traffic import checked_peers
+from simcodesign.describe.constants import CAPACITY
 from simcodesign.describe.files import load_machine, load_workload
-from simcodesign.describe.machine import CAPACITY, Machine, Memory
+from simcodesign.describe.machine import Machine
+from simcodesign.describe.parts import Memory
 from simcodesign.describe.references import Touched, memory_of, touched
 from simcodesign.describe.setting import Setting, finite, set_up
 from simcodesign.describe.trains import check_train
-from simcodesign.describe.uses import ItemUse, item_uses
+from simcodesign.describe.uses import ItemUse
 from simcodesign.describe.workload import (
     MAIN_PHASE,
+    ONE,
     Access,
     Block,
     Collective,
@@ -58,6 +63,7 @@ def forecast(
     preset: str | None = None,
     phases: Collection[str] | None = None,
     bounds: bool = False,
+    queueing: bool = True,
 ) -> Result:
     """Forecast the workload on the machine in closed form (equations 1 to 4 of SPECseis96, generalised).
 
@@ -66,13 +72,17 @@ def forecast(
     give arrays of that shape.
     ``bounds`` adds the bracket of the simulated time: for one design point, and unless an operation has more messages
     than could be looked at one by one (``bounds.MOST_MESSAGES``).
+    ``queueing``: loops without messages whose ranks share disks or memory, and whose demands vary, take what
+    queueing theory says (``Result.formulas`` names it); without it, random demands take their mean, and nobody waits.
 
     Raises InputError for anything that cannot be used.
     """
     workload = workload if isinstance(workload, Workload) else load_workload(workload)
     machine = machine if isinstance(machine, Machine) else load_machine(machine)
     setting = set_up(workload, machine, parameters, preset=preset, phases=phases)
-    reading = _Reading(setting)
+    if setting.workload.is_open:
+        return open_forecast(setting, queueing)
+    reading = _Reading(setting, queueing)
     with np.errstate(all="ignore"):  # overflow is found as a makespan that is not finite
         reading.program(setting.workload.program, _Where(MAIN_PHASE, reading.machine, 1.0))
         result = reading.result()
@@ -98,6 +108,9 @@ class _Reading:
     """The walk over the program. Where demands depend on ``rank``, numbers get the ranks as their last axis."""
 
     setting: Setting
+    queueing: bool = True
+    loop: Loop | None = None  # the outermost repeated block while it is read
+    formulas: list[str] = field(default_factory=list)
     machine: Machine = field(init=False)
     names: dict[str, Amount] = field(init=False)
     phases: dict[str, dict[str, Amount]] = field(default_factory=dict)
@@ -137,9 +150,29 @@ class _Reading:
         """Add up the steps."""
         for step in steps:
             if isinstance(step, Block):
-                self.program(step.body, self._inside(step, where))
+                self._block(step, self._inside(step, where))
             else:
                 self._demand(step, where)
+
+    def _block(self, block: Block, inside: _Where) -> None:
+        """What is in a block; the waits of the outermost one that is repeated, when it has been read."""
+        outermost = self.queueing and not self.by_rank and self.loop is None and block.repeat != ONE
+        if outermost:
+            self.loop = Loop()
+        self.program(block.body, inside)
+        if outermost and self.loop is not None:
+            formula, waits = self.loop.queues(self.machine, self.names["P"], self.setting.shape)
+            self.formulas += [formula] if formula and formula not in self.formulas else []
+            for wait in waits:
+                phase = self.phases[wait.phase]
+                phase[wait.station] = phase[wait.station] + wait.wait_s
+            self.loop = None
+
+    def _visit(self, step: Access | References, where: _Where, station: str, service_s: Amount) -> None:
+        """Note that a station which ranks may share serves the demand."""
+        if self.loop is not None:
+            factors = visit_factors(where.machine, station, step.varies)
+            self.loop.visits.append(Visit(station, where.phase, service_s, where.times, factors))
 
     def _inside(self, block: Block, where: _Where) -> _Where:
         values = {path: self.value(expression, path) for path, expression in block.constants}
@@ -161,6 +194,7 @@ class _Reading:
                 size, times = self.value(step.bytes, "bytes"), self.value(step.times, "times")
                 time_s = access_s(step, where.machine.disk, size, times)
                 self._book(step, where, "disk", time_s)
+                self._visit(step, where, "disk", time_s)
                 self._draw(step, where, "disk", time_s)
                 every = size * times * where.times * self._present(step)
                 self.disk_bytes = self.disk_bytes + self._over_ranks(every)
@@ -169,6 +203,7 @@ class _Reading:
                 seen = touched(step, memory, self.value)
                 time_s = memory_s(seen, self.value(step.blocking, "blocking"), memory)
                 self._book(step, where, "memory", time_s)
+                self._visit(step, where, "memory", transfer_s(seen, memory))
                 self._draw(step, where, "memory", time_s)
                 self._serve(step, seen, memory, where)
             case Replay():
@@ -319,7 +354,11 @@ class _Reading:
 
     def _book(self, demand: Demand, where: _Where, component: str, time_s: Amount) -> None:
         phase = self.phases.setdefault(where.phase, dict.fromkeys(COMPONENTS, 0.0))
-        phase[component] = phase[component] + time_s * where.times * self._present(demand)
+        time_s = time_s * where.times * self._present(demand)
+        phase[component] = phase[component] + time_s
+        if self.loop is not None:
+            varies = demand.varies if isinstance(demand, Compute | Access | References) else None
+            self.loop.add(component, time_s, varies)
 
     def result(self) -> Result:
         """The Result: of the busiest rank, where ranks differ."""
@@ -351,6 +390,7 @@ class _Reading:
             size=self.setting.size,
             footprint_bytes=self.setting.footprint_bytes,
             capacity_bytes=self.setting.capacity_bytes,
+            formulas=tuple(self.formulas),
         )
         return self._with_power(result, total, busiest)
 

@@ -23,7 +23,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
 
-from simcodesign.describe.machine import CONSTANTS, MODEL_OF
+from simcodesign.describe.constants import CONSTANTS, MODEL_OF
 from simcodesign.describe.workload import (
     MAIN_PHASE,
     Access,
@@ -107,6 +107,8 @@ def phase_formula(workload: Workload, phase: str) -> Any:
     or has ``when``, a schedule, a replaced constant beyond the model, a name of the workload that is in ``SYMBOLS``.
     """
     sympy = _sympy()
+    if workload.is_open:
+        raise InputError("an open stream has formulas of its own, which the forecast names", workload.place)
     try:
         booked = [
             (price, (*(to_sympy(repeat) for repeat in where.repeats), *counts))

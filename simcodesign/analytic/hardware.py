@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
 from simcodesign.analytic.resources import highest_power
 from simcodesign.describe.machine import Machine
-from simcodesign.describe.resources import instances_of, not_negative
+from simcodesign.describe.resources import PREFIX, Totals, instances_of, not_negative
 from simcodesign.result import Result
 from simcodesign.units import Amount
 
@@ -29,7 +30,11 @@ def full_power_w(machine: Machine, counts: Mapping[str, Amount] | None = None) -
     ``counts`` replaces ``nodes`` and ``processors_per_node``; arrays allowed.
     """
     every = _counts(machine, counts)
-    custom, names = machine.custom, machine.custom.names(every)
+    return _full_power_w(machine, every, machine.custom.names(every), machine.custom.totals(every))
+
+
+def _full_power_w(machine: Machine, every: Mapping[str, Amount], names: Mapping[str, Amount], totals: Totals) -> Amount:
+    custom = machine.custom
     watts: dict[str, Amount] = {
         title: instances_of(one, title, names)
         * not_negative(one.dynamic_power, names, f"dynamic_power of {title}", one.place)
@@ -37,9 +42,9 @@ def full_power_w(machine: Machine, counts: Mapping[str, Amount] | None = None) -
         if one.dynamic_power is not None
     }
     parts = [value for path, value in machine.powers().items() if path.endswith(".dynamic_power")]
-    static = custom.totals(every).static_power_w
+    static = 0.0 if totals.static_power_w is None else totals.static_power_w
     of_rank = highest_power(watts, custom) + sum(parts, start=0.0)
-    return (0.0 if static is None else static) + every["processors"] * of_rank
+    return static + every["processors"] * of_rank
 
 
 def _counts(machine: Machine, counts: Mapping[str, Amount] | None) -> dict[str, Amount]:
@@ -52,16 +57,23 @@ class HardwareMetrics:
     """What ``machine`` says of itself, as metrics by name; with ``run`` also those of a run on it.
 
     Properties by their names, ``rack_units``, ``die_area`` (m2), ``price``, ``static_power``, ``full_power``, and of a
-    run ``energy`` and ``peak_power``; those that the machine says nothing about are not there.
+    run ``energy`` and ``peak_power``; those that the machine says nothing about are not there. A property that is
+    called like another metric, here or in ``taken``, is ``machine.NAME``.
     """
 
     machine: Machine
     run: bool = True
+    taken: frozenset[str] = frozenset()
 
-    @property
+    def _name_of(self, name: str) -> str:
+        """The metric of a property."""
+        own = {*(_NAMES.get(key, key) for key in _TOTALS), FULL_POWER, *_OF_RUN}
+        return f"{PREFIX}{name}" if name in self.taken or name in own else name
+
+    @cached_property
     def dimensions(self) -> Mapping[str, str]:
         """Names and dimensions of the metrics."""
-        found = dict.fromkeys(self.machine.custom.properties, "")
+        found = {self._name_of(name): "" for name in self.machine.custom.properties}
         totals = self.machine.totals()
         found |= {_NAMES.get(key, key): unit for key, unit in _TOTALS.items() if getattr(totals, key) is not None}
         if not self.machine.has_power:
@@ -76,9 +88,9 @@ class HardwareMetrics:
         of a node; ``result`` of the run, None for the machine alone."""
         every = _counts(machine, counts)
         names, totals = machine.custom.names(every), machine.custom.totals(every)
-        found: dict[str, Amount] = {name: names[name] for name in machine.custom.properties}
+        found: dict[str, Amount] = {self._name_of(name): names[name] for name in machine.custom.properties}
         found |= {_NAMES.get(key, key): getattr(totals, key) for key in _TOTALS}
-        found[FULL_POWER] = full_power_w(machine, every)
+        found[FULL_POWER] = _full_power_w(machine, every, names, totals)
         for name, (key, _) in _OF_RUN.items():
             value = None if result is None else getattr(result, key)
             found[name] = np.nan if value is None else value

@@ -12,7 +12,8 @@ from dataclasses import replace
 import numpy as np
 
 from simcodesign.analytic.forecast import forecast
-from simcodesign.describe.machine import CONSTANTS, Machine
+from simcodesign.describe.constants import CONSTANTS
+from simcodesign.describe.machine import Machine
 from simcodesign.describe.workload import Block, Step, Workload
 from simcodesign.errors import InputError
 from simcodesign.fitting.measurements import FloatArray

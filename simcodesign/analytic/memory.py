@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from simcodesign.describe.machine import Memory
+from simcodesign.describe.parts import Memory
 from simcodesign.describe.references import Touched
 from simcodesign.units import Amount
 

@@ -32,7 +32,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from simcodesign.describe.machine import Network
+from simcodesign.describe.parts import Network
 from simcodesign.describe.topology import balanced_shape
 from simcodesign.units import Amount
 

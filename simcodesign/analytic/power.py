@@ -3,8 +3,12 @@
     P_max = static power of all components + the largest over the phases of the dynamic power of all that they use
     E     = static power x T + sum over the uses of busy time x dynamic power + bytes sent x energy per byte
 
-All ranks are taken to be at work at once. Of resources that conflict, only those count that are heaviest together
-without a conflict. What costs energy by the byte or by the item draws its mean power.
+The sum over all that a phase uses is the paper's: P_max = sum of P_idle(c) + max over kernels k of the sum of P_dyn(r)
+over the resources r that k uses. So it is an upper bound, not what is drawn at one instant: where a phase computes
+and then sends, the power of processors and of the network are added although a rank does one after the other (the
+simulation's peak is that of an instant, and may be less). All ranks are taken to be at work at once. Ours is that of
+resources that conflict only those count that are heaviest together without a conflict, as the paper has it for a
+machine without an application. What costs energy by the byte or by the item draws its mean power.
 """
 
 from __future__ import annotations
@@ -15,7 +19,7 @@ import numpy as np
 
 from simcodesign.analytic.network import Cost, Message, Price
 from simcodesign.analytic.resources import highest_power
-from simcodesign.describe.machine import Network
+from simcodesign.describe.parts import Network
 from simcodesign.describe.resources import Custom
 from simcodesign.units import Amount
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from simcodesign.describe.machine import Processor
+from simcodesign.describe.parts import Processor
 from simcodesign.describe.workload import Compute
 from simcodesign.errors import InputError
 from simcodesign.expression import Expression

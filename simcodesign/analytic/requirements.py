@@ -24,12 +24,14 @@ from simcodesign.analytic.halo import halo
 from simcodesign.analytic.network import FORMULAS, price, process_grid
 from simcodesign.analytic.processor import operations
 from simcodesign.describe.files import load_workload
-from simcodesign.describe.machine import Machine, Network, Processor
+from simcodesign.describe.machine import Machine
+from simcodesign.describe.parts import Network, Processor
 from simcodesign.describe.references import MOST_ACCESSES
 from simcodesign.describe.setting import Setting, finite, set_up
 from simcodesign.describe.topology import build_topology
 from simcodesign.describe.workload import (
     Access,
+    Arrivals,
     Block,
     Collective,
     Compute,
@@ -236,6 +238,8 @@ class _Reading:
                 return {"sent_bytes": self._exchange(step)}
             case Replay():
                 raise InputError("a schedule has no closed form of its requirements", step.place)
+            case Arrivals():
+                raise InputError("requirements are of what ranks do, not of arrivals", step.place)
         return {}
 
     def _collective(self, step: Collective) -> Amount:

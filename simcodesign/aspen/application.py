@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from simcodesign.aspen.parse import parse_file
+from simcodesign.aspen.scan import MAX_NESTING
 from simcodesign.aspen.scope import Definitions, Scope, define, search_range
-from simcodesign.aspen.source import MAX_NESTING, find_beside
+from simcodesign.aspen.source import find_beside
 from simcodesign.aspen.tree import (
     Call,
     Execute,

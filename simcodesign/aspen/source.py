@@ -1,6 +1,7 @@
 """The text of an Aspen file with its includes put in, and where each of its lines comes from.
 
-Bounds stand here, before anything is parsed: 50 MB of nested braces are told after their first few hundred bytes.
+Bounds stand here and in ``scan``, before anything is parsed: 50 MB of nested braces are told after their first few
+hundred bytes.
 """
 
 from __future__ import annotations
@@ -9,14 +10,13 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
+from simcodesign.aspen.scan import MAX_NESTING, MAX_TOKENS, check_tokens
 from simcodesign.errors import InputError, Place
 
 MAX_BYTES = 500_000  # of a file with all that it includes
-MAX_NESTING = 64
 MAX_INCLUDES = 1000
 
 _INCLUDE = re.compile(r"[ \t]*include[ \t]+(\S+)[ \t]*(//.*)?")
-_BRACKETS = re.compile(r'//[^\n]*|"(?:[^"\\\n]|\\.)*"|[{}()\[\]\n]')
 
 
 @dataclass(frozen=True)
@@ -61,7 +61,7 @@ class _Reader:
         self.text: list[str] = []
         self.lines: list[tuple[str, int]] = []
         self.room = MAX_BYTES
-        self.includes = 0
+        self.includes = self.tokens = 0
 
     def read(self, path: Path, place: Place | None, within: tuple[Path, ...]) -> None:
         self.put(self._load(path, place), path, within)
@@ -70,7 +70,10 @@ class _Reader:
         return Source(path, "\n".join(self.text), tuple(self.lines))
 
     def put(self, text: str, path: Path, within: tuple[Path, ...]) -> None:
-        _check_nesting(text, path)
+        self.tokens += check_tokens(text, path)
+        if self.tokens > MAX_TOKENS:
+            allowed = f"up to {MAX_TOKENS} with all includes"
+            raise InputError("too many words, numbers and signs", Place(str(path)), value=self.tokens, allowed=allowed)
         if "\x00" in text:
             raise InputError("not a text file", Place(str(path)), allowed="an Aspen model")
         for number, line in enumerate(text.split("\n"), start=1):
@@ -106,7 +109,7 @@ class _Reader:
             line = content.count(b"\n", 0, error.start) + 1
             raise InputError("not UTF-8 text", Place(str(path), line), allowed="UTF-8") from error
         if len(content) > self.room:
-            _check_nesting(text, path)  # says more, if that is why
+            check_tokens(text, path)  # says more, if that is why
             size = path.stat().st_size
             allowed = f"{MAX_BYTES} bytes with all includes"
             raise InputError("model too long", Place(str(path)), value=size, allowed=allowed)
@@ -121,19 +124,3 @@ def find_beside(name: str, folders: tuple[Path, ...], place: Place) -> Path:
             return folder / name
     tried = ", ".join(dict.fromkeys(str(folder / name) for folder in folders))
     raise InputError("no such file", place, value=name, allowed=f"looked for {tried}")
-
-
-def _check_nesting(text: str, path: Path) -> None:
-    """Refuse brackets in brackets in brackets ... before they reach a parser."""
-    depth, line, start = 0, 1, 0
-    for match in _BRACKETS.finditer(text):
-        found = match.group()
-        if found == "\n":
-            line, start = line + 1, match.end()
-        elif found in "{([":
-            depth += 1
-            if depth > MAX_NESTING:
-                place = Place(str(path), line, f"column {match.start() - start + 1}")
-                raise InputError("brackets nested too deeply", place, allowed=f"up to {MAX_NESTING} levels")
-        elif found in "})]":
-            depth -= 1

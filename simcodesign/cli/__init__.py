@@ -18,6 +18,8 @@ from simcodesign.cli import (
     profile,
     readings,
     requirements,
+    sweep,
+    sweep_store,
     validation,
 )
 from simcodesign.cli.base import app, main
@@ -37,5 +39,7 @@ __all__ = [
     "profile",
     "readings",
     "requirements",
+    "sweep",
+    "sweep_store",
     "validation",
 ]

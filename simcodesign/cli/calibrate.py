@@ -101,7 +101,7 @@ def calibrate(
 
 def _named(option: str, items: list[str]) -> dict[str, float]:
     """Values by name, in SI units."""
-    constants = import_module("simcodesign.describe.machine").CONSTANTS
+    constants = import_module("simcodesign.describe.constants").CONSTANTS
     parse_quantity = import_module("simcodesign.units").parse_quantity
     found: dict[str, float] = {}
     for item in items:

@@ -59,9 +59,19 @@ Solver = Annotated[
     str | None,
     typer.Option(metavar="NAME", help="auto (the default), enumeration, bisection, evolution, or isres (needs NLopt)."),
 ]
-SearchSeed = Annotated[int | None, typer.Option("--seed", metavar="N", min=0, help="Seed of the search; default 0.")]
+SearchSeed = Annotated[
+    int | None,
+    typer.Option("--seed", metavar="N", min=0, help="Seed of the search, and of what --confirm simulates; default 0."),
+]
 Evaluations = Annotated[
-    int | None, typer.Option(metavar="N", min=100, help="At most about so many points of a search; default 20000.")
+    int | None,
+    typer.Option(
+        metavar="N",
+        min=100,
+        help="Limit of the points that each search evaluates, polishing included: the search for the optimum (of a "
+        "whole --pareto front), and for each relaxation, bound, or objective of a weighted sum beside it. Without, "
+        "20000 and what polishing takes.",
+    ),
 ]
 Trace = Annotated[Path | None, typer.Option(metavar="FILE", help="Write every evaluation (.csv or .parquet).")]
 Pareto = Annotated[
@@ -75,7 +85,8 @@ Confirm = Annotated[
     typer.Option(
         metavar="K",
         min=1,
-        help="Simulate the K best points and their neighbours: does the order stay, and if not, why?",
+        help="Simulate the K best points and their neighbours: does the order stay, and if not, why? With --pareto K "
+        "points spread over the front: is each still beaten by none?",
     ),
 ]
 Effects = Annotated[

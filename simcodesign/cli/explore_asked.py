@@ -53,32 +53,43 @@ def explored(asked: Explored) -> None:
     _check(asked)
     study = _study(asked)
     model = _model(study)
+    for note in study.model_notes(model):
+        complain(note)
     problem = study.problem(model)
-    if note := study.size_note(problem):
-        complain(f"note: {note}")
-    options = {"solver": study.solver or "auto", "seed": study.seed or 0}
-    if asked.evaluations is not None:
-        options["evaluations"] = asked.evaluations
+    for note in (study.size_note(problem), *study.unit_notes(problem)):
+        if note:
+            complain(f"note: {note}")
+    options: dict[str, Any] = {
+        "solver": study.solver or "auto",
+        "seed": study.seed or 0,
+        "evaluations": asked.evaluations,
+    }
     if asked.pareto:
         _front(asked, problem, options)
         return
-    solution = _module("solve").solve(problem, **options)
-    why, sensitivities = None, []
-    if solution.feasible:
-        plain = {name: value for name, value in options.items() if name != "evaluations"}
-        solution, sensitivities = _module("bound_sensitivity").bound_sensitivities(solution, **plain)
-    elif problem.constraints:
-        why = _module("infeasible").explain(solution, **options)
+    solution, why, sensitivities = _solved(problem, options)
     if asked.trace:
         _module("evaluator").write_trace(solution.trace, asked.trace)
-    confirmed = _confirmed(asked, solution) if asked.confirm and solution.feasible else None
+    confirmed = _confirmed(asked, solution, options["seed"]) if asked.confirm and solution.feasible else None
     report = base.report("explore")
     if asked.as_json:
-        write_json(report.solution_dict(asked.planner, solution, why, sensitivities, confirmed))
+        write_json(base.report("explore_json").solution_dict(asked.planner, solution, why, sensitivities, confirmed))
     else:
         print_all(report.solution_tables(asked.planner, solution, why, sensitivities, confirmed))
     if asked.plot:
         base.report("explore_plot").solution_plot(solution, asked.plot)
+
+
+def _solved(problem: Any, options: dict[str, Any]) -> tuple[Any, Any, Any]:
+    """The optimum, why there is none, and what each bound is worth."""
+    with base.report("explore_progress").SearchProgress() as bar:
+        solution = _module("solve").solve(problem, **options, told=bar.told)
+        if solution.feasible:
+            bounds = _module("bound_sensitivity").bound_sensitivities
+            solution, sensitivities = bounds(solution, **options, told=bar.told)
+            return solution, None, sensitivities
+        why = _module("infeasible").explain(solution, **options, told=bar.told) if problem.constraints else None
+        return solution, why, []
 
 
 def _module(name: str) -> Any:
@@ -98,8 +109,6 @@ def _check(asked: Explored) -> None:
         if value is not None and not needed:
             where = "with --pareto" if option == "--points" else "with --confirm"
             raise InputError("has no meaning here", Place(option), value=value, allowed=where)
-    if asked.confirm and asked.pareto:
-        raise InputError("a front is not confirmed", Place("--confirm"), value=asked.confirm, allowed="one optimum")
     if asked.solver == "isres":
         _module("isres").load_nlopt()
 
@@ -192,25 +201,33 @@ def _aspen(name: str) -> Any:
     return import_module(f"simcodesign.aspen.{name}")
 
 
-def _confirmed(asked: Explored, solution: Any) -> Any:
+def _confirmed(asked: Explored, solution: Any, seed: int) -> Any:
     with base.report("study_progress").StudyProgress() as bar:
-        return _module("confirm").confirm(
-            solution, asked.confirm, effects=asked.effects or "all", engine=asked.engine or "auto", told=bar.told
-        )
+        return _module("confirm").confirm(solution, asked.confirm, **_simulated(asked, seed), told=bar.told)
+
+
+def _simulated(asked: Explored, seed: int) -> dict[str, Any]:
+    """How points are simulated."""
+    return {"effects": asked.effects or "all", "engine": asked.engine or "auto", "seed": seed}
 
 
 def _front(asked: Explored, problem: Any, options: dict[str, Any]) -> None:
     """The Pareto front in place of one optimum."""
-    front = _module("pareto").pareto_front(problem, points=asked.points or 20, **options)
+    why, confirmed = None, None
+    with base.report("explore_progress").SearchProgress() as bar:
+        front = _module("pareto").pareto_front(problem, points=asked.points or 20, **options, told=bar.told)
+        if not front.points and problem.constraints:
+            why = _module("infeasible").explain(front.solution, **options, told=bar.told)
     if asked.trace:
         _module("evaluator").write_trace(front.trace, asked.trace)
-    why = None
-    if not front.points and problem.constraints:
-        why = _module("infeasible").explain(front.solution, **options)
+    if asked.confirm and front.points:
+        with base.report("study_progress").StudyProgress() as bar:
+            how = _simulated(asked, options["seed"])
+            confirmed = _module("confirm").confirm_front(front, asked.confirm, **how, told=bar.told)
     report = base.report("explore")
     if asked.as_json:
-        write_json(report.front_dict(asked.planner, front, why))
+        write_json(base.report("explore_json").front_dict(asked.planner, front, why, confirmed))
     else:
-        print_all(report.front_tables(asked.planner, front, why))
+        print_all(report.front_tables(asked.planner, front, why, confirmed))
     if asked.plot and front.points:
         base.report("explore_plot").front_plot(front, asked.plot)

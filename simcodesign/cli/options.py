@@ -63,7 +63,45 @@ Iterations = Annotated[
         "(steady:1% allows them to differ by that much).",
     ),
 ]
-Seed = Annotated[int, typer.Option(metavar="N", help="Seed of imbalance and noise.")]
+Seed = Annotated[int, typer.Option(metavar="N", help="Seed of all that is drawn.")]
+Replications = Annotated[
+    int | None,
+    typer.Option(
+        metavar="N",
+        min=1,
+        help="Simulate N times with independent random numbers: means with intervals. 1: a long run of arrivals, in "
+        "batches.",
+    ),
+]
+Precision = Annotated[
+    str | None,
+    typer.Option(
+        metavar="SHARE",
+        help="Replicate until the half-width of the makespan (of arrivals: the response time) is this share of its "
+        "mean, e.g. 1%; exit with 1 when that takes more than --at-most. With --against: of the difference, as a share "
+        "of the mean on MACHINE.",
+    ),
+]
+PrecisionOf = Annotated[
+    str | None, typer.Option(metavar="NAME", help="What --precision is of: energy_j, components_s.disk, ...")
+]
+AtMost = Annotated[int | None, typer.Option(metavar="N", help="Most replications for --precision; by default 1000.")]
+Confidence = Annotated[str | None, typer.Option(metavar="SHARE", help="Of the intervals; by default 95%.")]
+WarmUp = Annotated[
+    str | None,
+    typer.Option(
+        metavar="N",
+        help="Leave the first N requests of every run of arrivals out of response times; by default as many as MSER-5 "
+        "finds (mser5).",
+    ),
+]
+AgainstMachine = Annotated[
+    str | None,
+    typer.Option(metavar="MACHINE", help="Another machine under the same random numbers: what is the difference?"),
+]
+Jobs = Annotated[
+    int | None, typer.Option("-j", "--jobs", metavar="N", min=1, help="The most processes; by default one a CPU.")
+]
 
 
 @dataclass(frozen=True)
@@ -92,7 +130,7 @@ def case_of(
     phases: list[str] | None,
 ) -> CaseInput:
     loaded = sc.load_workload(workload)
-    given = _given(settings or [], ranks)
+    given = given_settings(settings or [], ranks)
     parameters = {name: value for name, value in given.items() if name == "P" or name in loaded.parameters}
     own = {name: value for name, value in given.items() if name.startswith("machine.") and name not in parameters}
     changes = {name: value for name, value in given.items() if name not in parameters and name not in own}
@@ -104,6 +142,8 @@ def case_of(
     numbers = {name: _number(name, value, loaded.parameters.get(name)) for name, value in parameters.items()}
     numbers |= {name: described.parameter(name, Place("--set")).parsed(text, Place("--set", None, name))
                 for name, text in own.items()}  # fmt: skip
+    for name in own:
+        described.parameter(name).check(numbers[name], Place("--set", None, name))
     case = CaseInput(loaded, described, numbers, preset, phases)
     law = case.machine.network.distance
     if any(name.startswith("network.topology") for name in changes) and law not in (
@@ -117,7 +157,7 @@ def case_of(
     return case
 
 
-def _given(settings: Iterable[str], ranks: int | None) -> dict[str, str]:
+def given_settings(settings: Iterable[str], ranks: int | None) -> dict[str, str]:
     """Value by name, as text."""
     given = {} if ranks is None else {"P": str(ranks)}
     for item in settings:

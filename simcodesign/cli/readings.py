@@ -12,25 +12,34 @@ import typer
 from simcodesign.cli import base
 from simcodesign.cli.base import app, sc
 from simcodesign.cli.options import (
+    AgainstMachine,
     AsJson,
+    AtMost,
+    Confidence,
     Counters,
     Effects,
     Engine,
     Iterations,
+    Jobs,
     MachineName,
     Phases,
     Plot,
     Power,
+    Precision,
+    PrecisionOf,
     Preset,
     Ranks,
+    Replications,
     Seed,
     Settings,
     Timeline,
+    WarmUp,
     WorkloadName,
     case_of,
     check_files,
     check_folder,
 )
+from simcodesign.cli.replicated import Replicating, check_together, compared, replicated, share_of
 from simcodesign.errors import InputError, Place
 from simcodesign.report.terminal import complain, print_all, write_json
 
@@ -84,9 +93,25 @@ def simulate(
     timeline: Timeline = None,
     counters: Counters = None,
     power: Power = None,
+    replications: Replications = None,
+    precision: Precision = None,
+    precision_of: PrecisionOf = None,
+    at_most: AtMost = None,
+    confidence: Confidence = None,
+    warm_up: WarmUp = None,
+    against: AgainstMachine = None,
+    jobs: Jobs = None,
 ) -> None:
-    """Simulate a workload on a machine, event by event."""
+    """Simulate a workload on a machine, event by event: once, or as often as it takes to know the means."""
     check_files(plot, timeline, power)
+    asked = Replicating(replications, precision, precision_of, at_most, confidence, warm_up, jobs)
+    if asked.wanted or against:
+        check_together(timeline=timeline, counters=counters, power=power)
+        cases = [case_of(workload, one, settings, ranks, preset, phase) for one in (machine, against) if one]
+        replicated(cases, asked, {"effects": effects, "seed": seed, "engine": engine, "iterations": iterations},
+                   stations, as_json, plot)  # fmt: skip
+        return
+    asked.check_unused()
     if power and iterations != "all":
         raise InputError("power over time shows every iteration", Place("--power"), allowed="--iterations all")
     if counters:
@@ -130,11 +155,24 @@ def compare(
     as_json: AsJson = False,
     plot: Plot = None,
     timeline: Timeline = None,
+    replications: Replications = None,
+    precision: Precision = None,
+    at_most: AtMost = None,
+    confidence: Confidence = None,
+    jobs: Jobs = None,
 ) -> None:
     """Hold the forecast against the simulation and say which effect explains how much of the gap."""
     check_files(plot, timeline)
-    limit = math.inf if tolerance is None else _share(tolerance)
+    limit = math.inf if tolerance is None else share_of(tolerance, "--tolerance")
     case = case_of(workload, machine, settings, ranks, preset, phase)
+    asked = Replicating(replications, precision, None, at_most, confidence, None, jobs)
+    if asked.wanted:
+        check_together(plot=plot, timeline=timeline)
+        error = compared(case, asked, {"effects": effects, "seed": seed, "engine": engine, "iterations": iterations},
+                         as_json)  # fmt: skip
+        _check_tolerance(error, tolerance, limit)
+        return
+    asked.check_unused()
     with base.report("progress").SimulationProgress() as progress:
         comparison = case.call(
             sc.compare, effects=effects, seed=seed, engine=engine, iterations=iterations, timeline=bool(timeline),
@@ -148,17 +186,14 @@ def compare(
         base.report("plots").comparison_bars(comparison, plot)
     if timeline:
         base.report("timeline").write_chrome_trace(comparison.simulation, timeline)
+    _check_tolerance(comparison.error, tolerance, limit)
+
+
+def _check_tolerance(error: float, tolerance: str | None, limit: float) -> None:
     # A total of nothing but forecast has no relative error (nan): that is out of every tolerance.
-    if tolerance is not None and not abs(comparison.error) <= limit:
-        complain(f"out of tolerance: error of the forecast {comparison.error:+.3%}, allowed {limit:.4%}")
+    if tolerance is not None and not abs(error) <= limit:
+        complain(f"out of tolerance: error of the forecast {error:+.3%}, allowed {limit:.4%}")
         raise typer.Exit(1)
-
-
-def _share(text: str) -> float:
-    value: float = import_module("simcodesign.units").parse_quantity(text, "count", Place("--tolerance"))
-    if value < 0 or (value > 1 and "%" not in text):
-        raise InputError("a share", Place("--tolerance"), value=text, allowed="0 or above, e.g. 5% or 0.05")
-    return value
 
 
 @app.command()
@@ -180,12 +215,15 @@ def export(
     """
     case = case_of(workload, machine, settings, ranks, preset, phase)
     schedule = case.call(sc.schedule_of, effects=effects, seed=seed)
+    chance = import_module("simcodesign.describe.chance")
     left_out = [
-        name for name, share in (("imbalance", case.workload.imbalance), ("noise", case.machine.noise))
-        if share and name not in effects and effects != "all"
+        name for name, there in (("imbalance", chance.has_imbalance), ("noise", chance.has_noise))
+        if there(case.workload, case.machine) and name not in effects and effects != "all"
     ]  # fmt: skip
     if left_out:
         complain(f"note: written without {' and '.join(left_out)} (--effects {','.join(left_out)} for with)")
+    if "network" in case.machine.noise_model.parts:
+        complain("note: a schedule has no noise of messages")
     described = import_module("simcodesign.describe.setting")
     if places := described.phases_with_constants(case.workload, "network."):
         complain(f"note: a schedule has no network of its own for phases that have one: {', '.join(places)}")

@@ -321,7 +321,9 @@ def _limits(definitions: Definitions, name: str) -> tuple[float, float] | None:
 def _parameter(name: str, definitions: Definitions, last: str, now: float) -> Parameter:
     known = definitions.parameters[last]
     low, high = _limits(definitions, last) or (-np.inf, np.inf)
-    return Parameter(name, now, low=low, high=high, whole=known.choices is not None, place=known.place)
+    members = definitions.enumerations[known.choices].members if known.choices is not None else ()
+    choices = {word: float(number) for number, word in enumerate(members)}
+    return Parameter(name, now, low=low, high=high, whole=bool(members), place=known.place, choices=choices)
 
 
 def _variable(name: str, definitions: Definitions, last: str, now: float, place: Place | None) -> Variable:

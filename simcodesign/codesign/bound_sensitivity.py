@@ -1,4 +1,5 @@
-"""How the optimum changes with each bound: by solving again with the bound 1 % looser and 1 % tighter.
+"""How the optimum changes with each bound: by solving again with the bound 1 % looser and 1 % tighter, from the points
+that the first search has evaluated.
 
 For a small change this is the shadow price (Lagrange multiplier) of the constraint times 1 % of its bound.
 """
@@ -10,8 +11,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from simcodesign.codesign.evaluator import Told
 from simcodesign.codesign.problem import Constraint
-from simcodesign.codesign.solve import Solution, solve
+from simcodesign.codesign.solve import Solution, solve, solve_again
 
 #: By which share of itself a bound is changed.
 SHARE = 0.01
@@ -48,20 +50,30 @@ class BoundSensitivity:
 
 
 def bound_sensitivities(
-    solution: Solution, *, share: float = SHARE, solver: str = "auto", seed: int = 0
+    solution: Solution,
+    *,
+    share: float = SHARE,
+    solver: str = "auto",
+    seed: int = 0,
+    evaluations: int | None = None,
+    told: Told | None = None,
 ) -> tuple[Solution, list[BoundSensitivity]]:
     """One for each constraint. A search under a tighter bound may find a better point, which the first one missed: then
-    all begins anew there, and the solution that comes back is the better one."""
+    all begins anew there, and the solution that comes back is the better one. ``evaluations``: no more points than that
+    for each."""
     for _ in range(MOST_IMPROVEMENTS):
         found, better = [], None
         for at in range(len(solution.problem.constraints)):
-            sensitivity, tight = _of(solution, at, share, solver, seed)
+            sensitivity, tight = _of(solution, at, share, evaluations, told)
             found.append(sensitivity)
             better = tight if tight is not None and _beats(tight, better or solution) else better
         if better is None:
             break
         start = np.array(list(better.point.values.values()))
-        again = solve(solution.problem, solver=solver, seed=seed, start=start, scales=solution.scales)
+        again = solve(
+            solution.problem, solver=solver, seed=seed, evaluations=evaluations, start=start, scales=solution.scales,
+            told=told,
+        )  # fmt: skip
         if not _beats(again, solution):
             break
         solution = again
@@ -79,17 +91,18 @@ def is_active(constraint: Constraint, gap: float) -> bool:
     return constraint.relation == "==" or abs(gap - constraint.slack) <= ACTIVE
 
 
-def _of(solution: Solution, at: int, share: float, solver: str, seed: int) -> tuple[BoundSensitivity, Solution | None]:
+def _of(
+    solution: Solution, at: int, share: float, evaluations: int | None, told: Told | None
+) -> tuple[BoundSensitivity, Solution | None]:
     """Of one constraint, and the solution under the tighter bound if it is feasible for the problem itself."""
     problem = solution.problem
     constraint = problem.constraints[at]
-    start = np.array([solution.point.values[name] for name in problem.space.names])
     found: list[float] = []
     tight = None
     for slack in (share, -share):
         changed = list(problem.constraints)
         changed[at] = constraint.given_way(constraint.slack + slack)
-        again = solve(problem.with_constraints(changed), solver=solver, seed=seed, start=start, scales=solution.scales)
+        again = solve_again(solution, problem.with_constraints(changed), evaluations=evaluations, told=told)
         found.append(again.objective if again.feasible else math.nan)
         tight = again if again.feasible and constraint.relation != "==" else None
     active = is_active(constraint, solution.point.gaps[at])

@@ -11,6 +11,7 @@ from simcodesign.aspen_simulation import aspen_effects
 from simcodesign.codesign.aspen_model import AspenModel
 from simcodesign.codesign.evaluator import Point, point_of
 from simcodesign.codesign.explored import NativeModel
+from simcodesign.codesign.pareto import Front, spread
 from simcodesign.codesign.problem import Problem
 from simcodesign.codesign.simulated_upgrade import Told, useful_effects
 from simcodesign.codesign.solve import Solution
@@ -85,26 +86,70 @@ def confirm(
 
     Raises InputError for a model that cannot be simulated, and where none of the points can be.
     """
-    model = solution.problem.model
-    if isinstance(model, NativeModel):
-        name, chosen = model.workload.name, useful_effects(model.workload, effects)
-    elif isinstance(model, AspenModel):
-        name, chosen = model.application.name, aspen_effects(effects)
-    else:
-        allowed = "a workload on a machine"
-        raise InputError("cannot be simulated", Place("--confirm"), value=model.name, allowed=allowed)
-    simulator = _Simulator(solution, model, chosen, engine, seed)
-    asked = list(_asked(solution, count))
-    found = []
-    for done, (origin, neighbour, point) in enumerate(asked):
-        if told is not None:
-            told(name, model.machine.name, done, len(asked))
-        found.append(simulator.confirmed(origin, neighbour, point))
-    if all(one.simulated is None for one in found):
-        raise InputError(f"none of the best points can be simulated: {found[0].why_not}", Place("--confirm"))
+    simulator = _simulator(solution.problem, solution.scales, effects, engine, seed)
+    found = simulator.every(list(_asked(solution, count)), told)
     ordered = sorted(found, key=lambda one: one.forecast_key)
     changed, pairs = _changed(ordered)
     return Confirmation(tuple(ordered), tuple(simulator.overtakings(ordered)), changed, pairs)
+
+
+@dataclass(frozen=True)
+class FrontConfirmation:
+    """Points of a front by both readings, in the order of the front. ``beaten``: for each the place (from 0) of one
+    that is better than it when simulated, in no objective worse or with less violation; None if there is none."""
+
+    points: tuple[Confirmed, ...]
+    beaten: tuple[int | None, ...]
+
+    @property
+    def front_stays(self) -> bool:
+        """Whether every point could be simulated, meets the constraints, and is beaten by none."""
+        every = all(one.simulated is not None and one.simulated.feasible for one in self.points)
+        return every and all(place is None for place in self.beaten)
+
+
+def confirm_front(
+    front: Front,
+    count: int,
+    *,
+    effects: str | Collection[str] = "all",
+    engine: str = "auto",
+    seed: int = 0,
+    told: Told | None = None,
+) -> FrontConfirmation:
+    """Simulate up to ``count`` points spread over a front, and say which are beaten then.
+
+    Raises InputError as ``confirm``, and for a front without points.
+    """
+    if not front.points:
+        raise InputError("a front without points cannot be confirmed", Place("--confirm"))
+    simulator = _simulator(front.problem, (), effects, engine, seed)
+    chosen = [front.points[at] for at in spread(_rows(front.problem, front.points), count)]
+    asked = [(place, False, np.array(list(one.values.values()))) for place, one in enumerate(chosen, start=1)]
+    found = simulator.every(asked, told)
+    return FrontConfirmation(tuple(found), tuple(_beaten(front.problem, one, found) for one in found))
+
+
+def _rows(problem: Problem, points: Sequence[Point]) -> FloatArray:
+    """Objectives, all to be small: (points, objectives)."""
+    signs = np.array([one.sign for one in problem.objectives])
+    return np.asarray([point.objectives for point in points] * signs)
+
+
+def _beaten(problem: Problem, one: Confirmed, every: Sequence[Confirmed]) -> int | None:
+    """The place of a point that is better when simulated."""
+    if one.simulated is None:
+        return None
+    for place, other in enumerate(every):
+        if other.simulated is None:
+            continue
+        if other.simulated.violation < one.simulated.violation:
+            return place
+        rows = _rows(problem, (other.simulated, one.simulated))
+        as_good = other.simulated.violation == one.simulated.violation and bool((rows[0] <= rows[1]).all())
+        if as_good and bool((rows[0] < rows[1]).any()):
+            return place
+    return None
 
 
 def best_points(solution: Solution, count: int) -> FloatArray:
@@ -149,17 +194,43 @@ def _changed(ordered: Sequence[Confirmed]) -> tuple[int, int]:
     return sum(b.simulated_key < a.simulated_key for a, b in pairs), len(pairs)
 
 
+def _simulator(
+    problem: Problem, scales: tuple[float, ...], effects: str | Collection[str], engine: str, seed: int
+) -> _Simulator:
+    """InputError for a model that cannot be simulated."""
+    model = problem.model
+    if isinstance(model, NativeModel):
+        return _Simulator(problem, scales, model, useful_effects(model.workload, effects), engine, seed)
+    if isinstance(model, AspenModel):
+        return _Simulator(problem, scales, model, aspen_effects(effects), engine, seed)
+    allowed = "a workload on a machine"
+    raise InputError("cannot be simulated", Place("--confirm"), value=model.name, allowed=allowed)
+
+
 @dataclass(frozen=True)
 class _Simulator:
-    solution: Solution
+    problem: Problem
+    scales: tuple[float, ...]
     model: NativeModel | AspenModel
     effects: tuple[str, ...]
     engine: str
     seed: int
 
+    def every(self, asked: Sequence[tuple[int, bool, FloatArray]], told: Told | None) -> list[Confirmed]:
+        """Both readings of all points. InputError where none can be simulated."""
+        model, found = self.model, []
+        name = model.workload.name if isinstance(model, NativeModel) else model.application.name
+        for done, (origin, neighbour, point) in enumerate(asked):
+            if told is not None:
+                told(name, model.machine.name, done, len(asked))
+            found.append(self.confirmed(origin, neighbour, point))
+        if all(one.simulated is None for one in found):
+            raise InputError(f"none of the best points can be simulated: {found[0].why_not}", Place("--confirm"))
+        return found
+
     def confirmed(self, origin: int, neighbour: bool, point: FloatArray) -> Confirmed:
         """Both readings of a point."""
-        problem = self.solution.problem
+        problem = self.problem
         values = problem.space.named(point)
         try:
             forecast = point_of(problem, problem.evaluate(point[None, :]), 0)
@@ -176,12 +247,12 @@ class _Simulator:
 
     def _point(self, point: FloatArray, metrics: dict[str, Amount]) -> Point:
         every = {name: np.array([float(np.asarray(value))]) for name, value in metrics.items()}
-        problem: Problem = self.solution.problem
+        problem = self.problem
         return point_of(problem, problem.stated(point[None, :], every, np.ones(1, dtype=np.bool_)), 0)
 
     def _total(self, point: Point) -> float:
-        problem = self.solution.problem
-        return float(problem.total(np.array([point.objectives]), self.solution.scales or None)[0])
+        problem = self.problem
+        return float(problem.total(np.array([point.objectives]), self.scales or None)[0])
 
     def overtakings(self, ordered: Sequence[Confirmed]) -> list[Overtaking]:
         """What is better than the first one when simulated, the best of them first."""

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from simcodesign.describe.machine import CONSTANTS, MODEL_OF, Machine
+from simcodesign.describe.constants import CONSTANTS, MODEL_OF
+from simcodesign.describe.machine import Machine
 from simcodesign.describe.read_machine import OTHER_NAMES
 from simcodesign.describe.workload import Workload
 from simcodesign.errors import InputError, nearest

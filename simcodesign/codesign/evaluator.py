@@ -3,8 +3,9 @@ refuses points, finds out which."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,8 @@ from simcodesign.replacing import replacing
 TRACES = (".csv", ".parquet")
 #: Points that a model is given at once.
 BATCH = 4096
+#: Called with the stage of a search and the number of points of a batch, when it is evaluated.
+Told = Callable[[str, int], None]
 
 
 @dataclass(frozen=True)
@@ -61,12 +64,19 @@ class Scored:
         return np.lexsort((self.total, self.violation))
 
 
+class SpentError(Exception):
+    """No more points may be evaluated: a search ends with what it has."""
+
+
 @dataclass
 class Evaluator:
-    """What solvers call. ``scales``: by what the objectives are divided where there are several."""
+    """What solvers call. ``scales``: by what the objectives are divided where there are several; ``limit``: so many
+    points may be evaluated, None for any number; ``told`` hears of every batch."""
 
     problem: Problem
     scales: tuple[float, ...] = ()
+    limit: int | None = None
+    told: Told | None = field(default=None, repr=False)
     evaluations: int = 0
     best_key: tuple[float, float] = (np.inf, np.inf)
     best: FloatArray | None = None
@@ -76,14 +86,37 @@ class Evaluator:
         self.refused: dict[str, Refusal] = {}
 
     def __call__(self, points: FloatArray, stage: str) -> Scored:
-        """Every point (n, variables)."""
+        """Every point (n, variables). Beyond the limit the first that it allows, and then SpentError."""
+        if len(points) > self.left:
+            allowed = points[: int(self.left)]
+            if len(allowed):
+                self(allowed, stage)
+            raise SpentError
         parts = [self._batch(points[start : start + BATCH]) for start in range(0, len(points), BATCH)]
         evaluated = parts[0] if len(parts) == 1 else _joined(parts)
         self.chunks.append((stage, evaluated))
         self.evaluations += len(points)
+        if self.told is not None:
+            self.told(stage, len(points))
         scored = self.score(evaluated)
         self._note(scored)
         return scored
+
+    @property
+    def left(self) -> float:
+        """How many points may still be evaluated; infinite without a limit."""
+        return np.inf if self.limit is None else max(self.limit - self.evaluations, 0)
+
+    @contextmanager
+    def beside(self, stage: str, problem: Problem | None = None) -> Iterator[Evaluator]:
+        """An evaluator that has its own best point, of the same problem or one with other objectives and constraints;
+        absorbed when it is done or at the limit."""
+        limit = None if self.limit is None else int(self.left)
+        one = Evaluator(problem or self.problem, () if problem else self.scales, limit, self.told)
+        try:
+            yield one
+        finally:
+            self.absorb(one, stage)
 
     def _note(self, scored: Scored) -> None:
         """Remember the best point."""
@@ -164,13 +197,19 @@ class Evaluator:
 def trace_frame(problem: Problem, every: Evaluated, stages: NDArray[Any]) -> pd.DataFrame:
     """The trace of these evaluations."""
     columns: dict[str, Any] = {"evaluation": np.arange(1, len(stages) + 1), "stage": stages}
-    columns |= dict(problem.space.columns(every.points))
+    columns |= {name: _worded(problem, name, values) for name, values in problem.space.columns(every.points).items()}
     columns |= dict(every.metrics)
     columns |= {f"objective: {one.text}": every.objectives[:, at] for at, one in enumerate(problem.objectives)}
     columns |= {f"gap: {one.text}": every.gaps[:, at] for at, one in enumerate(problem.constraints)}
     violation = np.where(every.usable, problem.violation(every.gaps), np.nan)
     columns |= {"violation": violation, "feasible": violation == 0}
     return pd.DataFrame(columns)
+
+
+def _worded(problem: Problem, name: str, values: FloatArray) -> Any:
+    """Values of a variable, by their names where they have any."""
+    words = next(one.words for one in problem.space.variables if one.name == name)
+    return [words.get(float(value), value) for value in values] if words else values
 
 
 def point_of(problem: Problem, evaluated: Evaluated, at: int) -> Point:

@@ -17,8 +17,11 @@ from simcodesign.codesign.space import FloatArray
 
 #: Points of a generation: so many for each variable, within limits.
 PER_VARIABLE, LEAST_POPULATION, MOST_POPULATION = 15, 40, 150
-#: A search ends when the totals of a generation differ by less than this share.
-SETTLED = 1e-7
+#: SciPy takes no smaller population.
+LEAST_OF_SCIPY = 5
+#: A search ends when the totals of a generation differ by less than this share. Real variables are polished afterwards,
+#: so that for them it is enough to have found the valley.
+SETTLED, SETTLED_REAL = 1e-7, 1e-4
 #: Generations without a better point after which a search ends.
 IDLE = 60
 #: Totals are below the first and violations above it, so that one number carries both rules.
@@ -26,18 +29,19 @@ _LARGEST_TOTAL, _VIOLATION = 1e80, 1e100
 
 
 def evolve(evaluator: Evaluator, seed: int, evaluations: int, start: FloatArray | None = None) -> None:
-    """Search with at most about so many evaluations."""
+    """Search with at most so many evaluations."""
     space = evaluator.problem.space
     random = np.random.default_rng(seed)
     size = int(np.clip(PER_VARIABLE * len(space.variables), LEAST_POPULATION, MOST_POPULATION))
+    size = max(min(size, evaluations // 5), LEAST_OF_SCIPY)  # a few generations at least
     first = np.vstack([space.default() if start is None else start, space.sample(size - 1, random)])
-    watch = _Watch(evaluator)
+    watch, settled = _Watch(evaluator), SETTLED if any(one.discrete for one in space.variables) else SETTLED_REAL
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")  # what SciPy says of populations that have shrunk to a point
         differential_evolution(
             watch.key, Bounds(np.zeros(len(space.tops)), np.maximum(space.tops, 1e-300)),
             init=space.encode(first), integrality=space.counted, vectorized=True, updating="deferred", polish=False,
-            tol=SETTLED, atol=0.0, maxiter=max(evaluations // size, 1), seed=random, callback=watch.done,
+            tol=settled, atol=0.0, maxiter=max(evaluations // size - 1, 0), seed=random, callback=watch.done,
         )  # fmt: skip
 
 

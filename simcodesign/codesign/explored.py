@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
@@ -18,14 +19,15 @@ from simcodesign.analytic.hardware import HardwareMetrics
 from simcodesign.codesign.problem import Model, RefusedPointsError
 from simcodesign.codesign.space import FloatArray, Variable
 from simcodesign.compare import Comparison, compare
-from simcodesign.describe.machine import CAPACITY, CONSTANTS, POWERS, Machine
+from simcodesign.describe.constants import CAPACITY, CONSTANTS, POWERS
+from simcodesign.describe.machine import Machine
 from simcodesign.describe.resources import PREFIX
 from simcodesign.describe.setting import Setting, set_up
 from simcodesign.describe.workload import Execute, Parameter, Workload, walk
 from simcodesign.engine.simulate import simulate
 from simcodesign.errors import InputError, Place, nearest
 from simcodesign.result import Result
-from simcodesign.units import Amount
+from simcodesign.units import Amount, format_quantity
 
 #: Bandwidths, and the constants of which they are the inverse.
 BANDWIDTHS = {
@@ -88,18 +90,28 @@ class Ranged(Protocol):
 
 def adopted(model: Explorable, variable: Variable) -> Variable:
     """The variable with what the model knows of it: whole numbers and a default. InputError beyond its limits."""
-    known, _ = model.parameter(variable.name)
+    known, dimension = model.parameter(variable.name)
     outside = variable.low < known.low or variable.high > known.high
     if outside:
-        allowed = f"within {known.low:g} to {known.high:g}"
-        what = f"limits of {variable.name} beyond what {model.name} allows"
-        raise InputError(what, variable.place, value=f"{variable.low:g}:{variable.high:g}", allowed=allowed)
+        allowed = f"within {_said(known.low, dimension)} to {_said(known.high, dimension)}"
+        what = f"{'choices' if variable.choices else 'limits'} of {variable.name} beyond what {model.name} allows"
+        value = f"{_said(variable.low, dimension)}:{_said(variable.high, dimension)}"
+        value = ", ".join(_said(one, dimension) for one in variable.choices) or value
+        raise InputError(what, variable.place, value=value, allowed=allowed)
     if known.whole and variable.choices and any(value != np.floor(value) for value in variable.choices):
         raise InputError(f"choices of {variable.name}", variable.place, value=variable.choices, allowed="whole numbers")
     whole = (variable.whole or known.whole) and not variable.choices
     default = variable.default if variable.default is not None else known.default
     inside = default is not None and variable.low <= default <= variable.high
-    return replace(variable, whole=whole, default=default if inside else None)
+    words = {number: word for word, number in known.choices.items()}
+    return replace(variable, whole=whole, default=default if inside else None, words=words)
+
+
+def _said(value: float, dimension: str) -> str:
+    """A limit with its unit."""
+    if dimension in ("", "count") or not np.isfinite(value):
+        return f"{value:g}"
+    return format_quantity(value, dimension)
 
 
 @dataclass(frozen=True)
@@ -119,7 +131,8 @@ class NativeModel:
 
     def __post_init__(self) -> None:
         if self.extras is None:
-            object.__setattr__(self, "extras", (HardwareMetrics(self.machine),))
+            own = {*METRICS, FOOTPRINT, CAPACITY_METRIC, *self.workload.equations, *self.workload.parameters, "P"}
+            object.__setattr__(self, "extras", (HardwareMetrics(self.machine, taken=frozenset(own)),))
         setting = set_up(self.workload, self.machine, self.given, preset=self.preset, phases=self.phases)
         setting.require_one_point("an exploration")
         object.__setattr__(self, "setting", setting)
@@ -129,7 +142,7 @@ class NativeModel:
         """Of both."""
         return f"{self.workload.name} on {self.machine.name}"
 
-    @property
+    @cached_property
     def dimensions(self) -> Mapping[str, str]:
         """All metrics."""
         found = dict(METRICS)
@@ -202,7 +215,7 @@ class NativeModel:
                 limit = f"network.bandwidth up to that of the {part}"
                 raise RefusedPointsError(InputError(what, self.machine.place, allowed=limit), refused)
 
-    @property
+    @cached_property
     def by_rank(self) -> bool:
         """Whether ranks differ, so that there is no forecast for several P at once."""
         return any(depends_on_rank(step) for step in walk(self.setting.workload.program))
@@ -248,14 +261,14 @@ class MachineModel:
 
     def __post_init__(self) -> None:
         if self.extras is None:
-            object.__setattr__(self, "extras", (HardwareMetrics(self.machine, run=False),))
+            object.__setattr__(self, "extras", (HardwareMetrics(self.machine, False, frozenset(MACHINE_METRICS)),))
 
     @property
     def name(self) -> str:
         """Of the machine."""
         return self.machine.name
 
-    @property
+    @cached_property
     def dimensions(self) -> Mapping[str, str]:
         """All metrics."""
         absent = set() if self.machine.memory is not None else {"memory_bandwidth", "flops_per_byte"}

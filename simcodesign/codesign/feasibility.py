@@ -22,8 +22,9 @@ from scipy.optimize import brentq
 from simcodesign.analytic.forecast import forecast
 from simcodesign.codesign.boundary import Corner, Counted, Spot, bisected, rays
 from simcodesign.codesign.costs import Cost, cost_of
+from simcodesign.describe.constants import CONSTANTS, POSITIVE
 from simcodesign.describe.files import load_machine, load_workload
-from simcodesign.describe.machine import CONSTANTS, POSITIVE, Machine
+from simcodesign.describe.machine import Machine
 from simcodesign.describe.setting import Setting, set_up
 from simcodesign.describe.useful import useful_flops, useful_phases
 from simcodesign.describe.workload import Workload

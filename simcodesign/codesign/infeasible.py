@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from simcodesign.codesign.evaluator import Point
+from simcodesign.codesign.evaluator import Point, Told
 from simcodesign.codesign.problem import ROUNDING, Constraint, Objective, Problem
 from simcodesign.codesign.solve import Solution, solve
 from simcodesign.errors import InputError
@@ -45,7 +45,8 @@ class Relaxation:
 @dataclass(frozen=True)
 class Infeasibility:
     """Why a problem has no solution. ``nearest``: the point of the least sum of relative violations; ``conflicts``:
-    minimal conflicting sets; ``exact``: by methods that cannot miss a feasible point, so that this is proven."""
+    minimal conflicting sets; ``exact``: wherever nothing is feasible, exact methods or bounds
+    say so, and the conflicts are proven."""
 
     problem: Problem
     nearest: Point
@@ -56,20 +57,23 @@ class Infeasibility:
 
 
 def explain(
-    solution: Solution, *, solver: str = "auto", seed: int = 0, evaluations: int | None = None
+    solution: Solution, *, solver: str = "auto", seed: int = 0, evaluations: int | None = None, told: Told | None = None
 ) -> Infeasibility:
-    """Why this solution is not feasible. InputError if it is."""
+    """Why this solution is not feasible; ``evaluations``: no more points than that in each search. InputError if it
+    is."""
     if solution.feasible:
         raise InputError("the problem has a feasible point", value=solution.point.values)
-    asker = _Asker(solution.problem, solver, seed, {} if evaluations is None else {"evaluations": evaluations})
+    asker = _Asker(solution.problem, solver, seed, {"evaluations": evaluations, "told": told})
     asker.learn(solution)
     relaxations = tuple(asker.relaxation(at) for at in range(len(solution.problem.constraints)))
     conflicts = tuple(asker.conflicts())
     if solution.method == "bisection":  # which looks for the feasible interval, not for the least violation
-        asker.others.append(solve(solution.problem.with_objectives(), solver="evolution", seed=seed).point)
+        asker.others.append(asker.searched().point)
     nearest = min([solution.point, *asker.others], key=lambda point: point.violation)
     few = len(solution.problem.constraints) <= MOST_ENUMERATED_SETS
-    return Infeasibility(solution.problem, nearest, relaxations, conflicts, few, solution.exact and asker.exact)
+    return Infeasibility(
+        solution.problem, nearest, relaxations, conflicts, few, (solution.exact or bool(solution.proof)) and asker.exact
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,19 +113,23 @@ class _Asker:
         if not any(found <= known for known in self.satisfied):
             self.satisfied = [known for known in self.satisfied if not known <= found] + [found]
 
-    def ask(self, problem: Problem, places: Sequence[int]) -> Solution:
+    def ask(self, problem: Problem, places: Sequence[int], prove_first: bool = False) -> Solution:
         """Solve it, and learn from all its points."""
-        solution = solve(problem, solver=self.solver, seed=self.seed, **self.options)
-        self.exact &= solution.exact
+        solution = solve(problem, solver=self.solver, seed=self.seed, prove_first=prove_first, **self.options)
+        self.exact &= solution.feasible or solution.exact or bool(solution.proof)
         self.learn(solution, places)
         return solution
+
+    def searched(self) -> Solution:
+        """The point of the least violation, by a search."""
+        return solve(self.problem.with_objectives(), solver="evolution", seed=self.seed, **self.options)
 
     def relaxation(self, at: int) -> Relaxation:
         """How far one constraint alone must give way: its least gap where all others hold."""
         constraint = self.problem.constraints[at]
         rest = [place for place in range(len(self.problem.constraints)) if place != at]
         smaller = self.problem.with_constraints([self.problem.constraints[place] for place in rest])
-        solution = self.ask(smaller.with_objectives(_gap_objective(constraint)), rest)
+        solution = self.ask(smaller.with_objectives(_gap_objective(constraint)), rest, prove_first=True)
         if not solution.feasible:
             return Relaxation(constraint, None, None, None)
         share = solution.objective
@@ -148,7 +156,7 @@ class _Asker:
             return True
         order = sorted(places)
         part = self.problem.with_constraints([self.problem.constraints[at] for at in order]).with_objectives()
-        return self.ask(part, order).feasible
+        return self.ask(part, order, prove_first=True).feasible
 
     def conflicts(self) -> Iterator[tuple[Constraint, ...]]:
         """All minimal conflicting sets; one where there are very many constraints."""

@@ -9,13 +9,14 @@ objective alone; evenly spread points of what it finds are then improved one by 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from simcodesign.codesign.evaluator import Evaluator, Point, point_of
+from simcodesign.codesign.evaluator import Evaluator, Point, SpentError, Told, point_of
 from simcodesign.codesign.polish import polish
 from simcodesign.codesign.problem import Constraint, Problem
 from simcodesign.codesign.solve import EVALUATIONS, MOST_ENUMERATED, Solution, solve
@@ -55,18 +56,26 @@ class Front:
 
 
 def pareto_front(
-    problem: Problem, *, points: int = POINTS, solver: str = "auto", seed: int = 0, evaluations: int = EVALUATIONS
+    problem: Problem,
+    *,
+    points: int = POINTS,
+    solver: str = "auto",
+    seed: int = 0,
+    evaluations: int | None = None,
+    told: Told | None = None,
 ) -> Front:
-    """The front, thinned to so many points. InputError unless there are two or three objectives."""
+    """The front, thinned to so many points; ``evaluations``: no more points than that are evaluated in all. InputError
+    unless there are two or three objectives."""
     if not 2 <= len(problem.objectives) <= 3:
         allowed = "2 or 3: --minimise and --maximise"
         raise InputError("objectives of a front", value=len(problem.objectives), allowed=allowed)
-    evaluator = Evaluator(problem, (1.0,) * len(problem.objectives))
+    evaluator = Evaluator(problem, (1.0,) * len(problem.objectives), evaluations, told)
+    each = None if evaluations is None else evaluations // (2 * len(problem.objectives))
     alone = [
-        solve(problem.with_objectives(one), solver=solver, seed=seed, evaluations=evaluations)
+        solve(problem.with_objectives(one), solver=solver, seed=seed, evaluations=each, told=told)
         for one in problem.objectives
     ]
-    if problem.space.count <= MOST_ENUMERATED:
+    if problem.space.count <= min(MOST_ENUMERATED, evaluator.left):
         evaluator(problem.space.every(), "enumeration")
         return Front(problem, _thinned(evaluator, points), "enumeration", True, seed, alone[0], evaluator)
     for one in alone:
@@ -74,7 +83,9 @@ def pareto_front(
     found: tuple[Point, ...] = ()
     if alone[0].feasible:
         starts = np.array([list(one.point.values.values()) for one in alone])
-        _approach(evaluator, starts, np.random.default_rng(seed), evaluations)
+        most = EVALUATIONS if evaluations is None else int(evaluator.left / 4)
+        with suppress(SpentError):
+            _approach(evaluator, starts, np.random.default_rng(seed), most)
         found = _improve(evaluator, points)
     return Front(problem, found, "evolution", False, seed, alone[0], evaluator)
 
@@ -123,7 +134,7 @@ def _approach(evaluator: Evaluator, starts: FloatArray, random: np.random.Genera
     first = np.vstack([starts, space.sample(POPULATION - len(starts), random)])
     coordinates = space.encode(first)
     objectives, violation = _read(evaluator, coordinates)
-    for _ in range(max(evaluations // POPULATION, 1)):
+    for _ in range(evaluations // POPULATION):
         trials = _trials(coordinates, space.tops, random)
         trials = np.where(space.counted, np.rint(trials), trials)
         new, broken = _read(evaluator, trials)
@@ -191,7 +202,12 @@ def spread(objectives: FloatArray, count: int) -> NDArray[np.int64]:
 def _improve(evaluator: Evaluator, count: int) -> tuple[Point, ...]:
     """Points spread over the front, each as good as it gets with the other objectives no worse than asked for."""
     points, objectives = _best(evaluator)
-    improved = [_improved(evaluator, start, limits) for start, limits in _targets(points, objectives, count)]
+    improved = []
+    for start, limits in _targets(points, objectives, count):
+        try:
+            improved.append(_improved(evaluator, start, limits))
+        except SpentError:
+            improved.append(start)
     every = evaluator.problem.evaluate(np.array(improved))
     signed = _signed(evaluator, every.objectives)
     kept = np.flatnonzero(nondominated(signed))
@@ -206,10 +222,10 @@ def _improved(evaluator: Evaluator, start: FloatArray, limits: FloatArray) -> Fl
     best, bounds = start, np.array([first, *limits])
     for turn, objective in enumerate(problem.objectives):
         others = [_no_worse(problem, at, bound) for at, bound in enumerate(bounds) if at != turn]
-        one = Evaluator(problem.with_objectives(objective).with_constraints([*problem.constraints, *others]))
-        one(best[None, :], "front")
-        polish(one, rounds=2)
-        evaluator.absorb(one, "front")
+        alone = problem.with_objectives(objective).with_constraints([*problem.constraints, *others])
+        with evaluator.beside("front", alone) as one:
+            one(best[None, :], "front")
+            polish(one, rounds=2)
         if one.best is not None and one.best_key[0] == 0:
             best = one.best
             reached = _signed(evaluator, problem.evaluate(best[None, :]).objectives)[0]

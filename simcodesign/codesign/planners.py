@@ -14,8 +14,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from simcodesign.codesign.dimensions import measured
 from simcodesign.codesign.explored import (
-    BANDWIDTHS,
     CAPACITY_METRIC,
     FOOTPRINT,
     Explorable,
@@ -23,12 +23,10 @@ from simcodesign.codesign.explored import (
     NativeModel,
     Ranged,
     adopted,
-    constant_dimension,
 )
-from simcodesign.codesign.problem import Constraint, FormulaModel, Model, Objective, Problem, formula
+from simcodesign.codesign.problem import Constraint, FormulaModel, Model, Objective, Problem, formula, plain_name
 from simcodesign.codesign.space import Space, Variable
 from simcodesign.codesign.statements import constraint
-from simcodesign.describe.machine import CAPACITY, CONSTANTS
 from simcodesign.errors import InputError, Place
 
 PLANNERS = ("tune", "size", "machine", "architect")
@@ -85,25 +83,30 @@ def _default(planner: str, model: Model, space: Space, size: str) -> Objective:
     if planner == "size":
         return Objective(formula(size), maximise=True)
     if planner == "machine":
-        return least_machine(space)
+        return least_machine(model, space)
     metric, maximise = ("peak_rate", True) if planner == "architect" else ("time", False)
     if metric not in model.dimensions:
         raise InputError(f"{model.name} has no {metric}", allowed="--minimise or --maximise")
     return Objective(formula(metric), maximise=maximise, dimension=model.dimensions[metric])
 
 
-def least_machine(space: Space) -> Objective:
+def least_machine(model: Model, space: Space) -> Objective:
     """Capability of a machine: the product of the rates that are varied and of the inverse of the times.
 
     A product has no weights: one per cent of one constant counts as much as one per cent of another.
     """
-    parts = []
-    for variable in space.variables:
-        known = variable.name in (*CONSTANTS, *BANDWIDTHS, CAPACITY)
-        dimension = constant_dimension(variable.name) if known else ""
-        parts.append(f"/{variable.name}" if dimension in ("time", "per_byte") else f"*{variable.name}")
-    text = "".join(parts)
-    return Objective(formula(text[1:] if text.startswith("*") else f"1{text}"))
+    dimensions = {one.name: _dimension(model, one.name) for one in space.variables}
+    text = "".join(f"{'/' if one in ('time', 'per_byte') else '*'}{name}" for name, one in dimensions.items())
+    expression = formula(text[1:] if text.startswith("*") else f"1{text}")
+    measure, _ = measured(expression, {plain_name(name): one for name, one in dimensions.items()})
+    return Objective(expression, dimension=measure.dimension, unit="" if measure.dimension else measure.unit)
+
+
+def _dimension(model: Model, name: str) -> str:
+    if isinstance(model, FormulaModel):
+        return ""
+    explorable: Explorable = model  # type: ignore[assignment] # every other model knows what may be varied
+    return explorable.parameter(name)[1]
 
 
 def _fits(model: Model, constraints: Sequence[Constraint]) -> tuple[Constraint, ...]:

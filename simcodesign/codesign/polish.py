@@ -26,6 +26,8 @@ COMBINATIONS, VALLEYS = 8, 3
 #: Two valleys differ by so much of the range of a real variable.
 WIDE_APART = 0.1
 ITERATIONS = 60
+#: A program ends after so many readings of which none was better by this share; less is asked of other valleys.
+IDLE, SETTLED, ROUGHLY = 12, 1e-12, 1e-6
 #: Steps of whole variables after which the real ones are looked for anew.
 ANEW = 6
 #: So many real variables start from all combinations of their limits; more of them from all lower or all upper ones.
@@ -40,11 +42,11 @@ def refine(evaluator: Evaluator) -> None:
     """Polish the best points of different valleys a little, and the best of all until it gets no better."""
     real = _real(evaluator)
     for start in valleys(evaluator, COMBINATIONS, VALLEYS):
-        one = Evaluator(evaluator.problem, evaluator.scales)
-        one(start[None, :], "polish")
-        if np.isfinite(one.best_key[0]) and real.any():
-            climb(one, real)  # steps of discrete variables would leave the valley before its bottom is known
-        evaluator.absorb(one, "polish")
+        with evaluator.beside("polish") as one:
+            one(start[None, :], "polish")
+            if np.isfinite(one.best_key[0]) and real.any():
+                # Steps of discrete variables would leave the valley before its bottom is known.
+                climb(one, real, ROUGHLY)
     polish(evaluator)
 
 
@@ -104,14 +106,13 @@ def step_anew(evaluator: Evaluator, real: Any) -> None:
     # The nearest steps first: a limit is passed by one step, and any further one is refused all the more.
     chosen = sorted(first, key=lambda at: (not _is_next(evaluator, before, scored.evaluated.points[at]), order[at]))
     for at in chosen[:ANEW]:
-        one = Evaluator(evaluator.problem, evaluator.scales)
-        one(scored.evaluated.points[at][None, :], "neighbours")
-        if not np.isfinite(one.best_key[0]):
-            continue
-        climb(one, real)
-        if scored.violation[at] > 0 and one.best_key[0] == 0:
-            climb(one, real)  # the first ended at the first point that is feasible
-        evaluator.absorb(one, "neighbours")
+        with evaluator.beside("neighbours") as one:
+            one(scored.evaluated.points[at][None, :], "neighbours")
+            if not np.isfinite(one.best_key[0]):
+                continue
+            climb(one, real)
+            if scored.violation[at] > 0 and one.best_key[0] == 0:
+                climb(one, real)  # the first ended at the first point that is feasible
 
 
 def _is_next(evaluator: Evaluator, base: FloatArray, point: FloatArray) -> bool:
@@ -183,11 +184,12 @@ def _with(base: FloatArray, changes: dict[int, float]) -> FloatArray:
     return point
 
 
-def climb(evaluator: Evaluator, real: Any) -> None:
-    """Sequential quadratic programming in the real variables, then the way between its answer and the best point."""
+def climb(evaluator: Evaluator, real: Any, settled: float = SETTLED) -> None:
+    """Sequential quadratic programming in the real variables until it gains less than this share, then the way between
+    its answer and the best point."""
     assert evaluator.best is not None
     base = evaluator.best.copy()
-    program = _Program(evaluator, base, real, slacks=evaluator.best_key[0] > 0)
+    program = _Program(evaluator, base, real, evaluator.best_key[0] > 0, settled)
     found = program.solve()
     evaluator(_at_limits(evaluator, found, real)[None, :], "polish")
     # What it ends with may violate a constraint by rounding: the last point on the way that does not is taken.
@@ -218,18 +220,23 @@ def _at_limits(evaluator: Evaluator, point: FloatArray, real: Any) -> FloatArray
     return np.where(near, space.decode(np.where(near, ends, coordinates)[None, :])[0], point)
 
 
+class _SettledError(Exception):
+    """A program gets no further."""
+
+
 class _Program:
     """The program in z = (coordinates of the real variables, slacks): minimise the total, or with ``slacks`` their sum,
     by which the constraints give way. Values and gradients of one z come from one call of the model."""
 
-    def __init__(self, evaluator: Evaluator, base: FloatArray, real: Any, slacks: bool) -> None:
-        self.evaluator, self.base, self.real = evaluator, base, real
+    def __init__(self, evaluator: Evaluator, base: FloatArray, real: Any, slacks: bool, settled: float) -> None:
+        self.evaluator, self.base, self.real, self.settled = evaluator, base, real, settled
         self.problem = evaluator.problem
         self.count = int(real.sum())
         self.slacks = len(self.problem.constraints) if slacks else 0
         self.start = self.problem.space.encode(base[None, :])[0]
         self.read: tuple[FloatArray, Any] | None = None
         self.scale = 1.0
+        self.best, self.idle = evaluator.best_key, 0
 
     def solve(self) -> FloatArray:
         """The point that it ends with, feasible or not."""
@@ -238,13 +245,17 @@ class _Program:
         bounds = [(0.0, 1.0)] * self.count + [(0.0, None)] * self.slacks
         with warnings.catch_warnings(), np.errstate(all="ignore"):
             warnings.simplefilter("ignore")
-            found = minimize(
-                lambda z: self.values(z)[0] / self.scale, first, jac=lambda z: self.values(z)[1] / self.scale,
-                bounds=bounds, constraints=self._constraints(), method="SLSQP",
-                options={"maxiter": ITERATIONS, "ftol": 1e-15},
-            )  # fmt: skip
-        ended: FloatArray = np.clip(np.nan_to_num(found.x[: self.count]), 0.0, 1.0)
-        return np.asarray(self._points(ended[None, :])[0])
+            try:
+                ended = minimize(
+                    lambda z: self.values(z)[0] / self.scale, first, jac=lambda z: self.values(z)[1] / self.scale,
+                    bounds=bounds, constraints=self._constraints(), method="SLSQP",
+                    options={"maxiter": ITERATIONS, "ftol": self.settled / 1e3},
+                ).x  # fmt: skip
+            except _SettledError:
+                assert self.read is not None
+                ended = self.read[0]
+        coordinates: FloatArray = np.clip(np.nan_to_num(ended[: self.count]), 0.0, 1.0)
+        return np.asarray(self._points(coordinates[None, :])[0])
 
     def _first_slacks(self) -> FloatArray:
         if not self.slacks:
@@ -264,11 +275,24 @@ class _Program:
         """What is minimised and its gradient, the gaps (k,) and their gradients (k, variables)."""
         if self.read is None or not np.array_equal(self.read[0], z):
             self.read = (np.array(z), self._differences(np.clip(z[: self.count], 0.0, 1.0)))
+            self._watch()
         total, slope, gaps, slopes = self.read[1]
         if self.slacks:
             total, slope = float(z[self.count :].sum()), np.zeros(self.count)
         full = np.concatenate([slope, np.ones(self.slacks)])
         return total, full, gaps, slopes
+
+    def _watch(self) -> None:
+        """End a program that finds nothing better: its line searches go on for long about rounding."""
+        violation, total = self.evaluator.best_key
+        before = self.best
+        better = violation < before[0] * (1 - self.settled) or (
+            violation == before[0] and total < before[1] - self.settled * abs(before[1])
+        )
+        self.idle = 0 if better else self.idle + 1
+        self.best = (violation, total) if better else before
+        if self.idle > IDLE:
+            raise _SettledError
 
     def _differences(self, here: FloatArray) -> tuple[float, FloatArray, FloatArray, FloatArray]:
         steps = np.eye(self.count) * DIFFERENCE

@@ -117,13 +117,15 @@ class Objective:
     """An expression over metrics and variables that is to be small, or large with ``maximise``.
 
     Where there are several, each is divided by the absolute value of its own best (1 if that is 0), times its weight:
-    with equal weights one per cent of one counts as much as one per cent of another.
+    with equal weights one per cent of one counts as much as one per cent of another. ``unit``: in SI, of one that is
+    of no ``dimension``.
     """
 
     expression: Expression
     maximise: bool = False
     weight: float = 1.0
     dimension: str = ""
+    unit: str = ""
 
     @property
     def text(self) -> str:

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
-from scipy.stats import t as student
 
 from simcodesign.compare import relative_error
 from simcodesign.fitting.counter_prediction import ANALYTIC, EMPIRICAL
+from simcodesign.statistics import interval
 
 #: The pipeline without and with further runs, and the two models beside it.
 PLAIN, REFINED = "counters", "counters, refined"
@@ -54,12 +53,8 @@ class Summary:
 
 def summary(values: Sequence[float], level: float = LEVEL) -> Summary:
     """The mean, with t_{n-1} s/sqrt(n) around it."""
-    some = np.asarray(values, dtype=np.float64)
-    count = len(some)
-    if count < 2:
-        return Summary(float(some.mean()), math.nan)
-    reach = float(student.ppf(0.5 + level / 2, count - 1))
-    return Summary(float(some.mean()), reach * float(some.std(ddof=1)) / math.sqrt(count))
+    found = interval(values, level)
+    return Summary(found.mean, found.half_width)
 
 
 @dataclass(frozen=True)

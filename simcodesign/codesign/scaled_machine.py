@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 
-from simcodesign.describe.machine import CacheLevel, Machine
+from simcodesign.describe.machine import Machine
+from simcodesign.describe.parts import CacheLevel
 from simcodesign.describe.topology import Topology, build_topology
 from simcodesign.describe.upgrade import Upgrade
 from simcodesign.errors import InputError, nearest

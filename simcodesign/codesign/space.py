@@ -29,6 +29,7 @@ class Variable:
     """A variable within ``low`` and ``high``, or one of ``choices`` (in increasing order, limits left out).
 
     ``log``: searched in its logarithm; by default if the limits are above 0 and further apart than ``WIDE``.
+    ``words``: names of values, as those of an enumeration.
     ``default`` is where the search begins, besides the points that it draws. Raises InputError for limits that are not
     finite, not in order or without a whole number between them, and for choices that are not finite numbers.
     """
@@ -40,6 +41,7 @@ class Variable:
     choices: tuple[float, ...] = ()
     default: float | None = None
     log: bool | None = None
+    words: Mapping[float, str] = field(default_factory=dict, compare=False)
     place: Place = field(default=Place(), compare=False)
 
     def __post_init__(self) -> None:
@@ -49,7 +51,7 @@ class Variable:
             what = f"the search over {self.name} is not bounded"
             raise InputError(what, self.place, value=f"{self.low:g}:{self.high:g}", allowed="two finite limits")
         if self.low > self.high:
-            what = f"the limits of {self.name} are not in order"
+            what = f"the limits of {self.name} are not in order: the lower one is above the upper one"
             raise InputError(what, self.place, value=f"{self.low:g}:{self.high:g}", allowed="LOW:HIGH, the lower first")
         if self.whole:
             self._round_limits()
@@ -58,6 +60,10 @@ class Variable:
         elif self.log and not self.low > 0:
             what = f"{self.name} cannot be searched in its logarithm"
             raise InputError(what, self.place, value=self.low, allowed="limits above 0")
+
+    def word(self, value: float) -> str | None:
+        """The name of a value, None where it has none."""
+        return self.words.get(float(value))
 
     def _take_choices(self) -> None:
         values = [float(value) for value in self.choices]
@@ -219,6 +225,10 @@ class Space:
     def named(self, point: Sequence[float] | FloatArray) -> dict[str, float]:
         """One point by name."""
         return {name: float(value) for name, value in zip(self.names, point, strict=True)}
+
+    def word(self, name: str, value: float) -> str | None:
+        """The name of a value of the variable of this name, None where there is none."""
+        return next((one.word(value) for one in self.variables if one.name == name), None)
 
     def columns(self, points: FloatArray) -> Mapping[str, FloatArray]:
         """Values by name, each (points,)."""

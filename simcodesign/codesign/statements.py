@@ -11,7 +11,8 @@ import re
 from collections.abc import Mapping
 from dataclasses import replace
 
-from simcodesign.codesign.problem import RELATIONS, Constraint, Objective, formula
+from simcodesign.codesign.dimensions import Measure, measured, powers_of
+from simcodesign.codesign.problem import RELATIONS, Constraint, Objective, formula, plain_name
 from simcodesign.codesign.space import Variable
 from simcodesign.errors import InputError, Place
 from simcodesign.expression import Expression, Number, Operation, parse
@@ -44,6 +45,9 @@ def limits(name: str, text: str, dimension: str, place: Place) -> Variable:
     if not set(words) <= {"whole", "log", "linear"} or len(set(words) & {"log", "linear"}) > 1:
         raise InputError(f"range of {name}", place, value=text, allowed=VARY_FORMS)
     low, high = (number(part, dimension, name, place) for part in parts[:2])
+    if low > high:
+        what = f"the limits of {name} are not in order: the lower one is above the upper one"
+        raise InputError(what, place, value=":".join(parts[:2]), allowed=f"{name}={parts[1]}:{parts[0]}")
     log = True if "log" in words else False if "linear" in words else None
     return Variable(name, low, high, whole="whole" in words, log=log, place=place)
 
@@ -61,7 +65,8 @@ def number(text: str, dimension: str, name: str, place: Place) -> float:
 def constraint(text: str, dimensions: Mapping[str, str], place: Place | None = None) -> Constraint:
     """The constraint of ``EXPRESSION <= BOUND``; the bound is a number, with a unit, or another expression.
 
-    ``dimensions``: of every name. A unit must fit the left side where its dimension is known: that of a metric alone.
+    ``dimensions``: of every name. A unit must fit the left side as far as its dimension is known. InputError also where
+    what has different units is added or compared.
     """
     here = place or Place()
     found = _RELATION.findall(text)
@@ -72,31 +77,46 @@ def constraint(text: str, dimensions: Mapping[str, str], place: Place | None = N
         raise InputError(f"relation {found[0]} of a constraint", here, value=text, allowed=", ".join(RELATIONS))
     left_text, right_text = sides
     left = formula(left_text, here)
-    dimension = dimensions.get(left_text, "")
-    right, dimension = _bound(right_text, dimension, dimensions, here)
+    known = {plain_name(name): dimension for name, dimension in dimensions.items()}
+    measure, _ = measured(left, known)
+    right, dimension = _bound(right_text, dimensions.get(left_text, "") or measure.dimension, measure, known, here)
+    _check_sides(measure, right, dimension, known, text)
     return Constraint(left, found[0], right, dimension, text=f"{left_text} {found[0]} {right_text}")
 
 
-def _bound(text: str, dimension: str, dimensions: Mapping[str, str], place: Place) -> tuple[Expression, str]:
+def _check_sides(left: Measure, right: Expression, dimension: str, known: Mapping[str, str], text: str) -> None:
+    """InputError where the two sides measure different things, as far as that is sure."""
+    other = Measure(powers_of(dimension)) if isinstance(right.tree, Number) and dimension else measured(right, known)[0]
+    if left.plain or other.plain or left.powers == other.powers or not (left.sure and other.sure):
+        return
+    allowed = f"a bound in {left.unit}"
+    raise InputError(f"{text!r} compares {left.unit} with {other.unit}", right.place, allowed=allowed)
+
+
+def _bound(
+    text: str, dimension: str, measure: Measure, known: Mapping[str, str], place: Place
+) -> tuple[Expression, str]:
     """The right side, and the dimension of both."""
     text = text.replace("flop/s", "FLOP/s")
     match = _QUANTITY.fullmatch(text)
     if match:
-        owner = dimension or _dimension_of(match.group(1) or "")
+        owner = dimension or _dimension_of(match.group(1) or "", measure)
         value = parse_quantity(text, owner or "count", place)
         return replace(parse(value, place), text=text), owner
-    return formula(text, place), dimension or dimensions.get(text, "")
+    right = formula(text, place)
+    return right, dimension or known.get(plain_name(text), "") or measured(right, known)[0].dimension
 
 
-def _dimension_of(unit: str) -> str:
-    """The first dimension that has the unit, "" for none."""
+def _dimension_of(unit: str, measure: Measure) -> str:
+    """The dimension that has the unit, the one of this measure if several do; "" for none."""
+    found = []
     for dimension in DIMENSIONS if unit else ():
         try:
             parse_quantity(f"1 {unit}", dimension)
         except InputError:
             continue
-        return dimension
-    return ""
+        found.append(dimension)
+    return next((one for one in found if powers_of(one) == measure.powers), found[0] if found else "")
 
 
 def objective(text: str, maximise: bool, dimensions: Mapping[str, str], place: Place | None = None) -> Objective:
@@ -116,4 +136,6 @@ def objective(text: str, maximise: bool, dimensions: Mapping[str, str], place: P
         weight, expression = float(whole.tree.right.value), formula(match.group(1), here)
     if not (math.isfinite(weight) and weight > 0):
         raise InputError("weight of an objective", here, value=text, allowed="numbers above 0")
-    return Objective(expression, maximise, weight, dimensions.get(expression.text, ""))
+    measure, _ = measured(expression, {plain_name(name): one for name, one in dimensions.items()})
+    dimension = dimensions.get(expression.text, "") or measure.dimension
+    return Objective(expression, maximise, weight, dimension, "" if dimension else measure.unit)

@@ -25,13 +25,15 @@ from pathlib import Path
 
 import numpy as np
 
+from simcodesign.codesign.aspen_model import AspenModel
+from simcodesign.codesign.dimensions import measured
 from simcodesign.codesign.explored import Explorable, NativeModel, Ranged
 from simcodesign.codesign.planners import PLANNERS, SIZE, plan
-from simcodesign.codesign.problem import FormulaModel, Model, Problem, check_dimension
+from simcodesign.codesign.problem import FormulaModel, Model, Problem, check_dimension, plain_name
 from simcodesign.codesign.solve import SOLVERS
 from simcodesign.codesign.space import Variable
 from simcodesign.codesign.statements import VARY_FORMS, constraint, limits, objective
-from simcodesign.describe.machine import CAPACITY, CONSTANTS
+from simcodesign.describe.constants import CAPACITY, CONSTANTS
 from simcodesign.describe.parameters import Parameter
 from simcodesign.describe.read_machine import check_format
 from simcodesign.describe.yaml_tree import Entry, read_yaml
@@ -126,6 +128,18 @@ class Study:
             return True
         allowed = f"to leave {size} free, --vary {size}=LOW:HIGH, or --vary others with --minimise or --maximise"
         raise InputError("the size has a fixed value, but this planner varies it", where, value=size, allowed=allowed)
+
+    def unit_notes(self, problem: Problem) -> list[str]:
+        """What is to be told of sums of different units."""
+        known = {**_dimensions_of(problem.space.variables, problem.model), **problem.model.dimensions}
+        plain = {plain_name(name): dimension for name, dimension in known.items()}
+        sides = [side for one in problem.constraints for side in (one.left, one.right)]
+        every = [*(one.expression for one in problem.objectives), *sides]
+        return list(dict.fromkeys(note for one in every for note in measured(one, plain)[1]))
+
+    def model_notes(self, model: Model) -> list[str]:
+        """What an Aspen model ignores: traits that are never defined."""
+        return [f"warning: {line}" for line in model.timing.warnings] if isinstance(model, AspenModel) else []
 
     def size_note(self, problem: Problem) -> str:
         """What is said of a size that is varied without having been asked for; "" if it was."""

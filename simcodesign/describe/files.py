@@ -27,11 +27,14 @@ def load_machine(name: str | Path, changes: Mapping[str, object] | None = None) 
     ``changes`` replaces anything that can stand in the file, by its dotted path: ``{"nodes": 64, "network.startup":
     "20 us"}``. InputError names file, line and path of whatever is wrong.
     """
+    return machine_from(*machine_tree(name, changes))
+
+
+def machine_tree(name: str | Path, changes: Mapping[str, object] | None = None) -> tuple[Entry, Path]:
+    """The tree of a machine's file, with what it extends and ``changes``, and the folder of the file."""
     path = _find(name, "topologies")
-    entry = _extended(path, ())
-    if changes:
-        entry = merged(entry, nested(changes, "set"), OTHER_NAMES)
-    return machine_from(entry, path.parent)
+    tree = _extended(path, ())
+    return (merged(tree, nested(changes, "set"), OTHER_NAMES) if changes else tree), path.parent
 
 
 def load_workload(name: str | Path) -> Workload:

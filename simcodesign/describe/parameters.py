@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from simcodesign.errors import InputError, Place, nearest
-from simcodesign.units import DIMENSIONS, Amount, parse_quantity
+from simcodesign.units import DIMENSIONS, Amount, format_quantity, parse_quantity
 
 _DIMENSION_OF = {unit: dimension for dimension, unit in DIMENSIONS.items() if unit}
 
@@ -51,15 +51,21 @@ class Parameter:
         if self.choices:
             good &= np.isin(array, list(self.choices.values()))
         if not np.all(good):
-            raise InputError(
-                f"parameter {self.name!r}", place, value=float(array[~good].flat[0]), allowed=self._allowed()
-            )
+            wrong = float(array[~good].flat[0])
+            raise InputError(f"parameter {self.name!r}", place, value=self.shown(wrong), allowed=self._allowed())
+
+    def shown(self, value: float) -> float | str:
+        """The value as a user would write it: with its unit, where it has one."""
+        return format_quantity(value, self.dimension) if self.dimension != "count" and np.isfinite(value) else value
 
     def _allowed(self) -> str:
         if self.choices:
             return ", ".join(f"{name} ({value:g})" for name, value in self.choices.items())
         limits = ((self.low, "at least"), (self.high, "at most"))
-        bounds = [f"{text} {bound:g}" for bound, text in limits if np.isfinite(bound)]
+        plain = self.dimension == "count"
+        bounds = [
+            f"{text} {f'{bound:g}' if plain else self.shown(bound)}" for bound, text in limits if np.isfinite(bound)
+        ]
         return ", ".join(["a whole number" if self.whole else "a finite number", *bounds])
 
     def parsed(self, text: str, place: Place) -> float:

@@ -6,27 +6,19 @@ from collections.abc import Mapping
 from pathlib import Path
 from types import MappingProxyType
 
-from simcodesign.describe.machine import (
+from simcodesign.describe.constants import (
     CAPACITY,
-    CHOICES,
     CONSTANTS,
-    HITS,
     HOCKNEY_KEYS,
-    MAPPINGS,
     MODEL_OF,
-    MOST_VARIATION,
     POWERS,
     REQUIRED_CONSTANTS,
-    CacheLevel,
-    Disk,
-    Machine,
-    Memory,
-    Network,
-    Processor,
     check_constant,
-    check_mapping,
     check_occupancy,
 )
+from simcodesign.describe.machine import MAPPINGS, Machine, check_mapping
+from simcodesign.describe.parts import CHOICES, HITS, CacheLevel, Disk, Memory, Network, Processor
+from simcodesign.describe.read_noise import noise_from
 from simcodesign.describe.read_resources import CUSTOM_KEYS, custom_from
 from simcodesign.describe.topology import KINDS, Topology, build_topology, load_graphml
 from simcodesign.describe.yaml_tree import Entry
@@ -71,7 +63,7 @@ def machine_from(entry: Entry, folder: Path) -> Machine:
         capacity_bytes=_capacity(items),
         processors_per_node=per_node,
         mapping=_mapping(items["mapping"], nodes, per_node) if "mapping" in items else "linear",
-        noise=coefficient_of_variation(items["noise"]) if "noise" in items else 0.0,
+        noise=noise_from(items["noise"], nodes) if "noise" in items else 0.0,
         place=entry.place,
         custom=custom_from(items, entry.place),
     )
@@ -254,11 +246,3 @@ def _mapping(entry: Entry, nodes: int, per_node: int) -> str | tuple[int, ...]:
     placed = tuple(item.whole(0, nodes - 1) for item in entry.sequence())
     check_mapping(placed, nodes, per_node, entry.place)
     return placed
-
-
-def coefficient_of_variation(entry: Entry) -> float:
-    """A share such as ``3 %``: standard deviation over mean."""
-    value = entry.quantity("count")
-    if not 0 <= value <= MOST_VARIATION or (value > 1 and "%" not in entry.text()):
-        raise entry.error("a coefficient of variation", "0 to 1, or 0 % to 1000 %")
-    return value

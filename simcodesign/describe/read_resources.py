@@ -71,12 +71,7 @@ def _parameter(name: str, entry: Entry, lowest: bool) -> Parameter:
     bare = Parameter(name, None, unit, about, whole=whole, origin=origin, place=entry.place)
     low, high = float("-inf"), float("inf")
     if "range" in items:
-        limits = items["range"].sequence()
-        if len(limits) != 2:
-            raise items["range"].error("must be two numbers: [lowest, highest]")
-        low, high = (parameter_number(bare, limit) for limit in limits)
-        if not low <= high:
-            raise items["range"].error("must be two numbers: [lowest, highest]", f"{low:g} is above {high:g}")
+        low, high = _limits(bare, items["range"])
     if name == "P":
         low = max(low, 1.0)
     choices = {key: item.number() for key, item in items["choices"].mapping().items()} if "choices" in items else {}
@@ -87,6 +82,21 @@ def _parameter(name: str, entry: Entry, lowest: bool) -> Parameter:
     default = next(iter(choices.values()), low if low > float("-inf") else None) if lowest else None
     made = replace(bare, default=default, low=low, high=high, choices=choices)
     return replace(made, default=parameter_value(made, items["default"])) if "default" in items else made
+
+
+def _limits(parameter: Parameter, entry: Entry) -> tuple[float, float]:
+    """The lowest and the highest value of a range."""
+    form = "two numbers: [lowest, highest]"
+    if isinstance(entry.content, str):
+        raise InputError(f"range of {parameter.name}", entry.place, value=entry.text(), allowed=form)
+    written = ", ".join(one.text() for one in entry.sequence())
+    if len(entry.sequence()) != 2:
+        raise InputError(f"range of {parameter.name}", entry.place, value=f"[{written}]", allowed=form)
+    low, high = (parameter_number(parameter, limit) for limit in entry.sequence())
+    if not low <= high:
+        what = f"range of {parameter.name}: the lowest value is above the highest"
+        raise InputError(what, entry.place, value=f"[{written}]", allowed=form)
+    return low, high
 
 
 def parameter_value(parameter: Parameter, entry: Entry) -> float:

@@ -5,16 +5,29 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from simcodesign.describe.machine import CONSTANTS, POWERS, check_constant
+from simcodesign.describe.arrivals import KINDS as ARRIVAL_KINDS
+from simcodesign.describe.arrivals import TARGETS
+from simcodesign.describe.constants import CONSTANTS, POWERS, check_constant
+from simcodesign.describe.distribution import Distribution
 from simcodesign.describe.parameters import Parameter
-from simcodesign.describe.read_machine import check_format, coefficient_of_variation, constant_value
-from simcodesign.describe.read_resources import USE_KEYS, WITH_UNIT, check_name, parameter_value, parameters_from
+from simcodesign.describe.read_distribution import distribution_from
+from simcodesign.describe.read_machine import check_format, constant_value
+from simcodesign.describe.read_noise import imbalance_from
+from simcodesign.describe.read_resources import (
+    USE_KEYS,
+    WITH_UNIT,
+    check_name,
+    parameter_value,
+    parameters_from,
+    quantity_or_expression,
+)
 from simcodesign.describe.workload import (
     ALGORITHMS,
     CACHE_ROLES,
     ONE,
     RESERVED,
     Access,
+    Arrivals,
     Block,
     Collective,
     Compute,
@@ -67,7 +80,7 @@ def workload_from(entry: Entry) -> Workload:
         equations={name: _equation(name, item) for name, item in equations.items()},
         program=_steps(items["program"]),
         presets=_presets(items["presets"], parameters) if "presets" in items else {},
-        imbalance=coefficient_of_variation(items["imbalance"]) if "imbalance" in items else 0.0,
+        imbalance=imbalance_from(items["imbalance"]) if "imbalance" in items else 0.0,
         footprint=_amount(items, "footprint"),
         size=_amount(items, "size"),
         place=entry.place,
@@ -141,12 +154,16 @@ def _when(items: dict[str, Entry]) -> Expression | None:
     return items["when"].expression() if "when" in items else None
 
 
+def _varies(items: dict[str, Entry]) -> Distribution | None:
+    return distribution_from(items["varies"]) if "varies" in items else None
+
+
 def _amount(items: dict[str, Entry], key: str) -> Expression | None:
     return items[key].expression() if key in items else None
 
 
 def _compute(name: str, entry: Entry) -> Compute:
-    items = entry.mapping((*_COMPUTE_UNITS, "loops", "when"))
+    items = entry.mapping((*_COMPUTE_UNITS, "loops", "when", "varies"))
     given = [key for key in (*_COMPUTE_UNITS, "loops") if key in items]
     if len(given) != 1:
         allowed = "one of flops, instructions, seconds, loops"
@@ -155,8 +172,8 @@ def _compute(name: str, entry: Entry) -> Compute:
         loops = tuple(_loop(item) for item in items["loops"].sequence())
         if not loops:
             raise InputError("there is no loop", items["loops"].place)
-        return Compute(_when(items), entry.place, "flops", None, loops)
-    return Compute(_when(items), entry.place, given[0], items[given[0]].expression())
+        return Compute(_when(items), entry.place, "flops", None, loops, varies=_varies(items))
+    return Compute(_when(items), entry.place, given[0], items[given[0]].expression(), varies=_varies(items))
 
 
 def _loop(entry: Entry) -> Loop:
@@ -195,13 +212,14 @@ def _traits(entry: Entry) -> list[tuple[str, Expression | None]]:
 
 
 def _access(name: str, entry: Entry) -> Access:
-    items = entry.mapping(("bytes", "times", "when"), ("bytes",))
-    return Access(_when(items), entry.place, name, items["bytes"].expression(), _amount(items, "times") or ONE)
+    items = entry.mapping(("bytes", "times", "when", "varies"), ("bytes",))
+    size, times = items["bytes"].expression(), _amount(items, "times") or ONE
+    return Access(_when(items), entry.place, name, size, times, _varies(items))
 
 
 #: Whose locality a memory demand has: one of these.
 _LOCALITY = ("kernel", "profile", "stack_distance", "hits")
-_MEMORY_KEYS = (*_LOCALITY, "sizes", "element", "accesses", "loads", "stores", "times", "blocking", "when")
+_MEMORY_KEYS = (*_LOCALITY, "sizes", "element", "accesses", "loads", "stores", "times", "blocking", "when", "varies")
 
 
 def _references(name: str, entry: Entry) -> References:
@@ -236,6 +254,7 @@ def _references(name: str, entry: Entry) -> References:
         accesses=accesses,
         times=_amount(items, "times") or ONE,
         blocking=_amount(items, "blocking") or ONE,
+        varies=_varies(items),
     )
 
 
@@ -287,6 +306,48 @@ def _element(entry: Entry) -> int:
     if value < 1 or value != int(value) or int(value) & (int(value) - 1):
         raise entry.error("bytes of an element", "a power of two")
     return int(value)
+
+
+_ARRIVALS_KEYS = (
+    "to",
+    "rate",
+    "requests",
+    "between",
+    "bytes",
+    "kind",
+    "varies",
+    "places",
+    "next",
+    "destination",
+    "when",
+)
+#: ``destination`` of messages to any other rank.
+UNIFORM = "uniform"
+
+
+def _arrivals(name: str, entry: Entry) -> Arrivals:
+    items = entry.mapping(_ARRIVALS_KEYS, ("to", "rate", "requests", "bytes"))
+    for key in ("kind", "places", "next", "destination"):
+        owner = "network" if key == "destination" else "disk"
+        if key in items and items["to"].text(TARGETS) != owner:
+            raise InputError(f"{key} belongs to arrivals to the {owner}", items[key].place)
+    anywhere = "destination" not in items or items["destination"].content == UNIFORM
+    return Arrivals(
+        _when(items),
+        entry.place,
+        to=items["to"].text(TARGETS),
+        rate=items["rate"].expression(),
+        requests=items["requests"].expression(),
+        bytes=quantity_or_expression(items["bytes"], "size"),
+        between=distribution_from(items["between"]) if "between" in items else Arrivals.between,
+        varies=_varies(items),
+        kind=items["kind"].text(ARRIVAL_KINDS) if "kind" in items else Arrivals.kind,
+        places=_amount(items, "places"),
+        next=tuple(tuple(share.expression() for share in row.sequence()) for row in items["next"].sequence())
+        if "next" in items
+        else (),
+        destination=None if anywhere else items["destination"].expression(),
+    )
 
 
 MOST_TAG = 2**31 - 3
@@ -346,5 +407,6 @@ DEMANDS: dict[str, Callable[[str, Entry], Step]] = {
     "send": _send,
     "receive": _receive,
     "exchange": _exchange,
+    "arrivals": _arrivals,
     **dict.fromkeys(ALGORITHMS, _collective),
 }

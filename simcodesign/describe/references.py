@@ -11,7 +11,8 @@ from functools import lru_cache
 
 import numpy as np
 
-from simcodesign.describe.machine import Machine, Memory
+from simcodesign.describe.machine import Machine
+from simcodesign.describe.parts import Memory
 from simcodesign.describe.workload import References
 from simcodesign.errors import CapacityError, InputError
 from simcodesign.expression import Expression

@@ -7,6 +7,7 @@ it on their own.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import combinations
@@ -180,9 +181,8 @@ def trait_of(resource: Resource, title: str, name: str, has_argument: bool, plac
 
 def evaluated(expression: Expression, names: Mapping[str, Amount], what: str, place: Place) -> Amount:
     """The value. InputError unless it is finite everywhere."""
-    with np.errstate(all="ignore"):
-        value = expression.evaluate(names)
-    if not np.all(np.isfinite(value)):
+    value = expression.evaluate(names)
+    if not (math.isfinite(value) if isinstance(value, float) else np.isfinite(value).all()):
         raise InputError(f"{what} = {expression.text} is not finite here", expression.place or place)
     return value
 
@@ -190,7 +190,7 @@ def evaluated(expression: Expression, names: Mapping[str, Amount], what: str, pl
 def not_negative(expression: Expression, names: Mapping[str, Amount], what: str, place: Place) -> Amount:
     """The value. InputError unless it is finite and 0 or above everywhere."""
     value = evaluated(expression, names, what, place)
-    if np.any(np.asarray(value) < 0):
+    if value < 0 if isinstance(value, float) else (value < 0).any():
         where = expression.place or place
         raise InputError(f"{what} = {expression.text} is negative", where, value=float(np.min(value)))
     return value

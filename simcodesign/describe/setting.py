@@ -10,7 +10,8 @@ from numbers import Real
 import numpy as np
 from numpy.typing import NDArray
 
-from simcodesign.describe.machine import CAPACITY, CONSTANTS, POWERS, Machine
+from simcodesign.describe.constants import CAPACITY, CONSTANTS, POWERS
+from simcodesign.describe.machine import Machine
 from simcodesign.describe.read_machine import OTHER_NAMES
 from simcodesign.describe.resources import PREFIX
 from simcodesign.describe.workload import (
@@ -186,6 +187,10 @@ def select_phases(workload: Workload, phases: Collection[str]) -> Workload:
                 value=phase,
                 allowed=nearest(phase, names),
             )
+    if workload.is_open:
+        if {*chosen} != {*names}:
+            raise InputError("a program of arrivals has its phases together", workload.place, allowed=", ".join(names))
+        return workload
     return replace(workload, program=tuple(_kept(workload.program, MAIN_PHASE, chosen)))
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from simcodesign.describe.machine import Network
+from simcodesign.describe.parts import Network
 from simcodesign.describe.workload import Exchange
 from simcodesign.errors import InputError
 from simcodesign.units import Amount

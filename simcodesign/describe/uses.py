@@ -1,7 +1,7 @@
-"""Execute blocks with every name given its value: what one item takes on one instance of each resource.
+"""Execute blocks with every resource and trait that they name found on the machine, and the numbers of an item.
 
-Both readings take these numbers, as they take the constants of a machine; how items share instances, which uses
-overlap, and what comes of it in seconds and joules is their own.
+What an item takes is said by expressions of the machine file. Each reading evaluates them itself, and puts together
+from the numbers how items share instances, which uses overlap, and what comes of it in seconds and joules.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from simcodesign.describe.machine import Machine
-from simcodesign.describe.resources import BASE, MOST_RESOURCES, Resource, instances_of, not_negative, trait_of
+from simcodesign.describe.resources import MOST_RESOURCES, Resource, Trait, trait_of
 from simcodesign.describe.workload import Execute, Use
-from simcodesign.errors import InputError
+from simcodesign.errors import InputError, Place
 from simcodesign.expression import Expression
 from simcodesign.units import Amount
 
@@ -34,39 +34,40 @@ class ItemUse:
     energy_j: Amount
 
 
-def item_uses(step: Execute, machine: Machine, value: Evaluate) -> tuple[ItemUse, ...]:
-    """The uses of a block on a machine, in their order. ``value`` evaluates an expression and names it in errors.
+@dataclass(frozen=True)
+class FoundUse:
+    """A use, its resource, and its traits in their order: name, change, and argument where it has one."""
 
-    Raises InputError for resources and traits that the machine has not, and times that are negative or not finite.
-    """
+    use: Use
+    resource: Resource
+    traits: tuple[tuple[str, Trait, Expression | None], ...]
+
+    @property
+    def title(self) -> str:
+        """Name of the resource."""
+        return self.use.resource
+
+
+def found_uses(step: Execute, machine: Machine) -> tuple[FoundUse, ...]:
+    """The uses of a block, in their order. InputError for resources and traits that the machine has not."""
     if len({use.resource for use in step.uses}) > MOST_RESOURCES:
         raise InputError(
             "different resources in one block", step.place, value=len(step.uses), allowed=f"up to {MOST_RESOURCES}"
         )
-    found = [machine.custom.resource(use.resource, use.place or step.place, machine.name) for use in step.uses]
-    names = machine.names()
-    return tuple(_item_use(use, resource, names, value) for use, resource in zip(step.uses, found, strict=True))
+    found = []
+    for use in step.uses:
+        resource = machine.custom.resource(use.resource, use.place or step.place, machine.name)
+        traits = tuple(
+            (name, trait_of(resource, use.resource, name, argument is not None, use.place), argument)
+            for name, argument in use.traits
+        )
+        found.append(FoundUse(use, resource, traits))
+    return tuple(found)
 
 
-def _item_use(use: Use, resource: Resource, names: dict[str, Amount], value: Evaluate) -> ItemUse:
-    title, amount = use.resource, value(use.amount, use.resource)
-    here = {**names, resource.argument: amount}
-    with np.errstate(all="ignore"):
-        time_s = resource.time.evaluate(here)
-        for name, argument in use.traits:
-            trait = trait_of(resource, title, name, argument is not None, use.place)
-            inner = here if argument is None else {**here, trait.argument: value(argument, name)}
-            time_s = trait.change.evaluate({**inner, BASE: time_s})
+def check_time(time_s: Amount, title: str, place: Place) -> None:
+    """InputError for seconds that are negative or not finite."""
     wrong = ~np.isfinite(time_s) | (np.asarray(time_s) < 0)
     if np.any(wrong):
         what = f"the time of {title} is negative or not finite here"
-        raise InputError(what, use.place, value=float(np.asarray(time_s)[wrong].flat[0]))
-    power, energy = resource.dynamic_power, resource.energy
-    return ItemUse(
-        title,
-        amount,
-        time_s,
-        instances_of(resource, title, names),
-        0.0 if power is None else not_negative(power, names, f"dynamic_power of {title}", resource.place),
-        0.0 if energy is None else not_negative(energy, here, f"energy of {title}", resource.place),
-    )
+        raise InputError(what, place, value=float(np.asarray(time_s)[wrong].flat[0]))

@@ -9,7 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
+from simcodesign.describe.arrivals import BETWEEN, REQUESTS, check_alone
+from simcodesign.describe.arrivals import Arrivals as Arrivals  # also imported from here
+from simcodesign.describe.demand import Demand as Demand  # also imported from here
+from simcodesign.describe.distribution import Distribution
 from simcodesign.describe.equations import ordered
+from simcodesign.describe.noise import Imbalance, share_as_distribution
 from simcodesign.describe.parameters import Parameter as Parameter  # also imported from here
 from simcodesign.describe.schedule import Schedule
 from simcodesign.errors import InputError, Place, nearest
@@ -44,25 +49,16 @@ class Loop:
 
 
 @dataclass(frozen=True)
-class Demand:
-    """What every kind of demand has: the ranks it applies to (all, when ``when`` is None) and its place in the file."""
-
-    when: Expression | None
-    place: Place = field(compare=False)
-
-    def expressions(self) -> Iterator[Expression]:
-        """Every expression of this demand."""
-        if self.when is not None:
-            yield self.when
-
-
-@dataclass(frozen=True)
 class Compute(Demand):
-    """Work of a processor: ``amount`` in ``unit`` (flops, instructions, seconds), or summed over ``loops`` in flops."""
+    """Work of a processor: ``amount`` in ``unit`` (flops, instructions, seconds), or summed over ``loops`` in flops.
+
+    ``varies``, here as in other demands: each time it is done, it takes as long times a factor of its own.
+    """
 
     unit: str
     amount: Expression | None
     loops: tuple[Loop, ...] = ()
+    varies: Distribution | None = None
 
     def expressions(self) -> Iterator[Expression]:
         yield from super().expressions()
@@ -78,6 +74,7 @@ class Access(Demand):
     kind: str
     bytes: Expression
     times: Expression
+    varies: Distribution | None = None
 
     def expressions(self) -> Iterator[Expression]:
         yield from super().expressions()
@@ -105,6 +102,7 @@ class References(Demand):
     accesses: Expression | None = None
     times: Expression = ONE
     blocking: Expression = ONE
+    varies: Distribution | None = None
 
     def expressions(self) -> Iterator[Expression]:
         yield from super().expressions()
@@ -237,22 +235,22 @@ class Execute(Demand):
             yield from (argument for _, argument in use.traits if argument is not None)
 
 
-Step = Block | Compute | Execute | Access | References | Send | Receive | Exchange | Collective | Replay
+Step = Block | Compute | Execute | Access | References | Send | Receive | Exchange | Collective | Replay | Arrivals
 
 
 @dataclass(frozen=True)
 class Workload:
     """An application. ``presets`` are named sets of parameter values (data sets); ``imbalance`` is the coefficient
-    of variation of the ranks' share of computation; ``data`` are data structures of each rank, in bytes; ``footprint``
-    is the memory that each rank uses, in bytes: that of its data, if nothing is said; ``size`` is that of the whole
-    problem, in units of its own."""
+    of variation of the ranks' share of computation, or an ``Imbalance``; ``data`` are data structures of each rank, in
+    bytes; ``footprint`` is the memory that each rank uses, in bytes: that of its data, if nothing is said; ``size`` is
+    that of the whole problem, in units of its own."""
 
     name: str
     parameters: Mapping[str, Parameter]
     equations: Mapping[str, Expression]
     program: tuple[Step, ...]
     presets: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
-    imbalance: float = 0.0
+    imbalance: float | Imbalance = 0.0
     footprint: Expression | None = None
     size: Expression | None = None
     about: str = ""
@@ -269,6 +267,7 @@ class Workload:
         object.__setattr__(self, "equation_order", tuple(ordered(self.equations, known)))
         known |= self.equations.keys()
         by_rank = known | {"rank"}
+        check_alone(walk(self.program), bool(self.imbalance), self.place)
         for step in walk(self.program):
             _check_names(step, known, by_rank)
             _check_data(step, self.data)
@@ -279,8 +278,22 @@ class Workload:
             if whole is not None:
                 _check_known(whole, known, self.place)
 
+    @property
+    def imbalance_model(self) -> Imbalance:
+        """Its imbalance; a plain share is the coefficient of variation of what ranks compute."""
+        if isinstance(self.imbalance, Imbalance):
+            return self.imbalance
+        return Imbalance(share_as_distribution(self.imbalance, "imbalance", self.place), place=self.place)
+
+    @property
+    def is_open(self) -> bool:
+        """Whether its program is of arrivals."""
+        return any(isinstance(step, Arrivals) for step in self.program)
+
     def phases(self) -> tuple[str, ...]:
         """Names of the phases in program order; demands outside a named phase are booked under ``main``."""
+        if self.is_open:
+            return (BETWEEN, REQUESTS)
         names: dict[str, None] = {}
         for phase, step in with_phase(self.program):
             if not isinstance(step, Block):

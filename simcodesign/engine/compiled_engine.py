@@ -14,10 +14,13 @@ import numpy as np
 
 from simcodesign.compiled import called, compiled_without_arrays, inlined
 from simcodesign.engine.compiled_line import (
+    come,
     first_arrival_s,
     forget,
     join,
+    leave_the_way,
     line_up,
+    line_up_one,
     melded,
     new_request,
     next_in_line,
@@ -29,6 +32,7 @@ from simcodesign.engine.compiled_memory import (
     GRANTED,
     MET,
     READY,
+    REFUSED,
     Array,
     Desks,
     Memory,
@@ -40,7 +44,7 @@ from simcodesign.engine.compiled_memory import (
     requests_for,
 )
 from simcodesign.engine.compiled_queue import Calendar, calendar_for, next_station, schedule
-from simcodesign.engine.contract import Log, Progress, check_finished, count_events
+from simcodesign.engine.contract import Log, Progress, check_finished, count_events, refused_by
 from simcodesign.generate.plan import NONE, Plan
 from simcodesign.result import RECEIVE, SEND
 
@@ -74,6 +78,7 @@ def run(plan: Plan, progress: Progress | None = None) -> Log:
     check_finished(plan, finish)
     desks = Desks(*(field[: len(plan.stations)] for field in desks))
     served = desks.served.astype(np.int64)
+    turned_away = np.sort(memory.turned_away[: memory.state[REFUSED]]).astype(np.int64)
     return Log(
         finish_s=finish,
         arrival_s=memory.arrival_s if len(memory.arrival_s) else np.where(plan.kind == SEND, finish, np.nan),
@@ -82,6 +87,8 @@ def run(plan: Plan, progress: Progress | None = None) -> Log:
         busy_s=desks.busy_s.copy(),
         wait_s=desks.wait_s.copy(),
         longest_queue=desks.longest.astype(np.int64),
+        refused=refused_by(plan, turned_away),
+        turned_away=turned_away,
         events=count_events(plan, served),
     )
 
@@ -239,7 +246,12 @@ def arrive(run: Run, op: int, time: float) -> None:
 @inlined
 def ask(run: Run, station: int, op: int) -> None:
     """An operation that is ready comes to a station or a mailbox."""
-    join(run.desks, run.requests, station, new_request(run.requests, run.memory, op, run.memory.finish_s[op]))
+    slot = new_request(run.requests, run.memory, op, run.memory.finish_s[op])
+    if len(run.program.room) and run.program.room[station] != NONE:
+        come(run.desks, run.requests, station, slot)
+        schedule(run.desks, run.calendar, station, run.requests.arrival_s[slot])
+        return
+    join(run.desks, run.requests, station, slot)
     if station >= run.program.first_mailbox:
         wake_mailbox(run, station, 0.0)
     else:
@@ -267,14 +279,22 @@ def grant(run: Run, station: int, now: float) -> int:
 @called
 def serve(run: Run, station: int, now: float) -> None:
     """A disk or a processor takes up an operation."""
-    slot = grant(run, station, now)
+    if len(run.program.room) and run.program.room[station] != NONE:
+        serve_limited(run, station, now)
+        return
+    take_up(run, station, grant(run, station, now), now)
+    wake_after(run, station, now)
+
+
+@inlined
+def take_up(run: Run, station: int, slot: int, now: float) -> None:
+    """A server is at work on an operation from now on."""
     op = run.requests.op[slot]
     forget(run.requests, run.memory, slot)
     until = beginning_s(run, op, now) + run.program.duration_s[op]
     run.desks.busy_s[station] += run.program.duration_s[op]
     first, last = run.memory.server_start[station], run.memory.server_start[station + 1]
     run.desks.free_s[station] = occupied(run.memory.server_free_s, first, last, until)
-    wake_after(run, station, now)
     go_on(run, op, GRANTED, now)
 
 
@@ -302,6 +322,64 @@ def occupied(free_s: Array, first: int, last: int, until: float) -> float:
         place = child
     free_s[first + place] = until
     return free_s[first]
+
+
+# --- Stations with room for so many ----------------------------------------------------------------------------
+
+
+@called
+def serve_limited(run: Run, station: int, now: float) -> None:
+    """A station judges who has come, and then takes up an operation if it can."""
+    judge(run, station, now)
+    if run.desks.head[station] != NONE and run.desks.free_s[station] <= now:
+        slot = next_in_line(run.desks, run.requests, station)
+        run.desks.served[station] += 1
+        run.desks.wait_s[station] += now - run.requests.arrival_s[slot]
+        take_up(run, station, slot, now)
+    wake_limited(run, station, now)
+
+
+@inlined
+def judge(run: Run, station: int, now: float) -> None:
+    """Those who have come by now stand in line, or are refused."""
+    first, last, places = run.memory.server_start[station], run.memory.server_start[station + 1], 0
+    for server in range(first, last):
+        places -= run.memory.server_free_s[server] > now
+    places += run.program.room[station] - run.desks.waiting[station]
+    while run.desks.root[station] != NONE and run.requests.arrival_s[run.desks.root[station]] <= now:
+        slot = leave_the_way(run.desks, run.requests, station)
+        if places > 0:
+            places -= 1
+            line_up_one(run.desks, run.requests, station, slot)
+        else:
+            refuse(run, slot, now)
+    run.desks.longest[station] = max(run.desks.longest[station], run.desks.waiting[station])
+
+
+@called
+def refuse(run: Run, slot: int, now: float) -> None:
+    """An operation that finds no room is done."""
+    op = run.requests.op[slot]
+    forget(run.requests, run.memory, slot)
+    run.memory.turned_away[run.memory.state[REFUSED]] = op
+    run.memory.state[REFUSED] += 1
+    run.memory.finish_s[op] = now
+    run.memory.missing[op] = DONE
+    if len(run.program.edge_start):
+        for edge in range(run.program.edge_start[op], run.program.edge_start[op + 1]):
+            release(run, run.program.edge_target[edge], now)
+    if run.program.chained[op + 1]:
+        release(run, op + 1, now)
+
+
+@inlined
+def wake_limited(run: Run, station: int, now: float) -> None:
+    """Arbitrate when somebody comes, and when a server is free for those in line."""
+    root = run.desks.root[station]
+    if root != NONE:
+        schedule(run.desks, run.calendar, station, max(run.requests.arrival_s[root], now))
+    if run.desks.head[station] != NONE:
+        schedule(run.desks, run.calendar, station, max(run.desks.free_s[station], now))
 
 
 # --- Mailboxes ------------------------------------------------------------------------------------------------

@@ -84,6 +84,37 @@ def join(desks: Desks, requests: Requests, station: int, slot: int) -> None:
     desks.root[station] = slot if root == NONE else melded(requests, root, slot)
 
 
+@inlined
+def come(desks: Desks, requests: Requests, station: int, slot: int) -> None:
+    """Be on the way to a station that judges everybody who comes."""
+    root = desks.root[station]
+    desks.root[station] = slot if root == NONE else melded(requests, root, slot)
+
+
+@inlined
+def leave_the_way(desks: Desks, requests: Requests, station: int) -> int:
+    """The first of those to come."""
+    root = desks.root[station]
+    desks.root[station] = NONE if requests.child[root] == NONE else without_root(requests, root)
+    return root
+
+
+@inlined
+def line_up_one(desks: Desks, requests: Requests, station: int, slot: int) -> None:
+    """Stand in line, behind those who have come before."""
+    tail = desks.tail[station]
+    if tail != NONE and requests.arrival_s[slot] <= requests.arrival_s[tail]:
+        _step_in(desks, requests, station, slot)
+        return
+    requests.before[slot], requests.sibling[slot] = tail, NONE
+    if tail == NONE:
+        desks.head[station] = slot
+    else:
+        requests.sibling[tail] = slot
+    desks.tail[station] = slot
+    desks.waiting[station] += 1
+
+
 @called
 def _step_in(desks: Desks, requests: Requests, station: int, slot: int) -> None:
     """Take one's place in the line among those that have come in this same instant."""

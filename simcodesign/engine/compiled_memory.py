@@ -21,8 +21,8 @@ AHEAD = 4
 #: ``missing`` of an operation that is done, that a station has granted, that has met its message in a mailbox.
 DONE, GRANTED, MET = -1, -2, -3
 #: Places of the numbers in ``Memory.state``: ready operations on the stack, requests made so far, a
-#: request that is free again.
-READY, USED, FREE = range(3)
+#: request that is free again, operations that were turned away.
+READY, USED, FREE, REFUSED = range(4)
 
 
 class Program(NamedTuple):
@@ -49,6 +49,7 @@ class Program(NamedTuple):
     first_interface: int
     first_link: int
     first_mailbox: int
+    room: Array  # by station
 
 
 class Requests(NamedTuple):
@@ -95,6 +96,7 @@ class Memory(NamedTuple):
     server_free_s: Array
     stock: Array  # by mailbox: heap of messages
     state: Array
+    turned_away: Array  # operations that found no room
 
 
 _REQUEST = np.dtype({
@@ -146,6 +148,7 @@ def program_of(plan: Plan) -> Program:
         first_interface=int(np.searchsorted(kinds, INTERFACE)),
         first_link=int(np.searchsorted(kinds, LINK)),
         first_mailbox=int(np.searchsorted(kinds, MAILBOX)),
+        room=_given(plan.stations.room, np.int32),
     )
 
 
@@ -192,5 +195,13 @@ def memory_for(plan: Plan) -> Memory:
         server_start=start,
         server_free_s=np.zeros(start[-1]),
         stock=np.full(int(np.count_nonzero(kinds == MAILBOX)), NONE, np.int32),
-        state=np.array([len(ready), 0, NONE]),
+        state=np.array([len(ready), 0, NONE, 0]),
+        turned_away=np.empty(_most_refused(plan), np.int32),
     )
+
+
+def _most_refused(plan: Plan) -> int:
+    """Operations at stations that may refuse them."""
+    if plan.stations.room is None or plan.station is None:
+        return 0
+    return int(np.count_nonzero((plan.station != NONE) & (plan.stations.room[plan.station] != NONE)))

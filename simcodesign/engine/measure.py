@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -22,6 +23,7 @@ from simcodesign.result import (
     SEND,
     WRITE,
     RankTimes,
+    Requests,
     Result,
     StationUses,
     Timeline,
@@ -42,6 +44,7 @@ def measured(
     keep_timeline: bool = False,
 ) -> Result:
     """The Result of a run."""
+    plan = _without_refused(plan, log)
     times = _rank_times(plan, log)
     path = critical_path_s(plan, log)
     sends = np.flatnonzero(plan.kind == SEND)
@@ -87,7 +90,35 @@ def measured(
         counters=None if plan.accounts is None else counted(plan, log, plan.accounts, RANKS_AT_ONCE),
         used=plan.used,
         **powers,
+        **_open_stream(plan, log),
     )
+
+
+def _without_refused(plan: Plan, log: Log) -> Plan:
+    """The Plan where operations that found no room took no time and moved no bytes."""
+    if not len(log.turned_away):
+        return plan
+    duration_s, size_bytes = plan.duration_s.copy(), plan.size_bytes.copy()
+    duration_s[log.turned_away] = size_bytes[log.turned_away] = 0.0
+    return replace(plan, duration_s=duration_s, size_bytes=size_bytes)
+
+
+def _open_stream(plan: Plan, log: Log) -> dict[str, Any]:
+    """What became of the requests of a program of arrivals."""
+    if plan.requests is None:
+        return {}
+    ends = plan.requests.leaves
+    arrived = log.finish_s[plan.requests.arrives]
+    left = np.where(plan.kind[ends] == SEND, log.arrival_s[ends], log.finish_s[ends])
+    left[np.isin(ends, log.turned_away)] = np.nan
+    order = np.argsort(arrived, kind="stable")
+    requests = Requests(arrived[order], left[order], plan.requests.source[order])
+    served = requests.response_s
+    return {
+        "requests": requests,
+        "response_s": float(served.mean()) if len(served) else 0.0,
+        "refused": requests.refused / len(requests),
+    }
 
 
 def _rank_times(plan: Plan, log: Log) -> RankTimes:
@@ -128,6 +159,7 @@ def _stations(setting: Setting, plan: Plan, log: Log, makespan_s: float) -> Stat
         busy_s=log.busy_s,
         wait_s=log.wait_s,
         longest_queue=log.longest_queue,
+        refused=log.refused,
         span_s=makespan_s or 1.0,
     )
 

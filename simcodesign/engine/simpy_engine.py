@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 from simpy.core import EmptySchedule
 from simpy.events import NORMAL
 
-from simcodesign.engine.contract import Log, Progress, check_finished, count_events, ends_at_once
+from simcodesign.engine.contract import Log, Progress, check_finished, count_events, ends_at_once, refused_by
 from simcodesign.engine.network import Messages
-from simcodesign.engine.station import Callbacks, ContractEnvironment, Mailbox, Station, Tick
+from simcodesign.engine.station import Callbacks, ContractEnvironment, LimitedStation, Mailbox, Station, Tick
 from simcodesign.generate.plan import MAILBOX, NONE, PROCESSOR, Plan
 from simcodesign.result import RECEIVE, SEND
 
@@ -65,6 +65,7 @@ class Walk:
         self._releasing = False
         self._messages = Messages(self.env, plan, self._arrived)
         self._set_ways(plan)
+        self._turned_away: list[int] = []
         self._stations = self._make_stations()
         self._mailboxes = {
             number: Mailbox(self.env, number, self._meet)
@@ -95,8 +96,14 @@ class Walk:
         stations = self.plan.stations
         servers = stations.servers[stations.kind <= PROCESSOR].tolist()
         gaps = None if self.plan.gap_s is None else self._beginning
+        room = [NONE] * len(servers) if stations.room is None else stations.room.tolist()
         return [
-            Station(self.env, number, count, self._duration, self._begin, gaps) for number, count in enumerate(servers)
+            Station(self.env, number, count, self._duration, self._begin, gaps)
+            if room[number] == NONE
+            else LimitedStation(
+                self.env, number, count, self._duration, self._begin, gaps, room[number], self._turn_away
+            )
+            for number, count in enumerate(servers)
         ]
 
     def run(self, progress: Progress | None) -> None:
@@ -227,6 +234,15 @@ class Walk:
             if not missing[op]:
                 self._start(op)
 
+    def _turn_away(self, op: int) -> None:
+        """The operation found no room at its station, and is done."""
+        self._turned_away.append(op)
+        self.finish[op] = self.env._now
+        self._release(op)
+        self._release(op, early=True)
+        if self._chained[op + 1]:
+            self.advance(op + 1)
+
     def _arrived(self, send: int) -> None:
         """The message of a send is there."""
         self._arrival[send] = self.env._now
@@ -259,6 +275,7 @@ class Walk:
         arrival = np.where(self._lands, finish, np.nan)
         arrival[list(self._arrival)] = list(self._arrival.values())
         served = np.array([station.served for station in stations], dtype=np.int64)
+        turned_away = np.array(sorted(self._turned_away), dtype=np.int64)
         return Log(
             finish_s=finish,
             arrival_s=arrival,
@@ -267,6 +284,8 @@ class Walk:
             busy_s=np.array([station.busy_s for station in stations]),
             wait_s=np.array([station.wait_s for station in stations]),
             longest_queue=np.array([station.longest_queue for station in stations], dtype=np.int64),
+            refused=refused_by(self.plan, turned_away),
+            turned_away=turned_away,
             events=count_events(self.plan, served),
         )
 

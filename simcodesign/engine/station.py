@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from heapq import heappop, heappush, heapreplace
+from math import inf
 from typing import Any
 
 import simpy
@@ -99,6 +100,75 @@ class Station:
         if self._waiting:
             self._wake()
         self._grant(op)
+
+
+class LimitedStation(Station):
+    """A station that has room for so many requests: ``refuse(op)`` is called for one that finds no place."""
+
+    def __init__(
+        self,
+        env: ContractEnvironment,
+        number: int,
+        servers: int,
+        service_s: list[float],
+        grant: Callable[[int], None],
+        begin: Callable[[int, float], float] | None,
+        room: int,
+        refuse: Callable[[int], None],
+    ) -> None:
+        super().__init__(env, number, servers, service_s, grant, begin)
+        self._room, self._refuse = room, refuse
+        self._newcomers: list[tuple[float, int]] = []  # still to be judged, a heap
+        self._next = inf  # when it arbitrates next
+
+    def request(self, op: int) -> None:
+        """Operation ``op`` arrives now, and will be judged in this instant."""
+        heappush(self._newcomers, (self._env._now, op))
+        self._arbitrate_at(self._env._now)
+
+    def _arbitrate_at(self, time: float) -> None:
+        """Arbitrate at ``time``, if not before; what was scheduled for later is passed over when it comes."""
+        if time < self._next:
+            self._next = time
+            tick = Tick(self._env)
+            tick.callbacks = self._callbacks
+            self._env.schedule_at(tick, self._priority, time)
+
+    def _arbitrate(self, tick: Tick) -> None:
+        now = self._env._now
+        if now != self._next:
+            return
+        self._next = inf
+        refused = self._judged(now)
+        granted = self._granted(now) if self._waiting and self._free[0] <= now else None
+        if self._waiting:
+            self._arbitrate_at(max(self._free[0], now))
+        for op in refused:
+            self._refuse(op)
+        if granted is not None:
+            self._grant(granted)
+
+    def _judged(self, now: float) -> list[int]:
+        """Let in those who find a place; the others."""
+        refused, serving = [], sum(free > now for free in self._free)
+        while self._newcomers:
+            newcomer = heappop(self._newcomers)
+            if serving + len(self._waiting) < self._room:
+                heappush(self._waiting, newcomer)
+            else:
+                refused.append(newcomer[1])
+        self.longest_queue = max(self.longest_queue, len(self._waiting))
+        return refused
+
+    def _granted(self, now: float) -> int:
+        """Who is next, and is served from now on."""
+        arrival, op = heappop(self._waiting)
+        service = self._service_s[op]
+        heapreplace(self._free, (now if self._begin is None else self._begin(op, now)) + service)
+        self.served += 1
+        self.busy_s += service
+        self.wait_s += now - arrival
+        return op
 
 
 class Mailbox:

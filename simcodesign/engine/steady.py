@@ -18,6 +18,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from simcodesign.describe.chance import has_noise
 from simcodesign.describe.setting import Setting
 from simcodesign.describe.workload import MAIN_PHASE, Block, Step, phase_name, with_phase
 from simcodesign.errors import DeadlockError, InputError, Place
@@ -63,7 +64,7 @@ def tolerance_of(iterations: str) -> float:
 def steady(setting: Setting, simulated: Simulate, effects: Sequence[str], tolerance: float) -> Result:
     """The Result of all iterations, of which only some are simulated; ``Result.steady`` says which."""
     program, loops = _prepared(setting)
-    if "noise" in effects and setting.machine.noise:
+    if "noise" in effects and has_noise(setting.workload, setting.machine):
         return _whole(setting, simulated, loops, tolerance, "with noise no two iterations are the same")
     count, reason = FIRST, "no block is repeated often enough"
     while cut := [loop for loop in loops if loop.repeat > _simulated(count, len(loops))]:

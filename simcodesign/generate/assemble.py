@@ -11,15 +11,15 @@ from simcodesign.describe.machine import Machine
 from simcodesign.describe.setting import Setting
 from simcodesign.describe.workload import Receive, Send, walk
 from simcodesign.errors import InputError, Place
-from simcodesign.generate.chance import factors, imbalance_shares, stream
 from simcodesign.generate.dependencies import edges_of, rendezvous
 from simcodesign.generate.matching import matches
+from simcodesign.generate.noise import Messages, Variations, spend_chance
 from simcodesign.generate.paths import disks_of, stations_of
 from simcodesign.generate.plan import MOST_OPERATIONS, NONE, Edges, Plan, Stations
 from simcodesign.generate.prices import Prices
 from simcodesign.generate.replay import Order
 from simcodesign.generate.segment import Segment
-from simcodesign.result import COMPUTE, MEMORY, READ, WRITE
+from simcodesign.result import MEMORY, READ, WRITE
 
 Int32s = NDArray[np.int32]
 
@@ -32,8 +32,10 @@ def assembled(
     effects: frozenset[str],
     seed: int,
     order: Order | None = None,
+    variations: Variations | None = None,
 ) -> Plan:
     """The Plan of a program's operations. Without an ``order``, each waits for the one before it in its rank.
+    ``variations``: what the field ``varies`` of operations is the number of.
 
     Raises InputError when sends and receives do not match in number or size.
     """
@@ -67,9 +69,12 @@ def assembled(
         flight_s=fields.get("flight_s"),
         train=fields.get("train"),
     )
-    _spend_chance(plan, setting, effects, seed)
+    fixed = np.zeros(0, np.int64) if order is None or order.fixed is None else order.fixed
+    lasts = plan.duration_s[fixed]
+    varied = spend_chance(plan, setting, effects, seed, variations or Variations(), fields.get("varies"))
+    plan.duration_s[fixed] = lasts
     _check_finite(plan, place)
-    return _with_stations(plan, setting.machine, prices, segment, effects, boxes, order)
+    return _with_stations(plan, setting.machine, prices, segment, effects, boxes, order, varied)
 
 
 def _edges(segment: Segment, rank: Int32s, match: Int32s, order: Order | None) -> Edges | None:
@@ -102,6 +107,7 @@ def _with_stations(
     effects: frozenset[str],
     boxes: int,
     order: Order | None,
+    varied: Messages | None,
 ) -> Plan:
     """The Plan with the disks, processors, interfaces, links and mailboxes that operations and messages visit."""
     disks, controllers = np.zeros(0, np.int64), np.zeros(0, np.int64)
@@ -125,23 +131,11 @@ def _with_stations(
         routes, visited = prices.roads.built(
             len(disks) + len(controllers) + processors, segment.fields["route"], segment.fields["cost"]
         )
-    stations = stations_of(machine, disks, controllers, processors, visited, boxes)
+    if routes is not None and varied is not None:
+        routes = varied.on_the_way(routes)
+    room = NONE if order is None else order.room
+    stations = stations_of(machine, disks, controllers, processors, visited, boxes, room)
     mailbox = plan.mailbox
     if mailbox is not None:
         mailbox = np.where(mailbox == NONE, NONE, mailbox + np.int32(len(stations) - boxes)).astype(np.int32)
     return replace(plan, stations=stations, station=station, routes=routes, mailbox=mailbox)
-
-
-def _spend_chance(plan: Plan, setting: Setting, effects: frozenset[str], seed: int) -> None:
-    """Imbalance (one factor per rank) and noise (one per operation) of computation, in place."""
-    shares = imbalance_shares(setting, effects, seed)
-    noisy = "noise" in effects and setting.machine.noise
-    if shares is None and not noisy:
-        return
-    computes = np.flatnonzero(plan.kind == COMPUTE)
-    if shares is not None:
-        plan.duration_s[computes] *= shares[plan.rank[computes]]
-    if noisy:
-        for number, phase in enumerate(setting.workload.phases()):  # so that a phase alone has the same noise
-            mine = computes[plan.phase[computes] == number]
-            plan.duration_s[mine] *= factors(stream(seed, f"noise in {phase}"), setting.machine.noise, len(mine))

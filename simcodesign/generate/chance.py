@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import math
 import zlib
 from collections.abc import Collection
 
 import numpy as np
 from numpy.typing import NDArray
 
+from simcodesign.describe.distribution import Distribution
 from simcodesign.describe.setting import Setting
+
+Floats = NDArray[np.float64]
+#: Variation below which a gamma distribution is 1 to the last bit, and its shape no number.
+LEAST_VARIATION = 1e-16
 
 
 def stream(seed: int, name: str) -> np.random.Generator:
@@ -16,14 +22,64 @@ def stream(seed: int, name: str) -> np.random.Generator:
     return np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(zlib.crc32(name.encode()),)))
 
 
-def factors(generator: np.random.Generator, variation: float, count: int) -> NDArray[np.float64]:
+def drawn(distribution: Distribution, generator: np.random.Generator, count: int) -> Floats:
+    """(count,) factors of mean 1. The first ones are the same, however many are drawn."""
+    name, parameters = distribution.name, distribution.parameters
+    if distribution.constant:
+        return np.ones(count)
+    if name == "exponential":
+        return generator.standard_exponential(count)
+    if name == "erlang":
+        return generator.standard_gamma(parameters["stages"], count) / parameters["stages"]
+    if name == "gamma":
+        return _gamma(generator, parameters["variation"], count)
+    if name == "lognormal":
+        return factors(generator, parameters["variation"], count)
+    if name == "weibull":
+        return generator.weibull(parameters["shape"], count) / math.gamma(1 + 1 / parameters["shape"])
+    if name == "uniform":
+        return 1 + parameters["spread"] * (2 * generator.random(count) - 1)
+    values = np.array(distribution.values) / max(distribution.values)  # whose sum can be taken
+    chosen: Floats = (values / values.mean())[generator.integers(len(values), size=count)]
+    return chosen
+
+
+def _gamma(generator: np.random.Generator, variation: float, count: int) -> Floats:
+    if variation < LEAST_VARIATION:
+        return np.ones(count)
+    shape = 1 / variation**2
+    return generator.standard_gamma(shape, count) / shape
+
+
+def factors(generator: np.random.Generator, variation: float, count: int) -> Floats:
     """Lognormal factors of mean 1 and coefficient of variation ``variation``."""
     sigma = np.sqrt(np.log1p(variation**2))
     return generator.lognormal(-(sigma**2) / 2, sigma, count)
 
 
-def imbalance_shares(setting: Setting, effects: Collection[str], seed: int) -> NDArray[np.float64] | None:
-    """(P,) the factor of every rank on its computations, None where all are alike."""
-    if "imbalance" not in effects or not setting.workload.imbalance:
+def imbalance_shares(setting: Setting, effects: Collection[str], seed: int) -> Floats | None:
+    """(P,) the factor of every rank on its computations, None where all are alike: the ranks of a node have one
+    factor, where the imbalance is that of nodes."""
+    uneven = setting.workload.imbalance_model
+    if "imbalance" not in effects or not uneven:
         return None
-    return factors(stream(seed, "imbalance"), setting.workload.imbalance, setting.ranks)
+    generator = stream(seed, "imbalance")
+    if uneven.of == "ranks":
+        return drawn(uneven.distribution, generator, setting.ranks)
+    node = setting.machine.node_of(setting.ranks)
+    return drawn(uneven.distribution, generator, int(node.max()) + 1)[node]
+
+
+def slow_factors(setting: Setting, effects: Collection[str], seed: int) -> Floats | None:
+    """(P,) the factor of every rank on the time of its computations that comes of slow nodes, None without any."""
+    slow = setting.machine.noise_model.slow_nodes
+    if "imbalance" not in effects or not slow:
+        return None
+    node, generator = setting.machine.node_of(setting.ranks), stream(seed, "slow nodes")
+    if slow.share:
+        hit = generator.random(int(node.max()) + 1)[node] < slow.share
+    elif slow.count:
+        hit = np.isin(node, generator.choice(setting.machine.nodes, slow.count, replace=False))
+    else:
+        hit = np.isin(node, slow.nodes)
+    return np.where(hit, slow.factor, 1.0)

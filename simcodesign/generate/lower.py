@@ -9,15 +9,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from simcodesign.describe.arrivals import BETWEEN
+from simcodesign.describe.chance import varies
 from simcodesign.describe.machine import Machine
 from simcodesign.describe.references import Touched, memory_of, touched
 from simcodesign.describe.setting import Setting, finite
 from simcodesign.describe.topology import balanced_shape
 from simcodesign.describe.trains import check_train
-from simcodesign.describe.uses import item_uses
 from simcodesign.describe.workload import (
     MAIN_PHASE,
     Access,
+    Arrivals,
     Block,
     Collective,
     Compute,
@@ -34,13 +36,16 @@ from simcodesign.describe.workload import (
 )
 from simcodesign.errors import InputError
 from simcodesign.expression import Expression
+from simcodesign.generate.arrivals import arrivals_as_operations, operations_of_arrivals
 from simcodesign.generate.assemble import assembled
 from simcodesign.generate.chance import imbalance_shares
 from simcodesign.generate.collectives import GENERATORS, halo_exchange
 from simcodesign.generate.columns import Int32s, Ranks, of_ranks
 from simcodesign.generate.disk import duration_of_access_s
+from simcodesign.generate.item_uses import item_uses
 from simcodesign.generate.memory import operations_of, reference_memory
-from simcodesign.generate.plan import ANY, Accounts, Plan
+from simcodesign.generate.noise import Variations
+from simcodesign.generate.plan import ANY, NONE, Accounts, Plan
 from simcodesign.generate.power import BYTES_PER_OPERATION as POWER_BYTES
 from simcodesign.generate.power import PowerTable
 from simcodesign.generate.prices import Prices
@@ -58,6 +63,8 @@ from simcodesign.units import Amount
 #: Memory that one operation takes at most, in the Plan and in the compiled engine, without and with routes; to these
 #: come the stations on the routes. Measured on 14 to 96 million operations: 62 bytes, and 80 to 95 bytes.
 BYTES_PER_OPERATION, BYTES_WITH_ROUTE = 80, 110
+#: What dependencies and requests of an open stream take besides, while they are written too. Measured: 57 bytes.
+OPEN_BYTES = 70
 
 
 @dataclass(frozen=True)
@@ -81,6 +88,7 @@ class _Context:
     tally: Tally | None = None  # for counters
     used: dict[str, float] = field(default_factory=dict)  # amounts of the machine's resources, of all ranks
     powers: PowerTable | None = None  # where the machine says what it draws
+    variations: Variations = field(default_factory=Variations)
 
     @property
     def machine(self) -> Machine:
@@ -97,7 +105,15 @@ class _Context:
     def extras(self) -> tuple[str, ...]:
         """The extra fields of operations."""
         names = self.prices.names + (() if self.tally is None else self.tally.names)
-        return names if self.powers is None else (*names, "power")
+        names = names if self.powers is None else (*names, "power")
+        return (*names, "varies") if self.variations.marked else names
+
+    def varying(self, step: Access | Compute | References) -> dict[str, Amount]:
+        """The extra field of operations whose times vary."""
+        if not self.variations.marked or step.varies is None or step.varies.constant:
+            return {}
+        width = self.variations.slices if isinstance(step, References) else 1
+        return {"varies": self.variations.add(self.phase, step.varies, width)}
 
     def worked_s(self, step: Compute) -> Amount:
         """How long a demand computes, which is noted for the Result."""
@@ -217,6 +233,8 @@ def make_plan(setting: Setting, effects: Collection[str] = (), seed: int = 0, co
         setting, {**setting.values}, [setting.machine], phases, ranks, prices, frozenset(effects), seed, tally=tally,
         powers=powers,
     )  # fmt: skip
+    marked = "noise" in effects and varies(setting.workload)
+    context = replace(context, variations=Variations(operations_of(context.sliced), marked))
     routed = bool({"links", "endpoints"} & {*effects})
     context.names["rank"] = setting.every_rank()
     with np.errstate(all="ignore"):
@@ -229,9 +247,13 @@ def make_plan(setting: Setting, effects: Collection[str] = (), seed: int = 0, co
         plan = assembled(segment, setting, prices, tuple(phases), frozenset(effects), seed, order)
         drawn = None if powers is None else powers.built(powers.of_kinds(plan.kind, setting.machine))
         return replace(plan, accounts=accounts, powers=drawn)
+    if setting.workload.is_open:
+        return _open_plan(context, powers, counters)
     with np.errstate(all="ignore"):  # overflow is found as a duration that is not finite
         segment = context.joined(_lower(setting.workload.program, context))
-        plan = assembled(segment, setting, prices, tuple(phases), frozenset(effects), seed)
+        plan = assembled(
+            segment, setting, prices, tuple(phases), frozenset(effects), seed, variations=context.variations
+        )
         accounts = _accounts(tally, segment, setting, effects, seed)
         return replace(
             plan,
@@ -242,6 +264,22 @@ def make_plan(setting: Setting, effects: Collection[str] = (), seed: int = 0, co
             used=context.used,
             powers=None if powers is None else powers.built(segment.fields["power"]),
         )
+
+
+def _open_plan(context: _Context, powers: PowerTable | None, counters: bool) -> Plan:
+    """The Plan of a program of arrivals."""
+    setting = context.setting
+    program = [step for step in setting.workload.program if isinstance(step, Arrivals)]
+    if counters:
+        raise InputError("counters are of what ranks do, not of arrivals", program[0].place)
+    with np.errstate(all="ignore"):
+        segment, order, requests = arrivals_as_operations(program, context)
+        plan = assembled(segment, setting, context.prices, tuple(context.phases), context.effects, context.seed, order)
+    if powers is None:
+        return replace(plan, requests=requests)
+    rows = powers.of_kinds(plan.kind, setting.machine)
+    rows[plan.phase == context.phases[BETWEEN]] = NONE
+    return replace(plan, requests=requests, powers=powers.built(rows))
 
 
 def _accounts(
@@ -277,6 +315,8 @@ def _check_memory(
         needed += operations * TALLY_BYTES + tally.bytes
     if powers is not None:
         needed += operations * POWER_BYTES
+    if setting.workload.is_open:
+        needed += operations * OPEN_BYTES
     check_room(what, needed, setting.workload.place, "fewer ranks or iterations, or iterations = steady")
 
 
@@ -300,6 +340,8 @@ def _count(program: tuple[Step, ...], context: _Context) -> float:
             total += times * _count(step.body, context) if times else 0
         elif isinstance(step, Replay):
             total += len(step.schedule)
+        elif isinstance(step, Arrivals):
+            total += operations_of_arrivals(step, context)
         elif isinstance(step, Collective):
             total += 2 * GENERATORS[step.name, step.algorithm][1](context.ranks)
         elif isinstance(step, Exchange):
@@ -334,7 +376,7 @@ def _lower_demand(step: Step, context: _Context) -> Segment:
     match step:
         case Compute():
             who, duration = context.who(step), context.worked_s(step)
-            pen.work(COMPUTE, 0.0, of_ranks(duration, who), who)
+            pen.work(COMPUTE, 0.0, of_ranks(duration, who), who, context.varying(step))
         case Execute():
             context.execute(step, pen)
         case Access():
@@ -342,10 +384,12 @@ def _lower_demand(step: Step, context: _Context) -> Segment:
             times = context.amount(step.times, "times")
             kind = READ if step.kind == "read" else WRITE
             duration = duration_of_access_s(step, context.machine, size, times)
-            pen.work(kind, of_ranks(np.multiply(size, times), who), of_ranks(duration, who), who)
+            amount_bytes = of_ranks(np.multiply(size, times), who)
+            pen.work(kind, amount_bytes, of_ranks(duration, who), who, context.varying(step))
         case References():
             who, seen = context.who(step), context.touched(step)
-            reference_memory(pen, step, seen, context.machine, context.amount, who, context.sliced)
+            machine, extra = context.machine, context.varying(step)
+            reference_memory(pen, step, seen, machine, context.amount, who, context.sliced, extra)
         case Send():
             who = context.who(step)
             size = context.amount(step.bytes, "bytes")

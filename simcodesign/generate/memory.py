@@ -8,6 +8,8 @@ price the accesses: they are sent through the sets of the real hierarchy, which 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 
 from simcodesign.describe.machine import Machine
@@ -22,9 +24,16 @@ SLICES = 16
 
 
 def reference_memory(
-    pen: Ranks, demand: References, seen: Touched, machine: Machine, value: Evaluate, who: Int32s | None, sliced: bool
+    pen: Ranks,
+    demand: References,
+    seen: Touched,
+    machine: Machine,
+    value: Evaluate,
+    who: Int32s | None,
+    sliced: bool,
+    extra: Mapping[str, Amount] | None = None,
 ) -> None:
-    """Write the demand of the ranks ``who``; ``sliced`` where the controller is shared."""
+    """Write the demand of the ranks ``who``; ``sliced`` where the controller is shared. ``extra``: as of a column."""
     memory = memory_of(demand, machine)
     one_access_s: Amount = 0.0
     for share, latency_s in zip(seen.served.shares, memory.latencies_s, strict=True):
@@ -33,11 +42,11 @@ def reference_memory(
     moved_bytes = of_ranks(seen.served.traffic_bytes * seen.accesses, who)
     transfer_s = moved_bytes * memory.per_byte_s
     if not sliced:
-        pen.work(MEMORY, moved_bytes, np.maximum(stall_s, transfer_s), who)
+        pen.work(MEMORY, moved_bytes, np.maximum(stall_s, transfer_s), who, extra)
         return
     for _ in range(SLICES):
-        pen.work(MEMORY, moved_bytes / SLICES, transfer_s / SLICES, who)
-        pen.work(MEMORY, 0.0, np.maximum(stall_s - transfer_s, 0.0) / SLICES, who)
+        pen.work(MEMORY, moved_bytes / SLICES, transfer_s / SLICES, who, extra)
+        pen.work(MEMORY, 0.0, np.maximum(stall_s - transfer_s, 0.0) / SLICES, who, extra)
 
 
 def operations_of(sliced: bool) -> int:

@@ -25,6 +25,8 @@ Int64s = NDArray[np.int64]
 #: Pairs whose routes are looked up together.
 PAIRS_AT_ONCE = 2**18
 BYTES_PER_HOP, BYTES_PER_OPERATION = 8, 100
+#: Rows of the table of costs that are looked for one by one, so that equal ones are one.
+MOST_LOOKED_UP = 10_000
 #: Up to so many stations, a table of all of them is quicker than sorting those that are used.
 DENSE_STATIONS = 2**28
 
@@ -39,6 +41,8 @@ class Roads:
         self._count = 0
         self._known: dict[bytes, Int32s] = {}
         self._costs: dict[tuple[float, ...], int] = {}
+        self._table: list[NDArray[np.float64]] = []  # (6, n) each
+        self._rows = 0
 
     def routes_of(self, column: Column) -> Int32s:
         """Number of the route of every message of a column that sends; NONE between ranks of a node."""
@@ -55,6 +59,13 @@ class Roads:
         return self._known[key]
 
     def _number(self, source: Int64s, target: Int64s) -> Int32s:
+        if len(source) <= 2 * len(self._node):
+            return self._add(source, target)
+        nodes = self._machine.nodes  # of so many messages, pairs come more than once
+        pairs, index = np.unique(source * nodes + target, return_inverse=True)
+        return self._add(pairs // nodes, pairs % nodes)[index]
+
+    def _add(self, source: Int64s, target: Int64s) -> Int32s:
         far = source != target
         route = np.full(len(source), NONE, np.int32)
         count = int(np.count_nonzero(far))
@@ -70,24 +81,51 @@ class Roads:
         kinds = np.broadcast_arrays(hops if depends_on_hops else 0.0, size_bytes)
         if kinds[0].ndim == 0:
             return self._cost(machine, float(kinds[0]), float(kinds[1]), train)
-        several, index = np.unique(np.stack(kinds), axis=1, return_inverse=True)
-        rows = [self._cost(machine, far, load, train) for far, load in several.T.tolist()]
-        return np.array(rows, np.int32)[index.ravel()]
+        far, size = (kind.ravel() for kind in kinds)
+        if not len(far):
+            return np.zeros(0, np.int32)
+        order = np.lexsort((size, far))
+        changes = (np.diff(far[order]) != 0) | (np.diff(size[order]) != 0)
+        group = np.concatenate([[0], np.cumsum(changes)])
+        first = order[np.concatenate([[True], changes])]
+        found = np.empty(len(order), np.int32)
+        found[order] = self._rows_of(self._priced(machine, far[first], size[first], train))[group]
+        return found
 
     def _cost(self, machine: Machine, hops: float, size_bytes: float, train: int) -> int:
-        network, again = machine.network, 0.0
+        return self._row(self._priced(machine, hops, size_bytes, train).tolist())
+
+    def _rows_of(self, times: NDArray[np.float64]) -> Int32s:
+        """(n,) rows of the table for the columns of (6, n) times: looked up, unless there are too many to look for."""
+        if times.shape[1] <= MOST_LOOKED_UP:
+            return np.array([self._row(row) for row in times.T.tolist()], np.int32)
+        self._table.append(times)
+        self._rows += times.shape[1]
+        return np.arange(self._rows - times.shape[1], self._rows, dtype=np.int32)
+
+    def _row(self, times: list[float]) -> int:
+        key = tuple(times)
+        if key not in self._costs:
+            self._costs[key] = self._rows
+            self._table.append(np.array(times).reshape(6, 1))
+            self._rows += 1
+        return self._costs[key]
+
+    def _priced(self, machine: Machine, hops: Amount, size_bytes: Amount, train: int) -> NDArray[np.float64]:
+        """(6, ...) the times of the table of costs."""
+        network, again = machine.network, np.zeros(())
         if train > 1 and not is_loggop(machine):
             # Links repeat the bytes of a stored train themselves.
-            again = float(startup_s(machine, hops) + held_s(machine, hops, 0.0 if self._links else size_bytes))
-        row = (
-            float(inject_s(machine, hops, size_bytes)),
-            float(tail_s(machine, size_bytes, train, again)),
-            float(train * size_bytes * network.interface_occupancy_s_per_byte),
-            float(train * size_bytes * network.link_occupancy_s_per_byte),
-            0.0 if self._links else float(flight_s(machine, hops, size_bytes)),
-            float(network.hop_latency_s),
-        )
-        return self._costs.setdefault(row, len(self._costs))
+            again = np.asarray(startup_s(machine, hops) + held_s(machine, hops, 0.0 if self._links else size_bytes))
+        times: list[Amount] = [
+            inject_s(machine, hops, size_bytes),
+            tail_s(machine, size_bytes, train, again),
+            train * size_bytes * network.interface_occupancy_s_per_byte,
+            train * size_bytes * network.link_occupancy_s_per_byte,
+            0.0 if self._links else flight_s(machine, hops, size_bytes),
+            network.hop_latency_s,
+        ]
+        return np.array(np.broadcast_arrays(*times), dtype=np.float64)
 
     def built(self, before: int, route: Int32s, cost: Int32s) -> tuple[Routes | None, Int64s]:
         """The Routes, None if no message leaves its node, and what stands for the visited stations: the number of a
@@ -104,7 +142,7 @@ class Roads:
             way[start[first] : start[last]] = self._ways(source, target, start[first : last + 1] - start[first])
             first = last
         visited, station = _numbered(way, self._most, before)
-        inject, tail, interface, link, gap, latency = np.array(list(self._costs)).reshape(-1, 6).T
+        inject, tail, interface, link, gap, latency = np.concatenate(self._table, axis=1).copy()
         forward = self._machine.network.switching == "store_and_forward"
         return Routes(route, cost, start, station, inject, tail, interface, link, gap, latency, forward), visited
 
@@ -165,9 +203,16 @@ def disks_of(machine: Machine, accessing: Int32s, node: Int64s) -> tuple[Int64s,
 
 
 def stations_of(
-    machine: Machine, disks: Int64s, controllers: Int64s, processors: int, visited: Int64s, mailboxes: int
+    machine: Machine,
+    disks: Int64s,
+    controllers: Int64s,
+    processors: int,
+    visited: Int64s,
+    mailboxes: int,
+    room: int = NONE,
 ) -> Stations:
-    """All stations: disks, memory controllers, processors, interfaces and links, mailboxes."""
+    """All stations: disks (with ``room`` for so many requests), memory controllers, processors, interfaces and links,
+    mailboxes."""
     links = visited >= machine.nodes
     spindles = machine.disk.spindles if machine.disk else 1
     groups: Sequence[tuple[ArrayLike, Int64s]] = (
@@ -179,4 +224,5 @@ def stations_of(
     )
     kind = np.concatenate([np.broadcast_to(np.asarray(kind, np.int8), len(unit)) for kind, unit in groups])
     unit = np.concatenate([unit for _, unit in groups])
-    return Stations(kind, unit, np.where(kind == DISK, spindles, 1).astype(np.int32))
+    places = None if room == NONE else np.where(kind == DISK, room, NONE).astype(np.int32)
+    return Stations(kind, unit, np.where(kind == DISK, spindles, 1).astype(np.int32), places)

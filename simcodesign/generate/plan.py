@@ -30,12 +30,14 @@ Floats = NDArray[np.float64]
 class Stations:
     """What operations and messages queue for; the station's number is its place in the order of arbitration.
 
-    Disks, memory controllers and processors come first, then interfaces, then links, then mailboxes.
+    Disks, memory controllers and processors come first, then interfaces, then links, then mailboxes. Only disks have
+    ``room`` for so many, and refuse who finds no place (the event contract says when).
     """
 
     kind: NDArray[np.int8]  # (S,) DISK, CONTROLLER, PROCESSOR, INTERFACE, LINK or MAILBOX
     unit: Int64s  # (S,) number of the disk, node (controller, interface), processor, link or mailbox
     servers: Int32s  # (S,) 1 but for disks
+    room: Int32s | None = None  # (S,) most requests at hand, those in service included; NONE, or None: no limit
 
     def __len__(self) -> int:
         return len(self.kind)
@@ -107,6 +109,16 @@ class Powers:
 
 
 @dataclass(frozen=True)
+class OpenStream:
+    """The R requests of a program of arrivals: each arrives when operation ``arrives`` is done, and has left when
+    operation ``leaves`` is done, or when its message has arrived."""
+
+    arrives: Int64s  # (R,)
+    leaves: Int64s  # (R,)
+    source: Int32s  # (R,) rank that it comes from
+
+
+@dataclass(frozen=True)
 class Plan:
     """N operations of P ranks.
 
@@ -142,6 +154,7 @@ class Plan:
     accounts: Accounts | None = None
     used: Mapping[str, float] = field(default_factory=dict)  # amounts of the machine's resources
     powers: Powers | None = None  # where the machine says what it draws
+    requests: OpenStream | None = None  # of a program of arrivals
 
     def __len__(self) -> int:
         return len(self.kind)

@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from simcodesign.describe.machine import MODEL_OF, Machine
+from simcodesign.describe.constants import MODEL_OF
+from simcodesign.describe.machine import Machine
 from simcodesign.describe.setting import Setting
 from simcodesign.describe.workload import ONE, Block, Exchange, with_phase
 from simcodesign.errors import InputError, Place

@@ -28,7 +28,8 @@ Flags = NDArray[np.bool_]
 
 @dataclass(frozen=True)
 class Order:
-    """What a Plan's operations wait for: N flags, E dependencies, and the processor of each that may overlap others."""
+    """What a Plan's operations wait for where that is not the one before: N flags, E dependencies, and the processor of
+    each that may overlap others."""
 
     chained: Flags  # (N,) waits for the operation before it
     source: Ints  # (E,)
@@ -37,6 +38,8 @@ class Order:
     processor: NDArray[np.int32]  # (N,) or NONE
     processors: int
     held: tuple[Ints, Ints]  # sends with a rendezvous, and what waits for their receives
+    fixed: Ints | None = None  # operations to whose durations chance adds nothing
+    room: int = NONE  # places at every disk, NONE for no limit
 
 
 def replayed(schedule: Schedule, prices: Prices, machine: Machine) -> tuple[Segment, Order]:

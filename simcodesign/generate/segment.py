@@ -41,6 +41,7 @@ EXTRAS: dict[str, tuple[type[np.generic], float]] = {
     "collective": (np.int8, 0),  # whether a collective made it
     "clock_hz": (np.float64, np.nan),  # of the processor that is at work
     "power": (np.int32, NONE),  # row of what it draws
+    "varies": (np.int32, NONE),  # number of its demand, whose times vary
 }
 BY_TAG = -2
 #: Fields that are places within a rank of the segment.

@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from simcodesign.describe.machine import Machine, Processor
+from simcodesign.describe.machine import Machine
+from simcodesign.describe.parts import Processor
 from simcodesign.describe.references import Touched
 from simcodesign.generate.plan import Accounts
 from simcodesign.generate.segment import Segment

@@ -38,6 +38,8 @@ def schedule_of(plan: Plan, name: str) -> Schedule:
 
     Raises InputError for trains of messages: GOAL has no such thing.
     """
+    if plan.requests is not None:
+        raise InputError(f"{name} is an open stream of requests, which GOAL cannot tell", allowed="a program of ranks")
     if plan.train is not None and (plan.train > 1).any():
         what = f"trains of messages of {name} cannot be exported"
         raise InputError(what, value=int(plan.train.max()), allowed="exchanges with train: 1")

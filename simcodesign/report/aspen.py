@@ -248,6 +248,7 @@ def _use_tables(timing: Timing) -> Iterable[RenderableType]:
         last = block
     yield shown
     yield from _more(len(rows))
+    yield "busy: share of its time for which the instances of a resource are at work; the others wait for the last turn"
 
 
 def _together(block: BlockTime) -> list[_Use]:

@@ -13,7 +13,7 @@ from rich.table import Table
 
 from simcodesign.analytic.linear_times import COMPUTATION
 from simcodesign.calibrate import Calibration, Unknown
-from simcodesign.describe.machine import CONSTANTS
+from simcodesign.describe.constants import CONSTANTS
 from simcodesign.errors import InputError
 from simcodesign.fitting.common_direction import common_direction
 from simcodesign.fitting.constants import Combination, Estimate, Group

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 
 from rich.console import RenderableType
 from rich.table import Table
 
 from simcodesign.codesign.bound_sensitivity import BoundSensitivity, is_active
-from simcodesign.codesign.confirm import Confirmation, Confirmed, Overtaking
+from simcodesign.codesign.confirm import Confirmation, Confirmed, FrontConfirmation, Overtaking
 from simcodesign.codesign.evaluator import Point, Refusal
 from simcodesign.codesign.infeasible import Infeasibility, Relaxation
 from simcodesign.codesign.pareto import Front
@@ -32,8 +33,6 @@ METHODS = {
 }
 #: A violation of less than this is what a search leaves.
 SEARCHED = 1e-6
-#: What points are compared by.
-KEY = ("violation", "total")
 #: Confirmed points that are listed.
 MOST_LISTED = 24
 
@@ -55,7 +54,7 @@ def solution_tables(
             yield constraint_table(solution, sensitivities)
     if why is not None:
         yield from infeasibility_tables(why)
-    yield from (line(text) for text in refusal_words(solution.refusals, solution.evaluations))
+    yield from (line(text) for text in refusal_words(solution.problem, solution.refusals, solution.evaluations))
     if confirmed is not None:
         yield from confirmation_tables(solution, confirmed)
 
@@ -67,6 +66,16 @@ def shown(value: float, dimension: str) -> str:
     if dimension and dimension != "count":
         return format_quantity(value, dimension)
     return f"{value:.0f}" if value == int(value) and abs(value) < 1e7 else f"{value:.6g}".replace("e+", "e")
+
+
+def valued(problem: Problem, name: str, value: float) -> str:
+    """A value of a variable: its name where it has one, else a number with its unit."""
+    return problem.space.word(name, value) or shown(value, unit_of(problem, name))
+
+
+def reached(one: Objective, value: float) -> str:
+    """A value of an objective with its unit."""
+    return shown(value, one.dimension) + (f" {one.unit}" if one.unit else "")
 
 
 def _goal(problem: Problem) -> str:
@@ -82,12 +91,29 @@ def _weight(one: Objective) -> str:
 def _outcome(solution: Solution) -> str:
     words = METHODS[solution.method]
     count = f"{solution.evaluations:,} evaluations"
+    if solution.spent:
+        count += ", the limit of --evaluations"
+    if solution.proof:
+        return f"Infeasible: no point meets all constraints (proven: {solution.proof}; {count})"
+    if not solution.feasible and solution.exact:
+        return f"Infeasible: no point meets all constraints (proven: {words}; {count})"
     if not solution.feasible:
-        sure = f"proven: {words}" if solution.exact else f"not proven: {words}, seed {solution.seed}"
-        return f"Infeasible: no point meets all constraints ({sure}; {count})"
+        searched = f"{words} over all of {_ranges(solution.problem)}, seed {solution.seed}"
+        return (
+            f"Infeasible as far as was searched: none of {count} meets all constraints ({searched}). That is no proof: "
+            "a feasible region smaller than the gaps between these points may have been missed"
+        )
     if solution.exact:
         return f"Solved exactly: {words} ({solution.method}, {count})"
     return f"Best found by {words} ({solution.method}, {count}, seed {solution.seed})"
+
+
+def _ranges(problem: Problem) -> str:
+    """The variables and their limits."""
+    return ", ".join(
+        f"{one.name} = {valued(problem, one.name, one.low)} to {valued(problem, one.name, one.high)}"
+        for one in problem.space.variables
+    )
 
 
 def variable_table(solution: Solution) -> Table:
@@ -95,13 +121,10 @@ def variable_table(solution: Solution) -> Table:
     table = new_table("Best point", "variable", "value", "from", "to", "")
     table.columns[4].justify = "left"
     for variable in solution.problem.space.variables:
-        dimension = unit_of(solution.problem, variable.name)
-        value = solution.point.values[variable.name]
-        where = (
-            "at its lower limit" if value == variable.low else "at its upper limit" if value == variable.high else ""
-        )
-        limits = [shown(limit, dimension) for limit in (variable.low, variable.high)]
-        table.add_row(variable.name, shown(value, dimension), *limits, where if variable.low < variable.high else "")
+        value, said = solution.point.values[variable.name], partial(valued, solution.problem, variable.name)
+        ends = {variable.low: "at its lower limit", variable.high: "at its upper limit"}
+        where = "" if variable.words or variable.low == variable.high else ends.get(value, "")
+        table.add_row(variable.name, said(value), said(variable.low), said(variable.high), where)
     return table
 
 
@@ -110,7 +133,7 @@ def metric_table(solution: Solution) -> Table:
     table = new_table("Metrics", "metric", "value")
     problem, point = solution.problem, solution.point
     for objective, value in zip(problem.objectives, point.objectives, strict=True):
-        table.add_row(f"{objective.text} ({'max' if objective.maximise else 'min'})", shown(value, objective.dimension))
+        table.add_row(f"{objective.text} ({'max' if objective.maximise else 'min'})", reached(objective, value))
     if len(problem.objectives) > 1:
         table.add_row("weighted sum", f"{solution.objective:.6g}")
     table.add_section()
@@ -145,10 +168,10 @@ def _change(found: BoundSensitivity, side: str) -> str:
     return f"{change / abs(found.objective):+.3%}" if found.objective else f"{change:+.4g}"
 
 
-def refusal_words(refusals: Sequence[Refusal], evaluations: int) -> Iterator[str]:
+def refusal_words(problem: Problem, refusals: Sequence[Refusal], evaluations: int) -> Iterator[str]:
     """Where the model had no answer."""
     for one in refusals:
-        where = ", ".join(f"{name} = {value:.6g}" for name, value in one.values.items())
+        where = _where(problem, one.values)
         yield (
             f"Not feasible because the model refuses it: {one.count:,} of {evaluations:,} points, first at {where}: "
             f"{one.why}"
@@ -202,14 +225,20 @@ def _conflict_words(why: Infeasibility) -> str:
 
 def point_words(problem: Problem, point: Point) -> str:
     """The values of the variables on one line."""
-    return ", ".join(f"{name} = {shown(value, unit_of(problem, name))}" for name, value in point.values.items())
+    return _where(problem, point.values)
+
+
+def _where(problem: Problem, values: Mapping[str, float]) -> str:
+    return ", ".join(f"{name} = {valued(problem, name, value)}" for name, value in values.items())
 
 
 # Fronts.
 
 
-def front_tables(planner: str, front: Front, why: Infeasibility | None) -> Iterator[RenderableType]:
-    """The points of a front: objectives first, then variables."""
+def front_tables(
+    planner: str, front: Front, why: Infeasibility | None, confirmed: FrontConfirmation | None = None
+) -> Iterator[RenderableType]:
+    """The points of a front: objectives first, then variables; then what simulation says of some."""
     yield line(f"{TITLES[planner]}, Pareto front: {_goal(front.problem)}")
     if why is not None:
         yield line(_outcome(front.solution))
@@ -221,14 +250,16 @@ def front_tables(planner: str, front: Front, why: Infeasibility | None) -> Itera
     )
     for place, point in enumerate(front.points, start=1):
         pairs = zip(front.problem.objectives, point.objectives, strict=True)
-        seen = [shown(value, one.dimension) for one, value in pairs]
-        table.add_row(str(place), *seen, *(shown(point.values[name], unit_of(front.problem, name)) for name in names))
+        seen = [reached(one, value) for one, value in pairs]
+        table.add_row(str(place), *seen, *(valued(front.problem, name, point.values[name]) for name in names))
     yield table
     sure = "exact: " if front.exact else ""
     yield line(
         f"{len(front.points)} points ({sure}{front.method}, {front.evaluations:,} evaluations, seed {front.seed})"
     )
-    yield from (line(text) for text in refusal_words(front.evaluator.refusals(), front.evaluations))
+    yield from (line(text) for text in refusal_words(front.problem, front.evaluator.refusals(), front.evaluations))
+    if confirmed is not None:
+        yield from front_confirmation_tables(front.problem, confirmed)
 
 
 # Confirmation by simulation.
@@ -251,6 +282,39 @@ def confirmation_tables(solution: Solution, confirmed: Confirmation) -> Iterator
         yield line(f"It is overtaken also by {where}, because of {EFFECT_WORDS.get(one.effect, one.effect)}")
 
 
+def front_confirmation_tables(problem: Problem, confirmed: FrontConfirmation) -> Iterator[RenderableType]:
+    """Objectives of points of a front by both readings, and which are beaten when simulated."""
+    heads = [f"{one.text}, {reading}" for one in problem.objectives for reading in ("forecast", "simulated")]
+    table = new_table("Points of the front, confirmed by simulation", "", *heads, "beaten by")
+    for place, (one, by) in enumerate(zip(confirmed.points, confirmed.beaten, strict=True), start=1):
+        seen = []
+        for at, objective in enumerate(problem.objectives):
+            simulated = "-" if one.simulated is None else reached(objective, _rounded(one.simulated.objectives[at]))
+            seen += [reached(objective, _rounded(one.forecast.objectives[at])), simulated]
+        broken = one.simulated is not None and not one.simulated.feasible
+        table.add_row(str(place), *seen, ("x " if broken else "") + ("-" if by is None else str(by + 1)))
+    yield table
+    failed = [one for one in confirmed.points if one.simulated is None]
+    if failed:
+        where = point_words(problem, failed[0].forecast)
+        yield line(f"{len(failed)} points could not be simulated, first {where}: {failed[0].why_not}")
+    beaten, violating = _count_beaten(confirmed)
+    words = (
+        f"{beaten} of {len(confirmed.points)} points are beaten by another one, {violating} violate a constraint (x)"
+    )
+    yield line(f"{'Confirmed' if confirmed.front_stays else 'Not confirmed'}: when simulated, {words}")
+
+
+def _count_beaten(confirmed: FrontConfirmation) -> tuple[int, int]:
+    """Points that are beaten, and that violate a constraint, when simulated."""
+    broken = [one for one in confirmed.points if one.simulated is not None and not one.simulated.feasible]
+    return sum(place is not None for place in confirmed.beaten), len(broken)
+
+
+def _rounded(value: float) -> float:
+    return float(f"{value:.4g}")
+
+
 def confirmed_table(solution: Solution, confirmed: Confirmation) -> Table:
     """One row per point, in the order of the forecast; the ranks of both readings."""
     problem = solution.problem
@@ -259,7 +323,7 @@ def confirmed_table(solution: Solution, confirmed: Confirmation) -> Table:
     simulated = sorted(confirmed.points, key=lambda one: one.simulated_key)
     for rank, one in enumerate(confirmed.points[:MOST_LISTED], start=1):
         origin = f"near {one.origin}" if one.neighbour else f"best {one.origin}"
-        values = [shown(one.forecast.values[name], unit_of(problem, name)) for name in names]
+        values = [valued(problem, name, one.forecast.values[name]) for name in names]
         then = "-" if one.simulated is None else str(1 + simulated.index(one))
         table.add_row(origin, *values, *_both(problem, one), str(rank), then)
     return table
@@ -279,7 +343,7 @@ def _both(problem: Problem, one: Confirmed) -> tuple[str, str, str]:
 
 def _four(value: float, dimension: str) -> str:
     """With four digits."""
-    return shown(float(f"{value:.4g}"), dimension)
+    return shown(_rounded(value), dimension)
 
 
 def _verdict(confirmed: Confirmation) -> str:
@@ -310,104 +374,3 @@ def _keyed(key: tuple[float, float], sign: float, dimension: str) -> str:
     """A total, and by how much the constraints are violated."""
     violation, total = key
     return shown(sign * total, dimension) + (f" x {violation:.2%}" if violation else "")
-
-
-# JSON.
-
-
-def solution_dict(
-    planner: str,
-    solution: Solution,
-    why: Infeasibility | None,
-    sensitivities: Sequence[BoundSensitivity],
-    confirmed: Confirmation | None,
-) -> Mapping[str, object]:
-    """All of it, not rounded."""
-    found: dict[str, object] = {
-        "planner": planner, "model": solution.problem.model.name, "feasible": solution.feasible,
-        "method": solution.method, "exact": solution.exact, "seed": solution.seed,
-        "evaluations": solution.evaluations,
-        "objectives": [_objective_dict(one) for one in solution.problem.objectives],
-        "objective": solution.objective, "point": point_dict(solution.problem, solution.point),
-        "refused": [vars(one) for one in solution.refusals],
-        "sensitivity": [
-            {
-                "constraint": one.constraint.text, "active": one.active, "looser": one.looser, "tighter": one.tighter,
-                "share": one.share, "change_per_share": one.per_share,
-            }
-            for one in sensitivities
-        ],
-    }  # fmt: skip
-    if why is not None:
-        found["infeasible"] = infeasibility_dict(why)
-    if confirmed is not None:
-        found["confirmed"] = confirmation_dict(solution.problem, confirmed)
-    return found
-
-
-def _objective_dict(one: Objective) -> dict[str, object]:
-    return {"text": one.text, "maximise": one.maximise, "weight": one.weight}
-
-
-def point_dict(problem: Problem, point: Point) -> dict[str, object]:
-    """One point."""
-    texts = [one.text for one in problem.constraints]
-    return {
-        "values": point.values, "metrics": point.metrics, "objectives": list(point.objectives),
-        "gaps": dict(zip(texts, point.gaps, strict=False)), "violation": point.violation, "feasible": point.feasible,
-    }  # fmt: skip
-
-
-def infeasibility_dict(why: Infeasibility) -> dict[str, object]:
-    """Why there is no solution."""
-    return {
-        "exact": why.exact,
-        "nearest": point_dict(why.problem, why.nearest),
-        "relaxations": [
-            {
-                "constraint": one.constraint.text, "share": one.share, "bound": one.bound,
-                "point": None if one.point is None else point_dict(why.problem, one.point),
-            }
-            for one in why.relaxations
-        ],
-        "conflicts": [[one.text for one in conflict] for conflict in why.conflicts],
-        "all_conflicts": why.all_conflicts,
-    }  # fmt: skip
-
-
-def front_dict(planner: str, front: Front, why: Infeasibility | None) -> Mapping[str, object]:
-    """A front."""
-    found: dict[str, object] = {
-        "planner": planner, "model": front.problem.model.name, "method": front.method, "exact": front.exact,
-        "seed": front.seed, "evaluations": front.evaluations,
-        "objectives": [_objective_dict(one) for one in front.problem.objectives],
-        "front": [point_dict(front.problem, point) for point in front.points],
-    }  # fmt: skip
-    return found if why is None else {**found, "infeasible": infeasibility_dict(why)}
-
-
-def confirmation_dict(problem: Problem, confirmed: Confirmation) -> dict[str, object]:
-    """What simulation says of the best points."""
-    return {
-        "best_stays": confirmed.best_stays,
-        "pairs": confirmed.pairs,
-        "changed": confirmed.changed,
-        "points": [
-            {
-                "origin": one.origin, "neighbour": one.neighbour, "forecast": point_dict(problem, one.forecast),
-                "simulated": None if one.simulated is None else point_dict(problem, one.simulated),
-                "why_not": one.why_not,
-            }
-            for one in confirmed.points
-        ],
-        "overtakings": [
-            {
-                "before": one.before.forecast.values, "after": one.after.forecast.values, "effect": one.effect,
-                "rungs": [
-                    {"effect": name, "before": dict(zip(KEY, a, strict=True)), "after": dict(zip(KEY, b, strict=True))}
-                    for name, a, b in one.rungs
-                ],
-            }
-            for one in confirmed.overtakings
-        ],
-    }  # fmt: skip

@@ -25,6 +25,8 @@ from simcodesign.units import DIMENSIONS
 
 #: Points of a slice, and points in parallel coordinates.
 SLICE, LINES = 201, 40
+#: Letters of a line below a vertical axis.
+LABEL = 20
 #: Slices side by side.
 COLUMNS = 3
 
@@ -100,17 +102,21 @@ def _slice(mpl: Any, axis: Any, solution: Solution, place: int) -> None:
     axis.plot([here], [solution.objective * factor], "D", color=canvas.OKABE_ITO[5], markersize=4.5)
     _scales(mpl, axis, variable, y)
     axis.set_xlabel(canvas.plain(f"{variable.name}{_in(along_unit)}"))
+    if variable.words:
+        axis.set_xticks(np.array(variable.choices) * along_factor, [_word(variable, one) for one in variable.choices])
     text = problem.objectives[0].text if single else "weighted sum"
+    unit = unit or (problem.objectives[0].unit if single else "")
     axis.set_ylabel(_broken(f"{text}{_in(unit)}", 26) if place % COLUMNS == 0 else "")
 
 
 def _broken(text: str, most: int) -> str:
-    """An expression in lines of about so many letters, broken before an operator."""
+    """An expression in lines of about so many letters, broken before an operator, a bracket or a space, or behind the
+    dot or underscore of a name; never within a word."""
     lines = [""]
-    for part in re.split(r"(?=[*/+-])", text):
+    for part in re.split(r"(?=[ *+(])|(?=/(?![A-Za-z]+\)))|(?<=[._])(?=[A-Za-z])", text):
         if lines[-1] and len(lines[-1]) + len(part) > most:
             lines.append("")
-        lines[-1] += part
+        lines[-1] += part if lines[-1] else part.lstrip()
     return canvas.plain("\n".join(lines))
 
 
@@ -152,14 +158,16 @@ def _pair(mpl: Any, axis: Any, front: Front, pair: tuple[int, int]) -> None:
     cloud = cloud[near][:: max(1, int(near.sum()) // 3000)]
     factors = [factor for factor, _ in units]
     axis.plot(cloud[:, 0] * factors[0], cloud[:, 1] * factors[1], ".", color=canvas.GREY, markersize=1.5, alpha=0.4,
-              rasterized=True)  # fmt: skip
+              rasterized=True, label="feasible, but beaten")  # fmt: skip
     order = np.argsort(seen[:, 0], kind="stable")
     line = "-" if len(problem.objectives) == 2 else ""
     axis.plot(seen[order, 0] * factors[0], seen[order, 1] * factors[1], marker="o", linestyle=line, linewidth=1.0,
-              color=canvas.OKABE_ITO[0], markersize=4)  # fmt: skip
+              color=canvas.OKABE_ITO[0], markersize=4, label="front")  # fmt: skip
+    if pair == (0, 1):
+        axis.legend(fontsize=7, markerscale=2, frameon=False)
     for which, label, (_, unit) in zip(pair, (axis.set_xlabel, axis.set_ylabel), units, strict=True):
         one = problem.objectives[which]
-        label(canvas.plain(f"{'max' if one.maximise else 'min'} {one.text}{_in(unit)}"))
+        label(_broken(f"{'max' if one.maximise else 'min'} {one.text}{_in(unit or one.unit)}", 40))
     for at, (each, scale) in enumerate(((axis.xaxis, axis.set_xscale), (axis.yaxis, axis.set_yscale))):
         if seen[:, at].min() > 0 and seen[:, at].max() > 30 * seen[:, at].min():
             scale("log")
@@ -170,13 +178,10 @@ def _pair(mpl: Any, axis: Any, front: Front, pair: tuple[int, int]) -> None:
 def _parallel(mpl: Any, figure: Any, problem: Problem, points: Sequence[Point]) -> None:
     """A vertical axis for every variable and objective, a line for every point, coloured by the first objective."""
     axis = figure.subplots()
-    names = [*problem.space.names, *(one.text for one in problem.objectives)]
-    dimensions = [
-        *(unit_of(problem, name) for name in problem.space.names),
-        *(one.dimension for one in problem.objectives),
-    ]
+    variables = problem.space.variables
+    names = [*problem.space.names, *(f"{one.text}{_in(one.unit)}" for one in problem.objectives)]
     rows = np.array([[*point.values.values(), *point.objectives] for point in points])
-    logs = [one.log for one in problem.space.variables] + [False] * len(problem.objectives)
+    logs = [one.log for one in variables] + [False] * len(problem.objectives)
     ends = [_ends(rows[:, at], problem, at) for at in range(len(names))]
     heights = np.column_stack([_height(rows[:, at], *ends[at], bool(logs[at])) for at in range(len(names))])
     first = rows[:, len(problem.space.names)] if problem.objectives else np.zeros(len(rows))
@@ -184,11 +189,13 @@ def _parallel(mpl: Any, figure: Any, problem: Problem, points: Sequence[Point]) 
     colours = mpl.colormaps["cividis"](0.9 * places)
     for at in np.argsort(-first if not problem.objectives or not problem.objectives[0].maximise else first):
         axis.plot(range(len(names)), heights[at], color=colours[at], linewidth=1.2, alpha=0.8)
-    for at, ((low, high), dimension) in enumerate(zip(ends, dimensions, strict=True)):
+    for at, (low, high) in enumerate(ends):
         axis.plot([at, at], [0.0, 1.0], color=canvas.DARK, linewidth=0.9, zorder=3)
-        axis.text(at, 1.03, shown(_four(high), dimension), ha="center", va="bottom", fontsize=7)
-        axis.text(at, -0.03, shown(_four(low), dimension), ha="center", va="top", fontsize=7)
-    axis.set_xticks(range(len(names)), [canvas.wrapped(name, 1.4, 8) for name in names])
+        axis.text(at, 1.03, _end(problem, at, high), ha="center", va="bottom", fontsize=7)
+        axis.text(at, -0.03, _end(problem, at, low), ha="center", va="top", fontsize=7)
+        if at < len(variables) and variables[at].words:
+            _between(axis, at, variables[at], _height(np.array(variables[at].choices), low, high, bool(logs[at])))
+    axis.set_xticks(range(len(names)), [_broken(name, LABEL) for name in names])
     axis.tick_params(axis="x", length=0, pad=14)
     axis.set_yticks([])
     axis.set_xlim(-0.4, len(names) - 0.6)
@@ -197,6 +204,24 @@ def _parallel(mpl: Any, figure: Any, problem: Problem, points: Sequence[Point]) 
         spine.set_visible(False)
     words = "1 point" if len(points) == 1 else f"{len(points)} points"
     axis.set_title(f"Parallel coordinates: {words}, coloured by the first objective", pad=10)
+
+
+def _end(problem: Problem, at: int, value: float) -> str:
+    """The text at an end of a vertical axis."""
+    variables = problem.space.variables
+    if at >= len(variables):
+        return shown(_four(value), problem.objectives[at - len(variables)].dimension)
+    return canvas.plain(variables[at].word(value) or shown(_four(value), unit_of(problem, variables[at].name)))
+
+
+def _between(axis: Any, at: int, variable: Variable, heights: FloatArray) -> None:
+    """The names of the choices between the ends, beside their axis."""
+    for value, height in zip(variable.choices[1:-1], heights[1:-1], strict=True):
+        axis.text(at + 0.03, height, _word(variable, value), ha="left", va="center", fontsize=7)
+
+
+def _word(variable: Variable, value: float) -> str:
+    return canvas.plain(variable.word(value) or f"{value:g}")
 
 
 def _ends(values: FloatArray, problem: Problem, at: int) -> tuple[float, float]:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from simcodesign import __version__
-from simcodesign.describe.machine import CONSTANTS
+from simcodesign.describe.constants import CONSTANTS
 from simcodesign.errors import InputError
 from simcodesign.report.quantities import quantity
 from simcodesign.report.tables import Seconds

@@ -237,8 +237,8 @@ def _percent(error: float) -> str:
 
 def _waterfall(mpl: Any, axis: Any, comparison: Comparison) -> None:
     """From the forecast down to the simulation, one step per effect."""
-    first = canvas.one_number(comparison.forecast.makespan_s, "makespan_s")
-    levels = [first, *(float(rung.simulation.makespan_s) for rung in comparison.rungs)]
+    first = canvas.one_number(comparison.forecast.answer_s, "answer_s")
+    levels = [first, *(float(rung.simulation.answer_s) for rung in comparison.rungs)]
     names = ["forecast", *(rung.effect for rung in comparison.rungs), "simulation"]
     cut = _waterfall_limits(mpl, axis, levels)
     for place, level in ((0, first), (len(names) - 1, levels[-1])):
@@ -261,7 +261,7 @@ def _waterfall(mpl: Any, axis: Any, comparison: Comparison) -> None:
 def _gap_text(comparison: Comparison) -> str:
     if not any(rung.change_s for rung in comparison.rungs):
         return "none"
-    gap, whole = abs(comparison.gap_s), float(comparison.simulation.makespan_s)
+    gap, whole = abs(comparison.gap_s), float(comparison.simulation.answer_s)
     share = f", {_percent(gap / whole).lstrip('+')} of it" if whole > 0 else ""
     return canvas.seconds_text(gap) + share
 

@@ -12,7 +12,7 @@ from rich.table import Table
 
 from simcodesign.codesign.costs import Cost
 from simcodesign.codesign.feasibility import STRAIGHT, Question, Region
-from simcodesign.describe.machine import CONSTANTS
+from simcodesign.describe.constants import CONSTANTS
 from simcodesign.report import canvas
 from simcodesign.report.quantities import quantity, shared_unit
 from simcodesign.report.tables import new_table

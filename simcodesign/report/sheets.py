@@ -12,11 +12,16 @@ from rich.table import Table
 from rich.tree import Tree
 
 from simcodesign.analytic.formula import ASSUMPTIONS, SYMBOLS, formula_latex, phase_formula
-from simcodesign.describe.machine import CONSTANTS, POWERS, Disk, Machine, Memory, Network
+from simcodesign.describe.arrivals import DISK
+from simcodesign.describe.constants import CONSTANTS, POWERS
+from simcodesign.describe.machine import Machine
+from simcodesign.describe.noise import Imbalance, Noise
+from simcodesign.describe.parts import Disk, Memory, Network
 from simcodesign.describe.resources import PREFIX, Component, Resource
 from simcodesign.describe.topology import Topology
 from simcodesign.describe.workload import (
     Access,
+    Arrivals,
     Block,
     Collective,
     Compute,
@@ -138,7 +143,10 @@ def _node_rows(machine: Machine) -> Rows:
         yield "clock", f"{clock}, {cycles} cycles per instruction"
     mapping = machine.mapping if isinstance(machine.mapping, str) else f"nodes {', '.join(map(str, machine.mapping))}"
     yield "mapping of ranks", mapping
-    yield "noise of computation", f"{machine.noise:.3g} (standard deviation over mean)" if machine.noise else "none"
+    if isinstance(machine.noise, Noise):
+        yield from machine.noise.texts()
+    else:
+        yield "noise of computation", f"{machine.noise:.3g} (standard deviation over mean)" if machine.noise else "none"
 
 
 def _capacity_rows(machine: Machine) -> Rows:
@@ -267,8 +275,10 @@ def workload_sheet(workload: Workload) -> list[RenderableType]:
     if workload.presets:
         presets = ((name, _assignments(values)) for name, values in workload.presets.items())
         parts.append(_section("Presets", presets))
-    if workload.imbalance:
-        share = f"{workload.imbalance:.3g} (standard deviation over mean of the ranks' shares of computation)"
+    if workload.imbalance_model:
+        share = workload.imbalance_model.text
+        if not isinstance(workload.imbalance, Imbalance):
+            share = f"{workload.imbalance:.3g} (standard deviation over mean of the ranks' shares of computation)"
         parts.append(_section("Imbalance", [("of computation", share)]))
     if workload.size is not None:
         parts.append(_section("Size of the problem", [("size", workload.size.text)]))
@@ -329,14 +339,14 @@ def _grow(tree: Tree, program: tuple[Step, ...]) -> None:
         if isinstance(step, Execute):
             _grow_uses(tree, step)
             continue
-        leaf = tree.add(f"{_demand_label(step)}{_when(step)}")
+        leaf = tree.add(f"{_demand_label(step)}{_conditions(step)}")
         for loop in step.loops if isinstance(step, Compute) else ():
             leaf.add(f"loop {loop.name}: {loop.range.text} times {loop.operations.text} flops".replace(" :", ":"))
 
 
 def _grow_uses(tree: Tree, step: Execute) -> None:
     label = f" ({step.label})" if step.label else ""
-    branch = tree.add(f"execute{label}, {step.parallelism.text} items of every rank{_when(step)}")
+    branch = tree.add(f"execute{label}, {step.parallelism.text} items of every rank{_conditions(step)}")
     for use in step.uses:
         traits = [name if argument is None else f"{name}({argument.text})" for name, argument in use.traits]
         way = f" {use.way} {use.data}" if use.data else ""
@@ -366,6 +376,8 @@ def _demand_label(step: Demand) -> str:
             size = "" if step.bytes is None else f" {step.bytes.text} bytes"
             source = "anyone" if step.source is None else step.source.text
             return f"receive{size} from {source}{_tag(step.tag)}"
+        case Arrivals():
+            return _arrivals_label(step)
         case Replay():
             return f"replay a schedule of {len(step.schedule):,} operations on {step.schedule.ranks:,} ranks"
         case Exchange():
@@ -374,6 +386,20 @@ def _demand_label(step: Demand) -> str:
             size = "" if step.name == "barrier" else f", {step.bytes.text} bytes"
             return f"{step.name} ({step.algorithm.replace('_', ' ')}){size}"
     raise AssertionError(step)
+
+
+def _arrivals_label(step: Arrivals) -> str:
+    what = f"{step.kind}s" if step.to == DISK else "messages"
+    parts = [
+        f"{step.requests.text} {what} of {step.bytes.text} bytes",
+        f"{step.rate.text} per second ({step.between.text})",
+    ]
+    if step.to == DISK:
+        parts += [f"{step.places.text} places at the disk"] if step.places else []
+        parts += ["going on to other disks"] if step.next else []
+    else:
+        parts += ["to any other rank" if step.destination is None else f"to rank {step.destination.text}"]
+    return f"arrivals: {', '.join(parts)}"
 
 
 def _references_label(step: References) -> str:
@@ -407,8 +433,11 @@ def _tag(tag: int) -> str:
     return f", tag {tag}" if tag else ""
 
 
-def _when(step: Demand) -> str:
-    return "" if step.when is None else f", when {step.when.text}"
+def _conditions(step: Demand) -> str:
+    varies = getattr(step, "varies", None)
+    return ("" if varies is None else f", varies: {varies.text}") + (
+        "" if step.when is None else f", when {step.when.text}"
+    )
 
 
 def _constant(path: str, value: Expression) -> str:

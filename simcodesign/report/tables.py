@@ -11,7 +11,7 @@ from rich.console import RenderableType
 from rich.padding import Padding
 from rich.table import Table
 
-from simcodesign.compare import CHANCE, CHANGING, WAITING, Comparison
+from simcodesign.compare import CHANCE, CHANGING, WAITING, Comparison, relative_error
 from simcodesign.result import COMPONENTS, SHARED_BY, Bracket, RankTimes, Result, StationUses
 from simcodesign.units import format_quantity
 
@@ -25,9 +25,11 @@ EFFECT_WORDS = {
     "memory": "the sharing of memory controllers (memory)",
     "conflicts": "the order of uses of conflicting resources (conflicts)",
     "caches": "the sets and write-backs of caches, in place of stack distances (caches)",
-    "imbalance": "uneven shares of computation (imbalance)",
-    "noise": "noise of computation (noise)",
+    "imbalance": "uneven shares of computation, and slow nodes (imbalance)",
+    "noise": "noise of the machine, and demands that vary (noise)",
 }
+#: What the first step is of an open stream, whose forecast has queues.
+NOBODY_WAITS = "the queueing of the forecast: with every effect off nobody waits"
 #: How the share of a level was found, in words.
 HIT_WORDS = {
     "full": "stack model, fully associative",
@@ -65,6 +67,9 @@ def forecast_tables(result: Result) -> list[RenderableType]:
     """A forecast of one design point."""
     facts = _facts(_volumes(result))
     parts: list[RenderableType] = [_headline(result), phase_table(result), facts, *served_tables(result)]
+    parts += [_line(f"By queueing theory: {'; '.join(result.formulas)}.")] if result.formulas else []
+    if result.response_s is not None:
+        return parts
     if result.bracket is None:
         return [*parts, _line("Bounds of the simulated time were not computed.")]
     return [*parts, bracket_table(result.bracket)]
@@ -107,8 +112,9 @@ def comparison_tables(comparison: Comparison) -> list[RenderableType]:
         _facts(run),
         component_table(comparison),
         compared_phases(comparison),
+        *compared_requests(comparison),
         ladder_table(comparison),
-        bracket_line(comparison),
+        *([bracket_line(comparison)] if comparison.forecast.response_s is None else []),
         *energy_lines(comparison),
         verdict(comparison),
     ]
@@ -209,14 +215,41 @@ def compared_phases(comparison: Comparison) -> Table:
     return table
 
 
+def compared_requests(comparison: Comparison) -> list[RenderableType]:
+    """Both readings of an open stream of requests, and the formula of the forecast."""
+    said, seen = comparison.forecast, comparison.simulation
+    if said.response_s is None or seen.response_s is None:
+        return []
+    times = float(said.response_s), float(seen.response_s)
+    show = Seconds(times)
+    table = new_table(f"Requests ({show.unit})", "", "forecast", "simulated", "error")
+    table.add_row("response time", show(times[0]), show(times[1]), _percent(comparison.error))
+    shares = float(said.refused or 0.0), float(seen.refused or 0.0)
+    if any(shares):
+        table.add_row("refused", *(f"{share:.3%}" for share in shares), _percent(relative_error(*shares)))
+    return [table, *([_line(f"Forecast by {'; '.join(said.formulas)}.")] if said.formulas else [])]
+
+
+def _requests(result: Result) -> list[tuple[str, str]]:
+    """What became of the requests of an open stream."""
+    if result.response_s is None:
+        return []
+    rows = [] if result.requests is None else [("requests", f"{len(result.requests):,}")]
+    rows += [("response time", _time(result.response_s))]
+    refused = float(result.refused or 0.0)
+    return [*rows, ("refused", f"{refused:.3%}")] if refused else rows
+
+
 def ladder_table(comparison: Comparison) -> Table:
     """What each effect adds, switched on one after another."""
-    show = Seconds(float(rung.simulation.makespan_s) for rung in comparison.rungs)
-    table = new_table(f"Effects, switched on one after another ({show.unit})", "effect", "simulated", "change",
-                      "share of the gap")  # fmt: skip
-    table.add_row("forecast", show(float(comparison.forecast.makespan_s)), "", "")
+    show = Seconds(float(rung.simulation.answer_s) for rung in comparison.rungs)
+    what = "Effects" if comparison.forecast.response_s is None else "Response time with effects"
+    title = f"{what}, switched on one after another ({show.unit})"
+    share = "share of what effects add" if comparison.forecast.formulas else "share of the gap"
+    table = new_table(title, "effect", "simulated", "change", share)
+    table.add_row("forecast", show(float(comparison.forecast.answer_s)), "", "")
     for rung in comparison.rungs:
-        seconds = show(float(rung.simulation.makespan_s))
+        seconds = show(float(rung.simulation.answer_s))
         table.add_row(rung.effect, seconds, show(rung.change_s, "+"), _percent(rung.share, "-"))
     return table
 
@@ -258,16 +291,30 @@ def energy_lines(comparison: Comparison) -> list[RenderableType]:
 
 def verdict(comparison: Comparison) -> RenderableType:
     """How far the forecast is off, and the largest contributor, in one sentence."""
-    said, seen = _time(comparison.forecast.makespan_s), _time(comparison.simulation.makespan_s)
+    said, seen = _time(comparison.forecast.answer_s), _time(comparison.simulation.answer_s)
     largest = max(comparison.rungs, key=lambda rung: abs(rung.change_s))
     if largest.change_s == 0:
         return _line(f"The forecast ({said}) and the simulation ({seen}) agree to rounding.")
+    if comparison.forecast.formulas:
+        return _queueing_verdict(comparison)
     cause = f"{EFFECT_WORDS.get(largest.effect, largest.effect)}, which {_added(largest.change_s)}"
     if not math.isfinite(largest.share):
         return _line(f"The forecast ({said}) agrees with the simulation only because effects cancel: most is {cause}.")
     return _line(
         f"The forecast ({said}) {_how_far(comparison.error)} against the simulation ({seen}); the largest contributor "
         f"is {cause} ({_role(largest.share)}).{_draw(comparison)}"
+    )
+
+
+def _queueing_verdict(comparison: Comparison) -> RenderableType:
+    """How far a formula of queueing theory is off, and what the simulated time is made of."""
+    said, seen = _time(comparison.forecast.answer_s), _time(comparison.simulation.answer_s)
+    first, *effects = comparison.rungs
+    added = [f"{rung.effect} {_added(rung.change_s)}" for rung in effects if rung.change_s]
+    made = f"with no effect, where nobody queues, it is {_time(first.simulation.answer_s)}"
+    return _line(
+        f"The forecast ({said}, by {', '.join(comparison.forecast.formulas)}) {_how_far(comparison.error)} against the "
+        f"simulation ({seen}): {'; '.join([made, *added])}.{_draw(comparison)}"
     )
 
 
@@ -319,6 +366,7 @@ def _volumes(result: Result) -> list[tuple[str, str]]:
         ("messages", _count(float(result.messages))),
         ("bytes sent", format_quantity(float(result.message_bytes), "size")),
         ("bytes read and written", format_quantity(float(result.disk_bytes), "size")),
+        *_requests(result),
         *_footprint(result),
         *((f"{name} used", _count(float(amount))) for name, amount in result.used.items()),
         *_power(result),

@@ -1,0 +1,149 @@
+"""The constants of a machine: where each stands, which of them belong together, and what values they may have."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from simcodesign.describe.parts import HITS, Memory, Network, Processor
+from simcodesign.errors import InputError, Place, nearest
+from simcodesign.units import Amount
+
+#: Path in a file -> (part of the machine, field, dimension of the unit table).
+CONSTANTS: dict[str, tuple[str, str, str]] = {
+    "processor.rate": ("processor", "rate_flop_per_s", "rate"),
+    "processor.clock": ("processor", "clock_hz", "frequency"),
+    "processor.cpi": ("processor", "cycles_per_instruction", "count"),
+    "network.startup": ("network", "startup_s", "time"),
+    "network.per_byte": ("network", "per_byte_s", "per_byte"),
+    "network.receive_overhead": ("network", "receive_overhead_s", "time"),
+    "network.hop_latency": ("network", "hop_latency_s", "time"),
+    "network.L": ("network", "latency_s", "time"),
+    "network.o": ("network", "overhead_s", "time"),
+    "network.g": ("network", "gap_s", "time"),
+    "network.G": ("network", "per_byte_s", "per_byte"),
+    "network.O": ("network", "overhead_per_byte_s", "per_byte"),
+    "network.S": ("network", "rendezvous_above_bytes", "size"),
+    "network.link_per_byte": ("network", "link_per_byte_s", "per_byte"),
+    "network.interface_per_byte": ("network", "interface_per_byte_s", "per_byte"),
+    "disk.read_startup": ("disk", "read_startup_s", "time"),
+    "disk.write_startup": ("disk", "write_startup_s", "time"),
+    "disk.per_byte": ("disk", "per_byte_s", "per_byte"),
+    "memory.latency": ("memory", "latency_s", "time"),
+    "memory.per_byte": ("memory", "per_byte_s", "per_byte"),
+}
+#: The same of powers, which no time depends on.
+POWERS: dict[str, tuple[str, str, str]] = {
+    **{
+        f"{part}.dynamic_power": (part, "dynamic_power_w", "power")
+        for part in ("processor", "memory", "disk", "network")
+    },
+    "network.energy_per_byte": ("network", "energy_per_byte_j", "energy_per_byte"),
+}
+#: Network model -> the constants that it must be given, the time per byte last, and those that it may be given too.
+REQUIRED_CONSTANTS = {"hockney": ("startup", "per_byte"), "loggop": ("L", "o", "g", "G")}
+OPTIONAL_CONSTANTS = {"hockney": ("receive_overhead",), "loggop": ("O", "S")}
+#: Path of a constant -> the only network model that has it.
+MODEL_OF = {
+    f"network.{key}": model
+    for model, required in REQUIRED_CONSTANTS.items()
+    for key in (*required, *OPTIONAL_CONSTANTS[model])
+}
+#: What else only Hockney's model knows.
+HOCKNEY_KEYS = ("startup_per", "hops_hold_sender")
+#: Constants that must be above 0; the others may be 0.
+POSITIVE = {"processor.rate", "processor.clock", "processor.cpi", "memory.capacity"}
+#: Path of the memory of a node. It is no constant of a cost model: no time depends on it, and no phase replaces it.
+CAPACITY = "memory.capacity"
+
+
+def part_and_field(path: str, place: Place) -> tuple[str, str]:
+    every = CONSTANTS | POWERS
+    if path not in every:
+        raise InputError("not a constant of a machine", place, value=path, allowed=nearest(path, every))
+    return every[path][0], every[path][1]
+
+
+def paths_of(model: str) -> list[str]:
+    """The network constants of a model alone."""
+    return [path for path, other in MODEL_OF.items() if other == model]
+
+
+def only_of(model: str) -> dict[str, Any]:
+    """Fields of a network of this model without any constant of the others."""
+    others = [CONSTANTS[path][1] for path, other in MODEL_OF.items() if other != model]
+    defaults = {name: getattr(Network, name) for name in (*HOCKNEY_KEYS, *others)}
+    return {"model": model} | defaults
+
+
+def check_model(network: Network, place: Place) -> None:
+    """InputError when a constant of another network model is set."""
+    own = paths_of(network.model)
+    fields = {CONSTANTS[path][1] for path in own}
+    for path, other in MODEL_OF.items():
+        name = CONSTANTS[path][1]
+        value = getattr(network, name)
+        if name not in fields and value is not None and np.any(np.asarray(value) != 0):
+            what = f"{path} is a constant of the network model {other}, not of {network.model}"
+            raise InputError(what, place, value=value, allowed=", ".join(own))
+    if not isinstance(network.hops_hold_sender, bool):
+        raise InputError("network.hops_hold_sender", place, value=network.hops_hold_sender, allowed="true, false")
+    for key in HOCKNEY_KEYS if network.model != "hockney" else ():
+        if getattr(network, key) != getattr(Network, key):
+            what = f"network.{key} belongs to the network model hockney, not to {network.model}"
+            raise InputError(what, place, value=getattr(network, key))
+
+
+def check_constant(path: str, value: Amount, place: Place) -> None:
+    """InputError unless the value is finite and above 0 (rates), or 0 and above (times), everywhere."""
+    array = np.asarray(value)
+    if array.dtype.kind not in "iuf":
+        raise InputError(f"{path} must be a number or an array of numbers", place, value=value)
+    good = np.isfinite(array) & ((array > 0) if path in POSITIVE else (array >= 0))
+    if not np.all(good):
+        allowed = "a finite number above 0" if path in POSITIVE else "a finite number, 0 or above"
+        raise InputError(f"{path} cannot be used", place, value=float(array[~good].flat[0]), allowed=allowed)
+
+
+def check_memory(memory: Memory, place: Place) -> None:
+    """InputError for caches that cannot be, latencies that are not, and an unknown way to find hits."""
+    if memory.hits not in HITS:
+        raise InputError("memory.hits", place, value=memory.hits, allowed=nearest(str(memory.hits), HITS))
+    names = memory.level_names
+    if len(set(names)) < len(names):
+        raise InputError("names of caches", place, value=list(names), allowed="each once, and not memory")
+    for level in memory.caches:
+        check_constant(f"caches.{level.name}.latency", level.latency_s, place)
+        if level.clock_hz is not None:
+            check_constant("processor.clock", level.clock_hz, place)
+    try:
+        memory.geometries()
+    except InputError as error:
+        raise InputError(f"caches: {error}", place) from None
+
+
+def clocked(memory: Memory, processor: Processor, place: Place) -> Memory:
+    """The memory with caches at the clock of the processor. InputError without one for a latency in cycles."""
+    counted = [level.name for level in memory.caches if level.clock_hz is not None]
+    if not counted:
+        return memory
+    if processor.clock_hz is None:
+        what = f"caches.{counted[0]}.latency is in cycles, and the processor has no clock"
+        raise InputError(what, place, allowed="processor.clock, or a latency as a time")
+    clock_hz = processor.clock_hz
+    return replace(memory, caches=tuple(level.clocked(clock_hz) for level in memory.caches))
+
+
+def check_occupancy(network: Network, part: str, place: Place) -> None:
+    """InputError if a ``link`` or an ``interface`` is slower than the messages that pass it."""
+    occupancy = getattr(network, f"{part}_occupancy_s_per_byte")
+    whole = "network.G" if network.model == "loggop" else "network.per_byte"
+    if np.any(np.asarray(occupancy) > np.asarray(network.per_byte_s) * (1 + 1e-12)):
+        raise InputError(
+            f"a message cannot pass faster than its {part}: network.{part}_per_byte is above {whole}",
+            place,
+            value=float(np.max(occupancy)),
+            allowed=f"at most {float(np.min(network.per_byte_s))} s/B, or leave it out",
+        )
