@@ -265,7 +265,7 @@ def test_letters_that_may_not(key: str) -> None:
         (changed("  O: 1 ns/B", "  hops_hold_sender: false", LOGGOP), 12, "network.hops_hold_sender: 'hops_hold_sender' belongs to the network model hockney"),
         (changed("  O: 1 ns/B", "  receive_overhead: 1", LOGGOP), 12, "(allowed: L, o, g, G, O, S; or 'model: hockney')"),
         (changed("  O: 1 ns/B", "  bandwidth: 1 GB/s", LOGGOP), 12, "network.G is given twice"),
-        (changed("  O: 1 ns/B", "  link_per_byte: 7 ns/B", LOGGOP), 12, "network.link_per_byte is above network.G"),
+        (changed("  O: 1 ns/B", "  link_per_byte: 7 ns/B", LOGGOP), 12, "cannot pass faster than its link: network.bandwidth is"),
         (changed("model: loggop", "model: logp", LOGGOP), 6, "did you mean 'loggop'"),
         (changed("  S: 64 KiB", "  S: 64 us", LOGGOP), 13, "unit of time"),
         (changed("  o: 1.5 us", "  o: -1", LOGGOP), 9, "network.o cannot be used"),

@@ -153,7 +153,7 @@ def test_two_machines_end_with_a_verdict(against: Against) -> None:
     text = shown(against_tables(against))
     gap = against.verdict.difference
     assert f"on xeon-cluster is smaller than on torus-cluster by {Form('s').wide(gap).lstrip('-')}" in text
-    assert "does not hold 0: the difference is real" in text
+    assert "does not hold 0: it is not chance" in text
     assert f"would be {against.verdict.narrowing:.2g} times as wide" in text
     assert "±" in text
 

@@ -166,7 +166,7 @@ def test_the_command_that_goes_on_says_it_once() -> None:
         ((*RANKS, "--plot", "a.txt"), "--plot: unknown format of a plot"),
         ((*RANKS, "--plot", "a.svg", "--form", "heat"), "a heat needs two axes"),
         ((*RANKS, "--output", "a.txt"), "format of a table"),
-        ((*RANKS, "--reading", "guess"), "--reading: reading, got 'guess' (allowed: forecast, simulate, both)"),
+        ((*RANKS, "--reading", "guess"), "--reading: no such reading, got 'guess' (allowed: forecast, simulate, both)"),
         ((*RANKS, "-j", "2", "--scheduler", "tcp://a:1"), "--jobs and --scheduler exclude each other"),
         ((*RANKS, "--set", "P=4"), "set and varied"),
         ((*RANKS, "--set", "P"), "--set: not a setting"),

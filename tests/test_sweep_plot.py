@@ -45,7 +45,7 @@ def test_one_axis_has_both_readings_in_one_panel(figures: list[Any], tmp_path: P
     sweep_plot(table(made), made.axes, tmp_path / "a.png")
     times, ratio = figures[0].axes
     assert [line.get_ydata().tolist() for line in times.lines] == [[1, 2, 3, 4], [2, 4, 6, 8]]
-    assert (times.get_xscale(), ratio.get_title(loc="left")) == ("log", "forecast / simulated time")
+    assert (times.get_xscale(), ratio.get_title(loc="left")) == ("log", "forecast / simulated")
     assert (tmp_path / "a.png").stat().st_size > 1000
 
 

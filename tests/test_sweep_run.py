@@ -339,6 +339,17 @@ def test_rows_that_have_come_are_stored_when_it_is_interrupted() -> None:
 # --- Signals -------------------------------------------------------------------------------------------------
 
 
+@pytest.fixture
+def heard() -> Iterator[None]:
+    """No signal is ignored, as those of nohup and of background jobs are."""
+    every = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+    before = [signal.signal(number, signal.default_int_handler) for number in every]
+    yield
+    for number, handler in zip(every, before, strict=True):
+        signal.signal(number, handler)
+
+
+@pytest.mark.usefixtures("heard")
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_signals_are_noted_and_the_second_interrupt_is_one(number: signal.Signals) -> None:
     before = signal.getsignal(number)

@@ -97,7 +97,8 @@ def sweep(
 ) -> None:  # fmt: skip
     """Forecast or simulate a workload on a machine at every point of a grid or sample.
 
-    Points are kept in a store as they come: whatever ends a sweep, --resume goes on with it.
+    Points are kept in a store as they come: whatever ends a sweep, --resume goes on with it. Points that fail are
+    listed and do not end it; exit status 1 if all of them fail.
     """
     swept(
         Swept(

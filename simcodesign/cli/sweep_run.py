@@ -57,6 +57,7 @@ class Swept:
         for option, given, needed, there in (
             ("--of", self.of, "--plot", self.plot), ("--form", self.form, "--plot", self.plot),
             ("--retry", self.retry, "--resume", self.resume),
+            ("--scheduler", self.scheduler, "--reading simulate or both", self.reading != FORECAST),
         ):  # fmt: skip
             if given and not there:
                 raise InputError("has no meaning here", Place(option), allowed=f"with {needed}")
@@ -74,9 +75,10 @@ class Swept:
 
     def kept_in(self, sweep: Any) -> Path | None:
         """The file of the store, None for a sweep that needs none."""
-        if self.store or (self.reading == FORECAST and not self.resume):
+        named = Path(f"{sweep.workload.name}-{sweep.source.machine.name}{ENDING}")
+        if self.store or (self.reading == FORECAST and not (self.resume and named.exists())):
             return self.store
-        return Path(f"{sweep.workload.name}-{sweep.source.machine.name}{ENDING}")
+        return named
 
 
 def swept(asked: Swept, arguments: Sequence[str]) -> None:
@@ -85,7 +87,8 @@ def swept(asked: Swept, arguments: Sequence[str]) -> None:
     sweep = asked.sweep()
     for note in _notes(sweep):
         complain(f"note: {note}")
-    title = f"{sweep.workload.name} on {sweep.source.machine.name}: {sweep.count:,} points"
+    many = f"{sweep.count:,} point{'' if sweep.count == 1 else 's'}"
+    title = f"{sweep.workload.name} on {sweep.source.machine.name}: {many}"
     if asked.plot:
         plots = base.report("sweep_plot")
         plots.check_plot([*plots.QUANTITIES.values()], sweep.design.axes, (), asked.form)
@@ -109,6 +112,8 @@ def swept(asked: Swept, arguments: Sequence[str]) -> None:
         print_all(base.report("sweep").sweep_tables(title, table, sweep.design.axes))
     if kept is not None:
         complain(base.report("sweep").outcome_line(outcome, str(kept)))
+    if outcome.failed == outcome.count:  # a script must see that there is nothing
+        raise typer.Exit(1)
 
 
 def _notes(sweep: Any) -> Iterator[str]:

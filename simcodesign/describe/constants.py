@@ -9,7 +9,7 @@ import numpy as np
 
 from simcodesign.describe.parts import HITS, Memory, Network, Processor
 from simcodesign.errors import InputError, Place, nearest
-from simcodesign.units import Amount
+from simcodesign.units import Amount, format_quantity
 
 #: Path in a file -> (part of the machine, field, dimension of the unit table).
 CONSTANTS: dict[str, tuple[str, str, str]] = {
@@ -138,12 +138,11 @@ def clocked(memory: Memory, processor: Processor, place: Place) -> Memory:
 
 def check_occupancy(network: Network, part: str, place: Place) -> None:
     """InputError if a ``link`` or an ``interface`` is slower than the messages that pass it."""
-    occupancy = getattr(network, f"{part}_occupancy_s_per_byte")
-    whole = "network.G" if network.model == "loggop" else "network.per_byte"
-    if np.any(np.asarray(occupancy) > np.asarray(network.per_byte_s) * (1 + 1e-12)):
-        raise InputError(
-            f"a message cannot pass faster than its {part}: network.{part}_per_byte is above {whole}",
-            place,
-            value=float(np.max(occupancy)),
-            allowed=f"at most {float(np.min(network.per_byte_s))} s/B, or leave it out",
-        )
+    occupancy = np.asarray(getattr(network, f"{part}_occupancy_s_per_byte"))
+    whole = np.asarray(network.per_byte_s)
+    if np.any(occupancy > whole * (1 + 1e-12)):
+        slowest = float(1 / np.max(occupancy))
+        message = "infinite" if not np.min(whole) else format_quantity(float(1 / np.min(whole)), "bandwidth")
+        what = f"a message cannot pass faster than its {part}: network.bandwidth is {message}, network.{part}_bandwidth"
+        allowed = f"at least the bandwidth of messages, or no network.{part}_bandwidth at all"
+        raise InputError(what, place, value=format_quantity(slowest, "bandwidth"), allowed=allowed)

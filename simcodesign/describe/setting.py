@@ -253,13 +253,16 @@ def _values(workload: Workload, machine: Machine, given: Mapping[str, Amount], p
     return values
 
 
-def _preset(workload: Workload, preset: str | None) -> dict[str, Amount]:
-    if preset is None:
-        return {}
-    if str(preset) not in workload.presets:
+def check_preset(workload: Workload, preset: str | None) -> None:
+    """InputError for a preset that the workload has not."""
+    if preset is not None and str(preset) not in workload.presets:
         allowed = nearest(str(preset), workload.presets)
         raise InputError(f"{workload.name} has no such preset", workload.place, value=preset, allowed=allowed)
-    return dict(workload.presets[preset])
+
+
+def _preset(workload: Workload, preset: str | None) -> dict[str, Amount]:
+    check_preset(workload, preset)
+    return {} if preset is None else dict(workload.presets[preset])
 
 
 def _checked(parameter: Parameter, value: Amount | None) -> Amount:

@@ -200,7 +200,7 @@ def verdict(found: Against) -> RenderableType:
         return _line(f"{apart}, in every replication.")
     if math.isnan(gap.low):
         return _line(f"{apart}, in the one run of each: nothing says how certain that is.")
-    certain = "does not hold 0: the difference is real" if pair.decided else "holds 0: it is not known which is better"
+    certain = "does not hold 0: it is not chance" if pair.decided else "holds 0: it is not known which is better"
     return _line(f"{apart}; the interval of the difference {certain}.{_common(pair)}")
 
 

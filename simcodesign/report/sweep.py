@@ -28,15 +28,17 @@ def sweep_tables(title: str, table: pd.DataFrame, axes: Sequence[Axis]) -> list[
     """The table in short, and the reasons why points have no results."""
     shown = pd.concat([table.head(MOST_ROWS // 2), table.tail(MOST_ROWS // 2)]) if len(table) > MOST_ROWS else table
     names = [name for name in table.columns if name.endswith(_SHOWN) and name not in {axis.name for axis in axes}]
+    if any(name.endswith("response_s") for name in names):  # of an open stream the makespan says nothing
+        names = [name for name in names if not name.endswith("makespan_s")]
     columns = [_column(axis.name, axis.unit, shown[axis.name]) for axis in axes]
     columns += [_column(name.removesuffix(_ending(name)).replace("_", " "), _UNITS.get(_ending(name), ""), shown[name])
                 for name in names]  # fmt: skip
-    drawn: Table = new_table(title, "point", *(head for head, _ in columns))
+    drawn: Table = new_table("", "point", *(head for head, _ in columns))
     for at, number in enumerate(shown[NUMBER].tolist()):
         if at == MOST_ROWS // 2 and len(table) > MOST_ROWS:
             drawn.add_row(f"... {len(table) - MOST_ROWS:,} more", *[""] * len(columns))
         drawn.add_row(str(number), *(texts[at] for _, texts in columns))
-    return [drawn, *_reasons(table)]
+    return [Text(title, style="bold"), drawn, *_reasons(table)]
 
 
 def outcome_line(outcome: Outcome, where: str) -> str:
@@ -56,6 +58,8 @@ def _column(name: str, unit: str, values: pd.Series) -> tuple[str, list[str]]:
 
 
 def _text(value: float) -> str:
+    if np.isinf(value):
+        return "infinite"
     if value == round(value) and abs(value) < 1e9:
         return f"{value:,.0f}"
     return f"{value:.{_DIGITS}g}"

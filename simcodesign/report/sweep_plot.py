@@ -121,10 +121,16 @@ def _drawn(axes: Sequence[Axis]) -> tuple[Axis, ...]:
     return tuple(others[:2] or axes[:1])
 
 
+def _column(name: str, table: pd.DataFrame) -> str:
+    """The column of a quantity: of an open stream the response time is what it is about, and not the makespan."""
+    column = QUANTITIES.get(name, name)
+    response = column.replace("makespan", "response")
+    return response if name in QUANTITIES and response in table.columns else column
+
+
 def _shown(table: pd.DataFrame, axes: Sequence[Axis], of: Sequence[str], zipped: bool) -> _Shown:
-    asked = [QUANTITIES.get(name, name) for name in of] or [
-        column for column in QUANTITIES.values() if column in table.columns
-    ]
+    every = [_column(name, table) for name in QUANTITIES]
+    asked = [_column(name, table) for name in of] or [column for column in every if column in table.columns]
     drawn = _drawn(axes)
     notes = []
     if not zipped:
@@ -142,8 +148,8 @@ def _shown(table: pd.DataFrame, axes: Sequence[Axis], of: Sequence[str], zipped:
 
 def _panels(shown: _Shown) -> list[tuple[str, ...]]:
     """The columns of each panel: forecast and simulated times share one where each is a single line."""
-    pair = (QUANTITIES["forecast"], QUANTITIES["simulated"])
-    if len(shown.axes) > 1 or not set(pair) <= {*shown.columns}:
+    pair = tuple(column for column in shown.columns if column.endswith(("makespan_s", "response_s")))
+    if len(pair) != 2 or len(shown.axes) > 1:
         return [(column,) for column in shown.columns]
     return [pair, *((column,) for column in shown.columns if column not in pair)]
 
@@ -392,6 +398,8 @@ def _title(column: str) -> str:
     names = {
         "forecast_makespan_s": "forecast time",
         "simulated_makespan_s": "simulated time",
-        "ratio": "forecast / simulated time",
+        "forecast_response_s": "forecast response time",
+        "simulated_response_s": "simulated response time",
+        "ratio": "forecast / simulated",
     }
     return names.get(column, column)

@@ -110,8 +110,8 @@ def comparison_tables(comparison: Comparison) -> list[RenderableType]:
     return [
         _title(simulation, "forecast against simulation"),
         _facts(run),
-        component_table(comparison),
-        compared_phases(comparison),
+        # Of an open stream these would hold the mean response against the last request.
+        *([component_table(comparison), compared_phases(comparison)] if simulation.response_s is None else []),
         *compared_requests(comparison),
         ladder_table(comparison),
         *([bracket_line(comparison)] if comparison.forecast.response_s is None else []),
@@ -311,10 +311,15 @@ def _queueing_verdict(comparison: Comparison) -> RenderableType:
     said, seen = _time(comparison.forecast.answer_s), _time(comparison.simulation.answer_s)
     first, *effects = comparison.rungs
     added = [f"{rung.effect} {_added(rung.change_s)}" for rung in effects if rung.change_s]
+    last = (
+        ""
+        if comparison.simulation.response_s is not None
+        else (" The formula gives the mean of the ranks, the simulation ends with the last of them.")
+    )
     made = f"with no effect, where nobody queues, it is {_time(first.simulation.answer_s)}"
     return _line(
         f"The forecast ({said}, by {', '.join(comparison.forecast.formulas)}) {_how_far(comparison.error)} against the "
-        f"simulation ({seen}): {'; '.join([made, *added])}.{_draw(comparison)}"
+        f"simulation ({seen}): {'; '.join([made, *added])}.{_draw(comparison)}{last}"
     )
 
 

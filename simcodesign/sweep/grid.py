@@ -372,9 +372,9 @@ def _check_inverse(values: Sequence[float], known: Known, text: str) -> None:
 
 
 def _by_factors(values: Sequence[Value]) -> bool:
-    """Whether values that are written out look spaced by factors: three or more, over a decade at least."""
+    """Whether values that are written out look spaced by factors: three or more, by one factor or over a wide range."""
     numbers = [value for value in values if not isinstance(value, str)]
     if len(numbers) < 3 or len(numbers) < len(values) or min(numbers) <= 0:
         return False
     steps = np.diff(np.log(np.sort(np.array(numbers))))
-    return bool(steps.sum() >= math.log(8) and steps.max() <= 2 * steps.min())
+    return bool(steps.max() <= (2 if steps.sum() >= math.log(8) else 1 + 1e-9) * steps.min())

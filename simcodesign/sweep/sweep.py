@@ -16,6 +16,7 @@ from simcodesign.describe.machine import Machine
 from simcodesign.describe.parameters import Parameter
 from simcodesign.describe.read_machine import OTHER_NAMES
 from simcodesign.describe.resources import PREFIX
+from simcodesign.describe.setting import check_preset, select_phases
 from simcodesign.describe.workload import Workload
 from simcodesign.engine.choose import AUTO, check_engine
 from simcodesign.engine.simulate import whole_seed
@@ -198,17 +199,20 @@ def sweep_of(
     InputError for anything that cannot be used.
     """
     if reading not in READINGS:
-        raise InputError("reading", Place("--reading"), value=reading, allowed=", ".join(READINGS))
+        raise InputError("no such reading", Place("--reading"), value=reading, allowed=", ".join(READINGS))
     check_iterations(iterations)
     loaded = workload if isinstance(workload, Workload) else load_workload(workload)
+    check_preset(loaded, preset)
+    if phases is not None:
+        select_phases(loaded, phases)
     given, changes = _settings(settings or {}, loaded)
     source = source_of(machine, changes)
     lookup = lookup_in(loaded, source)
     design = grid([parse_axis(text, lookup) for text in over]) if sample is None else sampled(
         over, sample[0], sample[1], whole_seed(seed), lookup
     )  # fmt: skip
-    _check_apart(design, given | changes)
-    design = _noted(design, source)
+    _check_apart(design, given | changes | ({"seed": str(seed)} if seed else {}))
+    design = _noted(design, source, reading)
     numbers = {name: _number(name, text, loaded, source.machine) for name, text in given.items()}
     for axis in design.axes:
         if axis.known.kind == CHANGE:
@@ -219,8 +223,10 @@ def sweep_of(
     )  # fmt: skip
 
 
-def _noted(design: Design, source: Source) -> Design:
-    """The design, with a note if the shape of the network follows its nodes."""
+def _noted(design: Design, source: Source, reading: str) -> Design:
+    """The design, with a note if the shape of the network follows its nodes, or if a seed has nothing to do."""
+    if reading == FORECAST and any(axis.known.kind == SEED for axis in design.axes):
+        design = replace(design, note="; ".join(part for part in (design.note, "a forecast draws nothing") if part))
     varied = next((axis for axis in design.axes if axis.known.path == "nodes"), None)
     if varied is None or source.tree is None or SHAPED & {axis.known.path for axis in design.axes}:
         return design
