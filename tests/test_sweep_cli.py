@@ -64,6 +64,28 @@ def test_a_sweep_of_forecasts_needs_no_store(folder: Path) -> None:
     assert "No results of 1 point:\n  point 5: " in result.stdout
 
 
+def test_an_open_stream_has_response_times_and_an_infinite_one_beyond_its_load() -> None:
+    """M/M/1 of 2.5 ms: 1/(400 - 200) s at 200 per second, none at 500."""
+    one = ["--set", "disk.spindles=1", "--set", "disk.read_startup=2.5 ms", "--set", "size=0"]
+    result = invoke("sweep", "disk-queue", "power-challenge", "-P", "1", *one, "--over", "rate=200,500")
+    assert result.exit_code == 0, result.stderr
+    assert "makespan" not in result.stdout
+    rows = [line.split() for line in result.stdout.splitlines()]
+    assert [row for row in rows if row and row[0] in "01"] == [["0", "200", "5", "0"], ["1", "500", "infinite", "0"]]
+
+
+def test_all_points_failing_is_no_success() -> None:
+    assert invoke(*SWEEP, "--over", "P=32,64").exit_code == 1
+    assert invoke(*SWEEP, "--over", "P=16,64").exit_code == 0
+    assert invoke("sweep", "seismic", "power-challenge", "--preset", "nope", *RANKS).exit_code == 2
+    assert invoke(*SWEEP, *RANKS, "--phase", "nope").exit_code == 2
+
+
+def test_a_seed_is_set_or_varied() -> None:
+    assert "set and varied, got 'seed'" in invoke(*SWEEP, "--over", "seed=1,2", "--seed", "4").stderr
+    assert "note: a forecast draws nothing" in invoke(*SWEEP, "--over", "seed=1,2").stderr
+
+
 def test_a_long_table_shows_its_ends() -> None:
     result = invoke(*SWEEP, "--over", "P=1:16:+1", "--over", "disk.bandwidth=1:10MB/s:n=10")
     first = [line.split()[0] for line in result.stdout.splitlines() if line.strip()]

@@ -49,6 +49,14 @@ def test_one_axis_has_both_readings_in_one_panel(figures: list[Any], tmp_path: P
     assert (tmp_path / "a.png").stat().st_size > 1000
 
 
+def test_of_an_open_stream_response_times_are_drawn(figures: list[Any], tmp_path: Path) -> None:
+    made = design("rate=1:8:x2")
+    responses = {"forecast_response_s": made.columns()["rate"] * 3, "simulated_response_s": made.columns()["rate"] * 4}
+    sweep_plot(table(made).assign(**responses), made.axes, tmp_path / "a.png")
+    times, _ = figures[0].axes
+    assert [line.get_ydata().tolist() for line in times.lines] == [[3, 6, 12, 24], [4, 8, 16, 32]]
+
+
 def test_lines_are_those_of_the_second_axis(figures: list[Any], tmp_path: Path) -> None:
     made = design("n=1:3:+1", "t=1,2us")
     sweep_plot(table(made, both=False), made.axes, tmp_path / "a.svg", form="lines")
