@@ -17,6 +17,8 @@ import numpy as np
 import pytest
 import simpy
 import truth_sets
+from local_cluster import LocalCluster
+from spinning import POINT_S, spin
 
 from simcodesign.analytic.forecast import forecast
 from simcodesign.describe.files import load_machine, load_workload
@@ -35,6 +37,10 @@ from simcodesign.locality.hierarchy import lru_hits, simulate_hierarchy
 from simcodesign.locality.kernels import kernel_trace
 from simcodesign.locality.sampling import sampled_profile
 from simcodesign.locality.trace import ArrayTrace, read_all
+from simcodesign.sweep.run import run as run_sweep
+from simcodesign.sweep.scheduler import Cluster, Crew, Processes
+from simcodesign.sweep.store import Store
+from simcodesign.sweep.sweep import sweep_of
 
 pytestmark = pytest.mark.benchmark
 ROOT = Path(__file__).parent.parent
@@ -316,3 +322,58 @@ def test_models_of_ten_thousand_kernels() -> None:
     predicted_s = cpu_s(lambda: [one.predict(truth_sets.TARGET) for one in found[0]], 1)
     print(f"\nfitted in {fitted_s:.1f}, models read in {read_s:.1f}, predicted in {predicted_s:.1f} CPU s")
     assert fitted_s + read_s < 12
+
+
+# --- Sweeps --------------------------------------------------------------------------------------------------
+
+POINTS = 1000
+
+
+def swept_s(folder: Path, crew: Crew) -> tuple[float, float]:
+    """Seconds of a sweep of POINTS points with its start, and from its first rows on for one row of them."""
+    sweep = sweep_of("jacobi", "crossbar-16", [f"seed=1:{POINTS}:+1"], reading="simulate")
+    told: list[tuple[float, int]] = []
+    began = time.monotonic()
+    with crew, Store.create(folder / f"{type(crew).__name__}.sqlite", sweep.meta()) as store:
+        outcome = run_sweep(sweep, store, crew, lambda rows: told.append((time.monotonic(), len(rows))), evaluate=spin)
+    assert outcome.stored == POINTS
+    whole = told[-1][0] - began
+    return whole, (told[-1][0] - told[0][0]) / (POINTS - told[0][1])
+
+
+def test_two_processes_are_kept_busy(tmp_path: Path) -> None:
+    """Of two cores, at least 90 %; the start of the processes, which read SciPy, is not work on points."""
+    whole, each = swept_s(tmp_path, Processes(2))
+    print(f"\nsweep of {POINTS} points of 20 ms: {whole:.2f} s, busy {POINT_S / 2 / each:.1%} once it runs, "
+          f"{POINTS * POINT_S / 2 / whole:.1%} with the start")  # fmt: skip
+    assert POINT_S / 2 / each >= 0.9
+
+
+def test_dask_has_the_throughput_of_processes(tmp_path: Path) -> None:
+    """At least 80 %: a scheduler and two workers here."""
+    pytest.importorskip("distributed")
+    cluster = LocalCluster(tmp_path)
+    try:
+        _, ours = swept_s(tmp_path, Processes(2))
+        _, theirs = swept_s(tmp_path, Cluster(cluster.address()))
+    finally:
+        cluster.close()
+    print(f"\nDask with two workers has {ours / theirs:.1%} of the throughput of two processes")
+    assert ours / theirs >= 0.8
+
+
+def test_a_store_of_a_million_points_is_resumed_quickly(tmp_path: Path) -> None:
+    """In under three seconds: open it, check that it is of this sweep, know what is left."""
+    sweep = sweep_of("jacobi", "crossbar-16", ["seed=1:1000000:+1"], reading="simulate")
+    file = tmp_path / "million.sqlite"
+    with Store.create(file, sweep.meta()) as store:
+        for low in range(0, 1_000_000, 20_000):
+            points = sweep.points(range(low, low + 20_000))
+            store.add(sweep.row(point, {"simulated_makespan_s": 1.0}) for point in points)
+    began = time.monotonic()
+    with Store.open(file) as store:
+        store.check_sweep(sweep)
+        assert not len(store.left(sweep.count))
+        took = time.monotonic() - began
+    print(f"\n10^6 finished points: known after {took:.2f} s, {file.stat().st_size / 1e6:.0f} MB")
+    assert took < 3

@@ -6,14 +6,13 @@ import json
 import os
 import re
 import signal
-import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from started import ROOT, started, until
+from local_cluster import LocalCluster
+from started import started
 
 from simcodesign.errors import InputError
 from simcodesign.sweep.evaluate import Task, evaluate, pack
@@ -30,43 +29,13 @@ COUNT = 60
 #: Some 20 ms a point.
 SWEEP = ["sweep", "cg-iteration", "torus-cluster", "-P", "8", "--set", "noise=2 %", "--over", f"seed=1:{COUNT}:+1",
          "--reading", "simulate", "--store", "store.sqlite", "--json-lines"]  # fmt: skip
-QUIET = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
-
-
-def dask(folder: Path, *arguments: str) -> subprocess.Popen[bytes]:
-    path = os.pathsep.join([str(ROOT), str(Path(__file__).parent)])
-    environment = {**os.environ, "PYTHONPATH": path, "DASK_DISTRIBUTED__SCHEDULER__ALLOWED_FAILURES": "1"}
-    return subprocess.Popen([sys.executable, "-m", "dask", *arguments], cwd=folder, env=environment,
-                            start_new_session=True, **QUIET)  # type: ignore[call-overload] # fmt: skip
-
-
-class LocalCluster:
-    """Ends with the tests, however they end."""
-
-    def __init__(self, folder: Path) -> None:
-        self.file = folder / "scheduler.json"
-        self.scheduler = dask(folder, "scheduler", "--host", "127.0.0.1", "--port", "0", "--no-dashboard",
-                              "--scheduler-file", str(self.file))  # fmt: skip
-        self.workers = [
-            dask(folder, "worker", "--scheduler-file", str(self.file), "--nthreads", "1", "--no-dashboard",
-                 "--local-directory", str(folder))
-            for _ in range(2)
-        ]  # fmt: skip
-
-    def close(self) -> None:
-        for process in (*self.workers, self.scheduler):
-            if process.poll() is None:
-                os.killpg(process.pid, signal.SIGKILL)
-            process.wait()
 
 
 @pytest.fixture(scope="module")
 def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalCluster]:
     made = LocalCluster(tmp_path_factory.mktemp("cluster"))
     try:
-        until(made.file.is_file)
-        with Cluster(str(made.file)) as crew:
-            until(lambda: crew.count == 2)
+        made.address()
         yield made
     finally:
         made.close()

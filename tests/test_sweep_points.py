@@ -150,12 +150,17 @@ def test_a_changed_constant_gives_another_key(path: str) -> None:
 
 @pytest.mark.parametrize(
     "options",
-    [{"seed": 1}, {"effects": "none"}, {"reading": "simulate"}, {"preset": "other"}, {"phases": ["main"]},
+    [{"seed": 1}, {"effects": "none"}, {"reading": "simulate"}, {"phases": ["sweep"]},
      {"iterations": "steady"}, {"settings": {"n": "5"}}, {"settings": {"disk.spindles": "3"}}, {"over": ["P=3,4"]},
      {"over": ["n=2,4"]}, {"over": ["P=2,4", "seed=3"]}, {"over": ["P=2,4", "disk.spindles=1"]}],
 )  # fmt: skip
 def test_whatever_is_asked_differently_gives_another_key(options: dict[str, object]) -> None:
     assert first_key("jacobi", "mesh-256") != first_key("jacobi", "mesh-256", **options)
+
+
+def test_another_preset_gives_another_key() -> None:
+    test, small = (first_key("seismic", "power-challenge", preset=preset) for preset in ("test", "small"))
+    assert test != small
 
 
 def test_an_engine_and_what_a_forecast_does_not_know_give_the_same_key() -> None:
