@@ -29,7 +29,6 @@ def examples(cases: Path) -> list[tuple[Measurements, dict[str, Any]]]:
     ]
 
 
-@pytest.mark.slow
 def test_figure_3(examples: list[tuple[Measurements, dict[str, Any]]]) -> None:
     ours, theirs = [], []
     for measurements, entry in examples:

@@ -60,14 +60,13 @@ def goes_on(folder: Path, whole: str, least: int, command: list[str] | None = No
     assert table(folder) == whole
 
 
-@pytest.mark.slow
 def test_nothing_happens(tmp_path: Path, whole: str) -> None:
     events = run(tmp_path, *SWEEP)
     assert events[-1] == events[-1] | {"event": "done", "stored": COUNT, "new": COUNT, "failed": 0}
     assert table(tmp_path) == whole
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, pytest.param(signal.SIGTERM, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_asked_to_end(tmp_path: Path, whole: str, number: signal.Signals) -> None:
     """Ctrl-C, which all processes of a terminal get, and the wish of a batch system."""
     with started(tmp_path, *SWEEP, "--json-lines") as one:
@@ -129,7 +128,6 @@ def limited() -> None:
     resource.setrlimit(resource.RLIMIT_FSIZE, (60_000, resource.getrlimit(resource.RLIMIT_FSIZE)[1]))
 
 
-@pytest.mark.slow
 def test_files_may_not_grow(tmp_path: Path, whole: str) -> None:
     with started(tmp_path, *SWEEP, "--json-lines", preexec_fn=limited) as one:
         counted = full(one)
