@@ -160,7 +160,8 @@ def replicate(
     SimcodesignError when a replication ends its process again and again.
     """
     rules = Rules(replications, precision, precision_of, confidence, most, warm_up, whole_seed(seed))
-    run = _prepared(workload, machine, parameters, preset, phases, effects, engine, iterations, rules)
+    run = prepared(workload, machine, parameters, effects, preset=preset, phases=phases, engine=engine,
+                   iterations=iterations)  # fmt: skip
     (found,) = _replicated((run,), rules, workers, progress)
     return found
 
@@ -194,7 +195,7 @@ def replicate_against(
     """
     rules = Rules(replications, precision, precision_of, confidence, most, warm_up, whole_seed(seed), pairs=True)
     runs = tuple(
-        _prepared(workload, one, parameters, preset, phases, effects, engine, iterations, rules)
+        prepared(workload, one, parameters, effects, preset=preset, phases=phases, engine=engine, iterations=iterations)
         for one in (machine, against)
     )
     first, second = _replicated(runs, rules, workers, progress)
@@ -216,69 +217,72 @@ def drawn_by(setting: Setting, effects: Collection[str]) -> tuple[str, ...]:
 
 
 @dataclass(frozen=True)
-class _Run:
-    """What each replication simulates; picklable."""
+class Run:
+    """What each replication simulates; picklable. ``setting``: the same as it is set up."""
 
+    setting: Setting
     workload: Workload
     machine: Machine
     parameters: Mapping[str, object]
+    effects: tuple[str, ...]
     options: Mapping[str, Any]
-    warm_up: str | int
-    confidence: float
-    drawn: tuple[str, ...]
 
-    def result(self, seed: int) -> Result:
-        """One simulation."""
-        return simulate(self.workload, self.machine, self.parameters, seed=seed, **self.options)
+    def result(self, seed: int, effects: Collection[str] | None = None) -> Result:
+        """One simulation, by default with the chosen effects."""
+        effects = self.effects if effects is None else effects
+        return simulate(self.workload, self.machine, self.parameters, effects=effects, seed=seed, **self.options)
 
-    def observed(self, result: Result) -> Observation:
-        """What it shows."""
-        return observed(result, self.warm_up, self.confidence)
+    @property
+    def drawn(self) -> tuple[str, ...]:
+        """What is random in it."""
+        return drawn_by(self.setting, self.effects)
 
 
-def _prepared(
+def prepared(
     workload: Workload | str | Path,
     machine: Machine | str | Path,
     parameters: Mapping[str, object] | None,
+    effects: str | Collection[str],
+    *,
     preset: str | None,
     phases: Collection[str] | None,
-    effects: str | Collection[str],
     engine: str,
     iterations: str,
-    rules: Rules,
-) -> _Run:
+) -> Run:
+    """What to replicate, read and checked. Arguments, and what is raised, as for ``simulate``."""
     workload = workload if isinstance(workload, Workload) else load_workload(workload)
     machine = machine if isinstance(machine, Machine) else load_machine(machine)
-    chosen = chosen_effects(effects)
+    phases = None if phases is None else list(phases)
     setting = set_up(workload, machine, parameters, preset=preset, phases=phases)
     setting.require_one_point("a simulation")
-    options = {"preset": preset, "phases": None if phases is None else list(phases), "effects": chosen,
-               "engine": engine, "iterations": iterations}  # fmt: skip
-    return _Run(workload, machine, dict(parameters or {}), options, rules.warm_up, rules.confidence,
-                drawn_by(setting, chosen))  # fmt: skip
+    options = {"preset": preset, "phases": phases, "engine": engine, "iterations": iterations}
+    return Run(setting, workload, machine, dict(parameters or {}), chosen_effects(effects), options)
 
 
 @dataclass(frozen=True)
 class _Task:
     """Replication ``number`` of all runs."""
 
-    runs: tuple[_Run, ...]
-    seed: int
+    runs: tuple[Run, ...]
+    rules: Rules
 
     def __call__(self, number: int) -> list[Observation]:
-        seed = replication_seed(self.seed, number)
-        return [run.observed(run.result(seed)) for run in self.runs]
+        seed = replication_seed(self.rules.seed, number)
+        return [self.observed(run.result(seed)) for run in self.runs]
+
+    def observed(self, result: Result) -> Observation:
+        """What it shows."""
+        return observed(result, self.rules.warm_up, self.rules.confidence)
 
 
-def _replicated(runs: tuple[_Run, ...], rules: Rules, workers: int, progress: Told | None) -> tuple[Replicated, ...]:
+def _replicated(runs: tuple[Run, ...], rules: Rules, workers: int, progress: Told | None) -> tuple[Replicated, ...]:
     """Replications of all runs side by side. The first is at home: what is wrong with the description shows at once."""
     began = time.monotonic()
+    task = _Task(runs, rules)
     firsts = [run.result(replication_seed(rules.seed, 0)) for run in runs]
-    seen = [run.observed(result) for run, result in zip(runs, firsts, strict=True)]
-    random = any(run.drawn for run in runs)
-    samples, stopping = gathered(
-        seen, _Task(runs, rules.seed), rules.with_chance(random), workers, time.monotonic() - began, progress
-    )
+    seen = [task.observed(result) for result in firsts]
+    rules = rules.with_chance(any(run.drawn for run in runs))
+    samples, stopping = gathered(seen, task, rules, workers, time.monotonic() - began, progress)
     return tuple(
         summary(run, first, sample, rules, stopping) for run, first, sample in zip(runs, firsts, samples, strict=True)
     )
@@ -318,7 +322,7 @@ def _add(samples: Sequence[Sample], seen: Sequence[Observation]) -> None:
         sample.add(observation)
 
 
-def summary(run: _Run, first: Result, sample: Sample, rules: Rules, stopping: Stopping) -> Replicated:
+def summary(run: Run, first: Result, sample: Sample, rules: Rules, stopping: Stopping) -> Replicated:
     bare = replace(first, ranks=None, stations=NO_STATIONS, requests=None, power_profile=None, bracket=None)
     return Replicated(
         first=bare,

@@ -10,16 +10,13 @@ import time
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from simcodesign.compare import Comparison, changes_of, compare, has_effect, relative_error
-from simcodesign.describe.files import load_machine, load_workload
 from simcodesign.describe.machine import Machine
-from simcodesign.describe.setting import set_up
 from simcodesign.describe.workload import Workload
-from simcodesign.engine.simulate import simulate, whole_seed
+from simcodesign.engine.simulate import whole_seed
 from simcodesign.observed import (
     MAKESPAN,
     MSER5,
@@ -31,7 +28,7 @@ from simcodesign.observed import (
     StationNumbers,
     nested,
 )
-from simcodesign.replicate import Told, drawn_by, gathered, replication_seed
+from simcodesign.replicate import Run, Told, drawn_by, gathered, prepared, replication_seed
 from simcodesign.result import COMPONENTS, Result
 from simcodesign.statistics import Interval, interval
 from simcodesign.stopping import MOST, Rules, Stopping
@@ -105,28 +102,27 @@ def replicate_comparison(
     """``compare``, again and again with independent random numbers. Arguments, and what is raised, as for
     ``replicate``."""
     rules = Rules(replications, precision, precision_of, confidence, most, MSER5, whole_seed(seed))
-    workload = workload if isinstance(workload, Workload) else load_workload(workload)
-    machine = machine if isinstance(machine, Machine) else load_machine(machine)
-    options: dict[str, Any] = {"preset": preset, "phases": None if phases is None else list(phases),
-                               "engine": engine, "iterations": iterations}  # fmt: skip
+    run = prepared(workload, machine, parameters, effects, preset=preset, phases=phases, engine=engine,
+                   iterations=iterations)  # fmt: skip
     began = time.monotonic()
     start = replication_seed(rules.seed, 0)
-    first = compare(workload, machine, parameters, effects=effects, seed=start, **options)
-    setting = set_up(workload, machine, parameters, preset=preset, phases=phases)
-    drawn = drawn_by(setting, first.simulation.effects)
+    first = compare(run.workload, run.machine, run.parameters, effects=run.effects, seed=start, **run.options)
     steps = tuple(
-        _Step(one.effect, one.simulation.effects, float(one.simulation.answer_s),
-              bool(drawn_by(setting, one.simulation.effects)), not number or has_effect(one.effect, workload, machine))
-        for number, one in enumerate(first.rungs)
-    )  # fmt: skip
-    ladder = _Ladder(workload, machine, dict(parameters or {}), options, rules.seed, float(first.forecast.answer_s),
-                     steps, _parts(first.simulation))  # fmt: skip
-    times_s = [float(rung.simulation.answer_s) for rung in first.rungs]
-    rules = rules.with_chance(bool(drawn))
-    seen = [ladder.observed(start, times_s, ladder.parts)]
+        _Step(
+            effect=rung.effect,
+            effects=rung.simulation.effects,
+            first_s=float(rung.simulation.answer_s),
+            drawn=bool(drawn_by(run.setting, rung.simulation.effects)),
+            acts=not number or has_effect(rung.effect, run.workload, run.machine),
+        )
+        for number, rung in enumerate(first.rungs)
+    )
+    ladder = _Ladder(run, rules.seed, float(first.forecast.answer_s), steps, _parts(first.simulation))
+    rules = rules.with_chance(bool(run.drawn))
+    seen = [ladder.observed(start, [step.first_s for step in steps], ladder.parts)]
     (sample,), stopping = gathered(seen, ladder, rules, workers, time.monotonic() - began, progress)
     return ReplicatedComparison(
-        first, rules.seed, tuple(sample.seeds), confidence, sample.keys, sample.table(), drawn, stopping
+        first, rules.seed, tuple(sample.seeds), confidence, sample.keys, sample.table(), run.drawn, stopping
     )
 
 
@@ -153,10 +149,7 @@ def _parts(result: Result) -> dict[Key, float]:
 class _Ladder:
     """All steps under the seed of a replication; picklable."""
 
-    workload: Workload
-    machine: Machine
-    parameters: Mapping[str, object]
-    options: Mapping[str, Any]
+    run: Run
     seed: int
     forecast_s: float
     steps: tuple[_Step, ...]
@@ -170,8 +163,7 @@ class _Ladder:
             elif not step.acts and times_s:
                 times_s.append(times_s[-1])
             else:
-                result = simulate(self.workload, self.machine, self.parameters, effects=step.effects, seed=seed,
-                                  **self.options)  # fmt: skip
+                result = self.run.result(seed, step.effects)
                 times_s.append(float(result.answer_s))
                 parts = _parts(result)
         return [self.observed(seed, times_s, parts)]

@@ -32,8 +32,8 @@ class Rules:
     def __post_init__(self) -> None:
         check_confidence(self.confidence)
         check_warm_up(self.warm_up)
-        for name, least in (("replications", 1), ("most", LOOKS * ROUND)):
-            value = getattr(self, name)
+        least_of = (("replications", self.replications, 1), ("replications at most", self.most, LOOKS * ROUND))
+        for name, value, least in least_of:
             if value is not None and (isinstance(value, bool) or not isinstance(value, int) or value < least):
                 raise InputError(name, value=value, allowed=f"a whole number, {least} or above")
         if self.precision is None:

@@ -216,11 +216,24 @@ def test_fifty_megabytes_of_nested_braces(tmp_path: Path, opening: str, place: s
     assert time.process_time() - start < 2
 
 
-@pytest.mark.parametrize("content", [b"{}", b"// {", b"\n", b'"', b"\xff"])
-def test_other_files_of_fifty_megabytes(tmp_path: Path, content: bytes) -> None:
+TOO_LONG = ": model too long, got 50000000 (allowed: 500000 bytes with all includes)"
+TOO_MANY = "too many words, numbers and signs (allowed: up to 30000 in all)"
+
+
+@pytest.mark.parametrize(
+    ("content", "where"),
+    [
+        (b"{}", f":1: column 30001: {TOO_MANY}"),
+        (b"// {", TOO_LONG),
+        (b"\n", TOO_LONG),
+        (b'"', f":1: column 60001: {TOO_MANY}"),
+        (b"\xff", TOO_LONG),
+    ],
+)
+def test_other_files_of_fifty_megabytes(tmp_path: Path, content: bytes, where: str) -> None:
     path = tmp_path / "long.aspen"
     path.write_bytes(content * (50_000_000 // len(content)))
-    assert refused(lambda: load_application(path)).startswith(f"{path}:")
+    assert refused(lambda: load_application(path)) == f"{path}{where}"
 
 
 def test_includes_of_includes(tmp_path: Path) -> None:

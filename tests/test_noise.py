@@ -122,6 +122,7 @@ WRONG = [
     ("7", "a coefficient of variation"),
     ("[1]", "must be a mapping"),
     ("{computes: 5 %}", "did you mean 'compute'"),
+    ("exponential", "noise: of what part, got 'exponential' (allowed: {PART: exponential}, with a part of compute, disk, memory, network)"),
     ("{compute: exponental}", "m.yaml:2: noise.compute: no such distribution, got 'exponental'"),
     ("{slow_nodes: {nodes: [1]}}", "'factor' is missing"),
     ("{slow_nodes: {factor: 2}}", "which nodes are slow, got [] (allowed: one of nodes, count, share)"),

@@ -109,7 +109,7 @@ def test_parameters_are_set_and_varied() -> None:
         ("components: {c: {count: n}}", "unknown name, got 'n'"),
         ("components: {c: {static_power: 3 V}}", "W"),
         ("components: {c: {area: 3}}", "unknown key, got 'area'"),
-        ("parameters: {a: {range: [2, 1]}}", "lowest value is above the highest"),
+        ("parameters: {a: {range: [2, 1]}}", "lowest value is above the highest, got '\\[2, 1\\]'"),
         ("parameters: {a: {default: 3, range: [1, 2]}}", "at most 2"),
     ],
 )

@@ -9,6 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
+import numpy as np
+from numpy.typing import NDArray
+
 from simcodesign.describe.demand import Demand
 from simcodesign.describe.distribution import Distribution
 from simcodesign.errors import InputError, Place
@@ -20,6 +23,8 @@ TARGETS, KINDS = (DISK, NETWORK), ("read", "write")
 #: Phases in which the time between the arrivals, and that of the requests, is booked.
 BETWEEN, REQUESTS = "between arrivals", "requests"
 POISSON = Distribution("exponential")
+#: What chances to go on leave of 1 below this is rounding.
+NO_SHARE = 1e-12
 #: What belongs to one target alone.
 _OF = {"kind": DISK, "places": DISK, "next": DISK, "destination": NETWORK}
 
@@ -73,6 +78,24 @@ class Arrivals(Demand):
         """Whether anything of it is drawn, noise apart."""
         uniform = self.to == NETWORK and self.destination is None
         return not self.between.constant or uniform or bool(self.next)
+
+    def check_next(self, shares: NDArray[np.float64], ranks: int) -> None:
+        """InputError unless ``shares``, the values (..., P, P) of ``next``, are chances of which every request leaves
+        some time, with a row for every rank."""
+        rows = shares.shape[-1]
+        if rows != ranks:
+            raise InputError("rows of next", self.place, value=rows, allowed=f"P = {ranks} of them")
+        total = shares.sum(axis=-1)
+        if np.any(total > 1 + NO_SHARE):
+            row = int(np.argmax(total.reshape(-1, rows).max(axis=0)))
+            raise InputError(f"row {row} of next adds up to more than 1", self.place, value=float(total.max()))
+        leaves = total < 1 - NO_SHARE
+        for _ in range(rows):  # whoever can go to one who can leave can leave
+            leaves = leaves | np.any((shares > 0) & leaves[..., None, :], axis=-1)
+        if not leaves.all():
+            row = int(np.argmin(leaves.reshape(-1, rows).all(axis=0)))
+            what = f"requests never leave the disk of rank {row}"
+            raise InputError(what, self.place, allowed="a way out of next: rows that add up to less than 1")
 
     def expressions(self) -> Iterator[Expression]:
         yield from super().expressions()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from simcodesign.describe.distribution import PARAMETERS
 from simcodesign.describe.noise import OWNERS, PARTS, WHICH_NODES, Bursts, Imbalance, Noise, SlowNodes
 from simcodesign.describe.read_distribution import (
     DISTRIBUTION_KEYS,
@@ -23,6 +24,8 @@ def noise_from(entry: Entry, nodes: int) -> float | Noise:
     ``{compute: DISTRIBUTION, disk: ..., memory: ..., network: ..., slow_nodes: {...}, bursts: {...}}``.
     """
     if isinstance(entry.content, str):
+        if entry.content in PARAMETERS:
+            raise entry.error("of what part", f"{{PART: {entry.content}}}, with a part of {', '.join(PARTS)}")
         return coefficient_of_variation(entry)
     items = entry.mapping((*PARTS, "slow_nodes", "bursts"))
     factors = {part: distribution_from(items[part]) for part in PARTS if part in items}

@@ -35,8 +35,6 @@ from simcodesign.units import Amount
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
-#: Below this, what the shares of the next disks leave of 1 is rounding.
-NO_SHARE = 1e-12
 #: Operations of a request and of a message; visits on its way come to these.
 PER_REQUEST, PER_MESSAGE = 2, 3
 
@@ -204,20 +202,9 @@ def _at_disks(writer: _Writer, one: _Stream, gaps: Ints, context: Context) -> In
 
 
 def next_shares(step: Arrivals, context: Context) -> Floats:
-    """(P, P) where requests go on to. InputError unless there is a row for every rank, and all can leave."""
+    """(P, P) where requests go on to. InputError unless they can."""
     rows = np.array([[context.one(share, "next") for share in row] for row in step.next])
-    if len(rows) != context.ranks:
-        raise InputError("rows of next", step.place, value=len(rows), allowed=f"P = {context.ranks} of them")
-    total = rows.sum(axis=1)
-    if np.any(total > 1 + NO_SHARE):
-        row = int(np.argmax(total))
-        raise InputError(f"row {row} of next adds up to more than 1", step.place, value=float(total[row]))
-    leaves = total < 1 - NO_SHARE
-    for _ in range(len(rows)):  # whoever can go to one who can leave can leave
-        leaves = leaves | ((rows > 0) @ leaves)
-    if not leaves.all():
-        what = f"requests never leave the disk of rank {int(np.argmin(leaves))}"
-        raise InputError(what, step.place, allowed="a way out of next: rows that add up to less than 1")
+    step.check_next(rows, context.ranks)
     return rows
 
 

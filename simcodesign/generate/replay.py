@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simcodesign.describe.machine import Machine
-from simcodesign.describe.read_workload import MOST_TAG
+from simcodesign.describe.read_demands import MOST_TAG
 from simcodesign.describe.schedule import ANY_TAG, Schedule
 from simcodesign.errors import InputError
 from simcodesign.generate.columns import Column

@@ -32,6 +32,8 @@ QUANTITIES: dict[Key, tuple[str, str]] = {
     ("static_power_w",): ("of it static", "W"),
     ("events",): ("events", ""),
 }
+#: Of a mean: differences below this share of it are rounding.
+_DUST = 1e-12
 #: Digits of a mean, however narrow its interval is.
 _DIGITS = 5
 
@@ -183,8 +185,15 @@ def paired_table(found: Against) -> Table:
         name, form = _named(key)
         pair = found.pairs[key]
         sides = (form.wide(side) for side in (pair.first, pair.second))
-        table.add_row(name, *sides, form.wide(pair.difference), _ratio(pair))
+        table.add_row(name, *sides, "0" if _equal(pair) else form.wide(pair.difference), _ratio(pair))
     return table
+
+
+def _equal(pair: Paired) -> bool:
+    """Whether both differ by no more than rounding, in every replication."""
+    dust = _DUST * max(abs(pair.first.mean), abs(pair.second.mean))
+    gap = pair.difference
+    return max(abs(gap.mean), 0.0 if gap.same else gap.half_width) <= dust
 
 
 def verdict(found: Against) -> RenderableType:
@@ -192,7 +201,7 @@ def verdict(found: Against) -> RenderableType:
     pair, (one, other) = found.verdict, machine_names(found)
     name, form = _named(found.first.stopping.of)
     gap = pair.difference
-    if gap.same and gap.mean == 0:
+    if _equal(pair):
         return _line(f"The {name} is the same on both, in every replication.")
     size = form.wide(gap).lstrip("-")
     apart = f"The {name} on {other} is {'larger' if gap.mean > 0 else 'smaller'} than on {one} by {size}"

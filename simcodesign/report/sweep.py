@@ -30,7 +30,7 @@ def sweep_tables(title: str, table: pd.DataFrame, axes: Sequence[Axis]) -> list[
     names = [name for name in table.columns if name.endswith(_SHOWN) and name not in {axis.name for axis in axes}]
     if any(name.endswith("response_s") for name in names):  # of an open stream the makespan says nothing
         names = [name for name in names if not name.endswith("makespan_s")]
-    columns = [_column(axis.name, axis.unit, shown[axis.name]) for axis in axes]
+    columns = [_column(axis.name.replace(".", ".\n"), axis.unit, shown[axis.name]) for axis in axes]
     columns += [_column(name.removesuffix(_ending(name)).replace("_", " "), _UNITS.get(_ending(name), ""), shown[name])
                 for name in names]  # fmt: skip
     drawn: Table = new_table("", "point", *(head for head, _ in columns))
