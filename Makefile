@@ -8,6 +8,9 @@ ARGS ?=
 BIN := .venv/bin
 STAMP := .venv/.installed
 
+# Tests and demo start hundreds of processes, each of which would compile every module again.
+unexport PYTHONDONTWRITEBYTECODE
+
 .DEFAULT_GOAL := help
 .PHONY: help venv demo test lint types benchmark clean
 

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import cache
 from itertools import product
 from math import isqrt
 
-from simcodesign.describe.files import available, load_machine, load_workload
+from simcodesign.describe import files
+from simcodesign.describe.files import available
 from simcodesign.describe.machine import Machine
 from simcodesign.describe.workload import Arrivals, Compute, Execute, References, walk
+
+#: Shipped files are read once: descriptions do not change.
+load_workload, load_machine = cache(files.load_workload), cache(files.load_machine)
 
 
 def needs_memory(workload: str) -> bool:
@@ -91,6 +96,7 @@ def ranks_of(workload: str, wanted: Iterable[int]) -> tuple[int, ...]:
     return tuple(ranks for ranks in wanted if workload not in POWERS_OF_TWO or not ranks & (ranks - 1))
 
 
+@cache
 def pairs() -> list[tuple[str, str]]:
     """Shipped workloads with the shipped machines that they fit."""
     every = product(available("workloads"), available("topologies"))

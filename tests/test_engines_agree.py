@@ -5,6 +5,7 @@ No tolerance: the event contract leaves nothing open, so a difference of one bit
 
 from __future__ import annotations
 
+import pickle
 from dataclasses import fields, replace
 from importlib import import_module
 from importlib.util import find_spec
@@ -15,10 +16,9 @@ import pytest
 from contract_oracle import ROUNDED, TIED, Run, Writer, check, crowded_plans, plan_of, plans, shuffled, with_room
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from shipped_pairs import pairs
+from shipped_pairs import load_machine, load_workload, pairs
 
 from simcodesign.describe.effects import EFFECTS
-from simcodesign.describe.files import load_machine, load_workload
 from simcodesign.describe.machine import Machine
 from simcodesign.describe.parts import DISTANCES, SWITCHINGS, Network, Processor
 from simcodesign.describe.read_workload import workload_from
@@ -253,6 +253,6 @@ def test_shipped_workloads_on_shipped_machines(other: Run, workload: str, machin
     described = load_workload(workload), load_machine(machine)
     for ranks in RANKS.get(workload, (1, 8, 13)):
         setting = set_up(*described, {"P": ranks, **SMALL.get(workload, {})})
-        for effects in SETS:
-            got = agree(other, make_plan(setting, effects, seed=3))
-            assert not isinstance(got, str)
+        # Effects that do nothing to a workload give the same Plan: one is enough.
+        for plan in {pickle.dumps(plan): plan for plan in (make_plan(setting, effects, seed=3) for effects in SETS)}.values():
+            assert not isinstance(agree(other, plan), str)

@@ -7,6 +7,7 @@ import zipfile
 from pathlib import Path
 
 import pytest
+import shipped_pairs
 from laws import check_laws
 from shipped_pairs import pairs, resources_of
 
@@ -52,7 +53,8 @@ def test_parameters_say_what_they_are(name: str) -> None:
 @pytest.mark.parametrize(("workload", "machine"), pairs())
 def test_simulation_stays_in_its_bracket(workload: str, machine: str) -> None:
     phases = ["stacking"] if workload == "seismic" else None  # the other phases only repeat the same steps
-    comparison = compare(workload, machine, {"P": 8}, phases=phases, effects=["hops", "links", "endpoints", "disks", "memory"])
+    described = shipped_pairs.load_workload(workload), shipped_pairs.load_machine(machine)
+    comparison = compare(*described, {"P": 8}, phases=phases, effects=["hops", "links", "endpoints", "disks", "memory"])
     assert comparison.in_bracket
     check_laws(comparison.simulation)
 

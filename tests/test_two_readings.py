@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from shipped_pairs import arrives, is_open, needs_memory, pairs, plain_workloads, powered, with_power
+from shipped_pairs import arrives, is_open, load_workload, needs_memory, pairs, plain_workloads, powered, with_power
 
 from simcodesign.analytic.forecast import forecast
-from simcodesign.describe.files import available, load_machine, load_workload
+from simcodesign.describe.files import available, load_machine
 from simcodesign.describe.machine import Machine
 from simcodesign.describe.parts import DISTANCES, Disk, Network, Processor
 from simcodesign.describe.read_workload import workload_from

@@ -246,8 +246,8 @@ def _messages(writer: _Writer, one: _Stream, gaps: Ints, context: Context) -> In
     law = step.varies if "noise" in context.effects else None
     source, target = one.source, _targets(one, context)
     size = one.size_bytes[source] * one.drawn("sizes", law, context.seed)
-    priced = [
-        context.prices.priced(Column(kind, who.astype(np.int32), peer.astype(np.int32), size, tag=0), machine)
+    columns = [
+        Column(kind, who.astype(np.int32), peer.astype(np.int32), size, tag=0)
         for kind, who, peer in ((SEND, source, target), (RECEIVE, target, source))
     ]
     sends, receives = (
@@ -255,7 +255,7 @@ def _messages(writer: _Writer, one: _Stream, gaps: Ints, context: Context) -> In
             who, kind=column.kind, phase=context.phases[REQUESTS], peer=column.peer, size_bytes=size,
             duration_s=column.duration_s, **column.extra,
         )
-        for who, column in zip((source, target), priced, strict=True)
+        for who, column in zip((source, target), context.prices.priced(columns, machine), strict=True)
     )  # fmt: skip
     writer.waits += [(gaps, sends), (gaps, receives)]
     writer.pairs.append((sends, receives))

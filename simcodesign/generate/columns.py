@@ -45,6 +45,15 @@ class Column:
     extra: Mapping[str, Amount] = field(default_factory=dict)
     train: int = 1
 
+    def costs_as(self, other: Column) -> bool:
+        """Whether this is surely a message of the same ranks, peers and sizes: several often follow each other."""
+        same = self.kind == other.kind and self.who is other.who and self.peer is other.peer
+        return same and self.train == other.train and _same(self.size_bytes, other.size_bytes)
+
+
+def _same(value: Amount, other: Amount) -> bool:
+    return value is other or (isinstance(value, float) and isinstance(other, float) and value == other)
+
 
 class Ranks:
     """All ranks at work on one step of the program: what they do is appended column by column."""

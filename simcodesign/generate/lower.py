@@ -178,7 +178,7 @@ class _Context:
 
     def segment(self, pen: Ranks, collective: bool) -> Segment:
         """What was written, with its prices, rank by rank."""
-        columns = [self.prices.priced(column, self.machine) for column in pen.columns]
+        columns = self.prices.priced(pen.columns, self.machine)
         if self.powers is not None:
             columns = [self.powers.marked(column, self.machine) for column in columns]
         made = woven(columns, self.ranks, self.phases[self.phase], self.extras)

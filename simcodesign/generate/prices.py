@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from typing import Any
@@ -61,18 +61,27 @@ class Prices:
         """Node of every rank."""
         return self._machine.node_of(self._ranks)
 
-    def priced(self, column: Column, machine: Machine) -> Column:
-        """The column with its durations, and with its routes and gaps where there are any."""
-        if column.kind == SEND:
-            return self._send(column, machine)
-        if column.kind == RECEIVE:
-            size = column.size_bytes
-            extra: dict[str, Any] = {}
-            if self._loggop:
-                gap = np.where(np.isnan(size), np.nan, between_s(machine, size))
-                extra = {"gap_s": gap, "variant": self._variant(machine)}
-            return replace(column, duration_s=receive_s(machine, size), extra=extra)
-        return column
+    def priced(self, columns: Sequence[Column], machine: Machine) -> list[Column]:
+        """The columns with their durations, and with their routes and gaps where there are any."""
+        found: list[Column] = []
+        for number, column in enumerate(columns):
+            if column.kind not in (SEND, RECEIVE):
+                found.append(column)
+            elif number and column.costs_as(columns[number - 1]):
+                found.append(replace(column, duration_s=found[-1].duration_s, extra=found[-1].extra))
+            elif column.kind == SEND:
+                found.append(self._send(column, machine))
+            else:
+                found.append(self._receive(column, machine))
+        return found
+
+    def _receive(self, column: Column, machine: Machine) -> Column:
+        size = column.size_bytes
+        extra: dict[str, Any] = {}
+        if self._loggop:
+            gap = np.where(np.isnan(size), np.nan, between_s(machine, size))
+            extra = {"gap_s": gap, "variant": self._variant(machine)}
+        return replace(column, duration_s=receive_s(machine, size), extra=extra)
 
     def _send(self, column: Column, machine: Machine) -> Column:
         hops, train = self._hops(column), column.train

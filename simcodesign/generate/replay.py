@@ -73,7 +73,7 @@ def _price(fields: dict[str, NDArray[Any]], rank: Ints, prices: Prices, machine:
         size = np.where((kind == RECEIVE) & (peer != ANY), np.nan, size)
         fields["size_bytes"][mine] = size
         who = rank[mine].astype(np.int32)
-        column = prices.priced(Column(kind, who, peer.astype(np.int32), size, tag=0), machine)
+        (column,) = prices.priced([Column(kind, who, peer.astype(np.int32), size, tag=0)], machine)
         fields["duration_s"][mine] = column.duration_s
         for name in prices.names:
             fields[name][mine] = column.extra.get(name, EXTRAS[name][1])

@@ -164,8 +164,10 @@ def _woven_evenly(columns: Sequence[Column], ranks: int, phase: int, names: Sequ
     fields = {name: np.empty((ranks, width), dtype) for name, dtype in _types(names).items()}
     for name, array in fields.items():
         values = [row[name] for row in rows]
-        array[:] = [value if np.ndim(value) == 0 else 0 for value in values]
-        wide = [(number, value) for number, value in enumerate(values) if np.ndim(value)]
+        wide = [(number, value) for number, value in enumerate(values) if getattr(value, "ndim", 0)]
+        for number, _ in wide:
+            values[number] = 0
+        array[:] = values
         for low in range(0, ranks if wide else 0, RANKS_AT_ONCE):
             block = slice(low, low + RANKS_AT_ONCE)
             for number, value in wide:
