@@ -8,6 +8,8 @@ ARGS ?=
 BIN := .venv/bin
 STAMP := .venv/.installed
 
+# Each process of the tests has a core of its own: more threads of BLAS would only wait for each other.
+ONE_THREAD := OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 MKL_NUM_THREADS=1
 # Tests and demo start hundreds of processes, each of which would compile every module again.
 unexport PYTHONDONTWRITEBYTECODE
 
@@ -35,7 +37,7 @@ demo: venv  ## hold the system against every published number; the page is demo-
 	@$(BIN)/python -m simcodesign validate -j $(JOBS) --report demo-output/report.html
 
 test: venv  ## run the tests, except those marked slow or benchmark
-	@$(BIN)/python -m pytest -n $(JOBS) $(ARGS)
+	@$(ONE_THREAD) $(BIN)/python -m pytest -n $(JOBS) $(ARGS)
 
 lint: venv  ## check the style (ruff)
 	@$(BIN)/ruff check .
