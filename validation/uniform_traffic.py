@@ -289,7 +289,7 @@ ROOMS = {
 NAMES = {LIGHT: "light", HEAVY: "heavy"}
 #: Messages of a run: the mean latency is then known to 1 % and better, even if of 100 in a row all are as late.
 MESSAGES = 60_000
-#: Of Kruskal, Snir and Weiss.
+#: Of Kruskal, Snir and Weiss, as remembered: the paper was not at hand.
 TRAINS = 0.8
 
 

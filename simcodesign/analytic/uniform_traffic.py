@@ -31,7 +31,7 @@ from simcodesign.units import Amount
 
 #: Hosts of a topology without a closed form: all pairs of them are looked at.
 MOST_COUNTED_HOSTS = 1_024
-#: By how much trains of messages add to waits (Kruskal, Snir and Weiss 1988).
+#: By how much trains of messages add to waits (Kruskal, Snir and Weiss 1988, as remembered: the paper was not at hand).
 TRAINS = 0.8
 
 _Floats = NDArray[np.float64]

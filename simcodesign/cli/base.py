@@ -6,6 +6,7 @@ import os
 import sys
 import warnings
 from collections.abc import Sequence
+from functools import cache
 from importlib import import_module
 from io import TextIOWrapper
 from types import ModuleType
@@ -61,12 +62,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
             stream.reconfigure(errors="replace")  # a terminal that lacks a character shows a question mark
     warnings.showwarning = _note
     try:
-        app(arguments, prog_name="simcodesign")
+        _program()(arguments, prog_name="simcodesign")
     except SystemExit as end:
         return end.code if isinstance(end.code, int) else int(end.code is not None)
     except KeyboardInterrupt:
         return INTERRUPTED
     return 0
+
+
+@cache
+def _program() -> Any:
+    """All commands, read off their functions once."""
+    return typer.main.get_command(app)
 
 
 def _note(message: Warning | str, *_: object, **__: object) -> None:

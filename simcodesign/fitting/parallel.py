@@ -5,26 +5,17 @@ the same to the last bit, whatever the number of processes. Work begins at home;
 save more than their start takes (``WORTH_S``: each has to import NumPy and SciPy, about a second).
 
 Each process uses one thread: the matrices are small, and threads of the linear algebra library that wait for each
-other cost more processor time than the work itself. Processes ignore Ctrl-C, which their parent answers by ending
-them, and they end by themselves when it dies.
+other cost more processor time than the work itself.
 """
 
 from __future__ import annotations
 
-import contextlib
 import math
-import multiprocessing
-import os
-import signal
-import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Future, ProcessPoolExecutor
-from concurrent.futures.process import BrokenProcessPool
+from concurrent.futures import BrokenExecutor, Future
 from dataclasses import dataclass, replace
-from multiprocessing import resource_tracker
-from multiprocessing.connection import wait
 from typing import Any, Generic, TypeVar
 
 from simcodesign.errors import SimcodesignError
@@ -33,6 +24,7 @@ from simcodesign.fitting.exponents import exponent_set
 from simcodesign.fitting.measurements import Measurements
 from simcodesign.fitting.overview import rows_of
 from simcodesign.fitting.select import Fits, fit
+from simcodesign.workers import ProcessExecutor, WorkerDied
 
 T = TypeVar("T")
 
@@ -44,7 +36,6 @@ _MANY_SHAPES = 10_000
 WORTH_S = 3.0
 #: Blocks that wait or are being worked on, for each process: memory stays bounded.
 _AHEAD = 2
-_THREADS = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "BLIS_NUM_THREADS", "VECLIB_MAXIMUM_THREADS")
 
 
 @dataclass(frozen=True)
@@ -130,68 +121,26 @@ def block_size(measurements: Measurements, options: dict[str, Any]) -> int:
 def _pooled(
     parts: Iterator[Measurements], task: Task[T], workers: int, progress: Callable[[int], object] | None
 ) -> Iterator[T]:
-    context = multiprocessing.get_context("spawn")  # a fork would copy the locks of threads
-    others = set(multiprocessing.active_children())
-    pool = ProcessPoolExecutor(workers, context, initializer=_prepare)
     waiting: deque[tuple[int, Future[T]]] = deque()
     over = False
-    try:
+    with ProcessExecutor(workers) as executor:
         while not over or waiting:
             while not over and len(waiting) < _AHEAD * workers:
                 part = next(parts, None)
                 over = part is None
                 if part is not None:
-                    with _quiet_start():
-                        waiting.append((len(part.regions), pool.submit(task, part)))
+                    waiting.append((len(part.regions), executor.submit(task, part)))
             if waiting:
                 series, future = waiting.popleft()
-                made = future.result()
+                made = _answered(future)
                 if progress:
                     progress(series)
                 yield made
-    except BrokenProcessPool as error:
+
+
+def _answered(future: Future[T]) -> T:
+    try:
+        return future.result()
+    except (BrokenExecutor, WorkerDied) as error:
         what = "a process that fitted models ended before it was done, perhaps for want of memory"
         raise SimcodesignError(f"{what} (with -j 1 there is one process only)") from error
-    finally:
-        if waiting or not over:  # an interrupt, an error, or nobody wants the rest
-            for process in set(multiprocessing.active_children()) - others:
-                process.terminate()
-        pool.shutdown(wait=True, cancel_futures=True)
-
-
-@contextlib.contextmanager
-def _quiet_start() -> Iterator[None]:
-    """Processes that start now use one thread each and leave Ctrl-C to their parent."""
-    resource_tracker.ensure_running()  # else it starts with the first process, and lets interrupts in again
-    before = {name: os.environ.get(name) for name in _THREADS}
-    os.environ.update(dict.fromkeys(_THREADS, "1"))
-    mask = _masked(signal.SIG_BLOCK, {signal.SIGINT})
-    try:
-        yield
-    finally:
-        _masked(signal.SIG_SETMASK, mask)
-        for name, value in before.items():
-            if value is None:
-                os.environ.pop(name, None)
-            else:
-                os.environ[name] = value
-
-
-def _masked(how: int, signals: set[int]) -> set[int]:
-    """The mask of signals is changed, where the system has one; what it was."""
-    if not hasattr(signal, "pthread_sigmask"):
-        return set()
-    return signal.pthread_sigmask(how, signals)
-
-
-def _prepare() -> None:
-    """In each process: leave Ctrl-C to the parent, and end with it."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    parent = multiprocessing.parent_process()
-    if parent is not None:
-        threading.Thread(target=_end_with, args=(parent.sentinel,), daemon=True).start()
-
-
-def _end_with(sentinel: int) -> None:
-    wait([sentinel])
-    os._exit(1)

@@ -17,7 +17,7 @@ from simcodesign.describe.constants import CONSTANTS
 from simcodesign.errors import InputError
 from simcodesign.fitting.common_direction import common_direction
 from simcodesign.fitting.constants import Combination, Estimate, Group
-from simcodesign.report.tables import new_table
+from simcodesign.report.number_table import new_table
 from simcodesign.units import DIMENSIONS, format_quantity
 
 #: Residuals shown, the largest first.

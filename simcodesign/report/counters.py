@@ -19,8 +19,9 @@ from simcodesign.fitting.counter_runs import MIXED, STRONG, WEAK, works
 from simcodesign.fitting.counter_study import CounterStudy, Forecast, Measured
 from simcodesign.fitting.counters import LATENCIES
 from simcodesign.fitting.kernels import REST
+from simcodesign.report.number_table import new_table
 from simcodesign.report.quantities import quantity
-from simcodesign.report.tables import Seconds, new_table
+from simcodesign.report.tables import Seconds
 
 #: Kernels whose counters have rows in the table of models; JSON has all.
 MOST_KERNELS = 8

@@ -16,9 +16,9 @@ from simcodesign.describe.files import load_machine, shipped_path
 from simcodesign.engine.simulate import simulate
 from simcodesign.errors import InputError
 from simcodesign.report.maps import TimeMap, time_maps
+from simcodesign.report.number_table import new_table
 from simcodesign.report.plots import activity_profile, comparison_bars
 from simcodesign.report.progress import SimulationProgress
-from simcodesign.report.tables import new_table
 from simcodesign.report.terminal import print_all, write
 from simcodesign.result import COMPONENTS
 from simcodesign.units import Amount

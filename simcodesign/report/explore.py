@@ -17,8 +17,9 @@ from simcodesign.codesign.pareto import Front
 from simcodesign.codesign.problem import Constraint, Objective, Problem
 from simcodesign.codesign.solve import Solution
 from simcodesign.codesign.study import unit_of
+from simcodesign.report.number_table import new_table
 from simcodesign.report.requirements import line
-from simcodesign.report.tables import EFFECT_WORDS, new_table
+from simcodesign.report.tables import EFFECT_WORDS
 from simcodesign.units import format_quantity
 
 TITLES = {

@@ -21,7 +21,7 @@ from simcodesign.fitting.select import Fit, Fits
 from simcodesign.fitting.terms import Factor, Model
 from simcodesign.fitting.told import OWN
 from simcodesign.report.fit_names import latex_name, python_names, renamed
-from simcodesign.report.tables import new_table
+from simcodesign.report.number_table import new_table
 from simcodesign.report.terminal import strict
 
 #: Regions in the table of a metric, metrics with a table, and remarks below each; JSON has all.

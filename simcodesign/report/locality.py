@@ -19,7 +19,8 @@ from simcodesign.locality.hierarchy_counts import ByKind, HierarchyCounts
 from simcodesign.locality.profile import StackDistanceProfile
 from simcodesign.locality.record import Recording
 from simcodesign.locality.sampling import BurstProfiles, SampledProfile
-from simcodesign.report.tables import HIT_WORDS, new_table
+from simcodesign.report.number_table import new_table
+from simcodesign.report.tables import HIT_WORDS
 
 CONVENTION = (
     "Stack distance: distinct other lines of {} used strictly between two uses of a line; first touches are apart. "

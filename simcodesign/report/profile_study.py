@@ -16,8 +16,9 @@ from simcodesign.codesign.profile_study import Study
 from simcodesign.codesign.profile_trials import METHODS, PARTS, PLAIN, REFINED, Summary, Trial
 from simcodesign.describe.effects import EFFECTS
 from simcodesign.fitting.counter_prediction import ANALYTIC, EMPIRICAL
+from simcodesign.report.number_table import new_table
 from simcodesign.report.quantities import quantity
-from simcodesign.report.tables import Seconds, new_table
+from simcodesign.report.tables import Seconds
 
 BASELINES = (ANALYTIC, EMPIRICAL)
 #: A part that adds less than this to the error is not worth a word.

@@ -14,8 +14,8 @@ from simcodesign.codesign.costs import Cost
 from simcodesign.codesign.feasibility import STRAIGHT, Question, Region
 from simcodesign.describe.constants import CONSTANTS
 from simcodesign.report import canvas
+from simcodesign.report.number_table import new_table
 from simcodesign.report.quantities import quantity, shared_unit
-from simcodesign.report.tables import new_table
 from simcodesign.units import DIMENSIONS
 
 #: Costs of which one over them is a bandwidth.

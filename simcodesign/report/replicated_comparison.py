@@ -11,8 +11,9 @@ from rich.table import Table
 from simcodesign.compare import WAITING
 from simcodesign.observed import RESPONSE
 from simcodesign.replicate_comparison import ReplicatedComparison
+from simcodesign.report.number_table import new_table
 from simcodesign.report.replications import Form
-from simcodesign.report.tables import EFFECT_WORDS, NOBODY_WAITS, Seconds, new_table
+from simcodesign.report.tables import EFFECT_WORDS, NOBODY_WAITS, Seconds
 from simcodesign.result import COMPONENTS
 from simcodesign.statistics import Interval
 

@@ -12,8 +12,9 @@ from rich.table import Table
 
 from simcodesign.observed import MAKESPAN, MSER5, REFUSED, RESPONSE, STATION_NUMBERS, Key
 from simcodesign.replicate import Against, Replicated
+from simcodesign.report.number_table import new_table
 from simcodesign.report.quantities import shared_unit
-from simcodesign.report.tables import Seconds, new_table
+from simcodesign.report.tables import Seconds
 from simcodesign.result import COMPONENTS
 from simcodesign.statistics import Interval, Paired
 

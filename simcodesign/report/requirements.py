@@ -18,8 +18,8 @@ from simcodesign.analytic.model_text import short
 from simcodesign.codesign.fit_memory import ALWAYS, NEVER, Fit
 from simcodesign.codesign.strawman import StrawManStudy, System
 from simcodesign.codesign.upgrade import Filled, UpgradeStudy
+from simcodesign.report.number_table import new_table
 from simcodesign.report.quantities import quantity
-from simcodesign.report.tables import new_table
 
 #: What ratios compare, in words.
 RATIO_WORDS = {

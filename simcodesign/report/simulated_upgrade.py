@@ -13,9 +13,9 @@ from simcodesign.codesign.simulated_strawman import SimulatedStrawMan
 from simcodesign.codesign.simulated_upgrade import COSTS, COUNTERS, RESOURCES, SimulatedCell, Step, SystemRun
 from simcodesign.codesign.upgrade_ranking import AS_GOOD, Ranking, rankings
 from simcodesign.describe.machine import Machine
+from simcodesign.report.number_table import new_table
 from simcodesign.report.quantities import quantity
 from simcodesign.report.requirements import line, no_fit_words, number, upgrade_dict
-from simcodesign.report.tables import new_table
 
 #: Largest relative difference between counters and requirements that is rounding.
 ROUNDING = 1e-9

@@ -10,8 +10,8 @@ from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from simcodesign.report.number_table import new_table
 from simcodesign.report.quantities import shared_unit
-from simcodesign.report.tables import new_table
 from simcodesign.sweep.grid import Axis
 from simcodesign.sweep.run import Outcome
 from simcodesign.sweep.table import ERROR, NUMBER

@@ -6,13 +6,12 @@ import math
 from collections.abc import Iterable
 
 import numpy as np
-from rich import box
-from rich.cells import cell_len
-from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
+from rich.console import RenderableType
 from rich.padding import Padding
 from rich.table import Table
 
 from simcodesign.compare import CHANCE, CHANGING, WAITING, Comparison, relative_error
+from simcodesign.report.number_table import new_table
 from simcodesign.result import COMPONENTS, SHARED_BY, Bracket, RankTimes, Result, StationUses
 from simcodesign.units import format_quantity
 
@@ -39,8 +38,6 @@ HIT_WORDS = {
     "drawn": "the sets, by a drawn stream",
     "counted": "as counted",
 }
-#: Spaces and lines between two columns, at most.
-_BETWEEN = 3
 _UNITS = (("s", 1.0), ("ms", 1e-3), ("us", 1e-6), ("ns", 1e-9))
 
 
@@ -121,33 +118,6 @@ def comparison_tables(comparison: Comparison) -> list[RenderableType]:
         *energy_lines(comparison),
         verdict(comparison),
     ]
-
-
-class _Numbers(Table):
-    """A table that breaks its heads rather than its cells, and these between words, as long as they fit in a line."""
-
-    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        cells = [[str(cell) for cell in column._cells] for column in self.columns]
-        words = [max(map(_longest_word, column), default=0) for column in cells]
-        whole = [words[0], *(max(map(cell_len, column), default=0) for column in cells[1:])]
-        room = options.max_width - _BETWEEN * len(cells)
-        chosen = next((widths for widths in (whole, words) if sum(widths) <= room), [None] * len(cells))
-        for column, width in zip(self.columns, chosen, strict=True):
-            column.min_width = width
-        return super().__rich_console__(console, options)
-
-
-def _longest_word(text: str) -> int:
-    return max(map(cell_len, text.split()), default=0)
-
-
-def new_table(title: str, first: str, *others: str) -> Table:
-    """A table whose first column is text and whose others are numbers."""
-    table = _Numbers(title=title, box=box.SIMPLE_HEAD, title_justify="left", title_style="bold", pad_edge=False)
-    table.add_column(first, overflow="fold")
-    for name in others:
-        table.add_column(name, justify="right", overflow="fold")
-    return table
 
 
 def phase_table(result: Result) -> Table:

@@ -11,8 +11,8 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from simcodesign.report.number_table import new_table
 from simcodesign.report.quantities import shared_unit
-from simcodesign.report.tables import new_table
 from simcodesign.validate.case import Case
 from simcodesign.validate.outcome import Outcome, counts, source_checks
 from simcodesign.validate.verdict import Point, Verdict

@@ -1,0 +1,66 @@
+"""A table of numbers that stays readable on a narrow terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rich import box
+from rich.cells import cell_len
+from rich.console import Console, ConsoleOptions, RenderResult
+from rich.measure import Measurement
+from rich.table import Table
+
+#: Columns of a terminal on which any table fits.
+_ENDLESS = 100_000
+
+
+def new_table(title: str, first: str, *others: str) -> Table:
+    """A table whose first column is text and whose others are numbers."""
+    table = _Numbers(title=title, box=box.SIMPLE_HEAD, title_justify="left", title_style="bold", pad_edge=False)
+    table.add_column(first, overflow="fold")
+    for name in others:
+        table.add_column(name, justify="right", overflow="fold")
+    return table
+
+
+class _Numbers(Table):
+    """A table that breaks heads rather than cells, and both between words, as long as they fit in a line."""
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        for column in self.columns:
+            column.width = None
+        everything = Measurement.get(console, options.update(max_width=_ENDLESS), self).maximum
+        if everything > options.max_width:
+            heads = [str(column.header) for column in self.columns]
+            cells = [[str(cell) for cell in column.cells] for column in self.columns]
+            natural = [
+                max(map(cell_len, [*head.split("\n"), *texts])) for head, texts in zip(heads, cells, strict=True)
+            ]
+            words = [max(map(_longest_word, texts), default=0) for texts in cells]
+            whole = [words[0], *(max(map(cell_len, texts), default=0) for texts in cells[1:])]
+            room = options.max_width - (everything - sum(natural))
+            named, worded = _headed(whole, heads), _headed(words, heads)
+            for wide, least in ((natural, named), (named, whole), (named, worded), (worded, words)):
+                if sum(least) <= room:
+                    for column, width in zip(self.columns, _narrowed(wide, least, room), strict=True):
+                        column.width = width
+                    break
+        return super().__rich_console__(console, options)
+
+
+def _headed(least: Sequence[int], heads: Sequence[str]) -> list[int]:
+    """Widths in which no word of a head is broken either."""
+    return [max(width, _longest_word(head)) for width, head in zip(least, heads, strict=True)]
+
+
+def _narrowed(widths: Sequence[int], least: Sequence[int], room: int) -> list[int]:
+    """The widths, first narrowed where they are furthest above the least ones, until they fit."""
+    widths = [*widths]
+    while sum(widths) > room:
+        spare = [width - few for width, few in zip(widths, least, strict=True)]
+        widths[spare.index(max(spare))] -= 1
+    return widths
+
+
+def _longest_word(text: str) -> int:
+    return max(map(cell_len, text.split()), default=0)
