@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console
+from rich.text import Text
 
 from simcodesign.report.number_table import new_table
 
@@ -72,3 +73,14 @@ def test_a_table_can_be_printed_narrow_and_then_wide() -> None:
             console.print(table)
         shown = [line for line in capture.get().splitlines() if line.strip()]
         assert len(shown) == heads + 2
+
+
+def test_a_column_of_given_width_keeps_it() -> None:
+    table = new_table("", "name", "bandwidth of every link")
+    table.add_column("", width=10, no_wrap=True)
+    table.add_row("a", "1", Text("#" * 10))
+    for width in (30, 80):
+        console = Console(width=width, color_system=None)
+        with console.capture() as capture:
+            console.print(table)
+        assert "#" * 10 in capture.get()

@@ -27,12 +27,13 @@ class _Numbers(Table):
     """A table that breaks heads rather than cells, and both between words, as long as they fit in a line."""
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        for column in self.columns:
-            column.width = None
+        ours = [column for column in self.columns if column.width is None]
+        for column in ours:
+            column.min_width = column.max_width = None
         everything = Measurement.get(console, options.update(max_width=_ENDLESS), self).maximum
         if everything > options.max_width:
-            heads = [str(column.header) for column in self.columns]
-            cells = [[str(cell) for cell in column.cells] for column in self.columns]
+            heads = [str(column.header) for column in ours]
+            cells = [[str(cell) for cell in column.cells] for column in ours]
             natural = [
                 max(map(cell_len, [*head.split("\n"), *texts])) for head, texts in zip(heads, cells, strict=True)
             ]
@@ -42,8 +43,8 @@ class _Numbers(Table):
             named, worded = _headed(whole, heads), _headed(words, heads)
             for wide, least in ((natural, named), (named, whole), (named, worded), (worded, words)):
                 if sum(least) <= room:
-                    for column, width in zip(self.columns, _narrowed(wide, least, room), strict=True):
-                        column.width = width
+                    for column, width in zip(ours, _narrowed(wide, least, room), strict=True):
+                        column.min_width = column.max_width = width
                     break
         return super().__rich_console__(console, options)
 
