@@ -30,8 +30,10 @@ from simcodesign.engine.simpy_engine import run
 from simcodesign.errors import InputError, Place
 from simcodesign.expression import parse
 from simcodesign.generate import paths
+from simcodesign.generate.columns import Column
 from simcodesign.generate.lower import make_plan
 from simcodesign.generate.plan import INTERFACE, LINK, NONE, Plan
+from simcodesign.generate.prices import Prices
 from simcodesign.result import RECEIVE, SEND
 
 HERE = Place()
@@ -363,3 +365,32 @@ def test_senders_of_one_receiver() -> None:
     send = Send(parse("rank > 0"), HERE, parse(0), parse(5), 0)
     receives = tuple(Receive(parse("rank == 0"), HERE, parse(source), parse(5), 0) for source in (1, 2))
     assert by_hand((send, *receives), 3)[0] == [15.0, 21.0]
+
+
+@pytest.mark.parametrize("model", ["hockney", "loggop"])
+def test_columns_in_a_row_are_priced_as_each_of_them_alone(model: str) -> None:
+    """What is the same as in the column before is not computed again; what differs in anything is."""
+    constants = {"startup_s": 1e-6} if model == "hockney" else {
+        "latency_s": 1e-6, "overhead_s": 1e-6, "gap_s": 2e-6, "rendezvous_above_bytes": 64.0
+    }  # fmt: skip
+    network = Network(build_topology("torus", 8), model=model, per_byte_s=1e-9, hop_latency_s=1e-7, **constants)
+    workload = Workload("w", {}, {}, (Collective(None, Place(), "barrier", "dissemination", parse(0)),))
+    machine = Machine("m", Processor(1e9), network)
+    prices = Prices(set_up(workload, machine, {"P": 8}), frozenset({"hops", "links", "endpoints"}))
+    ring, back, some = np.roll(np.arange(8, dtype=np.int32), 1), np.arange(8, dtype=np.int32)[::-1], np.arange(4, dtype=np.int32)
+    sizes = np.arange(8) * 50.0
+    columns = [
+        Column(SEND, None, ring, 8.0), Column(SEND, None, ring, 8.0), Column(SEND, None, ring, 100.0),
+        Column(SEND, None, back, 100.0), Column(SEND, None, back, sizes), Column(SEND, None, back, sizes),
+        Column(SEND, some, back[:4], 100.0), Column(SEND, None, back, 100.0), Column(RECEIVE, None, back, 100.0, match=-1),
+        Column(RECEIVE, None, back, 100.0, match=-2), Column(RECEIVE, None, back, 8.0, match=-3),
+        *([Column(SEND, None, ring, 8.0), Column(SEND, None, ring, 8.0, train=2)] if model == "hockney" else []),
+    ]  # fmt: skip
+    together = prices.priced(columns, machine)
+    for column, priced in zip(columns, together, strict=True):
+        (alone,) = prices.priced([column], machine)
+        assert (priced.match, priced.size_bytes is column.size_bytes) == (column.match, True)
+        np.testing.assert_array_equal(priced.duration_s, alone.duration_s)
+        assert priced.extra.keys() == alone.extra.keys()
+        for name, value in alone.extra.items():
+            np.testing.assert_array_equal(priced.extra[name], value)
