@@ -27,10 +27,7 @@ Each public name is imported from its own module when it is used, so that ``impo
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable
 from importlib import import_module
-from types import ModuleType
 from typing import Any
 
 __all__ = [
@@ -59,41 +56,38 @@ __all__ = [
     "requirements",
     "schedule_of",
     "simulate",
+    "timings_of",
 ]
 
 __version__: str
-# Declared, because a type checker would otherwise take the names for the modules of the same names.
-calibrate: Callable[..., Any]
-compare: Callable[..., Any]
-profiled: Callable[..., Any]
-replicate: Callable[..., Any]
-replicate_comparison: Callable[..., Any]
 
+#: The module of every public name.
 _HOMES = {
-    "CapacityError": "errors",
-    "Comparison": "compare",
-    "DeadlockError": "errors",
-    "InputError": "errors",
+    "CapacityError": "core.errors",
+    "Comparison": "comparison.compare",
+    "DeadlockError": "core.errors",
+    "InputError": "core.errors",
     "Machine": "describe.machine",
-    "Result": "result",
-    "SimcodesignError": "errors",
+    "Result": "core.result",
+    "SimcodesignError": "core.errors",
     "Workload": "describe.workload",
-    "available": "describe.files",
-    "build_topology": "describe.topology",
-    "calibrate": "calibrate",
-    "compare": "compare",
-    "fit": "fitting.select",
+    "available": "describe.yaml.files",
+    "build_topology": "describe.topology.build",
+    "calibrate": "calibration.calibrate",
+    "compare": "comparison.compare",
+    "fit": "fitting.fit",
     "forecast": "analytic.forecast",
-    "load_machine": "describe.files",
-    "load_workload": "describe.files",
-    "profiled": "profiled",
-    "read_measurements": "fitting.readers",
-    "replicate": "replicate",
-    "replicate_against": "replicate",
-    "replicate_comparison": "replicate_comparison",
-    "requirements": "analytic.requirements",
+    "load_machine": "describe.yaml.files",
+    "load_workload": "describe.yaml.files",
+    "profiled": "studies.extrapolation.virtual_profiler",
+    "read_measurements": "fitting.readers.formats",
+    "replicate": "studies.replication.replicate",
+    "replicate_against": "studies.replication.replicate",
+    "replicate_comparison": "studies.replication.comparison",
+    "requirements": "analytic.requirements_per_process",
     "schedule_of": "engine.simulate",
     "simulate": "engine.simulate",
+    "timings_of": "calibration.calibrate",
 }
 
 
@@ -116,17 +110,3 @@ def _version() -> str:
         return str(import_module("importlib.metadata").version(__name__))
     except ImportError:  # PackageNotFoundError: used from a source folder that is not installed
         return "unknown"
-
-
-class _Package(ModuleType):
-    """This package: importing the submodule ``compare`` must not hide the public function of that name.
-
-    An import ends with binding the submodule to its name in the package, whatever stood there before.
-    """
-
-    def __setattr__(self, name: str, value: object) -> None:
-        if name not in _HOMES or not isinstance(value, ModuleType):
-            super().__setattr__(name, value)
-
-
-sys.modules[__name__].__class__ = _Package

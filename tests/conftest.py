@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
-ROOT = Path(__file__).resolve().parent.parent
+from tests import ROOT
 
 # No deadline: the time of a single example says more about the machine's load than about the code.
 settings.register_profile("default", deadline=None)

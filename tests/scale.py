@@ -15,17 +15,17 @@ from pathlib import Path
 
 import numpy as np
 
+from simcodesign.core.result import SEND
 from simcodesign.describe.machine import Machine
-from simcodesign.describe.parts import Network, Processor
-from simcodesign.describe.read_workload import workload_from
+from simcodesign.describe.machine_parts import Network, Processor
 from simcodesign.describe.setting import set_up
-from simcodesign.describe.topology import build_topology
+from simcodesign.describe.topology.build import build_topology
 from simcodesign.describe.workload import Workload
-from simcodesign.describe.yaml_tree import parse_yaml
-from simcodesign.engine.choose import ENGINES
-from simcodesign.engine.measure import measured
+from simcodesign.describe.yaml.tree import parse_yaml
+from simcodesign.describe.yaml.workload import workload_from
+from simcodesign.engine.selection import ENGINES
+from simcodesign.engine.to_result import measured
 from simcodesign.generate.lower import make_plan
-from simcodesign.result import SEND
 
 BURST = "- all_to_all: {bytes: 4096, algorithm: linear}"
 HALO = """

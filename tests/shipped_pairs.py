@@ -7,10 +7,10 @@ from functools import cache
 from itertools import product
 from math import isqrt
 
-from simcodesign.describe import files
-from simcodesign.describe.files import available
 from simcodesign.describe.machine import Machine
 from simcodesign.describe.workload import Arrivals, Compute, Execute, References, walk
+from simcodesign.describe.yaml import files
+from simcodesign.describe.yaml.files import available
 
 #: Shipped files are read once: descriptions do not change.
 load_workload, load_machine = cache(files.load_workload), cache(files.load_machine)
@@ -44,7 +44,9 @@ def arrives(workload: str, to: str) -> bool:
 
 def needs_clock(workload: str) -> bool:
     """Whether a shipped workload counts instructions."""
-    return any(isinstance(step, Compute) and step.unit == "instructions" for step in walk(load_workload(workload).program))
+    return any(
+        isinstance(step, Compute) and step.unit == "instructions" for step in walk(load_workload(workload).program)
+    )
 
 
 def fits(workload: str, machine: str) -> bool:
@@ -62,8 +64,13 @@ def fits(workload: str, machine: str) -> bool:
 
 
 #: Watts of a rank, and joules of a byte.
-POWER = {"processor.dynamic_power": 20.0, "network.dynamic_power": 5.0, "disk.dynamic_power": 7.0,
-         "memory.dynamic_power": 11.0, "network.energy_per_byte": 1e-8}  # fmt: skip
+POWER = {
+    "processor.dynamic_power": 20.0,
+    "network.dynamic_power": 5.0,
+    "disk.dynamic_power": 7.0,
+    "memory.dynamic_power": 11.0,
+    "network.energy_per_byte": 1e-8,
+}
 
 
 def powered(name: str) -> Machine:
@@ -77,7 +84,11 @@ def with_power(bare: Machine) -> Machine:
 
 
 #: Machines that differ from another in counts and constants alone: workloads without a footprint run on that one.
-ALIKE = {"strawman-vector": "strawman-massively-parallel", "strawman-hybrid": "strawman-massively-parallel", "xeon-4-nodes": "xeon-cluster"}
+ALIKE = {
+    "strawman-vector": "strawman-massively-parallel",
+    "strawman-hybrid": "strawman-massively-parallel",
+    "xeon-4-nodes": "xeon-cluster",
+}
 
 #: Workloads that only some numbers of ranks fit.
 SQUARES = ("npb-bt", "npb-sp")
@@ -103,6 +114,7 @@ def pairs() -> list[tuple[str, str]]:
     return [
         (workload, machine)
         for workload, machine in every
-        if workload not in ELSEWHERE and fits(workload, machine)
+        if workload not in ELSEWHERE
+        and fits(workload, machine)
         and (machine not in ALIKE or load_workload(workload).footprint is not None)
     ]

@@ -13,15 +13,19 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from simcodesign.analytic.critical_path import SYNCHRONISING, Path, cut
+from simcodesign.analytic.collective_traffic import Traffic, checked_peers, collective_traffic, halo_traffic
+from simcodesign.analytic.critical_path_bound import SYNCHRONISING, Path, cut
 from simcodesign.analytic.disk import access_s
 from simcodesign.analytic.memory import memory_s, transfer_s
-from simcodesign.analytic.network import FORMULAS, FREE, Price, floor_log2, lawful_hops, price, process_grid
+from simcodesign.analytic.message_costs import FORMULAS, FREE, Price, floor_log2, lawful_hops, price, process_grid
 from simcodesign.analytic.processor import compute_s, operations
 from simcodesign.analytic.resources import all_in_turn_s, block_s, item_uses
-from simcodesign.analytic.traffic import Traffic, checked_peers, collective_traffic, halo_traffic
+from simcodesign.core.errors import InputError
+from simcodesign.core.expression import Expression
+from simcodesign.core.result import Bracket
+from simcodesign.core.units import Amount
+from simcodesign.describe.demands.memory_accesses import memory_of, touched
 from simcodesign.describe.machine import Machine
-from simcodesign.describe.references import memory_of, touched
 from simcodesign.describe.setting import Setting
 from simcodesign.describe.workload import (
     Access,
@@ -36,10 +40,6 @@ from simcodesign.describe.workload import (
     Step,
     walk,
 )
-from simcodesign.errors import InputError
-from simcodesign.expression import Expression
-from simcodesign.result import Bracket
-from simcodesign.units import Amount
 
 Floats = NDArray[np.float64]
 

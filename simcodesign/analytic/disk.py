@@ -5,10 +5,10 @@ Armstrong and Eigenmann, SPECseis96, equation 4, per iteration: X (C_start + C_m
 
 from __future__ import annotations
 
-from simcodesign.describe.parts import Disk
+from simcodesign.core.errors import InputError
+from simcodesign.core.units import Amount
+from simcodesign.describe.machine_parts import Disk
 from simcodesign.describe.workload import Access
-from simcodesign.errors import InputError
-from simcodesign.units import Amount
 
 
 def access_s(demand: Access, disk: Disk | None, size_bytes: Amount, times: Amount) -> Amount:

@@ -12,24 +12,27 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simcodesign.analytic.bounds import bracket
-from simcodesign.analytic.closed import Loop, Visit, visit_factors
+from simcodesign.analytic.collective_traffic import checked_peers
 from simcodesign.analytic.disk import access_s
 from simcodesign.analytic.halo import halo
 from simcodesign.analytic.memory import memory_s, transfer_s
-from simcodesign.analytic.network import FORMULAS, Cost, price, process_grid
-from simcodesign.analytic.open import open_forecast
+from simcodesign.analytic.message_costs import FORMULAS, Cost, price, process_grid
 from simcodesign.analytic.power import PowerBook, all_busy_s, byte_power_w
 from simcodesign.analytic.processor import compute_s, operations
+from simcodesign.analytic.queueing.closed_loops import Loop, Visit, visit_factors
+from simcodesign.analytic.queueing.open_streams import open_forecast
 from simcodesign.analytic.resources import block_s, item_uses, use_s
-from simcodesign.analytic.traffic import checked_peers
+from simcodesign.core.errors import InputError
+from simcodesign.core.expression import Expression
+from simcodesign.core.result import COMPONENTS, Result
+from simcodesign.core.units import Amount
 from simcodesign.describe.constants import CAPACITY
-from simcodesign.describe.files import load_machine, load_workload
+from simcodesign.describe.demands.memory_accesses import Touched, memory_of, touched
+from simcodesign.describe.demands.message_trains import check_train
+from simcodesign.describe.demands.resource_uses import ItemUse
 from simcodesign.describe.machine import Machine
-from simcodesign.describe.parts import Memory
-from simcodesign.describe.references import Touched, memory_of, touched
+from simcodesign.describe.machine_parts import Memory
 from simcodesign.describe.setting import Setting, finite, set_up
-from simcodesign.describe.trains import check_train
-from simcodesign.describe.uses import ItemUse
 from simcodesign.describe.workload import (
     MAIN_PHASE,
     ONE,
@@ -49,10 +52,7 @@ from simcodesign.describe.workload import (
     phase_name,
     walk,
 )
-from simcodesign.errors import InputError
-from simcodesign.expression import Expression
-from simcodesign.result import COMPONENTS, Result
-from simcodesign.units import Amount
+from simcodesign.describe.yaml.files import load_machine, load_workload
 
 
 def forecast(

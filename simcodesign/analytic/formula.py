@@ -23,6 +23,9 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
 
+from simcodesign.core.errors import InputError, Place
+from simcodesign.core.expression import Expression, parse
+from simcodesign.core.expression_sympy import to_sympy
 from simcodesign.describe.constants import CONSTANTS, MODEL_OF
 from simcodesign.describe.workload import (
     MAIN_PHASE,
@@ -41,9 +44,6 @@ from simcodesign.describe.workload import (
     Workload,
     phase_name,
 )
-from simcodesign.errors import InputError, Place
-from simcodesign.expression import Expression, parse
-from simcodesign.symbolic import to_sympy
 
 #: What a formula assumes, in words.
 ASSUMPTIONS = (

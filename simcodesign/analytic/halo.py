@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from simcodesign.analytic.network import Cost, Message, Price
-from simcodesign.units import Amount
+from simcodesign.analytic.message_costs import Cost, Message, Price
+from simcodesign.core.units import Amount
 
 
 def halo(

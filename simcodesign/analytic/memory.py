@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from simcodesign.describe.parts import Memory
-from simcodesign.describe.references import Touched
-from simcodesign.units import Amount
+from simcodesign.core.units import Amount
+from simcodesign.describe.demands.memory_accesses import Touched
+from simcodesign.describe.machine_parts import Memory
 
 
 def stall_s(seen: Touched, blocking: Amount, memory: Memory) -> Amount:

@@ -16,18 +16,21 @@ from typing import Any
 
 import numpy as np
 
-from simcodesign.analytic.requirements import COST_FUNCTIONS
+from simcodesign.analytic.requirements_per_process import COST_FUNCTIONS
+from simcodesign.core.expression import Expression, parse
+from simcodesign.core.units import Amount
 from simcodesign.describe.workload import Access, Block, Collective, Compute, Exchange, References, Send, Step, Workload
-from simcodesign.expression import Expression, parse
-from simcodesign.units import Amount
 
 #: Longer ones are not printed.
 MOST_TEXT = 200
 #: Bases of logarithms that have a function of their own.
 _LOGS = {2.0: "log2", 10.0: "log10", math.e: "log"}
 _ARITHMETIC: dict[type[ast.operator], Callable[[float, float], float]] = {
-    ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Div: operator.truediv,
-}  # fmt: skip
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.Div: operator.truediv,
+}
 #: How cost functions of collective operations are called.
 _NAMES = {"allreduce": "Allreduce", "broadcast": "Bcast", "all_to_all": "Alltoall", "allgather": "Allgather"}
 #: Operations with several ranks, of the algorithms for which the paper gives these names.

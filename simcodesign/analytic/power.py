@@ -17,11 +17,11 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from simcodesign.analytic.network import Cost, Message, Price
+from simcodesign.analytic.message_costs import Cost, Message, Price
 from simcodesign.analytic.resources import highest_power
-from simcodesign.describe.parts import Network
+from simcodesign.core.units import Amount
+from simcodesign.describe.machine_parts import Network
 from simcodesign.describe.resources import Custom
-from simcodesign.units import Amount
 
 
 @dataclass

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from simcodesign.describe.parts import Processor
+from simcodesign.core.errors import InputError
+from simcodesign.core.expression import Expression
+from simcodesign.core.units import Amount
+from simcodesign.describe.machine_parts import Processor
 from simcodesign.describe.workload import Compute
-from simcodesign.errors import InputError
-from simcodesign.expression import Expression
-from simcodesign.units import Amount
 
 Evaluate = Callable[[Expression], Amount]
 

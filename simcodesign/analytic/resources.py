@@ -15,11 +15,11 @@ from collections.abc import Iterable, Iterator
 import networkx as nx
 import numpy as np
 
+from simcodesign.core.units import Amount
+from simcodesign.describe.demands.resource_uses import Evaluate, FoundUse, ItemUse, check_time, found_uses
 from simcodesign.describe.machine import Machine
 from simcodesign.describe.resources import BASE, Custom, Resource, instances_of, not_negative
-from simcodesign.describe.uses import Evaluate, FoundUse, ItemUse, check_time, found_uses
 from simcodesign.describe.workload import Execute
-from simcodesign.units import Amount
 
 #: Relative: a quotient that is so little above a whole number is that number, rounded.
 ROUNDING = 4e-15

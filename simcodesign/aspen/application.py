@@ -25,8 +25,8 @@ from simcodesign.aspen.tree import (
     Statement,
     Switch,
 )
-from simcodesign.errors import InputError, Place, nearest
-from simcodesign.expression import Expression, Value
+from simcodesign.core.errors import InputError, Place, nearest
+from simcodesign.core.expression import Expression, Value
 
 MAX_CALL_DEPTH = 64  # calls and blocks within each other
 

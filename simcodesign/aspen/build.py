@@ -39,8 +39,8 @@ from simcodesign.aspen.tree import (
     TraitDefinition,
     Use,
 )
-from simcodesign.errors import InputError, Place, nearest
-from simcodesign.expression import (
+from simcodesign.core.errors import InputError, Place, nearest
+from simcodesign.core.expression import (
     FUNCTIONS,
     MAX_DEPTH,
     Comparison,
@@ -51,7 +51,7 @@ from simcodesign.expression import (
     Number,
     Operation,
 )
-from simcodesign.expression import Call as FunctionCall
+from simcodesign.core.expression import Call as FunctionCall
 
 _OWN_FUNCTIONS = {"lookup": 3, "uniform": 2, "normal": 2, "cdf": 2}
 _ONE = Number(np.float64(1.0))

@@ -11,7 +11,7 @@ from simcodesign.aspen.application import Application
 from simcodesign.aspen.machine import AspenMachine
 from simcodesign.aspen.scope import Given, read_given
 from simcodesign.aspen.timing import Amount, read_machine_parameters
-from simcodesign.errors import InputError, nearest
+from simcodesign.core.errors import InputError, nearest
 
 
 def data_bytes(application: Application, parameters: Mapping[str, Given] | None = None) -> dict[str, Amount]:

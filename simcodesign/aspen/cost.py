@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from simcodesign.aspen.machine import conflict_groups
-from simcodesign.expression import Value
+from simcodesign.core.expression import Value
 
 ZERO = np.float64(0.0)
 

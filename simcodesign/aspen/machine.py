@@ -13,8 +13,8 @@ import numpy as np
 from simcodesign.aspen.parse import parse_file
 from simcodesign.aspen.scope import Definitions, Scope, define, search_range
 from simcodesign.aspen.tree import Component, Conflict, Part, Power, Property, Resource
-from simcodesign.errors import InputError, Place, nearest
-from simcodesign.expression import Expression, Value
+from simcodesign.core.errors import InputError, Place, nearest
+from simcodesign.core.expression import Expression, Value
 
 MAX_COMPONENT_DEPTH = 50
 

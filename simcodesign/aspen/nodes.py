@@ -1,6 +1,6 @@
 """Parts of Aspen expressions that the formulas of this package lack, and expressions as text.
 
-The nodes evaluate like those of ``simcodesign.expression``: on float64 numbers or on arrays that broadcast.
+The nodes evaluate like those of ``simcodesign.core.expression``: on float64 numbers or on arrays that broadcast.
 """
 
 from __future__ import annotations
@@ -14,9 +14,20 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtri
 
-from simcodesign.errors import InputError, Place
-from simcodesign.expression import Call, Comparison, Expression, Name, Negation, Node, Number, Operation, Value, Values
-from simcodesign.expression import parse as parse_native
+from simcodesign.core.errors import InputError, Place
+from simcodesign.core.expression import (
+    Call,
+    Comparison,
+    Expression,
+    Name,
+    Negation,
+    Node,
+    Number,
+    Operation,
+    Value,
+    Values,
+)
+from simcodesign.core.expression import parse as parse_native
 
 #: The SI words, which are numbers.
 SI_WORDS: Mapping[str, float] = MappingProxyType(

@@ -12,7 +12,7 @@ import lark
 from simcodesign.aspen.build import Builder
 from simcodesign.aspen.source import Source, read_source, source_of
 from simcodesign.aspen.tree import File
-from simcodesign.errors import InputError
+from simcodesign.core.errors import InputError
 
 _WORDS = {
     "IDENT": "a name",

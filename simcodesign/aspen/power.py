@@ -24,7 +24,7 @@ import numpy as np
 from simcodesign.aspen.machine import AspenMachine, Element, Found, conflict_groups
 from simcodesign.aspen.scope import Given, Scope
 from simcodesign.aspen.timing import Amount, BlockTime, Timing, UseTime, read_machine_parameters
-from simcodesign.expression import Expression, Value
+from simcodesign.core.expression import Expression, Value
 
 ZERO = np.float64(0.0)
 

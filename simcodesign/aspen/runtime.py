@@ -29,21 +29,9 @@ from simcodesign.aspen.cost import ZERO, Cost, Entry, UseTotal, in_turn, over_co
 from simcodesign.aspen.machine import AspenMachine, Found, conflict_groups
 from simcodesign.aspen.nodes import Distribution, Normal, Uniform
 from simcodesign.aspen.scope import Scope
-from simcodesign.aspen.tree import (
-    Call,
-    Execute,
-    Group,
-    If,
-    Iterate,
-    Kernel,
-    Local,
-    Probability,
-    Statement,
-    Switch,
-    Use,
-)
-from simcodesign.errors import InputError, Place, nearest
-from simcodesign.expression import Expression, Value
+from simcodesign.aspen.tree import Call, Execute, Group, If, Iterate, Kernel, Local, Probability, Statement, Switch, Use
+from simcodesign.core.errors import InputError, Place, nearest
+from simcodesign.core.expression import Expression, Value
 
 MAX_STATEMENTS = 20_000  # evaluated in one call; kernels with equal arguments are evaluated once
 MAX_COUNTED = 20_000_000  # counts of a counter times points

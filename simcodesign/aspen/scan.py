@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from simcodesign.errors import InputError, Place
+from simcodesign.core.errors import InputError, Place
 
 MAX_NESTING = 64  # brackets within each other
 MAX_OPERATORS = 1000  # of one expression

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from simcodesign.aspen.scan import MAX_NESTING, MAX_TOKENS, check_tokens
-from simcodesign.errors import InputError, Place
+from simcodesign.core.errors import InputError, Place
 
 MAX_BYTES = 500_000  # of a file with all that it includes
 MAX_INCLUDES = 1000

@@ -15,8 +15,8 @@ from simcodesign.aspen.cost import Cost
 from simcodesign.aspen.machine import AspenMachine, Found
 from simcodesign.aspen.runtime import BlockOf, KernelOf, Run
 from simcodesign.aspen.scope import Given, Scope, out_of_range, read_given
-from simcodesign.errors import InputError, nearest
-from simcodesign.expression import Value
+from simcodesign.core.errors import InputError, nearest
+from simcodesign.core.expression import Value
 
 Amount = float | NDArray[np.float64]
 

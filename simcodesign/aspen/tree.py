@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from simcodesign.errors import Place
-from simcodesign.expression import Expression
+from simcodesign.core.errors import Place
+from simcodesign.core.expression import Expression
 
 # --- definitions ------------------------------------------------------------------------------------------------
 

@@ -8,11 +8,10 @@ from typing import Annotated, Any
 
 import typer
 
-from simcodesign.cli import base
-from simcodesign.cli.base import app
+from simcodesign.cli.app import app
 from simcodesign.cli.options import AsJson, Engine
-from simcodesign.errors import InputError, Place
-from simcodesign.report.terminal import print_all, write_json
+from simcodesign.core.errors import InputError, Place
+from simcodesign.report.common.terminal import print_all, write_json
 
 SETTINGS = "NAME=VALUE of a parameter of the application or the machine, e.g. --set n=4096"
 
@@ -55,9 +54,9 @@ def aspen(
     if effects is not None and not simulate:
         raise InputError("has no meaning here", Place("--effects"), value=effects, allowed="with --simulate")
     given = given_parameters(settings or [])
-    loaded = _module("aspen.application").load_application(application)
-    described = _module("aspen.machine").load_machine(machine)
-    timed = _module("aspen.timing").run_time
+    loaded = import_module("simcodesign.aspen.application").load_application(application)
+    described = import_module("simcodesign.aspen.machine").load_machine(machine)
+    timed = import_module("simcodesign.aspen.timing").run_time
     drawn = None if simulate else seed
     several = socket is None and len(described.sockets) > 1
     if several and simulate:
@@ -67,13 +66,19 @@ def aspen(
         _all_sockets(loaded, described, given, kernel, compatible, drawn, as_json)
         return
     timing = timed(loaded, described, socket, given, kernel=kernel, compatible=compatible, seed=drawn)
-    report = base.report("aspen")
+    report = import_module("simcodesign.report.aspen.tables")
     answer, comparison = report.Answer(timing), None
     if simulate:
-        comparison = _module("aspen_simulation").compare_aspen(
-            loaded, described, timing.socket, given, kernel=kernel, seed=seed or 0, engine=engine,
+        comparison = import_module("simcodesign.aspen.run.comparison").compare_aspen(
+            loaded,
+            described,
+            timing.socket,
+            given,
+            kernel=kernel,
+            seed=seed or 0,
+            engine=engine,
             effects="all" if effects is None else effects,
-        )  # fmt: skip
+        )
     if as_json:
         write_json(report.answer_dict(answer, comparison))
     else:
@@ -84,7 +89,7 @@ def _all_sockets(
     loaded: Any, described: Any, given: dict[str, Any], kernel: str, compatible: bool, seed: int | None, as_json: bool
 ) -> None:
     """A row for each kind of socket; those that lack a resource are said to."""
-    report, timed = base.report("aspen"), _module("aspen.timing").run_time
+    report, timed = import_module("simcodesign.report.aspen.tables"), import_module("simcodesign.aspen.timing").run_time
     answers, absent = {}, {}
     errors: list[InputError] = []
     for socket in described.sockets:
@@ -117,7 +122,3 @@ def given_parameters(settings: list[str]) -> dict[str, Any]:
         except ValueError:
             given[name] = value
     return given
-
-
-def _module(name: str) -> Any:
-    return import_module(f"simcodesign.{name}")

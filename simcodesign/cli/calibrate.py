@@ -8,11 +8,10 @@ from typing import Annotated
 
 import typer
 
-from simcodesign.cli import base
-from simcodesign.cli.base import app
+from simcodesign.cli.app import app
 from simcodesign.cli.options import AsJson, MachineName, Preset, Settings, WorkloadName, case_of
-from simcodesign.errors import InputError, Place
-from simcodesign.report.terminal import print_all, write, write_json
+from simcodesign.core.errors import InputError, Place
+from simcodesign.report.common.terminal import print_all, write, write_json
 
 
 @app.command()
@@ -78,10 +77,14 @@ def calibrate(
     if as_json and as_yaml:
         raise InputError("--json and --yaml exclude each other", allowed="one of them")
     case = case_of(workload, machine, settings, None, preset, None)
-    parse_quantity = import_module("simcodesign.units").parse_quantity
+    parse_quantity = import_module("simcodesign.core.units").parse_quantity
     kind = "time" if weights == "absolute" else "count"
-    found = import_module("simcodesign.calibrate").calibrate(
-        case.workload, case.machine, times, case.parameters, preset=preset,
+    found = import_module("simcodesign.calibration.calibrate").calibrate(
+        case.workload,
+        case.machine,
+        times,
+        case.parameters,
+        preset=preset,
         unknown=None if unknown is None else [name.strip() for item in unknown for name in item.split(",")],
         per_phase=per_phase,
         fixed=_named("--fix", fix or []),
@@ -89,8 +92,8 @@ def calibrate(
         weighting=weights,
         error=None if error is None else parse_quantity(error, kind, Place("--error")),
         level=parse_quantity(level, "count", Place("--level")),
-    )  # fmt: skip
-    report = base.report("calibration")
+    )
+    report = import_module("simcodesign.report.calibration.tables")
     if as_json:
         write_json(report.calibration_dict(found))
     elif as_yaml:
@@ -102,7 +105,7 @@ def calibrate(
 def _named(option: str, items: list[str]) -> dict[str, float]:
     """Values by name, in SI units."""
     constants = import_module("simcodesign.describe.constants").CONSTANTS
-    parse_quantity = import_module("simcodesign.units").parse_quantity
+    parse_quantity = import_module("simcodesign.core.units").parse_quantity
     found: dict[str, float] = {}
     for item in items:
         name, _, value = (part.strip() for part in item.partition("="))

@@ -10,16 +10,32 @@ from typing import Annotated, Any
 
 import typer
 
-from simcodesign.cli import base
-from simcodesign.cli.base import sc
+from simcodesign.cli.app import sc
+from simcodesign.core.errors import InputError, Place, nearest
 from simcodesign.describe.effects import EFFECTS
-from simcodesign.errors import InputError, Place, nearest
-from simcodesign.report.terminal import complain
+from simcodesign.report.common.terminal import complain
 
 #: Top-level keys of a machine file: with --set they change the machine.
-MACHINE_KEYS = ("simcodesign", "name", "about", "source", "nodes", "processors_per_node", "processor", "network",
-                "disk", "caches", "memory", "mapping", "noise", "parameters", "properties", "resources", "conflicts",
-                "components")  # fmt: skip
+MACHINE_KEYS = (
+    "simcodesign",
+    "name",
+    "about",
+    "source",
+    "nodes",
+    "processors_per_node",
+    "processor",
+    "network",
+    "disk",
+    "caches",
+    "memory",
+    "mapping",
+    "noise",
+    "parameters",
+    "properties",
+    "resources",
+    "conflicts",
+    "components",
+)
 TIMELINE_SUFFIXES = (".json", ".gz")
 PLOT_SUFFIXES = (".png", ".svg", ".pdf")
 SET_FORMS = "name=value, e.g. --set n=1e6, --set P=16, --set nodes=64, --set network.startup='20 us'"
@@ -140,8 +156,10 @@ def case_of(
             raise _bad_setting(what, name, nearest(name, {*loaded.parameters, "P", *MACHINE_KEYS}))
     described = sc.load_machine(machine, changes)
     numbers = {name: _number(name, value, loaded.parameters.get(name)) for name, value in parameters.items()}
-    numbers |= {name: described.parameter(name, Place("--set")).parsed(text, Place("--set", None, name))
-                for name, text in own.items()}  # fmt: skip
+    numbers |= {
+        name: described.parameter(name, Place("--set")).parsed(text, Place("--set", None, name))
+        for name, text in own.items()
+    }
     for name in own:
         described.parameter(name).check(numbers[name], Place("--set", None, name))
     case = CaseInput(loaded, described, numbers, preset, phases)
@@ -196,7 +214,9 @@ def check_files(plot: Path | None, timeline: Path | None = None, power: Path | N
             "format of a timeline", Place("--timeline"), value=str(timeline), allowed=", ".join(TIMELINE_SUFFIXES)
         )
     if plot or power:
-        base.report("canvas").load_matplotlib()  # missing Matplotlib is said before any work is done
+        import_module(
+            "simcodesign.report.common.plot_style"
+        ).load_matplotlib()  # missing Matplotlib is said before any work is done
     for option, file in (("--plot", plot), ("--timeline", timeline), ("--power", power)):
         if file:
             check_folder(option, file)

@@ -9,10 +9,10 @@ from typing import Annotated, Any
 
 import typer
 
-from simcodesign.cli import base
-from simcodesign.cli.base import app
+from simcodesign.cli import app as base
+from simcodesign.cli.app import app
 from simcodesign.cli.options import AsJson, check_folder
-from simcodesign.report.terminal import complain, print_all, write, write_json
+from simcodesign.report.common.terminal import complain, print_all, write, write_json
 
 
 @app.command()
@@ -40,7 +40,8 @@ def validate(
 ) -> None:
     """Hold both readings against published and textbook numbers. Exit status 1 when any case differs."""
     page = _page(report)
-    registry, select = (import_module(f"simcodesign.validate.{name}") for name in ("registry", "select"))
+    registry = import_module("simcodesign.studies.validation.registry")
+    select = import_module("simcodesign.studies.validation.select")
     cases = select.selected(registry.load_cases(folder), keyword, quick=quick, full=full or (listed and not quick))
     if listed:
         _print_list(cases, as_json)
@@ -50,7 +51,7 @@ def validate(
     if page and report:
         page.write_page(outcomes, report, dated=dated)
         (complain if as_json else write)(f"report: {report}" + ("" if as_json else "\n"))
-    raise typer.Exit(import_module("simcodesign.validate.outcome").status_of(outcomes))
+    raise typer.Exit(import_module("simcodesign.studies.validation.outcome").status_of(outcomes))
 
 
 def usable_cpus() -> int:
@@ -63,13 +64,13 @@ def _page(report: Path | None) -> Any:
     if report is None:
         return None
     check_folder("--report", report, (".html", ".htm"))
-    page = base.report("page")
+    page = import_module("simcodesign.report.validation.page")
     page.load_jinja()
     return page
 
 
 def _print_list(cases: Any, as_json: bool) -> None:
-    verdicts = base.report("verdicts")
+    verdicts = import_module("simcodesign.report.validation.tables")
     if as_json:
         write_json({"cases": [verdicts.case_dict(case) for case in cases]})
     else:
@@ -77,19 +78,19 @@ def _print_list(cases: Any, as_json: bool) -> None:
 
 
 def _run(cases: Any, jobs: int, folder: Path | None, draws: bool) -> Any:
-    draw = base.report("case_plots").drawer() if draws else None
+    draw = import_module("simcodesign.report.validation.plots").drawer() if draws else None
     if draws and draw is None:
         complain("note: Matplotlib is not installed: the report is without plots (pip install 'simcodesign[plot]')")
-    with base.report("case_progress").CaseProgress(len(cases)) as progress:
-        runner = import_module("simcodesign.validate.run")
+    with import_module("simcodesign.report.common.case_progress").CaseProgress(len(cases)) as progress:
+        runner = import_module("simcodesign.studies.validation.run")
         return runner.run(cases, jobs=jobs, folder=folder, draw=draw, progress=progress.update)
 
 
 def _print(outcomes: Any, as_json: bool) -> None:
     if not as_json:
-        print_all(base.report("verdicts").outcome_tables(outcomes))
+        print_all(import_module("simcodesign.report.validation.tables").outcome_tables(outcomes))
         return
-    counts = import_module("simcodesign.validate.outcome").counts(outcomes)
+    counts = import_module("simcodesign.studies.validation.outcome").counts(outcomes)
     write_json(
         {
             "version": base.sc.__version__,
@@ -105,4 +106,4 @@ def demo(
     quick: Annotated[bool, typer.Option("--quick", help="Only the test data set, and no maps.")] = False,
 ) -> None:
     """The main job: SPECseis96 on the Power Challenge, measured, forecast and simulated, with plots."""
-    raise typer.Exit(base.report("demo").main(output, quick))
+    raise typer.Exit(import_module("simcodesign.report.results.demo").main(output, quick))

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from simcodesign.describe.parts import HITS, Memory, Network, Processor
-from simcodesign.errors import InputError, Place, nearest
-from simcodesign.units import Amount, format_quantity
+from simcodesign.core.errors import InputError, Place, nearest
+from simcodesign.core.units import Amount, format_quantity
+from simcodesign.describe.machine_parts import HITS, Memory, Network, Processor
 
 #: Path in a file -> (part of the machine, field, dimension of the unit table).
 CONSTANTS: dict[str, tuple[str, str, str]] = {

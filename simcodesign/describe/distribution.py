@@ -10,7 +10,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from simcodesign.errors import InputError, Place, nearest
+from simcodesign.core.errors import InputError, Place, nearest
 
 #: Largest coefficient of variation that can be asked for.
 MOST_VARIATION = 10.0

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 
-from simcodesign.errors import InputError, nearest
+from simcodesign.core.errors import InputError, nearest
 
 EFFECTS = ("hops", "links", "endpoints", "disks", "memory", "conflicts", "caches", "imbalance", "noise")
 

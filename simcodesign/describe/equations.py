@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from graphlib import CycleError, TopologicalSorter
 
-from simcodesign.errors import InputError, nearest
-from simcodesign.expression import Expression
+from simcodesign.core.errors import InputError, nearest
+from simcodesign.core.expression import Expression
 
 
 def ordered(equations: Mapping[str, Expression], known: Collection[str]) -> list[str]:

@@ -14,6 +14,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from simcodesign.core.errors import InputError, Place, nearest
+from simcodesign.core.units import Amount
 from simcodesign.describe.constants import (
     CAPACITY,
     CONSTANTS,
@@ -29,13 +31,11 @@ from simcodesign.describe.constants import (
     part_and_field,
     paths_of,
 )
+from simcodesign.describe.machine_parts import CHOICES, Disk, Memory, Network, Processor
 from simcodesign.describe.noise import Noise, share_as_distribution
 from simcodesign.describe.parameters import Parameter
-from simcodesign.describe.parts import CHOICES, Disk, Memory, Network, Processor
 from simcodesign.describe.resources import PREFIX, Custom, Totals
-from simcodesign.describe.topology import Topology
-from simcodesign.errors import InputError, Place, nearest
-from simcodesign.units import Amount
+from simcodesign.describe.topology.build import Topology
 
 MAPPINGS = ("linear", "round_robin", "one_per_node")
 

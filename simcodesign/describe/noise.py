@@ -9,9 +9,9 @@ import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
+from simcodesign.core.errors import InputError, Place
+from simcodesign.core.units import format_quantity
 from simcodesign.describe.distribution import MOST_VARIATION, Distribution
-from simcodesign.errors import InputError, Place
-from simcodesign.units import format_quantity
 
 #: Largest factor by which a node is slow.
 MOST_FACTOR = 1e6

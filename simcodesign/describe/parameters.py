@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from simcodesign.errors import InputError, Place, nearest
-from simcodesign.units import DIMENSIONS, Amount, format_quantity, parse_quantity
+from simcodesign.core.errors import InputError, Place, nearest
+from simcodesign.core.units import DIMENSIONS, Amount, format_quantity, parse_quantity
 
 _DIMENSION_OF = {unit: dimension for dimension, unit in DIMENSIONS.items() if unit}
 

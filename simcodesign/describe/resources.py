@@ -14,11 +14,11 @@ from itertools import combinations
 
 import numpy as np
 
+from simcodesign.core.errors import InputError, Place, nearest
+from simcodesign.core.expression import Expression, parse
+from simcodesign.core.units import Amount
 from simcodesign.describe.equations import ordered
 from simcodesign.describe.parameters import Parameter
-from simcodesign.errors import InputError, Place, nearest
-from simcodesign.expression import Expression, parse
-from simcodesign.units import Amount
 
 ONE = parse(1)
 #: The time that a trait changes.

@@ -10,22 +10,14 @@ from numbers import Real
 import numpy as np
 from numpy.typing import NDArray
 
+from simcodesign.core.errors import CapacityError, InputError, nearest
+from simcodesign.core.expression import Expression
+from simcodesign.core.units import Amount
 from simcodesign.describe.constants import CAPACITY, CONSTANTS, POWERS
 from simcodesign.describe.machine import Machine
-from simcodesign.describe.read_machine import OTHER_NAMES
 from simcodesign.describe.resources import PREFIX
-from simcodesign.describe.workload import (
-    MAIN_PHASE,
-    Block,
-    Parameter,
-    Step,
-    Workload,
-    phase_name,
-    with_phase,
-)
-from simcodesign.errors import CapacityError, InputError, nearest
-from simcodesign.expression import Expression
-from simcodesign.units import Amount
+from simcodesign.describe.workload import MAIN_PHASE, Block, Parameter, Step, Workload, phase_name, with_phase
+from simcodesign.describe.yaml.machine import OTHER_NAMES
 
 Given = Mapping[str, object]
 #: So many ranks are looked at one by one.
@@ -278,9 +270,11 @@ def _check_ranks(ranks: Amount, machine: Machine) -> None:
         one_each = "nodes (its mapping puts one on each)" if machine.mapping == "one_per_node" else "processors"
         what = one_each if isinstance(machine.mapping, str) else "places in its mapping"
         raise InputError(
-            f"more ranks than {machine.name} has {what}: P", machine.place, value=float(np.max(ranks)),
+            f"more ranks than {machine.name} has {what}: P",
+            machine.place,
+            value=float(np.max(ranks)),
             allowed=f"1 to {most}",
-        )  # fmt: skip
+        )
 
 
 def finite(value: Amount, what: str, workload: Workload, expression: object) -> Amount:

@@ -9,16 +9,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
-from simcodesign.describe.arrivals import BETWEEN, REQUESTS, check_alone
-from simcodesign.describe.arrivals import Arrivals as Arrivals  # also imported from here
-from simcodesign.describe.demand import Demand as Demand  # also imported from here
+from simcodesign.core.errors import InputError, Place, nearest
+from simcodesign.core.expression import Expression, parse
+from simcodesign.describe.demands.arrivals import BETWEEN, REQUESTS, check_alone
+from simcodesign.describe.demands.arrivals import Arrivals as Arrivals  # also imported from here
+from simcodesign.describe.demands.base import Demand as Demand  # also imported from here
 from simcodesign.describe.distribution import Distribution
 from simcodesign.describe.equations import ordered
+from simcodesign.describe.goal.schedule import Schedule
 from simcodesign.describe.noise import Imbalance, share_as_distribution
 from simcodesign.describe.parameters import Parameter as Parameter  # also imported from here
-from simcodesign.describe.schedule import Schedule
-from simcodesign.errors import InputError, Place, nearest
-from simcodesign.expression import Expression, parse
 from simcodesign.locality.profile import StackDistanceProfile
 
 #: Collective operations and their algorithms, the default first.

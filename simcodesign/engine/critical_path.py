@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from simcodesign.engine.contract import Log
+from simcodesign.core.result import COMPONENT_OF_KIND, COMPONENTS, RECEIVE
+from simcodesign.engine.event_contract import Log
 from simcodesign.generate.plan import NONE, Plan
-from simcodesign.result import COMPONENT_OF_KIND, COMPONENTS, RECEIVE
 
 
 def critical_path_s(plan: Plan, log: Log) -> NDArray[np.float64]:

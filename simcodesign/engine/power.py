@@ -12,10 +12,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from simcodesign.engine.contract import Log
+from simcodesign.core.result import PowerProfile
+from simcodesign.engine.event_contract import Log
 from simcodesign.engine.waits import ready_s, released_s, waited_s
 from simcodesign.generate.plan import NONE, Plan, Powers
-from simcodesign.result import PowerProfile
 
 Floats = NDArray[np.float64]
 #: Moments nearer to each other than this share of the run are one: clock readings are rounded.

@@ -5,20 +5,20 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from pathlib import Path
 
+from simcodesign.core.errors import InputError
+from simcodesign.core.result import Result
 from simcodesign.describe.effects import chosen_effects
-from simcodesign.describe.files import load_machine, load_workload
+from simcodesign.describe.goal.schedule import Schedule
 from simcodesign.describe.machine import Machine
-from simcodesign.describe.schedule import Schedule
 from simcodesign.describe.setting import Setting, set_up
 from simcodesign.describe.workload import Workload
-from simcodesign.engine.choose import AUTO, check_engine, chosen_engine, run
-from simcodesign.engine.contract import Progress
-from simcodesign.engine.measure import measured
-from simcodesign.engine.steady import ALL, check_iterations, steady, tolerance_of
-from simcodesign.errors import InputError
+from simcodesign.describe.yaml.files import load_machine, load_workload
+from simcodesign.engine.event_contract import Progress
+from simcodesign.engine.selection import AUTO, check_engine, chosen_engine, run
+from simcodesign.engine.steady_iterations import ALL, check_iterations, steady, tolerance_of
+from simcodesign.engine.to_result import measured
+from simcodesign.generate.export_schedule import schedule_of as as_schedule
 from simcodesign.generate.lower import make_plan
-from simcodesign.generate.to_schedule import schedule_of as as_schedule
-from simcodesign.result import Result
 
 
 def simulate(

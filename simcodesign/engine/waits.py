@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from simcodesign.engine.contract import Log
+from simcodesign.engine.event_contract import Log
 from simcodesign.generate.plan import Plan
 
 Floats = NDArray[np.float64]

@@ -9,16 +9,16 @@ from typing import Any, overload
 
 import numpy as np
 
-from simcodesign.errors import InputError, nearest
-from simcodesign.fitting.basis import Array, Index, Shapes
-from simcodesign.fitting.compare import Ranked
-from simcodesign.fitting.intervals import Prediction, Predictions, predict, predict_all
-from simcodesign.fitting.linear import Family, symmetric_error
+from simcodesign.core.errors import InputError, nearest
+from simcodesign.fitting.diagnostics import Asked, Outlier, odd, outliers, warned
 from simcodesign.fitting.measurements import Measurements
-from simcodesign.fitting.odd_repetitions import LEAST, OddRepetition, odd_repetitions
-from simcodesign.fitting.search import Block
-from simcodesign.fitting.terms import Factor, Model, Term
-from simcodesign.fitting.told import Asked, Outlier, odd, outliers, warned
+from simcodesign.fitting.normal_form import Factor, Model, Term
+from simcodesign.fitting.outlier_repetitions import LEAST, OddRepetition, odd_repetitions
+from simcodesign.fitting.prediction_intervals import Prediction, Predictions, predict, predict_all
+from simcodesign.fitting.selection.candidate_fits import Block
+from simcodesign.fitting.selection.least_squares import Family, symmetric_error
+from simcodesign.fitting.selection.model_ranking import Ranked
+from simcodesign.fitting.selection.term_basis import Array, Index, Shapes
 from simcodesign.fitting.weights import block_of
 
 #: Models this many nats behind the best cannot be told from it: odds of seven to one.

@@ -10,7 +10,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from simcodesign.errors import InputError, Place, nearest
+from simcodesign.core.errors import InputError, Place, nearest
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
@@ -77,8 +77,10 @@ class Measurements:
         exact = np.zeros(len(self.regions), dtype=np.bool_)
         for part in self._parts():
             block, there = self.values[part], self.counts[part] > 0
-            low, high = (fold(block, axis=2, initial=start, where=~np.isnan(block))
-                         for fold, start in ((np.min, np.inf), (np.max, -np.inf)))  # fmt: skip
+            low, high = (
+                fold(block, axis=2, initial=start, where=~np.isnan(block))
+                for fold, start in ((np.min, np.inf), (np.max, -np.inf))
+            )
             exact[part] = ((low == high) | ~there).all(1) & (self.counts[part] > 1).any(1)
         exact.flags.writeable = False
         return exact

@@ -11,9 +11,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from simcodesign.errors import InputError
-from simcodesign.fitting.basis import Array, Index
-from simcodesign.fitting.search import Block, Flags
+from simcodesign.core.errors import InputError
+from simcodesign.fitting.selection.candidate_fits import Block, Flags
+from simcodesign.fitting.selection.term_basis import Array, Index
 
 WEIGHTINGS = ("relative", "absolute")
 #: A value this much smaller than the largest of its series weighs no more than that share of it would.

@@ -7,19 +7,19 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
+from simcodesign.core.errors import InputError, Place
+from simcodesign.core.result import MEMORY, READ, WRITE
 from simcodesign.describe.machine import Machine
 from simcodesign.describe.setting import Setting
 from simcodesign.describe.workload import Receive, Send, walk
-from simcodesign.errors import InputError, Place
+from simcodesign.generate.demands.replay import Order
 from simcodesign.generate.dependencies import edges_of, rendezvous
-from simcodesign.generate.matching import matches
+from simcodesign.generate.messages.matching import matches
+from simcodesign.generate.messages.pricing import Prices
+from simcodesign.generate.messages.routes_and_stations import disks_of, stations_of
 from simcodesign.generate.noise import Messages, Variations, spend_chance
-from simcodesign.generate.paths import disks_of, stations_of
 from simcodesign.generate.plan import MOST_OPERATIONS, NONE, Edges, Plan, Stations
-from simcodesign.generate.prices import Prices
-from simcodesign.generate.replay import Order
 from simcodesign.generate.segment import Segment
-from simcodesign.result import MEMORY, READ, WRITE
 
 Int32s = NDArray[np.int32]
 

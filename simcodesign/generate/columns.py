@@ -12,9 +12,9 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from simcodesign.core.result import RECEIVE, SEND
+from simcodesign.core.units import Amount
 from simcodesign.generate.plan import NONE
-from simcodesign.result import RECEIVE, SEND
-from simcodesign.units import Amount
 
 Int32s = NDArray[np.int32]
 

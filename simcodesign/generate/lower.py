@@ -9,13 +9,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from simcodesign.describe.arrivals import BETWEEN
-from simcodesign.describe.chance import varies
+from simcodesign.core.errors import InputError
+from simcodesign.core.expression import Expression
+from simcodesign.core.memory_limit import check_room
+from simcodesign.core.result import COMPUTE, READ, RECEIVE, SEND, WRITE
+from simcodesign.core.units import Amount
+from simcodesign.describe.demands.arrivals import BETWEEN
+from simcodesign.describe.demands.memory_accesses import Touched, memory_of, touched
+from simcodesign.describe.demands.message_trains import check_train
 from simcodesign.describe.machine import Machine
-from simcodesign.describe.references import Touched, memory_of, touched
+from simcodesign.describe.randomness import varies
 from simcodesign.describe.setting import Setting, finite
-from simcodesign.describe.topology import balanced_shape
-from simcodesign.describe.trains import check_train
+from simcodesign.describe.topology.build import balanced_shape
 from simcodesign.describe.workload import (
     MAIN_PHASE,
     Access,
@@ -34,31 +39,26 @@ from simcodesign.describe.workload import (
     phase_name,
     walk,
 )
-from simcodesign.errors import InputError
-from simcodesign.expression import Expression
-from simcodesign.generate.arrivals import arrivals_as_operations, operations_of_arrivals
 from simcodesign.generate.assemble import assembled
-from simcodesign.generate.chance import imbalance_shares
-from simcodesign.generate.collectives import GENERATORS, halo_exchange
 from simcodesign.generate.columns import Int32s, Ranks, of_ranks
-from simcodesign.generate.disk import duration_of_access_s
-from simcodesign.generate.item_uses import item_uses
-from simcodesign.generate.memory import operations_of, reference_memory
+from simcodesign.generate.counter_tally import BYTES_PER_OPERATION as TALLY_BYTES
+from simcodesign.generate.counter_tally import Tally, retired
+from simcodesign.generate.demands.disk import duration_of_access_s
+from simcodesign.generate.demands.item_uses import item_uses
+from simcodesign.generate.demands.memory import operations_of, reference_memory
+from simcodesign.generate.demands.open_streams import arrivals_as_operations, operations_of_arrivals
+from simcodesign.generate.demands.processor import duration_of_computation_s, work_of_computation
+from simcodesign.generate.demands.replay import replayed
+from simcodesign.generate.demands.resources import times_of_block
+from simcodesign.generate.messages.collectives import GENERATORS, halo_exchange
+from simcodesign.generate.messages.pricing import Prices
 from simcodesign.generate.noise import Variations
 from simcodesign.generate.plan import ANY, NONE, Accounts, Plan
 from simcodesign.generate.power import BYTES_PER_OPERATION as POWER_BYTES
 from simcodesign.generate.power import PowerTable
-from simcodesign.generate.prices import Prices
-from simcodesign.generate.processor import duration_of_computation_s, work_of_computation
-from simcodesign.generate.replay import replayed
-from simcodesign.generate.resources import times_of_block
-from simcodesign.generate.room import check_room
+from simcodesign.generate.random_streams import imbalance_shares
 from simcodesign.generate.segment import Segment, joined, woven
-from simcodesign.generate.tally import BYTES_PER_OPERATION as TALLY_BYTES
-from simcodesign.generate.tally import Tally, retired
-from simcodesign.locality.served import SETS
-from simcodesign.result import COMPUTE, READ, RECEIVE, SEND, WRITE
-from simcodesign.units import Amount
+from simcodesign.locality.hits_by_level import SETS
 
 #: Memory that one operation takes at most, in the Plan and in the compiled engine, without and with routes; to these
 #: come the stations on the routes. Measured on 14 to 96 million operations: 62 bytes, and 80 to 95 bytes.
@@ -230,9 +230,17 @@ def make_plan(setting: Setting, effects: Collection[str] = (), seed: int = 0, co
     tally = Tally(ranks, len(phases), _replaces_clock(setting.workload.program)) if counters else None
     powers = PowerTable() if setting.has_power else None
     context = _Context(
-        setting, {**setting.values}, [setting.machine], phases, ranks, prices, frozenset(effects), seed, tally=tally,
+        setting,
+        {**setting.values},
+        [setting.machine],
+        phases,
+        ranks,
+        prices,
+        frozenset(effects),
+        seed,
+        tally=tally,
         powers=powers,
-    )  # fmt: skip
+    )
     marked = "noise" in effects and varies(setting.workload)
     context = replace(context, variations=Variations(operations_of(context.sliced), marked))
     routed = bool({"links", "endpoints"} & {*effects})
@@ -431,9 +439,11 @@ def _peer(expression: Expression, what: str, who: Int32s | None, context: _Conte
     if bad.any():
         rank = int(here[bad][0])
         raise InputError(
-            f"rank {rank}: {what} = {expression.text} is no other rank", expression.place, value=float(peer[bad][0]),
+            f"rank {rank}: {what} = {expression.text} is no other rank",
+            expression.place,
+            value=float(peer[bad][0]),
             allowed=f"0 to {context.ranks - 1}, not {rank} itself",
-        )  # fmt: skip
+        )
     return peer.astype(np.int32)
 
 

@@ -24,13 +24,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from simcodesign.core.errors import InputError, Place
+from simcodesign.core.memory_limit import check_room
+from simcodesign.core.result import COMPUTE, MEMORY, READ, SEND, WRITE
 from simcodesign.describe.distribution import Distribution
 from simcodesign.describe.setting import Setting
-from simcodesign.errors import InputError, Place
-from simcodesign.generate.chance import drawn, imbalance_shares, slow_factors, stream
 from simcodesign.generate.plan import NONE, Plan, Routes
-from simcodesign.generate.room import check_room
-from simcodesign.result import COMPUTE, MEMORY, READ, SEND, WRITE
+from simcodesign.generate.random_streams import drawn, imbalance_shares, slow_factors, stream
 
 Floats = NDArray[np.float64]
 Int64s = NDArray[np.int64]

@@ -8,12 +8,12 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from simcodesign.core.result import COMPUTE, KINDS, MEMORY, READ, RECEIVE, SEND, WRITE
+from simcodesign.core.units import Amount
 from simcodesign.describe.machine import Machine
 from simcodesign.generate.columns import Column
+from simcodesign.generate.demands.resources import Piece
 from simcodesign.generate.plan import NONE, Powers
-from simcodesign.generate.resources import Piece
-from simcodesign.result import COMPUTE, KINDS, MEMORY, READ, RECEIVE, SEND, WRITE
-from simcodesign.units import Amount
 
 #: Part of a machine that an operation of a kind uses.
 PART = {COMPUTE: "processor", SEND: "network", RECEIVE: "network", READ: "disk", WRITE: "disk", MEMORY: "memory"}

@@ -29,7 +29,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from simcodesign.errors import InputError, nearest
+from simcodesign.core.errors import InputError, nearest
 from simcodesign.locality.cache import CacheGeometry
 from simcodesign.locality.profile import StackDistanceProfile
 

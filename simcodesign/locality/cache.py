@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from operator import index
 from typing import Any
 
-from simcodesign.errors import InputError
+from simcodesign.core.errors import InputError
 
 #: Lines that a cache may have: its simulation takes 16 to 60 bytes of memory for each.
 MOST_LINES = 1 << 28

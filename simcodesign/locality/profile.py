@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from simcodesign.errors import InputError
+from simcodesign.core.errors import InputError
 from simcodesign.locality.profile_files import read_histogram, write_histogram
 
 #: Stands for the distance of a first touch.

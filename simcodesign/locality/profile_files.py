@@ -27,8 +27,8 @@ from typing import Any, BinaryIO, NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from simcodesign.errors import InputError, Place
-from simcodesign.replacing import replacing
+from simcodesign.core.atomic_files import replacing
+from simcodesign.core.errors import InputError, Place
 
 FORMAT = 1
 LINE_BYTES = 64

@@ -1,0 +1,92 @@
+"""What the closed forms of open streams share: expressions for every point and rank, and what a step comes to."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simcodesign.core.errors import InputError, Place
+from simcodesign.core.expression import Expression
+from simcodesign.core.units import Amount
+from simcodesign.describe.constants import CAPACITY
+from simcodesign.describe.demands.arrivals import Arrivals
+from simcodesign.describe.machine import Machine
+from simcodesign.describe.setting import Setting, finite
+
+Floats = NDArray[np.float64]
+
+
+class Reading:
+    """Expressions for every design point and rank: arrays (..., P)."""
+
+    def __init__(self, setting: Setting, queueing: bool) -> None:
+        self.setting, self.queueing = setting, queueing
+        self.ranks = setting.ranks
+        self.names: dict[str, Amount] = {name: np.asarray(value)[..., None] for name, value in setting.values.items()}
+        self.names["rank"] = setting.every_rank()
+        varying = {path: value for path, value in setting.machine.varying().items() if path != CAPACITY}
+        constants = {path: np.asarray(value)[..., None] for path, value in varying.items()}
+        self.machine: Machine = setting.machine.with_constants(constants) if setting.shape else setting.machine
+        self.formulas: list[str] = []
+
+    def value(self, expression: Expression, what: str) -> Floats:
+        """(..., P), finite and not negative."""
+        text = f"{what} = {expression.text}"
+        found = finite(expression.evaluate(self.names), text, self.setting.workload, expression)
+        value = np.asarray(found, dtype=np.float64)
+        if np.any(value < 0):
+            raise InputError(f"{text} is negative", expression.place, value=float(np.min(value)))
+        return np.broadcast_to(value, np.broadcast_shapes(value.shape, (self.ranks,)))
+
+    def stream(self, step: Arrivals) -> tuple[Floats, Floats]:
+        """Requests and rates of every rank: both 0 where a rank sends nothing."""
+        here = 1.0 if step.when is None else np.where(self.value(step.when, "when") != 0, 1.0, 0.0)
+        count = self.value(step.requests, "requests") * here
+        rate = np.where(count > 0, self.value(step.rate, "rate"), 0.0)
+        if np.any((count > 0) & (rate <= 0)):
+            raise InputError("rate of arrivals", step.rate.place or step.place, value=0, allowed="above 0 per second")
+        if not np.all(count.sum(axis=-1) > 0):
+            raise InputError("there are no requests", step.requests.place or step.place, value=step.requests.text)
+        return count, rate
+
+    def note(self, formula: str) -> None:
+        """The name of a formula, once."""
+        self.formulas += [] if formula in self.formulas else [formula]
+
+    def check_load(self, load: Floats, names: Sequence[str], rate: Floats, place: Place) -> None:
+        """InputError at a single design point with a load (..., S) of 1 or more; ``rate`` (..., P)."""
+        if self.setting.shape or not np.any(load >= 1):
+            return
+        worst = int(np.argmax(load))
+        highest = float(load.ravel()[worst])
+        what = f"{names[worst]} has a load of {highest:.4g}, and its queue would grow for ever"
+        most = float(rate.max()) / highest
+        raise InputError(what, place, allowed=f"a load below 1: a rate of a rank below {most:.6g} per second")
+
+    def at_every_point(self, value: Amount) -> Amount:
+        """One number for a single design point, else an array of their shape."""
+        shape = self.setting.shape
+        return np.broadcast_to(np.asarray(value, dtype=float), shape) if shape else float(value)
+
+
+@dataclass(frozen=True)
+class Part:
+    """What one step comes to: arrays (...), one number for each design point."""
+
+    component: str
+    served: Amount  # requests that are
+    refused: Amount
+    response_s: Amount  # mean of those served
+    last_s: Amount  # the last arrival, in the mean
+    messages: Amount = 0.0
+    message_bytes: Amount = 0.0
+    disk_bytes: Amount = 0.0
+    busy_j: Amount = 0.0
+
+
+def last_s(count: Floats, rate_per_s: Floats) -> Amount:
+    """When the last request arrives, in the mean of the rank that takes longest."""
+    return np.asarray(np.max(np.where(count > 0, count / np.where(count > 0, rate_per_s, 1.0), 0.0), axis=-1))

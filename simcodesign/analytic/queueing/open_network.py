@@ -1,0 +1,159 @@
+"""Latency of open streams of messages: every link and interface as an M/G/1 queue, by what passes it.
+
+Uniform traffic from every host has closed forms (``uniform_traffic``); for other streams the loads are counted on the
+routes. All stations are taken to be independent (Kleinrock, Communication Nets, 1964), with Poisson arrivals.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+
+from simcodesign.analytic.collective_traffic import checked_peers
+from simcodesign.analytic.message_costs import price
+from simcodesign.analytic.queueing.station import mg1
+from simcodesign.analytic.queueing.uniform_traffic import uniform_latency
+from simcodesign.core.errors import CapacityError
+from simcodesign.core.units import Amount
+from simcodesign.describe.demands.arrivals import Arrivals
+from simcodesign.describe.machine import Machine
+from simcodesign.describe.setting import Setting
+
+_Floats = NDArray[np.float64]
+_Ints = NDArray[np.int64]
+#: Pairs of ranks whose routes are looked at, times design points.
+MOST_PAIRS = 20_000_000
+
+
+@dataclass(frozen=True)
+class Crowd:
+    """Messages under way: their mean latency (...), the load of every station (..., S) and the stations' names."""
+
+    latency_s: Amount
+    load: _Floats
+    names: Sequence[str]
+    formula: str
+
+
+def crowd(
+    step: Arrivals, machine: Machine, setting: Setting, count: _Floats, rate: _Floats, size: _Floats, spread: float
+) -> Crowd:
+    """Latency and loads of a step; ``count``, ``rate``, ``size``: (..., P) messages of a rank, their rate and mean
+    bytes, ``spread``: coefficient of variation of their services. ``machine``: its constants have a last axis of 1.
+
+    CapacityError where routes of too many pairs would have to be looked at.
+    """
+    kind = "M/D/1" if spread == 0 else "M/G/1"
+    formula = f"{kind} at every link and interface (Kleinrock's independence)"
+    if _is_uniform(step, setting, rate, size):
+        seen = uniform_latency(setting.machine.network, rate[..., 0], size[..., 0], spread)
+        load = np.asarray(seen.utilisation)[..., None]
+        name = f"{kind} at every link and interface ({seen.formula})"
+        return Crowd(seen.latency_s, load, ["the busiest link or interface"], name)
+    return _counted(step, machine, setting, count, rate, size, spread, formula)
+
+
+def _is_uniform(step: Arrivals, setting: Setting, rate: _Floats, size: _Floats) -> bool:
+    """Whether every host sends alike, to all others."""
+    nodes = setting.machine.node_of(setting.ranks)
+    every_host = setting.ranks == setting.machine.network.topology.node_count == len(np.unique(nodes))
+    alike = bool(np.all(rate == rate[..., :1]) and np.all(size == size[..., :1]))
+    return step.destination is None and every_host and alike
+
+
+def _counted(
+    step: Arrivals,
+    machine: Machine,
+    setting: Setting,
+    count: _Floats,
+    rate: _Floats,
+    size: _Floats,
+    spread: float,
+    formula: str,
+) -> Crowd:
+    source, target, share = _pairs(step, setting)
+    node, topology = setting.machine.node_of(setting.ranks), setting.machine.network.topology
+    here, there = node[source], node[target]
+    far = here != there
+    stations, passes = _passes(setting.machine, here, there, far)
+    is_link = stations >= setting.machine.nodes
+    network = machine.network
+    pair_rate, pair_size = rate[..., source] * share, size[..., source]
+    occupied = [
+        pair_size * per_byte for per_byte in (network.interface_occupancy_s_per_byte, network.link_occupancy_s_per_byte)
+    ]
+    passing = _sums(passes, pair_rate)
+    busy, squares = (
+        np.where(is_link, *(_sums(passes, pair_rate * service**power) for service in reversed(occupied)))
+        for power in (1, 2)
+    )
+    some = busy > 0
+    mean = np.where(some, busy / np.where(passing > 0, passing, 1.0), 0.0)
+    variations = np.where(some, squares * passing / np.where(some, busy, 1.0) ** 2 * (1 + spread**2) - 1, 0.0)
+    waits = np.asarray(mg1(passing, mean, np.sqrt(np.maximum(variations, 0.0))).waiting_s)
+    waits = np.where(passing > 0, waits, 0.0)
+    hops = np.where(far, topology.hops(here, there), 0).astype(np.float64)
+    alone = np.asarray(price(network, np.asarray(float(setting.ranks)), hops).message(pair_size).arrival_s)
+    if network.switching == "store_and_forward":  # the receiver's interface may be slower than the last link
+        alone = alone + np.where(hops > 1, np.maximum(occupied[0] - occupied[1], 0.0), 0.0)
+    latency = alone + _sums(passes.T.tocsr(), waits)
+    weight = count[..., source] * share
+    mean_latency = np.sum(np.where(weight > 0, weight * latency, 0.0), axis=-1) / weight.sum(axis=-1)
+    names = _Names(setting.machine, stations)
+    return Crowd(mean_latency, np.asarray(passing * mean), names, formula)
+
+
+def _pairs(step: Arrivals, setting: Setting) -> tuple[_Ints, _Ints, float]:
+    """Sources and targets, and the share of a source's messages that each pair has."""
+    ranks = setting.ranks
+    every = np.arange(ranks)
+    if step.destination is not None:
+        names: dict[str, Amount] = {name: value for name, value in setting.values.items() if not np.ndim(value)}
+        names["rank"] = setting.every_rank()
+        here = every if step.when is None else np.flatnonzero(np.broadcast_to(step.when.evaluate(names), ranks))
+        return here, checked_peers("destination", step.destination, names, here), 1.0
+    points = int(np.prod(setting.shape, dtype=np.int64))
+    if ranks * (ranks - 1) * points > MOST_PAIRS:
+        what = f"{ranks * (ranks - 1):.3g} pairs of ranks, whose routes must be looked at"
+        raise CapacityError(what, step.place, allowed="all hosts sending alike, one rank on each; or fewer ranks")
+    source, other = np.divmod(np.arange(ranks * (ranks - 1)), ranks - 1)
+    return source, other + (other >= source), 1.0 / (ranks - 1)
+
+
+def _passes(machine: Machine, here: _Ints, there: _Ints, far: NDArray[np.bool_]) -> tuple[_Ints, Any]:
+    """The stations that are passed (nodes stand for their interfaces, links come after them), and a matrix (S, M) of
+    which pair passes which."""
+    routes = machine.network.topology.routes(here[far], there[far])
+    pair = np.flatnonzero(far)
+    station = np.concatenate([here[far], there[far], routes.link + machine.nodes])
+    who = np.concatenate([pair, pair, np.repeat(pair, np.diff(routes.start))])
+    stations, row = np.unique(station, return_inverse=True)
+    matrix = csr_array((np.ones(len(row)), (row, who)), shape=(len(stations), len(here)))
+    return stations, matrix
+
+
+def _sums(matrix: Any, values: _Floats) -> _Floats:
+    """(..., S) sums over the pairs (..., M) that pass each station."""
+    flat = values.reshape(int(np.prod(values.shape[:-1])), values.shape[-1])
+    return np.asarray((matrix @ flat.T).T.reshape(*values.shape[:-1], matrix.shape[0]))
+
+
+class _Names(Sequence[str]):
+    """Names of stations, made when they are asked for."""
+
+    def __init__(self, machine: Machine, stations: _Ints) -> None:
+        self._machine, self._stations = machine, stations
+
+    def __len__(self) -> int:
+        return len(self._stations)
+
+    def __getitem__(self, place: Any) -> Any:
+        number = int(self._stations[place])
+        if number < self._machine.nodes:
+            return f"interface {number}"
+        return f"link {self._machine.network.topology.link_name(number - self._machine.nodes)}"

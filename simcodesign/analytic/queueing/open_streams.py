@@ -1,0 +1,150 @@
+"""Open streams of requests in closed form: load, response time and loss of the disks and the network that they go to.
+
+Disks: the requests of all ranks that share one come there together. Poisson arrivals make it M/M/c, M/D/1, M/G/1 or,
+with places for so many, M/M/c/K; those that go on to other disks a Jackson network. Whatever has no formula of its own
+takes the approximation of Allen and Cunneen, or the nearest formula, and ``Result.formulas`` says so.
+
+The steady state is what a long run comes near; what is simulated begins with empty stations. The time of the whole run
+is that of the last arrival, in the mean, and of one more response.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from simcodesign.analytic.message_costs import price
+from simcodesign.analytic.queueing.closed_loops import visit_factors
+from simcodesign.analytic.queueing.moments import product_variation
+from simcodesign.analytic.queueing.open_disks import disks_of, parts_at_disks
+from simcodesign.analytic.queueing.open_evaluation import Part, Reading, last_s
+from simcodesign.analytic.queueing.open_network import crowd
+from simcodesign.core.errors import InputError
+from simcodesign.core.result import COMPONENTS, Result
+from simcodesign.core.units import Amount
+from simcodesign.describe.demands.arrivals import BETWEEN, DISK, REQUESTS, Arrivals
+from simcodesign.describe.setting import Setting
+
+
+def open_forecast(setting: Setting, queueing: bool = True) -> Result:
+    """The forecast of a program of arrivals; arrays of ``setting.shape`` for several design points.
+
+    Without ``queueing`` nobody waits and nobody is refused, as in a simulation with every effect off.
+
+    Raises InputError for a single design point at which a station has a load of 1 or more and no limit of places (of
+    several points, these have an infinite response), and for anything that cannot be used.
+    """
+    reading = Reading(setting, queueing)
+    program = [step for step in setting.workload.program if isinstance(step, Arrivals)]
+    with np.errstate(all="ignore"):
+        disks = [step for step in program if step.to == DISK]
+        parts = parts_at_disks(disks, reading) if disks else []
+        parts += [_messages(step, reading) for step in program if step.to != DISK]
+        result = _together(parts, reading)
+    numbers = [result.message_bytes, result.disk_bytes]
+    numbers += [] if setting.shape else [result.makespan_s, result.energy_j or 0.0]
+    if not all(np.all(np.isfinite(number)) for number in numbers):
+        raise InputError("time, bytes or energy of the forecast are too large to be a number", setting.workload.place)
+    return result
+
+
+def _together(parts: Sequence[Part], reading: Reading) -> Result:
+    """The Result of all steps: the one that ends last makes the makespan."""
+    setting = reading.setting
+    ends = np.stack(np.broadcast_arrays(*(np.asarray(part.last_s + part.response_s) for part in parts)))
+    longest = np.argmax(ends, axis=0)
+    phases = {name: {part: np.zeros(ends.shape[1:]) for part in COMPONENTS} for name in (BETWEEN, REQUESTS)}
+    for number, part in enumerate(parts):
+        for phase, component, time in (
+            (BETWEEN, "computation", part.last_s),
+            (REQUESTS, part.component, part.response_s),
+        ):
+            phases[phase][component] = np.where(longest == number, time, phases[phase][component])
+    served, refused = (sum(np.asarray(getattr(part, name)) for part in parts) for name in ("served", "refused"))
+    response = sum(np.asarray(part.served * part.response_s) for part in parts) / served
+    every = reading.at_every_point
+
+    def total(name: str) -> Amount:
+        return every(sum(np.asarray(getattr(part, name)) for part in parts))
+
+    result = Result(
+        reading="forecast",
+        workload=setting.workload.name,
+        machine=setting.machine.name,
+        values=dict(setting.values),
+        preset=setting.preset,
+        makespan_s=every(ends.max(axis=0)),
+        phases={name: {part: every(time) for part, time in times.items()} for name, times in phases.items()},
+        messages=total("messages"),
+        message_bytes=total("message_bytes"),
+        disk_bytes=total("disk_bytes"),
+        size=setting.size,
+        footprint_bytes=setting.footprint_bytes,
+        capacity_bytes=setting.capacity_bytes,
+        response_s=every(response),
+        refused=every(refused / (served + refused)),
+        formulas=tuple(reading.formulas),
+    )
+    return _with_power(result, total("busy_j"), reading)
+
+
+def _with_power(result: Result, busy_j: Amount, reading: Reading) -> Result:
+    """The Result with energy and power, where the machine says anything of them: at most, all servers are at work."""
+    setting, machine = reading.setting, reading.setting.machine
+    if not setting.has_power:
+        return result
+    static = reading.at_every_point(machine.totals().static_power_w or 0.0)
+    steps = [step for step in setting.workload.program if isinstance(step, Arrivals)]
+    highest: Amount = 0.0
+    if any(step.to == DISK for step in steps) and machine.disk is not None and machine.disk.dynamic_power_w is not None:
+        servers = machine.disk.spindles * len(disks_of(machine, reading.ranks)[0])
+        highest = highest + machine.disk.dynamic_power_w * servers
+    if any(step.to != DISK for step in steps) and machine.network.dynamic_power_w is not None:
+        highest = highest + machine.network.dynamic_power_w * reading.ranks
+    return replace(
+        result,
+        static_power_w=static,
+        energy_j=reading.at_every_point(static * result.makespan_s + busy_j),
+        peak_power_w=reading.at_every_point(static + highest),
+    )
+
+
+def _messages(step: Arrivals, reading: Reading) -> Part:
+    """What messages come to that load the network."""
+    machine = reading.machine
+    if machine.network.model == "loggop":
+        what = "arrivals to the network take Hockney's model of a message: in LogGOPS processors are shared, too"
+        raise InputError(what, step.place, value=machine.name, allowed="network.model: hockney")
+    count, rate = reading.stream(step)
+    size = reading.value(step.bytes, "bytes")
+    if reading.ranks < 2:
+        raise InputError("messages need two ranks", step.place, value=f"P = {reading.ranks}")
+    message = price(machine.network, np.asarray(float(reading.ranks))).message(size)
+    total = count.sum(axis=-1)
+    every, response = total, np.sum(count * np.asarray(message.arrival_s), axis=-1) / total
+    if reading.queueing:
+        spread = product_variation(visit_factors(machine, "network", step.varies))
+        seen = crowd(step, machine, reading.setting, count, rate, size, spread)
+        reading.note(seen.formula)
+        reading.check_load(seen.load, seen.names, rate, step.place)
+        response = np.asarray(seen.latency_s)
+    busy = np.sum(count * (np.asarray(message.send_s) + message.receive_s), axis=-1)
+    watts, per_byte = machine.network.dynamic_power_w or 0.0, machine.network.energy_per_byte_j or 0.0
+    sent = np.sum(count * size, axis=-1)
+    return Part(
+        component="communication",
+        served=every,
+        refused=np.zeros(()),
+        response_s=response,
+        last_s=last_s(count, rate),
+        messages=total,
+        message_bytes=sent,
+        busy_j=busy * _of_points(watts) + sent * _of_points(per_byte),
+    )
+
+
+def _of_points(constant: Amount) -> Amount:
+    """A constant of the machine without the axis of ranks."""
+    return np.asarray(constant)[..., 0] if np.ndim(constant) else constant

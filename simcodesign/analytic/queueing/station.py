@@ -1,0 +1,294 @@
+"""One station at which requests queue: utilisation, waits and queue lengths in closed form, first come first served.
+
+Everything is vectorised: rates, times and servers broadcast. A load of 1 or more, with unlimited room, has no steady
+state: waits and lengths are ``inf`` there, so that a sweep may run over it; ``stable`` raises instead.
+
+Sources: Kleinrock, Queueing Systems I (1975), by section; others where they are used.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from simcodesign.core.errors import InputError, Place
+from simcodesign.core.units import Amount
+
+#: The largest number of servers of a station: the recursion of Erlang's formula takes a step for each.
+MOST_SERVERS = 1_000_000
+
+_Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Queue:
+    """A station in its steady state; floats, or arrays of one shape.
+
+    ``formula``: its name, ``M/G/1``. ``throughput_per_s``: requests let in, ``refused``: share of those that came and
+    found no room. ``utilisation``: of one server, over 1 where there is no steady state. ``waiting_s`` before and
+    ``response_s`` including service, of those served. ``queue_length``: waiting, ``in_system``: waiting or in service.
+    ``delayed``: share of the served that wait at all; ``waiting_square_s2``: E[W^2]; both NaN where not known.
+    """
+
+    formula: str
+    throughput_per_s: Amount
+    utilisation: Amount
+    waiting_s: Amount
+    response_s: Amount
+    queue_length: Amount
+    in_system: Amount
+    delayed: Amount = np.nan
+    waiting_square_s2: Amount = np.nan
+    refused: Amount = 0.0
+
+    @property
+    def waiting_variation(self) -> Amount:
+        """Coefficient of variation of the wait, NaN where its second moment is not known or nobody waits."""
+        mean = np.asarray(self.waiting_s)
+        with np.errstate(all="ignore"):
+            return _plain(np.sqrt(np.asarray(self.waiting_square_s2) / mean**2 - 1))
+
+
+def mm1(rate_per_s: ArrayLike, service_s: ArrayLike) -> Queue:
+    """M/M/1: Poisson arrivals, exponential service, one server (Kleinrock I, Sec. 3.2)."""
+    return replace(mmc(rate_per_s, service_s, 1), formula="M/M/1")
+
+
+def mmc(rate_per_s: ArrayLike, service_s: ArrayLike, servers: ArrayLike) -> Queue:
+    """M/M/c: Poisson arrivals, exponential service of ``service_s``, c equal servers (Kleinrock I, Sec. 3.5).
+
+    The wait is 0 or, with Erlang's C, exponential of mean s / (c - a), a the offered load.
+    """
+    rate, service, count = _checked(rate_per_s, service_s, servers)
+    offered = rate * service
+    delayed = np.where(offered < count, _erlang_c(count, offered), 1.0)
+    with np.errstate(all="ignore"):
+        drain_s = np.where(offered < count, service / (count - offered), np.inf)
+        waiting, square = _times(delayed, drain_s), _times(delayed, 2 * drain_s**2)
+    return _queue("M/M/c", rate, service, count, waiting, delayed, square)
+
+
+def mg1(rate_per_s: ArrayLike, service_s: ArrayLike, variation: ArrayLike, third_moment: ArrayLike = np.nan) -> Queue:
+    """M/G/1: Poisson arrivals, one server, any service times: the formulas of Pollaczek and Khinchine.
+
+    ``variation``: the coefficient of variation of the service; ``third_moment``: E[S^3] / E[S]^3, which only the second
+    moment of the wait needs. Kleinrock I, Secs. 5.5 and 5.7 (mean: W = a s (1 + v^2) / (2 (1 - a)); square, by
+    Takacs' recursion: 2 W^2 + rate E[S^3] / (3 (1 - a))).
+    """
+    spread, third = _not_negative("variation", variation), _not_negative("third moment", third_moment, nan=True)
+    rate, service, count, spread, third = np.broadcast_arrays(*_checked(rate_per_s, service_s, 1), spread, third)
+    load = rate * service
+    with np.errstate(all="ignore"):
+        free = np.where(load < 1, 1 / (1 - load), np.inf)
+        waiting = _times(load * service, free) * (1 + spread**2) / 2
+        square = 2 * waiting**2 + _times(load * service**2 * third / 3, free)
+    return _queue("M/G/1", rate, service, count, waiting, np.minimum(load, 1.0), square)
+
+
+def md1(rate_per_s: ArrayLike, service_s: ArrayLike) -> Queue:
+    """M/D/1: Poisson arrivals, one server, a service of always the same time (Kleinrock I, Sec. 5.5)."""
+    return replace(mg1(rate_per_s, service_s, 0.0, 1.0), formula="M/D/1")
+
+
+def mm1k(rate_per_s: ArrayLike, service_s: ArrayLike, places: ArrayLike) -> Queue:
+    """M/M/1/K: as M/M/1, with room for K requests, that in service included (Kleinrock I, Sec. 3.6)."""
+    return replace(mmck(rate_per_s, service_s, 1, places), formula="M/M/1/K")
+
+
+def mmck(rate_per_s: ArrayLike, service_s: ArrayLike, servers: ArrayLike, places: ArrayLike) -> Queue:
+    """M/M/c/K: c servers, room for K >= c requests (Kleinrock I, Secs. 3.6 to 3.8). Any load has a steady state.
+
+    With p_c = B x P(n <= c) (Erlang's loss B) and p_{c+j} = p_c rho^j, all is sums of powers, of terms of one sign.
+    """
+    room = _not_negative("places", places)
+    if np.any(room != np.floor(room)) or np.any(room < np.asarray(servers)):
+        raise InputError(
+            "places of a station", value=float(np.min(room)), allowed="whole, at least one for each server"
+        )
+    rate, service, count, room = np.broadcast_arrays(*_checked(rate_per_s, service_s, servers), room)
+    offered, spare = rate * service, room - count
+    load = offered / count
+    loss, light = _erlang_b(count, offered), load <= 1
+    with np.errstate(all="ignore"):
+        ratio = np.where(light, load, 1 / load)  # from the full end where that is the likely one: nothing grows
+    power, powers, weighted = _power_sums(ratio, spare)
+    # Light: j = 1 .. spare counts requests that wait; heavy: i = 0 .. spare - 1 counts free places.
+    total = np.where(light, 1 + loss * ratio * powers, power + loss * powers)
+    queued = np.where(light, ratio * (weighted + powers), spare * powers - weighted) * loss / total
+    full = loss * np.where(light, power, 1.0) / total
+    # Those who are let in and wait found c or more, yet not all places taken: p_c + ... + p_(K-1).
+    behind = loss * np.where(light, powers, ratio * powers) / total
+    served = rate * (1 - full)
+    with np.errstate(all="ignore"):
+        waiting = np.where(served > 0, queued / served, 0.0)
+        delayed = np.where(full < 1, behind / (1 - full), 0.0)
+    queue = _queue("M/M/c/K", served, service, count, waiting, delayed, np.full(waiting.shape, np.nan))
+    return replace(queue, refused=_plain(full))
+
+
+def allen_cunneen(
+    rate_per_s: ArrayLike,
+    service_s: ArrayLike,
+    servers: ArrayLike = 1,
+    arrival_variation: ArrayLike = 1.0,
+    service_variation: ArrayLike = 1.0,
+) -> Queue:
+    """GI/G/c, an approximation: the wait of M/M/c x (va^2 + vs^2) / 2, of the coefficients of variation of the times
+    between arrivals and of the services (Allen, Probability, Statistics and Queueing Theory, 1990, Sec. 5.3.5).
+
+    Exact for M/M/c and M/G/1; for GI/G/1 the heavy-traffic formula of Kingman (1961).
+    """
+    arrival = _not_negative("variation of arrivals", arrival_variation)
+    spread = _not_negative("variation of services", service_variation)
+    rate, service, count, arrival, spread = np.broadcast_arrays(
+        *_checked(rate_per_s, service_s, servers), arrival, spread
+    )
+    reference = mmc(rate, service, count)
+    waiting = _times((arrival**2 + spread**2) / 2, np.asarray(reference.waiting_s))
+    unknown = np.full(waiting.shape, np.nan)
+    return _queue("Allen-Cunneen GI/G/c", rate, service, count, waiting, unknown, unknown)
+
+
+def kingman_bound_s(
+    rate_per_s: ArrayLike, service_s: ArrayLike, arrival_variation: ArrayLike, service_variation: ArrayLike
+) -> Amount:
+    """What the mean wait of GI/G/1 never exceeds: rate (var A + var S) / (2 (1 - a)), seconds (Kingman, Some
+    inequalities for the queue GI/G/1, Biometrika 49, 1962; Kleinrock II, Sec. 2.2)."""
+    rate, service, _ = _checked(rate_per_s, service_s, 1)
+    between = np.divide(1.0, rate, out=np.full(rate.shape, np.inf), where=rate > 0)
+    variances = (_times(np.asarray(arrival_variation, float), between)) ** 2
+    variances = variances + (np.asarray(service_variation, float) * service) ** 2
+    load = rate * service
+    with np.errstate(all="ignore"):
+        return _plain(np.where(load < 1, _times(rate, variances) / (2 * (1 - load)), np.inf))
+
+
+def waiting_quantile_s(share: ArrayLike, rate_per_s: ArrayLike, service_s: ArrayLike, servers: ArrayLike = 1) -> Amount:
+    """The wait that ``share`` of the requests of an M/M/c do not exceed: max(0, ln(C / (1 - share)) s / (c - a))
+    (Kleinrock I, Sec. 5.7 for c = 1)."""
+    share = _share(share)
+    rate, service, count = _checked(rate_per_s, service_s, servers)
+    offered = rate * service
+    with np.errstate(all="ignore"):
+        over = np.log(np.maximum(_erlang_c(count, offered) / (1 - share), 1.0))
+        return _plain(np.where(offered < count, over * service / (count - offered), np.inf))
+
+
+def response_quantile_s(share: ArrayLike, rate_per_s: ArrayLike, service_s: ArrayLike) -> Amount:
+    """The response that ``share`` of the requests of an M/M/1 do not exceed: it is exponential (ibid.)."""
+    return _plain(-np.log1p(-_share(share)) * np.asarray(mm1(rate_per_s, service_s).response_s))
+
+
+def erlang_b(servers: ArrayLike, offered: ArrayLike) -> Amount:
+    """Erlang's loss formula B(c, a): the share refused where nobody may wait (Kleinrock I, Sec. 3.7)."""
+    offered, _, count = _checked(offered, 1.0, servers)
+    return _plain(_erlang_b(count, offered))
+
+
+def erlang_c(servers: ArrayLike, offered: ArrayLike) -> Amount:
+    """Erlang's delay formula C(c, a): the share that waits; 1 from a load of 1 on (Kleinrock I, Sec. 3.5)."""
+    offered, _, count = _checked(offered, 1.0, servers)
+    return _plain(np.where(offered < count, _erlang_c(count, offered), 1.0))
+
+
+def stable(station: str, utilisation: Amount, place: Place | None = None) -> None:
+    """InputError, which names the station and its highest load, unless the load is below 1 everywhere."""
+    highest = float(np.max(utilisation, initial=0.0))
+    if not highest < 1:
+        what = f"{station} has a load of {highest:.4g}, and its queue would grow for ever"
+        raise InputError(what, place, allowed="a load below 1")
+
+
+def _erlang_b(servers: _Floats, offered: _Floats) -> _Floats:
+    """By its recursion over servers, B_k = a B_{k-1} / (k + a B_{k-1}): every term positive, so stable for any c."""
+    servers, offered = np.broadcast_arrays(servers, offered)
+    result = np.ones(offered.shape)
+    loss: _Floats = np.ones(offered.shape)
+    for count in range(1, int(np.max(servers, initial=0)) + 1):
+        loss = offered * loss
+        loss = loss / (count + loss)
+        np.copyto(result, loss, where=servers == count)
+    return result
+
+
+def _erlang_c(servers: _Floats, offered: _Floats) -> _Floats:
+    """C = B / (1 - rho (1 - B)); of no meaning from a load of 1 on."""
+    loss = _erlang_b(servers, offered)
+    return loss / (1 - np.minimum(offered / servers, 1.0) * (1 - loss))
+
+
+def _power_sums(ratio: _Floats, count: _Floats) -> tuple[_Floats, _Floats, _Floats]:
+    """r^m, the sums of r^j and of j r^j for j = 0 .. m - 1, by doubling m: exact at r = 1, and never a difference."""
+    power, powers, weighted = np.ones(ratio.shape), np.zeros(ratio.shape), np.zeros(ratio.shape)
+    length = np.zeros(ratio.shape)
+    for bit in reversed(range(int(np.max(count, initial=0)).bit_length())):
+        weighted = weighted + power * (weighted + length * powers)
+        powers, power, length = powers * (1 + power), power * power, 2 * length
+        one = (count.astype(np.int64) >> bit) & 1 == 1
+        weighted = np.where(one, weighted + length * power, weighted)
+        powers, length = np.where(one, powers + power, powers), np.where(one, length + 1, length)
+        power = np.where(one, power * ratio, power)
+    return power, powers, weighted
+
+
+def _queue(
+    formula: str,
+    rate: _Floats,
+    service: _Floats,
+    servers: _Floats,
+    waiting: _Floats,
+    delayed: _Floats,
+    square: _Floats,
+) -> Queue:
+    """The rest of a station by Little's law."""
+    response = waiting + service
+    return Queue(
+        formula=formula,
+        throughput_per_s=_plain(rate),
+        utilisation=_plain(rate * service / servers),
+        waiting_s=_plain(waiting),
+        response_s=_plain(response),
+        queue_length=_plain(_times(rate, waiting)),
+        in_system=_plain(_times(rate, response)),
+        delayed=_plain(delayed),
+        waiting_square_s2=_plain(square),
+    )
+
+
+def _times(one: _Floats, other: _Floats) -> _Floats:
+    """The product, where nothing of an infinite is nothing: no arrivals do not queue."""
+    with np.errstate(invalid="ignore"):
+        return np.where((one == 0) | (other == 0), 0.0, one * other)
+
+
+def _checked(rate_per_s: ArrayLike, service_s: ArrayLike, servers: ArrayLike) -> tuple[_Floats, _Floats, _Floats]:
+    rate, service = _not_negative("rate", rate_per_s), _not_negative("service time", service_s)
+    count = np.asarray(servers, dtype=np.float64)
+    good = (count >= 1) & (count <= MOST_SERVERS) & (count == np.floor(count))
+    if not np.all(good):
+        wrong = float(count[~good].flat[0]) if count.ndim else float(count)
+        raise InputError("servers of a station", value=wrong, allowed=f"a whole number from 1 to {MOST_SERVERS}")
+    rate, service, count = np.broadcast_arrays(rate, service, count)
+    return rate, service, count
+
+
+def _not_negative(what: str, value: ArrayLike, nan: bool = False) -> _Floats:
+    amount = np.asarray(value, dtype=np.float64)
+    bad = ~((amount >= 0) & (amount < np.inf) | (np.isnan(amount) if nan else False))
+    if np.any(bad):
+        raise InputError(what, value=float(amount[bad].flat[0]), allowed="a finite number, not negative")
+    return amount
+
+
+def _share(share: ArrayLike) -> _Floats:
+    amount = np.asarray(share, dtype=np.float64)
+    if not np.all((amount >= 0) & (amount < 1)):
+        raise InputError("a quantile", value=share, allowed="from 0 to below 1")
+    return amount
+
+
+def _plain(value: NDArray[np.float64]) -> Amount:
+    """One number as a float."""
+    return value if np.ndim(value) else float(value)

@@ -1,0 +1,351 @@
+"""Uniform random traffic: every host sends messages at one rate, each to one of the other hosts, all as likely.
+
+How many messages pass each link is a matter of counting routes: in closed form for dimension-ordered routing on meshes,
+tori and hypercubes, for bus and crossbar; counted from the routes elsewhere. Up to the load at which the first link or
+interface saturates, the latency is that of an empty network plus the waits at all stations on the way.
+
+Kleinrock's independence approximation (Communication Nets, 1964; Queueing Systems II, 1976, Sec. 5.6) takes the
+messages at each link as a Poisson stream of their own: M/G/1. It is exact at the first station. But messages of one
+size that come over the same link come one service apart and do not hinder each other again: only what comes from
+different sides does. With p_f the shares of a link's messages that come over each link f before it, m the sum of their
+squares and rho the load, waits are taken to be those of M/D/1 times (1 - m) (1 + 4/5 rho m). For k sides alike, with
+m = 1/k, these are the waits at later stages of a buffered k-ary network (Kruskal, Snir and Weiss, The distribution of
+waiting times in clocked multistage interconnection networks, IEEE Trans. Computers 37, 1988): 1 - m is the first
+stage's, exact in clocked networks, and 4/5 rho m fits the trains in which messages leave a busy link.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from simcodesign.analytic.queueing.station import mg1
+from simcodesign.core.errors import InputError
+from simcodesign.core.units import Amount
+from simcodesign.describe.machine_parts import Network
+from simcodesign.describe.topology.base import Topology
+from simcodesign.describe.topology.grid import GridTopology, HypercubeTopology
+from simcodesign.describe.topology.one_hop import BusTopology, CrossbarTopology
+
+#: Hosts of a topology without a closed form: all pairs of them are looked at.
+MOST_COUNTED_HOSTS = 1_024
+#: By how much trains of messages add to waits (Kruskal, Snir and Weiss 1988, as remembered: the paper was not at hand).
+TRAINS = 0.8
+
+_Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class UniformTraffic:
+    """What one message per second from every host gives: K kinds of links, ``links[k]`` of them with ``load[k]``
+    messages per second each; ``mean_hops``; ``direct``: share of the messages that have one hop only.
+
+    ``merged[k]``, ``merged_square[k]``: means of m and m^2 over the links of a kind, m the sum of the squared shares of
+    their messages by the link that these come over; ``arriving``: the mean of m of the messages that come to a host.
+    """
+
+    hosts: int
+    load: _Floats
+    links: _Floats
+    mean_hops: float
+    direct: float
+    merged: _Floats
+    merged_square: _Floats
+    arriving: float
+
+    @property
+    def highest_load(self) -> float:
+        """Of the most loaded link; 0 where there is none."""
+        return float(np.max(self.load, initial=0.0))
+
+
+@dataclass(frozen=True)
+class Latency:
+    """Means over all messages, from the beginning of the send to the last byte's arrival, at the receiver's door.
+
+    ``empty_s``: on an empty network; ``waiting_s``: at links and interfaces; ``utilisation``: of the busiest station;
+    ``saturation_per_s``: the rate of every host at which that is 1. From there on waits are ``inf``.
+    """
+
+    formula: str
+
+    latency_s: Amount
+    empty_s: Amount
+    waiting_s: Amount
+    utilisation: Amount
+    saturation_per_s: Amount
+
+
+def uniform_traffic(topology: Topology, doors: bool = False) -> UniformTraffic:
+    """The load of every link. ``doors``: what a host sends comes from its interface, no faster than a link takes it,
+    and so counts as one more link before.
+
+    InputError for a single host, and for too many where routes have to be counted.
+    """
+    hosts = topology.node_count
+    if hosts < 2:
+        raise InputError("uniform traffic needs other hosts", value=hosts, allowed="at least 2 hosts")
+    match topology:
+        case GridTopology():
+            lines = [_line(axis.extent, axis.is_ring) for axis in topology.axes if axis.extent > 1]
+            kinds, arriving, direct = _kinds(lines, hosts, doors), _arriving(lines, hosts), float(topology.link_count)
+        case HypercubeTopology():
+            lines = [_line(2, False)] * topology.dimension
+            kinds, arriving, direct = _kinds(lines, hosts, doors), _arriving(lines, hosts), float(topology.link_count)
+        case BusTopology():
+            kinds, direct = _Kinds.alike(hosts * (hosts - 1.0), 1.0, doors / hosts), hosts * (hosts - 1.0)
+            arriving = 1.0  # all over one link
+        case CrossbarTopology():
+            kinds, direct = _Kinds.alike(1.0, hosts * (hosts - 1.0), float(doors)), hosts * (hosts - 1.0)
+            arriving = 1 / (hosts - 1.0)
+        case _:
+            kinds, arriving, direct = _counted(topology, doors)
+    carried, count, merged, square = kinds.together()
+    mean_hops, pairs = topology.mean_hops(), hosts * (hosts - 1.0)
+    return UniformTraffic(hosts, carried / (hosts - 1), count, mean_hops, direct / pairs, merged, square, arriving)
+
+
+@dataclass(frozen=True)
+class _Line:
+    """Ways along a line or ring, one coordinate to another, by direction (rows) and coordinate (columns).
+
+    ``over``: ways over the link that leaves the coordinate in that direction, of which ``begin`` begin there; ``end``:
+    ways that come to the coordinate in that direction. ``weight``: coordinates that each column stands for.
+    """
+
+    extent: int
+    weight: _Floats
+    over: _Floats
+    begin: _Floats
+    end: _Floats
+
+
+def _line(extent: int, is_ring: bool) -> _Line:
+    if not is_ring:
+        low = np.arange(extent, dtype=np.float64)
+        high = low[::-1]
+        return _Line(
+            extent,
+            np.ones(extent),
+            np.array([(low + 1) * high, (high + 1) * low]),
+            np.array([high, low]),
+            np.array([low, high]),
+        )
+    # From even coordinates the way to the opposite one is upward, from odd ones downward: two kinds of coordinates.
+    here, apart = np.arange(2 if extent % 2 == 0 else 1), np.arange(extent)
+    shortest, odd = (extent - 1) // 2, (extent % 2 == 0)
+    reach = np.array([[shortest + odd, shortest], [shortest, shortest + odd]])  # by direction and parity
+    parity = (here[:, None] + apart) % 2 if odd else np.zeros((1, extent), np.int64)
+    rest = reach[:, parity] - apart  # how far beyond the ways from so far behind lead
+    over, end = np.maximum(rest, 0).sum(axis=-1), (rest[..., 1:] >= 0).sum(axis=-1)
+    weight = np.full(len(here), extent / len(here))
+    return _Line(extent, weight, over.astype(float), reach[:, here].astype(float), end.astype(float))
+
+
+@dataclass(frozen=True)
+class _Kinds:
+    """Arrays of one length: pairs of hosts over each link, how many such links there are, means of m and m^2."""
+
+    pairs: _Floats
+    links: _Floats
+    merged: _Floats
+    square: _Floats
+
+    @classmethod
+    def alike(cls, pairs: float, links: float, merged: float) -> _Kinds:
+        """All links with the same load and the same m."""
+        return cls(np.array([pairs]), np.array([links]), np.array([merged]), np.array([merged**2]))
+
+    def together(self) -> tuple[_Floats, ...]:
+        """Links of the same load as one kind."""
+        pairs, kind = np.unique(np.round(self.pairs), return_inverse=True)
+        links = np.bincount(kind, weights=self.links)
+        means = (np.bincount(kind, weights=self.links * value) / links for value in (self.merged, self.square))
+        return pairs, links.astype(np.float64), *means
+
+
+def _kinds(lines: list[_Line], hosts: int, doors: bool) -> _Kinds:
+    """Links of a grid, dimension after dimension.
+
+    Ways over a link of a dimension have any coordinates of the earlier ones when they begin, and any of the later ones
+    when they end. They come over the link before it on the same line, begin at this host, or turn into the line: from
+    an earlier dimension, in either direction, if they have not moved in those between.
+    """
+    parts: list[tuple[_Floats, ...]] = []
+    # Hosts in the earlier dimensions; the squares of what turns in from them, and through the door.
+    before, mean, variance = 1.0, float(doors), 0.0
+    for line in lines:
+        others, after = hosts / line.extent, hosts / line.extent / before
+        pairs, straight = line.over * others, (line.over - line.begin) * others
+        with np.errstate(all="ignore"):
+            turns = (line.begin * after / pairs) ** 2
+            merged = (straight / pairs) ** 2 + turns * mean
+        links = np.broadcast_to(line.weight * others, pairs.shape)
+        there = pairs > 0
+        parts.append(tuple(part[there] for part in (pairs, links, merged, merged**2 + turns**2 * variance)))
+        turned = (line.end**2).sum(axis=0) * before**2
+        share = line.weight / line.extent
+        mean, variance = mean + share @ turned, variance + share @ (turned - share @ turned) ** 2
+        before *= line.extent
+    return _Kinds(*(np.concatenate(column) for column in zip(*parts, strict=True)))
+
+
+def _arriving(lines: list[_Line], hosts: int) -> float:
+    """Mean over hosts of the squared shares of their messages by the link that they come over."""
+    before, total = 1.0, 0.0
+    for line in lines:
+        total += float(line.weight / line.extent @ (line.end**2).sum(axis=0)) * before**2
+        before *= line.extent
+    return total / (hosts - 1) ** 2
+
+
+def _counted(topology: Topology, doors: bool) -> tuple[_Kinds, float, float]:
+    """By all routes."""
+    hosts, links = topology.node_count, topology.link_count
+    if hosts > MOST_COUNTED_HOSTS:
+        what = f"uniform traffic on a {topology.kind}, whose routes must be counted"
+        raise InputError(what, value=hosts, allowed=f"at most {MOST_COUNTED_HOSTS} hosts")
+    passed = np.zeros(links)
+    turns: list[NDArray[np.int64]] = []
+    direct, arriving = 0.0, 0.0
+    for target in range(hosts):
+        source = np.delete(np.arange(hosts), target)
+        routes = topology.routes(source, np.full(hosts - 1, target))
+        passed += np.bincount(routes.link, minlength=links)
+        first = np.zeros(len(routes.link), bool)
+        first[routes.start[:-1]] = True
+        turns.append(routes.link[:-1][~first[1:]] * links + routes.link[1:][~first[1:]])
+        if doors:
+            turns.append((links + source) * links + routes.link[first])
+        direct += float(np.count_nonzero(np.diff(routes.start) == 1))
+        arriving += float((np.unique(routes.link[routes.start[1:] - 1], return_counts=True)[1] ** 2).sum())
+    turn, count = np.unique(np.concatenate(turns), return_counts=True)
+    used = passed > 0
+    merged = np.bincount(turn % links, weights=count.astype(float) ** 2, minlength=links)[used] / passed[used] ** 2
+    kinds = _Kinds(passed[used], np.ones(len(merged)), merged, merged**2)
+    return kinds, arriving / hosts / (hosts - 1) ** 2, direct
+
+
+def saturation_per_s(network: Network, size_bytes: ArrayLike, *, links: bool = True, endpoints: bool = True) -> Amount:
+    """The rate of every host at which the first link or interface is busy all the time; ``inf`` if none ever is."""
+    traffic, service = uniform_traffic(network.topology), _Service.of(network, size_bytes, links, endpoints)
+    with np.errstate(divide="ignore"):
+        return _plain(1 / service.busy(traffic))
+
+
+def uniform_latency(
+    network: Network,
+    rate_per_s: ArrayLike,
+    size_bytes: ArrayLike,
+    variation: ArrayLike = 0.0,
+    *,
+    links: bool = True,
+    endpoints: bool = True,
+    independent: bool = False,
+) -> Latency:
+    """The mean latency of messages of ``size_bytes`` in the mean (coefficient of variation ``variation``), of which
+    every host sends ``rate_per_s``, one rank on each host and nothing else on the network. All broadcast.
+
+    ``links`` and ``endpoints``: whether they are shared, as the effects of a simulation. Hops are those of the routes.
+    A node's interface serves what it sends and what it receives. ``independent``: Kleinrock's approximation, which is
+    also taken where sizes vary.
+    """
+    service = _Service.of(network, size_bytes, links, endpoints)
+    traffic = uniform_traffic(network.topology, bool(np.all(service.interface_s >= service.link_s)))
+    rate, spread = np.asarray(rate_per_s, dtype=np.float64), np.asarray(variation, dtype=np.float64)
+    busy = service.busy(traffic)
+    merging = not independent and not np.any(spread)
+    waits = _link_waits_s(traffic, rate, service, spread, merging) + _interface_waits_s(
+        traffic, rate, service, spread, merging
+    )
+    empty = np.broadcast_to(_empty_s(network, traffic, size_bytes, service, links), waits.shape)
+    with np.errstate(divide="ignore"):
+        saturation = np.broadcast_to(1 / busy, waits.shape)
+    return Latency(
+        formula="Kruskal-Snir-Weiss" if merging else "Kleinrock's independence",
+        latency_s=_plain(empty + waits),
+        empty_s=_plain(empty),
+        waiting_s=_plain(waits),
+        utilisation=_plain(np.broadcast_to(rate * busy, waits.shape)),
+        saturation_per_s=_plain(saturation),
+    )
+
+
+def _link_waits_s(traffic: UniformTraffic, rate: _Floats, service: _Service, spread: _Floats, merging: bool) -> _Floats:
+    """At all links of a message. It meets load x links / hosts links of a kind in the mean."""
+    met = traffic.load * traffic.links / traffic.hosts
+    link_s = service.link_s[..., None]
+    each = np.asarray(mg1(rate[..., None] * traffic.load, link_s, spread[..., None]).waiting_s)
+    if merging:
+        m, square = traffic.merged, traffic.merged_square
+        load = rate[..., None] * traffic.load * link_s
+        each = _scaled(each, 1 - m + TRAINS * load * (m - square))
+    return np.asarray(np.sum(met * each, axis=-1))
+
+
+def _interface_waits_s(
+    traffic: UniformTraffic, rate: _Floats, service: _Service, spread: _Floats, merging: bool
+) -> _Floats:
+    """At both interfaces of a message: half of what each serves is sent there, and half comes over links."""
+    each = np.asarray(mg1(2 * rate, service.interface_s, spread).waiting_s)
+    if merging:
+        m = np.where(service.link_s >= service.interface_s, traffic.arriving / 4, 0.0)
+        each = _scaled(each, (1 - m) * (1 + TRAINS * 2 * rate * service.interface_s * m))
+    return 2 * each
+
+
+def _scaled(waits: _Floats, factor: _Floats) -> _Floats:
+    """Times a factor, where also no part of an infinite wait is infinite."""
+    with np.errstate(invalid="ignore"):
+        return np.where(factor > 0, waits * factor, np.where(np.isinf(waits), np.inf, 0.0))
+
+
+@dataclass(frozen=True)
+class _Service:
+    """How long a message occupies each link and each interface; 0 where they are not shared."""
+
+    link_s: _Floats
+    interface_s: _Floats
+
+    @classmethod
+    def of(cls, network: Network, size_bytes: ArrayLike, links: bool, endpoints: bool) -> _Service:
+        size = np.asarray(size_bytes, dtype=np.float64)
+        link = size * network.link_occupancy_s_per_byte * (1.0 if links else 0.0)
+        interface = size * network.interface_occupancy_s_per_byte * (1.0 if endpoints else 0.0)
+        return cls(*np.broadcast_arrays(link, interface))
+
+    def busy(self, traffic: UniformTraffic) -> _Floats:
+        """Utilisation of the busiest station, per message per second of every host."""
+        return np.maximum(traffic.highest_load * self.link_s, 2 * self.interface_s)
+
+
+def _empty_s(
+    network: Network, traffic: UniformTraffic, size_bytes: ArrayLike, service: _Service, links: bool
+) -> Amount:
+    """Mean latency where nobody waits: the head of a message sets out after the startup and takes a latency each hop;
+    its tail comes as much later as the slowest part lets it, once, or at each link where messages are stored."""
+    size = np.asarray(size_bytes, dtype=np.float64)
+    hops = traffic.mean_hops
+    if network.model == "loggop":
+        beyond = np.maximum(size - 1.0, 0.0)
+        before = network.overhead_s + beyond * network.overhead_per_byte_s + network.latency_s
+        # The first byte's time belongs to o + L, though it occupies the stations as the others do.
+        first = np.minimum(np.minimum(size, 1.0) * network.per_byte_s, before)
+        head, tail = before - first, beyond * network.per_byte_s + first
+    else:
+        head = np.asarray(network.startup_s * (hops if network.startup_per == "hop" else 1.0))
+        tail = size * network.per_byte_s
+    arrival = head + hops * network.hop_latency_s + np.maximum(tail, np.maximum(service.link_s, service.interface_s))
+    if network.switching != "store_and_forward":
+        return arrival
+    stored = size * network.link_occupancy_s_per_byte
+    # The receiver's interface hears the head of a stored message, and holds up its tail where it is slower than a link.
+    slower = np.maximum(service.interface_s - stored, 0.0) * (1 - traffic.direct) if links else 0.0
+    return arrival + (hops - 1) * stored + slower
+
+
+def _plain(value: _Floats) -> Amount:
+    """One number as a float."""
+    return value if np.ndim(value) else float(value)

@@ -1,0 +1,203 @@
+"""Aspen models simulated: an application on a machine as events, held against its closed form.
+
+With no effect the blocks of the application follow each other as they are written; branches of ``par`` share the
+instances of the resources that they use. Effects are what the closed form leaves out, one after another:
+
+- ``conflicts``: resources that exclude each other take turns in the order of the statements. The closed form adds up
+  all that conflicts link, also two that only a third one excludes.
+- ``maps``: an iteration of ``map`` goes on as soon as its own block is done. The closed form takes block after block.
+- ``chance``: samples, and cases with a probability, are drawn whenever they come up. The closed form takes means.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from simcodesign.aspen.application import Application
+from simcodesign.aspen.machine import AspenMachine
+from simcodesign.aspen.run.schedule import Rules, schedule_of_work
+from simcodesign.aspen.run.work import work_of
+from simcodesign.aspen.scope import Given
+from simcodesign.aspen.timing import Timing, run_time
+from simcodesign.comparison.compare import changes_of, relative_error
+from simcodesign.core.errors import InputError, Place, nearest
+from simcodesign.core.result import Result
+from simcodesign.describe.goal.schedule import Schedule
+from simcodesign.describe.machine import Machine
+from simcodesign.describe.machine_parts import Network, Processor
+from simcodesign.describe.topology.build import build_topology
+from simcodesign.describe.yaml.files import workload_of
+from simcodesign.engine.selection import AUTO
+from simcodesign.engine.simulate import simulate, whole_seed
+
+EFFECTS = ("conflicts", "maps", "chance")
+#: What is between the closed form and the simulation with no effect.
+SHARING = "shared instances"
+
+
+@dataclass(frozen=True)
+class AspenRung:
+    """The simulation with this effect and all before it."""
+
+    effect: str
+    simulated_s: float
+    change_s: float  # against the rung before (the closed form before the first)
+    share: float  # of the whole gap; nan when there is none
+    operations: int
+    simulation: Result
+
+
+@dataclass(frozen=True)
+class AspenComparison:
+    """A closed form held against simulations with the effects switched on one after another."""
+
+    timing: Timing
+    rungs: tuple[AspenRung, ...]
+
+    @property
+    def forecast_s(self) -> float:
+        """By the closed form, where ``map`` and ``par`` overlap."""
+        return float(self.timing.overlapped_seconds)
+
+    @property
+    def simulated_s(self) -> float:
+        """With every chosen effect."""
+        return self.rungs[-1].simulated_s
+
+    @property
+    def gap_s(self) -> float:
+        """Simulated minus forecast seconds."""
+        return self.simulated_s - self.forecast_s
+
+    @property
+    def error(self) -> float:
+        """Of the closed form against the simulation, signed and relative."""
+        return relative_error(self.forecast_s, self.simulated_s)
+
+    def ladder(self) -> pd.DataFrame:
+        """One row per effect: simulated seconds with it, what it adds, its share of the gap, and operations."""
+        rows = [(rung.effect, rung.simulated_s, rung.change_s, rung.share, rung.operations) for rung in self.rungs]
+        return pd.DataFrame(rows, columns=["effect", "simulated_s", "change_s", "share", "operations"])
+
+    def to_dict(self) -> dict[str, object]:
+        """Plain lists and numbers, as for JSON."""
+        return {
+            "forecast_s": self.forecast_s,
+            "simulated_s": self.simulated_s,
+            "gap_s": self.gap_s,
+            "error": self.error,
+            "engine": self.rungs[-1].simulation.engine,
+            "ladder": self.ladder().to_dict(orient="records"),
+        }
+
+
+def aspen_effects(effects: str | Collection[str]) -> tuple[str, ...]:
+    """``"all"``, ``"none"``, or some of ``EFFECTS``, in their order. InputError for others."""
+    names = effects.replace(",", " ").split() if isinstance(effects, str) else list(effects)
+    chosen = {"all": EFFECTS, "none": ()}.get(names[0], tuple(names)) if len(names) == 1 else tuple(names)
+    for name in chosen:
+        if name not in EFFECTS:
+            what = "unknown effect of an Aspen model"
+            raise InputError(what, value=name, allowed=f"{nearest(name, EFFECTS)} of all, none, {', '.join(EFFECTS)}")
+    return tuple(name for name in EFFECTS if name in chosen)
+
+
+def aspen_schedule(
+    application: Application,
+    machine: AspenMachine,
+    socket: str | None = None,
+    parameters: Mapping[str, Given] | None = None,
+    *,
+    kernel: str = "main",
+    effects: str | Collection[str] = "none",
+    seed: int = 0,
+) -> Schedule:
+    """What is simulated, as a schedule of one rank whose processors are shares of the instances of resources.
+
+    Raises InputError as ``run_time`` does, for arrays of parameters, and for more than a simulation can hold.
+    """
+    chosen, random = aspen_effects(effects), np.random.default_rng(whole_seed(seed))
+    socket = machine.check_socket(socket)
+    rules, place = Rules(machine.conflicts(socket), "conflicts" in chosen, "maps" in chosen), Place(application.path)
+    drawn = random if "chance" in chosen else None
+    try:
+        work = work_of(application, machine, socket, parameters or {}, kernel, drawn)
+        return schedule_of_work(work, application.name, place, rules)
+    except RecursionError as error:
+        raise InputError("model nested too deeply", place, allowed="shorter expressions, fewer calls") from error
+
+
+def simulate_aspen(
+    application: Application,
+    machine: AspenMachine,
+    socket: str | None = None,
+    parameters: Mapping[str, Given] | None = None,
+    *,
+    kernel: str = "main",
+    effects: str | Collection[str] = "all",
+    seed: int = 0,
+    engine: str = AUTO,
+    timeline: bool = False,
+) -> Result:
+    """Simulate an application on one kind of socket of a machine; ``seed`` is of the effect ``chance``.
+
+    ``engine`` as for ``simulate``: both give the same. Raises InputError as ``aspen_schedule`` does.
+    """
+    schedule = aspen_schedule(application, machine, socket, parameters, kernel=kernel, effects=effects, seed=seed)
+    return _run(schedule, machine, engine, timeline)
+
+
+def _run(schedule: Schedule, machine: AspenMachine, engine: str, timeline: bool = False) -> Result:
+    # Nothing is sent, and every operation has its seconds: rates and network have no part in it.
+    held = Machine(machine.name, Processor(1e9), Network(build_topology("crossbar", 2)))
+    return simulate(workload_of(schedule), held, effects="none", engine=engine, timeline=timeline)
+
+
+def compare_aspen(
+    application: Application,
+    machine: AspenMachine,
+    socket: str | None = None,
+    parameters: Mapping[str, Given] | None = None,
+    *,
+    kernel: str = "main",
+    effects: str | Collection[str] = "all",
+    seed: int = 0,
+    engine: str = AUTO,
+) -> AspenComparison:
+    """The closed form, then simulations with no effect and with the effects switched on one after another.
+
+    Raises InputError as ``run_time`` and ``aspen_schedule`` do.
+    """
+    chosen = aspen_effects(effects)
+    timing = run_time(application, machine, socket, parameters, kernel=kernel)
+    if np.ndim(timing.seconds):
+        raise InputError("a simulation takes one point, not arrays", value=f"{np.size(timing.seconds)} points")
+    schedules = [
+        aspen_schedule(application, machine, socket, parameters, kernel=kernel, effects=chosen[:count], seed=seed)
+        for count in range(len(chosen) + 1)
+    ]
+    return AspenComparison(timing, _ladder(float(timing.seconds), schedules, chosen, machine, engine))
+
+
+def _ladder(
+    said: float, schedules: list[Schedule], effects: tuple[str, ...], machine: AspenMachine, engine: str
+) -> tuple[AspenRung, ...]:
+    runs: list[Result] = []
+    for at, schedule in enumerate(schedules):
+        same = at > 0 and _equal(schedule, schedules[at - 1])
+        runs.append(runs[-1] if same else _run(schedule, machine, engine))
+    changes = changes_of([said, *(float(run.makespan_s) for run in runs)])
+    return tuple(
+        AspenRung(effect, float(run.makespan_s), *change, len(schedule), run)
+        for effect, run, change, schedule in zip((SHARING, *effects), runs, changes, schedules, strict=True)
+    )
+
+
+def _equal(a: Schedule, b: Schedule) -> bool:
+    """Whether two schedules are of the same operations."""
+    names = ("calc_s", "cpu", "edge_start", "edge_target")
+    return all(np.array_equal(getattr(a, name), getattr(b, name)) for name in names)

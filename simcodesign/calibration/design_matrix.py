@@ -1,0 +1,139 @@
+"""Forecast times as a linear function of startup and per-byte times: one constant at a time at one unit.
+
+Equations 3 and 4 of SPECseis96 (Armstrong and Eigenmann) are linear in their constants, and so are most costs of
+messages and accesses. Whether a forecast is, is checked, and a constant in which it is not is refused by name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from simcodesign.analytic.forecast import forecast
+from simcodesign.calibration.timings import Timing
+from simcodesign.core.errors import InputError
+from simcodesign.core.result import COMPONENTS
+from simcodesign.core.units import Amount
+from simcodesign.describe.constants import CONSTANTS
+from simcodesign.describe.machine import Machine
+from simcodesign.describe.workload import Block, Step, Workload
+from simcodesign.fitting.measurements import FloatArray
+
+#: A factor of the forecast's computation time, fitted like a constant: for times that hold computation too.
+COMPUTATION = "computation"
+#: Times, but of no part in the forecast, or only beside others.
+LEFT_OUT = ("network.link_per_byte", "network.interface_per_byte")
+#: What can be determined: constants that are times.
+POSSIBLE = tuple(
+    path for path, (_, _, kind) in CONSTANTS.items() if kind in ("time", "per_byte") and path not in LEFT_OUT
+)
+#: How far the forecast may be from linear: rounding of sums of many products.
+LINEAR = 1e-9
+
+
+class LinearTimes:
+    """Times of phases and components as a linear function of the constants at ``paths``."""
+
+    def __init__(self, workload: Workload, machine: Machine, paths: Sequence[str]) -> None:
+        self.workload, self.machine, self.paths = workload, machine, tuple(paths)
+        self.constants = [path for path in self.paths if path != COMPUTATION]
+        self.phases = workload.phases()
+        self.stripped = replace(workload, program=tuple(_without(workload.program, set(self.constants))))
+        self.base = self._base()
+
+    def _base(self) -> dict[str, float]:
+        """As near to 0 as the machine lets its constants be: no message may be faster than its links."""
+        network = self.machine.network
+        faster = [value for value in (network.link_per_byte_s, network.interface_per_byte_s) if value is not None]
+        least = max((float(np.max(value)) for value in faster), default=0.0)
+        return {path: least if path in ("network.per_byte", "network.G") else 0.0 for path in self.constants}
+
+    def terms(self, timings: Sequence[Timing]) -> FloatArray:
+        """What each constant at one unit adds, and last what is left without them: (K + 1, N, phases, components).
+
+        Raises InputError where the forecast is not linear in the constants.
+        """
+        groups: dict[tuple[object, ...], list[int]] = {}
+        for place, timing in enumerate(timings):
+            key = timing.preset, timing.values.get("P"), tuple(sorted(timing.values))
+            groups.setdefault(key, []).append(place)
+        found = np.empty((len(self.paths) + 1, len(timings), len(self.phases), len(COMPONENTS)))
+        for places in groups.values():
+            found[:, places] = self._of_points([timings[place] for place in places])
+        return found
+
+    def _of_points(self, timings: Sequence[Timing]) -> FloatArray:
+        """The terms of points that differ only in parameters other than P."""
+        points = [timing.values for timing in timings]
+        # P is one number: where ranks differ, a forecast looks at each of them.
+        values: dict[str, Amount] = {
+            name: points[0][name] if name == "P" else np.array([point[name] for point in points]) for name in points[0]
+        }
+        shape = len(points), len(self.phases), len(COMPONENTS)
+
+        def read(constants: Sequence[Mapping[str, float]]) -> FloatArray:
+            """Times (sets, points, phases, components) with these sets of constants, in one forecast."""
+            columns = {path: np.array([[one[path]] for one in constants]) for path in self.constants}
+            try:
+                result = forecast(self.stripped, self.machine, {**values, **columns}, preset=timings[0].preset)
+            except InputError as error:
+                for timing in timings if len(timings) > 1 else ():
+                    self._of_points([timing])  # to find the one that it is about
+                raise InputError(f"forecast of {timings[0]}: {error}", timings[0].place) from None
+            times = np.zeros((len(constants), *shape))
+            for (row, phase), (column, part) in _pairs(self.phases, COMPONENTS):
+                times[:, :, row, column] = result.phases[phase][part]
+            return times
+
+        start, *raised = read([self.base, *({**self.base, path: low + 1.0} for path, low in self.base.items())])
+        slopes = {path: one - start for path, one in zip(self.base, raised, strict=True)}
+        rest = start - sum((slopes[path] * low for path, low in self.base.items()), np.zeros(shape))
+        rest[np.abs(rest) <= 1e-13 * start] = 0.0  # what the subtraction leaves
+        self._check(slopes, rest, read, timings[0])
+        if COMPUTATION in self.paths:
+            slopes[COMPUTATION] = np.zeros(shape)
+            slopes[COMPUTATION][..., 0], rest[..., 0] = rest[..., 0], 0.0
+        return np.stack([*(slopes[path] for path in self.paths), rest])
+
+    def _check(
+        self,
+        slopes: Mapping[str, FloatArray],
+        rest: FloatArray,
+        read: Callable[[Sequence[Mapping[str, float]]], FloatArray],
+        timing: Timing,
+    ) -> None:
+        """InputError naming the constants where a combination of them, of like parts, takes other than its sum."""
+        draw = np.random.default_rng(0).uniform(0.5, 2.0, len(slopes))
+        largest = {path: float(slope.max(initial=0.0)) for path, slope in slopes.items()}
+        size = max(float(rest.max(initial=0.0)), 1e-6)
+        at = {
+            path: self.base[path] + (factor * size / largest[path] if largest[path] else 0.0)
+            for (path, factor) in zip(slopes, draw, strict=True)
+        }
+        said = rest + sum((slopes[path] * value for path, value in at.items()), np.zeros_like(rest))
+        (seen,) = read([at])
+        off = np.abs(said - seen) > LINEAR * np.maximum(np.abs(said), np.abs(seen))
+        if off.any():
+            guilty = [path for path, slope in slopes.items() if np.any(slope[off])]
+            raise InputError(
+                f"the forecast of {self.workload.name} is not linear in {' and '.join(guilty)} (rates, largest of two, "
+                f"or another rank becomes the slowest), so that least squares cannot determine them",
+                timing.place,
+                allowed="unknowns without these, which then keep the values of machine and workload",
+            )
+
+
+def _pairs(phases: Sequence[str], parts: Sequence[str]) -> Iterable[tuple[tuple[int, str], tuple[int, str]]]:
+    return ((phase, part) for phase in enumerate(phases) for part in enumerate(parts))
+
+
+def _without(program: Iterable[Step], paths: Collection[str]) -> Iterable[Step]:
+    """The program whose phases replace none of these constants."""
+    for step in program:
+        if isinstance(step, Block):
+            constants = tuple(item for item in step.constants if item[0] not in paths)
+            yield replace(step, constants=constants, body=tuple(_without(step.body, paths)))
+        else:
+            yield step

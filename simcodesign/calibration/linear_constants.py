@@ -1,0 +1,416 @@
+"""Constants of linear time models from measured times: least squares with no constant below 0, and what is determined.
+
+A measured time is ``known + sum over k of design[i, k] * constant[k]``: the resource-usage equations of SPECseis96
+(Armstrong and Eigenmann, equations 3 and 4) are of this kind in their startup and per-byte constants. Constants that no
+row has in common are fitted apart (a group). Within a group three things are told:
+
+- estimates of the constants that the times determine, each with a standard error (constants at 0 held there) and an
+  interval: all values at which the best fit of the others, none below 0, has a sum of squares within ``t^2 s^2`` of the
+  least. Away from 0 that is the interval of Student's t; at 0 it begins there.
+- constants that they do not determine: no estimate, but the least and the largest value in any non-negative solution
+  that fits as well (linear programming), and the combinations that are determined;
+- directions which the noise of the measurements hides although they are determined in exact arithmetic.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.optimize import brentq, linprog, lsq_linear
+from scipy.sparse import csr_array
+from scipy.sparse.csgraph import connected_components
+from scipy.stats import norm, t
+
+from simcodesign.core.errors import InputError
+from simcodesign.fitting.measurements import FloatArray, IntArray
+
+WEIGHTINGS = ("relative", "absolute")
+#: Singular values below this share of the largest are null: design matrices carry rounding of some 1e-13.
+NULL = 1e-9
+#: Residuals below this share of the times are rounding: then there is no noise to make an interval of.
+ROUNDING = 1e-12
+REWEIGHTINGS = 30
+
+
+@dataclass(frozen=True, eq=False)
+class ConstantsProblem:
+    """N measured times and K unknown constants.
+
+    ``design``: (N, K), seconds that one unit of a constant adds to a time, none below 0. ``times_s``: (N,) measured,
+    ``known_s``: (N,) the part of them that no unknown has. ``weighting``: the standard error of a time is proportional
+    to the time (``relative``: to the fitted one, found by repeated fits) or the same for all (``absolute``). ``error``:
+    that standard error (a share, or seconds) if it is known; else it is taken from the residuals.
+
+    Raises InputError for shapes that do not match, numbers that are not finite or negative, and times of 0 with
+    relative weights.
+    """
+
+    names: tuple[str, ...]
+    design: FloatArray
+    times_s: FloatArray
+    known_s: FloatArray
+    weighting: str = "relative"
+    error: float | None = None
+
+    def __post_init__(self) -> None:
+        shapes = (len(self.times_s), len(self.names)), self.times_s.shape
+        if (self.design.shape, self.known_s.shape) != shapes:
+            raise InputError(
+                "shapes of design and times", value=(self.design.shape, self.known_s.shape), allowed=str(shapes)
+            )
+        if not self.names or not len(self.times_s):
+            raise InputError("a fit needs at least one constant and one measured time")
+        if len(set(self.names)) < len(self.names):
+            raise InputError("two constants of one name", value=self.names)
+        if self.weighting not in WEIGHTINGS:
+            raise InputError("weights", value=self.weighting, allowed=", ".join(WEIGHTINGS))
+        for what, numbers in (("design", self.design), ("times", self.times_s), ("known parts", self.known_s)):
+            if not np.all(np.isfinite(numbers)) or np.any(numbers < 0):
+                raise InputError(f"{what} of a fit", allowed="finite numbers, 0 or above")
+        if self.weighting == "relative" and np.any(self.times_s == 0):
+            raise InputError("a time of 0 has no relative error", allowed="times above 0, or absolute weights")
+        if self.error is not None and not (np.isfinite(self.error) and self.error > 0):
+            raise InputError("error of a measurement", value=self.error, allowed="a finite number above 0")
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """One constant. ``value``: nan where the times do not determine it; then ``least`` to ``most`` are the values that
+    fit equally well. ``low`` to ``high``: the interval, nan where there is nothing to make one of. ``rows``: how many
+    times it has a part in. ``at_bound``: the fit would be better below 0."""
+
+    name: str
+    value: float
+    standard_error: float
+    low: float
+    high: float
+    least: float
+    most: float
+    rows: int
+    at_bound: bool
+
+    @property
+    def determined(self) -> bool:
+        """Whether the times determine it."""
+        return bool(np.isfinite(self.value))
+
+
+@dataclass(frozen=True)
+class Combination:
+    """A determined sum of ``weights[name] * constant``; the first weight is 1. Interval of Student's t, cut to what
+    constants of 0 and above can give."""
+
+    weights: Mapping[str, float]
+    value: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True)
+class Group:
+    """Constants that are fitted together. ``undetermined``: those that cannot be told apart, of which ``missing``
+    independent combinations are not determined and ``combinations`` are. ``hidden``: sets of constants that only the
+    noise keeps from being told apart. ``error``: standard error of a time (relative or in s) by the residuals or as
+    given, nan if nothing tells; where no row is left over, by what the bound at 0 leaves;
+    ``null``: (K, missing), orthonormal, in constants times ``norms``."""
+
+    names: tuple[str, ...]
+    rows: IntArray
+    freedom: int
+    error: float
+    undetermined: tuple[str, ...]
+    missing: int
+    combinations: tuple[Combination, ...]
+    hidden: tuple[tuple[str, ...], ...]
+    null: FloatArray
+    norms: FloatArray
+
+
+@dataclass(frozen=True, eq=False)
+class ConstantsFit:
+    """``solution``: (K,) one of the best fits, unique only where constants are determined; ``fitted_s``: (N,)."""
+
+    problem: ConstantsProblem
+    level: float
+    estimates: tuple[Estimate, ...]
+    groups: tuple[Group, ...]
+    solution: FloatArray
+    fitted_s: FloatArray
+
+    @property
+    def residuals_s(self) -> FloatArray:
+        """Measured minus fitted, (N,)."""
+        return self.problem.times_s - self.fitted_s
+
+    def __getitem__(self, name: str) -> Estimate:
+        return next(estimate for estimate in self.estimates if estimate.name == name)
+
+
+def fit_constants(problem: ConstantsProblem, level: float = 0.9) -> ConstantsFit:
+    """The constants that fit the times best, with intervals of this level.
+
+    Raises InputError for a level outside 0 to 1.
+    """
+    if not 0 < level < 1:
+        raise InputError("level of intervals", value=level, allowed="above 0 and below 1")
+    solution = np.zeros(len(problem.names))
+    estimates: dict[str, Estimate] = {}
+    groups = []
+    for columns, rows in _groups(problem.design):
+        names = tuple(problem.names[column] for column in columns)
+        part = _Part(problem, rows, columns, level)
+        solution[columns] = part.solution
+        estimates |= {name: part.estimate(place, name) for place, name in enumerate(names)}
+        groups.append(part.group(names))
+    fitted = problem.known_s + problem.design @ solution
+    return ConstantsFit(
+        problem, level, tuple(estimates[name] for name in problem.names), tuple(groups), solution, fitted
+    )
+
+
+def _groups(design: FloatArray) -> list[tuple[IntArray, IntArray]]:
+    """Columns and rows of the constants that hang together by common rows."""
+    rows, columns = np.nonzero(design)
+    count = design.shape[1]
+    size = count + design.shape[0]
+    graph = csr_array((np.ones(len(rows)), (columns, count + rows)), shape=(size, size))
+    _, labels = connected_components(graph, directed=False)
+    found = dict.fromkeys(labels[:count].tolist())
+    return [(np.flatnonzero(labels[:count] == one), np.flatnonzero(labels[count:] == one)) for one in found]
+
+
+def nonnegative(design: FloatArray, target: FloatArray) -> FloatArray:
+    """The least-squares solution of ``design @ x = target`` with all x at or above 0; one of them if there are many."""
+    if not len(target) or not design.shape[1]:
+        return np.zeros(design.shape[1])
+    free_of_bounds = np.asarray(np.linalg.lstsq(design, target, rcond=NULL)[0], dtype=np.float64)
+    if np.all(free_of_bounds >= 0):
+        return free_of_bounds
+    found = lsq_linear(design, target, (0, np.inf), method="bvls", tol=1e-15, max_iter=100 * design.shape[1])
+    x: FloatArray = np.maximum(found.x, 0.0)
+    free = x > 0
+    better = np.zeros_like(x)
+    better[free] = np.linalg.lstsq(design[:, free], target, rcond=NULL)[0]  # to rounding, which the iteration is not
+    return better if np.all(better >= 0) else x
+
+
+class _Part:
+    """One group: weighted rows, columns scaled to length 1, everything in units of the standard error's scale."""
+
+    def __init__(self, problem: ConstantsProblem, rows: IntArray, columns: IntArray, level: float) -> None:
+        self.level, self.rows, self.raw = level, rows, problem.design[np.ix_(rows, columns)]
+        self.used = np.count_nonzero(self.raw, axis=0)
+        times, known = problem.times_s[rows], problem.known_s[rows]
+        scale = times if problem.weighting == "relative" else np.ones(len(rows))
+        self._weigh(scale, times - known)
+        for _ in range(REWEIGHTINGS if problem.weighting == "relative" else 0):
+            fitted = known + self.raw @ self.solution
+            # Weights by measured times would favour those that came out low.
+            new = np.where(fitted > 0, fitted, times)
+            done = np.allclose(new, scale, rtol=1e-12, atol=0)
+            scale = new
+            self._weigh(scale, times - known)
+            if done:
+                break
+        self._take_apart()
+        self._spread(problem.error)
+
+    def _weigh(self, scale: FloatArray, target: FloatArray) -> None:
+        weighted = self.raw / scale[:, None]
+        self.norms = np.sqrt((weighted**2).sum(axis=0))
+        self.norms[self.norms == 0] = 1.0
+        self.design, self.target = weighted / self.norms, target / scale
+        self.x = nonnegative(self.design, self.target)
+        self.solution = self.x / self.norms
+
+    def _take_apart(self) -> None:
+        """Directions that the rows see, and those that they do not."""
+        # The same sums of squares in as many rows as there are constants, and one.
+        self.small: FloatArray = np.asarray(
+            np.linalg.qr(np.column_stack([self.design, self.target]), mode="r"), dtype=np.float64
+        )
+        _, values, vectors = np.linalg.svd(self.small[:, :-1])
+        rank = int(np.sum(values > NULL * max(values.max(initial=0.0), 1e-300)))
+        self.values, self.seen, self.null = values[:rank], vectors[:rank], vectors[rank:].T
+        self.determined = np.linalg.norm(self.null, axis=1) < np.sqrt(NULL)
+        self.rank = rank
+
+    def _spread(self, error: float | None) -> None:
+        """Standard error of a weighted row, and how many of them an interval reaches."""
+        self.freedom = len(self.target) - self.rank
+        self.least = float(np.sum((self.target - self.design @ self.x) ** 2))
+        if error is not None:
+            self.error, self.reach = error, float(norm.ppf(0.5 + self.level / 2))
+        elif self.freedom:
+            unbound = np.linalg.lstsq(self.design, self.target, rcond=NULL)[0]
+            squares = float(np.sum((self.target - self.design @ unbound) ** 2))
+            self.error = float(np.sqrt(squares / self.freedom))
+            self.reach = float(t.ppf(0.5 + self.level / 2, self.freedom))
+            if self.error <= ROUNDING * max(float(np.linalg.norm(self.target)), 1e-300):
+                self.error = 0.0
+        elif self.least > (1e-9 * float(np.linalg.norm(self.target))) ** 2:
+            # No row is left over, but the bound at 0 keeps the rows from being met: that misfit tells their error.
+            freedom = max(len(self.target) - int(np.sum(self.x > 0)), 1)
+            self.error = float(np.sqrt(self.least / freedom))
+            self.reach = float(t.ppf(0.5 + self.level / 2, freedom))
+        else:
+            self.error = self.reach = float("nan")
+
+    def estimate(self, place: int, name: str) -> Estimate:
+        """One constant, in its own unit."""
+        unit = float(self.norms[place])
+        determined = bool(self.determined[place])
+        least, most = (float(self.x[place]),) * 2 if determined else self._range(place)
+        low, high = self._interval(place, least, most)
+        at_bound = determined and bool(self.x[place] == 0) and self._slope(place) > 1e-9
+        return Estimate(
+            name,
+            float(self.solution[place]) if determined else float("nan"),
+            self._standard_error(place) / unit,
+            low / unit,
+            high / unit,
+            least / unit,
+            most / unit,
+            int(self.used[place]),
+            at_bound,
+        )
+
+    def _slope(self, place: int) -> float:
+        """By how much the sum of squares would fall below the bound; 0 for noise that is rounding."""
+        slope = float(-self.design[:, place] @ (self.target - self.design @ self.x))
+        return max(slope, 0.0) / max(float(np.linalg.norm(self.target)), 1e-300)
+
+    def _standard_error(self, place: int) -> float:
+        """With the constants at 0 held there."""
+        free = np.flatnonzero(self.x > 0)
+        if place not in free or not self.determined[place]:
+            return float("nan")
+        inverse = np.linalg.pinv(self.design[:, free], rcond=NULL)
+        return self.error * float(np.linalg.norm(inverse[int(np.flatnonzero(free == place)[0])]))
+
+    def _range(self, place: int) -> tuple[float, float]:
+        """Least and largest value among the solutions that fit equally well."""
+        size = max(float(self.x.max(initial=0.0)), 1e-300)  # the solver's tolerance is absolute
+        goal = np.zeros(len(self.x))
+        goal[place] = 1.0
+        ends = []
+        for sign in (1.0, -1.0):
+            found = linprog(
+                sign * goal,
+                A_eq=self.seen if self.rank else None,
+                b_eq=self.seen @ (self.x / size) if self.rank else None,
+            )
+            ends.append(float(found.x[place]) * size if found.status == 0 else np.inf)
+        return max(ends[0], 0.0) if np.isfinite(ends[0]) else 0.0, ends[1]
+
+    def _interval(self, place: int, least: float, most: float) -> tuple[float, float]:
+        """Values at which the best fit of the others is nearly as good."""
+        if not len(self.target):
+            return 0.0, float("inf")
+        if np.isnan(self.error):
+            return float("nan"), float("nan")
+        if self.error == 0:
+            return least, most
+        column, target = self.small[:, place], self.small[:, -1]
+        others = np.delete(self.small[:, :-1], place, axis=1)
+        allowed = (self.reach * self.error) ** 2
+
+        def excess(value: float) -> float:
+            left = target - column * value
+            return float(np.sum((left - others @ nonnegative(others, left)) ** 2)) - self.least - allowed
+
+        student = self._student(place)
+        return (
+            self._end(excess, least, -1.0) if student[0] is None else student[0],
+            self._end(excess, most, 1.0) if student[1] is None else student[1],
+        )
+
+    def _student(self, place: int) -> tuple[float | None, float | None]:
+        """Ends of the interval where no bound is met on the way to them, which spares the search; else None."""
+        if self.rank < len(self.x) or not np.all(self.x > 0):
+            return None, None
+        inverse = np.linalg.inv(self.small[:-1, :-1] if len(self.small) > len(self.x) else self.small[:, :-1])
+        covariance = inverse @ inverse[place]
+        ends: list[float | None] = []
+        for sign in (-1.0, 1.0):
+            there = self.x + sign * self.reach * self.error * covariance / np.sqrt(covariance[place])
+            ends.append(float(there[place]) if np.all(there >= 0) else None)
+        return ends[0], ends[1]
+
+    def _end(self, excess: Callable[[float], float], start: float, sign: float) -> float:
+        """Where the excess, negative at the start, becomes 0; 0 or infinity where it does not."""
+        if not np.isfinite(start) or (sign < 0 and (start == 0 or excess(0.0) <= 0)):
+            return max(start, 0.0) if sign > 0 else 0.0
+        step, inner = self.reach * self.error, start
+        for _ in range(60):
+            outer = max(start + sign * step, 0.0)
+            if excess(outer) > 0:
+                return float(brentq(excess, inner, outer, xtol=1e-12 * max(abs(outer), step), rtol=1e-10))
+            inner, step = outer, 2 * step
+        return float("inf")
+
+    def group(self, names: tuple[str, ...]) -> Group:
+        """What the rows determine, and what they do not."""
+        loose = tuple(name for name, fixed in zip(names, self.determined, strict=True) if not fixed)
+        return Group(
+            names,
+            self.rows,
+            self.freedom,
+            self.error,
+            loose,
+            self.null.shape[1],
+            self._combinations(names) if loose else (),
+            self._hidden(names),
+            self.null,
+            self.norms,
+        )
+
+    def _combinations(self, names: tuple[str, ...]) -> tuple[Combination, ...]:
+        """Determined sums of constants that are not determined each."""
+        found = []
+        for row in echelon(self.seen):
+            weights = row * self.norms
+            there = np.flatnonzero(row)
+            if len(there) < 2:
+                continue
+            first = weights[there[0]]
+            value = float(row @ self.x / first)
+            inverse = np.linalg.pinv(self.design, rcond=NULL)
+            reach = float(self.reach * self.error * np.linalg.norm(row @ inverse) / first)
+            floor = 0.0 if np.all(weights >= 0) else -np.inf
+            named = {names[place]: float(weights[place] / first) for place in there}
+            found.append(Combination(named, value, max(value - reach, floor), value + reach))
+        return tuple(found)
+
+    def _hidden(self, names: tuple[str, ...]) -> tuple[tuple[str, ...], ...]:
+        """Directions along which the interval is wider than the whole solution."""
+        if np.isnan(self.error):
+            return ()
+        size = float(np.linalg.norm(self.seen @ self.x))
+        found = []
+        for value, direction in zip(self.values, self.seen, strict=True):
+            if self.reach * self.error / value > size and len(names) > 1:
+                found.append(tuple(names[place] for place in np.flatnonzero(np.abs(direction) > 0.1)))
+        return tuple(one for one in found if len(one) > 1)
+
+
+def echelon(rows: FloatArray) -> FloatArray:
+    """Reduced row echelon form of independent rows: the sparsest sums, each with its own leading column of 1."""
+    reduced = rows.copy()
+    done = 0
+    for column in range(reduced.shape[1]):
+        if done == len(reduced):
+            break
+        pivot = done + int(np.argmax(np.abs(reduced[done:, column])))
+        if abs(reduced[pivot, column]) < np.sqrt(NULL):
+            continue
+        reduced[[done, pivot]] = reduced[[pivot, done]]
+        reduced[done] /= reduced[done, column]
+        for other in range(len(reduced)):
+            if other != done:
+                reduced[other] -= reduced[other, column] * reduced[done]
+        done += 1
+    reduced[np.abs(reduced) < np.sqrt(NULL)] = 0.0
+    return reduced

@@ -1,0 +1,137 @@
+"""Tables of measured times: one row a measurement, with the values of parameters it was taken at.
+
+Columns of a CSV file (comma, semicolon or tab): ``seconds``; any parameter of the workload and ``P``; ``preset``,
+``phase`` and ``component`` in words. A phase that is missing or empty is the whole run, a component that is missing,
+empty or ``total`` all of its time; an empty parameter has its default. ``repetition``, ``table``, ``role``, ``run``,
+``source`` and ``comment`` only label rows. Rows of the same point are repetitions. Lines that begin with # are
+comments.
+"""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from simcodesign.core.errors import InputError, Place, nearest
+from simcodesign.fitting.readers.lines import number, opened
+
+SECONDS, RANKS, PRESET, PHASE, COMPONENT = "seconds", "P", "preset", "phase", "component"
+WORDS = (PRESET, PHASE, COMPONENT)
+LABELS = ("repetition", "table", "role", "run", "source", "comment")
+TOTAL = "total"
+DELIMITERS = ",;\t"
+
+
+@dataclass(frozen=True)
+class Timing:
+    """One measured time. ``phase`` empty: the whole run; ``component`` ``total``: all of the time."""
+
+    seconds: float
+    values: Mapping[str, float] = field(default_factory=dict)
+    preset: str | None = None
+    phase: str = ""
+    component: str = TOTAL
+    place: Place = field(default=Place(), compare=False)
+
+    @property
+    def point(self) -> tuple[str | None, tuple[tuple[str, float], ...]]:
+        """Where it was measured."""
+        return self.preset, tuple(sorted(self.values.items()))
+
+    def __str__(self) -> str:
+        words = [self.preset or "", *(f"{name}={value:g}" for name, value in self.values.items())]
+        what = " ".join(part for part in (self.phase, self.component) if part)
+        return f"{what} at {', '.join(filter(None, words)) or 'the defaults'}"
+
+
+@dataclass(frozen=True)
+class Known:
+    """The names that a table may use: parameters (with P), presets, phases and components (with total)."""
+
+    parameters: Collection[str]
+    presets: Collection[str]
+    phases: Collection[str]
+    components: Collection[str]
+
+    def of(self, column: str) -> Collection[str]:
+        """The words of a column."""
+        return {PRESET: self.presets, PHASE: self.phases, COMPONENT: self.components}[column]
+
+
+def read_timings(paths: Iterable[Path | str], known: Known) -> tuple[Timing, ...]:
+    """The rows of tables, in their order.
+
+    Raises InputError with file and line for columns, words and numbers that cannot be used, and for empty tables.
+    """
+    return tuple(timing for path in paths for timing in _read(Path(path), known))
+
+
+def _read(path: Path, known: Known) -> Iterator[Timing]:
+    with opened(path) as file:
+        numbered = ((line, text) for line, text in enumerate(file, 1) if text.strip() and not text.startswith("#"))
+        line, header = next(numbered, (0, ""))
+        if not header:
+            raise InputError("an empty table", Place(str(path)), allowed="a header with seconds, and rows")
+        delimiter = max(DELIMITERS, key=header.count)
+        columns = _columns(next(csv.reader([header], delimiter=delimiter)), known, Place(str(path), line))
+        empty = True
+        for line, text in numbered:
+            empty = False
+            yield _row(_fields(text, delimiter, columns, Place(str(path), line)), known, _place(path, line))
+        if empty:
+            raise InputError("a table without rows", Place(str(path)), allowed="at least one measured time")
+
+
+def _place(path: Path, line: int) -> Callable[[str], Place]:
+    return lambda column: Place(str(path), line, f"column {column}" if column else "")
+
+
+def _columns(header: Sequence[str], known: Known, place: Place) -> list[str]:
+    columns = [name.strip() for name in header]
+    allowed = {SECONDS, *WORDS, *known.parameters, *LABELS}
+    for name in columns:
+        if name not in allowed:
+            raise InputError("unknown column", place, value=name, allowed=nearest(name, allowed))
+        if columns.count(name) > 1:
+            raise InputError("two columns of one name", place, value=name)
+    if SECONDS not in columns:
+        raise InputError("no column of times", place, value=", ".join(columns), allowed=f"a column {SECONDS}")
+    return columns
+
+
+def _fields(text: str, delimiter: str, columns: Sequence[str], place: Place) -> dict[str, str]:
+    try:
+        fields = next(csv.reader([text], delimiter=delimiter, strict=True))
+    except csv.Error as error:
+        raise InputError(f"not CSV: {error}", place) from None
+    if len(fields) != len(columns):
+        allowed = f"{len(columns)}: {delimiter.join(columns)}"
+        raise InputError("a row of wrong length", place, value=f"{len(fields)} entries", allowed=allowed)
+    return {name: entry.strip() for name, entry in zip(columns, fields, strict=True)}
+
+
+def _row(fields: Mapping[str, str], known: Known, place: Callable[[str], Place]) -> Timing:
+    seconds = number(fields[SECONDS], place(SECONDS), "a time that is not a number")
+    if seconds < 0:
+        raise InputError("a time below 0", place(SECONDS), value=seconds, allowed="0 or above")
+    for column in WORDS:
+        entry = fields.get(column, "")
+        if entry and entry not in known.of(column) and not (column == PHASE and entry == TOTAL):
+            allowed = nearest(entry, known.of(column))
+            raise InputError(f"no such {column}", place(column), value=entry, allowed=allowed)
+    values = {
+        name: number(entry, place(name), "a parameter that is not a number")
+        for name, entry in fields.items()
+        if name in known.parameters and name not in (SECONDS, *WORDS) and entry
+    }
+    phase = fields.get(PHASE, "")
+    return Timing(
+        seconds,
+        values,
+        fields.get(PRESET) or None,
+        "" if phase == TOTAL else phase,
+        fields.get(COMPONENT) or TOTAL,
+        place(""),
+    )

@@ -1,1 +1,0 @@
-"""Questions about designs: which machines would do."""

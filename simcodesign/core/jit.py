@@ -1,0 +1,78 @@
+"""Functions compiled with Numba where it is installed; without it they are plain Python, with the same results.
+
+Modules that use this import Numba, which takes half a second: whoever needs them loads them (``import_module``).
+Numba rounds as Python does here: no fast mathematics, every operation in the order that is written.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from functools import cache
+from hashlib import blake2b
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any, TypeVar
+
+from simcodesign.core.errors import InputError
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+#: Whether Numba can be imported.
+HAVE_NUMBA = find_spec("numba") is not None
+_PACKAGE = Path(__file__).resolve().parent.parent
+#: Modules whose constants compiled functions of other folders use.
+#: Python never calls these functions itself, so that they need no wrappers, which take long to compile.
+_INTERNAL = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+_CONSTANTS = ("core/jit.py", "core/result.py", "generate/plan.py")
+
+
+def compiled(function: Function) -> Function:
+    """Compiled on the first call, and cached beside the file or, where that cannot be written, in the user's folder."""
+    return _jit(function, in_cache=True)
+
+
+def compiled_without_arrays(function: Function) -> Function:
+    """Compiled and cached. It may use arrays but not make any, so that nothing has to be counted (see ``inlined``).
+
+    Other threads go on meanwhile, such as that of a progress bar."""
+    return _jit(function, in_cache=True, _nrt=False, nogil=True)
+
+
+def called(function: Function) -> Function:
+    """Compiled for compiled callers that rarely need it. Python cannot call it, and it may not make arrays."""
+    return _jit(function, in_cache=False, _nrt=False, **_INTERNAL)
+
+
+def inlined(function: Function) -> Function:
+    """Compiled as part of its compiled callers. Python cannot call it, and it may not make arrays.
+
+    Counting references of all arrays at every call made a simulation fifteen times as long.
+    """
+    return _jit(function, in_cache=False, _nrt=False, forceinline=True, **_INTERNAL)
+
+
+def _jit(function: Function, in_cache: bool, **options: bool) -> Function:
+    if not HAVE_NUMBA:
+        return function
+    try:
+        import numba
+    except ImportError as error:  # as Numba raises for a NumPy that it does not know yet
+        allowed = "the SimPy engine; or a version of Numba that fits, or none"
+        raise InputError(f"Numba is installed but cannot be used: {error}", allowed=allowed) from None
+    if in_cache:
+        # Numba sees only whether the function's own file has changed; the name shows it all that is compiled in.
+        folder = Path(sys.modules[function.__module__].__file__ or "").resolve().parent
+        function.__qualname__ = f"{function.__name__}_{_digest(folder)}"
+        try:
+            return numba.njit(cache=True, error_model="numpy", **options)(function)  # type: ignore[no-any-return]
+        except RuntimeError:  # there is no folder at all to cache it in
+            pass
+    return numba.njit(error_model="numpy", **options)(function)  # type: ignore[no-any-return]
+
+
+@cache
+def _digest(folder: Path) -> str:
+    """A short name of the contents of the modules of a folder, and of the constants that they share."""
+    files = [*sorted(folder.glob("*.py")), *(_PACKAGE / name for name in _CONSTANTS)]
+    return blake2b(b"\0".join(path.read_bytes() for path in files), digest_size=6).hexdigest()

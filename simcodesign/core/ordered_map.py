@@ -1,0 +1,82 @@
+"""A task done for one number after another: at home, or by processes where that is worth their start.
+
+What comes out, and in which order, is the same for any number of processes.
+"""
+
+from __future__ import annotations
+
+import pickle
+import tempfile
+import time
+from collections import deque
+from collections.abc import Callable, Generator
+from concurrent.futures import Future
+from functools import lru_cache
+from itertools import count
+from pathlib import Path
+from typing import Any, TypeVar
+
+from simcodesign.core.errors import SimcodesignError
+from simcodesign.core.process_pool import ProcessExecutor, WorkerDied
+
+T = TypeVar("T")
+
+#: Seconds that processes must save, were they there already, to be started: each has to import NumPy and SciPy.
+WORTH_S = 3.0
+#: Numbers that wait or are being worked on, for each process; and how often one is tried whose process dies.
+AHEAD, TRIES = 2, 3
+
+
+def repeated(
+    task: Callable[[int], T], last: int, workers: int, spent_s: float, sure: bool = True
+) -> Generator[T, None, None]:
+    """``task(1)``, ``task(2)`` ... up to below ``last``, as they are asked for; close the generator to stop early.
+
+    ``task``: picklable where ``workers``, the most processes, are more than one. ``spent_s``: what ``task(0)`` took.
+    ``sure``: whether all will be asked for; else as many more are expected as there were.
+    Raises what the task raises, and SimcodesignError when it ends its process again and again.
+    """
+    for number in range(1, last):
+        left = last - number if sure else min(number, last - number)
+        if workers > 1 and spent_s / number * left * (1 - 1 / workers) >= WORTH_S:
+            yield from _by_processes(task, number, last, workers)
+            return
+        began = time.monotonic()
+        found = task(number)
+        spent_s += time.monotonic() - began
+        yield found
+
+
+def _by_processes(task: Callable[[int], T], first: int, last: int, workers: int) -> Generator[T, None, None]:
+    """The same from ``first`` on by processes, a few numbers ahead of who asks."""
+    with tempfile.TemporaryDirectory(prefix="simcodesign-") as folder, ProcessExecutor(workers) as executor:
+        path = Path(folder) / "task.pickle"
+        path.write_bytes(pickle.dumps(task, pickle.HIGHEST_PROTOCOL))  # once, however large the task is
+        under_way: deque[Future[T]] = deque()
+        numbers = count(first)
+        for number in range(first, last):
+            while len(under_way) < AHEAD * workers and (ahead := next(numbers)) < last:
+                under_way.append(executor.submit(_by_file, str(path), ahead))
+            yield _answered(executor, under_way.popleft(), str(path), number)
+
+
+def _answered(executor: ProcessExecutor, future: Future[T], path: str, number: int) -> T:
+    """The answer; a number whose process dies is tried again."""
+    for trial in range(1, TRIES + 1):
+        try:
+            return future.result()
+        except WorkerDied as error:
+            if trial == TRIES:
+                raise SimcodesignError(f"run {number + 1} ended its process {TRIES} times: {error}") from None
+            future = executor.submit(_by_file, path, number)
+    raise AssertionError("a loop that returns or raises")
+
+
+def _by_file(path: str, number: int) -> Any:
+    return _task_of(path)(number)
+
+
+@lru_cache(maxsize=1)
+def _task_of(path: str) -> Callable[[int], Any]:
+    task: Callable[[int], Any] = pickle.loads(Path(path).read_bytes())
+    return task

@@ -1,0 +1,159 @@
+"""Quantities with units: one strict table, SI inside, text only at the border.
+
+Unit names are case sensitive (``MB`` is not ``mb``). A number without a unit is in the base unit of its
+dimension. Only prefixes that make sense are in the table: there are no millibytes and no mega-seconds.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator, Mapping
+from decimal import Decimal
+from fractions import Fraction
+from types import MappingProxyType
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simcodesign.core.errors import InputError, Place, nearest
+
+#: A number, or an array of them: what everything that a forecast computes may be.
+Amount = float | NDArray[np.float64]
+
+#: Each dimension and its SI base unit.
+DIMENSIONS: Mapping[str, str] = MappingProxyType(
+    {
+        "time": "s",
+        "size": "B",
+        "rate": "FLOP/s",
+        "bandwidth": "B/s",
+        "per_byte": "s/B",
+        "frequency": "Hz",
+        "power": "W",
+        "energy": "J",
+        "energy_per_byte": "J/B",
+        "cycles": "cycle",
+        "count": "",
+    }
+)
+
+MAX_LENGTH = 100
+
+_DECIMAL = {"p": -12, "n": -9, "u": -6, "µ": -6, "m": -3, "": 0}
+_DECIMAL |= {"k": 3, "M": 6, "G": 9, "T": 12, "P": 15, "E": 18}
+_GREEK_MU, _MICRO_SIGN = "\u03bc", "\u00b5"  # look the same and are both typed
+_BINARY = {"Ki": 2**10, "Mi": 2**20, "Gi": 2**30, "Ti": 2**40}
+_SMALL, _LARGE = ("p", "n", "u", "µ", "m", ""), ("", "k", "M", "G", "T", "P", "E")
+_PREFIXES = {
+    "time": _SMALL,
+    "size": _LARGE,
+    "rate": _LARGE,
+    "bandwidth": _LARGE,
+    "per_byte": _SMALL,
+    "frequency": _LARGE,
+    "power": (*_SMALL, *_LARGE[1:]),
+    "energy": (*_SMALL, *_LARGE[1:]),
+    "energy_per_byte": _SMALL,
+    "cycles": ("",),
+}
+#: Other spellings of a base unit and what they are in it; 8 bits are a byte.
+_ALIASES = {
+    "size": {"bit": Fraction(1, 8)},
+    "bandwidth": {"bit/s": Fraction(1, 8)},
+    "per_byte": {"s/bit": Fraction(8)},
+    "energy_per_byte": {"J/bit": Fraction(8)},
+    "cycles": {"cycles": Fraction(1)},
+}
+_QUANTITY = re.compile(r"([+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)[ \t]*(.*)")
+
+
+def _units(dimension: str) -> Iterator[tuple[str, Fraction]]:
+    if dimension == "count":
+        yield from (("", Fraction(1)), ("%", Fraction(1, 100)))
+        return
+    for unit, factor in {DIMENSIONS[dimension]: Fraction(1), **_ALIASES.get(dimension, {})}.items():
+        for prefix in _PREFIXES[dimension]:
+            yield prefix + unit, factor * Fraction(10) ** _DECIMAL[prefix]
+        if dimension in ("size", "bandwidth"):
+            for prefix, multiple in _BINARY.items():
+                yield prefix + unit, factor * multiple
+
+
+_TABLE: Mapping[str, Mapping[str, Fraction]] = {name: dict(_units(name)) for name in DIMENSIONS}
+
+
+def parse_quantity(text: str, dimension: str, place: Place | None = None) -> float:
+    """The SI value of ``"318 us"``, ``"64 KiB"``, ``"10 Gbit/s"``, ``"5 %"`` ...; finite, of either sign.
+
+    ``dimension`` is a key of ``DIMENSIONS``; the value is in its base unit, correctly rounded. Raises
+    InputError for anything else than a decimal number (with optional exponent) and a unit of that dimension.
+    """
+    units = _dimension_units(dimension, place)
+    if not isinstance(text, str) or len(text) > MAX_LENGTH:
+        allowed = f"text of up to {MAX_LENGTH} characters"
+        raise InputError(f"not a quantity ({dimension})", place, value=text, allowed=allowed)
+    match = _QUANTITY.fullmatch(text.strip())
+    if match is None:
+        base = DIMENSIONS[dimension] or "%"
+        allowed = f"a decimal number and a unit, e.g. '1.5 {base}'; units: {nearest('', units)}"
+        raise InputError(f"not a quantity ({dimension})", place, value=text, allowed=allowed)
+    number, unit = match.group(1), match.group(2).replace(_GREEK_MU, _MICRO_SIGN)
+    if unit and unit not in units:
+        allowed = nearest(unit, filter(None, units))
+        raise InputError(_why_not(unit, dimension), place, value=text, allowed=allowed)
+    value = _scaled(number, units[unit] if unit else Fraction(1))
+    if not math.isfinite(value):
+        raise InputError(f"too large ({dimension})", place, value=text, allowed="numbers up to 1.8e308")
+    return value
+
+
+def has_unit(text: str, dimension: str) -> bool:
+    """Whether the text is a number with a unit of this dimension."""
+    match = _QUANTITY.fullmatch(text.strip()) if len(text) <= MAX_LENGTH else None
+    return match is not None and match.group(2) != "" and match.group(2) in _dimension_units(dimension, None)
+
+
+def format_quantity(value_si: float, dimension: str) -> str:
+    """Four significant digits and an engineering prefix: ``"318 us"``, ``"1.2 GB/s"``, ``"0 s"``.
+
+    Whole counts are written in full, cycles without a prefix. ``parse_quantity`` reads the text back to the printed
+    precision.
+    """
+    _dimension_units(dimension, None)
+    value = float(value_si)
+    base = DIMENSIONS[dimension]
+    if dimension in ("count", "cycles"):
+        text = f"{value + 0.0:.0f}" if value.is_integer() and abs(value) < 1e15 else f"{value:.4g}"
+        return text if dimension == "count" else f"{text} {base}{'' if text == '1' else 's'}"
+    if value == 0 or not math.isfinite(value):
+        return f"{abs(value) if value == 0 else value:g} {base}"
+    rounded = Decimal(f"{value:.3e}")  # rounded before the prefix is chosen: 999.96 us is 1 ms
+    by_exponent = {_DECIMAL[prefix]: prefix for prefix in _PREFIXES[dimension] if prefix != "µ"}
+    exponent = rounded.adjusted() // 3 * 3
+    exponent = min(max(exponent, min(by_exponent)), max(by_exponent))
+    return f"{float(rounded.scaleb(-exponent)):.10g} {by_exponent[exponent]}{base}"
+
+
+def _dimension_units(dimension: str, place: Place | None) -> Mapping[str, Fraction]:
+    if dimension not in _TABLE:
+        raise InputError("unknown dimension", place, value=dimension, allowed=nearest(str(dimension), _TABLE))
+    return _TABLE[dimension]
+
+
+def _why_not(unit: str, dimension: str) -> str:
+    owners = [name for name, units in _TABLE.items() if unit in units]
+    shown = unit if len(unit) <= 20 else f"{unit[:17]}..."
+    if owners:
+        return f"{shown!r} is a unit of {owners[0]}, not of {dimension}"
+    return f"unknown unit {shown!r} of {dimension}"
+
+
+def _scaled(number: str, factor: Fraction) -> float:
+    value = float(number)
+    if value == 0 or not math.isfinite(value):
+        return value
+    try:
+        return float(Fraction(number) * factor)  # rounded once: 318 us is the same float as 318e-6
+    except OverflowError:
+        return math.inf

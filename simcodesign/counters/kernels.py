@@ -1,0 +1,182 @@
+"""Which functions are worth a model of their own: kernels found from runs on different numbers of processes.
+
+Source: Ding et al., APMT, section 3.2: functions with a large share of the execution cycles, functions whose run time
+does not fall with the processes, and all others as one; equation 1 for the error of sampled shares.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from simcodesign.core.errors import InputError
+from simcodesign.counters.table import APPLICATION, OTHERS, CounterTable, means, summed
+from simcodesign.fitting.measurements import FloatArray
+
+#: A share of the execution cycles above which a function is a kernel (the default of the source).
+THRESHOLD = 0.05
+#: The least number of runs, on different numbers of processes each (section 3.2).
+LEAST_RUNS = 3
+#: Exponent of P from which on a run time counts as not falling: twice the processes, and less than 7 % faster.
+FLAT = -0.1
+#: Clocks that a tool measured itself differ by less than this share, and are one frequency.
+MEASURED_CLOCK = 0.01
+#: The name of all the functions that are no kernel.
+REST = "(rest)"
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """A function with a model of its own. ``shares``: of the execution cycles, one for each of ``Kernels.processes``.
+
+    ``exponent``: the slope of log time over log P by least squares. ``key``: its share is above the threshold in some
+    run; ``scales``: its time falls.
+    """
+
+    name: str
+    shares: tuple[float, ...]
+    exponent: float
+    key: bool
+    scales: bool
+
+
+@dataclass(frozen=True)
+class Kernels:
+    """The kernels, those of the largest share first, and the names of the functions that are taken as one."""
+
+    processes: tuple[float, ...]
+    kernels: tuple[Kernel, ...]
+    rest: tuple[str, ...]
+    rest_shares: tuple[float, ...]
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Kernels with a model: as found, and the rest as one if there is any."""
+        return tuple(kernel.name for kernel in self.kernels) + ((REST,) if self.rest else ())
+
+    @property
+    def non_scaling(self) -> tuple[str, ...]:
+        """Kernels whose time does not fall with the processes."""
+        return tuple(kernel.name for kernel in self.kernels if not kernel.scales)
+
+
+def identify(table: CounterTable, threshold: float = THRESHOLD, flat: float = FLAT) -> Kernels:
+    """The kernels of runs of one size (or one size per process), frequency and class on three or more numbers of
+    processes.
+
+    Time is cycles over frequency, or ``time_s`` without communication where cycles are missing. A function that a run
+    lacks took no time in it. Raises InputError for fewer runs, for a threshold outside [0, 1), and where neither cycles
+    nor times were recorded.
+    """
+    if not 0 <= threshold < 1:
+        raise InputError("threshold of a kernel's share", value=threshold, allowed="0 or above, below 1")
+    processes, names, times, weak = execution_times(table)
+    if len(processes) < LEAST_RUNS:
+        given = f"{len(processes)}: P = {', '.join(f'{p:g}' for p in processes)}"
+        raise InputError("runs on different numbers of processes", value=given, allowed=f"{LEAST_RUNS} or more")
+    total = times.sum(0)
+    if not (total > 0).all():
+        raise InputError("a run without execution time", value=f"P = {processes[int(np.argmin(total))]:g}")
+    shares = times / total
+    # With a size that grows with P, a time that stays the same has fallen for every piece of work.
+    limit = flat + 1 if weak else flat
+    found, rest = [], []
+    for row, name in enumerate(names):
+        exponent = log_slope(processes, times[row])
+        key = bool(shares[row].max() > threshold)
+        kernel = Kernel(name, tuple(map(float, shares[row])), exponent, key, exponent < limit)
+        if kernel.key or not kernel.scales:
+            found.append(kernel)
+        else:
+            rest.append(row)
+    found.sort(key=lambda kernel: -max(kernel.shares))
+    return Kernels(
+        tuple(map(float, processes)),
+        tuple(found),
+        tuple(names[row] for row in rest),
+        tuple(map(float, shares[rest].sum(0))),
+    )
+
+
+def execution_times(table: CounterTable) -> tuple[FloatArray, tuple[str, ...], FloatArray, bool]:
+    """Numbers of processes (K,) in ascending order, names of functions (S,), their time on a process (S, K) in s, and
+    whether the size grows with the processes.
+
+    InputError for runs of different sizes (in all and per process), frequencies or classes, for two runs on one number
+    of processes that are no repetitions, and for rows with neither cycles nor time.
+    """
+    runs = means(table)
+    size, processes = runs.column("size"), runs.column("processes")
+    weak = _varies(size) and not _varies(size / processes)
+    for name, room in (("frequency_hz", MEASURED_CLOCK), *(() if weak else (("size", 1e-9),))):
+        if _varies(runs.column(name), room):
+            given = np.unique(runs.column(name)).tolist()
+            raise InputError(f"kernels are found from runs of one {name}", value=given, allowed="one")
+    if len(set(runs.classes)) > 1:
+        raise InputError("kernels are found from runs of one problem class", value=sorted(set(runs.classes)))
+    names = tuple(dict.fromkeys(name for name in runs.kernels if name not in (APPLICATION, OTHERS)))
+    counts = np.unique(processes)
+    measured = runs.compute_s
+    measured = np.where(np.isnan(measured), runs.column("time_s") - runs.communication_s, measured)
+    times = np.zeros((len(names), len(counts)))
+    seen: set[tuple[str, float]] = set()
+    for row, name in enumerate(runs.kernels):
+        if name not in names:
+            continue
+        if np.isnan(measured[row]):
+            raise InputError("neither cycles with a frequency nor a time", runs.place(row), allowed="one of them")
+        if (name, float(processes[row])) in seen:
+            what = f"two runs of kernel {name!r} on {processes[row]:g} processes"
+            raise InputError(what, runs.place(row), allowed="repetitions of one size and frequency_hz")
+        seen.add((name, float(processes[row])))
+        column = int(np.searchsorted(counts, processes[row]))
+        times[names.index(name), column] = max(measured[row], 0.0)
+    return counts, names, times, weak
+
+
+def _varies(column: FloatArray, room: float = 1e-9) -> bool:
+    """Whether the numbers that are there differ by more than this share, by default by more than rounding."""
+    there = column[~np.isnan(column)]
+    return bool(len(there) and there.max() - there.min() > room * there.max())
+
+
+def log_slope(processes: FloatArray, times: FloatArray) -> float:
+    """The least-squares slope of log time over log P; infinite for a function that only runs on more processes."""
+    there = times > 0
+    if not there.all():
+        # What was too small to be seen on many processes fell; what came up on many did not.
+        return math.inf if there[-1] else -math.inf
+    return float(np.polyfit(np.log(processes), np.log(times), 1)[0])
+
+
+def grouped(table: CounterTable, kernels: Kernels) -> CounterTable:
+    """The table with the rows of all functions that are no kernel added up as ``REST``."""
+    rest = set(kernels.rest)
+    return summed(table, lambda name: REST if name in rest else name)
+
+
+def nrmse(sampled: Sequence[float], instrumented: Sequence[float], printed: bool = False) -> float:
+    """Normalized root mean square error of shares, sqrt(sum t (t - r)^2) / (max - min of both) (equation 1).
+
+    ``printed``: the extremes over 1 < i < K, as it stands there, without the first and the last kernel. Raises
+    InputError for different lengths, no kernel, and shares that are all the same.
+    """
+    t, r = np.asarray(sampled, dtype=np.float64), np.asarray(instrumented, dtype=np.float64)
+    if t.shape != r.shape or t.ndim != 1 or not len(t):
+        raise InputError("sampled and instrumented shares", value=(t.shape, r.shape), allowed="as many of each")
+    inner = slice(1, -1) if printed else slice(None)
+    both = np.concatenate([t[inner], r[inner]])
+    if not len(both) or both.max() == both.min():
+        raise InputError("shares without a spread", value=both.tolist(), allowed="shares that differ")
+    return float(np.sqrt((t * (t - r) ** 2).sum()) / (both.max() - both.min()))
+
+
+def cpi_variance(cpi: Sequence[float]) -> float:
+    """Equation 4: sum (CPI - mean)^2 / (n - 1) over runs. The source calls it standard deviation, but it is none."""
+    values = np.asarray(cpi, dtype=np.float64)
+    if len(values) < 2:
+        raise InputError("runs for a variance", value=len(values), allowed="2 or more")
+    return float(values.var(ddof=1))

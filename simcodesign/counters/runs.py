@@ -1,0 +1,169 @@
+"""What a set of runs holds: how size and processes went together, and where the time of each run went.
+
+Source: Ding et al., APMT, tables 1 and 2 (T_mapp, T_mcomp, T_mcomm, BF_comm) and section 4.2 (a larger problem is read
+where the profiled one has the same work of a process).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from simcodesign.core.errors import InputError
+from simcodesign.counters.table import APPLICATION, OTHERS, CounterTable
+from simcodesign.fitting.measurements import FloatArray
+
+STRONG, WEAK, MIXED = "strong", "weak", "mixed"
+#: How far two sizes or works may be from each other and be the same.
+_SAME = 1e-9
+#: What is added up over the kernels of a run.
+_COMMUNICATION = ("p2p_wait_s", "collective_wait_s", "message_bytes", "collective_bytes")
+
+
+@dataclass(frozen=True)
+class Scaling:
+    """How size and processes went together in the runs: one size (strong), one size per process (weak), or neither.
+
+    ``size``: that of the runs where it is one, ``work``: that of a process where it is one, else NaN. ``known``:
+    whether the runs say their size; if not, it is taken as 1.
+    """
+
+    kind: str
+    size: float
+    work: float
+    known: bool
+
+    def coordinates(self, processes: float, size: float | None = None) -> tuple[float, float]:
+        """Number of processes and work of a process at which the models are read for so many processes and that size.
+
+        After strong scaling a larger problem is read where the profiled one has the same work of a process: at
+        P (size of the runs) / size processes (section 4.2). InputError for a size that the runs say nothing about.
+        """
+        if not (np.isfinite(processes) and processes >= 1):
+            raise InputError("processes to predict", value=processes, allowed="a number of 1 or above")
+        if size is not None and not (np.isfinite(size) and size > 0):
+            raise InputError("size to predict", value=size, allowed="a number above 0")
+        if size is not None and not self.known:
+            raise InputError("a size to predict, from runs that do not say theirs", value=size, allowed="none")
+        if self.kind == STRONG:
+            size = self.size if size is None else size
+            return processes * self.size / size, size / processes
+        if self.kind == WEAK:
+            work = self.work if size is None else size / processes
+            if abs(work - self.work) > _SAME * self.work:
+                raise InputError("work of a process, from runs of weak scaling", value=work, allowed=f"{self.work:g}")
+            return processes, self.work
+        if size is None:
+            raise InputError("no size to predict, from runs of several", allowed="a size")
+        return processes, size / processes
+
+    def size_at(self, processes: float, size: float | None = None) -> float:
+        """The size itself; NaN where it is not known."""
+        if not self.known:
+            return float("nan")
+        if size is None:
+            return self.work * processes if self.kind == WEAK else self.size
+        return size
+
+
+def scaling_of(runs: CounterTable) -> Scaling:
+    """How size and processes go together. InputError where some runs say their size and others do not."""
+    size, processes = runs.column("size"), runs.column("processes")
+    if np.isnan(size).all():
+        return Scaling(STRONG, 1.0, float("nan"), known=False)
+    if np.isnan(size).any():
+        raise InputError(
+            "a run without a size", runs.place(int(np.argmax(np.isnan(size)))), allowed="a size in all or none"
+        )
+    work = size / processes
+    if np.ptp(size) <= _SAME * size.max():
+        return Scaling(STRONG, float(size[0]), float("nan"), known=True)
+    if np.ptp(work) <= _SAME * work.max():
+        return Scaling(WEAK, float("nan"), float(work[0]), known=True)
+    return Scaling(MIXED, float("nan"), float("nan"), known=True)
+
+
+def works(runs: CounterTable, scaling: Scaling) -> tuple[FloatArray, FloatArray]:
+    """Numbers of processes and works of a process, (rows,)."""
+    processes = runs.column("processes")
+    return processes, (runs.column("size") if scaling.known else np.ones(len(runs))) / processes
+
+
+def clock_hz(rows: CounterTable) -> float:
+    """The frequency of the runs, else cycles over the time outside communication; NaN where neither is known."""
+    given = rows.column("frequency_hz")
+    if not np.isnan(given).all():
+        return float(np.nanmean(given))
+    seconds = float((rows.column("time_s") - rows.communication_s).sum())
+    return float(rows.column("cycles").sum()) / seconds if seconds > 0 else float("nan")
+
+
+def busy_s(rows: CounterTable) -> FloatArray:
+    """Time outside communication: cycles over frequency, else wall-clock time without the waits. InputError for rows
+    with neither."""
+    seconds = rows.compute_s
+    seconds = np.where(np.isnan(seconds), np.maximum(rows.column("time_s") - rows.communication_s, 0.0), seconds)
+    if np.isnan(seconds).any():
+        row = int(np.argmax(np.isnan(seconds)))
+        raise InputError("neither cycles with a frequency nor a time", rows.place(row), allowed="one of them")
+    return np.asarray(seconds)
+
+
+@dataclass(frozen=True)
+class RunTimes:
+    """The parts of each run, (runs,): processes, works, T_mapp, T_mcomp, T_others and communication of a process.
+
+    ``blocking_factor``: BF_comm = (T_mapp - T_others - T_mcomp) / T_mcomm, NaN in a run without communication.
+    """
+
+    processes: FloatArray
+    work: FloatArray
+    total_s: FloatArray
+    compute_s: FloatArray
+    others_s: FloatArray
+    p2p_s: FloatArray
+    collective_s: FloatArray
+    p2p_bytes: FloatArray
+    collective_bytes: FloatArray
+
+    @property
+    def blocking_factor(self) -> FloatArray:
+        waits = self.p2p_s + self.collective_s
+        exposed = np.maximum(self.total_s - self.others_s - self.compute_s, 0.0)
+        return np.asarray(np.where(waits > 0, exposed / np.where(waits > 0, waits, 1.0), np.nan))
+
+
+def run_times(runs: CounterTable, scaling: Scaling) -> RunTimes:
+    """The parts of runs, by numbers of processes and works in ascending order.
+
+    The total is the time of the row ``APPLICATION``; without one, that of all kernels, or (where a kernel has no time)
+    computation and communication added up. Communication is that of the kernels, or where none of them has any, of the
+    row ``APPLICATION``.
+    """
+    processes, work = works(runs, scaling)
+    parts = []
+    for point in sorted(set(zip(processes.tolist(), work.tolist(), strict=True))):
+        here = runs.rows((processes == point[0]) & (work == point[1]))
+        parts.append((*point, *_parts(here)))
+    return RunTimes(*np.array(parts).T)
+
+
+def _parts(here: CounterTable) -> tuple[float, ...]:
+    """T_mapp, T_mcomp (NaN in a run without kernels), T_others and the four sums of communication of one run."""
+    names = np.array(here.kernels)
+    whole, others = names == APPLICATION, names == OTHERS
+    sums = np.array([np.nan_to_num(here.column(name)) for name in _COMMUNICATION])
+    inside, reported = sums[:, ~whole].sum(1), sums[:, whole].sum(1)
+    communication = inside if inside.any() else reported
+    kernels = ~whole & ~others
+    compute_s = float(busy_s(here.rows(kernels)).sum()) if kernels.any() else float("nan")
+    others_s = float(busy_s(here.rows(others)).sum()) if others.any() else 0.0
+    times = here.column("time_s")
+    if whole.any() and not np.isnan(times[whole]).any():
+        total_s = float(times[whole].sum())
+    elif whole.any() or np.isnan(times).any():
+        total_s = compute_s + others_s + float(communication[:2].sum())
+    else:
+        total_s = float(times.sum())
+    return total_s, compute_s, others_s, *map(float, communication)

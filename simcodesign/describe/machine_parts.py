@@ -1,0 +1,167 @@
+"""The parts of a machine: processors, caches and memory, disks, the network, with the constants of their cost models.
+
+Constants may be arrays, so that one forecast covers many machines; the structure may not.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from simcodesign.core.units import Amount
+from simcodesign.describe.topology.build import Topology
+from simcodesign.locality.associativity import METHODS
+from simcodesign.locality.cache import CacheGeometry
+from simcodesign.locality.hits_by_level import SETS
+
+#: Hops of a message when its route is not looked at: none, one, log2 P or sqrt P for P ranks, or the mean over the
+#: topology.
+DISTANCES = ("one", "log2", "sqrt", "mean", "none")
+SWITCHINGS = ("cut_through", "store_and_forward")
+#: Fields of a network that are one of a few words.
+CHOICES = {
+    "model": ("hockney", "loggop"),
+    "startup_per": ("message", "hop"),
+    "distance": DISTANCES,
+    "switching": SWITCHINGS,
+}
+#: How the shares of accesses that caches serve are found.
+HITS = (*METHODS, SETS)
+
+
+@dataclass(frozen=True)
+class Processor:
+    """``rate_flop_per_s`` prices operations; ``clock_hz`` and ``cycles_per_instruction`` price instructions. A rank
+    that computes draws ``dynamic_power_w``."""
+
+    rate_flop_per_s: Amount
+    clock_hz: Amount | None = None  # only a demand in instructions needs it
+    cycles_per_instruction: Amount = 1.0
+    dynamic_power_w: Amount | None = None
+
+
+@dataclass(frozen=True)
+class Network:
+    """What a message of m bytes over h hops costs, and what it occupies on its way.
+
+    ``model = "hockney"``: the sender is charged ``startup_s + h hop_latency_s + m per_byte_s``, the receiver
+    ``receive_overhead_s``. With ``startup_per = "hop"`` every hop repeats the startup (software relays).
+    Unless ``hops_hold_sender``, the sender is charged ``startup_s + m per_byte_s``, and what the hops add (latency,
+    repeated startups, bytes stored again) delays the arrival alone.
+
+    ``model = "loggop"`` (LogGOPS: Hoefler, Schneider, Lumsdaine, HPDC 2010; LogGP: Alexandrov et al., SPAA 1995), with
+    x = max(m - 1, 0): sender and receiver are busy for ``overhead_s + x overhead_per_byte_s`` (o, O), the next send
+    (receive) of the rank begins ``gap_s + x per_byte_s`` (g, G) after this one at the earliest, and from the end of the
+    sender's work to the arrival it takes ``latency_s + h hop_latency_s + x per_byte_s`` (L). Beyond
+    ``rendezvous_above_bytes`` (S) a sender goes on only when its message is received.
+
+    A link is occupied for ``m link_per_byte_s`` and a network interface for ``m interface_per_byte_s``; both default to
+    ``per_byte_s``. Constants of the other model must be left at their defaults.
+
+    A rank that sends or receives draws ``dynamic_power_w`` (not while it waits), and a byte that is sent takes
+    ``energy_per_byte_j``.
+    """
+
+    topology: Topology
+    startup_s: Amount = 0.0
+    per_byte_s: Amount = 0.0
+    receive_overhead_s: Amount = 0.0
+    hop_latency_s: Amount = 0.0
+    link_per_byte_s: Amount | None = None
+    interface_per_byte_s: Amount | None = None
+    startup_per: str = "message"
+    hops_hold_sender: bool = True
+    distance: str = "one"
+    switching: str = "cut_through"
+    model: str = "hockney"
+    latency_s: Amount = 0.0
+    overhead_s: Amount = 0.0
+    gap_s: Amount = 0.0
+    overhead_per_byte_s: Amount = 0.0
+    rendezvous_above_bytes: Amount | None = None
+    dynamic_power_w: Amount | None = None
+    energy_per_byte_j: Amount | None = None
+
+    @property
+    def link_occupancy_s_per_byte(self) -> Amount:
+        """Seconds for which one byte occupies a link."""
+        return self.per_byte_s if self.link_per_byte_s is None else self.link_per_byte_s
+
+    @property
+    def interface_occupancy_s_per_byte(self) -> Amount:
+        """Seconds for which one byte occupies the network interface of a node."""
+        return self.per_byte_s if self.interface_per_byte_s is None else self.interface_per_byte_s
+
+
+@dataclass(frozen=True)
+class Disk:
+    """A disk: an access of m bytes takes ``startup + m per_byte_s``; ``shared_by`` consecutive nodes use one disk,
+    which serves ``spindles`` accesses at a time in the order of their arrival. Each draws ``dynamic_power_w``."""
+
+    read_startup_s: Amount
+    write_startup_s: Amount
+    per_byte_s: Amount
+    shared_by: int = 1
+    spindles: int = 1
+    dynamic_power_w: Amount | None = None
+
+
+@dataclass(frozen=True)
+class CacheLevel:
+    """One level of the caches that every processor has for itself: an access that finds its line here takes
+    ``latency_s``. ``ways`` None: fully associative.
+
+    ``clock_hz``: the clock at which it takes so long, of a latency in cycles; at another clock it takes as many cycles.
+    None: a latency that no clock changes. On a machine, this is the clock of its processor.
+    """
+
+    name: str
+    size_bytes: int
+    latency_s: Amount
+    ways: int | None = None
+    clock_hz: Amount | None = None
+
+    def latency_cycles(self, clock_hz: Amount) -> Amount:
+        """The latency in cycles of a clock, or of its own where it has one."""
+        return self.latency_s * (clock_hz if self.clock_hz is None else self.clock_hz)
+
+    def clocked(self, clock_hz: Amount) -> CacheLevel:
+        """The same level at another clock."""
+        if self.clock_hz is None or np.array_equal(self.clock_hz, clock_hz):
+            return self
+        return replace(self, latency_s=self.latency_cycles(clock_hz) / clock_hz, clock_hz=clock_hz)
+
+
+@dataclass(frozen=True)
+class Memory:
+    """The memory of a node and the caches before it, ``caches`` from the nearest outward, all with lines of
+    ``line_bytes``.
+
+    An access that no cache serves takes ``latency_s``; a byte that goes between the last cache and memory occupies the
+    controller of the node for ``per_byte_s``. ``hits`` says how shares of accesses are found: by the stack model
+    (``auto``, ``full``, ``binomial``: see ``locality.associativity``), or with the trace itself (``sets``). A rank
+    draws ``dynamic_power_w`` in its memory demands.
+    """
+
+    latency_s: Amount
+    per_byte_s: Amount
+    caches: tuple[CacheLevel, ...] = ()
+    line_bytes: int = 64
+    hits: str = "auto"
+    dynamic_power_w: Amount | None = None
+
+    def geometries(self, line_bytes: int | None = None) -> tuple[CacheGeometry, ...]:
+        """The shapes of the caches; with lines of another size if ``line_bytes`` is given."""
+        line = self.line_bytes if line_bytes is None else line_bytes
+        return tuple(CacheGeometry(level.size_bytes, line, level.ways) for level in self.caches)
+
+    @property
+    def level_names(self) -> tuple[str, ...]:
+        """Of every cache, and ``memory``."""
+        return (*(level.name for level in self.caches), "memory")
+
+    @property
+    def latencies_s(self) -> tuple[Amount, ...]:
+        """Of every cache and of memory."""
+        return (*(level.latency_s for level in self.caches), self.latency_s)

@@ -1,0 +1,274 @@
+"""What every network topology offers: hops, deterministic routes, and the load of traffic on each link."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import networkx as nx
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from simcodesign.core.errors import InputError
+
+IntArray = NDArray[np.int64]
+FloatArray = NDArray[np.float64]
+
+MAX_DRAWN_LINKS = 200_000
+PAIRS_AT_ONCE = 2**16  # pairs walked together: the working arrays stay in the processor's cache
+DENSE_LINKS = 2**27  # up to this many links an array with one load per link is affordable (1 GiB)
+PENDING_LINKS = 2**22  # entries that the sparse load counter holds before it merges them
+
+
+@dataclass(frozen=True, eq=False)
+class Routes:
+    """Routes of n pairs: those of pair k are ``link[start[k]:start[k + 1]]`` in the order of travel.
+
+    ``start`` has shape (n + 1,), ``link`` shape (total hops,); both int64.
+    """
+
+    start: IntArray
+    link: IntArray
+
+
+@dataclass(frozen=True)
+class Topology(ABC):
+    """A network of hosts (vertices 0 .. node_count-1), switches (the vertices after them) and directed links.
+
+    A full-duplex cable is two directed links. Link numbers run from 0 to ``link_count - 1`` and are computed,
+    not stored, so that regular topologies of a million hosts cost no memory.
+    """
+
+    kind: ClassVar[str]
+    node_count: int
+
+    @property
+    def vertex_count(self) -> int:
+        """Hosts and switches together."""
+        return self.node_count
+
+    @property
+    @abstractmethod
+    def link_count(self) -> int:
+        """Number of directed links."""
+
+    @property
+    @abstractmethod
+    def diameter(self) -> int:
+        """Largest number of hops between two hosts."""
+
+    @property
+    @abstractmethod
+    def bisection_width(self) -> int:
+        """Fewest undirected links whose cut splits the hosts into halves that differ by at most one host."""
+
+    @property
+    def bisection_exact(self) -> bool:
+        """Whether ``bisection_width`` is proven; otherwise it is the value of a good cut, an upper bound."""
+        return True
+
+    @abstractmethod
+    def mean_hops(self) -> float:
+        """Mean number of hops over all ordered pairs of distinct hosts; 0 for a single host."""
+
+    @abstractmethod
+    def step(self, at: IntArray, target: IntArray) -> tuple[IntArray, IntArray]:
+        """The next vertex and the link to it from the vertices ``at`` on the way to the hosts ``target``.
+
+        All arrays have shape (n,) and ``at != target`` everywhere; the numbers are not checked.
+        """
+
+    @abstractmethod
+    def link_ends(self, link: IntArray) -> tuple[IntArray, IntArray]:
+        """The vertices at which the given links, shape (n,), begin and end."""
+
+    @abstractmethod
+    def _distance(self, source: IntArray, target: IntArray) -> IntArray:
+        """Hops between checked hosts; the arrays broadcast."""
+
+    def hops(self, source: ArrayLike, target: ArrayLike) -> IntArray:
+        """Number of links traversed from hosts ``source`` to hosts ``target`` (int64, broadcast shape).
+
+        Raises InputError for what is not a host.
+        """
+        distance = self._distance(self._hosts(source, "source"), self._hosts(target, "target"))
+        return np.asarray(distance, dtype=np.int64)
+
+    def route(self, source: int, target: int) -> IntArray:
+        """The links from host ``source`` to host ``target`` in the order of travel, shape (hops,)."""
+        return self.routes([source], [target]).link
+
+    def routes(self, sources: ArrayLike, targets: ArrayLike) -> Routes:
+        """The routes of many pairs of hosts, both shape (n,). Raises InputError for what is not a host."""
+        source, target = self._pairs(sources, targets)
+        start = np.zeros(source.size + 1, dtype=np.int64)
+        np.cumsum(self._distance(source, target), out=start[1:])
+        links = np.empty(start[-1], dtype=np.int64)
+        for hop, (pair, link) in enumerate(self._travel(source, target)):
+            links[start[pair] + hop] = link
+        return Routes(start, links)
+
+    def link_loads(self, sources: ArrayLike, targets: ArrayLike, size_bytes: ArrayLike) -> tuple[IntArray, FloatArray]:
+        """Bytes that each link carries when every pair k sends ``size_bytes[k]`` along its route.
+
+        The arguments have shape (n,) or are scalars. Returns the links with a load, ascending, and their
+        bytes; messages of no bytes and messages to oneself load nothing. Raises InputError for what is not a
+        host and for sizes that are negative or not finite.
+        """
+        source, target = self._pairs(sources, targets)
+        size = _sizes(size_bytes, source.size)
+        busy = np.flatnonzero((size > 0) & (source != target))
+        source, target, size = source[busy], target[busy], size[busy]
+        hops = int(self._distance(source, target).sum())
+        dense = self.link_count <= min(DENSE_LINKS, 8 * hops)
+        loads: _DenseLoads | _SparseLoads = _DenseLoads(self.link_count) if dense else _SparseLoads()
+        for first in range(0, source.size, PAIRS_AT_ONCE):
+            chunk = slice(first, first + PAIRS_AT_ONCE)
+            chunk_size = size[chunk]
+            for pair, link in self._travel(source[chunk], target[chunk]):
+                loads.add(link, chunk_size[pair])
+        return loads.total()
+
+    def traffic_loads(self, matrix_bytes: ArrayLike) -> tuple[IntArray, FloatArray]:
+        """``link_loads`` of a traffic matrix, shape (node_count, node_count): bytes from host i to host j."""
+        matrix = _array(matrix_bytes, "traffic matrix")
+        expected = (self.node_count, self.node_count)
+        if matrix.shape != expected:
+            raise InputError("traffic matrix has the wrong shape", value=matrix.shape, allowed=str(expected))
+        source, target = np.nonzero(matrix)
+        return self.link_loads(source, target, matrix[source, target])
+
+    def vertex_name(self, vertex: int) -> str:
+        """How the vertex is called in messages and tables; switches are counted from 0."""
+        if vertex < self.node_count:
+            return f"host {vertex}"
+        return f"switch {vertex - self.node_count}"
+
+    def link_name(self, link: int) -> str:
+        """The ends of a link, e.g. ``host 3 -> switch 1``. Raises InputError for what is not a link."""
+        if not 0 <= link < self.link_count:
+            raise InputError("no such link", value=link, allowed=_interval(self.link_count, "link"))
+        tail, head = self.link_ends(np.array([link], dtype=np.int64))
+        return self._arrow(self.vertex_name(int(tail[0])), self.vertex_name(int(head[0])))
+
+    def to_networkx(self) -> nx.DiGraph:
+        """All vertices and links as a graph; edge attribute ``link`` holds the link number.
+
+        Raises InputError above ``MAX_DRAWN_LINKS`` edges.
+        """
+        tail, head, link = self._edges()
+        graph = nx.DiGraph()
+        graph.add_nodes_from(range(self.vertex_count))
+        edges = zip(tail.tolist(), head.tolist(), link.tolist(), strict=True)
+        graph.add_edges_from((a, b, {"link": number}) for a, b, number in edges)
+        return graph
+
+    def _edges(self) -> tuple[IntArray, IntArray, IntArray]:
+        self._check_drawable(self.link_count)
+        link = np.arange(self.link_count, dtype=np.int64)
+        return (*self.link_ends(link), link)
+
+    def _check_drawable(self, edge_count: int) -> None:
+        if edge_count > MAX_DRAWN_LINKS:
+            what = f"{self.kind} of {self.node_count} hosts has too many links for a NetworkX graph"
+            raise InputError(what, value=edge_count, allowed=f"at most {MAX_DRAWN_LINKS}")
+
+    def _arrow(self, tail: str, head: str) -> str:
+        return f"{tail} -> {head}"
+
+    def _travel(self, source: IntArray, target: IntArray) -> Iterator[tuple[IntArray, IntArray]]:
+        """Hop by hop, the pairs still on their way and the link that each of them takes."""
+        pair = np.flatnonzero(source != target)
+        at, goal = source[pair], target[pair]
+        while pair.size:
+            at, link = self.step(at, goal)
+            yield pair, link
+            moving = at != goal
+            pair, at, goal = pair[moving], at[moving], goal[moving]
+
+    def _pairs(self, sources: ArrayLike, targets: ArrayLike) -> tuple[IntArray, IntArray]:
+        source, target = self._hosts(sources, "source"), self._hosts(targets, "target")
+        try:
+            source, target = np.broadcast_arrays(np.atleast_1d(source), np.atleast_1d(target))
+        except ValueError:
+            source = np.empty((0, 0), dtype=np.int64)
+        if source.ndim != 1:
+            shapes = (np.shape(sources), np.shape(targets))
+            raise InputError("sources and targets must be lists of one length", value=shapes)
+        return source, target
+
+    def _hosts(self, hosts: ArrayLike, role: str) -> IntArray:
+        given = _array(hosts, f"{role} hosts")
+        if given.size and given.dtype.kind not in "iu":
+            raise InputError(f"{role} hosts must be integers", value=given.dtype.name)
+        if given.size and (given.min() < 0 or given.max() >= self.node_count):
+            wrong = given[(given < 0) | (given >= self.node_count)].flat[0]
+            allowed = _interval(self.node_count, "host")
+            raise InputError(f"no such {role} host", value=int(wrong), allowed=allowed)
+        return given.astype(np.int64, copy=False)
+
+
+class _DenseLoads:
+    """One load per link: fast, for networks whose links can all be listed."""
+
+    def __init__(self, link_count: int) -> None:
+        self._load = np.zeros(link_count)
+
+    def add(self, link: IntArray, size_bytes: FloatArray) -> None:
+        np.add.at(self._load, link, size_bytes)
+
+    def total(self) -> tuple[IntArray, FloatArray]:
+        link = np.flatnonzero(self._load)
+        return link, self._load[link]
+
+
+class _SparseLoads:
+    """Loads of the used links only: for networks with far more links than traffic."""
+
+    def __init__(self) -> None:
+        self._links: list[IntArray] = []
+        self._sizes: list[FloatArray] = []
+        self._pending, self._limit = 0, PENDING_LINKS
+
+    def add(self, link: IntArray, size_bytes: FloatArray) -> None:
+        self._links.append(link)
+        self._sizes.append(size_bytes)
+        self._pending += link.size
+        if self._pending > self._limit:
+            link, size_bytes = self.total()
+            self._links, self._sizes, self._pending = [link], [size_bytes], link.size
+            self._limit = max(PENDING_LINKS, 2 * link.size)
+
+    def total(self) -> tuple[IntArray, FloatArray]:
+        if not self._links:
+            return np.empty(0, dtype=np.int64), np.empty(0)
+        links, sizes = np.concatenate(self._links), np.concatenate(self._sizes)
+        used, position = np.unique(links, return_inverse=True)
+        load: FloatArray = np.bincount(position, weights=sizes, minlength=used.size).astype(np.float64)
+        return used, load
+
+
+def _array(values: ArrayLike, what: str) -> NDArray[Any]:
+    try:
+        return np.asarray(values)
+    except ValueError:
+        raise InputError(f"{what}: rows differ in length", value=values) from None
+
+
+def _sizes(size_bytes: ArrayLike, count: int) -> FloatArray:
+    try:
+        size = np.broadcast_to(np.asarray(size_bytes, dtype=np.float64), (count,))
+    except (TypeError, ValueError):
+        given = np.shape(size_bytes) or size_bytes
+        what = "sizes must be one number of bytes per pair"
+        raise InputError(what, value=given, allowed=f"{count} numbers or one") from None
+    wrong = ~(np.isfinite(size) & (size >= 0))
+    if wrong.any():
+        raise InputError("message size in bytes", value=float(size[wrong][0]), allowed="finite, 0 or more")
+    return size
+
+
+def _interval(count: int, what: str) -> str:
+    return f"{what} 0 to {count - 1}" if count else f"this network has no {what}"

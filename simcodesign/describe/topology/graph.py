@@ -1,0 +1,211 @@
+"""Any connected network given as a graph: shortest paths by hop count."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Hashable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import ClassVar
+
+import networkx as nx
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from scipy.sparse import csgraph
+
+from simcodesign.core.errors import InputError, Place
+from simcodesign.describe.topology.base import IntArray, Topology
+
+MAX_VERTICES = 8192
+MAX_COUNTED_HOSTS = 16  # all ways to halve so many hosts can be tried
+TABLE_BYTES = 6  # per host and vertex: next link (int32) and distance (int16)
+CELLS_AT_ONCE = 2**22  # destinations x links handled together while the routing table is made
+
+
+@dataclass(frozen=True, eq=False)
+class GraphTopology(Topology):
+    """Hosts and switches of an arbitrary graph; made by ``graph_topology``, which checks it.
+
+    Routes have the fewest hops. Of c next vertices that are equally near destination t, in ascending order,
+    number t mod c (from 0) is taken: routes stay fixed, but ties spread the destinations, as d-mod-k does in a
+    fat tree of two levels (Zahavi, JPDC 72, 2012). Where c repeats along a route, as in a fat tree of more
+    levels, the choices repeat too and spread less; kind ``fat_tree`` routes those well.
+
+    The directed links run from ``tail`` to ``head``, both shape (link_count,), sorted by tail and then head.
+    The routing table is made when the first route or distance is asked for.
+    """
+
+    names: tuple[str, ...]
+    tail: IntArray
+    head: IntArray
+    kind: ClassVar[str] = "graph"
+
+    @property
+    def vertex_count(self) -> int:
+        return len(self.names)
+
+    @property
+    def link_count(self) -> int:
+        return self.tail.size
+
+    @cached_property
+    def diameter(self) -> int:
+        return int(self._distances[:, : self.node_count].max())
+
+    @cached_property
+    def bisection_width(self) -> int:
+        """By trying all halves of up to ``MAX_COUNTED_HOSTS`` hosts (no switches), else Kernighan-Lin."""
+        return self._best_cut() if self.bisection_exact else self._good_cut()
+
+    @property
+    def bisection_exact(self) -> bool:
+        return self.node_count == 1 or self.vertex_count == self.node_count <= MAX_COUNTED_HOSTS
+
+    def mean_hops(self) -> float:
+        pairs = self.node_count * (self.node_count - 1)
+        return int(self._distances[:, : self.node_count].sum(dtype=np.int64)) / max(1, pairs)
+
+    def vertex_name(self, vertex: int) -> str:
+        """The name that the vertex has in the graph."""
+        return self.names[vertex]
+
+    def link_ends(self, link: IntArray) -> tuple[IntArray, IntArray]:
+        return self.tail[link], self.head[link]
+
+    def step(self, at: IntArray, target: IntArray) -> tuple[IntArray, IntArray]:
+        link = self._table[1][target, at].astype(np.int64)
+        return self.head[link], link
+
+    def _distance(self, source: IntArray, target: IntArray) -> IntArray:
+        return self._distances[target, source].astype(np.int64)
+
+    @property
+    def _distances(self) -> NDArray[np.int16]:
+        return self._table[0]
+
+    @cached_property
+    def _table(self) -> tuple[NDArray[np.int16], NDArray[np.int32]]:
+        """Distance and next link to each host, shapes (node_count, vertex_count); -1 where no way leads."""
+        shape = (self.node_count, self.vertex_count)
+        distances, links = np.full(shape, -1, dtype=np.int16), np.full(shape, -1, dtype=np.int32)
+        if not self.link_count:
+            return np.zeros(shape, dtype=np.int16), links
+        weights = np.ones(self.link_count)
+        backward = sparse.csr_matrix((weights, (self.head, self.tail)), shape=(self.vertex_count,) * 2)
+        tails, first = np.unique(self.tail, return_index=True)
+        chunk = max(1, CELLS_AT_ONCE // self.link_count)
+        for start in range(0, self.node_count, chunk):
+            rows = slice(start, min(start + chunk, self.node_count))
+            target = np.arange(rows.start, rows.stop)
+            far = csgraph.dijkstra(backward, unweighted=True, indices=target)
+            distances[rows] = np.where(np.isfinite(far), far, -1)
+            links[rows, tails] = self._nearer_links(target, far, first)
+        return distances, links
+
+    def _nearer_links(self, target: IntArray, far: NDArray[np.float64], first: IntArray) -> NDArray[np.int32]:
+        """For each destination (row) and each vertex with links, the link taken of those that lead nearer."""
+        nearer = far[:, self.head] + 1 == far[:, self.tail]
+        count = np.add.reduceat(nearer, first, axis=1, dtype=np.int64)
+        before = np.cumsum(count).reshape(count.shape) - count  # nearer links of earlier rows and vertices
+        row, vertex = np.nonzero(count)
+        links = np.full(count.shape, -1, dtype=np.int32)
+        chosen = before[row, vertex] + target[row] % count[row, vertex]
+        links[row, vertex] = np.nonzero(nearer)[1][chosen]
+        return links
+
+    def _cables(self) -> tuple[IntArray, IntArray]:
+        """The undirected links: each pair of linked vertices once."""
+        ends = np.unique(np.sort(np.stack([self.tail, self.head], axis=1), axis=1), axis=0)
+        return ends[:, 0], ends[:, 1]
+
+    def _best_cut(self) -> int:
+        if self.node_count == 1:
+            return 0
+        lower, upper = self._cables()
+        halves = np.arange(2**self.node_count, dtype=np.int64)
+        halves = halves[np.bitwise_count(halves) == self.node_count // 2]
+        cut = np.zeros(halves.size, dtype=np.int64)
+        for low, high in zip(lower, upper, strict=True):
+            cut += (halves >> low ^ halves >> high) & 1
+        return int(cut.min())
+
+    def _good_cut(self) -> int:
+        """Hosts halved after Kernighan and Lin (seed 0), every switch then put where it costs least."""
+        lower, upper = self._cables()
+        graph = nx.Graph(zip(lower.tolist(), upper.tolist(), strict=True))
+        near, _ = nx.community.kernighan_lin_bisection(graph, seed=0)
+        hosts = sorted(range(self.node_count), key=lambda host: (host not in near, host))
+        nx.set_edge_attributes(graph, 1, "capacity")
+        half = self.node_count // 2
+        graph.add_edges_from(("source", host) for host in hosts[:half])
+        graph.add_edges_from((host, "sink") for host in hosts[half:])
+        return int(nx.minimum_cut_value(graph, "source", "sink"))
+
+
+def graph_topology(graph: nx.Graph, place: Place | None = None) -> GraphTopology:
+    """The topology of a connected graph; vertices with attribute ``host`` false are switches, others hosts.
+
+    Hosts are numbered first, then the switches, either in the order in which the graph lists them. An
+    undirected edge is two links. Raises InputError for parallel edges, self loops, a graph in which some
+    vertices cannot reach each other (directed: some hosts), a graph without hosts, and one too large for a
+    routing table.
+    """
+    _check_size(graph, place)
+    _check_edges(graph, place)
+    is_host = {vertex: _is_host(vertex, attributes, place) for vertex, attributes in graph.nodes(data=True)}
+    order = sorted(graph.nodes, key=lambda vertex: not is_host[vertex])
+    host_count = sum(is_host.values())
+    if not host_count:
+        raise InputError("graph without hosts", place, value=len(order), allowed="a vertex with host=true")
+    _check_connected(graph, order[:host_count], place)
+    number = {vertex: index for index, vertex in enumerate(order)}
+    ends = np.array([(number[a], number[b]) for a, b in graph.edges()], dtype=np.int64).reshape(-1, 2)
+    ends = ends if graph.is_directed() else np.concatenate([ends, ends[:, ::-1]])
+    ends = ends[np.lexsort((ends[:, 1], ends[:, 0]))]
+    return GraphTopology(host_count, tuple(str(vertex) for vertex in order), ends[:, 0], ends[:, 1])
+
+
+def _check_size(graph: nx.Graph, place: Place | None) -> None:
+    if not isinstance(graph, nx.Graph):
+        raise InputError("graph must be a NetworkX graph", place, value=graph)
+    count = graph.number_of_nodes()
+    if count > MAX_VERTICES:
+        need = f"{count * count * TABLE_BYTES / 1e9:.1f} GB"
+        what = f"graph has too many vertices: its routing table would need up to {need}"
+        raise InputError(what, place, value=count, allowed=f"at most {MAX_VERTICES}")
+
+
+def _check_edges(graph: nx.Graph, place: Place | None) -> None:
+    seen: set[tuple[Hashable, Hashable]] = set()
+    for edge in graph.edges():
+        if edge[0] == edge[1]:
+            raise InputError("graph with a link from a vertex to itself", place, value=edge[0])
+        if edge in seen:
+            raise InputError("graph with parallel links", place, value=edge, allowed="one link per pair")
+        seen.add(edge)
+        if not graph.is_directed():
+            seen.add((edge[1], edge[0]))
+
+
+def _is_host(vertex: Hashable, attributes: dict[str, object], place: Place | None) -> bool:
+    given = attributes.get("host", True)
+    word = given.strip().lower() if isinstance(given, str) else given
+    if isinstance(word, bool | np.bool_):
+        return bool(word)
+    if word in ("true", "false"):
+        return word == "true"
+    raise InputError(f"attribute host of vertex {vertex!r}", place, value=given, allowed="true or false")
+
+
+def _check_connected(graph: nx.Graph, hosts: list[Hashable], place: Place | None) -> None:
+    """Every host must reach every other; in an undirected graph, every vertex every other."""
+    start = hosts[0]
+    needed = hosts if graph.is_directed() else list(graph.nodes)
+    reached = nx.descendants(graph, start) | {start}
+    reaching = nx.ancestors(graph, start) | {start} if graph.is_directed() else reached
+    lost = [(start, vertex) for vertex in needed if vertex not in reached]
+    lost += [(vertex, start) for vertex in needed if vertex not in reaching]
+    for tail, head in itertools.islice(lost, 1):
+        what = f"graph is not connected: no way leads from {tail!r} to {head!r}"
+        raise InputError(what, place, allowed="graphs in which all hosts reach each other")

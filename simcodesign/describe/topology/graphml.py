@@ -1,0 +1,98 @@
+"""GraphML files: checked for what NetworkX's reader would let pass or stumble over, then read by it."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+from xml.parsers import expat
+
+import networkx as nx
+
+from simcodesign.core.errors import InputError, Place, nearest
+
+MAX_FILE_BYTES = 32 * 2**20
+
+
+def load_graphml(path: str | Path, place: Place | None = None) -> nx.Graph:
+    """The graph in a GraphML file; ``place`` says where the file is asked for.
+
+    Raises InputError for a file that is missing, unreadable, larger than ``MAX_FILE_BYTES``, not well-formed,
+    not GraphML, or that has a document type declaration (its entities could expand without bound), nodes without
+    or with the same id, or edges between nodes that it does not declare.
+    """
+    data = _read_bytes(path, place or Place(str(path)))
+    _Check(str(path)).run(data)
+    try:
+        graph = nx.read_graphml(io.BytesIO(data))
+    except Exception as error:  # the reader stumbles over malformed content in many ways
+        reason = f"{type(error).__name__}: {error}"
+        what = f"not a GraphML graph that NetworkX can read ({reason})"
+        raise InputError(what, Place(str(path))) from None
+    return graph
+
+
+def _read_bytes(path: str | Path, place: Place) -> bytes:
+    try:
+        with Path(path).open("rb") as file:
+            data = file.read(MAX_FILE_BYTES + 1)
+    except (OSError, ValueError) as error:
+        raise InputError(f"cannot read the GraphML file: {error}", place, value=str(path)) from None
+    if len(data) > MAX_FILE_BYTES:
+        raise InputError("GraphML file is too large", place, value=str(path), allowed=f"{MAX_FILE_BYTES} bytes")
+    return data
+
+
+class _Check:
+    """One pass of the XML parser, which builds nothing and knows every encoding in which a DTD could hide."""
+
+    def __init__(self, file: str) -> None:
+        self._file = file
+        self._nodes: set[str] = set()
+        self._ends: dict[str, int] = {}  # node named by an edge -> line where it is first named
+        self._parser = expat.ParserCreate(namespace_separator=" ")
+        self._parser.StartDoctypeDeclHandler = self._doctype
+        self._parser.StartElementHandler = self._element
+
+    def run(self, data: bytes) -> None:
+        try:
+            self._parser.Parse(data, True)
+        except expat.ExpatError as error:
+            what = f"malformed XML: {expat.ErrorString(error.code)}"
+            raise InputError(what, Place(self._file, error.lineno)) from None
+        except InputError:
+            raise
+        except (ValueError, LookupError) as error:  # an unknown or unusable encoding
+            raise InputError(f"malformed XML: {error}", Place(self._file)) from None
+        for name, line in self._ends.items():
+            if name not in self._nodes:
+                allowed = nearest(name, self._nodes)
+                raise InputError(
+                    "edge to a node that is not declared", Place(self._file, line), value=name, allowed=allowed
+                )
+
+    def _here(self) -> Place:
+        return Place(self._file, self._parser.CurrentLineNumber)
+
+    def _doctype(self, *_: object) -> None:
+        what = "GraphML file with a document type declaration (DTD)"
+        raise InputError(what, self._here(), allowed="plain GraphML without <!DOCTYPE>")
+
+    def _element(self, qualified_name: str, attributes: dict[str, str]) -> None:
+        name = qualified_name.rpartition(" ")[2]
+        if name == "node":
+            self._node(attributes.get("id"))
+        elif name == "edge":
+            for end in ("source", "target"):
+                self._end(end, attributes.get(end))
+
+    def _node(self, identifier: str | None) -> None:
+        if identifier is None:
+            raise InputError("node without an id", self._here())
+        if identifier in self._nodes:
+            raise InputError("two nodes with the same id", self._here(), value=identifier)
+        self._nodes.add(identifier)
+
+    def _end(self, end: str, identifier: str | None) -> None:
+        if identifier is None:
+            raise InputError(f"edge without a {end}", self._here())
+        self._ends.setdefault(identifier, self._parser.CurrentLineNumber)

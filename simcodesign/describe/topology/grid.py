@@ -1,0 +1,224 @@
+"""Mesh, torus and hypercube: hosts on a grid, routed dimension after dimension, the lowest first."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+from typing import ClassVar, NamedTuple
+
+import numpy as np
+
+from simcodesign.describe.topology.base import IntArray, Topology
+
+
+class Axis(NamedTuple):
+    """One dimension of a grid. Cable ``low`` of a line joins the coordinates ``low`` and ``low + 1``."""
+
+    extent: int
+    stride: int  # distance in host numbers between neighbours
+    cables: int  # cables along one line of hosts
+    first: int  # number of the first cable of this dimension
+
+    @property
+    def is_ring(self) -> bool:
+        return self.extent > 2 and self.cables == self.extent
+
+
+@dataclass(frozen=True)
+class GridTopology(Topology):
+    """Hosts numbered row by row (last coordinate fastest); cable c is the links 2c (upwards) and 2c + 1."""
+
+    shape: tuple[int, ...]
+    wraps: ClassVar[bool]
+
+    @cached_property
+    def axes(self) -> tuple[Axis, ...]:
+        axes: list[Axis] = []
+        stride, first = self.node_count, 0
+        for extent in self.shape:
+            stride //= extent
+            cables = extent if self.wraps and extent > 2 else extent - 1
+            axes.append(Axis(extent, stride, cables, first))
+            first += cables * (self.node_count // extent)
+        return tuple(axes)
+
+    @property
+    def link_count(self) -> int:
+        return sum(2 * axis.cables * (self.node_count // axis.extent) for axis in self.axes)
+
+    @property
+    def diameter(self) -> int:
+        return sum(axis.extent // 2 if axis.is_ring else axis.extent - 1 for axis in self.axes)
+
+    @property
+    def bisection_width(self) -> int:
+        """Links of the best cut by planes, see ``plane_cut``."""
+        return plane_cut(tuple((axis.extent, 2 if axis.is_ring else 1) for axis in self.axes))
+
+    def mean_hops(self) -> float:
+        if self.node_count == 1:
+            return 0.0
+        means = (_ring_mean(a.extent) if a.is_ring else _line_mean(a.extent) for a in self.axes)
+        return sum(means) * self.node_count / (self.node_count - 1)
+
+    def _distance(self, source: IntArray, target: IntArray) -> IntArray:
+        total = np.zeros(np.broadcast_shapes(source.shape, target.shape), dtype=np.int64)
+        for axis in self.axes:
+            apart = np.abs(source // axis.stride % axis.extent - target // axis.stride % axis.extent)
+            total += np.minimum(apart, axis.extent - apart) if axis.is_ring else apart
+        return total
+
+    def step(self, at: IntArray, target: IntArray) -> tuple[IntArray, IntArray]:
+        following, link = np.empty_like(at), np.empty_like(at)
+        rest = np.arange(at.size)
+        for axis in self.axes:
+            here = at[rest] // axis.stride % axis.extent
+            there = target[rest] // axis.stride % axis.extent
+            differs = here != there
+            moving = rest[differs]
+            following[moving], link[moving] = _move(axis, at[moving], here[differs], there[differs])
+            rest = rest[~differs]
+        return following, link
+
+    def link_ends(self, link: IntArray) -> tuple[IntArray, IntArray]:
+        lower, upper = np.empty_like(link), np.empty_like(link)
+        for axis in self.axes:
+            lines = self.node_count // axis.extent
+            mine = (link // 2 >= axis.first) & (link // 2 < axis.first + axis.cables * lines)
+            cable = link[mine] // 2 - axis.first
+            low, block = cable // axis.stride % axis.cables, cable // (axis.stride * axis.cables)
+            base = block * axis.extent * axis.stride + cable % axis.stride
+            lower[mine] = base + low * axis.stride
+            upper[mine] = base + (low + 1) % axis.extent * axis.stride
+        up = link % 2 == 0
+        return np.where(up, lower, upper), np.where(up, upper, lower)
+
+    def vertex_name(self, vertex: int) -> str:
+        """The coordinates of the host, e.g. ``(0,2)``."""
+        return f"({','.join(str(vertex // axis.stride % axis.extent) for axis in self.axes)})"
+
+    def _arrow(self, tail: str, head: str) -> str:
+        return f"{tail}->{head}"
+
+
+@dataclass(frozen=True)
+class MeshTopology(GridTopology):
+    """A grid of 1 to 4 dimensions without wrap-around links.
+
+    The bisection width is exact: M. C. Azizoglu and O. Egecioglu, "The bisection width and the isoperimetric
+    number of arrays", Discrete Applied Mathematics 138 (2004).
+    """
+
+    kind: ClassVar[str] = "mesh"
+    wraps: ClassVar[bool] = False
+
+
+@dataclass(frozen=True)
+class TorusTopology(GridTopology):
+    """A grid whose lines are closed to rings; the shorter way is taken.
+
+    On a tie (exactly half way round) even coordinates go in the positive direction, odd ones in the negative.
+    When every host sends to every other, this loads all links of a dimension equally where its extent is odd or
+    divisible by 4; on a ring of 6, 10, ... hosts, links alternate between half a pair above and below the mean
+    of extent^2 / 8. An extent of 2 has no second (wrap) link, an extent of 1 no link at all.
+    """
+
+    kind: ClassVar[str] = "torus"
+    wraps: ClassVar[bool] = True
+
+    @property
+    def bisection_exact(self) -> bool:
+        """True where uniform traffic proves the plane-like cut best, otherwise that cut is an upper bound.
+
+        When every host sends to every other by the shorter way, ties half and half, all links of a dimension
+        carry equally many pairs. All pairs that a cut separates must pass it, so it has at least (pairs from
+        one half to the other) / (pairs per link of the busiest dimension) links.
+        """
+        half = self.node_count // 2
+        crossing = half * (self.node_count - half)
+        loads = [self._pairs_per_8_links(axis) for axis in self.axes if axis.extent > 1]
+        return not loads or -(-8 * crossing // max(loads)) == self.bisection_width
+
+    def _pairs_per_8_links(self, axis: Axis) -> int:
+        """Eight times the ordered pairs per directed link along this dimension, which is an integer."""
+        lines = self.node_count // axis.extent
+        return 4 * self.node_count if axis.extent == 2 else lines * (axis.extent**2 - axis.extent % 2)
+
+
+@dataclass(frozen=True)
+class HypercubeTopology(Topology):
+    """2^d hosts, linked where their numbers differ in one bit; e-cube routing, lowest bit first.
+
+    Link ``host * d + bit`` leaves ``host``. The bisection width, half the hosts, is exact (F. T. Leighton,
+    "Introduction to Parallel Algorithms and Architectures", 1992, Sec. 3.1).
+    """
+
+    kind: ClassVar[str] = "hypercube"
+
+    @property
+    def dimension(self) -> int:
+        return self.node_count.bit_length() - 1
+
+    @property
+    def link_count(self) -> int:
+        return self.node_count * self.dimension
+
+    @property
+    def diameter(self) -> int:
+        return self.dimension
+
+    @property
+    def bisection_width(self) -> int:
+        return self.node_count // 2
+
+    def mean_hops(self) -> float:
+        return self.dimension * self.node_count / 2 / max(1, self.node_count - 1)
+
+    def _distance(self, source: IntArray, target: IntArray) -> IntArray:
+        differing: IntArray = np.bitwise_count(source ^ target).astype(np.int64)
+        return differing
+
+    def step(self, at: IntArray, target: IntArray) -> tuple[IntArray, IntArray]:
+        differing = at ^ target
+        lowest = differing & -differing
+        return at ^ lowest, at * self.dimension + np.bitwise_count(lowest - 1)
+
+    def link_ends(self, link: IntArray) -> tuple[IntArray, IntArray]:
+        tail = link // self.dimension
+        return tail, tail ^ (1 << link % self.dimension)
+
+
+def plane_cut(axes: tuple[tuple[int, int], ...]) -> int:
+    """Links cut when a grid is halved by planes; ``axes``: (extent, links cut per line) of each dimension.
+
+    An even extent is cut in the middle; next to the middle plane of an odd extent, and that plane is halved
+    in the same way. The best order of the dimensions counts.
+    """
+    hosts = math.prod(extent for extent, _ in axes)
+    cuts = []
+    for chosen, (extent, per_line) in enumerate(axes):
+        if extent > 1:
+            middle = plane_cut(axes[:chosen] + axes[chosen + 1 :]) if extent % 2 else 0
+            cuts.append(per_line * hosts // extent + middle)
+    return min(cuts, default=0)
+
+
+def _move(axis: Axis, at: IntArray, here: IntArray, there: IntArray) -> tuple[IntArray, IntArray]:
+    """The neighbour one step nearer along the axis, and the link to it; half way round, even ones go up."""
+    up = 2 * ((there - here) % axis.extent) + here % 2 <= axis.extent if axis.is_ring else there > here
+    reached: IntArray = (here + np.where(up, 1, -1)) % axis.extent
+    low = np.where(up, here, reached)
+    block = at // (axis.stride * axis.extent)
+    cable = axis.first + (block * axis.cables + low) * axis.stride + at % axis.stride
+    return at + (reached - here) * axis.stride, 2 * cable + ~up
+
+
+def _line_mean(extent: int) -> float:
+    """Mean distance of two coordinates drawn independently from a line."""
+    return (extent**2 - 1) / (3 * extent)
+
+
+def _ring_mean(extent: int) -> float:
+    """Mean distance of two coordinates drawn independently from a ring."""
+    return (extent**2 - extent % 2) / (4 * extent)

@@ -1,0 +1,299 @@
+"""Demands of a workload file: one entry of a program to one demand, computations, accesses, messages and arrivals."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from simcodesign.core.errors import InputError
+from simcodesign.core.expression import Expression, parse
+from simcodesign.describe.demands.arrivals import KINDS as ARRIVAL_KINDS
+from simcodesign.describe.demands.arrivals import TARGETS
+from simcodesign.describe.distribution import Distribution
+from simcodesign.describe.workload import (
+    ALGORITHMS,
+    CACHE_ROLES,
+    ONE,
+    Access,
+    Arrivals,
+    Collective,
+    Compute,
+    Exchange,
+    Execute,
+    Loop,
+    Receive,
+    References,
+    Send,
+    Step,
+    Use,
+)
+from simcodesign.describe.yaml.distribution import distribution_from
+from simcodesign.describe.yaml.resources import USE_KEYS, quantity_or_expression
+from simcodesign.describe.yaml.tree import Entry
+from simcodesign.locality.profile import StackDistanceProfile, load_profile
+from simcodesign.locality.streams.kernels import KERNELS
+
+_COMPUTE_UNITS = ("flops", "instructions", "seconds")
+
+
+def amount(items: dict[str, Entry], key: str) -> Expression | None:
+    """The expression of an entry, if it is there."""
+    return items[key].expression() if key in items else None
+
+
+def _when(items: dict[str, Entry]) -> Expression | None:
+    return items["when"].expression() if "when" in items else None
+
+
+def _varies(items: dict[str, Entry]) -> Distribution | None:
+    return distribution_from(items["varies"]) if "varies" in items else None
+
+
+def _compute(name: str, entry: Entry) -> Compute:
+    items = entry.mapping((*_COMPUTE_UNITS, "loops", "when", "varies"))
+    given = [key for key in (*_COMPUTE_UNITS, "loops") if key in items]
+    if len(given) != 1:
+        allowed = "one of flops, instructions, seconds, loops"
+        raise InputError("how much to compute", entry.place, value=given, allowed=allowed)
+    if given == ["loops"]:
+        loops = tuple(_loop(item) for item in items["loops"].sequence())
+        if not loops:
+            raise InputError("there is no loop", items["loops"].place)
+        return Compute(_when(items), entry.place, "flops", None, loops, varies=_varies(items))
+    return Compute(_when(items), entry.place, given[0], items[given[0]].expression(), varies=_varies(items))
+
+
+def _loop(entry: Entry) -> Loop:
+    items = entry.mapping(("loop", "range", "operations"), ("range", "operations"))
+    name = items["loop"].text() if "loop" in items else ""
+    return Loop(name, items["range"].expression(), items["operations"].expression())
+
+
+def _execute(name: str, entry: Entry) -> Execute:
+    items = entry.mapping(("parallelism", "label", "uses", "when"), ("uses",))
+    uses = tuple(_use(item) for item in items["uses"].sequence())
+    if not uses:
+        raise InputError("nothing is used", items["uses"].place)
+    label = items["label"].name() if "label" in items else ""
+    return Execute(_when(items), entry.place, uses, amount(items, "parallelism") or ONE, label)
+
+
+def _use(entry: Entry) -> Use:
+    """``{RESOURCE: AMOUNT, traits: [...], from: DATA}``."""
+    items = entry.mapping()
+    used = [key for key in items if key not in USE_KEYS]
+    ways = [key for key in ("from", "to") if key in items]
+    if len(used) != 1 or len(ways) > 1:
+        allowed = "{RESOURCE: AMOUNT}, perhaps with traits, and with from or to"
+        raise InputError("a use is of one resource", entry.place, value=sorted(items), allowed=allowed)
+    traits = [trait for item in (items["traits"].sequence() if "traits" in items else []) for trait in _traits(item)]
+    data = items[ways[0]].name() if ways else ""
+    return Use(used[0], items[used[0]].expression(), tuple(traits), data, "".join(ways), entry.place)
+
+
+def _traits(entry: Entry) -> list[tuple[str, Expression | None]]:
+    """A trait, or some with their arguments."""
+    if isinstance(entry.content, str):
+        return [(entry.name(), None)]
+    return [(name, item.expression()) for name, item in entry.mapping().items()]
+
+
+def _access(name: str, entry: Entry) -> Access:
+    items = entry.mapping(("bytes", "times", "when", "varies"), ("bytes",))
+    size, times = items["bytes"].expression(), amount(items, "times") or ONE
+    return Access(_when(items), entry.place, name, size, times, _varies(items))
+
+
+#: Whose locality a memory demand has: one of these.
+_LOCALITY = ("kernel", "profile", "stack_distance", "hits")
+_MEMORY_KEYS = (*_LOCALITY, "sizes", "element", "accesses", "loads", "stores", "times", "blocking", "when", "varies")
+
+
+def _references(name: str, entry: Entry) -> References:
+    items = entry.mapping(_MEMORY_KEYS)
+    given = [key for key in _LOCALITY if key in items]
+    if len(given) != 1:
+        raise InputError(
+            "whose locality the accesses have",
+            entry.place,
+            value=given,
+            allowed=f"one of {', '.join(_LOCALITY)}",
+        )
+    for key, owner in (("sizes", "kernel"), ("element", "stack_distance")):
+        if key in items and owner not in items:
+            raise InputError(f"{key} belongs to {owner}", items[key].place)
+    accesses = _accesses(items)
+    if accesses is None and ("stack_distance" in items or "hits" in items):
+        raise InputError("how many accesses", entry.place, allowed="accesses, or loads and stores")
+    if accesses is not None and "kernel" in items:
+        raise InputError("a kernel has its own number of accesses", accesses.place, allowed="times, for more of them")
+    return References(
+        _when(items),
+        entry.place,
+        kernel=items["kernel"].text(KERNELS) if "kernel" in items else "",
+        sizes=_sizes(items) if "kernel" in items else (),
+        profile=_profile(items["profile"]) if "profile" in items else None,
+        distances=_distances(items["stack_distance"]) if "stack_distance" in items else (),
+        hits=tuple((role, share.expression()) for role, share in items["hits"].mapping(CACHE_ROLES).items())
+        if "hits" in items
+        else (),
+        element_bytes=_element(items["element"]) if "element" in items else References.element_bytes,
+        accesses=accesses,
+        times=amount(items, "times") or ONE,
+        blocking=amount(items, "blocking") or ONE,
+        varies=_varies(items),
+    )
+
+
+def _accesses(items: dict[str, Entry]) -> Expression | None:
+    """All accesses, or loads and stores together; None if nothing is said."""
+    kinds = [key for key in ("loads", "stores") if key in items]
+    if kinds and "accesses" in items:
+        raise InputError(
+            "accesses are loads and stores together", items[kinds[0]].place, allowed="accesses, or loads and stores"
+        )
+    if not kinds:
+        return amount(items, "accesses")
+    text = " + ".join(f"({items[key].expression().text})" for key in kinds)
+    return parse(text, items[kinds[0]].place)
+
+
+def _sizes(items: dict[str, Entry]) -> tuple[tuple[str, Expression | str], ...]:
+    known = KERNELS[items["kernel"].text()].sizes
+    given = items["sizes"].mapping(known) if "sizes" in items else {}
+    for name, size in known.items():
+        if size.default is None and name not in given:
+            raise InputError(f"{name} of the kernel is missing", items["kernel"].place, allowed=size.about)
+    return tuple(
+        (name, item.text(known[name].words) if known[name].words else item.expression()) for name, item in given.items()
+    )
+
+
+def _profile(entry: Entry) -> StackDistanceProfile:
+    """A profile in a file beside this one."""
+    path = Path(entry.place.file).parent / entry.text()
+    try:
+        return load_profile(path)
+    except InputError as error:
+        raise InputError(str(error), entry.place) from None
+
+
+def _distances(entry: Entry) -> tuple[tuple[Expression, Expression], ...]:
+    """One stack distance for all, or some with their shares."""
+    if isinstance(entry.content, str):
+        return ((ONE, entry.expression()),)
+    pairs = [item.mapping(("share", "distance"), ("share", "distance")) for item in entry.sequence()]
+    if not pairs:
+        raise InputError("there is no stack distance", entry.place)
+    return tuple((pair["share"].expression(), pair["distance"].expression()) for pair in pairs)
+
+
+def _element(entry: Entry) -> int:
+    value = entry.quantity("size")
+    if value < 1 or value != int(value) or int(value) & (int(value) - 1):
+        raise entry.error("bytes of an element", "a power of two")
+    return int(value)
+
+
+_ARRIVALS_KEYS = (
+    "to",
+    "rate",
+    "requests",
+    "between",
+    "bytes",
+    "kind",
+    "varies",
+    "places",
+    "next",
+    "destination",
+    "when",
+)
+#: ``destination`` of messages to any other rank.
+UNIFORM = "uniform"
+
+
+def _arrivals(name: str, entry: Entry) -> Arrivals:
+    items = entry.mapping(_ARRIVALS_KEYS, ("to", "rate", "requests", "bytes"))
+    for key in ("kind", "places", "next", "destination"):
+        owner = "network" if key == "destination" else "disk"
+        if key in items and items["to"].text(TARGETS) != owner:
+            raise InputError(f"{key} belongs to arrivals to the {owner}", items[key].place)
+    anywhere = "destination" not in items or items["destination"].content == UNIFORM
+    return Arrivals(
+        _when(items),
+        entry.place,
+        to=items["to"].text(TARGETS),
+        rate=items["rate"].expression(),
+        requests=items["requests"].expression(),
+        bytes=quantity_or_expression(items["bytes"], "size"),
+        between=distribution_from(items["between"]) if "between" in items else Arrivals.between,
+        varies=_varies(items),
+        kind=items["kind"].text(ARRIVAL_KINDS) if "kind" in items else Arrivals.kind,
+        places=amount(items, "places"),
+        next=tuple(tuple(share.expression() for share in row.sequence()) for row in items["next"].sequence())
+        if "next" in items
+        else (),
+        destination=None if anywhere else items["destination"].expression(),
+    )
+
+
+MOST_TAG = 2**31 - 3
+#: ``from`` of a receive that takes the message that comes first.
+ANYONE = "anyone"
+
+
+def _send(name: str, entry: Entry) -> Send:
+    items = entry.mapping(("to", "bytes", "tag", "when"), ("to", "bytes"))
+    return Send(_when(items), entry.place, items["to"].expression(), items["bytes"].expression(), _tag(items))
+
+
+def _receive(name: str, entry: Entry) -> Receive:
+    items = entry.mapping(("from", "bytes", "tag", "when"), ("from",))
+    source = None if items["from"].content == ANYONE else items["from"].expression()
+    return Receive(_when(items), entry.place, source, amount(items, "bytes"), _tag(items))
+
+
+def _tag(items: dict[str, Entry]) -> int:
+    return items["tag"].whole(0, MOST_TAG) if "tag" in items else 0
+
+
+def _exchange(name: str, entry: Entry) -> Exchange:
+    items = entry.mapping(("pattern", "bytes", "grid", "periodic", "messages", "train"), ("pattern", "bytes"))
+    patterns = [f"halo{dims}d" for dims in range(1, 5)]
+    dims = patterns.index(items["pattern"].text(patterns)) + 1
+    sizes = _each(items["bytes"], dims)
+    grid = _each(items["grid"], dims) if "grid" in items else None
+    periodic = items["periodic"].flag() if "periodic" in items else True
+    messages = _each(items["messages"], dims) if "messages" in items else None
+    train = amount(items, "train") or ONE
+    return Exchange(None, entry.place, dims, sizes, grid, periodic, messages, train)
+
+
+def _each(entry: Entry, dims: int) -> tuple[Expression, ...]:
+    """One expression per dimension; a single one holds for all."""
+    if isinstance(entry.content, str):
+        return (entry.expression(),) * dims
+    parts = entry.sequence()
+    if len(parts) != dims:
+        raise InputError(f"{len(parts)} values for {dims} dimensions", entry.place)
+    return tuple(part.expression() for part in parts)
+
+
+def _collective(name: str, entry: Entry) -> Collective:
+    items = entry.mapping(("bytes", "algorithm"), () if name == "barrier" else ("bytes",))
+    algorithm = items["algorithm"].text(ALGORITHMS[name]) if "algorithm" in items else ALGORITHMS[name][0]
+    return Collective(None, entry.place, name, algorithm, amount(items, "bytes") or parse(0))
+
+
+DEMANDS: dict[str, Callable[[str, Entry], Step]] = {
+    "compute": _compute,
+    "execute": _execute,
+    "read": _access,
+    "write": _access,
+    "memory": _references,
+    "send": _send,
+    "receive": _receive,
+    "exchange": _exchange,
+    "arrivals": _arrivals,
+    **dict.fromkeys(ALGORITHMS, _collective),
+}

@@ -1,0 +1,41 @@
+"""Distributions in YAML: ``exponential``, ``{distribution: erlang, stages: 3}``, or a share such as ``5 %``.
+
+A share is the coefficient of variation of a lognormal one; ``empirical`` lists its ``values``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from simcodesign.describe.distribution import MOST_VARIATION, PARAMETERS, Distribution, check_parameter
+from simcodesign.describe.yaml.tree import Entry
+
+#: Keys of a distribution: its name, the values of an empirical one, and parameters.
+DISTRIBUTION_KEYS = ("distribution", "values", *dict.fromkeys(name for names in PARAMETERS.values() for name in names))
+
+
+def distribution_from(entry: Entry) -> Distribution:
+    """The distribution that an entry names. InputError for anything else, with its place."""
+    if isinstance(entry.content, str):
+        if entry.content[:1].isdigit() or entry.content[:1] in "+-.":
+            return Distribution("lognormal", {"variation": coefficient_of_variation(entry)}, place=entry.place)
+        return Distribution(entry.text(), place=entry.place)
+    return distribution_of(entry.mapping(DISTRIBUTION_KEYS, ("distribution",)), entry)
+
+
+def distribution_of(items: Mapping[str, Entry], entry: Entry) -> Distribution:
+    """The distribution of the keys of a mapping that are its own; ``entry`` is that mapping."""
+    name = items["distribution"].text(PARAMETERS)
+    numbers = {key: items[key].quantity("count") for key in DISTRIBUTION_KEYS[2:] if key in items}
+    for key, value in numbers.items():  # here, where each of them has its line
+        check_parameter(name, key, value, items[key].place)
+    values = tuple(value.number() for value in items["values"].sequence()) if "values" in items else ()
+    return Distribution(name, numbers, values, entry.place)
+
+
+def coefficient_of_variation(entry: Entry) -> float:
+    """A share such as ``3 %``: standard deviation over mean."""
+    value = entry.quantity("count")
+    if not 0 <= value <= MOST_VARIATION or (value > 1 and "%" not in entry.text()):
+        raise entry.error("a coefficient of variation", "0 to 1, or 0 % to 1000 %")
+    return value

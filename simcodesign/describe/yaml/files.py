@@ -1,0 +1,123 @@
+"""Finding description files: those shipped with the package by name, the user's own by path."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from functools import cache
+from pathlib import Path
+
+from simcodesign.core.errors import InputError, nearest
+from simcodesign.describe.goal.format import read_goal
+from simcodesign.describe.goal.schedule import Schedule
+from simcodesign.describe.machine import Machine
+from simcodesign.describe.workload import Parameter, Replay, Workload
+from simcodesign.describe.yaml.machine import OTHER_NAMES, check_format, machine_from
+from simcodesign.describe.yaml.tree import Entry, merged, nested, read_yaml
+from simcodesign.describe.yaml.workload import workload_from
+
+_PACKAGE = Path(__file__).resolve().parent.parent.parent
+MAX_EXTENDS = 8
+#: Ending of a GOAL schedule.
+SCHEDULE = ".goal"
+
+
+def load_machine(name: str | Path, changes: Mapping[str, object] | None = None) -> Machine:
+    """The machine of a shipped name (``power-challenge``) or of a file (``my/machine.yaml``).
+
+    ``changes`` replaces anything that can stand in the file, by its dotted path: ``{"nodes": 64, "network.startup":
+    "20 us"}``. InputError names file, line and path of whatever is wrong.
+    """
+    return machine_from(*machine_tree(name, changes))
+
+
+def machine_tree(name: str | Path, changes: Mapping[str, object] | None = None) -> tuple[Entry, Path]:
+    """The tree of a machine's file, with what it extends and ``changes``, and the folder of the file."""
+    path = _find(name, "topologies")
+    tree = _extended(path, ())
+    return (merged(tree, nested(changes, "set"), OTHER_NAMES) if changes else tree), path.parent
+
+
+def load_workload(name: str | Path) -> Workload:
+    """The workload of a shipped name (``seismic``) or of a file, which may be a GOAL schedule (``trace.goal``).
+
+    InputError names file, line and path of an error.
+    """
+    if str(name).endswith(SCHEDULE):
+        return workload_of(read_goal(name))
+    return workload_from(read_yaml(_find(name, "workloads")))
+
+
+def workload_of(schedule: Schedule) -> Workload:
+    """The workload that replays a schedule on as many ranks as it has."""
+    ranks = float(schedule.ranks)
+    parameter = Parameter("P", ranks, about="ranks of the schedule", low=ranks, high=ranks, whole=True)
+    step = Replay(None, schedule.place, schedule)
+    return Workload(schedule.name, {"P": parameter}, {}, (step,), place=schedule.place)
+
+
+def available(kind: str) -> list[str]:
+    """Names of the shipped ``machines`` (also ``topologies``, their folder) or ``workloads``."""
+    if kind not in ("machines", "topologies", "workloads"):
+        raise InputError("nothing of this kind is shipped", value=kind, allowed="machines, workloads")
+    return sorted(path.stem for path in shipped("topologies" if kind == "machines" else kind))
+
+
+def shipped(folder: str) -> Iterator[Path]:
+    """The shipped files of ``topologies`` or ``workloads``."""
+    return iter(sorted(_folder(folder).glob("*.yaml"), key=lambda path: path.stem))
+
+
+def shipped_path(folder: str, name: str) -> Path:
+    """A shipped file by its full name."""
+    return _folder(folder) / name
+
+
+@cache
+def _folder(folder: str) -> Path:
+    """Inside the installed package, or beside it in a checkout."""
+    inside = _PACKAGE / folder
+    return inside if inside.is_dir() else _PACKAGE.parent / folder
+
+
+def _find(name: str | Path, folder: str) -> Path:
+    text = str(name)
+    if isinstance(name, Path) or "/" in text or text.endswith((".yaml", ".yml")):
+        return Path(name)
+    if text not in available(folder):
+        kind, other = ("machine", "workload") if folder == "topologies" else ("workload", "machine")
+        swapped = text in available("workloads" if folder == "topologies" else "topologies")
+        what = f"no such {kind}" + (f" (it is a {other}: workloads come first, machines second)" if swapped else "")
+        allowed = f"{nearest(text, available(folder))}, or the path of a .yaml file"
+        raise InputError(what, value=text, allowed=allowed)
+    return _folder(folder) / f"{text}.yaml"
+
+
+def _extended(path: Path, seen: tuple[Path, ...]) -> Entry:
+    """The file's tree laid over the tree of the machine that it extends."""
+    entry = read_yaml(path)
+    items = entry.mapping()
+    if "simcodesign" in items:
+        check_format(items["simcodesign"])
+    if "extends" not in items:
+        return entry
+    base, seen = items["extends"], (*seen, path.resolve())
+    target = _find_base(base, path)
+    chain = " -> ".join(part.stem for part in (*seen, target))
+    if target.resolve() in seen:
+        raise InputError(f"machines extend each other: {chain}", base.place)
+    if len(seen) > MAX_EXTENDS:
+        raise InputError(f"more than {MAX_EXTENDS} machines extend each other: {chain}", base.place)
+    rest = {key: value for key, value in items.items() if key != "extends"}
+    return merged(_extended(target, seen), Entry(rest, entry.place), OTHER_NAMES)
+
+
+def _find_base(base: Entry, path: Path) -> Path:
+    """A machine beside the extending file wins over a shipped one of the same name."""
+    name = base.name()
+    beside = path.parent / (name if name.endswith((".yaml", ".yml")) else f"{name}.yaml")
+    if beside.is_file():
+        return beside
+    if name not in available("topologies"):
+        shipped_ones = nearest(name, available("topologies"))
+        raise base.error("no such machine", f"{shipped_ones}, or a .yaml file beside this one")
+    return _folder("topologies") / f"{name}.yaml"

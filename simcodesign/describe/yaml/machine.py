@@ -1,0 +1,262 @@
+"""Machine files: from a YAML tree to a Machine."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from types import MappingProxyType
+
+from simcodesign.core.errors import InputError
+from simcodesign.core.units import Amount, has_unit
+from simcodesign.describe.constants import (
+    CAPACITY,
+    CONSTANTS,
+    HOCKNEY_KEYS,
+    MODEL_OF,
+    POWERS,
+    REQUIRED_CONSTANTS,
+    check_constant,
+    check_occupancy,
+)
+from simcodesign.describe.machine import MAPPINGS, Machine, check_mapping
+from simcodesign.describe.machine_parts import CHOICES, HITS, CacheLevel, Disk, Memory, Network, Processor
+from simcodesign.describe.topology.build import KINDS, Topology, build_topology, load_graphml
+from simcodesign.describe.yaml.noise import noise_from
+from simcodesign.describe.yaml.resources import CUSTOM_KEYS, custom_from
+from simcodesign.describe.yaml.tree import Entry
+from simcodesign.locality.cache import CacheGeometry
+
+FORMAT = 1
+MAX_SPINDLES = 10_000
+_KEYS = (
+    "simcodesign",
+    "name",
+    "about",
+    "source",
+    "nodes",
+    "processors_per_node",
+    "processor",
+    "network",
+    "disk",
+    "caches",
+    "memory",
+    "mapping",
+    "noise",
+    *CUSTOM_KEYS,
+)
+_REQUIRED = ("simcodesign", "name", "nodes", "processor", "network")
+#: A bandwidth may be written instead of the seconds per byte that the cost models use.
+_BANDWIDTHS = {
+    "network": {
+        "bandwidth": "per_byte",
+        "link_bandwidth": "link_per_byte",
+        "interface_bandwidth": "interface_per_byte",
+    },
+    "disk": {"bandwidth": "per_byte"},
+    "memory": {"bandwidth": "per_byte"},
+    "processor": {},
+}
+#: Each of these two ways to say it, and the other.
+OTHER_NAMES = {"G": "bandwidth"} | _BANDWIDTHS["network"] | {other: it for it, other in _BANDWIDTHS["network"].items()}
+
+
+def machine_from(entry: Entry, folder: Path) -> Machine:
+    """The machine of a file's tree; ``folder`` is where a GraphML file named in it is looked for."""
+    items = entry.mapping(_KEYS, _REQUIRED)
+    check_format(items["simcodesign"])
+    nodes, processor = items["nodes"].whole(low=1), _processor(items["processor"])
+    per_node = items["processors_per_node"].whole(low=1) if "processors_per_node" in items else 1
+    return Machine(
+        name=items["name"].name(),
+        about=items["about"].text() if "about" in items else "",
+        source=items["source"].text() if "source" in items else "",
+        processor=processor,
+        network=_network(items["network"], nodes, folder),
+        disk=_disk(items["disk"], nodes) if "disk" in items else None,
+        memory=_memory(items, processor),
+        capacity_bytes=_capacity(items),
+        processors_per_node=per_node,
+        mapping=_mapping(items["mapping"], nodes, per_node) if "mapping" in items else "linear",
+        noise=noise_from(items["noise"], nodes) if "noise" in items else 0.0,
+        place=entry.place,
+        custom=custom_from(items, entry.place),
+    )
+
+
+def check_format(entry: Entry) -> None:
+    """InputError unless the file's format version is one that this program reads."""
+    if entry.whole() != FORMAT:
+        raise entry.error("unknown format version", str(FORMAT))
+
+
+def _constants(
+    entry: Entry, part: str, others: tuple[str, ...] = (), bandwidths: Mapping[str, str] = MappingProxyType({})
+) -> dict[str, float]:
+    """The constants of one part of the machine, by field name."""
+    bandwidths = {**_BANDWIDTHS[part], **bandwidths}
+    known = CONSTANTS | POWERS
+    paths = {path.split(".")[1]: path for path, (where, _, _) in known.items() if where == part}
+    items = entry.mapping({*paths, *bandwidths, *others})
+    values: dict[str, float] = {}
+    for key, item in items.items():
+        if key in others:
+            continue
+        path = paths[bandwidths.get(key, key)]
+        name = known[path][1]
+        if name in values:
+            raise item.error(f"{path} is given twice: as a bandwidth and as time per byte")
+        values[name] = constant_value(path, item) if key in paths else _time_per_byte(path, item)
+    return values
+
+
+def constant_value(path: str, item: Entry) -> float:
+    """The constant of this path, in SI units, if it can be used."""
+    value = item.quantity((CONSTANTS | POWERS)[path][2])
+    check_constant(path, value, item.place)
+    return value
+
+
+def _time_per_byte(path: str, item: Entry) -> float:
+    """Seconds per byte of a bandwidth."""
+    bandwidth = item.quantity("bandwidth")
+    if bandwidth <= 0:
+        raise item.error("cannot be used", "a finite number above 0")
+    check_constant(path, 1 / bandwidth, item.place)  # 1e-320 has no finite inverse
+    return 1 / bandwidth
+
+
+def _processor(entry: Entry) -> Processor:
+    values = _constants(entry, "processor")
+    if "rate_flop_per_s" not in values:
+        raise InputError("'rate' is missing", entry.place)
+    return Processor(**values)
+
+
+def _network(entry: Entry, nodes: int, folder: Path) -> Network:
+    items = entry.mapping()
+    model = items["model"].text(CHOICES["model"]) if "model" in items else Network.model
+    *required, per_byte = REQUIRED_CONSTANTS[model]
+    _check_keys_of(model, items)
+    values = _constants(entry, "network", ("topology", "hops_hold_sender", *CHOICES), {"bandwidth": per_byte})
+    entry.mapping(required=("topology", *required))
+    if "per_byte_s" not in values:
+        raise InputError(f"'bandwidth' (or {per_byte!r}) is missing", entry.place)
+    texts = {key: items[key].text(allowed) for key, allowed in CHOICES.items() if key in items}
+    holds = items["hops_hold_sender"].flag() if "hops_hold_sender" in items else True
+    topology = _topology(items["topology"], nodes, folder)
+    network = Network(topology, hops_hold_sender=holds, **values, **texts)  # type: ignore[arg-type]
+    for part in ("link", "interface"):
+        said = items.get(f"{part}_per_byte", items.get(f"{part}_bandwidth", entry))
+        check_occupancy(network, part, said.place)
+    return network
+
+
+def _check_keys_of(model: str, items: Mapping[str, Entry]) -> None:
+    """InputError for a key that only another network model has."""
+    for key, item in items.items():
+        owner = "hockney" if key in HOCKNEY_KEYS else MODEL_OF.get(f"network.{key}", model)
+        if owner != model:
+            own = ", ".join(path.removeprefix("network.") for path, it in MODEL_OF.items() if it == model)
+            what = f"{key!r} belongs to the network model {owner}, not to {model}"
+            raise InputError(what, item.place, allowed=f"{own}; or 'model: {owner}'")
+
+
+def _topology(entry: Entry, nodes: int, folder: Path) -> Topology:
+    items = entry.mapping(("kind", "shape", "dims", "arity", "file"), ("kind",))
+    kind = items["kind"].text(KINDS)
+    graph = None
+    if "file" in items:
+        graph = load_graphml(folder / items["file"].text(), items["file"].place)
+    shape = [item.whole(low=1) for item in items["shape"].sequence()] if "shape" in items else None
+    dims = items["dims"].whole(low=1) if "dims" in items else None
+    arity = items["arity"].whole(low=2) if "arity" in items else None
+    return build_topology(kind, nodes, shape, dims=dims, arity=arity, graph=graph, place=entry.place)
+
+
+def _disk(entry: Entry, nodes: int) -> Disk:
+    values = _constants(entry, "disk", ("shared_by", "spindles"))
+    items = entry.mapping()
+    for name in ("read_startup_s", "write_startup_s"):
+        if name not in values:
+            raise InputError(f"{name.removesuffix('_s')!r} is missing", entry.place)
+    if "per_byte_s" not in values:
+        raise InputError("'bandwidth' (or 'per_byte') is missing", entry.place)
+    shared_by = nodes if "shared_by" in items and items["shared_by"].content == "all" else None
+    if shared_by is None:
+        shared_by = items["shared_by"].whole(low=1) if "shared_by" in items else 1
+    spindles = items["spindles"].whole(1, MAX_SPINDLES) if "spindles" in items else 1
+    return Disk(**values, shared_by=shared_by, spindles=spindles)
+
+
+def _memory(items: Mapping[str, Entry], processor: Processor) -> Memory | None:
+    """The memory, and the caches before it."""
+    if "memory" not in items:
+        if "caches" in items:
+            raise InputError("caches without a memory behind them", items["caches"].place, allowed="memory")
+        return None
+    entry = items["memory"]
+    if "caches" not in items and {*entry.mapping()} == {"capacity"}:
+        return None
+    values = _constants(entry, "memory", ("line", "hits", "capacity"))
+    for name, keys in (("latency_s", "'latency'"), ("per_byte_s", "'bandwidth' (or 'per_byte')")):
+        if name not in values:
+            raise InputError(f"{keys} is missing", entry.place)
+    given = entry.mapping()
+    line = _whole_bytes(given["line"]) if "line" in given else Memory.line_bytes
+    levels = items["caches"].mapping() if "caches" in items else {}
+    caches = tuple(_cache(name, item, line, processor) for name, item in levels.items())
+    hits = given["hits"].text(HITS) if "hits" in given else Memory.hits
+    return Memory(**values, caches=caches, line_bytes=line, hits=hits)
+
+
+def _capacity(items: Mapping[str, Entry]) -> float | None:
+    """The memory of a node in bytes, None if it is not said."""
+    given = items["memory"].mapping() if "memory" in items else {}
+    if "capacity" not in given:
+        return None
+    value = given["capacity"].quantity("size")
+    check_constant(CAPACITY, value, given["capacity"].place)
+    return value
+
+
+def _cache(name: str, entry: Entry, line_bytes: int, processor: Processor) -> CacheLevel:
+    items = entry.mapping(("size", "ways", "latency"), ("size", "latency"))
+    ways = None if "ways" not in items or items["ways"].content == "full" else items["ways"].whole(low=1)
+    latency_s, clock_hz = _latency(name, items["latency"], processor)
+    level = CacheLevel(name, _whole_bytes(items["size"]), latency_s, ways, clock_hz)
+    try:
+        CacheGeometry(level.size_bytes, line_bytes, ways)
+    except InputError as error:
+        raise InputError(str(error), entry.place) from None
+    return level
+
+
+def _latency(name: str, entry: Entry, processor: Processor) -> tuple[float, Amount | None]:
+    """The latency of a cache, and the clock if it is in cycles (``4 cycles``), which then decides how long that is."""
+    in_cycles = has_unit(entry.text(), "cycles")
+    if not in_cycles and "cyc" in entry.text().lower():
+        entry.quantity("cycles")  # a misspelt unit: the message names the right one
+    if not in_cycles:
+        latency_s = entry.quantity("time")
+    elif processor.clock_hz is None:
+        raise entry.error("a latency in cycles needs processor.clock", "a machine with a clock, or a time")
+    else:
+        latency_s = entry.quantity("cycles") / float(processor.clock_hz)
+    check_constant(f"caches.{name}.latency", latency_s, entry.place)
+    return latency_s, processor.clock_hz if in_cycles else None
+
+
+def _whole_bytes(entry: Entry) -> int:
+    """A size of at least one byte."""
+    value = entry.quantity("size")
+    if value < 1 or value != int(value):
+        raise entry.error("a size", "a whole number of bytes, 1 or more")
+    return int(value)
+
+
+def _mapping(entry: Entry, nodes: int, per_node: int) -> str | tuple[int, ...]:
+    if isinstance(entry.content, str):
+        return entry.text(MAPPINGS)
+    placed = tuple(item.whole(0, nodes - 1) for item in entry.sequence())
+    check_mapping(placed, nodes, per_node, entry.place)
+    return placed

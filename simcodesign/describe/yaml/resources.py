@@ -1,0 +1,183 @@
+"""What a machine file defines of its own: parameters, properties, resources, conflicts and components."""
+
+from __future__ import annotations
+
+import keyword
+import re
+from collections.abc import Mapping
+from dataclasses import replace
+
+from simcodesign.core.errors import InputError, Place
+from simcodesign.core.expression import FUNCTIONS, Expression, parse
+from simcodesign.core.units import parse_quantity
+from simcodesign.describe.parameters import Parameter
+from simcodesign.describe.resources import AMOUNT, ONE, Component, Custom, Resource, Trait
+from simcodesign.describe.yaml.tree import Entry
+
+#: Keys of a machine file.
+CUSTOM_KEYS = ("parameters", "properties", "resources", "conflicts", "components")
+#: Keys of a use of a resource, which no resource can have as its name.
+USE_KEYS = ("traits", "from", "to")
+PARAMETER_KEYS = ("default", "unit", "about", "range", "whole", "origin", "choices")
+_RESOURCE_KEYS = ("time", "argument", "instances", "traits", "dynamic_power", "energy", "about")
+_COMPONENT_KEYS = ("count", "static_power", "rack_units", "die_area", "price", "about")
+#: A number and a unit. An expression cannot look like that.
+WITH_UNIT = re.compile(r"[-+]?[0-9.]+([eE][-+]?[0-9]+)?\s*[A-Za-zµμ%][A-Za-zµμ%/]*")
+_AREA = re.compile(r"([0-9.]+(?:[eE][-+]?[0-9]+)?)\s*(mm2|cm2|m2)")
+_AREA_UNITS = {"mm2": 1e-6, "cm2": 1e-4, "m2": 1.0}
+#: ``separate(messages)``: a trait with an argument.
+_TRAIT = re.compile(r"([A-Za-z0-9_]+)\s*(?:\(\s*([A-Za-z0-9_]+)\s*\))?")
+
+
+def custom_from(items: Mapping[str, Entry], place: Place) -> Custom:
+    """The constructs of a machine file's tree."""
+    resources = items["resources"].mapping() if "resources" in items else {}
+    components = items["components"].mapping() if "components" in items else {}
+    properties = items["properties"].mapping() if "properties" in items else {}
+    for name, item in (*properties.items(), *resources.items()):
+        check_name(name, item.place, USE_KEYS)
+    return Custom(
+        parameters=parameters_from(items["parameters"], lowest=True) if "parameters" in items else {},
+        properties={name: item.expression() for name, item in properties.items()},
+        resources={name: _resource(item) for name, item in resources.items()},
+        conflicts=_conflicts(items["conflicts"]) if "conflicts" in items else (),
+        components={name: _component(item) for name, item in components.items()},
+        place=items["conflicts"].place if "conflicts" in items else place,
+    )
+
+
+def check_name(name: str, place: Place, reserved: tuple[str, ...]) -> None:
+    """InputError unless an expression can use the name, and nothing else has it."""
+    if not name.isidentifier() or not name.isascii() or name.startswith("_"):
+        allowed = "letters, digits and _, not starting with a digit or _"
+        raise InputError("not a name", place, value=name, allowed=allowed)
+    if name in reserved or name in FUNCTIONS or keyword.iskeyword(name):
+        raise InputError("a reserved name", place, value=name, allowed=f"any other name, e.g. {name}_1")
+
+
+def parameters_from(entry: Entry, reserved: tuple[str, ...] = (), lowest: bool = False) -> dict[str, Parameter]:
+    """The parameters under a key. ``lowest``: without a default they are at the low end of their range."""
+    parameters = {}
+    for name, item in entry.mapping().items():
+        check_name(name, item.place, reserved)
+        parameters[name] = _parameter(name, item, lowest)
+    return parameters
+
+
+def _parameter(name: str, entry: Entry, lowest: bool) -> Parameter:
+    items = entry.mapping(PARAMETER_KEYS) if not isinstance(entry.content, str) else {"default": entry}
+    unit, about, origin = (items[key].text() if key in items else "" for key in ("unit", "about", "origin"))
+    whole = name == "P" or ("whole" in items and items["whole"].flag())
+    bare = Parameter(name, None, unit, about, whole=whole, origin=origin, place=entry.place)
+    low, high = float("-inf"), float("inf")
+    if "range" in items:
+        low, high = _limits(bare, items["range"])
+    if name == "P":
+        low = max(low, 1.0)
+    choices = {key: item.number() for key, item in items["choices"].mapping().items()} if "choices" in items else {}
+    if "choices" in items and not choices:
+        raise InputError("there is no choice", items["choices"].place)
+    if choices and "range" not in items:
+        low, high = min(choices.values()), max(choices.values())
+    default = next(iter(choices.values()), low if low > float("-inf") else None) if lowest else None
+    made = replace(bare, default=default, low=low, high=high, choices=choices)
+    return replace(made, default=parameter_value(made, items["default"])) if "default" in items else made
+
+
+def _limits(parameter: Parameter, entry: Entry) -> tuple[float, float]:
+    """The lowest and the highest value of a range."""
+    form = "two numbers: [lowest, highest]"
+    if isinstance(entry.content, str):
+        raise InputError(f"range of {parameter.name}", entry.place, value=entry.text(), allowed=form)
+    written = ", ".join(one.text() for one in entry.sequence())
+    if len(entry.sequence()) != 2:
+        raise InputError(f"range of {parameter.name}", entry.place, value=f"[{written}]", allowed=form)
+    low, high = (parameter_number(parameter, limit) for limit in entry.sequence())
+    if not low <= high:
+        what = f"range of {parameter.name}: the lowest value is above the highest"
+        raise InputError(what, entry.place, value=f"[{written}]", allowed=form)
+    return low, high
+
+
+def parameter_value(parameter: Parameter, entry: Entry) -> float:
+    """A value that the parameter may have."""
+    value = parameter_number(parameter, entry)
+    parameter.check(value, entry.place)
+    return value
+
+
+def parameter_number(parameter: Parameter, entry: Entry) -> float:
+    """A number as the parameter may be written: a choice by its name, with a unit if it has a dimension."""
+    text = entry.text()
+    if text in parameter.choices or (parameter.choices and not text[:1].isdigit()):
+        return parameter.parsed(text, entry.place)
+    if WITH_UNIT.fullmatch(text) and parameter.dimension != "count":
+        return parameter.parsed(text, entry.place)
+    return entry.number()
+
+
+def _resource(entry: Entry) -> Resource:
+    if isinstance(entry.content, str):
+        return Resource(entry.expression(), place=entry.place)
+    items = entry.mapping(_RESOURCE_KEYS, ("time",))
+    traits = items["traits"].mapping() if "traits" in items else {}
+    return Resource(
+        time=items["time"].expression(),
+        argument=items["argument"].name() if "argument" in items else AMOUNT,
+        instances=items["instances"].expression() if "instances" in items else ONE,
+        traits=dict(_trait(name, item) for name, item in traits.items()),
+        dynamic_power=quantity_or_expression(items["dynamic_power"], "power") if "dynamic_power" in items else None,
+        energy=quantity_or_expression(items["energy"], "energy") if "energy" in items else None,
+        place=entry.place,
+    )
+
+
+def _trait(written: str, entry: Entry) -> tuple[str, Trait]:
+    match = _TRAIT.fullmatch(written)
+    if match is None:
+        raise InputError("not a trait", entry.place, value=written, allowed="name or name(argument)")
+    name, argument = match.group(1), match.group(2) or ""
+    for part in (name, *([argument] if argument else [])):
+        check_name(part, entry.place, ())
+    return name, Trait(entry.expression(), argument)
+
+
+def _conflicts(entry: Entry) -> tuple[tuple[str, ...], ...]:
+    groups = []
+    for item in entry.sequence():
+        names = tuple(name.name() for name in item.sequence())
+        if len(names) < 2:
+            raise InputError("a conflict is between two resources or more", item.place, value=list(names))
+        groups.append(names)
+    return tuple(groups)
+
+
+def _component(entry: Entry) -> Component:
+    items = entry.mapping(_COMPONENT_KEYS)
+
+    def of(key: str, dimension: str) -> Expression | None:
+        return quantity_or_expression(items[key], dimension) if key in items else None
+
+    return Component(
+        count=items["count"].expression() if "count" in items else ONE,
+        static_power=of("static_power", "power"),
+        rack_units=of("rack_units", "count"),
+        die_area=_area(items["die_area"]) if "die_area" in items else None,
+        price=of("price", "count"),
+        place=entry.place,
+    )
+
+
+def _area(entry: Entry) -> Expression:
+    """A number with its unit, or an expression in m2."""
+    match = _AREA.fullmatch(entry.text().strip())
+    if match:
+        return parse(parse_quantity(match.group(1), "count", entry.place) * _AREA_UNITS[match.group(2)], entry.place)
+    return entry.expression()
+
+
+def quantity_or_expression(entry: Entry, dimension: str) -> Expression:
+    """A quantity with its unit, or an expression in SI units."""
+    if WITH_UNIT.fullmatch(entry.text().strip()):
+        return parse(entry.quantity(dimension), entry.place)
+    return entry.expression()

@@ -1,0 +1,117 @@
+"""Workload files: from a YAML tree to a Workload."""
+
+from __future__ import annotations
+
+from simcodesign.core.errors import InputError, nearest
+from simcodesign.core.expression import Expression, parse
+from simcodesign.describe.constants import CONSTANTS, POWERS, check_constant
+from simcodesign.describe.parameters import Parameter
+from simcodesign.describe.workload import ONE, RESERVED, Block, Step, Workload
+from simcodesign.describe.yaml.demands import DEMANDS, amount
+from simcodesign.describe.yaml.machine import check_format, constant_value
+from simcodesign.describe.yaml.noise import imbalance_from
+from simcodesign.describe.yaml.resources import WITH_UNIT, check_name, parameter_value, parameters_from
+from simcodesign.describe.yaml.tree import Entry
+
+_KEYS = (
+    "simcodesign",
+    "name",
+    "about",
+    "source",
+    "parameters",
+    "equations",
+    "presets",
+    "imbalance",
+    "footprint",
+    "size",
+    "program",
+    "data",
+)
+_BLOCK_KEYS = ("phase", "repeat", "do", "constants", "about", "useful_flops")
+
+
+def workload_from(entry: Entry) -> Workload:
+    """The workload of a file's tree."""
+    items = entry.mapping(_KEYS, ("simcodesign", "name", "program"))
+    check_format(items["simcodesign"])
+    parameters = parameters_from(items["parameters"], ("rank",)) if "parameters" in items else {}
+    equations = items["equations"].mapping() if "equations" in items else {}
+    _check_distinct(parameters, equations)
+    return Workload(
+        name=items["name"].name(),
+        about=items["about"].text() if "about" in items else "",
+        source=items["source"].text() if "source" in items else "",
+        parameters=parameters,
+        equations={name: _equation(name, item) for name, item in equations.items()},
+        program=_steps(items["program"]),
+        presets=_presets(items["presets"], parameters) if "presets" in items else {},
+        imbalance=imbalance_from(items["imbalance"]) if "imbalance" in items else 0.0,
+        footprint=amount(items, "footprint"),
+        size=amount(items, "size"),
+        place=entry.place,
+        data={name: item.expression() for name, item in items["data"].mapping().items()} if "data" in items else {},
+    )
+
+
+def _check_distinct(parameters: dict[str, Parameter], equations: dict[str, Entry]) -> None:
+    for name, item in equations.items():
+        if name in parameters:
+            raise InputError("an equation with the name of a parameter", item.place, value=name)
+
+
+def _equation(name: str, item: Entry) -> Expression:
+    check_name(name, item.place, RESERVED)
+    return item.expression()
+
+
+def _presets(entry: Entry, parameters: dict[str, Parameter]) -> dict[str, dict[str, float]]:
+    known = {"P": Parameter("P", None, low=1, whole=True)} | parameters
+    return {
+        name: {key: parameter_value(known[key], value) for key, value in preset.mapping(known).items()}
+        for name, preset in entry.mapping().items()
+    }
+
+
+def _steps(entry: Entry) -> tuple[Step, ...]:
+    steps = tuple(_step(item) for item in entry.sequence())
+    if not steps:
+        raise InputError("there is nothing to do", entry.place)
+    return steps
+
+
+def _step(entry: Entry) -> Step:
+    items = entry.mapping()
+    if "do" in items or "phase" in items:
+        return _block(entry)
+    if len(items) != 1:
+        names = ", ".join(sorted(items)) or "nothing"
+        allowed = "'when' inside the braces of the demand" if "when" in items else None
+        raise InputError("a step is one demand or a block with 'do'", entry.place, value=names, allowed=allowed)
+    name, item = next(iter(items.items()))
+    if name not in DEMANDS:
+        raise InputError("unknown step", item.place, value=name, allowed=nearest(name, {*DEMANDS, "phase", "do"}))
+    return DEMANDS[name](name, item)
+
+
+def _block(entry: Entry) -> Block:
+    items = entry.mapping(_BLOCK_KEYS, ("do",))
+    constants = items["constants"].mapping(CONSTANTS | POWERS) if "constants" in items else {}
+    return Block(
+        repeat=items["repeat"].expression() if "repeat" in items else ONE,
+        body=_steps(items["do"]),
+        phase=items["phase"].name() if "phase" in items else None,
+        constants=tuple((path, _constant(path, item)) for path, item in constants.items()),
+        about=items["about"].text() if "about" in items else "",
+        place=entry.place,
+        useful_flops=amount(items, "useful_flops"),
+    )
+
+
+def _constant(path: str, entry: Entry) -> Expression:
+    """A quantity with its unit, or an expression in SI units."""
+    if WITH_UNIT.fullmatch(entry.text().strip()):
+        return parse(constant_value(path, entry), entry.place)
+    expression = entry.expression()
+    if not expression.names:
+        check_constant(path, expression.evaluate({}), entry.place)
+    return expression

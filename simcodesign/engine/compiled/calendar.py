@@ -1,0 +1,316 @@
+"""The events to come, compiled: stations by the time at which they arbitrate, then by their number.
+
+A calendar queue (R. Brown, "Calendar queues", CACM 31, 1988). Time is cut into days. A day to come is a list of
+stations, linked through the stations themselves, so that putting one there, or moving it to an earlier day, takes a few
+steps however many there are. The current day is sorted when it begins, which costs little where all ranks do the same
+in the same instant; what is scheduled while it lasts goes to a small heap.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simcodesign.core.jit import called, inlined
+from simcodesign.engine.compiled.state import Array, Desks
+from simcodesign.generate.plan import NONE, Plan
+
+#: Days in a year: lists of stations. A day holds the stations of the same day of all years.
+DAYS = 2**14
+#: Empty days between two events, on average over so many events, that are too many: days get longer by this factor.
+EMPTY_DAYS, EVENTS, LONGER = 32, 4096, 8
+#: ``earlier`` of a station in the heap; that of the first of a list is ``FIRST - day``. NONE is in neither.
+IN_HEAP, FIRST = -2, -3
+#: Places of the numbers in ``counts``.
+LISTED, HEAPED, TODAY, SORTED, NEXT, EMPTY, SEEN = range(7)
+
+
+class Calendar(NamedTuple):
+    """The queue. The current day: ``time_s`` and ``station`` from NEXT to SORTED, and a ``heap`` of later additions."""
+
+    first: Array  # (DAYS,) first station of each list
+    time_s: Array
+    station: Array
+    spare_time_s: Array  # for sorting
+    spare_station: Array
+    heap: Array
+    counts: NDArray[np.int64]
+    days_per_s: NDArray[np.float64]
+
+
+def calendar_for(plan: Plan) -> Calendar:
+    """An empty queue for the stations of a Plan. A day is as short as the shortest delay, so that few events are added
+    to the current one; where that leaves too many days empty, days become longer during the run."""
+    count = len(plan.stations)
+    delays = [] if plan.station is None else [plan.duration_s[plan.station != NONE]]
+    if plan.routes is not None:
+        delays += [plan.routes.link_s, plan.routes.interface_s, plan.routes.latency_s, plan.routes.gap_s]
+    every = np.concatenate([np.zeros(0), *delays])
+    shortest = np.min(every[every > 0], initial=1.0)
+    return Calendar(
+        np.full(DAYS, NONE, np.int32),
+        np.empty(count),
+        np.empty(count, np.int32),
+        np.empty(count),
+        np.empty(count, np.int32),
+        np.empty(count, np.int32),
+        np.zeros(7, np.int64),
+        np.array([min(1 / shortest, 1e300)]),
+    )
+
+
+@inlined
+def schedule(desks: Desks, calendar: Calendar, station: int, time: float) -> None:
+    """Let a station arbitrate at ``time``, if it does not do so before."""
+    if time >= desks.wake_s[station]:
+        return
+    desks.wake_s[station] = time
+    if desks.earlier[station] == IN_HEAP:
+        _rise(desks, calendar.heap, desks.later[station], station)
+        return
+    if desks.earlier[station] != NONE:
+        _unlist(desks, calendar, station)
+    day = _day_of(calendar, time)
+    if day <= calendar.counts[TODAY]:
+        place = calendar.counts[HEAPED]
+        calendar.counts[HEAPED] += 1
+        desks.earlier[station] = IN_HEAP
+        _rise(desks, calendar.heap, place, station)
+    else:
+        _list(desks, calendar, day & (DAYS - 1), station)
+
+
+@inlined
+def next_station(desks: Desks, calendar: Calendar) -> int:
+    """Take the next station out of the queue; NONE if there is none."""
+    counts = calendar.counts
+    while True:
+        if not _skip_changed(desks, calendar) and not counts[HEAPED]:
+            if not counts[LISTED]:
+                return NONE
+            _begin_next_day(desks, calendar)
+            continue
+        place = counts[NEXT]
+        if place == counts[SORTED] or (counts[HEAPED] and _sooner(desks, calendar.heap[0], calendar.station[place])):
+            return _out_of_heap(desks, calendar)
+        counts[NEXT] = place + 1
+        return calendar.station[place]
+
+
+@inlined
+def _skip_changed(desks: Desks, calendar: Calendar) -> bool:
+    """Whether the sorted part of the day goes on, after stations that were meanwhile moved to an earlier time."""
+    counts = calendar.counts
+    while counts[NEXT] < counts[SORTED]:
+        place = counts[NEXT]
+        station = calendar.station[place]
+        if desks.wake_s[station] == calendar.time_s[place] and desks.earlier[station] == NONE:
+            return True
+        counts[NEXT] = place + 1
+    return False
+
+
+@inlined
+def _sooner(desks: Desks, one: int, other: int) -> bool:
+    if desks.wake_s[one] != desks.wake_s[other]:
+        return desks.wake_s[one] < desks.wake_s[other]
+    return one < other
+
+
+# --- Days to come ---------------------------------------------------------------------------------------------
+
+
+@inlined
+def _day_of(calendar: Calendar, time: float) -> int:
+    return int(min(time * calendar.days_per_s[0], 4e18))
+
+
+@inlined
+def _list(desks: Desks, calendar: Calendar, day: int, station: int) -> None:
+    follower = calendar.first[day]
+    calendar.first[day] = station
+    desks.later[station], desks.earlier[station] = follower, FIRST - day
+    if follower != NONE:
+        desks.earlier[follower] = station
+    calendar.counts[LISTED] += 1
+
+
+@inlined
+def _unlist(desks: Desks, calendar: Calendar, station: int) -> None:
+    before, after = desks.earlier[station], desks.later[station]
+    if before <= FIRST:
+        calendar.first[FIRST - before] = after
+    else:
+        desks.later[before] = after
+    if after != NONE:
+        desks.earlier[after] = before
+    desks.earlier[station] = NONE
+    calendar.counts[LISTED] -= 1
+
+
+@called
+def _begin_next_day(desks: Desks, calendar: Calendar) -> None:
+    """Collect and sort the stations of the next day that has any."""
+    counts = calendar.counts
+    if counts[EMPTY] > EMPTY_DAYS * max(counts[SEEN], EVENTS):
+        _lengthen_days(desks, calendar)
+        counts[EMPTY] = counts[SEEN] = 0
+    elif counts[SEEN] >= EVENTS:
+        counts[EMPTY] = counts[SEEN] = 0
+    counts[NEXT] = counts[SORTED] = 0
+    for _ in range(DAYS):
+        counts[TODAY] += 1
+        if calendar.first[counts[TODAY] & (DAYS - 1)] != NONE:
+            _collect(desks, calendar, counts[TODAY])
+            if counts[SORTED]:
+                break
+        counts[EMPTY] += 1
+    if not counts[SORTED]:  # nothing in a whole year: look up when it goes on
+        counts[TODAY] = _first_day(desks, calendar)
+        _collect(desks, calendar, counts[TODAY])
+    counts[SEEN] += counts[SORTED]
+    _sort(calendar, counts[SORTED])
+
+
+@inlined
+def _collect(desks: Desks, calendar: Calendar, today: int) -> None:
+    """The stations of this day, out of a list with the same day of other years, in the order in which they came."""
+    counts, day, kept = calendar.counts, today & (DAYS - 1), NONE
+    station = calendar.first[day]
+    calendar.first[day] = NONE
+    while station != NONE:
+        follower, time = desks.later[station], desks.wake_s[station]
+        if _day_of(calendar, time) == today:
+            desks.earlier[station] = NONE
+            calendar.station[counts[SORTED]], calendar.time_s[counts[SORTED]] = station, time
+            counts[SORTED] += 1
+        else:
+            desks.later[station] = kept
+            kept = station
+            counts[EMPTY] += 1  # as dear as an empty day
+        station = follower
+    counts[LISTED] -= counts[SORTED]
+    while kept != NONE:
+        follower = desks.later[kept]
+        counts[LISTED] -= 1
+        _list(desks, calendar, day, kept)
+        kept = follower
+    _reverse(calendar.station, counts[SORTED])
+    _reverse(calendar.time_s, counts[SORTED])
+
+
+@inlined
+def _reverse(values: Array, count: int) -> None:
+    for place in range(count // 2):
+        values[place], values[count - 1 - place] = values[count - 1 - place], values[place]
+
+
+@called
+def _first_day(desks: Desks, calendar: Calendar) -> int:
+    first = np.inf
+    for day in range(DAYS):
+        station = calendar.first[day]
+        while station != NONE:
+            first = min(first, desks.wake_s[station])
+            station = desks.later[station]
+    return _day_of(calendar, first)
+
+
+@called
+def _lengthen_days(desks: Desks, calendar: Calendar) -> None:
+    """Put all stations into a calendar of longer days. The current day is over."""
+    chain = NONE
+    now = calendar.counts[TODAY] / calendar.days_per_s[0]
+    for day in range(DAYS):
+        station = calendar.first[day]
+        calendar.first[day] = NONE
+        while station != NONE:
+            follower = desks.later[station]
+            desks.later[station] = chain
+            chain, station = station, follower
+    calendar.days_per_s[0] /= LONGER
+    calendar.counts[LISTED] = 0
+    calendar.counts[TODAY] = _day_of(calendar, now) - 1  # the day that goes on may begin again
+    while chain != NONE:
+        follower = desks.later[chain]
+        _list(desks, calendar, _day_of(calendar, desks.wake_s[chain]) & (DAYS - 1), chain)
+        chain = follower
+
+
+# --- The current day ------------------------------------------------------------------------------------------
+
+
+@inlined
+def _rise(desks: Desks, heap: Array, place: int, station: int) -> None:
+    """Put a station at ``place`` of the heap or above."""
+    while place > 0:
+        other = heap[(place - 1) // 2]
+        if not _sooner(desks, station, other):
+            break
+        heap[place] = other
+        desks.later[other] = place
+        place = (place - 1) // 2
+    heap[place] = station
+    desks.later[station] = place
+
+
+@inlined
+def _out_of_heap(desks: Desks, calendar: Calendar) -> int:
+    """The first station of the heap."""
+    heap, first = calendar.heap, calendar.heap[0]
+    calendar.counts[HEAPED] -= 1
+    count = calendar.counts[HEAPED]
+    moved, place, child = heap[count], 0, 1
+    while child < count:
+        if child + 1 < count and _sooner(desks, heap[child + 1], heap[child]):
+            child += 1
+        if not _sooner(desks, heap[child], moved):
+            break
+        heap[place] = heap[child]
+        desks.later[heap[place]] = place
+        place, child = child, 2 * child + 1
+    heap[place] = moved
+    desks.later[moved] = place
+    desks.earlier[first] = NONE
+    return first
+
+
+@inlined
+def _in_order(times: Array, stations: Array, one: int, other: int) -> bool:
+    return times[one] < times[other] or (times[one] == times[other] and stations[one] <= stations[other])
+
+
+@called
+def _sort(calendar: Calendar, count: int) -> None:
+    """Merge sort from the bottom; runs that are in order already are left as they are."""
+    times, stations = calendar.time_s, calendar.station
+    width = 1
+    while width < count:
+        for low in range(0, count - width, 2 * width):
+            middle, high = low + width, min(low + 2 * width, count)
+            if not _in_order(times, stations, middle - 1, middle):
+                _merge(calendar, low, middle, high)
+        width *= 2
+
+
+@inlined
+def _merge(calendar: Calendar, low: int, middle: int, high: int) -> None:
+    times, stations = calendar.time_s, calendar.station
+    spare_times, spare_stations = calendar.spare_time_s, calendar.spare_station
+    for place in range(low, middle):
+        spare_times[place], spare_stations[place] = times[place], stations[place]
+    left, right, place = low, middle, low
+    while left < middle:
+        take_right = right < high and (
+            times[right] < spare_times[left]
+            or (times[right] == spare_times[left] and stations[right] < spare_stations[left])
+        )
+        if take_right:
+            times[place], stations[place] = times[right], stations[right]
+            right += 1
+        else:
+            times[place], stations[place] = spare_times[left], spare_stations[left]
+            left += 1
+        place += 1

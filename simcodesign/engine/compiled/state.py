@@ -1,0 +1,211 @@
+"""What the compiled engine keeps in memory: named tuples of arrays, as Numba takes them.
+
+Requests and stations are records of 64 bytes, one line of the processor's cache, looked at field by field: whatever is
+done to a request or a station fetches one line of memory.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simcodesign.core.result import RECEIVE
+from simcodesign.generate.plan import INTERFACE, LINK, MAILBOX, NONE, Plan
+
+Array = NDArray[Any]
+CACHE_LINE = 64
+#: Stations of a message's way that are copied to its request, as many as there is room for.
+AHEAD = 4
+#: ``missing`` of an operation that is done, that a station has granted, that has met its message in a mailbox.
+DONE, GRANTED, MET = -1, -2, -3
+#: Places of the numbers in ``Memory.state``: ready operations on the stack, requests made so far, a
+#: request that is free again, operations that were turned away.
+READY, USED, FREE, REFUSED = range(4)
+
+
+class Program(NamedTuple):
+    """The Plan. Arrays of what it lacks are empty."""
+
+    kind: Array
+    match: Array
+    chained: Array
+    duration_s: Array
+    rank: Array
+    station: Array
+    gap_s: Array
+    flight_s: Array
+    mailbox: Array
+    edge_start: Array
+    edge_target: Array
+    edge_early: Array
+    route: Array
+    cost: Array
+    way_start: Array
+    way: Array
+    costs: Array  # (K, 6) inject, tail, interface, link, gap, latency
+    store_and_forward: bool
+    first_interface: int
+    first_link: int
+    first_mailbox: int
+    room: Array  # by station
+
+
+class Requests(NamedTuple):
+    """Operations and messages that wait for a station or will, by slots that are used again."""
+
+    arrival_s: Array  # when it comes, or came, to its station
+    tail_s: Array  # of a message: when its last byte has passed the station before
+    place: Array  # of a message: where on its way the station stands
+    op: Array
+    left: Array  # of a message: stations after this one
+    cost: Array
+    child: Array
+    sibling: Array
+    before: Array
+    ahead: Array  # (slots, AHEAD) of a message: the next stations, copied from its way to spare a look there
+
+
+class Desks(NamedTuple):
+    """Stations."""
+
+    free_s: Array  # when the next server is free
+    wake_s: Array  # when it arbitrates next
+    busy_s: Array
+    wait_s: Array
+    root: Array  # of the heap of requests to come
+    head: Array  # of the line of those that have come
+    tail: Array
+    waiting: Array  # length of the line
+    longest: Array
+    served: Array
+    later: Array  # neighbours in the queue of events
+    earlier: Array
+
+
+class Memory(NamedTuple):
+    """Where the run stands."""
+
+    finish_s: Array  # until an operation is ready, when the last thing that it waited for happened
+    arrival_s: Array
+    missing: Array  # things that an operation still waits for
+    stack: Array  # operations that are ready
+    gap_over_s: Array  # by rank, then by station; out and in
+    server_start: Array  # of stations with several servers
+    server_free_s: Array
+    stock: Array  # by mailbox: heap of messages
+    state: Array
+    turned_away: Array  # operations that found no room
+
+
+_REQUEST = np.dtype(
+    {
+        "names": [*Requests._fields],
+        "formats": [np.float64, np.float64, np.int64, *[np.int32] * 6, (np.int32, AHEAD)],
+        "offsets": [0, 8, 16, 24, 28, 32, 36, 40, 44, 48],
+        "itemsize": CACHE_LINE,
+    }
+)
+_DESK = np.dtype([(name, np.float64) for name in Desks._fields[:4]] + [(name, np.int32) for name in Desks._fields[4:]])
+assert _DESK.itemsize == CACHE_LINE
+
+
+def _records(count: int, dtype: np.dtype[Any]) -> Array:
+    """Uninitialised records, each within one line of the cache. Memory that is never touched is never taken."""
+    buffer = np.empty((count + 1) * CACHE_LINE, np.uint8)
+    skip = -buffer.ctypes.data % CACHE_LINE
+    return buffer[skip : skip + count * CACHE_LINE].view(dtype)
+
+
+def _given(array: Array | None, dtype: type[np.generic]) -> Array:
+    return np.zeros(0, dtype) if array is None else np.ascontiguousarray(array, dtype)
+
+
+def program_of(plan: Plan) -> Program:
+    """The Plan as plain arrays."""
+    routes, edges, kinds = plan.routes, plan.edges, plan.stations.kind
+    costs = (
+        []
+        if routes is None
+        else [routes.inject_s, routes.tail_s, routes.interface_s, routes.link_s, routes.gap_s, routes.latency_s]
+    )
+    return Program(
+        kind=plan.kind,
+        match=plan.match if plan.mailbox is None else plan.match.copy(),
+        chained=plan.chained,
+        duration_s=plan.duration_s,
+        rank=plan.rank if plan.gap_s is not None else np.zeros(0, np.int32),
+        station=_given(plan.station, np.int32),
+        gap_s=_given(plan.gap_s, np.float64),
+        flight_s=_given(plan.flight_s, np.float64),
+        mailbox=_given(plan.mailbox, np.int32),
+        edge_start=_given(edges.start if edges else None, np.int64),
+        edge_target=_given(edges.target if edges else None, np.int32),
+        edge_early=_given(edges.early if edges else None, np.bool_),
+        route=_given(routes.route if routes else None, np.int32),
+        cost=_given(routes.cost if routes else None, np.int32),
+        way_start=_given(routes.start if routes else None, np.int64),
+        way=_given(routes.station if routes else None, np.int32),
+        costs=np.ascontiguousarray(np.stack(costs, axis=1)) if costs else np.zeros((0, 6)),
+        store_and_forward=routes is not None and routes.store_and_forward,
+        first_interface=int(np.searchsorted(kinds, INTERFACE)),
+        first_link=int(np.searchsorted(kinds, LINK)),
+        first_mailbox=int(np.searchsorted(kinds, MAILBOX)),
+        room=_given(plan.stations.room, np.int32),
+    )
+
+
+def requests_for(plan: Plan) -> Requests:
+    """Room for every operation and message that can ever wait at the same time."""
+    count = 0 if plan.routes is None else int(np.count_nonzero(plan.routes.route != NONE))
+    for stations in (plan.station, plan.mailbox):
+        count += 0 if stations is None else int(np.count_nonzero(stations != NONE))
+    records = _records(max(count, 2), _REQUEST)  # a single record would be of another type
+    return Requests(*(records[name] for name in Requests._fields))
+
+
+def desks_for(plan: Plan) -> Desks:
+    """Stations at which nobody waits."""
+    records = _records(max(len(plan.stations), 2), _DESK)
+    records[:] = 0
+    desks = Desks(*(records[name] for name in Desks._fields))
+    desks.wake_s[:] = np.inf
+    for links in (desks.root, desks.head, desks.tail, desks.later, desks.earlier):
+        links[:] = NONE
+    return desks
+
+
+def memory_for(plan: Plan) -> Memory:
+    """The beginning of the run."""
+    missing = plan.chained[:-1].astype(np.int32)
+    missing += (plan.kind == RECEIVE) & (plan.match != NONE)
+    if plan.edges is not None:
+        missing += np.bincount(plan.edges.target, minlength=len(plan)).astype(np.int32)
+    kinds = plan.stations.kind
+    service = int(np.searchsorted(kinds, INTERFACE))
+    start = np.concatenate([[0], np.cumsum(plan.stations.servers[:service])]).astype(np.int64)
+    with_its_send = plan.routes is None and plan.flight_s is None  # every message arrives when its send is done
+    arrival = np.full(0 if with_its_send else len(plan), np.nan)
+    ready = np.flatnonzero(missing == 0)[::-1]
+    stack = np.empty(len(plan), np.int32)
+    stack[: len(ready)] = ready
+    return Memory(
+        finish_s=np.zeros(len(plan)),
+        arrival_s=arrival,
+        missing=missing,
+        stack=stack,
+        gap_over_s=np.zeros(0 if plan.gap_s is None else 2 * (plan.ranks + service)),
+        server_start=start,
+        server_free_s=np.zeros(start[-1]),
+        stock=np.full(int(np.count_nonzero(kinds == MAILBOX)), NONE, np.int32),
+        state=np.array([len(ready), 0, NONE, 0]),
+        turned_away=np.empty(_most_refused(plan), np.int32),
+    )
+
+
+def _most_refused(plan: Plan) -> int:
+    """Operations at stations that may refuse them."""
+    if plan.stations.room is None or plan.station is None:
+        return 0
+    return int(np.count_nonzero((plan.station != NONE) & (plan.stations.room[plan.station] != NONE)))

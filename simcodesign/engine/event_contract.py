@@ -1,0 +1,110 @@
+"""The event contract: what every engine must do in the same way, to the last bit.
+
+1. Events are ordered by (time, phase, id). Phase 0: arrivals and completions. Phase 1: arbitration, one event per
+   station, in station order, when the instant holds no event of phase 0 any more. A station that arbitrates grants
+   one of its free servers to the waiting request that is least by (arrival time, rank, operation); operations are
+   numbered rank by rank, so (arrival time, operation) is the same order. A mailbox that arbitrates gives its least
+   message, by (arrival time, operation of the send), to its least receive, by (time posted, operation).
+   A station with ``room`` also arbitrates in every instant in which a request arrives. It judges first: those that
+   have come since it arbitrated last, in the same order. A request that finds ``room`` others, the waiting ones and
+   those whose service ends later than now, is refused: its operation is done in this instant, with no service and no
+   duration. Then one server is granted, if one is free and somebody waits.
+2. Time is float64 seconds and only ever ``start + duration``, or the later of two times; durations stand in the Plan.
+3. No random number is drawn in an engine. A run ends with its last event.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simcodesign.core.errors import DeadlockError
+from simcodesign.core.result import RECEIVE
+from simcodesign.generate.plan import INTERFACE, LINK, NONE, Plan
+
+#: Told now and then how far a run is: simulated seconds, events processed.
+Progress = Callable[[float, int], None]
+
+
+@dataclass(frozen=True)
+class Log:
+    """What happened: when every operation was done, when every message had arrived, what every station did."""
+
+    finish_s: NDArray[np.float64]  # (N,)
+    arrival_s: NDArray[np.float64]  # (N,) of the message of a send; nan otherwise
+    match: NDArray[np.int32]  # (N,) as in the Plan, with what met in mailboxes
+    served: NDArray[np.int64]  # (S,) requests granted
+    busy_s: NDArray[np.float64]  # (S,) sum of service times
+    wait_s: NDArray[np.float64]  # (S,) sum of waiting times
+    longest_queue: NDArray[np.int64]  # (S,) most requests waiting at a time, the one to be granted included
+    refused: NDArray[np.int64]  # (S,) requests that found no room
+    turned_away: NDArray[np.int64]  # operations that found no room, ascending
+    events: int
+
+
+def count_events(plan: Plan, served: NDArray[np.int64]) -> int:
+    """Events of a finished run: operations that took their time, grants, and heads and tails of messages arriving.
+
+    An operation takes no event of its own if it is a receive of no duration that nothing but its message holds up.
+    """
+    kind = plan.stations.kind
+    own = np.count_nonzero(~ends_at_once(plan))
+    travelling = 0 if plan.routes is None else np.count_nonzero(plan.routes.route != NONE)
+    on_the_way = served[(kind == INTERFACE) | (kind == LINK)].sum()
+    return int(own + travelling + served.sum() + on_the_way)
+
+
+def refused_by(plan: Plan, turned_away: NDArray[np.int64]) -> NDArray[np.int64]:
+    """(S,) how many of the operations that were turned away each station refused."""
+    count = len(plan.stations)
+    if plan.station is None:
+        return np.zeros(count, np.int64)
+    return np.bincount(plan.station[turned_away], minlength=count).astype(np.int64)
+
+
+def ends_at_once(plan: Plan) -> NDArray[np.bool_]:
+    """(N,) receives that are done in the instant in which their message is there."""
+    at_once: NDArray[np.bool_] = (plan.kind == RECEIVE) & (plan.duration_s == 0)
+    for stations in (plan.station, plan.mailbox):
+        if stations is not None:
+            at_once &= stations == NONE
+    return at_once if plan.gap_s is None else np.zeros(len(plan), bool)
+
+
+def check_finished(plan: Plan, finish_s: Sequence[float] | NDArray[np.float64]) -> None:
+    """DeadlockError naming who waits for whom, unless every operation is done."""
+    finish = np.asarray(finish_s, dtype=np.float64)
+    open_ops = np.flatnonzero(np.isnan(finish))
+    if not len(open_ops):
+        return
+    ranks, first = np.unique(plan.rank[open_ops], return_index=True)
+    waits = [
+        f"rank {rank} waits in {plan.describe(int(open_ops[place]))}{_because(plan, int(open_ops[place]), finish)}"
+        for rank, place in list(zip(ranks, first, strict=True))[:5]
+    ]
+    more = f"; and {len(ranks) - 5} more ranks" if len(ranks) > 5 else ""
+    raise DeadlockError(f"the ranks wait for each other: {'; '.join(waits)}{more}")
+
+
+def _because(plan: Plan, op: int, finish_s: NDArray[np.float64]) -> str:
+    held_by = _unfinished_before(plan, op, finish_s)
+    if held_by != NONE:
+        return f", after rank {plan.rank[held_by]}'s {plan.describe(held_by)}"
+    if plan.kind[op] != RECEIVE or plan.match[op] == NONE:
+        return ""
+    sender = int(plan.match[op])
+    return f", whose message is its {plan.describe(sender)}"
+
+
+def _unfinished_before(plan: Plan, op: int, finish_s: NDArray[np.float64]) -> int:
+    """An operation elsewhere that is not done and that ``op`` depends on, as on a rendezvous; NONE if there is none."""
+    if plan.edges is None:
+        return NONE
+    for edge in np.flatnonzero(plan.edges.target == op).tolist():
+        source = int(np.searchsorted(plan.edges.start, edge, side="right")) - 1
+        if np.isnan(finish_s[source]) and plan.rank[source] != plan.rank[op]:
+            return source
+    return NONE

@@ -1,0 +1,80 @@
+"""Which engine runs a Plan: SimPy for small ones, the compiled engine for large ones."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from functools import cache
+from importlib import import_module
+
+from simcodesign.core.errors import InputError, Place
+from simcodesign.core.jit import HAVE_NUMBA
+from simcodesign.core.memory_limit import check_room
+from simcodesign.engine.event_contract import Log, Progress
+from simcodesign.generate.plan import Plan
+
+#: Names of the engines, and the modules with their ``run``, which are loaded when they are used.
+ENGINES = {"simpy": "simcodesign.engine.reference.engine", "compiled": "simcodesign.engine.compiled.engine"}
+AUTO = "auto"
+#: Operations and hops above which ``auto`` takes the compiled engine. SimPy does some 400,000 of them in a second; to
+#: load the compiled engine takes 0.7 s, so that it pays from 300,000 on, and from 6 million on if it must be compiled
+#: first, which takes 15 s once for every installation.
+LARGE = 1_000_000
+#: Memory that the SimPy engine takes for an operation and for a message with a route. Measured: 190 and 700 bytes.
+BYTES_PER_OPERATION, BYTES_PER_ROUTE = 250, 900
+
+Run = Callable[[Plan, Progress | None], Log]
+
+
+def check_engine(engine: object) -> str:
+    """The name of the engine. InputError unless there is one of this name and it can be used."""
+    if engine not in (AUTO, *ENGINES):
+        raise InputError("engine", value=engine, allowed=", ".join((AUTO, *ENGINES)))
+    if engine == "compiled" and not HAVE_NUMBA:
+        raise InputError(
+            "the compiled engine needs Numba, which is not installed", allowed="pip install simcodesign[fast]"
+        )
+    return str(engine)
+
+
+def chosen_engine(plan: Plan, engine: str) -> str:
+    """The name of the engine that runs this Plan. Says once if it would be the compiled one but for Numba."""
+    if engine != AUTO:
+        return engine
+    if work(plan) <= LARGE:
+        return "simpy"
+    if not HAVE_NUMBA:
+        _say_that_numba_is_missing()
+    return "compiled" if HAVE_NUMBA else "simpy"
+
+
+def work(plan: Plan) -> int:
+    """Operations, and stations that messages pass."""
+    if plan.routes is None:
+        return len(plan)
+    hops = plan.routes.start[1:] - plan.routes.start[:-1]
+    return len(plan) + int(hops[plan.routes.route[plan.routes.route >= 0]].sum())
+
+
+@cache
+def _say_that_numba_is_missing() -> None:
+    warnings.warn(
+        "Numba is not installed, so large simulations run on the SimPy engine, which is some 30 times slower "
+        "(pip install simcodesign[fast])",
+        stacklevel=5,
+    )
+
+
+def run(plan: Plan, engine: str, progress: Progress | None = None) -> Log:
+    """Run the Plan on an engine. CapacityError when it would not fit in memory."""
+    if engine == "simpy":
+        _check_memory(plan)
+    found: Run = import_module(ENGINES[engine]).run
+    return found(plan, progress)
+
+
+def _check_memory(plan: Plan) -> None:
+    travelling = 0 if plan.routes is None else int((plan.routes.route >= 0).sum())
+    needed = len(plan) * BYTES_PER_OPERATION + travelling * BYTES_PER_ROUTE
+    what = f"{len(plan):.3g} operations take, on the SimPy engine"
+    check_room(what, needed, Place(), allowed="the compiled engine, which takes a fraction of it")

@@ -1,0 +1,182 @@
+"""From the log of a run to a Result: who spent how long on what, waited for what, and how busy the stations were."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simcodesign.core.result import (
+    COMPONENT_OF_KIND,
+    COMPONENTS,
+    READ,
+    SEND,
+    WRITE,
+    RankTimes,
+    Requests,
+    Result,
+    StationUses,
+    Timeline,
+)
+from simcodesign.describe.setting import Setting
+from simcodesign.engine.counters import counted
+from simcodesign.engine.critical_path import critical_path_s
+from simcodesign.engine.event_contract import Log
+from simcodesign.engine.power import drawn
+from simcodesign.engine.waits import ready_s, released_s, waited_s
+from simcodesign.generate.plan import ANY, LINK, STATION_KINDS, Plan
+
+Floats = NDArray[np.float64]
+#: Ranks that are looked at together, so that a run of a million ranks needs little memory besides its own.
+RANKS_AT_ONCE = 2**14
+
+
+def measured(
+    setting: Setting,
+    plan: Plan,
+    log: Log,
+    effects: Collection[str],
+    seed: int,
+    engine: str = "simpy",
+    keep_timeline: bool = False,
+) -> Result:
+    """The Result of a run."""
+    plan = _without_refused(plan, log)
+    times = _rank_times(plan, log)
+    path = critical_path_s(plan, log)
+    sends = np.flatnonzero(plan.kind == SEND)
+    makespan = float(log.finish_s.max()) if len(plan) else 0.0
+    powers: dict[str, Any] = {}
+    if plan.powers is not None:
+        static = setting.machine.totals().static_power_w
+        seen = drawn(plan, log, plan.powers, 0.0 if static is None else float(static))
+        powers = {
+            "energy_j": seen.energy_j,
+            "peak_power_w": seen.profile.peak_w,
+            "static_power_w": 0.0 if static is None else float(static),
+            "power_profile": seen.profile,
+        }
+    return Result(
+        reading="simulation",
+        workload=setting.workload.name,
+        machine=setting.machine.name,
+        values=dict(setting.values),
+        preset=setting.preset,
+        makespan_s=makespan,
+        phases={
+            name: {part: float(path[number, place]) for place, part in enumerate(COMPONENTS)}
+            for number, name in enumerate(plan.phases)
+        },
+        messages=len(sends) if plan.train is None else int(plan.train[sends].sum()),
+        message_bytes=float(plan.size_bytes[sends].sum()),
+        disk_bytes=float(plan.size_bytes[(plan.kind == READ) | (plan.kind == WRITE)].sum()),
+        flops=plan.work.get("flops", 0.0),
+        instructions=plan.work.get("instructions", 0.0),
+        served=plan.served,
+        hit_methods=plan.hit_methods,
+        footprint_bytes=setting.footprint_bytes,
+        capacity_bytes=setting.capacity_bytes,
+        size=setting.size,
+        effects=tuple(effects),
+        seed=seed,
+        events=log.events,
+        engine=engine,
+        ranks=times,
+        stations=_stations(setting, plan, log, makespan),
+        timeline=_timeline(plan, log) if keep_timeline else None,
+        counters=None if plan.accounts is None else counted(plan, log, plan.accounts, RANKS_AT_ONCE),
+        used=plan.used,
+        **powers,
+        **_open_stream(plan, log),
+    )
+
+
+def _without_refused(plan: Plan, log: Log) -> Plan:
+    """The Plan where operations that found no room took no time and moved no bytes."""
+    if not len(log.turned_away):
+        return plan
+    duration_s, size_bytes = plan.duration_s.copy(), plan.size_bytes.copy()
+    duration_s[log.turned_away] = size_bytes[log.turned_away] = 0.0
+    return replace(plan, duration_s=duration_s, size_bytes=size_bytes)
+
+
+def _open_stream(plan: Plan, log: Log) -> dict[str, Any]:
+    """What became of the requests of a program of arrivals."""
+    if plan.requests is None:
+        return {}
+    ends = plan.requests.leaves
+    arrived = log.finish_s[plan.requests.arrives]
+    left = np.where(plan.kind[ends] == SEND, log.arrival_s[ends], log.finish_s[ends])
+    left[np.isin(ends, log.turned_away)] = np.nan
+    order = np.argsort(arrived, kind="stable")
+    requests = Requests(arrived[order], left[order], plan.requests.source[order])
+    served = requests.response_s
+    return {
+        "requests": requests,
+        "response_s": float(served.mean()) if len(served) else 0.0,
+        "refused": requests.refused / len(requests),
+    }
+
+
+def _rank_times(plan: Plan, log: Log) -> RankTimes:
+    shape = (plan.ranks, len(plan.phases), len(COMPONENTS))
+    busy, waiting = np.zeros(shape), np.zeros(shape)
+    released = released_s(plan, log)
+    for low in range(0, plan.ranks, RANKS_AT_ONCE):
+        high = min(low + RANKS_AT_ONCE, plan.ranks)
+        part = slice(int(plan.first[low]), int(plan.first[high]))
+        ready = ready_s(plan, log, released, part)
+        waited = waited_s(plan, log, ready, part)
+        cell = (plan.rank[part] - low) * shape[1] + plan.phase[part]
+        cell = cell * shape[2] + COMPONENT_OF_KIND[plan.kind[part]]
+        for times, amount in ((busy, log.finish_s[part] - ready), (waiting, waited)):
+            sums = np.bincount(cell, weights=amount, minlength=(high - low) * shape[1] * shape[2])
+            times[low:high] = sums.reshape(high - low, *shape[1:])
+    end = np.zeros(plan.ranks)
+    has_any = np.diff(plan.first) > 0
+    if has_any.any():
+        end[has_any] = np.maximum.reduceat(log.finish_s, plan.first[:-1][has_any])
+    return RankTimes(plan.phases, busy, waiting, end)
+
+
+def _stations(setting: Setting, plan: Plan, log: Log, makespan_s: float) -> StationUses:
+    stations = plan.stations
+    topology = setting.machine.network.topology
+
+    def name(number: int) -> str:
+        kind, unit = int(stations.kind[number]), int(stations.unit[number])
+        return f"link {topology.link_name(unit)}" if kind == LINK else f"{STATION_KINDS[kind]} {unit}"
+
+    return StationUses(
+        name=name,
+        kinds=STATION_KINDS,
+        kind=stations.kind,
+        servers=stations.servers,
+        served=log.served,
+        busy_s=log.busy_s,
+        wait_s=log.wait_s,
+        longest_queue=log.longest_queue,
+        refused=log.refused,
+        span_s=makespan_s or 1.0,
+    )
+
+
+def _timeline(plan: Plan, log: Log) -> Timeline:
+    every = slice(0, len(plan))
+    ready = ready_s(plan, log, released_s(plan, log), every)
+    start = np.where(waited_s(plan, log, ready, every) > 0, log.finish_s - plan.duration_s, ready)
+    return Timeline(
+        plan.phases,
+        plan.rank,
+        plan.phase,
+        plan.kind,
+        ready,
+        start,
+        log.finish_s,
+        np.where(plan.peer == ANY, plan.rank[log.match], plan.peer),
+        np.where(np.isnan(plan.size_bytes), plan.size_bytes[log.match], plan.size_bytes),
+        log.match,
+    )

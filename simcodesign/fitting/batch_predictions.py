@@ -1,0 +1,76 @@
+"""What is said of all series at once, vectorised: errors and predictions of their best models, without intervals.
+
+A ``Fit`` with its leverages, rivals and interval takes a millisecond; where there are a hundred thousand series only
+the few that are shown are worth it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simcodesign.fitting.fits import RIVALRY, Fits
+from simcodesign.fitting.measurements import Measurements
+from simcodesign.fitting.selection.least_squares import Family
+from simcodesign.fitting.selection.term_basis import Array, Index
+
+#: Without a target, predictions are made at this many times the largest value of each parameter.
+BEYOND = 4.0
+
+
+@dataclass(frozen=True)
+class Overview:
+    """Of S series, all (S,): the best model's ``prediction`` at the target in the unit of the metric, its ``smape`` in
+    percent, how many ``terms`` it has beside the constant, and how many ``rivals`` stand level with it."""
+
+    prediction: Array
+    smape: Array
+    terms: Index
+    rivals: Index
+
+
+def default_target(measurements: Measurements) -> Array:
+    """Where ``fit`` compares models unless it is told otherwise, (m,)."""
+    return np.asarray(measurements.points.max(0) * BEYOND)
+
+
+def overview(fits: Fits) -> Overview:
+    """The overview of all series of these fits."""
+    parts = [_of_block(fits, place) for place in range(len(fits.blocks))]
+    return Overview(*(np.concatenate(some) for some in zip(*parts, strict=True)))
+
+
+def _of_block(fits: Fits, place: int) -> tuple[NDArray[Any], ...]:
+    ranked, family = fits.blocks[place][1], fits.best(place)
+    rivals = (ranked.scores <= ranked.scores[:, :1] + RIVALRY).sum(1) - 1
+    terms = family.shapes.uses.any(-1).sum(1)
+    return family.values(fits.target), _smape(family), terms, rivals
+
+
+def _smape(family: Family) -> Array:
+    """Symmetric mean absolute percent errors: the mean of 2 |y - f| / (|y| + |f|), zero where both are zero."""
+    there = family.root > 0
+    root = np.where(there, family.root, 1.0)
+    values, misses = family.scaled / root, family.plain.residuals / root
+    size = np.abs(values) + np.abs(values - misses)
+    shares = np.divide(2 * np.abs(misses), size, out=np.zeros_like(size), where=there & (size > 0))
+    return np.asarray(100 * shares.sum(1) / family.counts)
+
+
+def rows_of(measurements: Measurements, rows: slice) -> Measurements:
+    """Some series, at the same points."""
+    return Measurements(
+        measurements.parameters,
+        measurements.points,
+        measurements.regions[rows],
+        measurements.metrics[rows],
+        measurements.values[rows],
+    )
+
+
+def single(fits: Fits, row: int) -> Fits:
+    """The fits of one series alone, without the memory of the others."""
+    return fits.alone(row)

@@ -1,0 +1,201 @@
+"""What the reader of a model must know: outliers and warnings, each of a kind and in words."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from scipy import special
+
+from simcodesign.fitting.measurements import point_text
+from simcodesign.fitting.normal_form import Model
+from simcodesign.fitting.outlier_repetitions import OddRepetition
+from simcodesign.fitting.selection.candidates import ROUNDING, coefficient_limit
+from simcodesign.fitting.selection.least_squares import Family
+from simcodesign.fitting.selection.noise_free import ROUNDING as MET
+from simcodesign.fitting.selection.term_basis import Array
+
+#: Kinds of warnings; the last three are of one series only, the others many series may share.
+FEW_POINTS, TOGETHER, BELOW_ZERO, NOT_MET = "few points", "together", "below zero", "not met"
+UNDECIDED, OUTLIER, ODD = "undecided", "outlier", "odd repetition"
+OWN = (UNDECIDED, OUTLIER, ODD)
+#: Chance, per series, that a point is called an outlier though none is.
+_FALSE_ALARM = 0.01
+#: Predictions that differ by less than this share are not worth a warning.
+_ALIKE = 0.1
+#: Standard deviations that are worth telling.
+_COUNTABLE = 1000
+
+
+class Warned(NamedTuple):
+    """A warning: one of the kinds above, and a sentence."""
+
+    kind: str
+    text: str
+
+
+@dataclass(frozen=True)
+class Outlier:
+    """A point that the model without it does not explain; it was used all the same.
+
+    ``deviations``: its distance in standard deviations (externally studentised residual).
+    """
+
+    point: Mapping[str, float]
+    measured: float
+    expected: float
+    deviations: float
+
+
+@dataclass(frozen=True)
+class Asked:
+    """How a series was fitted: at most so many ``terms``, ``negative`` coefficients or not; ``exact``: no noise."""
+
+    terms: int
+    negative: bool
+    exact: bool
+
+
+def outliers(family: Family, parameters: tuple[str, ...]) -> tuple[Outlier, ...]:
+    """Points whose residual, studentised without the point itself, chance explains in one series of a hundred."""
+    solution = family.solution()
+    residuals, leverages = solution.residuals[0], solution.leverages[0]
+    there = np.flatnonzero(family.root > 0)
+    count = len(there)
+    freedom = count - float(leverages.sum()) - 1
+    if freedom < 1:
+        return ()
+    r, spare = residuals[there], np.maximum(1 - leverages[there], 1e-6)
+    total = float((r**2).sum())
+    if total <= count * (ROUNDING * float(np.abs(family.scaled).max())) ** 2:
+        return ()
+    rest = np.maximum(total - r**2 / spare, 1e-30 * total) / freedom
+    found = r / np.sqrt(rest * spare)
+    limit = float(special.stdtrit(freedom, 1 - _FALSE_ALARM / (2 * count)))
+    return tuple(
+        Outlier(
+            dict(zip(parameters, map(float, family.points[k]), strict=True)),
+            float(family.scaled[k] / family.root[k]),
+            float((family.scaled[k] - residuals[k] / max(1 - leverages[k], 1e-6)) / family.root[k]),
+            float(t),
+        )
+        for k, t in zip(there, found, strict=True)
+        if abs(t) > limit
+    )
+
+
+def warned(
+    family: Family, models: list[Model], outside: tuple[Outlier, ...], target: Array, asked: Asked
+) -> Iterator[Warned]:
+    """The warnings about the first of the models, which stand level with each other."""
+    texts = (
+        (FEW_POINTS, _few_points(family, models[0].parameters)),
+        (TOGETHER, _together(family, models[0].parameters)),
+        (BELOW_ZERO, _below_zero(models[0])),
+        (NOT_MET, _not_met(family, models[0], asked)),
+        (UNDECIDED, _undecided(models, target)),
+        *((OUTLIER, _far(outlier)) for outlier in outside),
+    )
+    return (Warned(kind, text) for kind, text in texts if text)
+
+
+def _few_points(family: Family, parameters: tuple[str, ...]) -> str:
+    there = family.root > 0
+    few = [name for name, x in zip(parameters, family.points[there].T, strict=True) if len(set(x.tolist())) < 5]
+    if family.counts == 1:
+        return "There is one point only: nothing says how the values grow."
+    return f"Fewer than five values of {', '.join(few)}: the growth is a guess." if few else ""
+
+
+def _together(family: Family, parameters: tuple[str, ...]) -> str:
+    """Parameters of which one is a product of powers of the others at all points: their parts cannot be told apart."""
+    logs = np.log(family.points[family.root > 0])
+    logs = logs - logs.mean(0)
+    varied = np.flatnonzero((np.abs(logs) > 1e-9).any(0))
+    if not 1 < len(varied) < family.counts:
+        return ""
+    _, sizes, axes = np.linalg.svd(logs[:, varied], full_matrices=False)
+    tied = np.abs(axes[sizes <= 1e-6 * sizes[0]]).max(0, initial=0.0) > 1e-3
+    if not tied.any():
+        return ""
+    names = " and ".join(parameters[place] for place in varied[tied])
+    return (
+        f"{names} vary together at all points: nothing tells what each of them does, and away from such points the "
+        "model and its interval say nothing."
+    )
+
+
+def _below_zero(model: Model) -> str:
+    if model.terms or model.constant >= 0:
+        return ""
+    return "The values lie below zero, where no model of coefficients above zero goes: allow negative coefficients."
+
+
+def _not_met(family: Family, model: Model, asked: Asked) -> str:
+    """Values without noise follow some formula: if no model meets them, theirs is not among those that were tried."""
+    if not asked.exact or _below_zero(model):
+        return ""
+    total = float((family.scaled**2).sum())
+    left = float((family.plain.residuals[0] ** 2).sum())
+    if left <= MET**2 * total:
+        return ""
+    terms = min(asked.terms, int(coefficient_limit(family.counts[None])[0]))
+    sums = f"no sum of up to {terms} terms" if terms > 1 else "no model of one term" if terms else "no constant"
+    more = "terms may have to be subtracted (negative coefficients) or shrink (negative exponents)"
+    more = "other exponents or more terms may be needed" if asked.negative else more
+    return f"The values have no noise, but {sums} meets them: what the model says beyond them is a guess; {more}."
+
+
+def _undecided(models: list[Model], target: Array) -> str:
+    """Names the rival that differs most from the model at the target, if by enough to matter."""
+    if len(models) < 2:
+        return ""
+    first, *others = [float(model.evaluate(target)) for model in models]
+    if not first:
+        return ""
+    place = int(np.argmax(np.abs(np.array(others) - first)))
+    share = others[place] / first - 1
+    if abs(share) < _ALIKE:
+        return ""
+    at = point_text(models[0].parameters, target)
+    return (
+        f"The data cannot tell {models[0].text} from {models[1 + place].text}: at {at} the first gives {first:.4g}, "
+        f"the second {others[place]:.4g} ({share:+.0%})."
+    )
+
+
+def odd(tried: Sequence[tuple[OddRepetition, Model]], points: Array, model: Model, target: Array) -> Iterator[Warned]:
+    """Of odd repetitions, each with the model fitted without it, that which changes the prediction at the target most,
+    if by enough to matter."""
+    here = float(model.evaluate(target))
+    changes = [abs(float(other.evaluate(target)) / here - 1) if here else 0.0 for _, other in tried]
+    if not changes or max(changes) < _ALIKE:
+        return
+    one, other = tried[int(np.argmax(changes))]
+    there = float(other.evaluate(target))
+    yield Warned(
+        ODD,
+        f"Repetition {one.repetition + 1} at {point_text(model.parameters, points[one.point])} is odd: measured "
+        f"{one.measured:.6g}, the others of that point {one.others:.6g} on average ({_deviations(one)}); it was used. "
+        f"Without it the model is {other.text}, which gives {there:.4g} at {point_text(model.parameters, target)} "
+        f"instead of {here:.4g}.",
+    )
+
+
+def _far(outlier: Outlier) -> str:
+    at = ", ".join(f"{name}={x:.12g}" for name, x in itertools.islice(outlier.point.items(), 4))
+    return (
+        f"An outlier at {at}: measured {outlier.measured:.6g}, the other points say {outlier.expected:.6g} "
+        f"({_deviations(outlier)}); it was used."
+    )
+
+
+def _deviations(outlier: Outlier | OddRepetition) -> str:
+    """Where the others meet the model nearly to rounding, how many times farther this one is off says nothing."""
+    far = abs(outlier.deviations)
+    if far < _COUNTABLE:
+        return f"{far:.1f} standard deviations"
+    return "the others meet the model far better" if isinstance(outlier, Outlier) else "the others hardly differ"

@@ -1,0 +1,116 @@
+"""Fitting: from measurements to one model per region and metric, with its rivals, errors and warnings.
+
+``fit`` ranks models (``compare``) block by block of series; a ``Fit`` (``fits``) is made when it is asked for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from simcodesign.core.errors import InputError, nearest
+from simcodesign.fitting.batch_predictions import default_target
+from simcodesign.fitting.diagnostics import Outlier
+from simcodesign.fitting.fits import RIVALRY, Fit, Fits, as_point
+from simcodesign.fitting.measurements import Measurements
+from simcodesign.fitting.selection.candidates import Limits, coefficient_limit
+from simcodesign.fitting.selection.exponent_sets import ExponentSet, exponent_set
+from simcodesign.fitting.selection.model_ranking import Ranked, rank
+from simcodesign.fitting.selection.term_basis import MOST_SHAPES, Basis, Choice, axis_choices, basis_of, product_of
+from simcodesign.fitting.selection.term_screening import screened
+from simcodesign.fitting.weights import block_of
+
+__all__ = ["RIVALRY", "Fit", "Fits", "Outlier", "as_point", "fit"]
+
+#: Numbers of a block of series that are in memory at once.
+_ROOM = 500_000
+_MOST_TERMS = 8
+
+
+def fit(
+    measurements: Measurements,
+    *,
+    exponents: str | ExponentSet | Sequence[tuple[Any, Any]] = "extrap",
+    terms: int = 3,
+    collectives: Sequence[tuple[str, str]] = (),
+    negative_exponents: bool = False,
+    negative_coefficients: bool = False,
+    refine: bool = True,
+    weighting: str = "relative",
+    exact: bool = False,
+    target: Mapping[str, float] | Sequence[float] | None = None,
+    progress: Callable[[int], object] | None = None,
+) -> Fits:
+    """Fit each series with a model of the performance-model normal form.
+
+    ``exponents``: ``extrap``, ``paper`` or own pairs. ``terms``: the most terms beside the constant.
+    ``collectives``: operations that may be factors, with the parameter of processes, e.g. ``("Alltoall", "p")``.
+    ``refine``: exponents between those of the set where the data ask for them. ``weighting``: see ``weights``.
+    ``exact``: the values have no noise, as counts have none (repeated values that are all equal say so by themselves).
+    ``target``: where rivals are compared (default: four times the largest value of each parameter).
+    ``progress``: called with the number of series that were finished.
+
+    Raises InputError for unknown names, a bad target and a number of terms outside 0 to 8.
+    """
+    if not isinstance(terms, int) or not 0 <= terms <= _MOST_TERMS:
+        raise InputError("the number of terms of a model", value=terms, allowed=f"0 to {_MOST_TERMS}")
+    chosen = exponent_set(exponents)
+    chosen = chosen.with_negative() if negative_exponents else chosen
+    at = default_target(measurements) if target is None else as_point(measurements.parameters, target)
+    choices = _choices(measurements.parameters, chosen, collectives)
+    blocks = []
+    options = (terms, weighting, negative_coefficients, refine, negative_exponents, exact)
+    for start, ranked in _ranked(measurements, choices, *options):
+        blocks.append((start, ranked))
+        if progress:
+            progress(len(ranked.scores))
+    again = partial(
+        fit,
+        exponents=exponents,
+        terms=terms,
+        collectives=tuple(collectives),
+        negative_exponents=negative_exponents,
+        negative_coefficients=negative_coefficients,
+        refine=refine,
+        weighting=weighting,
+        exact=exact,
+        target=tuple(at.tolist()),
+    )
+    return Fits(measurements, weighting, negative_coefficients, at, tuple(blocks), terms, exact, again)
+
+
+def _choices(
+    parameters: tuple[str, ...], exponents: ExponentSet, collectives: Sequence[tuple[str, str]]
+) -> list[list[Choice]]:
+    for _, name in collectives:
+        if name not in parameters:
+            allowed = nearest(name, parameters)
+            raise InputError("a collective operation of an unknown parameter", value=name, allowed=allowed)
+    return [axis_choices(exponents, [name for name, of in collectives if of == parameter]) for parameter in parameters]
+
+
+def _ranked(
+    measurements: Measurements,
+    choices: list[list[Choice]],
+    terms: int,
+    weighting: str,
+    free: bool,
+    refined: bool,
+    negative: bool,
+    exact: bool,
+) -> Iterator[tuple[int, Ranked]]:
+    points = np.asarray(measurements.points, dtype=np.float64)
+    basis = None
+    if np.prod([float(len(choice)) for choice in choices]) <= MOST_SHAPES:
+        basis = basis_of(points, product_of(choices))
+    size = 1 if basis is None else max(1, min(256, _ROOM // max(len(basis.columns), len(points), 1)))
+    for start in range(0, len(measurements.regions), size):
+        rows = slice(start, start + size)
+        means, counts = measurements.means[rows], measurements.counts[rows]
+        block = block_of(means, counts, weighting, free, measurements.exact[rows] | exact)
+        limits = Limits(terms, coefficient_limit((block.root > 0).sum(1)))
+        made: Basis = basis or screened(block, points, choices, limits)
+        yield start, rank(block, made, limits, refined, negative)

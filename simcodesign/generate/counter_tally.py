@@ -1,0 +1,99 @@
+"""The tally: what every rank does in every phase, whatever time it takes, noted while the program is walked."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simcodesign.core.result import RANK_COUNTERS
+from simcodesign.core.units import Amount
+from simcodesign.describe.demands.memory_accesses import Touched
+from simcodesign.describe.machine import Machine
+from simcodesign.describe.machine_parts import Processor
+from simcodesign.generate.plan import Accounts
+from simcodesign.generate.segment import Segment
+
+Floats = NDArray[np.float64]
+#: Bytes of the extra fields of an operation: ``collective`` and ``clock_hz``.
+BYTES_PER_OPERATION = 9
+
+
+@dataclass(frozen=True)
+class Tally:
+    """Counters by name, (ranks, phases), made when the first of their kind is noted."""
+
+    ranks: int
+    phases: int
+    several_clocks: bool
+    counts: dict[str, Floats] = field(default_factory=dict)
+    clocks_hz: dict[int, set[float]] = field(default_factory=dict)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The extra fields that operations need."""
+        return ("collective", "clock_hz") if self.several_clocks else ("collective",)
+
+    @property
+    def bytes(self) -> float:
+        """Memory that the counters take at most."""
+        return 2.0 * 8 * len(RANK_COUNTERS) * self.ranks * self.phases
+
+    def note(self, name: str, phase: int, amount: Amount) -> None:
+        """Add an amount: that of every rank, or one for all."""
+        if name not in self.counts:
+            self.counts[name] = np.zeros((self.ranks, self.phases))
+        self.counts[name][:, phase] += amount
+
+    def at_work(self, phase: int, processor: Processor) -> None:
+        """Note that the processor of this clock computes or looks things up in this phase."""
+        self.clocks_hz.setdefault(phase, set()).add(clock_of(processor))
+
+    def served(self, phase: int, seen: Touched, times: Amount) -> None:
+        """Note a memory demand, made so many ``times``."""
+        *caches, memory = seen.served.shares
+        for name, share in zip(level_counters(len(caches)), caches, strict=True):
+            self.note(name, phase, seen.accesses * share * times)
+        self.note("memory_accesses", phase, seen.accesses * memory * times)
+        self.note("loads_stores", phase, seen.accesses * times)
+
+    def marked(self, segment: Segment, collective: bool, processor: Processor) -> Segment:
+        """The segment of one demand with its extra fields, in place."""
+        segment.fields["collective"][:] = collective
+        if self.several_clocks:
+            segment.fields["clock_hz"][:] = clock_of(processor)
+        return segment
+
+    def accounts(self, segment: Segment, machine: Machine, shares: Floats | None) -> Accounts:
+        """What the Plan of this segment holds. ``shares``: of every rank in the work, where there is imbalance."""
+        if shares is not None and "instructions" in self.counts:
+            self.counts["instructions"] *= shares[:, None]
+        clock = clock_of(machine.processor)
+        frequency = [_only(self.clocks_hz.get(phase, {clock})) for phase in range(self.phases)]
+        fields = segment.fields
+        return Accounts(self.counts, clock, np.array(frequency), fields.get("clock_hz"), fields.get("collective"))
+
+
+def level_counters(caches: int) -> list[str]:
+    """The counters of so many caches: the first, those between, and the last of two or more."""
+    return [*["l1_hits"][:caches], *["l2_hits"] * (caches - 2), *["llc_hits"][: caches - 1]]
+
+
+def clock_of(processor: Processor) -> float:
+    """The clock, NaN without one."""
+    return float("nan") if processor.clock_hz is None else float(processor.clock_hz)
+
+
+def retired(unit: str, demand: Amount, duration_s: Amount, processor: Processor) -> Amount:
+    """Instructions of a computation: as it states them, else as many as the processor retires in its time."""
+    if unit == "instructions":
+        return demand
+    return duration_s * clock_of(processor) / processor.cycles_per_instruction
+
+
+def _only(values: Iterable[float]) -> float:
+    """The value if there is only one."""
+    several = list(values)
+    return several[0] if len(several) == 1 else float("nan")

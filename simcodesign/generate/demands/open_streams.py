@@ -1,0 +1,329 @@
+"""Open streams of requests as operations: who arrives when, where it is served and for how long.
+
+The times between the arrivals of a rank are a chain of operations that take no station and draw no power; every request
+waits for its own by a dependency, and for no other request. At a disk it is one operation, or one for every disk that
+it comes to, each in the rank whose disk that is. A message is a send and its receive.
+
+All requests are drawn and written at once. What is drawn for request k of a rank does not depend on how many there are,
+where all ranks have equally many; nor on the machine.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simcodesign.core.errors import InputError
+from simcodesign.core.expression import Expression, parse
+from simcodesign.core.result import COMPUTE, READ, RECEIVE, SEND, WRITE
+from simcodesign.core.units import Amount
+from simcodesign.describe.demands.arrivals import BETWEEN, DISK, NETWORK, REQUESTS, Arrivals
+from simcodesign.describe.distribution import Distribution
+from simcodesign.describe.machine import Machine
+from simcodesign.describe.workload import Access, Demand
+from simcodesign.generate.columns import Column
+from simcodesign.generate.demands.disk import duration_of_access_s
+from simcodesign.generate.demands.replay import Order
+from simcodesign.generate.messages.pricing import Prices
+from simcodesign.generate.plan import NONE, OpenStream
+from simcodesign.generate.random_streams import drawn, stream
+from simcodesign.generate.segment import EXTRAS, FIELDS, Segment
+
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+#: Operations of a request and of a message; visits on its way come to these.
+PER_REQUEST, PER_MESSAGE = 2, 3
+
+
+class Context(Protocol):
+    """What evaluates the expressions of a program, and what is known of the run."""
+
+    @property
+    def machine(self) -> Machine: ...
+    @property
+    def ranks(self) -> int: ...
+    @property
+    def prices(self) -> Prices: ...
+    @property
+    def effects(self) -> frozenset[str]: ...
+    @property
+    def seed(self) -> int: ...
+    @property
+    def phases(self) -> dict[str, int]: ...
+    def amount(self, expression: Expression, what: str) -> Amount: ...
+    def value(self, expression: Expression, what: str) -> Amount: ...
+    def one(self, expression: Expression, what: str) -> float: ...
+    def when(self, demand: Demand) -> NDArray[np.bool_] | None: ...
+
+
+@dataclass(frozen=True)
+class _Stream:
+    """One step of the program for all ranks: R requests, those of rank 0 first."""
+
+    step: Arrivals
+    name: str  # of its random numbers
+    counts: Ints  # (P,)
+    rate_per_s: Floats  # (P,)
+    size_bytes: Floats  # (P,)
+
+    @property
+    def source(self) -> Ints:
+        """(R,) rank of every request."""
+        return np.repeat(np.arange(len(self.counts)), self.counts)
+
+    def drawn(self, what: str, law: Distribution | None, seed: int) -> Floats:
+        """(R,) factors, of which the first are the same however many requests a rank has, if all have as many."""
+        count = int(self.counts.sum())
+        if law is None or law.constant:
+            return np.ones(count)
+        factors = drawn(law, stream(seed, f"{what} of {self.name}"), count)
+        even = len(self.counts) and (self.counts == self.counts[0]).all()
+        return factors.reshape(-1, len(self.counts)).T.ravel() if even else factors
+
+
+@dataclass
+class _Writer:
+    """Operations in any order, to be numbered rank by rank; and what waits for what."""
+
+    columns: list[dict[str, Any]] = field(default_factory=list)
+    waits: list[tuple[Ints, Ints]] = field(default_factory=list)  # sources and targets
+    pairs: list[tuple[Ints, Ints]] = field(default_factory=list)  # sends and receives
+    count: int = 0
+
+    def add(self, rank: Ints, **fields: Any) -> Ints:
+        """Operations, one for each of these ranks; their preliminary numbers."""
+        number = np.arange(self.count, self.count + len(rank))
+        self.columns.append({"rank": rank, "group": len(self.columns), **fields})
+        self.count += len(rank)
+        return number
+
+    def field(self, name: str, dtype: Any, default: Any) -> NDArray[Any]:
+        """(N,) a field of all operations."""
+        parts = [np.broadcast_to(column.get(name, default), len(column["rank"])) for column in self.columns]
+        return np.concatenate(parts).astype(dtype)
+
+
+def requests_of(step: Arrivals, context: Context) -> Ints:
+    """(P,) how many requests each rank sends. InputError unless these are whole."""
+    every = np.broadcast_to(np.asarray(context.amount(step.requests, "requests"), dtype=float), context.ranks)
+    if np.any(every != np.floor(every)):
+        value = float(every[every != np.floor(every)][0])
+        raise InputError("requests of a rank", step.requests.place or step.place, value=value, allowed="a whole number")
+    here = context.when(step)
+    return np.asarray(every if here is None else np.where(here, every, 0.0)).astype(np.int64)
+
+
+def operations_of_arrivals(step: Arrivals, context: Context) -> float:
+    """Operations of a step, on average where it is drawn how many these are."""
+    counts = requests_of(step, context).astype(np.float64)
+    if not counts.sum():
+        raise InputError("there are no requests", step.requests.place or step.place, value=step.requests.text)
+    if step.to == NETWORK:
+        return float(PER_MESSAGE * counts.sum())
+    if not step.next:
+        return float(PER_REQUEST * counts.sum())
+    return float(counts.sum() + np.linalg.solve(np.eye(context.ranks) - next_shares(step, context).T, counts).sum())
+
+
+def arrivals_as_operations(program: Sequence[Arrivals], context: Context) -> tuple[Segment, Order, OpenStream]:
+    """The operations of a program of arrivals, their order, and where its requests begin and end.
+
+    Raises InputError for what the machine cannot serve, rates and requests that are none, ranks that do not exist.
+    """
+    writer, first, last, source = _Writer(), [], [], []
+    for number, step in enumerate(program, start=1):
+        one = _stream_of(step, f"arrivals {number}", context)
+        gaps = _between(writer, one, context)
+        ends = (_at_disks if step.to == DISK else _messages)(writer, one, gaps, context)
+        first.append(gaps)
+        last.append(ends)
+        source.append(one.source)
+    segment, order, place = _numbered(writer, context, _room(program, context))
+    begins, ends = place[np.concatenate(first)], place[np.concatenate(last)]
+    return segment, order, OpenStream(begins, ends, np.concatenate(source).astype(np.int32))
+
+
+def _stream_of(step: Arrivals, name: str, context: Context) -> _Stream:
+    counts = requests_of(step, context)
+    rate, size = (
+        np.broadcast_to(np.asarray(context.amount(expression, what), dtype=float), context.ranks)
+        for expression, what in ((step.rate, "rate"), (step.bytes, "bytes"))
+    )
+    if np.any(rate[counts > 0] <= 0):
+        raise InputError("rate of arrivals", step.rate.place or step.place, value=0, allowed="above 0 per second")
+    return _Stream(step, name, counts, rate, size)
+
+
+def _between(writer: _Writer, one: _Stream, context: Context) -> Ints:
+    """The times between arrivals, a chain in every rank."""
+    source = one.source
+    times = one.drawn("times between", one.step.between, context.seed) / one.rate_per_s[source]
+    chained = np.ones(len(source), bool)
+    starts = np.cumsum(one.counts) - one.counts
+    chained[starts[one.counts > 0]] = False
+    return writer.add(source, kind=COMPUTE, phase=context.phases[BETWEEN], duration_s=times, chained=chained)
+
+
+# --- At disks ---------------------------------------------------------------------------------------------------------
+
+
+def _at_disks(writer: _Writer, one: _Stream, gaps: Ints, context: Context) -> Ints:
+    """Every request at the disk of its rank, and at those to which it goes on; the last operation of each."""
+    step, law = one.step, one.step.varies if "noise" in context.effects else None
+    access = Access(step.when, step.place, step.kind, step.bytes, parse(1))
+    service = np.broadcast_to(duration_of_access_s(access, context.machine, one.size_bytes, 1.0), context.ranks)
+    kind, phase = READ if step.kind == "read" else WRITE, context.phases[REQUESTS]
+
+    def visits(where: Ints, factor: Floats) -> Ints:
+        size, time = one.size_bytes[where], service[where] * factor
+        return writer.add(where, kind=kind, phase=phase, size_bytes=size, duration_s=time)
+
+    last = visits(one.source, one.drawn("services", law, context.seed))
+    writer.waits.append((gaps, last))
+    if not step.next:
+        return last
+    last = last.copy()
+    shares = next_shares(step, context)
+    ways, more = stream(context.seed, f"ways of {one.name}"), stream(context.seed, f"later services of {one.name}")
+    going, where = np.arange(len(last)), one.source
+    while len(going):
+        where = _next(shares, where, ways.random(len(going)))
+        stays = where < context.ranks
+        going, where = going[stays], where[stays]
+        factor = np.ones(len(going)) if law is None else drawn(law, more, len(going))
+        visit = visits(where, factor)
+        writer.waits.append((last[going], visit))  # a copy
+        last[going] = visit
+    return last
+
+
+def next_shares(step: Arrivals, context: Context) -> Floats:
+    """(P, P) where requests go on to. InputError unless they can."""
+    rows = np.array([[context.one(share, "next") for share in row] for row in step.next])
+    step.check_next(rows, context.ranks)
+    return rows
+
+
+def _next(shares: Floats, where: Ints, uniform: Floats) -> Ints:
+    """The rank to which each goes on, P if it leaves."""
+    ranks = len(shares)
+    ends = np.cumsum(shares, axis=1) + np.arange(ranks)[:, None]  # ascending from row to row
+    found = np.searchsorted(ends.ravel(), where + uniform, side="right") - where * ranks
+    return np.asarray(np.minimum(found, ranks))
+
+
+def _room(program: Sequence[Arrivals], context: Context) -> int:
+    """Places at every disk, NONE for no limit. InputError unless all steps say the same."""
+    said = {NONE if step.places is None else _places(step, context) for step in program if step.to == DISK}
+    if len(said) > 1:
+        last = program[-1]
+        raise InputError("places of disks", last.place, value=sorted(said), allowed="the same in all arrivals to disks")
+    return said.pop() if said else NONE
+
+
+def _places(step: Arrivals, context: Context) -> int:
+    assert step.places is not None
+    value = context.one(step.places, "places")
+    if value < 1 or value != np.floor(value) or value >= 2**31:
+        allowed = f"a whole number, 1 to {2**31 - 1}"
+        raise InputError("places of a disk", step.places.place or step.place, value=value, allowed=allowed)
+    return int(value)
+
+
+# --- Messages ---------------------------------------------------------------------------------------------------------
+
+
+def _messages(writer: _Writer, one: _Stream, gaps: Ints, context: Context) -> Ints:
+    """A send and a receive for every request; the sends."""
+    step, machine = one.step, context.machine
+    if machine.network.model == "loggop":
+        what = "arrivals to the network take Hockney's model of a message: in LogGOPS processors are shared, too"
+        raise InputError(what, step.place, value=machine.name, allowed="network.model: hockney")
+    law = step.varies if "noise" in context.effects else None
+    source, target = one.source, _targets(one, context)
+    size = one.size_bytes[source] * one.drawn("sizes", law, context.seed)
+    columns = [
+        Column(kind, who.astype(np.int32), peer.astype(np.int32), size, tag=0)
+        for kind, who, peer in ((SEND, source, target), (RECEIVE, target, source))
+    ]
+    sends, receives = (
+        writer.add(
+            who,
+            kind=column.kind,
+            phase=context.phases[REQUESTS],
+            peer=column.peer,
+            size_bytes=size,
+            duration_s=column.duration_s,
+            **column.extra,
+        )
+        for who, column in zip((source, target), context.prices.priced(columns, machine), strict=True)
+    )
+    writer.waits += [(gaps, sends), (gaps, receives)]
+    writer.pairs.append((sends, receives))
+    return sends
+
+
+def _targets(one: _Stream, context: Context) -> Ints:
+    """(R,) to whom each message goes. InputError unless that is another rank."""
+    step, source, ranks = one.step, one.source, context.ranks
+    if ranks < 2:
+        raise InputError("messages need two ranks", step.place, value=f"P = {ranks}")
+    if step.destination is None:
+        count = int(one.counts.sum())
+        other: Floats = stream(context.seed, f"destinations of {one.name}").random(count)
+        even = (one.counts == one.counts[0]).all()
+        other = other.reshape(-1, ranks).T.ravel() if even else other
+        other_rank = np.minimum((other * (ranks - 1)).astype(np.int64), ranks - 2)
+        return np.asarray(other_rank + (other_rank >= source))
+    every = np.broadcast_to(np.asarray(context.value(step.destination, "destination"), dtype=float), ranks)
+    here = np.arange(ranks)
+    bad = (one.counts > 0) & ((every != np.floor(every)) | (every < 0) | (every >= ranks) | (every == here))
+    if bad.any():
+        rank = int(np.argmax(bad))
+        raise InputError(
+            f"rank {rank}: destination = {step.destination.text} is no other rank",
+            step.destination.place or step.place,
+            value=float(every[rank]),
+            allowed=f"0 to {ranks - 1}, not {rank} itself",
+        )
+    return every.astype(np.int64)[source]
+
+
+# --- Numbers ----------------------------------------------------------------------------------------------------------
+
+
+def _numbered(writer: _Writer, context: Context, room: int) -> tuple[Segment, Order, Ints]:
+    """The operations rank by rank, and the place of each by its preliminary number."""
+    rank = writer.field("rank", np.int64, 0)
+    order = np.argsort(rank, kind="stable")  # within a rank as they were written
+    place = np.empty(len(order), np.int64)
+    place[order] = np.arange(len(order))
+    first = np.concatenate([[0], np.cumsum(np.bincount(rank, minlength=context.ranks))]).astype(np.int64)
+    names = context.prices.names
+    kinds: dict[str, Any] = {**FIELDS, **{name: EXTRAS[name][0] for name in names}}
+    defaults: dict[str, Any] = {"peer": NONE, "match": NONE, **{name: EXTRAS[name][1] for name in names}}
+    fields = {name: writer.field(name, dtype, defaults.get(name, 0))[order] for name, dtype in kinds.items()}
+    for sends, receives in writer.pairs:
+        fields["match"][place[receives]] = place[sends] - first[rank[sends]]
+    source, target = (place[np.concatenate(ends)] for ends in zip(*writer.waits, strict=True))
+    fixed = np.flatnonzero(fields["phase"] == context.phases[BETWEEN])
+    nobody = np.zeros(0, np.int64)
+    return (
+        Segment(first, fields),
+        Order(
+            chained=writer.field("chained", bool, False)[order],
+            source=source,
+            target=target,
+            early=np.zeros(len(source), bool),
+            processor=np.full(len(order), NONE, np.int32),
+            processors=0,
+            held=(nobody, nobody),
+            fixed=fixed,
+            room=room,
+        ),
+        place,
+    )

@@ -1,0 +1,149 @@
+"""From a schedule to a Plan: its own operations and dependencies, at the prices of the machine.
+
+Operations of a rank that may overlap queue for their processors, in the order in which they are ready. Messages are
+paired in the order of the schedule, where they do not come from anyone.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simcodesign.core.errors import InputError
+from simcodesign.core.result import COMPUTE, RECEIVE, SEND
+from simcodesign.describe.goal.schedule import ANY_TAG, Schedule
+from simcodesign.describe.machine import Machine
+from simcodesign.describe.yaml.demands import MOST_TAG
+from simcodesign.generate.columns import Column
+from simcodesign.generate.messages.pricing import Prices
+from simcodesign.generate.plan import ANY, NONE
+from simcodesign.generate.segment import BY_TAG, EXTRAS, FIELDS, Segment
+
+Ints = NDArray[np.int64]
+Flags = NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class Order:
+    """What a Plan's operations wait for where that is not the one before: N flags, E dependencies, and the processor of
+    each that may overlap others."""
+
+    chained: Flags  # (N,) waits for the operation before it
+    source: Ints  # (E,)
+    target: Ints  # (E,)
+    early: Flags  # (E,)
+    processor: NDArray[np.int32]  # (N,) or NONE
+    processors: int
+    held: tuple[Ints, Ints]  # sends with a rendezvous, and what waits for their receives
+    fixed: Ints | None = None  # operations to whose durations chance adds nothing
+    room: int = NONE  # places at every disk, NONE for no limit
+
+
+def replayed(schedule: Schedule, prices: Prices, machine: Machine) -> tuple[Segment, Order]:
+    """The operations of a schedule and their order. InputError for tags that cannot be told apart."""
+    graph = _Graph(schedule)
+    rank = np.repeat(np.arange(schedule.ranks), np.diff(graph.first))
+    fields = {name: np.full(len(graph.of), 0, dtype) for name, dtype in FIELDS.items()}
+    fields |= {name: np.full(len(graph.of), EXTRAS[name][1], EXTRAS[name][0]) for name in prices.names}
+    real = graph.of != NONE
+    taken = graph.of[real]
+    fields["kind"][real], fields["peer"][real] = schedule.kind[taken], schedule.peer[taken]
+    fields["duration_s"][real] = schedule.calc_s[taken]
+    fields["size_bytes"][real] = schedule.size_bytes[taken]
+    fields["peer"][~real] = NONE
+    fields["match"][:] = NONE
+    tag = _tags(schedule)
+    messages = real.copy()
+    messages[real] = schedule.kind[taken] != COMPUTE
+    fields["match"][messages] = BY_TAG - tag[graph.of[messages]]
+    held = _price(fields, rank, prices, machine)
+    return Segment(graph.first, fields), graph.order(rank, held)
+
+
+def _price(fields: dict[str, NDArray[Any]], rank: Ints, prices: Prices, machine: Machine) -> Ints:
+    """Durations and ways of the messages, in place; the sends that wait for a rendezvous."""
+    held = np.zeros(0, np.int64)
+    for kind in (SEND, RECEIVE):
+        mine = np.flatnonzero(fields["kind"] == kind)
+        peer, size = fields["peer"][mine], fields["size_bytes"][mine]
+        # A receive has the size of its message, where it is known which one that is.
+        size = np.where((kind == RECEIVE) & (peer != ANY), np.nan, size)
+        fields["size_bytes"][mine] = size
+        who = rank[mine].astype(np.int32)
+        (column,) = prices.priced([Column(kind, who, peer.astype(np.int32), size, tag=0)], machine)
+        fields["duration_s"][mine] = column.duration_s
+        for name in prices.names:
+            fields[name][mine] = column.extra.get(name, EXTRAS[name][1])
+        if kind == SEND:
+            held = mine[np.broadcast_to(column.extra.get("rendezvous", False), mine.shape)]
+    return held
+
+
+def _tags(schedule: Schedule) -> Ints:
+    """Tags, as small numbers if they are none. A rank that receives any tag has one tag for all that comes to it."""
+    tag = schedule.tag.astype(np.int64)
+    if tag.min(initial=0) < ANY_TAG or tag.max(initial=0) > MOST_TAG:
+        tag = np.unique(tag, return_inverse=True)[1].astype(np.int64)
+    any_tag = (schedule.kind == RECEIVE) & (schedule.tag == ANY_TAG)
+    if not any_tag.any():
+        return tag
+    rank = np.repeat(np.arange(schedule.ranks), np.diff(schedule.first))
+    open_ = np.zeros(schedule.ranks, bool)
+    open_[rank[any_tag]] = True
+    receives = (schedule.kind == RECEIVE) & open_[rank]
+    wrong = np.flatnonzero(receives & ~(any_tag & (schedule.peer == ANY)))
+    if len(wrong):
+        raise InputError(
+            f"rank {rank[wrong[0]]} receives messages of any tag, but not all from anyone and of any tag",
+            schedule.place,
+            value=schedule.label(int(wrong[0])),
+            allowed="recv ... from -1 tag -1 for all receives of the rank, or for none",
+        )
+    to_open = (schedule.kind == SEND) & open_[np.maximum(schedule.peer, 0)]
+    tag[receives | to_open] = 0
+    return tag
+
+
+class _Graph:
+    """Operations and dependencies, with an operation of no time for each receive whose posting others wait for."""
+
+    def __init__(self, schedule: Schedule) -> None:
+        self._schedule = schedule
+        count = len(schedule)
+        source = np.repeat(np.arange(count), np.diff(schedule.edge_start))
+        target, early = schedule.edge_target.astype(np.int64), schedule.edge_early
+        posted = np.zeros(count, bool)
+        posted[source[early & (schedule.kind[source] == RECEIVE)]] = True
+        new = np.arange(count) + np.cumsum(posted)  # where every operation stands now: after its posting
+        begin = new - posted
+        self.of = np.full(count + int(posted.sum()), NONE, np.int64)  # operation of the schedule, NONE for postings
+        self.of[new] = np.arange(count)
+        self.first = np.append(begin, len(self.of))[schedule.first]
+        from_posting = early & posted[source]
+        self._source = np.concatenate([np.where(from_posting, begin[source], new[source]), begin[posted]])
+        self._target = np.concatenate([begin[target], new[posted]])
+        self._early = np.concatenate([early & ~posted[source], np.zeros(int(posted.sum()), bool)])
+
+    def order(self, rank: Ints, held: Ints) -> Order:
+        """What waits for what. ``held``: sends whose dependants also wait for the receive."""
+        following = (self._target == self._source + 1) & ~self._early
+        chained = np.zeros(len(self.of), bool)
+        chained[self._target[following]] = True
+        source, target, early = (part[~following] for part in (self._source, self._target, self._early))
+        free = ~chained
+        free[self.first[:-1][np.diff(self.first) > 0]] = False
+        overlaps = np.zeros(len(self.first) - 1, bool)
+        overlaps[rank[free]] = True
+        real, cpu = self.of != NONE, self._schedule.cpu[self.of]
+        overlaps[rank[real & (cpu != self._schedule.cpu[self._schedule.first[rank]])]] = True  # gaps of each processor
+        queues = overlaps[rank] & real
+        key = rank[queues] << 32 | cpu[queues]
+        units, number = np.unique(key, return_inverse=True)
+        processor = np.full(len(self.of), NONE, np.int32)
+        processor[queues] = number
+        waiting = np.isin(self._source, held) & ~self._early
+        dependants = self._source[waiting], self._target[waiting]
+        return Order(chained, source, target, early, processor, len(units), dependants)

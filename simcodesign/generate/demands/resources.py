@@ -1,0 +1,112 @@
+"""An execute block as one operation: how long it takes, and which use draws power when within it.
+
+A rank goes through the uses as they are written. With the effect ``conflicts`` a use begins when all earlier ones are
+done that it conflicts with, and the block ends with the last: a list schedule. Without, the block takes as long as the
+heaviest set of uses that exclude each other; its uses keep the order of the schedule, compressed to that time (their
+energy stays what it is). Items go to the instances of a resource in turns, the last of which may leave some idle.
+
+The block is an operation of kind COMPUTE: its time is that of the rank's own work, so that imbalance and noise act on
+it as on any computation, and power over time follows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from simcodesign.core.units import Amount
+from simcodesign.describe.demands.resource_uses import ItemUse
+from simcodesign.describe.resources import Custom
+
+#: Relative: so little above a whole number of turns is rounding.
+ROUNDING = 4e-15
+
+
+@dataclass(frozen=True)
+class Piece:
+    """Power within an operation: ``watts`` between two shares of its time."""
+
+    since: Amount
+    until: Amount
+    watts: Amount
+
+
+@dataclass(frozen=True)
+class BlockTimes:
+    """Seconds of a block, and its power."""
+
+    duration_s: Amount
+    pieces: tuple[Piece, ...]
+
+
+def times_of_block(uses: Sequence[ItemUse], parallelism: Amount, custom: Custom, in_order: bool) -> BlockTimes:
+    """The block for every rank: numbers, or (P,) where ranks differ; ``in_order`` with the effect ``conflicts``."""
+    lasts = [_turns(parallelism / use.instances) * use.time_s for use in uses]
+    starts: list[Amount] = []
+    for place, use in enumerate(uses):
+        begin: Amount = 0.0
+        for other in range(place):
+            if custom.conflicting(uses[other].resource, use.resource):
+                begin = np.maximum(begin, starts[other] + lasts[other])
+        starts.append(begin)
+    end: Amount = 0.0
+    for start, last in zip(starts, lasts, strict=True):
+        end = np.maximum(end, start + last)
+    duration = end if in_order else _longest_chain(uses, lasts, custom)
+    pieces: list[Piece] = []
+    for use, start, last in zip(uses, starts, lasts, strict=True):
+        pieces += _pieces(use, parallelism, start, last, end, duration)
+    return BlockTimes(duration, tuple(pieces))
+
+
+def _turns(quotient: Amount) -> Amount:
+    """Items of the busiest instance."""
+    whole = np.floor(quotient)
+    turns: Amount = np.where(quotient - whole > ROUNDING * np.abs(quotient), whole + 1.0, whole)
+    return turns
+
+
+def _longest_chain(uses: Sequence[ItemUse], lasts: Sequence[Amount], custom: Custom) -> Amount:
+    """The largest total of resources that exclude each other: each is in it with some of those after it, or not."""
+    total: dict[str, Amount] = {}
+    for use, last in zip(uses, lasts, strict=True):
+        total[use.resource] = total.get(use.resource, 0.0) + last
+    return _best(tuple(total), total, custom)
+
+
+def _best(names: tuple[str, ...], total: Mapping[str, Amount], custom: Custom) -> Amount:
+    if not names:
+        return 0.0
+    first, *rest = names
+    compatible = tuple(name for name in rest if custom.conflicting(first, name))
+    taken = total[first] + _best(compatible, total, custom)
+    if len(compatible) == len(rest):
+        return taken  # it excludes all others, and no time is negative
+    return np.maximum(taken, _best(tuple(rest), total, custom))
+
+
+def _pieces(
+    use: ItemUse, parallelism: Amount, start: Amount, last: Amount, end: Amount, duration: Amount
+) -> list[Piece]:
+    """The power of one use: while all instances are at work, and in the last turn, when those are that are left."""
+    if not np.any(use.power_w) and not np.any(use.energy_j):
+        return []
+    squeeze = _over(end, duration)
+    besides = _over(parallelism * use.energy_j, last)
+    full = np.maximum(_turns(parallelism / use.instances) - 1.0, 0.0)
+    left = parallelism - full * use.instances
+    middle = start + full * use.time_s
+    busy = ((start, middle, np.minimum(parallelism, use.instances)), (middle, start + last, left))
+    return [
+        Piece(_over(since, end), _over(until, end), (count * use.power_w + besides) * squeeze)
+        for since, until, count in busy
+    ]
+
+
+def _over(part: Amount, whole: Amount) -> Amount:
+    """The quotient, 0 where there is no whole."""
+    some = np.asarray(whole) > 0
+    quotient: Amount = np.where(some, part / np.where(some, whole, 1.0), 0.0)
+    return quotient

@@ -1,0 +1,191 @@
+"""From a Plan to a schedule, which can be written as a GOAL file for other simulators to replay."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simcodesign.core.errors import InputError, Place
+from simcodesign.core.result import COMPUTE, RECEIVE, SEND
+from simcodesign.describe.goal.schedule import Schedule
+from simcodesign.generate.plan import NONE, PROCESSOR, Plan
+
+Int32s = NDArray[np.int32]
+Int64s = NDArray[np.int64]
+Flags = NDArray[np.bool_]
+#: Sources, targets (operations) and earliness of dependencies.
+Waits = tuple[Int64s, Int64s, Flags]
+
+
+def schedule_of(plan: Plan, name: str) -> Schedule:
+    """The operations of a Plan with what they wait for, as a schedule of this name.
+
+    Computation and disk accesses become calcs as long as in the Plan, imbalance and noise included; waiting for disks
+    is left to whoever shares them. Messages keep their sizes; the machine of the replay prices them again. Operations
+    of a Plan without processors are on cpu 0.
+
+    A chained operation requires the one before it. What waits for the rendezvous of a send requires the send: GOAL has
+    no dependency between ranks, and simulators with a limit S (LogGOPSim) hold up what requires a larger send. So what
+    stands between that send and those who wait for its rendezvous, such as the receive of an exchange, requires only
+    its start, and so it is at the end of a rank, where a LogGOPS Plan no longer shows which sends are large. The
+    processor keeps them apart, so that they take the same time. A Plan without rendezvous (Hockney's model, no S) does
+    not say which sends belong to an exchange: replay it with S above its largest message.
+
+    Tags tell apart what simulators that match by (source, target, tag) in order might confuse: the messages of a pair
+    of ranks are numbered from 0, unless their sends and receives are in one order anyway, which then all have tag 0.
+    Receives from anyone have one tag for each mailbox. A schedule holds any amounts; ``write_goal`` rounds them to
+    whole bytes and whole nanoseconds.
+
+    Raises InputError for trains of messages: GOAL has no such thing.
+    """
+    if plan.requests is not None:
+        raise InputError(f"{name} is an open stream of requests, which GOAL cannot tell", allowed="a program of ranks")
+    if plan.train is not None and (plan.train > 1).any():
+        what = f"trains of messages of {name} cannot be exported"
+        raise InputError(what, value=int(plan.train.max()), allowed="exchanges with train: 1")
+    posting = _postings(plan)
+    kept = np.flatnonzero(~posting)
+    kind = np.where(np.isin(plan.kind, (SEND, RECEIVE)), plan.kind, COMPUTE).astype(np.int8)[kept]
+    calc = kind == COMPUTE
+    number = np.concatenate([[0], np.cumsum(~posting)])  # of every operation; of a posting, that of its receive
+    start, target, early = _adjacency(len(kept), number, _waits(plan, posting))
+    return Schedule(
+        name=name,
+        first=number[plan.first],
+        kind=kind,
+        peer=np.where(calc, NONE, plan.peer[kept]).astype(np.int32),
+        size_bytes=np.where(calc, 0.0, _sizes(plan)[kept]),
+        calc_s=np.where(calc, plan.duration_s[kept], 0.0),
+        tag=_tags(plan)[kept],
+        cpu=_cpus(plan)[kept],
+        edge_start=start,
+        edge_target=target,
+        edge_early=early,
+        place=Place(),
+    )
+
+
+def _postings(plan: Plan) -> Flags:
+    """Operations that only say when the receive after them is posted: in a schedule, that is its start."""
+    found = np.zeros(len(plan), bool)
+    if plan.station is None:
+        return found
+    idle = (plan.kind == COMPUTE) & (plan.duration_s == 0) & (plan.station == NONE)
+    receives = (plan.kind == RECEIVE) & (plan.station != NONE) & plan.chained[:-1]
+    found[:-1] = idle[:-1] & receives[1:]
+    return found
+
+
+def _waits(plan: Plan, posting: Flags) -> Waits:
+    """What waits for what inside the ranks."""
+    following = np.flatnonzero(plan.chained[:-1]).astype(np.int64)
+    parts: list[Waits] = [(following - 1, following, np.zeros(len(following), bool))]
+    held = np.zeros((2, 0), np.int64)
+    if plan.edges is not None:
+        source = np.repeat(np.arange(len(plan)), np.diff(plan.edges.start))
+        target, early = plan.edges.target.astype(np.int64), plan.edges.early
+        inside = plan.rank[source] == plan.rank[target]
+        parts.append((source[inside], target[inside], early[inside]))
+        ends = ~inside & ~early & (plan.kind[source] == RECEIVE)
+        held = np.stack([plan.match[source[ends]].astype(np.int64), target[ends]])
+        held = held[:, (held[0] != NONE) & (plan.rank[held[0]] == plan.rank[held[1]])]
+        parts.append((held[0], held[1], np.zeros(held.shape[1], bool)))
+    parts[0][2][:] = _may_pass(plan, held)[following - 1]
+    source, target, early = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
+    return source, target, early | posting[source]
+
+
+def _may_pass(plan: Plan, held: Int64s) -> Flags:
+    """Sends with a rendezvous, or perhaps with one, that the next operation does not wait for."""
+    large = np.zeros(len(plan), bool)
+    large[held[0]] = True
+    if plan.gap_s is not None:
+        large |= (plan.kind == SEND) & _at_the_end(plan)
+    large[held[0][held[1] == held[0] + 1]] = False
+    return large
+
+
+def _at_the_end(plan: Plan) -> Flags:
+    """Messages after which a rank that works in order has only messages."""
+    last_work = np.full(plan.ranks, NONE, np.int64)
+    work = np.flatnonzero(_loose(plan) | ~np.isin(plan.kind, (SEND, RECEIVE)))
+    np.maximum.at(last_work, plan.rank[work], work)
+    return np.arange(len(plan)) > last_work[plan.rank]
+
+
+def _adjacency(count: int, number: Int64s, waits: Waits) -> tuple[Int64s, Int32s, Flags]:
+    """The dependencies in the arrays of a schedule, each once, by source and target."""
+    source, target = number[waits[0]], number[waits[1]]
+    key = np.unique((source * count + target << 1 | waits[2])[source != target])
+    source, target = np.divmod(key >> 1, count)
+    start = np.concatenate([[0], np.cumsum(np.bincount(source, minlength=count))]).astype(np.int64)
+    return start, target.astype(np.int32), (key & 1).astype(bool)
+
+
+def _sizes(plan: Plan) -> NDArray[np.float64]:
+    """Sizes; a receive from anyone that takes messages of several sizes has room for the largest."""
+    size, mailbox = plan.size_bytes, plan.mailbox
+    open_ = np.flatnonzero(np.isnan(size))
+    if mailbox is None or not len(open_):
+        return size
+    most = np.zeros(len(plan.stations))
+    sends = np.flatnonzero((plan.kind == SEND) & (mailbox != NONE))
+    np.maximum.at(most, mailbox[sends], size[sends])
+    size = size.copy()
+    size[open_] = most[mailbox[open_]]
+    return size
+
+
+def _tags(plan: Plan) -> Int32s:
+    """Tags of the messages; those of mailboxes are above all others."""
+    tag = np.zeros(len(plan), np.int32)
+    sends = np.flatnonzero((plan.kind == SEND) & (plan.match != NONE)).astype(np.int64)
+    if len(sends):
+        pair = plan.rank[sends].astype(np.int64) * plan.ranks + plan.peer[sends]
+        order = np.argsort(pair, kind="stable")
+        sends, pair = sends[order], pair[order]
+        receives = plan.match[sends]
+        loose = _loose(plan)
+        tag[sends] = tag[receives] = _numbers(pair, receives, loose[sends] | loose[receives])
+    if plan.mailbox is not None:
+        boxed = np.flatnonzero(plan.mailbox != NONE)
+        owner = np.where(plan.kind[boxed] == SEND, plan.peer[boxed], plan.rank[boxed])
+        tag[boxed] = (tag.max() + 1 if len(sends) else 0) + _within(owner, plan.mailbox[boxed])
+    return tag
+
+
+def _numbers(pair: Int64s, receives: Int32s, loose: Flags) -> Int64s:
+    """Numbers of the messages of each pair of ranks, in the order of the sends; 0 where that is no matter."""
+    begins = np.concatenate([[True], pair[1:] != pair[:-1]])
+    group = np.cumsum(begins) - 1
+    crossed = np.zeros(len(pair), bool)
+    crossed[1:] = ~begins[1:] & (receives[1:] < receives[:-1])
+    mixed = np.bincount(group, crossed | loose) > 0
+    return np.where(mixed[group], np.arange(len(pair)) - np.flatnonzero(begins)[group], 0)
+
+
+def _loose(plan: Plan) -> Flags:
+    """(N,) operations of ranks that do not work in order."""
+    free = ~plan.chained[:-1]
+    free[plan.first[:-1][np.diff(plan.first) > 0]] = False
+    ranks = np.zeros(plan.ranks, bool)
+    ranks[plan.rank[free]] = True
+    return ranks[plan.rank]
+
+
+def _cpus(plan: Plan) -> Int32s:
+    """Processors, numbered in each rank."""
+    cpu = np.zeros(len(plan), np.int32)
+    if plan.station is not None:
+        queues = np.flatnonzero(plan.station != NONE)
+        queues = queues[plan.stations.kind[plan.station[queues]] == PROCESSOR]
+        cpu[queues] = _within(plan.rank[queues], plan.station[queues])
+    return cpu
+
+
+def _within(owner: Int32s, unit: Int32s) -> Int64s:
+    """Numbers of units, from 0 for each owner."""
+    units, number = np.unique(owner.astype(np.int64) << 32 | unit, return_inverse=True)
+    begins = np.searchsorted(units, np.unique(units >> 32) << 32)
+    numbers: Int64s = number - begins[np.searchsorted(units[begins] >> 32, owner)]
+    return numbers

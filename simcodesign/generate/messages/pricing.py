@@ -1,0 +1,128 @@
+"""Columns priced: how long each operation takes, and which way its message goes, on a variant of the machine."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simcodesign.core.errors import InputError, Place
+from simcodesign.core.result import RECEIVE, SEND
+from simcodesign.core.units import Amount
+from simcodesign.describe.constants import MODEL_OF
+from simcodesign.describe.machine import Machine
+from simcodesign.describe.setting import Setting
+from simcodesign.describe.workload import ONE, Block, Exchange, with_phase
+from simcodesign.generate.columns import Column
+from simcodesign.generate.messages.routes_and_stations import Roads
+from simcodesign.generate.messages.times import arrival_s, between_s, lawful_hops, receive_s, send_s
+
+
+class Prices:
+    """What messages cost on a machine with these effects, whose constants the blocks of a program may replace.
+
+    ``roads`` is None unless stations are shared on the way.
+    """
+
+    def __init__(self, setting: Setting, effects: frozenset[str]) -> None:
+        machine = setting.machine
+        self._machine, self._ranks, self._effects = machine, setting.ranks, effects
+        self._law = lawful_hops(machine, setting.ranks)
+        self._counted = bool(effects & {"hops", "links"})
+        blocks = [step for _, step in with_phase(setting.workload.program) if isinstance(step, Block)]
+        paths = {path for block in blocks for path, _ in block.constants}
+        models = {MODEL_OF.get(path) for path in paths} | {machine.network.model}
+        self._loggop = "loggop" in models
+        self._flies = self._loggop or not machine.network.hops_hold_sender
+        steps = [step for _, step in with_phase(setting.workload.program)]
+        self._trains = any(isinstance(step, Exchange) and step.train != ONE for step in steps)
+        self._variants: list[Machine] = []
+
+    @cached_property
+    def roads(self) -> Roads | None:
+        """The ways of the messages, None if they share nothing."""
+        shared = bool(self._effects & {"links", "endpoints"})
+        return Roads(self._machine, self.node_of, self._effects) if shared else None
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The extra fields that operations need."""
+        routed = ("route", "cost") if self.roads else ()
+        flies = ("flight_s",) if self._flies else ()
+        loggop = ("gap_s", "hold", "variant") if self._loggop else ()
+        return routed + flies + loggop + (("train",) if self._trains else ())
+
+    @cached_property
+    def node_of(self) -> NDArray[np.int64]:
+        """Node of every rank."""
+        return self._machine.node_of(self._ranks)
+
+    def priced(self, columns: Sequence[Column], machine: Machine) -> list[Column]:
+        """The columns with their durations, and with their routes and gaps where there are any."""
+        found: list[Column] = []
+        for number, column in enumerate(columns):
+            if column.kind not in (SEND, RECEIVE):
+                found.append(column)
+            elif number and column.costs_as(columns[number - 1]):
+                found.append(replace(column, duration_s=found[-1].duration_s, extra=found[-1].extra))
+            elif column.kind == SEND:
+                found.append(self._send(column, machine))
+            else:
+                found.append(self._receive(column, machine))
+        return found
+
+    def _receive(self, column: Column, machine: Machine) -> Column:
+        size = column.size_bytes
+        extra: dict[str, Any] = {}
+        if self._loggop:
+            gap = np.where(np.isnan(size), np.nan, between_s(machine, size))
+            extra = {"gap_s": gap, "variant": self._variant(machine)}
+        return replace(column, duration_s=receive_s(machine, size), extra=extra)
+
+    def _send(self, column: Column, machine: Machine) -> Column:
+        hops, train = self._hops(column), column.train
+        size = column.size_bytes / train
+        extra: dict[str, Any] = {"train": train} if self._trains else {}
+        if self._flies:
+            extra["flight_s"] = arrival_s(machine, hops, size, train)
+        if self._loggop:
+            most = machine.network.rendezvous_above_bytes
+            extra["gap_s"] = between_s(machine, size)
+            extra["rendezvous"] = False if most is None else np.asarray(size) > most
+        if self.roads:
+            extra |= {"route": self.roads.routes_of(column), "cost": self.roads.cost_of(machine, hops, size, train)}
+        return replace(column, duration_s=send_s(machine, hops, size, train), extra=extra)
+
+    def _hops(self, column: Column) -> Amount:
+        """Hops of every message: counted on its route, 0 on the same node, or by the law."""
+        if not self._counted:
+            return self._law
+        who = slice(None) if column.who is None else column.who
+        peer = np.asarray(column.peer)
+        node, topology = self.node_of, self._machine.network.topology
+        return topology.hops(node[who], node[peer]).astype(np.float64)
+
+    def _variant(self, machine: Machine) -> int:
+        """Number of a variant of the machine; each comes many times in a row."""
+        if not self._variants or self._variants[-1] is not machine:
+            self._variants.append(machine)
+        return len(self._variants) - 1
+
+    def price_receives(self, fields: Mapping[str, NDArray[Any]], place: Place) -> None:
+        """Receives whose size was not known before their messages were, in place. InputError if it still is not."""
+        if not self._loggop:
+            return
+        receives = np.flatnonzero((fields["kind"] == RECEIVE) & np.isnan(fields["gap_s"]))
+        if np.isnan(fields["size_bytes"][receives]).any():
+            what = "messages of several sizes may come to a receive from anyone that states no size"
+            raise InputError(what, place, allowed="bytes, on which the time of a receive depends in LogGOPS")
+        variants = fields["variant"][receives]
+        for number in np.unique(variants):
+            mine = receives[variants == number]
+            machine, size = self._variants[number], fields["size_bytes"][mine]
+            fields["duration_s"][mine] = receive_s(machine, size)
+            fields["gap_s"][mine] = between_s(machine, size)

@@ -1,0 +1,122 @@
+"""What each message costs its sender, its receiver and the stations on its way, as the simulation sees it.
+
+Hockney's model, or LogGOPS (Hoefler, Schneider, Lumsdaine, "LogGOPSim", HPDC 2010), with the hops either by the
+machine's distance law (none, one, log2 P, sqrt P) or, with the effect ``hops``, counted on the message's own route.
+
+A train of k messages is one transfer whose sender pays for each of them; ``size_bytes`` are those of one message. Its
+first byte enters the network after one startup, its last byte follows as the sender hands the messages over. Trains are
+for Hockney's model only (``describe/trains.py``).
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simcodesign.core.units import Amount
+from simcodesign.describe.machine import Machine
+
+
+def lawful_hops(machine: Machine, ranks: int) -> float:
+    """Hops that the distance law gives every message among this many ranks."""
+    match machine.network.distance:
+        case "none":
+            return 0.0
+        case "log2":
+            return math.log2(ranks)
+        case "sqrt":
+            return math.sqrt(ranks)
+        case "mean":
+            return machine.network.topology.mean_hops()
+        case _:
+            return 1.0
+
+
+def is_loggop(machine: Machine) -> bool:
+    """Whether messages cost what LogGOPS says."""
+    return machine.network.model == "loggop"
+
+
+def send_s(machine: Machine, hops: Amount, size_bytes: Amount, train: Amount = 1) -> Amount:
+    """Seconds for which messages occupy their sender. Hockney: startup, held flight, bytes. LogGOPS: o + (s-1) O."""
+    if is_loggop(machine):
+        return overhead_s(machine, size_bytes)
+    first = startup_s(machine, hops) + held_s(machine, hops, size_bytes)
+    return first + tail_s(machine, size_bytes, train, first)
+
+
+def startup_s(machine: Machine, hops: Amount) -> Amount:
+    """Hockney: the startups that a message costs its sender."""
+    return inject_s(machine, hops, 0.0) if machine.network.hops_hold_sender else machine.network.startup_s
+
+
+def held_s(machine: Machine, hops: Amount, size_bytes: Amount) -> Amount:
+    """Hockney: how long the flight of a message holds its sender."""
+    return flight_s(machine, hops, size_bytes) if machine.network.hops_hold_sender else 0.0
+
+
+def receive_s(machine: Machine, size_bytes: Amount) -> Amount:
+    """Seconds for which a message occupies its receiver."""
+    return overhead_s(machine, size_bytes) if is_loggop(machine) else machine.network.receive_overhead_s
+
+
+def arrival_s(machine: Machine, hops: Amount, size_bytes: Amount, train: Amount = 1) -> Amount:
+    """Seconds from the beginning of a send to the arrival of its last byte, alone on the network."""
+    again: Amount = 0.0
+    if not is_loggop(machine):
+        again = startup_s(machine, hops) + held_s(machine, hops, size_bytes)
+    return (
+        inject_s(machine, hops, size_bytes)
+        + flight_s(machine, hops, size_bytes)
+        + tail_s(machine, size_bytes, train, again)
+    )
+
+
+def between_s(machine: Machine, size_bytes: Amount) -> Amount:
+    """LogGOPS: seconds from the beginning of a send (receive) to the earliest next one, g + (s-1) G. Hockney: none."""
+    if not is_loggop(machine):
+        return 0.0
+    return machine.network.gap_s + beyond_first(size_bytes) * machine.network.per_byte_s
+
+
+def inject_s(machine: Machine, hops: Amount, size_bytes: Amount) -> Amount:
+    """Time before the first byte enters the network."""
+    network = machine.network
+    if is_loggop(machine):
+        return overhead_s(machine, size_bytes) + network.latency_s - _first_byte_s(machine, size_bytes)
+    return network.startup_s * np.maximum(hops, 1.0) if network.startup_per == "hop" else network.startup_s
+
+
+def tail_s(machine: Machine, size_bytes: Amount, train: Amount = 1, again_s: Amount = 0.0) -> Amount:
+    """How far the last byte is behind the first one; ``again_s`` is between the messages of a train."""
+    if is_loggop(machine):
+        return beyond_first(size_bytes) * machine.network.per_byte_s + _first_byte_s(machine, size_bytes)
+    return (train - 1) * again_s + train * size_bytes * machine.network.per_byte_s
+
+
+def _first_byte_s(machine: Machine, size_bytes: Amount) -> Amount:
+    """The time in which the first byte passes, which LogGOPS counts to o + L: a link is busy for all bytes."""
+    network = machine.network
+    first = np.minimum(size_bytes, 1.0) * network.per_byte_s
+    return np.minimum(first, overhead_s(machine, size_bytes) + network.latency_s)
+
+
+def flight_s(machine: Machine, hops: Amount, size_bytes: Amount) -> Amount:
+    """Time that the first byte needs over the hops; store-and-forward repeats the whole message at each."""
+    network = machine.network
+    flight = hops * network.hop_latency_s
+    if network.switching == "store_and_forward":
+        flight = flight + np.maximum(hops - 1.0, 0.0) * size_bytes * network.link_occupancy_s_per_byte
+    return flight
+
+
+def overhead_s(machine: Machine, size_bytes: Amount) -> Amount:
+    """LogGOPS: o + (s-1) O."""
+    return machine.network.overhead_s + beyond_first(size_bytes) * machine.network.overhead_per_byte_s
+
+
+def beyond_first(size_bytes: Amount) -> NDArray[np.float64]:
+    """Bytes after the first one."""
+    return np.maximum(np.asarray(size_bytes, dtype=np.float64) - 1.0, 0.0)

@@ -1,0 +1,80 @@
+"""Where accesses are served: the share of every cache level and of memory, by the stack model or in real sets."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from simcodesign.core.units import Amount
+from simcodesign.locality.associativity import hit_probability, level_hits, method_for
+from simcodesign.locality.cache import CacheGeometry
+from simcodesign.locality.hierarchy.counts import NON_INCLUSIVE, Policy
+from simcodesign.locality.hierarchy.simulate import simulator_of
+from simcodesign.locality.profile import StackDistanceProfile
+from simcodesign.locality.traces.trace import Trace
+
+#: The method that is no model: the trace, access by access, through the sets of a hierarchy.
+SETS = "sets"
+#: The same, with a stream that was drawn from a profile: its addresses are made up.
+DRAWN = "drawn"
+#: No method: shares as hardware counters had them.
+COUNTED = "counted"
+
+
+class Served(NamedTuple):
+    """``shares`` of all accesses: of every level, nearest first, and of memory; they add to 1. ``traffic_bytes`` per
+    access between the last level and memory. ``methods``: by what each level's share was found."""
+
+    shares: tuple[Amount, ...]
+    traffic_bytes: Amount
+    methods: tuple[str, ...]
+
+
+def served_by_profile(profile: StackDistanceProfile, levels: Sequence[CacheGeometry], method: str) -> Served:
+    """By the stack model (``associativity``). Nothing is written back in it: a miss moves one line."""
+    hits = level_hits(profile, levels, method)
+    return Served(hits.fractions, hits.fractions[-1] * profile.line_bytes, hits.methods)
+
+
+def served_by_distances(
+    distances: Sequence[tuple[Amount, Amount]], moved_bytes: int, levels: Sequence[CacheGeometry], method: str
+) -> Served:
+    """By the stack model, for pairs of a share of the accesses and its stack distance: numbers or arrays.
+
+    What the shares leave of 1 is never found in a cache. A miss moves ``moved_bytes``.
+    """
+    shares: list[Amount] = []
+    before: list[Amount] = [0.0] * len(distances)  # probability of each distance to hit one of the levels so far
+    for level in levels:
+        hit: Amount = 0.0
+        for place, (share, distance) in enumerate(distances):
+            farther = np.maximum(before[place], hit_probability(np.floor(distance), level, method))
+            hit = hit + share * (farther - before[place])
+            before[place] = farther
+        shares.append(hit)
+    memory = np.maximum(1.0 - sum(shares, start=np.zeros(())), 0.0)  # rounding
+    return Served((*shares, memory), memory * moved_bytes, tuple(method_for(level, method) for level in levels))
+
+
+def served_in_sets(trace: Trace, levels: Sequence[CacheGeometry], warmup: Trace | None = None) -> Served:
+    """By every access of a trace in a hierarchy of LRU caches (non-inclusive, write-back, write-allocate).
+
+    ``warmup`` goes first and counts for nothing. Lines that are written back are traffic as well. InputError without
+    levels.
+    """
+    caches = simulator_of(levels, Policy(NON_INCLUSIVE, True))
+    for chunk in () if warmup is None else warmup.chunks():
+        caches.run(chunk)
+    before = caches.counts()
+    for chunk in trace.chunks():
+        caches.run(chunk)
+    after = caches.counts()
+    accesses = after.levels[0].accesses - before.levels[0].accesses
+    hits = np.subtract(after.hits, before.hits)
+    lines = (
+        after.memory_reads_lines + after.memory_writes_lines - before.memory_reads_lines - before.memory_writes_lines
+    )
+    shares = (*(hits / accesses).tolist(), float(accesses - hits.sum()) / accesses)
+    return Served(shares, lines * levels[0].line_bytes / accesses, (SETS,) * len(levels))

@@ -1,0 +1,216 @@
+"""Traces in files of numbers: ``.npy`` arrays, raw little-endian uint64, and the ``.npz`` that recording writes.
+
+They are read in chunks, an uncompressed ``.npy`` through a memory map, so that they may be larger than memory.
+"""
+
+from __future__ import annotations
+
+import struct
+import zipfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, cast
+
+import numpy as np
+from numpy.lib import format as npy
+from numpy.typing import NDArray
+
+from simcodesign.core.errors import InputError, Place
+from simcodesign.locality.traces.byte_streams import Readable, Stream, check_is_file, open_stream
+from simcodesign.locality.traces.trace import (
+    CHUNK,
+    Accesses,
+    Trace,
+    addresses,
+    at_least_one,
+    empty_trace,
+    first_negative,
+    kinds,
+)
+
+WORD_BYTES = 8
+ADDRESS, KIND, GROUP = "address", "kind", "group"
+_READ_HEADER = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0}
+#: What a zip archive that is none raises.
+_BAD_ARCHIVE = (zipfile.BadZipFile, OSError, NotImplementedError, RuntimeError, ValueError, struct.error)
+
+
+class RawTrace(Trace):
+    """Addresses as uint64 in little-endian order, one after another and nothing else."""
+
+    def __init__(self, path: Path, compression: str = "") -> None:
+        self.name, self._path, self._compression = str(path), path, compression
+        check_is_file(path)
+        if not compression:
+            self._check_size(path.stat().st_size)
+
+    def chunks(self, most: int = CHUNK) -> Iterator[Accesses]:
+        size_bytes = min(at_least_one(most), CHUNK) * WORD_BYTES
+        with open_stream(self._path, self._compression) as stream:
+            while data := stream.read(size_bytes):
+                if len(data) % WORD_BYTES:
+                    stream.read(1)  # raises if the file is damaged here
+                    self._check_size(stream.offset)
+                yield Accesses(native(data, np.dtype("<u8")))
+            self._check_size(stream.offset)
+
+    def _check_size(self, size_bytes: int) -> None:
+        if not size_bytes:
+            raise empty_trace(self.name)
+        if rest := size_bytes % WORD_BYTES:
+            what = f"the trace is cut off: its last address has only {rest} of {WORD_BYTES} bytes"
+            raise InputError(what, Place(self.name, path=f"byte {size_bytes - rest}"), value=f"{size_bytes} bytes")
+
+
+@dataclass(frozen=True)
+class Header:
+    """What the header of an array of integers says."""
+
+    dtype: np.dtype[Any]
+    count: int
+    start: int  # byte at which the entries begin
+
+
+class NpyTrace(Trace):
+    """The addresses of a ``.npy`` file: one dimension of unsigned, or signed but not negative, integers."""
+
+    def __init__(self, path: Path, compression: str = "") -> None:
+        self.name, self._path, self._compression = str(path), path, compression
+        with open_stream(path, compression) as stream:
+            self._header = read_header(stream)
+        if not self._header.count:
+            raise empty_trace(self.name)
+        if not compression:
+            check_length(self._header, path.stat().st_size, Place(self.name))
+
+    def chunks(self, most: int = CHUNK) -> Iterator[Accesses]:
+        at_least_one(most)
+        parts = self._streamed(most) if self._compression else self._mapped(most)
+        first = 0
+        for part in parts:
+            if (at := first_negative(part)) is not None:
+                place = Place(self.name, path=f"byte {self._header.start + (first + at) * part.itemsize}")
+                raise InputError(f"entry {first + at} is negative", place, value=int(part[at]), allowed="0 or more")
+            yield Accesses(addresses(part, Place(self.name)))
+            first += len(part)
+
+    def _mapped(self, most: int) -> Iterator[NDArray[Any]]:
+        header = self._header
+        # Copy on write, for Numba compiles again for arrays that may not be written.
+        entries = np.memmap(self._path, header.dtype, "c", header.start, (header.count,)).view(np.ndarray)
+        return (entries[first : first + most] for first in range(0, header.count, most))
+
+    def _streamed(self, most: int) -> Iterator[NDArray[Any]]:
+        with open_stream(self._path, self._compression) as stream:
+            yield from column_chunks(stream, most)
+
+
+class NpzTrace(Trace):
+    """The columns ``address`` and, where they are there, ``kind`` and ``group`` of a ``.npz`` file."""
+
+    def __init__(self, path: Path) -> None:
+        check_is_file(path)
+        self.name, self._path = str(path), path
+        with self._archive() as archive:
+            self._columns = [name for name in (ADDRESS, KIND, GROUP) if f"{name}.npy" in archive.namelist()]
+            if ADDRESS not in self._columns:
+                allowed = f"arrays {ADDRESS}, {KIND} and {GROUP}"
+                raise InputError("no array of addresses", Place(self.name), value=archive.namelist(), allowed=allowed)
+            counts = [self._count(archive, name) for name in self._columns]
+        if len(set(counts)) > 1:
+            value = dict(zip(self._columns, counts, strict=True))
+            raise InputError("arrays of different lengths", Place(self.name), value=value)
+        if not counts[0]:
+            raise empty_trace(self.name)
+
+    def chunks(self, most: int = CHUNK) -> Iterator[Accesses]:
+        at_least_one(most)
+        with self._archive() as archive:
+            streams = [self._column(archive, name) for name in self._columns]
+            try:
+                for parts in zip(*(column_chunks(stream, most) for stream in streams), strict=True):
+                    yield self._accesses(dict(zip(self._columns, parts, strict=True)))
+            finally:
+                for stream in streams:
+                    stream.__exit__(None, None, None)
+
+    def _accesses(self, part: dict[str, NDArray[Any]]) -> Accesses:
+        return Accesses(
+            addresses(part[ADDRESS], Place(self.name, path=ADDRESS)),
+            kinds(part[KIND], Place(self.name, path=KIND)) if KIND in part else None,
+            addresses(part[GROUP], Place(self.name, path=GROUP)) if GROUP in part else None,
+        )
+
+    def _archive(self) -> zipfile.ZipFile:
+        try:
+            return zipfile.ZipFile(self._path)
+        except _BAD_ARCHIVE as error:
+            what = f"this is no whole .npz file: {error}"
+            raise InputError(what, Place(self.name, path=f"byte {self._path.stat().st_size}")) from None
+
+    def _column(self, archive: zipfile.ZipFile, name: str) -> Stream:
+        try:
+            return Stream(cast(Readable, archive.open(f"{name}.npy")), f"{self.name}: {name}")
+        except _BAD_ARCHIVE as error:
+            raise InputError(f"the file is corrupt: {error}", Place(self.name, path=name)) from None
+
+    def _count(self, archive: zipfile.ZipFile, name: str) -> int:
+        with self._column(archive, name) as stream:
+            header = read_header(stream)
+            check_length(header, archive.getinfo(f"{name}.npy").file_size, Place(stream.name))
+        return header.count
+
+
+def column_chunks(stream: Stream, most: int) -> Iterator[NDArray[Any]]:
+    """The entries of an array in a stream of bytes, checked to be all that its header says."""
+    header, most = read_header(stream), min(most, CHUNK)
+    left = header.count
+    while left:
+        size = min(most, left) * header.dtype.itemsize
+        data = stream.read(size)
+        if len(data) < size:
+            stream.read(1)  # raises if the file is damaged here
+            check_length(header, stream.offset, Place(stream.name))
+        yield native(data, header.dtype)
+        left -= min(most, left)
+    if stream.read(1):
+        check_length(header, stream.offset, Place(stream.name))
+
+
+def read_header(stream: Stream) -> Header:
+    """The header of an array of integers with one dimension; InputError for anything else."""
+    file = cast(Any, SimpleNamespace(read=stream.read))
+    try:
+        version = npy.read_magic(file)
+        if version not in _READ_HEADER:
+            raise ValueError(f"version {version} is not known")
+        shape, _, dtype = _READ_HEADER[version](file)
+    except InputError:
+        raise
+    except Exception as error:  # NumPy takes the header for Python: bytes that are none raise whatever Python does
+        what = str(error).splitlines()[0] if str(error) else type(error).__name__
+        raise InputError(f"no header of a .npy array of integers: {what}", stream.place(0)) from None
+    place = Place(stream.name)
+    if len(shape) != 1 or shape[0] < 0:
+        raise InputError("array has the wrong shape", place, value=shape, allowed="one dimension")
+    if dtype.kind not in "iu":
+        raise InputError("array is not of integers", place, value=str(dtype), allowed="integers of 8 to 64 bits")
+    return Header(dtype, shape[0], stream.offset)
+
+
+def native(data: bytearray, dtype: np.dtype[Any]) -> NDArray[Any]:
+    """The entries in this machine's order of bytes, in an array that may be written."""
+    return np.frombuffer(data, dtype).astype(dtype.newbyteorder("="))
+
+
+def check_length(header: Header, size_bytes: int, place: Place) -> None:
+    """InputError unless the entries end where the file does."""
+    entries, end = header.count, header.start + header.count * header.dtype.itemsize
+    at = Place(place.file, path=f"byte {min(size_bytes, end)}")
+    if size_bytes < end:
+        whole = max(0, size_bytes - header.start) // header.dtype.itemsize
+        raise InputError(f"the array is cut off after {whole} of {entries} entries", at)
+    if size_bytes > end:
+        raise InputError(f"more bytes follow the {entries} entries that the header names", at)

@@ -1,0 +1,109 @@
+"""Files as streams of bytes, decompressed; what is wrong with one is said with its byte offset."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import lzma
+import zipfile
+import zlib
+from collections.abc import Callable
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Protocol, Self, cast
+
+from simcodesign.core.errors import InputError, Place
+
+#: Suffix of a compressed file -> its first bytes, and what opens it.
+COMPRESSIONS: dict[str, tuple[bytes, Callable[[Path], Any]]] = {
+    ".gz": (b"\x1f\x8b", gzip.open),
+    ".xz": (b"\xfd7zXZ\x00", lzma.open),
+    ".bz2": (b"BZh", bz2.open),
+}
+#: What the decompressors of the standard library raise. A cut stream is an EOFError, but for zip members.
+_DAMAGED = (EOFError, OSError, zlib.error, lzma.LZMAError, zipfile.BadZipFile)
+PIECE_BYTES = 1 << 18
+
+
+class Readable(Protocol):
+    """What fills a part of a buffer, and none of it at its end."""
+
+    def readinto1(self, buffer: memoryview, /) -> int: ...
+
+    def close(self) -> None: ...
+
+
+class Stream:
+    """Bytes of ``source`` in order. ``offset`` counts those read; a reader of text keeps ``line`` at its next line."""
+
+    def __init__(self, source: Readable, name: str) -> None:
+        self.name, self.offset, self.line = name, 0, cast(int | None, None)
+        self._source, self._damage = source, ""
+
+    def read_into(self, buffer: memoryview) -> int:
+        """Fills the buffer; less only at the end, or before damage, which the next call raises. How many bytes."""
+        filled = 0
+        while filled < len(buffer) and not self._damage:
+            try:
+                # Little at a time, to come close to where a compressed file is damaged.
+                fresh = self._source.readinto1(buffer[filled : filled + PIECE_BYTES])
+            except _DAMAGED as error:
+                self._damage = _damage(error)
+                break
+            if not fresh:
+                break
+            filled += fresh
+        if self._damage and not filled:
+            raise InputError(self._damage, self.place(self.offset))
+        self.offset += filled
+        return filled
+
+    def read(self, size: int) -> bytearray:
+        """The next ``size`` bytes, or fewer as above."""
+        data = bytearray(size)
+        del data[self.read_into(memoryview(data)) :]
+        return data
+
+    def place(self, offset: int) -> Place:
+        """A byte of the stream, in the line that is being read."""
+        return Place(self.name, self.line, f"byte {offset}")
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None) -> None:
+        self._source.close()
+
+
+def _damage(error: Exception) -> str:
+    if isinstance(error, OSError) and error.errno is not None:
+        return f"the file cannot be read: {error.strerror}"
+    what = "the compressed file is cut off" if isinstance(error, EOFError) else "the compressed file is corrupt"
+    return f"{what}: only what stands before can be read ({error or type(error).__name__})"
+
+
+def check_is_file(path: Path) -> None:
+    """InputError unless this is a file that can be read again and again."""
+    if path.is_dir():
+        raise InputError("this is a folder", Place(str(path)), allowed="a file that holds a trace")
+    if not path.exists():
+        raise InputError("there is no such file", Place(str(path)))
+    if not path.is_file():
+        raise InputError("this is a pipe or a device, which is read only once", Place(str(path)), allowed="a file")
+
+
+def open_stream(path: Path, compression: str = "") -> Stream:
+    """The bytes of a file, decompressed if ``compression`` is a suffix of ``COMPRESSIONS``."""
+    check_is_file(path)
+    try:
+        if not compression:
+            return Stream(path.open("rb"), str(path))
+        first, opened = COMPRESSIONS[compression]
+        with path.open("rb") as file:
+            start = file.read(len(first))
+        if not first.startswith(start):
+            what = f"the file is not compressed as its suffix {compression} says"
+            raise InputError(what, Place(str(path), path="byte 0"))
+        return Stream(opened(path), str(path))
+    except OSError as error:
+        raise InputError(f"the file cannot be read: {error.strerror or error}", Place(str(path))) from None

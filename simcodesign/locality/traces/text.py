@@ -1,0 +1,135 @@
+"""Traces of text: what ``valgrind --tool=lackey --trace-mem=yes`` prints, and Dinero's ``din``.
+
+lackey prints a line ``I  ADDRESS,SIZE`` for an instruction and then `` L``, `` S`` or `` M ADDRESS,SIZE`` for each of
+its loads, stores and modifies; addresses are hexadecimal, sizes decimal bytes. Lines that begin with ``==``, ``--`` or
+``**`` are messages of valgrind. A line of din is ``LABEL ADDRESS`` and anything after a blank: label 0 or r a read, 1
+or w a write, 2 or i an instruction fetch (numbers: Dinero III, M. D. Hill, manual page; letters: Dinero IV, J. Edler,
+M. D. Hill). Its other labels (3, 4, m, c, v) are no accesses and are refused.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from importlib import import_module
+from pathlib import Path
+
+import numpy as np
+
+from simcodesign.core.errors import InputError
+from simcodesign.core.jit import HAVE_NUMBA
+from simcodesign.locality.traces.byte_streams import Stream, open_stream
+from simcodesign.locality.traces.text_numpy import DIN, LACKEY, Parsed, parse_lines
+from simcodesign.locality.traces.trace import CHUNK, MOST_ADDRESS, Accesses, Kinds, Trace, at_least_one, empty_trace
+
+#: Bytes parsed at a time, and so the longest line.
+BLOCK_BYTES = 1 << 22
+
+
+@dataclass(frozen=True)
+class TextFormat:
+    """How the lines of a format look."""
+
+    name: str
+    labels: Kinds = field(repr=False)  # (256,) kind by byte
+    record: re.Pattern[bytes]  # a line, for guessing the format
+    allowed: str
+
+
+LACKEY_TEXT = TextFormat(
+    "lackey",
+    LACKEY,
+    re.compile(rb"[ \t]*[ILSM][ \t]+[0-9a-fA-F]+,"),
+    "'I  ADDRESS,SIZE', or ' L', ' S' or ' M ADDRESS,SIZE'",
+)
+DIN_TEXT = TextFormat(
+    "din",
+    DIN,
+    re.compile(rb"[ \t]*[012rwi][ \t]+[0-9a-fA-F]+[ \t\r\n]"),
+    "LABEL ADDRESS, with label 0 read, 1 write, 2 fetch",
+)
+MESSAGE_LINE = re.compile(rb"[ \t]*(==|--|\*\*)")
+
+
+class TextTrace(Trace):
+    """A file of text. Groups are there where it names instructions; those are accesses only with ``instructions``."""
+
+    def __init__(self, path: Path, text: TextFormat, compression: str = "", instructions: bool = False) -> None:
+        self.name, self._path, self._compression = str(path), path, compression
+        self._text, self._instructions = text, instructions
+        self._grouped: bool | None = None
+
+    def chunks(self, most: int = CHUNK) -> Iterator[Accesses]:
+        at_least_one(most)
+        if self._grouped is None:
+            # Mostly the first block tells; only a trace without any instruction is read to its end for this.
+            with open_stream(self._path, self._compression) as stream:
+                self._grouped = any(block.fetches for block in parsed_blocks(stream, self._text))
+        some = False
+        with open_stream(self._path, self._compression) as stream:
+            for block in parsed_blocks(stream, self._text, self._instructions):
+                accesses = block.accesses
+                some |= len(accesses) > 0
+                group = accesses.group if self._grouped else None
+                yield from Accesses(accesses.address, accesses.kind, group).split(most)
+        if not some:
+            raise empty_trace(self.name)
+
+
+def parsed_blocks(stream: Stream, text: TextFormat, instructions: bool = False) -> Iterator[Parsed]:
+    """The lines of a stream, a block at a time; InputError at the first that is wrong or does not end."""
+    parse, is_lackey, group = parser(), text is LACKEY_TEXT, 0
+    buffer = bytearray(2 * BLOCK_BYTES)
+    view = np.frombuffer(buffer, np.uint8)
+    stream.line, kept = 1, 0  # bytes kept of a line that has not ended
+    while fresh := stream.read_into(memoryview(buffer)[kept : kept + BLOCK_BYTES]):
+        start, filled = stream.offset - fresh - kept, kept + fresh
+        end = buffer.rfind(b"\n", 0, filled) + 1
+        if end:
+            parsed = parse(view[:end], text.labels, is_lackey, instructions, group)
+            if parsed.wrong >= 0:
+                stream.line += buffer.count(b"\n", 0, parsed.wrong)
+                line = bytes(buffer[parsed.wrong : buffer.index(b"\n", parsed.wrong)])
+                raise wrong_line(stream, start + parsed.wrong, line, text)
+            stream.line += parsed.lines
+            group = parsed.group
+            yield parsed
+        kept = filled - end
+        if kept > BLOCK_BYTES:
+            what = f"no line ends within {kept} bytes: this is no text"
+            raise InputError(what, stream.place(start + end), allowed=text.allowed)
+        buffer[:kept] = buffer[end:filled]
+    if kept:
+        raise cut_line(stream, bytes(buffer[:kept]))
+
+
+def parser() -> Callable[[Kinds, Kinds, bool, bool, int], Parsed]:
+    """The compiled way of parsing where Numba is installed."""
+    if HAVE_NUMBA:
+        found: Callable[[Kinds, Kinds, bool, bool, int], Parsed]
+        found = import_module("simcodesign.locality.traces.text_numba").parse_lines
+        return found
+    return parse_lines
+
+
+def wrong_line(stream: Stream, offset: int, line: bytes, text: TextFormat) -> InputError:
+    """The error for a line that is not of the format."""
+    number = re.fullmatch(rb"\s*\w\s+([0-9a-fA-F]+)(,\d+\s*|\s.*|)", line)
+    shown = line[:60].decode("latin-1")
+    if number and int(number[1], 16) > MOST_ADDRESS:
+        return InputError("address too large", stream.place(offset), value=shown, allowed=f"0 to {MOST_ADDRESS:x}")
+    if text is DIN_TEXT and number and line.split()[0] in (b"3", b"4", b"m", b"c", b"v"):
+        what = "this label is no read, write or instruction fetch"
+        return InputError(what, stream.place(offset), value=shown, allowed=text.allowed)
+    return InputError(f"not a line of a {text.name} trace", stream.place(offset), value=shown, allowed=text.allowed)
+
+
+def cut_line(stream: Stream, line: bytes) -> InputError:
+    """The error for a last line without its end, whose address may lack digits."""
+    offset = stream.offset - len(line)
+    what = "the trace is cut off: its last line does not end"
+    shown = line[:60].decode("latin-1")
+    return InputError(
+        what, stream.place(offset), value=shown, allowed=f"a newline after it, or the first {offset} bytes only"
+    )

@@ -1,0 +1,329 @@
+"""Constants determined from measured times: tables and sentences, a dictionary for JSON, and text for YAML files."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from itertools import groupby
+
+import numpy as np
+from rich.console import RenderableType
+from rich.padding import Padding
+from rich.table import Table
+
+from simcodesign.calibration.calibrate import Calibration, Unknown
+from simcodesign.calibration.common_direction import common_direction
+from simcodesign.calibration.design_matrix import COMPUTATION
+from simcodesign.calibration.linear_constants import Combination, Estimate, Group
+from simcodesign.core.errors import InputError
+from simcodesign.core.units import DIMENSIONS, format_quantity
+from simcodesign.describe.constants import CONSTANTS
+from simcodesign.report.common.number_table import new_table
+
+#: Residuals shown, the largest first.
+MOST_RESIDUALS = 5
+#: Further measurements named for a set of constants.
+MOST_ADVICE = 4
+#: Constants of several phases are said to be one vector times a factor when they are so within this share.
+COMMON = 0.02
+#: Said of an interval whose ends are the same as they are printed.
+NARROW = "to the digits shown"
+#: Relative residuals below this are rounding.
+DUST = 1e-10
+
+
+def calibration_tables(found: Calibration) -> Iterator[RenderableType]:
+    """Estimates, what cannot be told apart, and the largest residuals."""
+    yield _line(f"{found.workload.name} on {found.machine.name}: constants from measured times", bold=True)
+    yield estimate_table(found)
+    yield from (_line(sentence) for sentence in sentences(found))
+    yield residual_table(found)
+
+
+def _line(text: str, bold: bool = False) -> RenderableType:
+    return Padding(text, (0, 0, 1, 0), style="bold" if bold else "none", expand=False)
+
+
+def estimate_table(found: Calibration) -> Table:
+    """One row a constant."""
+    level = f"{found.fit.level:.0%} interval".replace("%", " %")
+    table = new_table("Constants", "constant", "phase", "estimate", level, "rows used")
+    table.columns[1].justify = "left"
+    for unknown, estimate in zip(found.unknowns, found.fit.estimates, strict=True):
+        value = shown(unknown, estimate.value) if estimate.determined else "not determined"
+        table.add_row(unknown.path, unknown.phase or "all", value, _interval(unknown, estimate), str(estimate.rows))
+    return table
+
+
+def _interval(unknown: Unknown, estimate: Estimate) -> str:
+    """The interval; without one, the values that fit equally well; a dash where nothing is known."""
+    low, high = estimate.low, estimate.high
+    if math.isnan(low):
+        low, high = (estimate.least, estimate.most) if not estimate.determined else (math.nan, math.nan)
+    return "-" if math.isnan(low) else _range(unknown, low, high)
+
+
+def _range(unknown: Unknown, low: float, high: float) -> str:
+    if math.isinf(high):
+        return f"{shown(unknown, low)} or more"
+    ends = shown(unknown, low), shown(unknown, high)
+    return f"{ends[0]} to {ends[1]}" if ends[0] != ends[1] else NARROW
+
+
+def shown(unknown: Unknown, value: float) -> str:
+    """A value of an unknown with its unit; factors have none."""
+    if math.isnan(value):
+        return "-"
+    return format_quantity(value, CONSTANTS[unknown.path][2]) if unknown.path in CONSTANTS else f"{value:.4g}"
+
+
+def sentences(found: Calibration) -> Iterator[str]:
+    """How rows were weighted, their scatter, what is not determined and why, what was not used."""
+    yield _weights(found)
+    if any(group.missing for group in found.fit.groups):
+        yield "The interval of a constant that is not determined holds every value that fits about equally well."
+    by_name = dict(zip(found.fit.problem.names, found.unknowns, strict=True))
+    for group, advice in zip(found.fit.groups, found.advice, strict=True):
+        if group.missing:
+            yield _degenerate(found, group, advice, by_name)
+        for hidden in group.hidden:
+            yield (
+                f"{_and([str(by_name[name]) for name in hidden])} can hardly be told apart: the scatter of the times "
+                f"({_scatter(found, group)}) is larger than what would tell them."
+            )
+    blind = [group for group in found.fit.groups if math.isnan(group.error) and len(group.rows)]
+    if blind:
+        sets = "; ".join(_and(list(group.names)) for group in blind)
+        yield (
+            f"There is no interval for {sets}: no time is left over to tell the error of the times. "
+            "Give more times, or their error (--error)."
+        )
+    bound = [estimate.name for estimate in found.fit.estimates if estimate.at_bound]
+    if bound:
+        yield (
+            f"{_and(bound)}: held at 0; without this bound the times would fit better with a negative value. "
+            "Standard errors of the others take them as known; intervals do not."
+        )
+    yield from common_sentences(found)
+    over = int(np.sum(found.fit.problem.known_s > found.fit.problem.times_s))
+    if over:
+        yield f"In {over} times, the part that no unknown has is more than all that was measured."
+    if found.unused:
+        named = ", ".join(str(timing) for timing in found.unused[:3]) + (", ..." if len(found.unused) > 3 else "")
+        yield f"{len(found.unused)} times were not used, for no unknown has a part in them: {named}."
+
+
+def _weights(found: Calibration) -> str:
+    problem = found.fit.problem
+    what = "the relative error" if problem.weighting == "relative" else "the error in seconds"
+    known = "" if problem.error is None else f", given as {_amount(found, problem.error)}"
+    every = {_scatter(found, group) for group in found.fit.groups if not math.isnan(group.error)}
+    seen = f"; standard error of a time by what is left: {', '.join(sorted(every))}" if every and not known else ""
+    same = "all" if known else "all times that have constants in common"
+    return f"{len(found.timings)} times; {what} is taken to be the same for {same}{known}{seen}."
+
+
+def _scatter(found: Calibration, group: Group) -> str:
+    return _amount(found, group.error)
+
+
+def _amount(found: Calibration, error: float) -> str:
+    if found.fit.problem.weighting == "absolute":
+        return format_quantity(error, "time")
+    return "0 (rounding)" if error < DUST else f"{100 * error:.2g} %"
+
+
+def _degenerate(found: Calibration, group: Group, advice: tuple[str, ...], names: Mapping[str, Unknown]) -> str:
+    """Which constants cannot be told apart, what of them is determined, and what would tell them apart."""
+    loose = [names[name] for name in group.undetermined]
+    if not len(group.rows):
+        return f"{_and(list(map(str, loose)))}: no time has a part of it."
+    where = f"In {loose[0].phase}, " if loose[0].phase else ""
+    text = f"{where}{_and([one.path if where else str(one) for one in loose])} cannot be told apart"
+    told = [_combination(one, names, found.fit.level) for one in group.combinations]
+    text += f": of {len(loose)} constants only {_count(len(loose) - group.missing, 'combination')} "
+    text += f"{'is' if len(told) == 1 else 'are'} determined: {'; '.join(told)}."
+    return f"{text} {_told_apart(loose, group, advice)}"
+
+
+def _combination(one: Combination, names: Mapping[str, Unknown], level: float) -> str:
+    first = names[next(iter(one.weights))]
+    parts: list[str] = []
+    for name, weight in one.weights.items():
+        factor = "" if weight == 1 and not parts else f"{abs(weight):.4g}{_weight_unit(first, names[name])} x "
+        parts.append(f"{'- ' if weight < 0 else '+ ' if parts else ''}{factor}{names[name].path}")
+    text = f"{' '.join(parts)} = {_signed(first, one.value)}"
+    if math.isnan(one.low) or one.high - one.low <= DUST * abs(one.value):
+        return text
+    return f"{text} ({level * 100:g} %: {_signed(first, one.low)} to {_signed(first, one.high)})"
+
+
+def _signed(unknown: Unknown, value: float) -> str:
+    return f"-{shown(unknown, -value)}" if value < 0 else shown(unknown, value)
+
+
+def _weight_unit(first: Unknown, other: Unknown) -> str:
+    kinds = [CONSTANTS[one.path][2] if one.path in CONSTANTS else "" for one in (first, other)]
+    return {("time", "per_byte"): " B", ("per_byte", "time"): "/B"}.get((kinds[0], kinds[1]), "")
+
+
+def _told_apart(loose: list[Unknown], group: Group, advice: tuple[str, ...]) -> str:
+    paths = [one.path for one in loose]
+    ways = list(advice[:MOST_ADVICE])
+    if {"disk.read_startup", "disk.write_startup"} <= {*paths}:
+        ways.append("reads and writes timed apart")
+    need = f"At least {_count(group.missing, 'further time')} of another kind would tell them apart"
+    return f"{need}: {', or '.join(ways)}." if ways else f"{need}; no single parameter of the workload does."
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number} {what}{'' if number == 1 else 's'}"
+
+
+def _and(words: list[str]) -> str:
+    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
+
+
+def common_sentences(found: Calibration) -> Iterator[str]:
+    """Where the constants of a part are, in every phase, the same vector times a factor."""
+    values = {
+        (unknown.path, unknown.phase): estimate.value
+        for unknown, estimate in zip(found.unknowns, found.fit.estimates, strict=True)
+        if estimate.determined and estimate.value > 0 and unknown.phase and not unknown.ratio
+    }
+    for part, group in groupby(
+        sorted({path for path, _ in values if path in CONSTANTS}), lambda path: path.split(".")[0]
+    ):
+        # Of those that stand alone in a phase, nothing can be said.
+        paths = [path for path in group if sum(path == other for other, _ in values) > 1]
+        phases = [phase for phase in found.workload.phases() if all((path, phase) in values for path in paths)]
+        if len(paths) < 2 or len(phases) < 2:
+            continue
+        try:
+            common = common_direction([[values[path, phase] for phase in phases] for path in paths])
+        except InputError:
+            continue
+        if common.relative_misfit <= COMMON:
+            ratio = " : ".join(f"{part_:.4g}" for part_ in common.vector / common.vector[0])
+            factors = ", ".join(f"{factor:.4g}" for factor in common.factors)
+            yield (
+                f"The {part} constants of {_and(phases)} are one vector ({', '.join(paths)} as {ratio} in SI units) "
+                f"times one factor for each phase ({factors}) to {100 * common.relative_misfit:.2g} %: "
+                "one number for each phase would do (--ratio)."
+            )
+
+
+def residual_table(found: Calibration) -> Table:
+    """The times that fit worst."""
+    fit = found.fit
+    measured = fit.problem.times_s
+    share = np.divide(fit.residuals_s, measured, out=np.zeros_like(measured), where=measured > 0)
+    order = np.argsort(-np.abs(share), kind="stable")[:MOST_RESIDUALS]
+    title = (
+        "Times" if len(measured) <= MOST_RESIDUALS else f"The {MOST_RESIDUALS} times that fit worst, of {len(measured)}"
+    )
+    table = new_table(title, "time", "measured", "fitted", "residual")
+    for row in order.tolist():
+        off = "0 %" if abs(share[row]) < DUST else f"{100 * share[row]:+.2g} %"
+        seconds = (format_quantity(float(value), "time") for value in (measured[row], fit.fitted_s[row]))
+        table.add_row(str(found.timings[row]), *seconds, off)
+    return table
+
+
+def calibration_dict(found: Calibration) -> dict[str, object]:
+    """Plain numbers in SI units, as for JSON."""
+    fit = found.fit
+    return {
+        "workload": found.workload.name,
+        "machine": found.machine.name,
+        "level": fit.level,
+        "weighting": fit.problem.weighting,
+        "error": fit.problem.error,
+        "constants": [
+            {
+                "constant": unknown.path,
+                "phase": unknown.phase or None,
+                "unit": _unit(unknown),
+                "determined": estimate.determined,
+                "estimate": estimate.value,
+                "standard_error": estimate.standard_error,
+                "interval": [estimate.low, estimate.high],
+                "fits_equally": [estimate.least, estimate.most],
+                "rows": estimate.rows,
+                "at_bound": estimate.at_bound,
+                "ratio": dict(unknown.ratio) or None,
+            }
+            for unknown, estimate in zip(found.unknowns, fit.estimates, strict=True)
+        ],
+        "groups": [
+            {
+                "constants": list(group.names),
+                "rows": len(group.rows),
+                "degrees_of_freedom": group.freedom,
+                "error": group.error,
+                "undetermined": list(group.undetermined),
+                "missing": group.missing,
+                "combinations": [
+                    {"weights": dict(one.weights), "value": one.value, "interval": [one.low, one.high]}
+                    for one in group.combinations
+                ],
+                "hidden_by_noise": [list(one) for one in group.hidden],
+                "told_apart_by": list(advice),
+            }
+            for group, advice in zip(fit.groups, found.advice, strict=True)
+        ],
+        "times": [
+            {"time": str(timing), "measured_s": measured, "fitted_s": fitted}
+            for timing, measured, fitted in zip(
+                found.timings, fit.problem.times_s.tolist(), fit.fitted_s.tolist(), strict=True
+            )
+        ],
+        "unused": [str(timing) for timing in found.unused],
+        "sentences": list(sentences(found)),
+    }
+
+
+def _unit(unknown: Unknown) -> str:
+    return DIMENSIONS[CONSTANTS[unknown.path][2]] if unknown.path in CONSTANTS else ""
+
+
+def yaml_text(found: Calibration) -> str:
+    """``constants:`` of phases for a workload file, or parts of a machine file where phases share them."""
+    of = dict(zip(found.unknowns, found.fit.estimates, strict=True))
+    blocks = [f"# {found.workload.name} on {found.machine.name}, from {len(found.timings)} measured times (calibrated)"]
+    for phase in dict.fromkeys(unknown.phase for unknown in of):
+        here = [(unknown, estimate) for unknown, estimate in of.items() if unknown.phase == phase]
+        if phase:
+            blocks += [f"# phase {phase}", "constants:", *(line for one in here for line in _yaml_lines(*one))]
+        else:
+            blocks += _machine_lines(here)
+    return "\n".join(blocks) + "\n"
+
+
+def _machine_lines(here: list[tuple[Unknown, Estimate]]) -> list[str]:
+    lines = [line for one in here for line in _yaml_lines(*one)]
+    notes = [line.strip() for line in lines if line.strip().startswith("#")]
+    parts: dict[str, list[str]] = {}
+    for line in lines:
+        if not line.strip().startswith("#"):
+            part, _, rest = line.strip().partition(".")
+            parts.setdefault(part, []).append(f"  {rest}")
+    return [*notes, *(text for part, rows in parts.items() for text in (f"{part}:", *rows))]
+
+
+def _yaml_lines(unknown: Unknown, estimate: Estimate) -> Iterator[str]:
+    """Determined constants as keys, the others as comments."""
+    interval = _interval(unknown, estimate)
+    if not estimate.determined:
+        yield (
+            f"  # {unknown.path}: not determined; {interval} fit as well"
+            if estimate.rows
+            else f"  # {unknown.path}: no time"
+        )
+    elif unknown.path == COMPUTATION:
+        yield f"  # computation takes {estimate.value:.6g} times as long as the workload says"
+    else:
+        for path, part in unknown.ratio or ((unknown.path, 1.0),):
+            value = f"{estimate.value * part:.6g} {DIMENSIONS[CONSTANTS[path][2]]}"
+            note = f"  # {interval}" if interval not in ("-", NARROW) and not unknown.ratio else ""
+            yield f"  {path}: {value}{note}"

@@ -1,0 +1,181 @@
+"""What all plots share: the optional import of Matplotlib, the style, colours, headings, and saving.
+
+Nothing here or in the plots touches ``pyplot``: no window, no global figure, and the user's settings stay as they are.
+"""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from simcodesign.core.errors import InputError
+from simcodesign.core.result import COMPONENTS, Result
+from simcodesign.core.units import Amount, format_quantity
+from simcodesign.describe.effects import EFFECTS
+
+SUFFIXES = (".png", ".svg", ".pdf")
+#: Colours that are told apart with any kind of colour vision (Okabe and Ito 2008).
+OKABE_ITO = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#F0E442")
+COMPONENT_COLOURS = dict(zip(COMPONENTS, OKABE_ITO, strict=False))
+GREY, DARK = "#999999", "#333333"
+WAITING_HATCH = "////"
+#: No figure is larger: a raster of 2^16 pixels cannot be written.
+MOST_INCHES = 60.0
+_STYLE = {
+    "axes.edgecolor": DARK,
+    "axes.spines.right": False,
+    "axes.spines.top": False,
+    "axes.titlelocation": "left",
+    "axes.titlesize": 9,
+    "figure.titlesize": 11,
+    "font.size": 9,
+    "hatch.linewidth": 0.5,
+    "legend.fontsize": 8,
+    "legend.frameon": False,
+    "savefig.dpi": 150,
+    "svg.hashsalt": "simcodesign",  # the same figure gives the same file
+    "xtick.labelsize": 8,
+    "ytick.labelsize": 8,
+}
+
+
+def load_matplotlib() -> Any:
+    """Matplotlib with the modules that the plots use. InputError when it is not installed."""
+    try:
+        import matplotlib.colors  # optional dependency
+        import matplotlib.figure
+        import matplotlib.patches
+        import matplotlib.ticker
+    except ImportError as error:
+        raise InputError("Matplotlib is not installed", allowed="pip install 'simcodesign[plot]'") from error
+    return matplotlib
+
+
+@contextmanager
+def styled(path: str | Path) -> Iterator[Any]:
+    """Matplotlib in the style of the plots, for a file that is checked before anything is drawn."""
+    if Path(path).suffix.lower() not in SUFFIXES:
+        raise InputError("file of a plot", value=str(path), allowed=f"names that end in {', '.join(SUFFIXES)}")
+    mpl = load_matplotlib()
+    with mpl.rc_context():
+        mpl.rcdefaults()
+        mpl.rcParams.update(_STYLE)
+        yield mpl
+
+
+def new_figure(mpl: Any, width: float, height: float) -> Any:
+    """An empty figure of this size in inches."""
+    figure = mpl.figure.Figure(figsize=(min(width, MOST_INCHES), min(height, MOST_INCHES)), layout="constrained")
+    figure.get_layout_engine().set(w_pad=0.08, h_pad=0.06)
+    return figure
+
+
+def save(figure: Any, path: str | Path) -> None:
+    """Write the figure in the format of the suffix. InputError when the file cannot be written."""
+    form = Path(path).suffix.lower().removeprefix(".")
+    undated = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}.get(form)
+    try:
+        figure.savefig(path, format=form, metadata=undated)
+    except OSError as error:
+        raise InputError(f"cannot write the plot: {error.strerror or error}", value=str(path)) from error
+
+
+def plain(text: str) -> str:
+    """The text as it stands: no dollar sign begins a formula, no underscore hides a legend entry."""
+    text = text.replace("$", r"\$")
+    return f" {text}" if text.startswith("_") else text
+
+
+def wrapped(text: str, inches: float, size: float = 9.0) -> str:
+    """The text in lines that fit this width at this font size in points."""
+    width = max(12, int(inches * 72 / (0.56 * size)))
+    return plain("\n".join(textwrap.fill(line, width) for line in text.splitlines()))
+
+
+def headings(results: Sequence[Result]) -> tuple[str, list[str]]:
+    """What all results have in common, and what sets each of them apart."""
+    described = [_described(result) for result in results]
+    shared = [len(set(facts)) == 1 for facts in zip(*described, strict=True)]
+    common, apart = (
+        [
+            ", ".join(fact for fact, same in zip(facts, shared, strict=True) if fact and same is wanted)
+            for facts in described
+        ]
+        for wanted in (True, False)
+    )
+    return common[0], apart
+
+
+def _described(result: Result) -> tuple[str, str, str, str]:
+    ranks = result.values.get("P")
+    return (
+        f"{result.workload} on {result.machine}",
+        f"preset {result.preset}" if result.preset else "",
+        "" if ranks is None else f"P = {one_number(ranks, 'P'):g}",
+        result.reading if result.reading == "forecast" else f"simulation with {effects_text(result.effects)}",
+    )
+
+
+def effects_text(effects: Sequence[str]) -> str:
+    """``all effects``, ``no effects``, or their names."""
+    if set(effects) == set(EFFECTS):
+        return "all effects"
+    return " + ".join(effects) if effects else "no effects"
+
+
+def one_number(value: Amount, what: str) -> float:
+    """The number. InputError for the many of a forecast over many design points, and for what is not finite."""
+    if np.size(value) != 1:
+        raise InputError(f"a plot shows one design point, {what} has {np.size(value)} values")
+    number = float(np.asarray(value).item())
+    if not np.isfinite(number):
+        raise InputError(f"{what} cannot be drawn", value=number, allowed="finite numbers")
+    return number
+
+
+def seconds_text(seconds: float) -> str:
+    """Three significant digits and a prefix: ``318 us``; whole seconds from 1000 s on."""
+    rounded = float(f"{seconds:.3g}")
+    return f"{seconds:,.0f} s" if abs(rounded) >= 1000 else format_quantity(rounded, "time")
+
+
+def time_axis(mpl: Any, axis: Any, longest_s: float) -> None:
+    """Ticks in seconds, or in ms, us or ns when the longest time is a small part of a second."""
+    scale, unit = next(
+        (
+            (scale, unit)
+            for limit, scale, unit in ((0.1, 1.0, "s"), (1e-4, 1e3, "ms"), (1e-7, 1e6, "us"))
+            if longest_s >= limit or longest_s == 0
+        ),
+        (1e9, "ns"),
+    )
+    axis.set_major_formatter(mpl.ticker.FuncFormatter(lambda value, _: f"{value * scale:,.10g}"))
+    axis.set_label_text(f"time ({unit})")
+
+
+def phase_colours(mpl: Any, count: int) -> list[Any]:
+    """A colour for every phase: from the palette, or along a colour map when they are many."""
+    if count <= len(OKABE_ITO):
+        return list(OKABE_ITO[:count])
+    return [mpl.colormaps["cividis"](place) for place in np.linspace(0.0, 1.0, count)]
+
+
+def paler(mpl: Any, colour: Any) -> Any:
+    """The colour mixed with white."""
+    return tuple(0.35 * part + 0.65 for part in mpl.colors.to_rgb(colour))
+
+
+def legend(mpl: Any, figure: Any, entries: dict[str, dict[str, Any]], most: int = 16) -> None:
+    """A legend below the figure: what patches of a given look mean; no more than ``most`` entries."""
+    shown = [(textwrap.shorten(name, 40, placeholder="..."), look) for name, look in entries.items()]
+    handles = [mpl.patches.Patch(label=plain(name), **look) for name, look in shown[:most]]
+    if len(shown) > most:
+        handles.append(mpl.patches.Patch(label=f"and {len(shown) - most} more", facecolor="none"))
+    points = 45 + 5 * max((len(name) for name, _ in shown), default=0)  # of the widest entry
+    columns = max(1, min(len(handles), int(figure.get_figwidth() * 72 / points)))
+    figure.legend(handles=handles, loc="outside lower left", ncols=columns)

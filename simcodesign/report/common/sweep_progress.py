@@ -1,0 +1,148 @@
+"""How far a sweep is: a bar on a terminal, a JSON object per event for scripts, nothing elsewhere."""
+
+from __future__ import annotations
+
+import json
+import math
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import asdict
+from types import TracebackType
+from typing import Any, Self
+
+from rich.console import Console
+from rich.progress import BarColumn, TextColumn, TimeElapsedColumn
+
+from simcodesign.report.common.progress import Bar
+from simcodesign.report.common.terminal import strict, write
+from simcodesign.studies.sweep.points import Row
+from simcodesign.studies.sweep.run import Outcome
+
+
+class Tally:
+    """Points that are stored, how fast this run stores them, and how long it will take. Times in seconds."""
+
+    def __init__(self, stored: int, count: int, failed: int, clock: Callable[[], float] = time.monotonic) -> None:
+        self.stored, self.count, self.failed, self.new = stored, count, failed, 0
+        self._clock, self._began_s = clock, clock()
+        self._first, self._first_s = 0, self._began_s
+
+    def add(self, rows: Sequence[Row]) -> None:
+        """So many more are stored."""
+        self.stored += len(rows)
+        self.new += len(rows)
+        self.failed += sum(row.failed for row in rows)
+        if not self._first:
+            self._first, self._first_s = self.new, self._clock()
+
+    @property
+    def elapsed_s(self) -> float:
+        """Since the start."""
+        return self._clock() - self._began_s
+
+    @property
+    def rate(self) -> float:
+        """Points per second of this run, NaN before there are any: since the first were stored, for the start of
+        processes should not count."""
+        new, since_s = self.new - self._first, self._clock() - self._first_s
+        if not new:
+            new, since_s = self.new, self.elapsed_s
+        return new / since_s if new and since_s > 0 else math.nan
+
+    @property
+    def left_s(self) -> float:
+        """Until all are stored, NaN while the rate is not known."""
+        return (self.count - self.stored) / self.rate
+
+    def text(self) -> str:
+        """Points done, rate, time left, failures; what is not known yet is left out."""
+        parts = [f"{self.stored:,} of {self.count:,} points"]
+        if math.isfinite(self.rate):
+            parts += [f"{_number(self.rate)}/s", f"{duration(self.left_s)} left"]
+        return ", ".join([*parts, *([f"{self.failed:,} failed"] if self.failed else [])])
+
+
+class SweepProgress(Bar):
+    """A context manager; ``update`` is the ``told`` argument of ``run``."""
+
+    def __init__(self, tally: Tally, console: Console | None = None) -> None:
+        super().__init__(
+            TextColumn("sweeping"),
+            BarColumn(),
+            TextColumn("{task.fields[status]}", markup=False),
+            TimeElapsedColumn(),
+            console=console,
+            description="",
+            total=tally.count,
+            completed=tally.stored,
+            status=tally.text(),
+        )
+        self._tally = tally
+
+    def update(self, rows: Sequence[Row]) -> None:
+        """Tell that rows are stored."""
+        self._tally.add(rows)
+        self._bar.update(self._task, completed=self._tally.stored, status=self._tally.text())
+
+
+class SweepEvents:
+    """The same as JSON lines on standard output: ``start``, ``failed`` (a point), ``progress``, and in the end ``done``
+    (all points are stored), ``stopped`` (somebody asked for it) or ``error``."""
+
+    def __init__(self, tally: Tally, **said: object) -> None:
+        self._tally, self._said = tally, said
+
+    def __enter__(self) -> Self:
+        tally = self._tally
+        self._event("start", stored=tally.stored, count=tally.count, failed=tally.failed, **self._said)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if error is not None and not isinstance(error, BrokenPipeError):
+            self._event("error", what=str(error) or type(error).__name__, stored=self._tally.stored)
+
+    def update(self, rows: Sequence[Row]) -> None:
+        """Tell that rows are stored."""
+        tally = self._tally
+        tally.add(rows)
+        for row in rows:
+            if row.failed:
+                self._event("failed", point=row.number, axes=row.axes, reason=row.reason)
+        self._event(
+            "progress",
+            stored=tally.stored,
+            count=tally.count,
+            failed=tally.failed,
+            rate_per_s=tally.rate,
+            left_s=tally.left_s,
+            elapsed_s=tally.elapsed_s,
+        )
+
+    def end(self, outcome: Outcome, **said: object) -> None:
+        """Tell how it ended."""
+        what = "stopped" if outcome.stopped else "done"
+        self._event(what, **asdict(outcome), elapsed_s=self._tally.elapsed_s, **said)
+
+    def _event(self, event: str, **said: Any) -> None:
+        write(json.dumps(strict({"event": event, **said}), allow_nan=False) + "\n")
+
+
+def duration(seconds: float) -> str:
+    """A time for people: ``42 s``, ``3 min 05 s``, ``2 h 07 min``, ``3 d 4 h``."""
+    if not math.isfinite(seconds):
+        return "?"
+    whole = math.ceil(seconds)
+    minutes, hours, days = whole // 60, whole // 3600, whole // 86400
+    if whole < 60:
+        return f"{whole} s"
+    if hours < 1:
+        return f"{minutes} min {whole % 60:02d} s"
+    if days < 1:
+        return f"{hours} h {minutes % 60:02d} min"
+    return f"{days} d {hours % 24} h"
+
+
+def _number(value: float) -> str:
+    return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"

@@ -1,0 +1,260 @@
+"""Predictions from hardware counters of small runs, held against the simulated truth: tables and sentences."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+from rich.console import RenderableType
+from rich.padding import Padding
+from rich.table import Table
+
+from simcodesign.counters.prediction import ANALYTIC, EMPIRICAL
+from simcodesign.describe.effects import EFFECTS
+from simcodesign.report.common.number_table import new_table
+from simcodesign.report.common.quantities import quantity
+from simcodesign.report.results.tables import Seconds
+from simcodesign.studies.extrapolation.ladder import MODELS, Ladder
+from simcodesign.studies.extrapolation.study import Study
+from simcodesign.studies.extrapolation.trials import METHODS, PARTS, PLAIN, REFINED, Summary, Trial
+
+BASELINES = (ANALYTIC, EMPIRICAL)
+#: A part that adds less than this to the error is not worth a word.
+_SMALL = 0.02
+
+
+def study_tables(study: Study, ladders: Sequence[Ladder] = ()) -> Iterator[RenderableType]:
+    """What was run; for every target errors, parts and the ladder if there is one; and what the pipeline notes."""
+    yield _facts(study)
+    found = {ladder.target.text: ladder for ladder in ladders}
+    for trial in study.trials:
+        yield error_table(trial)
+        yield _line(" ".join(verdicts(trial)))
+        yield part_table(trial)
+        if ladder := found.get(trial.target.text):
+            yield ladder_table(ladder)
+            yield _line(ladder_words(ladder))
+    if study.notes:
+        yield _line("Of the models of the first seed:\n" + "\n".join(f"- {note}" for note in study.notes))
+
+
+def _facts(study: Study) -> RenderableType:
+    asked = study.question
+    count = len(study.trials[0].outcomes)
+    preset = f", preset {asked.preset}" if asked.preset is not None else ""
+    rows = [("profiled", f"P = {_listed(asked.profile)}{preset}")]
+    if asked.further:
+        rows.append(("communication", f"P = {_listed(asked.further)}"))
+    if asked.second_clock_hz is not None:
+        rows.append(("second clock", f"{quantity(asked.second_clock_hz, 'Hz')} on P = {max(asked.profile)}"))
+    rows.append(("effects", "all" if asked.effects == EFFECTS else ", ".join(asked.effects) or "none"))
+    rows.append(("seeds", f"{count}: every run has draws of its own" if asked.effects else f"{count}"))
+    head = Padding(
+        f"{asked.workload.name} on {asked.machine.name}: predicted from counters, and simulated",
+        (0, 0, 1, 0),
+        style="bold",
+        expand=False,
+    )
+    grid = Table.grid(padding=(0, 2))
+    for name, text in rows:
+        grid.add_row(name, text)
+    whole = Table.grid()
+    whole.add_row(head)
+    whole.add_row(Padding(grid, (0, 0, 1, 0), expand=False))
+    return whole
+
+
+def error_table(trial: Trial) -> Table:
+    """Mean seconds and error of each method, with the 95 % interval, and the mean error without its sign."""
+    means = {name: float(np.mean([one.seconds[name] for one in trial.outcomes])) for name in trial.methods}
+    truth = trial.truth_s
+    show = Seconds([truth.mean, *means.values()])
+    table = new_table(trial.target.text, f"time ({show.unit})", "mean", "error", "95 %", "|error|")
+    table.add_row("truth, simulated", show(truth.mean), "", _half(truth, truth.mean), "")
+    for name in trial.methods:
+        error = trial.error(name)
+        style = "bold" if name == trial.pipeline else None
+        label = f"T = {name}" if name in BASELINES else name
+        table.add_row(
+            label, show(means[name]), f"{error.mean:+z.1%}", _half(error), f"{trial.absolute(name):.1%}", style=style
+        )
+    return table
+
+
+def _half(found: Summary, unit: float = 1.0) -> str:
+    return f"± {found.half / unit:.1%}" if math.isfinite(found.half) else "-"
+
+
+def verdicts(trial: Trial) -> list[str]:
+    """What the guard says, and how the pipeline does against each baseline, seed by seed."""
+    words = [_against(name, trial.gain(name)) for name in BASELINES if name in trial.methods]
+    if trial.refusal:
+        words.insert(0, f"The guard refuses this: {trial.refusal}. The table shows what it would have said.")
+    return words
+
+
+def _against(name: str, gain: Summary) -> str:
+    points = f"{100 * abs(gain.mean):.3g}"
+    way = "closer to the truth than" if gain.mean > 0 else "further from the truth than"
+    if abs(gain.mean) < 5e-4:
+        return f"The counters are as close to the truth as {name}."
+    doubt = (
+        "" if gain.certain or not math.isfinite(gain.half) else f", which chance may explain (± {100 * gain.half:.3g})"
+    )
+    return f"The counters are {points} points {way} {name}{doubt}."
+
+
+def part_table(trial: Trial) -> Table:
+    """Predicted and simulated seconds of each part, and what its difference makes of the whole."""
+    rows = {name: trial.part_s(name) for name in PARTS}
+    show = Seconds([seconds for row in rows.values() for seconds in row])
+    table = new_table("", f"part ({show.unit})", "predicted", "simulated", "of the error")
+    table.title = None
+    for name, excess in trial.excess().items():
+        if any(rows[name]):
+            table.add_row(name, show(rows[name][0]), show(rows[name][1]), f"{excess:+z.1%}")
+    return table
+
+
+def ladder_table(ladder: Ladder) -> Table:
+    """Truth and error of the pipeline with the effects switched on one after another."""
+    show = Seconds([rung.trial.truth_s.mean for rung in ladder.rungs])
+    title = "Effects, switched on one after another, in profile and truth"
+    table = new_table(title, "effect", f"truth ({show.unit})", "error", "95 %", "change")
+    for rung in ladder.rungs:
+        error = rung.trial.error(rung.trial.pipeline)
+        table.add_row(
+            rung.effect,
+            show(rung.trial.truth_s.mean),
+            f"{error.mean:+z.1%}",
+            _half(error),
+            "" if rung.effect == MODELS else f"{rung.change:+z.1%}",
+        )
+    return table
+
+
+def ladder_words(ladder: Ladder) -> str:
+    """Where the error comes from."""
+    limit, largest, broken = f"{ladder.threshold:.0%}", ladder.largest, ladder.breaks
+    alone = ladder.rungs[0]
+    part = worst_part(alone.trial)
+    if broken == MODELS:
+        text = f"The error is above {limit} without any effect: the models themselves are wrong, most in {part}."
+    else:
+        text = f"The error is above {limit} from {broken} on."
+        if abs(alone.error) > ladder.threshold:
+            text += f" Without effects it is {alone.error:+.1%}, most in {part}; in between, effects make up for that."
+    if largest.effect not in (MODELS, broken) and largest.change:
+        text += f" The effect that changes it most is {largest.effect} ({largest.change:+.1%})."
+    return text
+
+
+def worst_part(trial: Trial) -> str:
+    """The part that adds most to the error, in words."""
+    name, excess = max(trial.excess().items(), key=lambda item: abs(item[1]))
+    return f"{name} ({excess:+.1%} of the time)"
+
+
+# --- Several codes -----------------------------------------------------------------------------------------------
+
+
+def codes_table(rows: Sequence[tuple[str, Trial]], title: str) -> Table:
+    """A row for each code, as in Figures 11 and 12 of Ding et al.; below, the mean error without its sign."""
+    shown = [name for name in METHODS if any(name in trial.methods for _, trial in rows)]
+    words = {PLAIN: "counters", REFINED: "refined"}
+    table = new_table(title, "code", "target", *(words.get(name, name) for name in shown), "guard", "mostly")
+    for code, trial in rows:
+        cells = [_cell(trial, name) for name in shown]
+        table.add_row(code, trial.target.text, *cells, "refuses" if trial.refusal else "", worst_part(trial))
+    table.add_section()
+    table.add_row(
+        "mean |error|",
+        "",
+        *(f"{mean_absolute([trial for _, trial in rows], name):.1%}" for name in shown),
+        "",
+        "",
+        style="bold",
+    )
+    return table
+
+
+def _cell(trial: Trial, name: str) -> str:
+    if name not in trial.methods:
+        return "-"
+    error = trial.error(name)
+    return f"{error.mean:+z.1%} {_half(error)}"
+
+
+def mean_absolute(trials: Sequence[Trial], method: str) -> float:
+    """Over codes, of the mean error of each over its seeds without the sign."""
+    return float(np.mean([trial.absolute(method) for trial in trials if method in trial.methods]))
+
+
+# --- Dictionaries ------------------------------------------------------------------------------------------------
+
+
+def profile_dict(study: Study, ladders: Sequence[Ladder] = ()) -> dict[str, Any]:
+    """Plain lists and numbers, as for JSON."""
+    asked = study.question
+    found = {ladder.target.text: ladder for ladder in ladders}
+    return {
+        "workload": asked.workload.name,
+        "machine": asked.machine.name,
+        "preset": asked.preset,
+        "parameters": dict(asked.parameters),
+        "profile": list(asked.profile),
+        "further": list(asked.further),
+        "second_clock_hz": asked.second_clock_hz,
+        "effects": list(asked.effects),
+        "seeds": [one.seed for one in study.trials[0].outcomes],
+        "targets": [_trial_dict(trial, found.get(trial.target.text)) for trial in study.trials],
+        "notes": list(study.notes),
+    }
+
+
+def _trial_dict(trial: Trial, ladder: Ladder | None) -> dict[str, Any]:
+    target = trial.target
+    return {
+        "processes": target.processes,
+        "preset": target.preset,
+        "parameters": dict(target.parameters),
+        "refusal": trial.refusal or None,
+        "truth_s": [one.truth_s for one in trial.outcomes],
+        "seconds": {name: [one.seconds[name] for one in trial.outcomes] for name in trial.methods},
+        "errors": {name: _error_dict(trial, name) for name in trial.methods},
+        "gains": {name: _summary_dict(trial.gain(name)) for name in BASELINES if name in trial.methods},
+        "parts_of_error": {name: trial.excess(name) for name in (PLAIN, REFINED) if name in trial.methods},
+        "ladder": None if ladder is None else _ladder_dict(ladder),
+    }
+
+
+def _summary_dict(found: Summary) -> dict[str, float]:
+    return {"mean": found.mean, "half_interval_95": found.half}
+
+
+def _error_dict(trial: Trial, name: str) -> dict[str, float]:
+    return _summary_dict(trial.error(name)) | {"mean_absolute": trial.absolute(name)}
+
+
+def _ladder_dict(ladder: Ladder) -> dict[str, Any]:
+    rungs = [
+        {
+            "effect": rung.effect,
+            "truth_s": rung.trial.truth_s.mean,
+            "change": rung.change,
+            "error": _summary_dict(rung.trial.error(rung.trial.pipeline)),
+            "parts_of_error": rung.trial.excess(),
+        }
+        for rung in ladder.rungs
+    ]
+    return {"threshold": ladder.threshold, "breaks": ladder.breaks, "largest": ladder.largest.effect, "rungs": rungs}
+
+
+def _listed(numbers: Sequence[int]) -> str:
+    return ", ".join(str(number) for number in numbers)
+
+
+def _line(text: str) -> RenderableType:
+    return Padding(text, (0, 0, 1, 0), expand=False)

@@ -1,0 +1,412 @@
+"""Models of hardware counters and what they predict, as tables and sentences."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+
+import numpy as np
+from rich.console import RenderableType
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from simcodesign.counters.forms import LINEAR, PROCESSES, WORK, BestForm, Law, NormalForm
+from simcodesign.counters.kernels import REST
+from simcodesign.counters.models import LEVELS, ApplicationModel, Breakdown, KernelModel
+from simcodesign.counters.prediction import Miss, kernels_above, miss_shares, optimization_advice
+from simcodesign.counters.runs import MIXED, STRONG, WEAK, works
+from simcodesign.counters.study import CounterStudy, Forecast, Measured
+from simcodesign.counters.table import LATENCIES
+from simcodesign.report.common.number_table import new_table
+from simcodesign.report.common.quantities import quantity
+from simcodesign.report.results.tables import Seconds
+
+#: Kernels whose counters have rows in the table of models; JSON has all.
+MOST_KERNELS = 8
+#: Names of functions that a sentence lists.
+_NAMED = 8
+#: Letters of a kernel's name that stay together in a narrow table.
+_NAME = 12
+#: Below this share of the largest value an intercept is rounding.
+_ROUNDING = 1e-12
+COUNTER_WORDS = {
+    "instructions": "instructions",
+    "stall_cycles": "stall cycles",
+    "l1_hits": "L1 hits",
+    "l2_hits": "L2 hits",
+    "llc_hits": "LLC hits",
+    "memory_accesses": "memory accesses",
+}
+SCALING_WORDS = {STRONG: "strong scaling", WEAK: "weak scaling", MIXED: "several sizes"}
+COUNTERS = "counters"
+#: Columns of the table of kernels that are left out where nothing is known, and what they mean.
+MORE_WORDS = {
+    "CPI": "cycles per instruction of computation, mean over the runs",
+    "BF_mem": "share of the time of memory accesses that is not hidden, on P = {P}",
+    "E": "largest share of accesses that miss the last-level cache",
+}
+NO_ADVICE = "No part but computation that scales takes a tenth of the time: fewer instructions, or a lower CPI."
+
+
+def counter_tables(study: CounterStudy) -> Iterator[RenderableType]:
+    """The runs, the kernels, the models, every prediction, and what to do."""
+    yield _facts(study)
+    kernels = kernel_table(study)
+    yield kernels
+    if words := _rest_words(study, [str(column.header) for column in kernels.columns]):
+        yield _line(words)
+    yield model_table(study.model)
+    if words := _model_words(study.model):
+        yield _line(words)
+    yield from _refinements(study)
+    for forecast in study.forecasts:
+        yield Text(f"Predicted for {place_text(forecast)}", style="bold")
+        yield breakdown_table(forecast)
+        yield rival_table(forecast)
+        advice = optimization_advice(forecast.prediction.breakdown) or (NO_ADVICE,)
+        yield _listed(["Where time could be saved:", *advice])
+    yield _listed(["Notes:", *notes] if (notes := [*all_notes(study)]) else [])
+
+
+# --- What was read ----------------------------------------------------------------------------------------------
+
+
+def _facts(study: CounterStudy) -> RenderableType:
+    grid = Table.grid(padding=(0, 2))
+    runs, scaling = study.model.runs, study.model.scaling
+    processes = sorted(set(runs.column("processes").tolist()))
+    how = SCALING_WORDS[scaling.kind]
+    if scaling.known:
+        at = f"size {scaling.size:g}" if scaling.kind == STRONG else f"{scaling.work:g} of the size to a process"
+        how = f"{how}, {at}"
+    else:
+        how = "taken as strong scaling: the runs do not say their size"
+    grid.add_row("runs", f"P = {', '.join(f'{P:g}' for P in processes)} ({how})")
+    hz = study.model.kernels[0].frequency_hz
+    clock = runs.column("frequency_hz")
+    said = "" if not np.isnan(clock).all() else " (cycles over time: the runs do not say their frequency)"
+    grid.add_row("clock", quantity(hz, "Hz") + said if math.isfinite(hz) else "not known")
+    used = study.latencies
+    caches = ", ".join(f"{cycles:.3g}" for cycles in (used.l1_cycles, used.l2_cycles, used.llc_cycles))
+    if any(kernel.counters.keys() >= set(LEVELS) for kernel in study.model.kernels):
+        said = "assumed: " if assumed(study) else ""
+        memory = quantity(used.memory_s, "s")
+        grid.add_row("latencies", f"{said}{caches} cycles (L1, L2, LLC), {memory} (memory)")
+    grid.add_row("guard", guard_words(study))
+    return Padding(grid, (0, 0, 1, 0), expand=False)
+
+
+def assumed(study: CounterStudy) -> bool:
+    """Whether latencies are those that are taken where no machine is given."""
+    return study.latencies is LATENCIES
+
+
+def guard_words(study: CounterStudy) -> str:
+    """E of the runs, and whether another size is predicted."""
+    misses = miss_shares(study.model.runs)
+    if not misses:
+        return "E is not known: accesses to memory were not counted"
+    worst = misses[0]
+    alike = len(kernels_above(misses, worst.share * (1 - _ROUNDING))) - 1
+    more = f" and {alike} more" if alike > 0 else ""
+    at = f"E up to {worst.share:.3g} (kernel {worst.kernel}{more}, P = {worst.processes:g})"
+    if study.guard is None:
+        return f"{at}; switched off"
+    if worst.share > study.guard:
+        return f"{at}, above {study.guard:g}: no other size is predicted"
+    return f"{at}, not above {study.guard:g}: other sizes may be predicted"
+
+
+def kernel_table(study: CounterStudy) -> Table:
+    """The kernels that were found: shares, how their time goes with P, CPI, blocking factor, misses."""
+    model = study.model
+    first, last = (f"P={model.identified.processes[place]:g}" for place in (0, -1))
+    found = {kernel.name: kernel for kernel in model.identified.kernels}
+    worst = _worst(miss_shares(model.runs))
+    last_run = model.at(float(max(model.identified.processes)))
+    factors = {time.name: time.blocking_factor for time in last_run.kernels}
+    rows = []
+    for kernel in model.kernels:
+        one = found.get(kernel.name)
+        shares = one.shares if one else model.identified.rest_shares
+        exponent = f"P^{one.exponent:.2f}" if one and math.isfinite(one.exponent) else "-"
+        error = f"{worst[kernel.name].share:.2g}" if kernel.name in worst else ""
+        cpi, factor = (
+            f"{x:.{digits}g}" if math.isfinite(x) else "" for x, digits in ((kernel.cpi, 4), (factors[kernel.name], 2))
+        )
+        rows.append(
+            (
+                kernel.name,
+                f"{shares[0]:.1%}",
+                f"{shares[-1]:.1%}",
+                exponent,
+                "yes" if kernel.scales else "NO",
+                cpi,
+                factor,
+                error,
+            )
+        )
+    heads = ("kernel", first, last, "time", "scales", *MORE_WORDS)
+    shown = [place for place in range(len(heads)) if any(row[place] for row in rows)]
+    table = new_table("Kernels, and their shares of the time", *(heads[place] for place in shown))
+    table.columns[0].min_width = _NAME
+    for column in table.columns[1:]:
+        column.no_wrap = True
+    for row in rows:
+        table.add_row(*(row[place] or "-" for place in shown))
+    return table
+
+
+def _worst(misses: Iterable[Miss]) -> dict[str, Miss]:
+    """Of each kernel the largest, from misses with the largest first."""
+    found: dict[str, Miss] = {}
+    for miss in misses:
+        found.setdefault(miss.kernel, miss)
+    return found
+
+
+def _rest_words(study: CounterStudy, shown: Sequence[str]) -> str:
+    """What the rest is, and what columns mean."""
+    rest = study.model.identified.rest
+    more = f" and {len(rest) - _NAMED} more" if len(rest) > _NAMED else ""
+    parts = [f"{REST}: {', '.join(rest[:_NAMED])}{more}, of small shares and with times that fall."] if rest else []
+    last = f"{max(study.model.identified.processes):g}"
+    parts += [f"{name}: {words.format(P=last)}." for name, words in MORE_WORDS.items() if name in shown]
+    return " ".join(parts)
+
+
+# --- Models -----------------------------------------------------------------------------------------------------
+
+
+def model_table(model: ApplicationModel) -> Table:
+    """A row for each law: counters of the kernels, volumes and times of communication, the rest of the time."""
+    table = new_table("Models, of one process", "kernel", "counter", "model", "R2")
+    table.columns[1].justify = table.columns[2].justify = "left"
+    table.columns[3].no_wrap = True
+    reach = reach_of(model)
+    for kernel in model.kernels[:MOST_KERNELS]:
+        for place, (counter, law) in enumerate(_shown_laws(kernel)):
+            table.add_row("" if place else kernel.name, counter, law_text(law, reach), _r2(law))
+        table.add_section()
+    if (left := len(model.kernels) - MOST_KERNELS) > 0:
+        table.add_row(f"and {left} more", "", "(--json has all)", "")
+        table.add_section()
+    for place, (what, text, r2) in enumerate(_communication_rows(model)):
+        table.add_row("" if place else "communication", what, text, r2)
+    if model.others is not None:
+        table.add_row("others", "time (s)", law_text(model.others, reach), _r2(model.others))
+    return table
+
+
+def _laws(kernel: KernelModel) -> Iterator[tuple[str, Law]]:
+    if kernel.time is not None:
+        yield "time (s)", kernel.time
+    for counter, law in kernel.counters.items():
+        yield COUNTER_WORDS.get(counter, counter), law
+
+
+def _shown_laws(kernel: KernelModel) -> list[tuple[str, Law]]:
+    """Without counters that are always 0, unless all are."""
+    every = [*_laws(kernel)]
+    return [(counter, law) for counter, law in every if law.text != "0"] or every[:1]
+
+
+def _communication_rows(model: ApplicationModel) -> Iterator[tuple[str, str, str]]:
+    """What is there: volumes as laws of P, times over them."""
+    found, waits, reach = model.communication, model.runs, reach_of(model)
+    if np.nansum(waits.column("p2p_wait_s")) > 0:
+        a, b = found.p2p.a_s_per_byte, found.p2p.b_s
+        if a:
+            yield "p2p bytes", law_text(found.p2p_bytes, reach), _r2(found.p2p_bytes)
+        yield "p2p time (s)", _sum([(a, "bytes"), (b, "")]), _share(found.p2p.r2) if a else "-"
+    if np.nansum(waits.column("collective_wait_s")) > 0:
+        one = found.collective
+        if one.b_s_per_byte:
+            yield "coll. bytes", law_text(found.collective_bytes, reach), _r2(found.collective_bytes)
+        text = _sum([(one.a_s, "log2 P"), (one.b_s_per_byte, "bytes"), (one.c_s, "")])
+        yield "coll. time (s)", text, _share(one.r2) if one.a_s or one.b_s_per_byte else "-"
+
+
+def _sum(terms: Iterable[tuple[float, str]]) -> str:
+    """``2e-09 bytes + 0.001``, without what is 0."""
+    texts = [f"{factor:.4g} {name}".strip() for factor, name in terms if factor]
+    return " + ".join(texts).replace("+ -", "- ") or "0"
+
+
+def law_text(law: Law, reach: Mapping[str, float]) -> str:
+    """The law in words, without an intercept that is rounding. ``reach``: the largest value of each axis."""
+    if isinstance(law, NormalForm):
+        return law.text.replace("work", "(size/P)").replace("processes", "P")
+    form = law.forms[0] if isinstance(law, BestForm) else None
+    if form and form.kind == LINEAR and abs(form.b) <= _ROUNDING * abs(form.a) * reach[form.axis]:
+        return replace(form, b=0.0).text.removesuffix(" + 0")
+    return law.text
+
+
+def reach_of(model: ApplicationModel) -> dict[str, float]:
+    """The largest number of processes and work of a process of the runs."""
+    processes, work = works(model.runs, model.scaling)
+    return {PROCESSES: float(processes.max()), WORK: float(work.max())}
+
+
+def _r2(law: Law) -> str:
+    """None of a constant that stands for values without a law."""
+    constant = isinstance(law, BestForm) and law.forms[0].kind == "constant"
+    return "-" if constant and law.r2 < 1 else _share(law.r2)
+
+
+def _share(r2: float) -> str:
+    if not math.isfinite(r2):
+        return "-"
+    return ">0.9999" if 0.99995 <= r2 < 1 - 1e-12 else f"{r2:.4f}"
+
+
+def _model_words(model: ApplicationModel) -> str:
+    counted = any(kernel.time is None for kernel in model.kernels)
+    parts = ["Time of a kernel = instructions x CPI / clock + memory stalls."] if counted else []
+    if np.nansum(model.runs.communication_s) > 0:
+        factor = model.communication.blocking_factor
+        parts.append(f"BF_comm = {factor:.4g}: what of the time of communication is not overlapped.")
+    return " ".join(parts)
+
+
+def _refinements(study: CounterStudy) -> Iterator[RenderableType]:
+    if (clocks := study.clocks) is not None:
+        runs = ", ".join(f"{P:g}" for P in clocks.processes)
+        pair = f"{quantity(clocks.high_hz, 'Hz')} and {quantity(clocks.low_hz, 'Hz')}"
+        title = f"Refined with runs at {pair}, P = {runs}"
+        table = new_table(title, "kernel", "CPI before", "CPI_core", "BF_mem before", "BF_mem")
+        for one in clocks.kernels:
+            cells = (one.cpi_before, one.after.cpi_core, one.blocking_before, one.after.blocking_factor)
+            table.add_row(one.kernel, *(_short(cell) for cell in cells))
+        yield table
+    if (further := study.communication) is not None:
+        runs = ", ".join(f"{P:g}" for P in further.fitted)
+        text = f"Communication was fitted again with further runs on P = {runs}."
+        if further.verdict is not None:
+            verdict, show = further.verdict, _second
+            text += (
+                f" On P = {further.kept:g}, kept for validation, it was {show(verdict.measured_s)}; modelled before "
+                f"{show(verdict.before_s)} ({_error(verdict.before_s, verdict.measured_s)}), now "
+                f"{show(verdict.after_s)} ({_error(verdict.after_s, verdict.measured_s)})."
+            )
+        yield _line(text)
+
+
+# --- Predictions ------------------------------------------------------------------------------------------------
+
+
+def part_rows(breakdown: Breakdown) -> Iterator[tuple[str, float, float, float]]:
+    """Name, computation, memory stalls and communication or other time of each part, in s; waits times BF_comm."""
+    for kernel in breakdown.kernels:
+        yield kernel.name, kernel.compute_s, kernel.memory_s, 0.0
+    factor = breakdown.blocking_factor
+    yield "point-to-point", 0.0, 0.0, factor * breakdown.p2p_s
+    yield "collective", 0.0, 0.0, factor * breakdown.collective_s
+    yield "others", 0.0, 0.0, breakdown.others_s
+
+
+def breakdown_table(forecast: Forecast) -> Table:
+    """Equation 2 part by part, and beside it what was measured, if a run was held back."""
+    breakdown, run = forecast.prediction.breakdown, forecast.measured
+    rows = [*part_rows(breakdown)]
+    measured = _measured_parts(run) if run else {}
+    show = Seconds([sum(row[1:]) for row in rows] + [breakdown.seconds, *([run.total_s] if run else [])])
+    heads = ("measured", "error") if run else ()
+    table = new_table("", f"part ({show.unit})", "computation", "memory", "time", "share", *heads)
+    table.title = None
+    for name, compute_s, memory_s, other_s in rows:
+        seconds = compute_s + memory_s + other_s
+        if not seconds and not measured.get(name):
+            continue
+        cells = [show(compute_s) if compute_s else "", show(memory_s) if memory_s else "", show(seconds)]
+        cells.append(f"{seconds / breakdown.seconds:.1%}" if breakdown.seconds else "-")
+        table.add_row(name, *cells, *(_against(seconds, measured.get(name, math.nan), show) if run else ()))
+    table.add_section()
+    whole = [show(breakdown.compute_s), show(breakdown.memory_s), show(breakdown.seconds), ""]
+    table.add_row("total", *whole, *(_against(breakdown.seconds, run.total_s, show) if run else ()), style="bold")
+    return table
+
+
+def place_text(forecast: Forecast) -> str:
+    """``P = 128, size 1e+06``."""
+    breakdown = forecast.prediction.breakdown
+    size = f", size {breakdown.size:g}" if math.isfinite(breakdown.size) else ""
+    ratio = forecast.prediction.volume_ratio
+    return f"P = {breakdown.processes:g}{size}" + (f", volumes of messages x {ratio:.4g}" if ratio != 1 else "")
+
+
+def _measured_parts(run: Measured) -> dict[str, float]:
+    waits = {"point-to-point": run.p2p_s, "collective": run.collective_s, "others": run.others_s}
+    return {**run.kernels, **waits}
+
+
+def _against(seconds: float, measured: float, show: Seconds) -> tuple[str, str]:
+    return show(measured), _error(seconds, measured)
+
+
+def _error(seconds: float, measured: float) -> str:
+    if not (math.isfinite(measured) and measured > 0):
+        return "-"
+    return f"{seconds / measured - 1:+z.1%}"
+
+
+def rival_table(forecast: Forecast) -> Table:
+    """The prediction beside the two models that know total times only."""
+    found, run = forecast.prediction, forecast.measured
+    show = Seconds([found.seconds, *found.baselines.values(), *([run.total_s] if run else [])])
+    heads = (f"measured {show(run.total_s)}",) if run else ()
+    table = new_table("", "model", f"time ({show.unit})", "against counters", *(f"error, {head}" for head in heads))
+    table.title = None
+    for name, seconds in {COUNTERS: found.seconds, **found.baselines}.items():
+        label = name if name == COUNTERS else f"T = {name}"
+        if seconds < 0:  # no time
+            table.add_row(label, "-", "-", *(["-"] if run else []))
+            continue
+        beside = "" if name == COUNTERS else _error(seconds, found.seconds)
+        table.add_row(label, show(seconds), beside, *([_error(seconds, run.total_s)] if run else []))
+    return table
+
+
+def all_notes(study: CounterStudy) -> Iterator[str]:
+    """Those of the study, then those of the predictions, each once."""
+    texts = [*study.notes]
+    for forecast in study.forecasts:
+        texts += forecast.prediction.notes
+    poor = [
+        f"{kernel.name} ({counter})"
+        for kernel in study.model.kernels
+        for counter, law in _laws(kernel)
+        if _r2(law) != "-" and law.r2 < 0.9
+    ]
+    if poor:
+        texts.append(f"Models that explain less than 90 % of what their counter does: {', '.join(poor)}.")
+    yield from dict.fromkeys(texts)
+
+
+def _listed(lines: Iterable[str]) -> RenderableType:
+    """The first as it is, the others with a dash."""
+    grid = Table.grid(padding=(0, 1, 0, 0))
+    head, *rest = [*lines] or [""]
+    for line in rest:
+        grid.add_row("-", line)
+    if not rest:
+        return ""
+    whole = Table.grid()
+    whole.add_row(head)
+    whole.add_row(grid)
+    return Padding(whole, (0, 0, 1, 0), expand=False)
+
+
+def _line(text: str) -> RenderableType:
+    return Padding(text, (0, 0, 1, 0), expand=False)
+
+
+def _short(value: float) -> str:
+    return f"{value:.3g}" if math.isfinite(value) else "-"
+
+
+def _second(value: float) -> str:
+    return quantity(value, "s")

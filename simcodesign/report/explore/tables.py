@@ -1,0 +1,379 @@
+"""Explorations as tables, sentences and JSON: optima, why there is none, fronts, and what simulation says of them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
+
+from rich.console import RenderableType
+from rich.table import Table
+
+from simcodesign.core.units import format_quantity
+from simcodesign.report.common.number_table import new_table
+from simcodesign.report.requirements.tables import line
+from simcodesign.report.results.tables import EFFECT_WORDS
+from simcodesign.studies.explore.bound_sensitivity import BoundSensitivity, is_active
+from simcodesign.studies.explore.confirmation import Confirmation, Confirmed, FrontConfirmation, Overtaking
+from simcodesign.studies.explore.evaluator import Point, Refusal
+from simcodesign.studies.explore.pareto import Front
+from simcodesign.studies.explore.problem import Constraint, Objective, Problem
+from simcodesign.studies.explore.solvers.infeasibility import Infeasibility, Relaxation
+from simcodesign.studies.explore.solvers.solve import Solution
+from simcodesign.studies.explore.study import unit_of
+
+TITLES = {
+    "tune": "Parameter tuner",
+    "size": "Problem-size planner",
+    "machine": "Machine planner",
+    "architect": "Machine architect",
+}
+METHODS = {
+    "enumeration": "every point of the space was looked at",
+    "bisection": "objective and constraints are monotone at all sampled points",
+    "evolution": "differential evolution, then steps of whole variables and quadratic programming of real ones",
+    "isres": "ISRES with whole variables relaxed, then the same steps",
+}
+#: A violation of less than this is what a search leaves.
+SEARCHED = 1e-6
+#: Confirmed points that are listed.
+MOST_LISTED = 24
+
+
+def solution_tables(
+    planner: str,
+    solution: Solution,
+    why: Infeasibility | None,
+    sensitivities: Sequence[BoundSensitivity],
+    confirmed: Confirmation | None,
+) -> Iterator[RenderableType]:
+    """The optimum with its constraints, or why there is none; then what simulation says."""
+    yield line(f"{TITLES[planner]}: {_goal(solution.problem)}")
+    yield line(_outcome(solution))
+    if solution.feasible:
+        yield variable_table(solution)
+        yield metric_table(solution)
+        if solution.problem.constraints:
+            yield constraint_table(solution, sensitivities)
+    if why is not None:
+        yield from infeasibility_tables(why)
+    yield from (line(text) for text in refusal_words(solution.problem, solution.refusals, solution.evaluations))
+    if confirmed is not None:
+        yield from confirmation_tables(solution, confirmed)
+
+
+def shown(value: float, dimension: str) -> str:
+    """A number in the unit of its dimension; six digits where it has none."""
+    if not math.isfinite(value):
+        return "-"
+    if dimension and dimension != "count":
+        return format_quantity(value, dimension)
+    return f"{value:.0f}" if value == int(value) and abs(value) < 1e7 else f"{value:.6g}".replace("e+", "e")
+
+
+def valued(problem: Problem, name: str, value: float) -> str:
+    """A value of a variable: its name where it has one, else a number with its unit."""
+    return problem.space.word(name, value) or shown(value, unit_of(problem, name))
+
+
+def reached(one: Objective, value: float) -> str:
+    """A value of an objective with its unit."""
+    return shown(value, one.dimension) + (f" {one.unit}" if one.unit else "")
+
+
+def _goal(problem: Problem) -> str:
+    """Model and objectives in words."""
+    parts = [f"{'maximise' if one.maximise else 'minimise'} {one.text}{_weight(one)}" for one in problem.objectives]
+    return f"{problem.model.name}, {' and '.join(parts) or 'find a feasible point'}"
+
+
+def _weight(one: Objective) -> str:
+    return "" if one.weight == 1 else f" (weight {one.weight:g})"
+
+
+def _outcome(solution: Solution) -> str:
+    words = METHODS[solution.method]
+    count = f"{solution.evaluations:,} evaluations"
+    if solution.spent:
+        count += ", the limit of --evaluations"
+    if solution.proof:
+        return f"Infeasible: no point meets all constraints (proven: {solution.proof}; {count})"
+    if not solution.feasible and solution.exact:
+        return f"Infeasible: no point meets all constraints (proven: {words}; {count})"
+    if not solution.feasible:
+        searched = f"{words} over all of {_ranges(solution.problem)}, seed {solution.seed}"
+        return (
+            f"Infeasible as far as was searched: none of {count} meets all constraints ({searched}). That is no proof: "
+            "a feasible region smaller than the gaps between these points may have been missed"
+        )
+    if solution.exact:
+        return f"Solved exactly: {words} ({solution.method}, {count})"
+    return f"Best found by {words} ({solution.method}, {count}, seed {solution.seed})"
+
+
+def _ranges(problem: Problem) -> str:
+    """The variables and their limits."""
+    return ", ".join(
+        f"{one.name} = {valued(problem, one.name, one.low)} to {valued(problem, one.name, one.high)}"
+        for one in problem.space.variables
+    )
+
+
+def variable_table(solution: Solution) -> Table:
+    """The variables at the best point and their limits."""
+    table = new_table("Best point", "variable", "value", "from", "to", "")
+    table.columns[4].justify = "left"
+    for variable in solution.problem.space.variables:
+        value, said = solution.point.values[variable.name], partial(valued, solution.problem, variable.name)
+        ends = {variable.low: "at its lower limit", variable.high: "at its upper limit"}
+        where = "" if variable.words or variable.low == variable.high else ends.get(value, "")
+        table.add_row(variable.name, said(value), said(variable.low), said(variable.high), where)
+    return table
+
+
+def metric_table(solution: Solution) -> Table:
+    """Objectives, and every metric that is a quantity and not 0."""
+    table = new_table("Metrics", "metric", "value")
+    problem, point = solution.problem, solution.point
+    for objective, value in zip(problem.objectives, point.objectives, strict=True):
+        table.add_row(f"{objective.text} ({'max' if objective.maximise else 'min'})", reached(objective, value))
+    if len(problem.objectives) > 1:
+        table.add_row("weighted sum", f"{solution.objective:.6g}")
+    table.add_section()
+    said = {objective.text for objective in problem.objectives}
+    for name, dimension in problem.model.dimensions.items():
+        value = point.metrics.get(name, math.nan)
+        if name not in said and math.isfinite(value) and value and (dimension or len(problem.model.dimensions) < 15):
+            table.add_row(name, shown(value, dimension))
+    return table
+
+
+def constraint_table(solution: Solution, sensitivities: Sequence[BoundSensitivity]) -> Table:
+    """Each constraint: its room, and what the optimum gains where its bound gives way."""
+    table = new_table("Constraints", "constraint", "room", "active", "1 % looser", "1 % tighter")
+    known = {one.constraint.text: one for one in sensitivities}
+    for constraint, gap in zip(solution.problem.constraints, solution.point.gaps, strict=True):
+        found = known.get(constraint.text)
+        changes = [_change(found, side) for side in ("looser", "tighter")] if found else ["-", "-"]
+        room = "-" if constraint.relation == "==" else f"{max(-gap, 0.0) + 0.0:.2%}"
+        table.add_row(constraint.text, room, "yes" if is_active(constraint, gap) else "no", *changes)
+    return table
+
+
+def _change(found: BoundSensitivity, side: str) -> str:
+    """Of the optimum, as a share of it."""
+    value = getattr(found, side)
+    if not math.isfinite(value):
+        return "infeasible"
+    change = value - found.objective
+    if abs(change) <= 1e-9 * abs(found.objective):
+        return "0"
+    return f"{change / abs(found.objective):+.3%}" if found.objective else f"{change:+.4g}"
+
+
+def refusal_words(problem: Problem, refusals: Sequence[Refusal], evaluations: int) -> Iterator[str]:
+    """Where the model had no answer."""
+    for one in refusals:
+        where = _where(problem, one.values)
+        yield (
+            f"Not feasible because the model refuses it: {one.count:,} of {evaluations:,} points, first at {where}: "
+            f"{one.why}"
+        )
+
+
+def infeasibility_tables(why: Infeasibility) -> Iterator[RenderableType]:
+    """Relaxations, conflicts, and the point that comes nearest."""
+    problem = why.problem
+    table = new_table("What one constraint alone would have to give", "constraint", "gives way by", "bound then", "at")
+    table.columns[3].justify = "left"
+    for one in why.relaxations:
+        table.add_row(one.constraint.text, *_relaxation(problem, one))
+    yield table
+    yield line(_conflict_words(why))
+    nearest = new_table("Least total violation", "constraint", "violated by")
+    excess = _violations(problem, why.nearest)
+    for constraint, share in zip(problem.constraints, excess, strict=True):
+        nearest.add_row(constraint.text, f"{share:.2%}" if share > SEARCHED else "holds")
+    yield nearest
+    yield line(f"In all {why.nearest.violation:.2%}, at {point_words(problem, why.nearest)}")
+
+
+def _relaxation(problem: Problem, one: Relaxation) -> tuple[str, str, str]:
+    if one.share is None or one.point is None:
+        return "does not help", "-", "-"
+    if one.share <= 0:
+        return "0", "-", point_words(problem, one.point)
+    bound = "-" if one.bound is None else shown(one.bound, one.constraint.dimension)
+    return f"{one.share:.3%}", bound, point_words(problem, one.point)
+
+
+def _violations(problem: Problem, point: Point) -> list[float]:
+    pairs = zip(problem.constraints, point.gaps, strict=True)
+    return [max(_excess(constraint, gap), 0.0) for constraint, gap in pairs]
+
+
+def _excess(constraint: Constraint, gap: float) -> float:
+    return abs(gap - constraint.slack) - constraint.tolerance if constraint.relation == "==" else gap - constraint.slack
+
+
+def _conflict_words(why: Infeasibility) -> str:
+    if not why.conflicts:
+        return "No conflicting set was found: a longer search may find a feasible point"
+    sets = "; ".join(" with ".join(repr(one.text) for one in conflict) for conflict in why.conflicts)
+    kind = "Conflicts (minimal sets, all of them" if why.all_conflicts else "A conflict (a minimal set, of maybe more"
+    alone = any(len(conflict) == 1 for conflict in why.conflicts)
+    note = ". One that stands alone conflicts with the limits of the variables" if alone else ""
+    return f"{kind}{'' if why.exact else ', as far as searches tell'}): {sets}{note}"
+
+
+def point_words(problem: Problem, point: Point) -> str:
+    """The values of the variables on one line."""
+    return _where(problem, point.values)
+
+
+def _where(problem: Problem, values: Mapping[str, float]) -> str:
+    return ", ".join(f"{name} = {valued(problem, name, value)}" for name, value in values.items())
+
+
+# Fronts.
+
+
+def front_tables(
+    planner: str, front: Front, why: Infeasibility | None, confirmed: FrontConfirmation | None = None
+) -> Iterator[RenderableType]:
+    """The points of a front: objectives first, then variables; then what simulation says of some."""
+    yield line(f"{TITLES[planner]}, Pareto front: {_goal(front.problem)}")
+    if why is not None:
+        yield line(_outcome(front.solution))
+        yield from infeasibility_tables(why)
+        return
+    names = front.problem.space.names
+    table = new_table(
+        "Points of which none is better in all objectives", "", *(one.text for one in front.problem.objectives), *names
+    )
+    for place, point in enumerate(front.points, start=1):
+        pairs = zip(front.problem.objectives, point.objectives, strict=True)
+        seen = [reached(one, value) for one, value in pairs]
+        table.add_row(str(place), *seen, *(valued(front.problem, name, point.values[name]) for name in names))
+    yield table
+    sure = "exact: " if front.exact else ""
+    yield line(
+        f"{len(front.points)} points ({sure}{front.method}, {front.evaluations:,} evaluations, seed {front.seed})"
+    )
+    yield from (line(text) for text in refusal_words(front.problem, front.evaluator.refusals(), front.evaluations))
+    if confirmed is not None:
+        yield from front_confirmation_tables(front.problem, confirmed)
+
+
+# Confirmation by simulation.
+
+
+def confirmation_tables(solution: Solution, confirmed: Confirmation) -> Iterator[RenderableType]:
+    """Both readings of the best points and their neighbours, and why their order changes."""
+    yield confirmed_table(solution, confirmed)
+    if len(confirmed.points) > MOST_LISTED:
+        yield line(f"{len(confirmed.points) - MOST_LISTED} more points are in --json")
+    failed = [one for one in confirmed.points if one.simulated is None]
+    if failed:
+        where = point_words(solution.problem, failed[0].forecast)
+        yield line(f"{len(failed)} points could not be simulated, first {where}: {failed[0].why_not}")
+    yield line(_verdict(confirmed))
+    for one in confirmed.overtakings[:1]:
+        yield rung_table(solution.problem, one)
+    for one in confirmed.overtakings[1:]:
+        where = point_words(solution.problem, one.after.forecast)
+        yield line(f"It is overtaken also by {where}, because of {EFFECT_WORDS.get(one.effect, one.effect)}")
+
+
+def front_confirmation_tables(problem: Problem, confirmed: FrontConfirmation) -> Iterator[RenderableType]:
+    """Objectives of points of a front by both readings, and which are beaten when simulated."""
+    heads = [f"{one.text}, {reading}" for one in problem.objectives for reading in ("forecast", "simulated")]
+    table = new_table("Points of the front, confirmed by simulation", "", *heads, "beaten by")
+    for place, (one, by) in enumerate(zip(confirmed.points, confirmed.beaten, strict=True), start=1):
+        seen = []
+        for at, objective in enumerate(problem.objectives):
+            simulated = "-" if one.simulated is None else reached(objective, _rounded(one.simulated.objectives[at]))
+            seen += [reached(objective, _rounded(one.forecast.objectives[at])), simulated]
+        broken = one.simulated is not None and not one.simulated.feasible
+        table.add_row(str(place), *seen, ("x " if broken else "") + ("-" if by is None else str(by + 1)))
+    yield table
+    failed = [one for one in confirmed.points if one.simulated is None]
+    if failed:
+        where = point_words(problem, failed[0].forecast)
+        yield line(f"{len(failed)} points could not be simulated, first {where}: {failed[0].why_not}")
+    beaten, violating = _count_beaten(confirmed)
+    words = (
+        f"{beaten} of {len(confirmed.points)} points are beaten by another one, {violating} violate a constraint (x)"
+    )
+    yield line(f"{'Confirmed' if confirmed.front_stays else 'Not confirmed'}: when simulated, {words}")
+
+
+def _count_beaten(confirmed: FrontConfirmation) -> tuple[int, int]:
+    """Points that are beaten, and that violate a constraint, when simulated."""
+    broken = [one for one in confirmed.points if one.simulated is not None and not one.simulated.feasible]
+    return sum(place is not None for place in confirmed.beaten), len(broken)
+
+
+def _rounded(value: float) -> float:
+    return float(f"{value:.4g}")
+
+
+def confirmed_table(solution: Solution, confirmed: Confirmation) -> Table:
+    """One row per point, in the order of the forecast; the ranks of both readings."""
+    problem = solution.problem
+    names = problem.space.names
+    table = new_table("Confirmed by simulation", "point", *names, "forecast", "simulated", "error", "rank", "then")
+    simulated = sorted(confirmed.points, key=lambda one: one.simulated_key)
+    for rank, one in enumerate(confirmed.points[:MOST_LISTED], start=1):
+        origin = f"near {one.origin}" if one.neighbour else f"best {one.origin}"
+        values = [valued(problem, name, one.forecast.values[name]) for name in names]
+        then = "-" if one.simulated is None else str(1 + simulated.index(one))
+        table.add_row(origin, *values, *_both(problem, one), str(rank), then)
+    return table
+
+
+def _both(problem: Problem, one: Confirmed) -> tuple[str, str, str]:
+    """The total by both readings, marked where it is not feasible, and the error of the forecast."""
+    single = problem.objectives[0] if len(problem.objectives) == 1 else None
+    dimension, sign = (single.dimension, single.sign) if single else ("", 1.0)
+    said = _four(sign * one.forecast_total, dimension) + ("" if one.forecast.feasible else " x")
+    if one.simulated is None:
+        return said, "-", "-"
+    seen = _four(sign * one.simulated_total, dimension) + ("" if one.simulated.feasible else " x")
+    error = one.forecast_total / one.simulated_total - 1 if one.simulated_total else math.nan
+    return said, seen, f"{error:+.1%}" if math.isfinite(error) else "-"
+
+
+def _four(value: float, dimension: str) -> str:
+    """With four digits."""
+    return shown(_rounded(value), dimension)
+
+
+def _verdict(confirmed: Confirmation) -> str:
+    share = f"{confirmed.changed} of {confirmed.pairs} pairs of points change their order; x: a constraint is violated"
+    if confirmed.best_stays:
+        return f"Confirmed: the best point of the forecast is the best when simulated ({share})"
+    first = confirmed.overtakings[0]
+    if first.before.simulated is not None and first.before.simulated.violation:
+        share = f"the best point violates its constraints by {first.before.simulated.violation:.2%}; {share}"
+    why = EFFECT_WORDS.get(first.effect, first.effect)
+    return f"Not confirmed: another point is better when simulated, because of {why} ({share})"
+
+
+def rung_table(problem: Problem, one: Overtaking) -> Table:
+    """Both points with one effect after another."""
+    single = problem.objectives[0] if len(problem.objectives) == 1 else None
+    dimension, sign = (single.dimension, single.sign) if single else ("", 1.0)
+    title = f"Best of the forecast: {point_words(problem, one.before.forecast)}\nOvertaken by: "
+    table = new_table(title + point_words(problem, one.after.forecast), "with", "best", "other", "")
+    table.columns[3].justify = "left"
+    for name, before, after in one.rungs:
+        turned = "here the order turns" if name == one.effect else ""
+        table.add_row(name, *(_keyed(key, sign, dimension) for key in (before, after)), turned)
+    return table
+
+
+def _keyed(key: tuple[float, float], sign: float, dimension: str) -> str:
+    """A total, and by how much the constraints are violated."""
+    violation, total = key
+    return shown(sign * total, dimension) + (f" x {violation:.2%}" if violation else "")

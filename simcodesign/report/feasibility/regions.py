@@ -1,0 +1,323 @@
+"""Feasibility regions: tables, and a plot in the manner of Bhatele et al., IPDPS 2011, Figure 9."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+from rich.console import RenderableType
+from rich.padding import Padding
+from rich.table import Table
+
+from simcodesign.core.units import DIMENSIONS
+from simcodesign.describe.constants import CONSTANTS
+from simcodesign.report.common import plot_style
+from simcodesign.report.common.number_table import new_table
+from simcodesign.report.common.quantities import quantity, shared_unit
+from simcodesign.studies.feasibility.cost_axes import Cost
+from simcodesign.studies.feasibility.regions import STRAIGHT, Question, Region
+
+#: Costs of which one over them is a bandwidth.
+PER_BYTE = ("network.per_byte", "network.G")
+HOPS = "network.hop_latency"
+
+
+def region_tables(
+    every: Sequence[Question], regions: Sequence[Region], least: Mapping[str, float | None]
+) -> Iterator[RenderableType]:
+    """The regions, what they are of, the linear inequality where there is one, boundaries by simulation point by point,
+    and below which value of a parameter there is nothing.
+
+    ``every``: what was asked, in the order of the regions, once for each reading.
+    """
+    names = _varied(every)
+    yield _intercepts(every, regions, names)
+    yield from (_line(text) for text in _words(every, regions, names))
+    found = [region for region in regions if region.reading == "simulation" and region.feasible]
+    if found:
+        yield _boundaries(regions, names)
+        yield from (_line(text) for text in _straightness(found, names))
+    linear = next((region for region in regions if region.slopes), None)
+    if linear and linear.slopes:
+        terms = [_term(slope, cost) for slope, cost in zip(linear.slopes, linear.costs, strict=True)]
+        yield _line(f"Forecast: {' + '.join(terms)} <= time allowed - time {_without(linear)}")
+    for name, value in least.items():
+        if value is not None:
+            yield _line(f"Forecast: nothing is feasible for {name} below {value:.4g}")
+
+
+def _line(text: str) -> RenderableType:
+    return Padding(text, (0, 0, 1, 0), expand=False)
+
+
+def _varied(every: Sequence[Question]) -> list[str]:
+    """What differs between the regions."""
+    first = _values(every[0])
+    return [name for name in first if len({_values(one).get(name) for one in every}) > 1]
+
+
+def _values(asked: Question) -> dict[str, str]:
+    """What was set, as texts: constants with their units."""
+    constants = asked.machine.constants()
+    return {
+        name: quantity(float(np.max(constants[name])), DIMENSIONS[CONSTANTS[name][2]]) if name in constants else text
+        for name, text in asked.changes.items()
+    } | {name: f"{value:g}" for name, value in asked.parameters.items()}
+
+
+def _intercepts(every: Sequence[Question], regions: Sequence[Region], names: Sequence[str]) -> Table:
+    """One row a region: the time allowed where that differs, the time without both costs, and the most of each."""
+    first, second = regions[0].costs
+    inverse, allowed = second.path in PER_BYTE, len({region.limit_s for region in regions}) > 1
+    asked = every[0]
+    table = new_table(
+        f"{asked.workload.name} on {asked.machine.name}: where {_rate(asked)} are reached",
+        "reading",
+        *map(_short, names),
+        *(["allowed"] if allowed else []),
+        _without(regions[0]).removesuffix(" costs"),
+        f"most {_short(first.name)}",
+        f"most {_short(second.name)}",
+        *(["bandwidth"] if inverse else []),
+    )
+    for column in table.columns:
+        column.no_wrap = True
+    for place, region in enumerate(regions):
+        x, y = region.intercepts
+        values = _values(every[place % len(every)])
+        table.add_row(
+            region.reading,
+            *(values[name] for name in names),
+            *([quantity(region.limit_s, "s")] if allowed else []),
+            quantity(region.fixed_s, "s"),
+            *([_amount(first, x), _amount(second, y)] if region.feasible else ["nothing", "nothing"]),
+            *([_bandwidth(second, y) if region.feasible else "-"] if inverse else []),
+        )
+    return table
+
+
+def _short(name: str) -> str:
+    """As the head of a column: without the part of the machine."""
+    return name.rpartition(".")[2]
+
+
+def _without(region: Region) -> str:
+    """What the time with both costs at their least is called."""
+    return "at least" if any(cost.low for cost in region.costs) else "without costs"
+
+
+def _words(every: Sequence[Question], regions: Sequence[Region], names: Sequence[str]) -> Iterator[str]:
+    """What the table is of, and what its rows do not say themselves."""
+    asked, (first, second) = every[0], regions[0].costs
+    yield ", ".join(_setting_words(every, names))
+    limits = {region.limit_s for region in regions}
+    yield (
+        (f"Time allowed: {quantity(asked.limit_s, 's')}. " if len(limits) == 1 else "")
+        + f"The most of each cost with the other at its least{_symbol_words(first, second)}"
+    )
+    yield from (_floor_words(cost) for cost in (first, second) if cost.low)
+    for cost, reached in zip((first, second), zip(*(region.capped for region in regions), strict=True), strict=True):
+        if any(reached):
+            yield f"{cost.name}: {_amount(cost, cost.high)} is the most that is allowed, whatever the time"
+    for place, region in enumerate(regions):
+        if not region.feasible:
+            yield _nothing_words(every[place % len(every)], region, names)
+    if asked.rate_flop_per_s > asked.peak_flop_per_s:
+        yield (
+            f"{_rate(asked)} are above the peak of the machine, {quantity(asked.peak_flop_per_s, 'flop/s')} of "
+            f"{asked.machine.processors} processors"
+        )
+    if HOPS in names and asked.machine.network.distance == "none":
+        yield "Hops are not in the forecast (network.distance: none)"
+    simulated = [region for region in regions if region.reading == "simulation"]
+    if simulated:
+        runs = sum(region.runs for region in simulated)
+        yield f"Simulated with {', '.join(simulated[0].effects) or 'no effects'}: {runs} simulation{'s' * (runs > 1)}"
+
+
+def _rate(asked: Question) -> str:
+    return quantity(asked.rate_flop_per_s, "flop/s")
+
+
+def _setting_words(every: Sequence[Question], names: Sequence[str]) -> Iterator[str]:
+    """Ranks, nodes and hop latency if all have the same, and what was set."""
+    asked = every[0]
+    sizes = {(one.setting().ranks, one.machine.nodes) for one in every}
+    if len(sizes) == 1:
+        yield "{} ranks on {} nodes".format(*sizes.pop())
+    values = {name: text for name, text in _values(asked).items() if name not in (*names, "nodes", "P")}
+    if HOPS not in {cost.path for cost in asked.costs} | {*names, *asked.changes}:
+        values |= {HOPS: quantity(float(np.max(asked.machine.network.hop_latency_s)), "s")}
+    if HOPS in values and asked.machine.network.distance == "none":
+        values[HOPS] += " (hops are not in the forecast)"
+    yield from (f"{name} = {text}" for name, text in values.items())
+
+
+def _symbol_words(*costs: Cost) -> str:
+    """What symbols stand for."""
+    said = []
+    for cost in costs:
+        per = f" {cost.unit.removeprefix('s ')}" if cost.unit.startswith("s per") else ""
+        said += [f"{cost.name} is {cost.path}{per}"] if cost.name != cost.path else []
+    return f": {', '.join(said)}" if said else ""
+
+
+def _floor_words(cost: Cost) -> str:
+    why = "links or interfaces of the machine are no faster" if cost.path in PER_BYTE else "that is its least value"
+    return f"{cost.name} begins at {_amount(cost, cost.low)}: {why}"
+
+
+def _nothing_words(asked: Question, region: Region, names: Sequence[str]) -> str:
+    which = ", ".join([region.reading, *(f"{name} = {_values(asked)[name]}" for name in names)])
+    if any(cost.low for cost in region.costs):
+        rest = "with both costs at their least it takes"
+    else:
+        rest = "the work alone takes" if region.reading == "forecast" else "the work, with these effects, takes"
+    took = f"{quantity(region.fixed_s, 's')} of {quantity(region.limit_s, 's')} allowed"
+    return f"{which[0].upper()}{which[1:]}: nothing is feasible, {rest} {took}"
+
+
+def _boundaries(regions: Sequence[Region], names: Sequence[str]) -> Table:
+    """The points of the simulated boundaries, beside what the forecast allows at the same first cost."""
+    first, second = regions[0].costs
+    simulated = [region for region in regions if region.reading == "simulation"]
+    forecasts = [region for region in regions if region.reading == "forecast"]
+    (right, xunit), (up, yunit) = (
+        shared_unit((region.intercepts[place] for region in regions), cost.unit)
+        for place, cost in enumerate((first, second))
+    )
+    inverse = second.path in PER_BYTE
+    allowed = f"{_short(second.name)} ({yunit.partition(' ')[0]})"
+    table = new_table(
+        "Boundaries by simulation",
+        f"{_short(first.name)} ({xunit})",
+        *([f"forecast: {allowed}"] if forecasts else []),
+        f"simulation: {allowed}",
+        *(["bandwidth"] if inverse else []),
+    )
+    table.columns[0].justify = "right"
+    for place, region in enumerate(simulated):
+        if names and region.feasible:
+            table.add_section()
+            table.add_row(", ".join(_given(region, names)))
+        for x, y in zip(region.x, region.y, strict=True):
+            row = [f"{right * x:.4g}"]
+            if forecasts:
+                row.append(_beside(forecasts[place], float(x), up))
+            row.append(f"{up * y:.4g}")
+            table.add_row(*row, *([_bandwidth(second, float(y))] if inverse else []))
+    return table
+
+
+def _given(region: Region, names: Sequence[str]) -> Iterator[str]:
+    for name in names:
+        value = region.values[name]
+        yield f"{name} = {value}" if isinstance(value, str) else f"{name} = {value:g}"
+
+
+def _beside(region: Region, x: float, scale: float) -> str:
+    """The second cost on the boundary of a forecast at this first one."""
+    if not region.feasible or x > region.x[-1]:
+        return "nothing"
+    return f"{scale * float(np.interp(x, region.x, region.y)):.4g}"
+
+
+def _straightness(simulated: Sequence[Region], names: Sequence[str]) -> Iterator[str]:
+    """How right straight lines between the points are, and where a boundary bends."""
+    off = max(region.off for region in simulated)
+    if off <= STRAIGHT:
+        yield f"Between these points the boundary is a straight line, to {STRAIGHT:.0%} of the most of each cost"
+    elif np.isinf(off):
+        yield "Nothing is known of the boundary between two points alone; --points 3 or more follow it"
+    else:
+        yield f"Between these points the boundary may be off a straight line by {off:.0%}; more --points tell"
+    for region in simulated:
+        if region.bend and off <= STRAIGHT:
+            which = " for " * bool(names) + ", ".join(_given(region, names))
+            x, y = (_amount(cost, value) for cost, value in zip(region.costs, region.bend, strict=True))
+            yield f"It bends{which} at {region.costs[0].name} = {x}, {region.costs[1].name} = {y}"
+
+
+def _term(slope: float, cost: Cost) -> str:
+    name = f"({cost.name} - {_amount(cost, cost.low)})" if cost.low else cost.name
+    return f"{slope:.10g} {name}"
+
+
+def _amount(cost: Cost, value: float) -> str:
+    """A cost with its unit; per what it is, is said elsewhere."""
+    return quantity(value, cost.unit.partition(" per ")[0])
+
+
+def _bandwidth(cost: Cost, value: float) -> str:
+    """What this time of a byte is as a bandwidth."""
+    return quantity(1 / (value * cost.scale), "B/s") if value else "unlimited"
+
+
+def region_dict(region: Region) -> dict[str, object]:
+    """Plain lists and numbers, as for JSON."""
+    first, second = region.costs
+    return {
+        "reading": region.reading,
+        "effects": list(region.effects),
+        "values": dict(region.values),
+        "over": [
+            {"name": cost.name, "sets": cost.path, "unit": cost.unit, "low": cost.low, "high": cost.high}
+            for cost in (first, second)
+        ],
+        "limit_s": region.limit_s,
+        "fixed_s": region.fixed_s,
+        "feasible": region.feasible,
+        "intercepts": list(region.intercepts),
+        "slopes": region.slopes and list(region.slopes),
+        "boundary": [region.x.tolist(), region.y.tolist()],
+        "off_straight": region.off,
+        "bend": region.bend and list(region.bend),
+        "runs": region.runs,
+    }
+
+
+def region_plot(every: Sequence[Question], regions: Sequence[Region], path: str | Path) -> None:
+    """The boundaries: forecasts as lines, simulations as marked lines of the same colour, as markers alone where too
+    few points were looked at to know what is between them."""
+    asked, names = every[0], _varied(every)
+    with plot_style.styled(path) as matplotlib:
+        figure = plot_style.new_figure(matplotlib, 6.4, 4.4)
+        axes = figure.subplots()
+        drawn = [(place % len(every), region) for place, region in enumerate(regions) if region.feasible]
+        (right, xunit), (up, yunit) = (
+            shared_unit((region.intercepts[place] for _, region in drawn), cost.unit)
+            for place, cost in enumerate(asked.costs)
+        )
+        for place, region in drawn:
+            values = _values(every[place])
+            where = ", ".join(f"{name} = {values[name]}" for name in names)
+            axes.plot(
+                right * region.x,
+                up * region.y,
+                color=plot_style.OKABE_ITO[place % len(plot_style.OKABE_ITO)],
+                label=plot_style.plain(f"{region.reading}: {where}".removesuffix(": ")),
+                **_style(region),
+            )
+        axes.set_title(
+            plot_style.plain(
+                f"{asked.workload.name} on {asked.machine.name}: {_rate(asked)} are reached below each line"
+            )
+        )
+        xlabel, ylabel = (
+            plot_style.plain(f"{cost.name} ({unit})".removesuffix(" ()"))
+            for cost, unit in zip(asked.costs, (xunit, yunit), strict=True)
+        )
+        left, bottom = (scale * cost.low for scale, cost in zip((right, up), asked.costs, strict=True))
+        axes.set(xlabel=xlabel, ylabel=ylabel, xlim=(left, None), ylim=(bottom, None))
+        if drawn:
+            axes.legend()
+        else:
+            axes.text(0.5, 0.5, "nothing is feasible", ha="center", transform=axes.transAxes)
+        plot_style.save(figure, path)
+
+
+def _style(region: Region) -> dict[str, object]:
+    if region.reading == "forecast":
+        return {}
+    return {"linestyle": "--" if region.off <= STRAIGHT else "none", "marker": "o", "markersize": 4}

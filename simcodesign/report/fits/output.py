@@ -1,0 +1,112 @@
+"""What the command ``fit`` prints for each series, written block by block as the series are fitted."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Any
+
+from simcodesign.fitting.batch_predictions import Overview, overview
+from simcodesign.fitting.fit import Fits
+from simcodesign.fitting.measurements import Measurements
+from simcodesign.report.fits import code, tables
+from simcodesign.report.fits.tables import Heading
+
+Make = Callable[[Fits], list[Any]]
+
+
+def made(make: Make, digests: bool, fits: Fits) -> tuple[Fits | None, Overview | None, list[Any]]:
+    """What is made of a block of series where it is fitted: it may be another process."""
+    return (fits, overview(fits), make(fits)) if digests else (None, None, make(fits))
+
+
+def nothing(fits: Fits) -> list[Any]:
+    """Tables are made at the end."""
+    return []
+
+
+class Writer:
+    """Text for what ``make`` makes of each block: ``texts`` of block after block, then ``end``. This one is silent."""
+
+    make: Make = staticmethod(nothing)
+
+    def __init__(self, heading: Heading, measurements: Measurements) -> None:
+        self.heading, self.measurements = heading, measurements
+        self.begun = False
+
+    def texts(self, parts: list[Any]) -> Iterator[str]:
+        """The text of a block, after the head before the first."""
+        if not self.begun:
+            yield self.head()
+        yield from self.body(parts)
+        self.begun = True
+
+    def head(self) -> str:
+        return ""
+
+    def body(self, parts: list[Any]) -> Iterator[str]:
+        yield from parts
+
+    def end(self) -> str:
+        return ""
+
+
+class JsonWriter(Writer):
+    """One JSON object; each series has a line."""
+
+    def __init__(self, heading: Heading, measurements: Measurements) -> None:
+        super().__init__(heading, measurements)
+        self.make = partial(tables.json_lines, target=heading.target, level=heading.level)
+
+    def head(self) -> str:
+        return tables.json_head(self.heading, self.measurements)
+
+    def body(self, parts: list[Any]) -> Iterator[str]:
+        comma = "," if self.begun else ""
+        for line in parts:
+            yield f"{comma}\n    {line}"
+            comma = ","
+
+    def end(self) -> str:
+        return tables.JSON_TAIL
+
+
+class LatexWriter(Writer):
+    """A table of LaTeX."""
+
+    def __init__(self, heading: Heading, measurements: Measurements) -> None:
+        super().__init__(heading, measurements)
+        self.make = partial(code.latex_rows, target=heading.target, level=heading.level)
+
+    def head(self) -> str:
+        return code.latex_head(self.heading, len(self.measurements.regions))
+
+    def end(self) -> str:
+        return code.latex_tail(len(self.measurements.regions))
+
+
+class PythonWriter(Writer):
+    """A module of Python."""
+
+    make = staticmethod(code.python_parts)
+
+    def __init__(self, heading: Heading, measurements: Measurements) -> None:
+        super().__init__(heading, measurements)
+        self._module = code.PythonModule(heading.parameters)
+
+    def head(self) -> str:
+        return code.python_head(self.heading)
+
+    def body(self, parts: list[Any]) -> Iterator[str]:
+        yield from self._module.functions(parts)
+
+    def end(self) -> str:
+        return "".join(self._module.table())
+
+
+WRITERS: dict[str, type[Writer]] = {
+    "table": Writer,
+    "--json": JsonWriter,
+    "--latex": LatexWriter,
+    "--python": PythonWriter,
+}

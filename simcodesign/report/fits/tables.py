@@ -1,0 +1,307 @@
+"""Fitted models as tables and JSON: one row or line for each series, and what the reader must know in words."""
+
+from __future__ import annotations
+
+import heapq
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
+from rich.padding import Padding
+from rich.table import Table
+
+from simcodesign.fitting.batch_predictions import Overview, single
+from simcodesign.fitting.diagnostics import OWN
+from simcodesign.fitting.fit import Fit, Fits
+from simcodesign.fitting.measurements import Measurements, point_text
+from simcodesign.fitting.normal_form import Factor, Model
+from simcodesign.fitting.prediction_intervals import Prediction
+from simcodesign.report.common.number_table import new_table
+from simcodesign.report.common.terminal import strict
+from simcodesign.report.fits.names import latex_name, python_names, renamed
+
+#: Regions in the table of a metric, metrics with a table, and remarks below each; JSON has all.
+MOST_ROWS, MOST_METRICS, MOST_REMARKS = 20, 12, 8
+#: Columns from which on a table may fold its cells.
+_WIDE = 100
+#: How many regions a remark names.
+_NAMED = 4
+#: Below this SMAPE in percent there is nothing but rounding.
+_ROUNDING = 1e-9
+
+Numbers = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Heading:
+    """What all fits have in common: where they are predicted, how surely, and how they were made."""
+
+    parameters: tuple[str, ...]
+    target: tuple[float, ...]
+    given: bool
+    level: float
+    options: Mapping[str, object]
+    files: Sequence[str] = ()
+
+    @property
+    def at(self) -> str:
+        """The target in words."""
+        return point_text(self.parameters, self.target)
+
+
+@dataclass
+class Found:
+    """All series of one metric: numbers of all, and fits of the largest at the target."""
+
+    series: int = 0
+    constant: int = 0
+    rivals: int = 0
+    smape: list[Numbers] = field(default_factory=list)
+    kept: list[tuple[float, int, Fits]] = field(default_factory=list)
+
+    def add(self, row: int, size: float, make: Callable[[], Fits]) -> None:
+        """Keep a series if it is among the largest so far; of equals the first."""
+        key = (size if np.isfinite(size) else -np.inf, -row)
+        if len(self.kept) < MOST_ROWS:
+            heapq.heappush(self.kept, (*key, make()))
+        elif key > self.kept[0][:2]:
+            heapq.heapreplace(self.kept, (*key, make()))
+
+    @property
+    def ordered(self) -> list[Fits]:
+        """Those of the table, each alone: in the order of the file, or by their size where there are more."""
+        largest_first = self.series > len(self.kept)
+        order = sorted(self.kept, key=lambda one: (-one[0], -one[1]) if largest_first else (0.0, -one[1]))
+        return [fits for _, _, fits in order]
+
+
+@dataclass
+class Digest:
+    """What tables and plots show of any number of series, in bounded memory: ``add`` them block by block."""
+
+    found: dict[str, Found] = field(default_factory=dict)
+    series: int = 0
+
+    def add(self, fits: Fits, seen: Overview) -> None:
+        """Series that follow those so far."""
+        sizes = np.abs(seen.prediction)
+        for metric, rows in _by_metric(fits.measurements).items():
+            found = self.found.setdefault(metric, Found())
+            found.series += len(rows)
+            found.constant += int((seen.terms[rows] == 0).sum())
+            found.rivals += int((seen.rivals[rows] > 0).sum())
+            found.smape.append(seen.smape[rows])
+            if len(self.found) <= MOST_METRICS or metric in [*self.found][:MOST_METRICS]:
+                for row in rows[np.argsort(-sizes[rows], kind="stable")[:MOST_ROWS]].tolist():
+                    found.add(self.series + row, float(sizes[row]), lambda row=row: single(fits, row))  # type: ignore[misc]
+        self.series += len(fits)
+
+
+def _by_metric(measurements: Measurements) -> dict[str, NDArray[np.int64]]:
+    rows: dict[str, list[int]] = {}
+    for row, metric in enumerate(measurements.metrics):
+        rows.setdefault(metric, []).append(row)
+    return {metric: np.array(some) for metric, some in rows.items()}
+
+
+# --- Tables ---------------------------------------------------------------------------------------------------
+
+
+def fit_tables(digest: Digest, heading: Heading) -> Iterator[RenderableType]:
+    """A table for each metric with its remarks, and where predictions are made."""
+    shown = [*digest.found.items()][:MOST_METRICS]
+    for metric, found in shown:
+        fits = [alone[0] for alone in found.ordered]
+        yield Fitting(metric_table(metric, fits, heading), narrow_table(metric, fits, heading))
+        yield _listed(_remarks(found, fits))
+    if left := len(digest.found) - len(shown):
+        yield f"And {left:,} more metrics (--json has all, --metric chooses)\n"
+    yield _explanation(heading)
+
+
+def _listed(lines: Iterable[str]) -> RenderableType:
+    grid = Table.grid(padding=(0, 1, 0, 0))
+    for line in lines:
+        grid.add_row("-", line)
+    return Padding(grid, (0, 0, 1, 0), expand=False) if grid.row_count else ""
+
+
+class Fitting:
+    """A table, or where it would have to fold its cells and the terminal is narrow, another one."""
+
+    def __init__(self, wide: Table, narrow: Table) -> None:
+        self.wide, self.narrow = wide, narrow
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        wanted = console.measure(self.wide, options=options.update_width(_WIDE)).maximum
+        yield self.wide if wanted <= options.max_width or options.max_width >= _WIDE else self.narrow
+
+
+def narrow_table(metric: str, fits: Sequence[Fit], heading: Heading) -> Table:
+    """Two columns: the region, and below each other the model, its errors, and the prediction."""
+    table = new_table(metric or "Models", "region", f"model; errors; at {heading.at}, {_interval(heading)}")
+    table.columns[1].justify = "left"
+    for fit in fits:
+        found = fit.predict(heading.target, heading.level)
+        errors = f"SMAPE {percent(fit.smape)}, cross-val. {percent(fit.cross_validated_smape)}, R2 {_r2(fit.r2)}"
+        table.add_row(fit.region or "-", f"{fit.model.text}\n{errors}\n{short(found.value)}, {_ends(found)}")
+    return table
+
+
+def _interval(heading: Heading) -> str:
+    return f"{heading.level * 100:.6g} % interval"
+
+
+def _ends(found: Prediction) -> str:
+    there = np.isfinite([found.low, found.high]).all()
+    return f"{short(found.low)} to {short(found.high)}" if there else "-"
+
+
+def metric_table(metric: str, fits: Sequence[Fit], heading: Heading) -> Table:
+    """One row for each region."""
+    title = metric or "Models"
+    at = f"at {heading.at}"
+    table = new_table(title, "region", "model", "SMAPE", "cross-val.", "R2", at, _interval(heading))
+    table.columns[1].justify = "left"
+    for column in table.columns[2:5]:
+        column.no_wrap = True
+    for fit in fits:
+        found = fit.predict(heading.target, heading.level)
+        errors = (percent(fit.smape), percent(fit.cross_validated_smape))
+        table.add_row(fit.region or "-", fit.model.text, *errors, _r2(fit.r2), short(found.value), _ends(found))
+    return table
+
+
+def _explanation(heading: Heading) -> str:
+    beyond = "four times the largest measured value of each parameter (--target for another)"
+    return (
+        f"Predictions: {heading.at} is {'the target' if heading.given else beyond}; a measurement there, with as many "
+        f"repetitions, lies in the interval with {heading.level * 100:.6g} % probability. SMAPE: symmetric mean "
+        "absolute error at the measured points; cross-val.: the same, each point predicted by the model fitted without "
+        "it.\n"
+    )
+
+
+def _remarks(found: Found, fits: Sequence[Fit]) -> Iterator[str]:
+    if found.series > len(fits):
+        yield f"And {found.series - len(fits):,} more (--json has all); shown are the largest at the target."
+        smape = np.concatenate(found.smape)
+        middle, most = np.percentile(smape, [50, 90])
+        yield (
+            f"Of all {found.series:,}: SMAPE {percent(middle)} in the middle, below {percent(most)} for nine of ten; "
+            f"{found.constant:,} constant; {found.rivals:,} with rivals that the data cannot tell from the model."
+        )
+    said = [*_sentences(fits)]
+    yield from said[:MOST_REMARKS]
+    if (left := len(said) - MOST_REMARKS) > 0:
+        yield f"And {left:,} more remarks (--json has all)."
+
+
+def _sentences(fits: Sequence[Fit]) -> Iterator[str]:
+    """What several regions share said once, then what is of one region."""
+    shared: dict[str, list[str]] = {}
+    own: list[str] = []
+    for fit in fits:
+        for kind, sentence in fit.warnings:
+            if kind in OWN:
+                own.append(f"{fit.region}: {sentence}" if fit.region else sentence)
+            else:
+                shared.setdefault(sentence, []).append(fit.region)
+    for sentence, regions in shared.items():
+        yield sentence if len(regions) == len(fits) else f"{_names(regions)}: {sentence}"
+    yield from own
+
+
+def _names(regions: Sequence[str]) -> str:
+    more = f" and {len(regions) - _NAMED:,} more" if len(regions) > _NAMED else ""
+    return ", ".join(regions[:_NAMED]) + more
+
+
+def short(number: float) -> str:
+    """Four digits: ``12.35``, ``1.235e+06``; nothing for what is not finite."""
+    return f"{number:.4g}" if np.isfinite(number) else "-"
+
+
+def percent(number: float) -> str:
+    """Two digits and more: ``0.34 %``, ``12 %``; rounding is nothing."""
+    if not np.isfinite(number):
+        return "-"
+    if number < _ROUNDING:
+        return "0 %"
+    return f"{number:#.2g} %" if number < 9.95 else f"{number:.0f} %"
+
+
+def _r2(number: float) -> str:
+    """A model that explains nearly all is not shown as perfect."""
+    if not np.isfinite(number):
+        return "-"
+    return ">0.9999" if 0.99995 <= number < 1 else f"{number:.4f}"
+
+
+# --- JSON -----------------------------------------------------------------------------------------------------
+
+
+def json_head(heading: Heading, measurements: Measurements) -> str:
+    """How the JSON begins: everything but the fits."""
+    points, repetitions = measurements.values.shape[1:]
+    head = {
+        "files": [*heading.files],
+        "parameters": [*heading.parameters],
+        "points": points,
+        "repetitions": repetitions,
+        "series": len(measurements.regions),
+        "target": dict(zip(heading.parameters, heading.target, strict=True)),
+        "level": heading.level,
+        "options": dict(heading.options),
+    }
+    return json.dumps(strict(head), indent=2, allow_nan=False)[:-2] + ',\n  "fits": ['
+
+
+def json_lines(fits: Fits, target: Sequence[float], level: float) -> list[str]:
+    """One object for each series, each a line of text."""
+    found = fits.predictions(target, level)
+    ends = zip(found.value.tolist(), found.low.tolist(), found.high.tolist(), strict=True)
+    return [
+        json.dumps(strict(fit_dict(fit, target, Prediction(*one, level))), allow_nan=False)
+        for fit, one in zip(fits, ends, strict=True)
+    ]
+
+
+JSON_TAIL = "\n  ]\n}\n"
+
+
+def fit_dict(fit: Fit, target: Sequence[float], found: Prediction) -> dict[str, object]:
+    """Plain lists and numbers, as for JSON, with what was found at the target; numbers that there are not stay nan."""
+    return {
+        "region": fit.region,
+        "metric": fit.metric,
+        "model": model_dict(fit.model),
+        "smape_percent": fit.smape,
+        "cross_validated_smape_percent": fit.cross_validated_smape,
+        "r2": fit.r2,
+        "prediction": vars(found),
+        "rivals": [{**model_dict(one), "prediction": float(one.evaluate(target))} for one in fit.rivals],
+        "outliers": [{**vars(one), "point": dict(one.point)} for one in fit.outliers],
+        "warning": fit.warning,
+    }
+
+
+def model_dict(model: Model) -> dict[str, Any]:
+    """A model as texts, and as terms whose exponents are texts such as ``1/2``."""
+    terms = [
+        {"coefficient": term.coefficient, "factors": [_factor_dict(factor) for factor in term.factors]}
+        for term in model.terms
+    ]
+    printed = renamed(model, {name: latex_name(name) for name in model.parameters})
+    spoken = renamed(model, python_names(model.parameters))
+    texts = {"text": model.text, "latex": printed.latex, "python": spoken.python}
+    return {**texts, "constant": model.constant, "terms": terms}
+
+
+def _factor_dict(factor: Factor) -> dict[str, str | None]:
+    exponents = {"exponent": str(factor.exponent), "log2_exponent": str(factor.log)}
+    return {"parameter": factor.parameter, **exponents, "collective": factor.collective or None}

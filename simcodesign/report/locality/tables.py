@@ -1,0 +1,403 @@
+"""The locality of a program: its stack distances, miss ratios and hits as tables and JSON."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
+from rich.padding import Padding
+from rich.segment import Segment
+from rich.table import Table
+
+from simcodesign.locality.cache import CacheGeometry
+from simcodesign.locality.hierarchy.counts import ByKind, HierarchyCounts
+from simcodesign.locality.profile import StackDistanceProfile
+from simcodesign.locality.sampling.sampling import BurstProfiles, SampledProfile
+from simcodesign.locality.traces.record import Recording
+from simcodesign.report.common.number_table import new_table
+from simcodesign.report.results.tables import HIT_WORDS
+
+CONVENTION = (
+    "Stack distance: distinct other lines of {} used strictly between two uses of a line; first touches are apart. "
+    "An access is one of the line that it begins in."
+)
+REUSE_CONVENTION = "Reuse distance: accesses strictly between two uses of a line; first touches are apart."
+#: Groups in the table; JSON has all of them.
+MOST_GROUPS = 20
+#: Miss ratios are told from this size of a cache on, unless the program uses little more.
+LEAST_BYTES = 1 << 10
+MOST_BYTES = 1 << 62
+BAR = 24
+_BINARY = ((1 << 40, "TiB"), (1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB"))
+
+Numbers = NDArray[np.float64]
+
+
+class Level(NamedTuple):
+    """A cache, the accesses that reach it, those that it serves, and how that was found: a key of ``HIT_WORDS``."""
+
+    geometry: CacheGeometry
+    accesses: float
+    hits: float
+    found_by: str
+    writebacks: int | None
+
+
+@dataclass(frozen=True)
+class Hits:
+    """What levels of caches serve of all ``accesses``; with ``counts`` where they were simulated."""
+
+    accesses: float
+    levels: tuple[Level, ...]
+    counts: HierarchyCounts | None = None
+
+    @property
+    def memory(self) -> float:
+        """Accesses that no level serves."""
+        return self.levels[-1].accesses - self.levels[-1].hits
+
+
+class Group(NamedTuple):
+    """The accesses of one instruction, or of one array of a kernel."""
+
+    address: int
+    name: str
+    profile: StackDistanceProfile
+
+
+def ordered(groups: Iterable[Group]) -> tuple[Group, ...]:
+    """Those with most accesses first."""
+    every: Sequence[Group] = sorted(groups, key=lambda group: (-group.profile.accesses, group.address))
+    return tuple(every)
+
+
+@dataclass(frozen=True)
+class Findings:
+    """What was found out of a trace, kernel, program or saved profile. ``profile`` is of all its accesses, or what
+    ``sample`` or ``bursts`` make of it; ``kinds`` is None where the accesses have none."""
+
+    source: str
+    profile: StackDistanceProfile
+    accesses: float
+    kinds: ByKind | None = None
+    recording: Recording | None = None
+    sample: SampledProfile | None = None
+    bursts: BurstProfiles | None = None
+    groups: tuple[Group, ...] | None = None
+    reuse: StackDistanceProfile | None = None
+    hits: Hits | None = None
+
+    def interval(self, lines: NDArray[np.int64]) -> tuple[Numbers, Numbers] | None:
+        """Lowest and highest miss ratio at these sizes: with 95 % confidence of a sample; of bursts, as what reaches
+        out of a burst may hit or miss. None where the curve is exact."""
+        if self.sample and not self.sample.exact:
+            return self.sample.interval(lines)
+        if self.bursts:
+            high = np.asarray(self.profile.miss_ratio(lines))
+            return np.maximum(high - self.profile.cold / self.profile.accesses, 0), high
+        return None
+
+    @property
+    def cold_name(self) -> str:
+        """What the profile counts as cold."""
+        return "not in its burst" if self.bursts else "first touch"
+
+
+class Bin(NamedTuple):
+    """Distances from ``low`` to ``high`` and how many accesses have them."""
+
+    low: int
+    high: int
+    accesses: float
+
+
+def bins(profile: StackDistanceProfile) -> list[Bin]:
+    """The histogram by powers of two: 0, 1, 2 to 3, 4 to 7, ... up to the largest distance."""
+    if not profile.reuses:
+        return []
+    used = profile.distance[profile.count > 0]
+    edges = [0, *(1 << power for power in range(int(used[-1]).bit_length() + 1))]
+    below = profile.hits_below(np.array(edges))
+    counts = np.diff(below).tolist()
+    return [Bin(low, high - 1, count) for low, high, count in zip(edges, edges[1:], counts, strict=False)]
+
+
+def sizes_bytes(findings: Findings) -> list[int]:
+    """Sizes of caches, ascending: powers of two up to one that holds all that is used again, and those asked for."""
+    profile, line = findings.profile, findings.profile.line_bytes
+    farthest = int(profile.distance[profile.count > 0].max(initial=0))
+    top = min(1 << ((farthest + 1) * line - 1).bit_length(), MOST_BYTES)
+    low = LEAST_BYTES if top > 4 * LEAST_BYTES else 1
+    if findings.sample:  # below its resolution there is nothing to tell
+        low = max(low, math.ceil(findings.sample.resolution_lines * line))
+    powers = {1 << power for power in range(top.bit_length())}
+    asked = {level.geometry.size_bytes for level in findings.hits.levels} if findings.hits else set()
+    return sorted({size for size in powers if size >= max(low, line)} | asked | {max(top, line)})
+
+
+# --- Tables ---------------------------------------------------------------------------------------------------
+
+
+def locality_tables(findings: Findings) -> Iterator[RenderableType]:
+    """All that was found, as tables and sentences."""
+    line = binary(findings.profile.line_bytes)
+    yield Padding(f"Locality of {findings.source}, in lines of {line}", (0, 0, 1, 0), style="bold", expand=False)
+    yield _facts(findings)
+    yield CONVENTION.format(line) + "\n"
+    yield histogram_table("Stack distances", findings.profile, findings.cold_name)
+    if findings.reuse:
+        yield histogram_table("Reuse distances", findings.reuse, "first touch")
+        yield REUSE_CONVENTION + "\n"
+    yield miss_table(findings)
+    if findings.hits:
+        yield from hit_tables(findings.hits)
+    if findings.groups is not None:
+        yield from group_tables(findings)
+
+
+def _facts(findings: Findings) -> RenderableType:
+    grid = Table.grid(padding=(0, 2))
+    for name, text in _rows(findings):
+        grid.add_row(name, text)
+    return Padding(grid, (0, 0, 1, 0), expand=False)
+
+
+def _rows(findings: Findings) -> Iterator[tuple[str, str]]:
+    profile, kinds = findings.profile, findings.kinds
+    yield "accesses", count(findings.accesses)
+    if kinds:
+        parts = ((kinds.loads, "loads"), (kinds.stores, "stores"), (kinds.modifies, "modifies"))
+        fetched = [f"{kinds.fetches:,} fetches"] if kinds.fetches else []
+        yield "of these", ", ".join([*(f"{number:,} {name}" for number, name in parts), *fetched])
+    if findings.recording:
+        stopped = "the program was stopped then" if findings.recording.stopped else "the whole program"
+        yield "recorded", f"{findings.recording.accesses:,} accesses: {stopped}"
+    about = "about " if findings.sample and not findings.sample.exact else ""
+    if not findings.bursts:
+        size = binary(profile.cold * profile.line_bytes)
+        yield "distinct lines", f"{about}{count(profile.cold)}, a footprint of {size}"
+    if profile.reuses:
+        yield "stack distance", f"median {count(profile.median)}, mode {count(profile.mode)}"
+    else:
+        yield "stack distance", "none: no line is used twice"
+    if findings.sample:
+        yield "sample", _sample_text(findings.sample)
+    if findings.bursts:
+        yield "bursts", _bursts_text(findings.bursts)
+
+
+def _sample_text(sample: SampledProfile) -> str:
+    if sample.exact:
+        return f"all {sample.keys:,} lines: what follows is exact"
+    least = binary(sample.resolution_lines * sample.profile.line_bytes)
+    return f"{sample.keys:,} lines, {share(sample.rate)} of all; sizes below {least} are not told apart"
+
+
+def _bursts_text(bursts: BurstProfiles) -> str:
+    outside = share(bursts.program.cold / bursts.program.accesses)
+    dropped = f"; groups dropped for too few samples: {len(bursts.dropped):,}" if bursts.dropped else ""
+    accesses = count(bursts.program.accesses)
+    return f"{bursts.bursts:,}, with {accesses} accesses, {outside} not used before in theirs{dropped}"
+
+
+class _Bar:
+    """A bar of so much of its longest length."""
+
+    def __init__(self, part: float) -> None:
+        self.length = math.ceil(part * BAR)
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        yield Segment(("#" if options.ascii_only else "\N{FULL BLOCK}") * self.length)
+
+
+def histogram_table(title: str, profile: StackDistanceProfile, cold_name: str) -> Table:
+    """Accesses by powers of two of their distance; first touches last."""
+    table = new_table(f"{title} by powers of two", "distance", "to", "accesses", "share")
+    table.columns[0].justify = "right"
+    table.add_column("", width=BAR, no_wrap=True)
+    found = bins(profile)
+    most = max([profile.cold, *(one.accesses for one in found)])
+    for one in found:
+        row = (f"{one.low:,}", f"{one.high:,}", count(one.accesses), share(one.accesses / profile.accesses))
+        table.add_row(*row, _Bar(one.accesses / most))
+    table.add_section()
+    table.add_row(cold_name, "", count(profile.cold), share(profile.cold / profile.accesses), _Bar(profile.cold / most))
+    return table
+
+
+def miss_table(findings: Findings) -> Table:
+    """Miss ratios of fully associative LRU caches of several sizes."""
+    sizes = sizes_bytes(findings)
+    lines = np.array(sizes) // findings.profile.line_bytes
+    ratios, interval = findings.profile.miss_ratio(lines), findings.interval(lines)
+    exact = ["miss ratio", *(["95 % interval"] if interval else [])]
+    names = ["at least", "at most"] if findings.bursts else exact
+    table = new_table("Fully associative LRU", "size", "lines", *names)
+    table.columns[0].justify = "right"
+    for place, size in enumerate(sizes):
+        ends = [share(end[place]) for end in interval] if interval else []
+        told = ends if findings.bursts else [share(ratios[place]), *([" to ".join(ends)] if ends else [])]
+        table.add_row(binary(size), f"{lines[place]:,}", *told)
+    return table
+
+
+def hit_tables(hits: Hits) -> Iterator[RenderableType]:
+    """What each level serves, how that was found, and the traffic of memory if the levels were simulated."""
+    written = ["written"] if hits.counts else []
+    table = new_table("Caches", "level", "size", "ways", "accesses", "hit ratio", "of all", *written, "found by")
+    for number, level in enumerate(hits.levels, 1):
+        shape = level.geometry
+        table.add_row(
+            f"L{number}",
+            binary(shape.size_bytes),
+            "full" if shape.fully_associative else f"{shape.ways}",
+            count(level.accesses),
+            share(level.hits / level.accesses) if level.accesses else "-",
+            share(level.hits / hits.accesses),
+            *([f"{level.writebacks:,}"] if hits.counts else []),
+            level.found_by,
+        )
+    blank = [""] * len(written)
+    table.add_row("memory", "", "", count(hits.memory), "", share(hits.memory / hits.accesses), *blank, "")
+    yield table
+    used = dict.fromkeys(level.found_by for level in hits.levels)
+    yield "; ".join(f"{method}: {HIT_WORDS[method]}" for method in used) + "\n"
+    if "full" in used:
+        yield "Strides of powers of two crowd few sets, which the stack model does not see: --method sets\n"
+    if hits.counts:
+        counts, line = hits.counts, hits.levels[0].geometry.line_bytes
+        read, wrote = counts.memory_reads_lines, counts.memory_writes_lines
+        yield (
+            f"Memory: {read:,} lines read ({binary(read * line)}), {wrote:,} written ({binary(wrote * line)}); "
+            f"{sum(level.dirty_lines for level in counts.levels):,} copies are dirty at the end\n"
+        )
+
+
+def group_tables(findings: Findings) -> Iterator[RenderableType]:
+    """The groups with most accesses."""
+    groups = findings.groups or ()
+    table = new_table("Groups with most accesses", "group", "accesses", "share", "median", "mode", findings.cold_name)
+    for _, name, profile in groups[:MOST_GROUPS]:
+        table.add_row(
+            name,
+            count(profile.accesses),
+            share(profile.accesses / findings.profile.accesses),
+            count(profile.median),
+            count(profile.mode),
+            count(profile.cold),
+        )
+    yield table
+    if len(groups) > MOST_GROUPS:
+        yield f"And {len(groups) - MOST_GROUPS:,} more (--json has all)\n"
+
+
+def count(number: float) -> str:
+    """A whole number with its commas; none where there is none."""
+    return f"{number:,.0f}" if math.isfinite(number) else "-"
+
+
+def share(part: float) -> str:
+    """In percent; one digit where that would be 0.00, for little is not nothing."""
+    return f"{part:.2%}" if part >= 5e-5 or part < 1e-12 else f"{100 * part:.1g}%"
+
+
+def binary(size_bytes: float) -> str:
+    """A size with a binary prefix: ``32 KiB``, ``1.5 MiB``."""
+    factor, unit = next(((factor, unit) for factor, unit in _BINARY if size_bytes >= factor), (1, "B"))
+    value = size_bytes / factor
+    return f"{value:.4g} {unit}" if value < 1000 else f"{value:,.0f} {unit}"
+
+
+# --- JSON -----------------------------------------------------------------------------------------------------
+
+
+def locality_dict(findings: Findings) -> dict[str, object]:
+    """Plain lists and numbers, as for JSON."""
+    profile, recording = findings.profile, findings.recording
+    return {
+        "source": findings.source,
+        "line_bytes": profile.line_bytes,
+        "convention": CONVENTION.format(binary(profile.line_bytes)),
+        "accesses": findings.accesses,
+        "kinds": None if findings.kinds is None else vars(findings.kinds),
+        **_profile_dict(profile),
+        "footprint_bytes": None if findings.bursts else profile.cold * profile.line_bytes,
+        "miss_ratio": _miss_dicts(findings),
+        "recording": recording
+        and {"accesses": recording.accesses, "stopped": recording.stopped, "exit_status": recording.exit_status},
+        "sample": _sample_dict(findings.sample),
+        "bursts": _bursts_dict(findings.bursts),
+        "reuse": None if findings.reuse is None else _profile_dict(findings.reuse),
+        "caches": _hits_dict(findings.hits),
+        "groups": None
+        if findings.groups is None
+        else [
+            {
+                "group": group.address,
+                "name": group.name,
+                "accesses": group.profile.accesses,
+                "cold": group.profile.cold,
+                "median": group.profile.median,
+                "mode": group.profile.mode,
+            }
+            for group in findings.groups
+        ],
+    }
+
+
+def _profile_dict(profile: StackDistanceProfile) -> dict[str, object]:
+    histogram = [{"from": low, "to": high, "accesses": accesses} for low, high, accesses in bins(profile)]
+    return {"cold": profile.cold, "median": profile.median, "mode": profile.mode, "histogram": histogram}
+
+
+def _miss_dicts(findings: Findings) -> list[dict[str, object]]:
+    sizes = sizes_bytes(findings)
+    lines = np.array(sizes) // findings.profile.line_bytes
+    ratios = findings.profile.miss_ratio(lines)
+    low, high = findings.interval(lines) or (ratios, ratios)
+    told = [None] * len(sizes) if findings.bursts else ratios.tolist()
+    rows = zip(sizes, lines.tolist(), told, low.tolist(), high.tolist(), strict=True)
+    return [dict(zip(("size_bytes", "lines", "miss_ratio", "low", "high"), row, strict=True)) for row in rows]
+
+
+def _sample_dict(sample: SampledProfile | None) -> dict[str, object] | None:
+    names = ("rate", "keys", "sampled_accesses", "correction", "resolution_lines", "exact")
+    return None if sample is None else {name: getattr(sample, name) for name in names} | {"confidence": 0.95}
+
+
+def _bursts_dict(bursts: BurstProfiles | None) -> dict[str, object] | None:
+    if bursts is None:
+        return None
+    return {
+        "bursts": bursts.bursts,
+        "first_access": bursts.first_access,
+        "accesses": bursts.program.accesses,
+        "dropped_groups": len(bursts.dropped),
+        "dropped_samples": sum(bursts.dropped.values()),
+    }
+
+
+def _hits_dict(hits: Hits | None) -> dict[str, object] | None:
+    if hits is None:
+        return None
+    levels = [
+        {
+            "size_bytes": level.geometry.size_bytes,
+            "ways": level.geometry.ways_per_set,
+            "sets": level.geometry.sets,
+            "accesses": level.accesses,
+            "hits": level.hits,
+            "writebacks": level.writebacks,
+            "found_by": level.found_by,
+        }
+        for level in hits.levels
+    ]
+    memory: dict[str, object] = {"accesses": hits.memory}
+    if hits.counts:
+        memory |= {"reads_lines": hits.counts.memory_reads_lines, "writes_lines": hits.counts.memory_writes_lines}
+    return {"levels": levels, "memory": memory}

@@ -1,0 +1,336 @@
+"""Simulated upgrade studies and straw-man systems as tables, sentences and JSON."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+
+from rich.console import RenderableType
+from rich.table import Table
+
+from simcodesign.describe.machine import Machine
+from simcodesign.report.common.number_table import new_table
+from simcodesign.report.common.quantities import quantity
+from simcodesign.report.requirements.tables import line, no_fit_words, number, upgrade_dict
+from simcodesign.studies.requirements.sensitivity import Varied
+from simcodesign.studies.requirements.simulated_strawman import SimulatedStrawMan
+from simcodesign.studies.requirements.simulated_upgrade import (
+    COSTS,
+    COUNTERS,
+    RESOURCES,
+    SimulatedCell,
+    Step,
+    SystemRun,
+)
+from simcodesign.studies.requirements.upgrade_ranking import AS_GOOD, Ranking, rankings
+
+#: Largest relative difference between counters and requirements that is rounding.
+ROUNDING = 1e-9
+#: Ratios that change by less do not depend on a number.
+WORTH_TELLING = 0.01
+PICK_COLUMNS = {
+    "requirements": "requirements",
+    "weighed": "weighed by times",
+    "simulated": "simulated time",
+    "full_requirements": "requirements",
+    "full_weighed": "weighed by times",
+    "full_forecast": "forecast time",
+}
+
+
+def simulated_upgrade_tables(
+    cells: Sequence[SimulatedCell], varied: Sequence[Varied], *, simulated: bool
+) -> Iterator[RenderableType]:
+    """What was simulated, ratios of requirements and of what was simulated, what explains the differences, which
+    upgrade each picks, and what all this depends on; ``simulated``: whether the numbers were varied in simulations."""
+    yield line(_scaling_words(cells))
+    yield _resource_table(cells)
+    yield line(_counter_words(cells))
+    yield _time_table(cells)
+    yield from (line(f"{cell.workload}, {cell.upgrade}: {no_fit_words(cell.study.new.fit)}") for cell in _unfit(cells))
+    found = rankings(cells)
+    yield _pick_table(found)
+    yield from (line(text) for text in _pick_words(found, cells[0].full.machine))
+    if varied:
+        yield _varied_table(varied, simulated)
+        yield from (line(text) for text in _varied_words(varied, cells[0].old.machine))
+
+
+def _unfit(cells: Sequence[SimulatedCell]) -> list[SimulatedCell]:
+    return [cell for cell in cells if cell.new is None]
+
+
+def _scaling_words(cells: Sequence[SimulatedCell]) -> str:
+    """The scaling rule, and how far it went."""
+    whole = cells[0].full.machine
+    counts: dict[int, list[str]] = {}
+    for cell in cells:
+        names = counts.setdefault(cell.old.processes, [])
+        names += [cell.workload] if cell.workload not in names else []
+    parts = [
+        f"{', '.join(names)} with {ranks} of {whole.most_ranks} processes ({_network(machine)})"
+        for ranks, names in counts.items()
+        for machine in [next(cell.old.machine for cell in cells if cell.old.processes == ranks)]
+    ]
+    return (
+        f"Simulated on {whole.name} ({_network(whole)}): {'; '.join(parts)}. Scaling: nodes as they are, fewer of them "
+        "in a network of the same kind; a problem that fills the memory of every process at that number of processes. "
+        "An upgrade adds nodes, or processors that share what a node has"
+    )
+
+
+def _network(machine: Machine) -> str:
+    topology = machine.network.topology
+    shape = getattr(topology, "shape", None)
+    return f"{topology.kind} {'x'.join(map(str, shape))}" if shape else f"{topology.kind} of {topology.node_count}"
+
+
+def _resource_table(cells: Sequence[SimulatedCell]) -> Table:
+    heads = ("n", "N", "comp", "comm", "mem", "flop", "bytes", "loads", "comp s", "comm s", "mem s")
+    table = new_table(
+        "Ratios: requirements | counted in the simulation | simulated seconds", "workload", "upgrade", *heads
+    )
+    table.columns[1].justify = "left"
+    for cell, first in _by_workload(cells, table):
+        ratios = [cell.study.ratios[name] for name in ("size", "overall", *RESOURCES)]
+        seen = [*(cell.counter_ratios[name] for name in COUNTERS), *cell.component_ratios.values()]
+        table.add_row(first, cell.upgrade, *(number(value) for value in [*ratios, *seen]))
+    return table
+
+
+def _by_workload(cells: Sequence[SimulatedCell], table: Table) -> Iterator[tuple[SimulatedCell, str]]:
+    """Each cell, and the workload where it is the first of it; a section of the table for each workload."""
+    before = ""
+    for cell in cells:
+        if cell.workload != before:
+            table.add_section()
+        yield cell, "" if cell.workload == before else cell.workload
+        before = cell.workload
+
+
+def _counter_words(cells: Sequence[SimulatedCell]) -> str:
+    errors = [cell.counter_error for cell in cells if math.isfinite(cell.counter_error)]
+    worst = max(errors, default=math.nan)
+    if worst <= ROUNDING:
+        return (
+            f"Counters: in all {len(errors)} cells those of the simulation have the ratios of the requirements, bytes "
+            f"as the messages of the algorithms count them (largest relative difference {worst:.1g}). mem is loads and "
+            f"stores times stack distance, loads without it; seconds are those on the critical path"
+        )
+    return f"Counters: those of the simulation differ from the requirements by up to {worst:.2%}"
+
+
+def _time_table(cells: Sequence[SimulatedCell]) -> Table:
+    heads = ("requirements", "weighed", "forecast", "simulated", "per problem", "explained by", "then by")
+    table = new_table(
+        "Ratios of time, and what leads from the requirements to the simulated one", "workload", "upgrade", *heads
+    )
+    for column in (1, 7, 8):
+        table.columns[column].justify = "left"
+    for cell, first in _by_workload(cells, table):
+        forecast = next((step.ratio for step in cell.steps if step.name == COSTS), math.nan)
+        values = (cell.requirement_ratio, cell.implied_ratio, forecast, cell.time_ratio, cell.time_per_problem)
+        shown = [number(value) if cell.new is not None else "-" for value in values]
+        explained = [_step(cell.explained_by(weights=weights), cell) for weights in (True, False)]
+        table.add_row(first, cell.upgrade, *shown, *explained)
+    return table
+
+
+def _step(step: Step | None, cell: SimulatedCell) -> str:
+    """A step, and by how much of the simulated ratio it changes it."""
+    if step is None:
+        return "-" if cell.new is None else "nothing"
+    return f"{step.name} {100 * step.change / cell.time_ratio:+.2g}%"
+
+
+def _pick_table(found: Sequence[Ranking]) -> Table:
+    title = "Picked by the least ratio for a unit of the overall problem: smaller machine | whole machine"
+    table = new_table(title, "workload", *PICK_COLUMNS.values())
+    for column in table.columns[1:]:
+        column.justify = "left"
+    for ranking in found:
+        table.add_row(ranking.workload, *(_picks(ranking, way) for way in PICK_COLUMNS))
+    return table
+
+
+def _pick_words(found: Sequence[Ranking], whole: Machine) -> Iterator[str]:
+    yield (
+        "Requirements rank by the geometric mean of their three ratios, weighed ones by the times of the resources on "
+        f"the base; all over the ratio of N, for the problem grows as well. Within {AS_GOOD:.0%} upgrades are as good"
+    )
+    pairs = {
+        ("requirements", "simulated"): "The requirements, against the simulated time",
+        ("weighed", "simulated"): "The weighed requirements, against the simulated time",
+        ("full_requirements", "full_forecast"): f"The requirements on all of {whole.name}, against the forecast",
+        ("full_weighed", "full_forecast"): f"The weighed requirements on all of {whole.name}, against the forecast",
+    }
+    for (said, seen), words in pairs.items():
+        other = [ranking for ranking in found if ranking.verdict(said, seen) != "same"]
+        parts = [f"{ranking.workload} ({_picks(ranking, said)}, not {_picks(ranking, seen)})" for ranking in other]
+        differing = f"other picks for {len(other)} of {len(found)}: {'; '.join(parts)}"
+        yield f"{words}: {differing if parts else f'the same picks for all {len(found)}'}"
+
+
+def _picks(ranking: Ranking, way: str) -> str:
+    return " = ".join(ranking.picks(way)) or "none"
+
+
+def _varied_table(varied: Sequence[Varied], simulated: bool) -> Table:
+    how = "simulated with all effects" if simulated else "by the forecast"
+    table = new_table(
+        f"What the time ratios depend on ({how})", "number", "times", "largest change", "in", "other picks"
+    )
+    for column in (3, 4):
+        table.columns[column].justify = "left"
+    before = ""
+    for one in varied:
+        change, (workload, upgrade) = one.largest_change
+        others = "; ".join(f"{name}: {' = '.join(picks) or 'none'}" for name, picks in one.other_picks.items())
+        if abs(change) < WORTH_TELLING and not others and not simulated:
+            continue
+        table.add_row(
+            "" if one.name == before else one.name,
+            f"{one.factor:g}",
+            f"{100 * change:+.2g}%",
+            f"{workload}, {upgrade}" if abs(change) > ROUNDING else "",
+            others,
+        )
+        before = one.name
+    return table
+
+
+def _varied_words(varied: Sequence[Varied], machine: Machine) -> Iterator[str]:
+    """Of what makes no difference, and where the numbers are from."""
+    names = dict.fromkeys(one.name for one in varied)
+    matter = {one.name for one in varied if abs(one.largest_change[0]) >= WORTH_TELLING or one.other_picks}
+    idle = [name for name in names if name not in matter]
+    if idle:
+        yield f"No ratio changes by {WORTH_TELLING:.0%} with {', '.join(idle)}"
+    yield f"Which numbers of {machine.name} are public and which assumed, its file says: {machine.source}"
+
+
+def simulated_cell_dict(cell: SimulatedCell) -> dict[str, object]:
+    """Plain lists and numbers, as for JSON."""
+    return {
+        "workload": cell.workload,
+        "upgrade": cell.upgrade,
+        "requirement_ratios": cell.study.ratios,
+        "expected_counter_ratios": dict(cell.expected),
+        "counter_ratios": cell.counter_ratios,
+        "counter_error": cell.counter_error,
+        "component_ratios": cell.component_ratios,
+        "weights": cell.weights,
+        "requirement_ratio": cell.requirement_ratio,
+        "implied_ratio": cell.implied_ratio,
+        "time_ratio": cell.time_ratio,
+        "time_per_problem": cell.time_per_problem,
+        "steps": [vars(step) for step in cell.steps],
+        "old": _run_dict(cell.old),
+        "new": None if cell.new is None else _run_dict(cell.new),
+        "full": {
+            **upgrade_dict(cell.full),
+            "time_ratio": cell.full_time_ratio,
+            "implied_ratio": cell.full_implied_ratio,
+        },
+    }
+
+
+def _run_dict(run: SystemRun) -> dict[str, object]:
+    comparison = run.comparison
+    return {
+        "processes": run.processes,
+        "nodes": run.machine.nodes,
+        "network": _network(run.machine),
+        "size": run.size,
+        "counters": run.counters,
+        "forecast_s": float(comparison.forecast.makespan_s),
+        "simulated_s": float(run.simulation.makespan_s),
+        "components_s": {name: float(time) for name, time in run.simulation.components.items()},
+        "ladder": comparison.ladder().to_dict(orient="records"),
+        "engine": run.simulation.engine,
+        "events": run.simulation.events,
+    }
+
+
+def ranking_dict(ranking: Ranking) -> dict[str, object]:
+    """Plain lists and numbers, as for JSON."""
+    return {
+        "workload": ranking.workload,
+        "scores": {way: dict(scores) for way, scores in ranking.scores.items()},
+        "picks": {way: ranking.picks(way) for way in ranking.scores},
+        "verdict": ranking.verdict(),
+        "full_verdict": ranking.verdict("full_requirements", "full_forecast"),
+    }
+
+
+def varied_dict(one: Varied) -> dict[str, object]:
+    """Plain lists and numbers, as for JSON."""
+    change, (workload, upgrade) = one.largest_change
+    return {
+        "name": one.name,
+        "factor": one.factor,
+        "ratios": _nested(one.ratios),
+        "picks": {name: list(picks) for name, picks in one.picked.items()},
+        "other_picks": {name: list(picks) for name, picks in one.other_picks.items()},
+        "largest_change": {"relative": change, "workload": workload, "upgrade": upgrade},
+    }
+
+
+def _nested(ratios: Mapping[tuple[str, str], float]) -> dict[str, dict[str, float]]:
+    found: dict[str, dict[str, float]] = {}
+    for (workload, upgrade), ratio in ratios.items():
+        found.setdefault(workload, {})[upgrade] = ratio
+    return found
+
+
+# Straw-man systems.
+
+STRAW_ROWS = {
+    "full": "whole systems, computation alone",
+    "small": "smaller systems, computation alone",
+    "simulated": "smaller systems, simulated",
+}
+
+
+def simulated_straw_man_tables(studies: Sequence[SimulatedStrawMan]) -> Iterator[RenderableType]:
+    """Times of the largest common problem over the least of all systems, and what explains the differences."""
+    names = [system.machine.name for system in studies[0].full.systems]
+    table = new_table("Time for the largest common problem, over the least of all systems", "workload", "", *names)
+    table.columns[1].justify = "left"
+    for study in studies:
+        table.add_section()
+        for place, (row, values) in enumerate(study.ratios().items()):
+            cells = [number(value) for value in values]
+            table.add_row("" if place else study.full.workload.name, STRAW_ROWS[row], *cells)
+    yield table
+    yield from (line(text) for study in studies for text in _straw_words(study))
+
+
+def _straw_words(study: SimulatedStrawMan) -> Iterator[str]:
+    name, scale = study.full.workload.name, study.scale
+    yield (
+        f"{name}: processors divided by {number(scale.processors)} on all systems (nodes by {number(scale.nodes)}, "
+        f"processors of a node by {number(scale.processors_per_node)}); a processor keeps its rate, its memory and its "
+        f"share of the memory bandwidth, and a message its cost"
+    )
+    for system, run in zip(study.small.systems, study.runs, strict=True):
+        if not system.fit.fits:
+            yield f"{name} on {system.machine.name}, smaller: {no_fit_words(system.fit)}"
+        elif run is not None:
+            parts = run.simulation.components
+            shares = ", ".join(f"{part} {quantity(float(time), 's')}" for part, time in parts.items() if time)
+            yield f"{name} on {system.machine.name}: {run.processes} processes, {shares}"
+
+
+def simulated_straw_man_dict(study: SimulatedStrawMan) -> dict[str, object]:
+    """Plain lists and numbers, as for JSON."""
+    return {
+        "workload": study.full.workload.name,
+        "scale": {**vars(study.scale), "processors": study.scale.processors},
+        "benchmark": study.small.benchmark,
+        "ratios": {row: list(values) for row, values in study.ratios().items()},
+        "systems": [
+            {"machine": system.machine.name, **({} if run is None else _run_dict(run))}
+            for system, run in zip(study.small.systems, study.runs, strict=True)
+        ],
+    }

@@ -1,0 +1,243 @@
+"""The main job: the seismic application on the Power Challenge, measured, forecast and simulated."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from rich.table import Table
+
+from simcodesign.analytic.forecast import forecast
+from simcodesign.comparison.compare import Comparison, compare, relative_error
+from simcodesign.core.errors import InputError
+from simcodesign.core.result import COMPONENTS
+from simcodesign.core.units import Amount
+from simcodesign.describe.yaml.files import load_machine, shipped_path
+from simcodesign.engine.simulate import simulate
+from simcodesign.report.common.number_table import new_table
+from simcodesign.report.common.simulation_progress import SimulationProgress
+from simcodesign.report.common.terminal import print_all, write
+from simcodesign.report.results.heat_maps import TimeMap, time_maps
+from simcodesign.report.results.plots import activity_profile, comparison_bars
+
+WORKLOAD, MACHINE = "seismic", "power-challenge"
+PRESETS, RANKS = ("test", "small"), (4, 8, 16)
+#: What else the processors could be joined by: a name to show, the machine, and what is changed in it.
+DESIGNS: dict[str, tuple[str, dict[str, object]]] = {
+    "2-D mesh": ("power-challenge-mesh", {}),
+    "binary tree": ("power-challenge-tree", {}),
+    "hypercube": ("power-challenge-hypercube", {}),
+    "4 spindles": (MACHINE, {"disk.spindles": 4}),
+    "1 spindle": (MACHINE, {"disk.spindles": 1}),
+}
+DATASETS = ("test", "small", "medium", "large", "xlarge", "ultra")
+MAP_RANKS = tuple(2**k for k in range(12))
+
+Times = Mapping[str, Mapping[str, Amount]]
+Comparisons = dict[tuple[str, int], Comparison]
+
+
+def main(output: Path, quick: bool = False) -> int:
+    """Compare, print, and write plots to ``output``; ``quick`` leaves out the small data set and the maps."""
+    presets = PRESETS[:1] if quick else PRESETS
+    output.mkdir(parents=True, exist_ok=True)
+    with SimulationProgress() as progress:
+        comparisons: Comparisons = {
+            (preset, ranks): compare(
+                WORKLOAD, MACHINE, {"P": ranks}, preset=preset, timeline=True, progress=progress.update
+            )
+            for preset in presets
+            for ranks in RANKS
+        }
+        designs = {
+            name: compare(WORKLOAD, load_machine(*design), {"P": 16}, preset="test", progress=progress.update)
+            for name, design in DESIGNS.items()
+        }
+    measured = measured_times()
+    print_all([measured_table(measured, comparisons), ladder_table(comparisons), design_table(designs), _notes()])
+    for path in _plots(comparisons, designs["binary tree"], measured, output, quick):
+        write(f"{path}\n")
+    return 0
+
+
+def measured_times() -> pd.DataFrame:
+    """Measured seconds by preset, P, phase and component, with their role: calibration or evidence."""
+    return pd.read_csv(shipped_path("workloads", "seismic-measured.csv"), comment="#")
+
+
+def measured_table(measured: pd.DataFrame, comparisons: Comparisons) -> Table:
+    """Measured, forecast and simulated seconds per phase, with errors against what was measured."""
+    table = new_table(
+        "seismic on power-challenge: seconds, and errors against what was measured",
+        "data set",
+        "P",
+        "phase",
+        "component",
+        "measured",
+        "forecast",
+        "error",
+        "simulated",
+        "error",
+        "measured is",
+    )
+    for (preset, ranks), comparison in comparisons.items():
+        rows = measured[(measured.preset == preset) & (ranks == measured.P)]
+        for name, part, seen, role in _rows(rows, comparison):
+            said, simulated = (
+                _seconds(result.phases[name], part) for result in (comparison.forecast, comparison.simulation)
+            )
+            errors = [_error(value, seen) for value in (said, simulated)]
+            table.add_row(
+                preset,
+                str(ranks),
+                name,
+                part,
+                "-" if seen is None else f"{seen:.4g}",
+                f"{said:.4g}",
+                errors[0],
+                f"{simulated:.4g}",
+                errors[1],
+                role,
+            )
+        table.add_section()
+    return table
+
+
+def _rows(rows: pd.DataFrame, comparison: Comparison) -> list[tuple[str, str, float | None, str]]:
+    """What was measured, or the phase totals of the readings where nothing was."""
+    if rows.empty:
+        return [(name, "total", None, "-") for name in comparison.forecast.phases]
+    columns = (rows.phase, rows.component, rows.seconds.astype(float), rows.role)
+    return list(zip(*(column.tolist() for column in columns), strict=True))
+
+
+def _seconds(times: Mapping[str, Amount], part: str) -> float:
+    return float(sum(times.values()) if part == "total" else times[part])
+
+
+def _error(value: float, seen: float | None) -> str:
+    if seen is None:
+        return "-"
+    error = round(100 * relative_error(value, seen), 1) + 0.0  # no -0.0
+    return f"{error:+.1f}%"
+
+
+def ladder_table(comparisons: Comparisons) -> Table:
+    """What each effect adds to the makespan, in seconds, for every run."""
+    table = new_table(
+        "The ladder on power-challenge: what each effect adds to the forecast, in seconds",
+        "data set",
+        "P",
+        "forecast",
+        *(rung.effect for rung in next(iter(comparisons.values())).rungs),
+        "simulated",
+    )
+    for (preset, ranks), comparison in comparisons.items():
+        changes = [_signed(rung.change_s) for rung in comparison.rungs]
+        said, seen = comparison.forecast.makespan_s, comparison.simulation.makespan_s
+        table.add_row(preset, str(ranks), f"{said:.4g}", *changes, f"{seen:.6g}")
+    return table
+
+
+def design_table(comparisons: Mapping[str, Comparison]) -> Table:
+    """The same processors with other networks and disks."""
+    rungs = next(iter(comparisons.values())).rungs
+    table = new_table(
+        "The test set on 16 of the same processors with other networks and disks, in seconds",
+        "design",
+        "forecast",
+        *(rung.effect for rung in rungs),
+        "simulated",
+        "error",
+    )
+    for name, comparison in comparisons.items():
+        changes = [_signed(rung.change_s) for rung in comparison.rungs]
+        said, seen = float(comparison.forecast.makespan_s), float(comparison.simulation.makespan_s)
+        table.add_row(name, f"{said:.4g}", *changes, f"{seen:.4g}", _error(said, seen))
+    return table
+
+
+def _signed(change_s: float) -> str:
+    return f"{change_s:+.3g}" if change_s else "0"
+
+
+def _notes() -> str:
+    return (
+        "Rows marked calibration went into the workload file (computation on 16 processors, two write counts) and are "
+        "no evidence. Data-set sizes and message structure are reconstructed, not published: phase 2 of the small set "
+        "shows it.\n"
+    )
+
+
+def _plots(
+    comparisons: Comparisons, other: Comparison, measured: pd.DataFrame, output: Path, quick: bool
+) -> Iterator[Path]:
+    path = output / "activity-test-16.png"
+    activity_profile(comparisons["test", 16].simulation, path)
+    yield path
+    sides = [("test", 16)] if quick else [("test", 16), ("small", 8)]  # the small set on 16 is calibration
+    seen = [_measured_components(measured, *side) for side in sides]
+    path = output / "comparison.png"
+    comparison_bars([*(comparisons[side] for side in sides), other], path, [*seen, None])
+    yield path
+    if quick:
+        return
+    path = output / "activity-small-4-8-16.png"
+    activity_profile([comparisons["small", ranks].simulation for ranks in RANKS], path)
+    yield path
+    path = output / "maps.png"
+    time_maps(
+        _maps(comparisons),
+        path,
+        f"seismic on power-challenge, enlarged to {MAP_RANKS[-1]} processors: seconds of a processor",
+    )
+    yield path
+
+
+def _measured_components(measured: pd.DataFrame, preset: str, ranks: int) -> dict[str, float]:
+    rows = measured[(measured.preset == preset) & (ranks == measured.P)]
+    return {str(name): float(value) for name, value in rows.groupby("component").seconds.sum().items()}
+
+
+def _maps(comparisons: Comparisons) -> list[TimeMap]:
+    """Figure 4 of the paper: seconds over P and data set, forecast and simulated, of phases 2 and 4."""
+    said = {name: _forecast_times(name) for name in DATASETS}
+    seen = {(name, ranks): _simulated_times(comparisons, name, ranks) for name in PRESETS for ranks in MAP_RANKS}
+    maps = []
+    for phase in ("stacking", "depth-migration"):
+        for part in COMPONENTS[:3]:
+            forecasts = np.array([said[name][phase][part] * np.ones(len(MAP_RANKS)) for name in DATASETS])
+            simulated = np.array(
+                [[_cell(seen.get((name, ranks)), phase, part) for ranks in MAP_RANKS] for name in DATASETS]
+            )
+            maps += [
+                TimeMap(f"{phase}: {part}, forecast", MAP_RANKS, DATASETS, forecasts),
+                TimeMap(f"{phase}: {part}, simulated", MAP_RANKS, DATASETS, simulated),
+            ]
+    return maps
+
+
+def _forecast_times(preset: str) -> dict[str, dict[str, NDArray[np.float64]]]:
+    machine = load_machine(MACHINE, {"nodes": MAP_RANKS[-1]})
+    result = forecast(WORKLOAD, machine, {"P": np.array(MAP_RANKS)}, preset=preset)
+    return {name: {part: np.asarray(time) for part, time in times.items()} for name, times in result.phases.items()}
+
+
+def _simulated_times(comparisons: Comparisons, preset: str, ranks: int) -> Times | None:
+    """Seconds by phase and component, or None for what is too large here or has no whole number of iterations."""
+    if (preset, ranks) in comparisons:
+        return comparisons[preset, ranks].simulation.phases
+    if ranks > 32:
+        return None
+    machine = load_machine(MACHINE, {"nodes": max(ranks, 16)})
+    try:
+        return simulate(WORKLOAD, machine, {"P": ranks}, preset=preset).phases
+    except InputError:
+        return None
+
+
+def _cell(times: Times | None, phase: str, part: str) -> float:
+    return float("nan") if times is None else float(times[phase][part])

@@ -1,0 +1,299 @@
+"""Plots of results, as PNG, SVG or PDF files: activity over time, times by phase, comparisons, maps of many runs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simcodesign.comparison.compare import Comparison, relative_error
+from simcodesign.core.errors import InputError, nearest
+from simcodesign.core.result import COMPONENTS, Result
+from simcodesign.report.common import plot_style
+from simcodesign.report.results.heat_maps import TimeMap, time_maps
+from simcodesign.report.results.utilisation import Profile, profile
+
+__all__ = ["TimeMap", "activity_profile", "comparison_bars", "result_bars", "time_maps"]
+
+#: Rows of an activity profile; that of memory is left out where nobody has memory demands.
+_ROWS = {"computation": "computing", "communication": "communicating", "disk": "disk I/O", "memory": "memory"}
+_UNSPLIT = "not split up"
+#: Steps narrower than a pixel would be blurred to a paler colour, which means waiting.
+_STEPS_PER_INCH = 80
+#: Parts of the whole that are smaller cannot be seen, and need no legend.
+_VISIBLE = 1e-3
+
+
+def activity_profile(results: Result | Sequence[Result], path: str | Path, titles: Sequence[str] | None = None) -> None:
+    """Active processors over time, as in Figures 1 to 3 of Armstrong and Eigenmann (SPECseis96): a column for each
+    result, a row for each of computing, communicating and disk I/O, a colour for each phase; waiting is paler.
+
+    Raises InputError for a result without timeline, titles that are not as many as results, a path that cannot be
+    written, and when Matplotlib is missing.
+    """
+    results = [results] if isinstance(results, Result) else list(results)
+    if not results:
+        raise InputError("a plot needs at least one result")
+    if titles is not None and len(titles) != len(results):
+        raise InputError(f"titles of {len(results)} results", value=list(titles), allowed="one for each result")
+    width = max(9.0, 4.2 * len(results))
+    profiles = [profile(result, int(_STEPS_PER_INCH * width / len(results))) for result in results]
+    with plot_style.styled(path) as mpl:
+        common, apart = plot_style.headings(results)
+        figure = plot_style.new_figure(mpl, width, 6.6)
+        figure.suptitle(plot_style.wrapped(common, width - 0.5, 11), x=0.01, ha="left")
+        shown = [name for name in _ROWS if name != "memory" or any(_has_memory(each) for each in profiles)]
+        axes = figure.subplots(len(shown), len(results), sharex="col", sharey="col", squeeze=False)
+        names = list(dict.fromkeys(phase for each in profiles for phase in each.phases))
+        colours = dict(zip(names, plot_style.phase_colours(mpl, len(names)), strict=True))
+        for column, (each, heading) in enumerate(zip(profiles, titles or apart, strict=True)):
+            _activity_column(mpl, dict(zip(shown, axes[:, column], strict=True)), each, colours)
+            head = plot_style.wrapped(heading, 0.8 * width / len(results))
+            axes[0, column].set_title(f"{head}\n " if head else "")
+        for row, name in enumerate(shown):
+            axes[row, 0].set_ylabel(f"{_ROWS[name]}\n(processors)")
+        entries: dict[str, dict[str, Any]] = {name: {"facecolor": colour} for name, colour in colours.items()}
+        if any(each.waiting_s.sum() > _VISIBLE * each.working_s.sum() for each in profiles):
+            entries["paler: waiting"] = {
+                "facecolor": "#DDDDDD",
+                "edgecolor": plot_style.GREY,
+                "hatch": plot_style.WAITING_HATCH,
+                "linewidth": 0,
+            }
+        plot_style.legend(mpl, figure, entries)
+        plot_style.save(figure, path)
+
+
+def _has_memory(shown: Profile) -> bool:
+    return bool((shown.working_s + shown.waiting_s)[:, COMPONENTS.index("memory")].any())
+
+
+def _activity_column(mpl: Any, rows: Mapping[str, Any], shown: Profile, colours: Mapping[str, Any]) -> None:
+    axes = list(rows.values())
+    end_s = float(shown.edges_s[-1])
+    area_s = (shown.working_s + shown.waiting_s).sum(axis=0)
+    for name, axis in rows.items():
+        place = COMPONENTS.index(name)
+        _stack_phases(mpl, axis, shown, place, colours)
+        share = area_s[place] / (shown.ranks * end_s) if end_s > 0 else 0.0
+        note = f"{share:.1%} of processor time, at most {shown.most[place]} at once"
+        axis.set_title(note, loc="right", fontsize=8, color=plot_style.DARK)
+    axes[0].set_ylim(0, max(shown.ranks, 1) * 1.02)
+    axes[0].set_xlim(0, end_s or 1.0)
+    axes[0].yaxis.set_major_locator(_whole_ticks(mpl, shown.ranks))
+    plot_style.time_axis(mpl, axes[-1].xaxis, end_s)
+    if shown.averaged:
+        label = axes[-1].get_xlabel()
+        axes[-1].set_xlabel(f"{label}, averages over {plot_style.seconds_text(float(shown.edges_s[1]))}")
+
+
+def _whole_ticks(mpl: Any, ranks: int) -> Any:
+    """Ticks at whole numbers of processors, at all of them if that can be."""
+    if 0 < ranks < 8:
+        return mpl.ticker.MultipleLocator(1)
+    quarters = ranks > 0 and ranks % 4 == 0
+    return mpl.ticker.MultipleLocator(ranks // 4) if quarters else mpl.ticker.MaxNLocator(4, integer=True)
+
+
+def _stack_phases(mpl: Any, axis: Any, shown: Profile, component: int, colours: Mapping[str, Any]) -> None:
+    """Phases on top of each other, for ranks may be in different ones; all that work below all that wait."""
+    if len(shown.edges_s) < 2:
+        return
+    base = np.zeros(len(shown.edges_s) - 1)
+    for counts, waiting in ((shown.working, False), (shown.waiting, True)):
+        for number, phase in enumerate(shown.phases):
+            top = base + counts[number, component]
+            if np.any(top > base):
+                # An edge of its own colour would blur neighbouring steps, a hatch is drawn in the edge's colour.
+                look = (
+                    {
+                        "facecolor": plot_style.paler(mpl, colours[phase]),
+                        "edgecolor": colours[phase],
+                        "hatch": plot_style.WAITING_HATCH,
+                        "linewidth": 0,
+                    }
+                    if waiting
+                    else {"facecolor": colours[phase], "edgecolor": "none"}
+                )
+                axis.stairs(top, shown.edges_s, baseline=base, fill=True, **look)
+            base = top
+
+
+def result_bars(result: Result, path: str | Path) -> None:
+    """Seconds of each phase, stacked by component; in a simulation along the critical path.
+
+    Raises InputError for a forecast over many design points, a path that cannot be written, and without Matplotlib.
+    """
+    names = [*result.phases, "total"]
+    seconds = np.array(
+        [[plot_style.one_number(times[part], part) for part in COMPONENTS] for times in result.phases.values()]
+    ).reshape(-1, len(COMPONENTS))
+    seconds = np.vstack([seconds, seconds.sum(axis=0)])
+    with plot_style.styled(path) as mpl:
+        figure = plot_style.new_figure(mpl, 9.0, 1.8 + 0.36 * len(names))
+        whole = plot_style.seconds_text(plot_style.one_number(result.makespan_s, "makespan_s"))
+        title = f"{plot_style.headings([result])[0]}: {whole}"
+        figure.suptitle(plot_style.wrapped(title, 8.5, 11), x=0.01, ha="left")
+        axis = figure.subplots()
+        _bars(mpl, axis, names, seconds)
+        plot_style.legend(mpl, figure, _component_entries(seconds))
+        plot_style.save(figure, path)
+
+
+def _bars(mpl: Any, axis: Any, names: Sequence[str], seconds: NDArray[np.float64]) -> None:
+    """Horizontal stacked bars, the first on top: (bars, components); totals at their ends. A last column beyond the
+    components is time that is not split up."""
+    places = np.arange(len(names))
+    left = np.zeros(len(names))
+    for number in range(seconds.shape[1]):
+        axis.barh(places, seconds[:, number], left=left, height=0.7, **_look(number))
+        left = left + seconds[:, number]
+    for place, total in zip(places, left, strict=True):
+        axis.annotate(
+            plot_style.seconds_text(total), (total, place), (4, 0), textcoords="offset points", va="center", fontsize=8
+        )
+    longest = float(left.max(initial=0.0))
+    axis.set_yticks(places, [plot_style.wrapped(name, 2.0) for name in names])
+    axis.set_ylim(len(names) - 0.5, -0.5)
+    axis.set_xlim(0, 1.14 * longest or 1.0)
+    plot_style.time_axis(mpl, axis.xaxis, longest)
+
+
+def _look(number: int) -> dict[str, Any]:
+    if number < len(COMPONENTS):
+        return {"facecolor": plot_style.COMPONENT_COLOURS[COMPONENTS[number]]}
+    return {"facecolor": plot_style.GREY}
+
+
+def _component_entries(seconds: NDArray[np.float64]) -> dict[str, dict[str, Any]]:
+    names = enumerate((*COMPONENTS, _UNSPLIT)[: seconds.shape[1]])
+    return {name: _look(number) for number, name in names if seconds[:, number].any()}
+
+
+def comparison_bars(
+    comparisons: Comparison | Sequence[Comparison],
+    path: str | Path,
+    measured: Sequence[Mapping[str, float] | None] | None = None,
+) -> None:
+    """Forecast next to simulation, and the ladder between them: what each effect adds, from the one to the other.
+
+    ``measured``: for each comparison None or seconds by component and ``total``; what the total has beyond the
+    components is drawn as not split up. Errors are against what was measured, if anything was, else against the
+    simulation.
+
+    Raises InputError for no comparison, a list of measurements of another length, unknown components or values that
+    are no times in it, a path that cannot be written, and when Matplotlib is missing.
+    """
+    comparisons = [comparisons] if isinstance(comparisons, Comparison) else list(comparisons)
+    if not comparisons:
+        raise InputError("a plot needs at least one comparison")
+    seen = [None] * len(comparisons) if measured is None else list(measured)
+    if len(seen) != len(comparisons):
+        raise InputError(f"measurements of {len(comparisons)} comparisons", value=len(seen), allowed="one for each")
+    rows = [_comparison_seconds(comparison, known) for comparison, known in zip(comparisons, seen, strict=True)]
+    with plot_style.styled(path) as mpl:
+        inches = [2.3 + 0.2 * len(comparison.rungs) for comparison in comparisons]
+        figure = plot_style.new_figure(mpl, 11.0, sum(inches) + 0.5)
+        parts = figure.subfigures(len(rows), 1, height_ratios=inches, squeeze=False)[:, 0]
+        for part, comparison, seconds in zip(parts, comparisons, rows, strict=True):
+            heading = plot_style.headings([comparison.simulation])[0]
+            part.suptitle(plot_style.wrapped(heading, 10.5, 11), x=0.01, ha="left")
+            left, right = part.subplots(1, 2, width_ratios=[1, 1.1])
+            _sides(mpl, left, seconds)
+            _waterfall(mpl, right, comparison)
+        every = np.vstack(rows)
+        plot_style.legend(mpl, figure, _component_entries(every))
+        plot_style.save(figure, path)
+
+
+def _comparison_seconds(comparison: Comparison, measured: Mapping[str, float] | None) -> NDArray[np.float64]:
+    """Seconds of forecast, simulation and measurement, if any: (2 or 3, components + 1), the last not split up."""
+    rows = [
+        [plot_style.one_number(result.components[part], part) for part in COMPONENTS] + [0.0]
+        for result in (comparison.forecast, comparison.simulation)
+    ]
+    if measured is not None:
+        rows.append(_measured_seconds(measured))
+    return np.array(rows)
+
+
+def _measured_seconds(measured: Mapping[str, float]) -> list[float]:
+    names = (*COMPONENTS, "total")
+    for name, seconds in measured.items():
+        if name not in names:
+            raise InputError("measured component", value=name, allowed=nearest(str(name), names))
+        if isinstance(seconds, bool) or not isinstance(seconds, int | float) or not 0 <= seconds < float("inf"):
+            raise InputError(f"measured {name}", value=seconds, allowed="seconds, 0 or more")
+    parts = [float(measured.get(name, 0.0)) for name in COMPONENTS]
+    return [*parts, max(float(measured.get("total", 0.0)) - sum(parts), 0.0)]
+
+
+def _sides(mpl: Any, axis: Any, seconds: NDArray[np.float64]) -> None:
+    names = ("forecast", "simulated", "measured")[: len(seconds)]
+    _bars(mpl, axis, names, seconds)
+    totals = seconds.sum(axis=1)
+    pairs = zip(names[:-1], totals[:-1], strict=True)
+    errors = [f"{name} {_percent(relative_error(total, totals[-1]))}" for name, total in pairs]
+    axis.set_title(f"error against {names[-1]}: {', '.join(errors)}")
+
+
+def _percent(error: float) -> str:
+    if np.isnan(error):
+        return "undefined"
+    return "0.0%" if abs(error) < 0.0005 else f"{error:+.1%}".replace("-", "\N{MINUS SIGN}")
+
+
+def _waterfall(mpl: Any, axis: Any, comparison: Comparison) -> None:
+    """From the forecast down to the simulation, one step per effect."""
+    first = plot_style.one_number(comparison.forecast.answer_s, "answer_s")
+    levels = [first, *(float(rung.simulation.answer_s) for rung in comparison.rungs)]
+    names = ["forecast", *(rung.effect for rung in comparison.rungs), "simulation"]
+    cut = _waterfall_limits(mpl, axis, levels)
+    for place, level in ((0, first), (len(names) - 1, levels[-1])):
+        axis.barh(place, level, height=0.7, facecolor=plot_style.DARK)
+        _waterfall_text(axis, level, place, plot_style.seconds_text(level))
+    for place, (before, after) in enumerate(pairwise(levels), 1):
+        change = comparison.rungs[place - 1].change_s
+        axis.plot([before, before], [place - 1.35, place + 0.35], color=plot_style.GREY, linewidth=0.7)
+        axis.barh(place, after - before, left=before, height=0.7, facecolor="#D55E00" if change > 0 else "#56B4E9")
+        _waterfall_text(axis, max(before, after), place, _change_text(change))
+    axis.plot([levels[-1]] * 2, [len(names) - 2.35, len(names) - 0.65], color=plot_style.GREY, linewidth=0.7)
+    axis.set_yticks(range(len(names)), names)
+    axis.set_ylim(len(names) - 0.5, -0.5)
+    axis.set_title(f"gap: {_gap_text(comparison)}")
+    plot_style.time_axis(mpl, axis.xaxis, max(levels))
+    if cut:
+        axis.set_xlabel(f"{axis.get_xlabel()}, axis does not begin at 0")
+
+
+def _gap_text(comparison: Comparison) -> str:
+    if not any(rung.change_s for rung in comparison.rungs):
+        return "none"
+    gap, whole = abs(comparison.gap_s), float(comparison.simulation.answer_s)
+    share = f", {_percent(gap / whole).lstrip('+')} of it" if whole > 0 else ""
+    return plot_style.seconds_text(gap) + share
+
+
+def _waterfall_limits(mpl: Any, axis: Any, levels: Sequence[float]) -> bool:
+    """The axis begins at 0, unless the steps would be too small to be seen; whether it does not."""
+    low, high = min(levels), max(levels)
+    span = high - low
+    cut = 1e-9 * high < span < 0.25 * high
+    begin = max(low - span, 0.0) if cut else 0.0
+    axis.set_xlim(begin, high + 0.22 * (high - begin) if high > 0 else 1.0)
+    axis.xaxis.set_major_locator(mpl.ticker.MaxNLocator(nbins=4 if cut else 5))
+    return cut
+
+
+def _change_text(change_s: float) -> str:
+    if change_s == 0:
+        return "0"
+    return ("+" if change_s > 0 else "\N{MINUS SIGN}") + plot_style.seconds_text(abs(change_s))
+
+
+def _waterfall_text(axis: Any, seconds: float, place: int, text: str) -> None:
+    axis.annotate(text, (seconds, place), (4, 0), textcoords="offset points", va="center", fontsize=8)

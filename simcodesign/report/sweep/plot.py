@@ -1,0 +1,407 @@
+"""Plots of a sweep: lines, heat maps and contours of what was forecast and simulated over one or two of its axes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from simcodesign.core.errors import InputError, Place, nearest
+from simcodesign.core.units import DIMENSIONS, format_quantity
+from simcodesign.report.common import plot_style
+from simcodesign.studies.sweep.grid import SEED, Axis
+from simcodesign.studies.sweep.table import ERROR, NUMBER
+
+FORMS = ("lines", "heat", "contour")
+#: What may be asked for in place of a column, and the columns that it stands for.
+QUANTITIES = {
+    "forecast": "forecast_makespan_s",
+    "simulated": "simulated_makespan_s",
+    "ratio": "ratio",
+}
+#: More lines than these are not told apart: so many are drawn, evenly chosen.
+MOST_LINES = 9
+#: Values further apart than this factor are drawn in their logarithm.
+_WIDE = 20.0
+#: So many values of an axis are labelled one by one.
+_FEW = 12
+_DIMENSION_OF = {unit: dimension for dimension, unit in DIMENSIONS.items() if unit}
+_ENDINGS = {"_s": "time", "_bytes": "size", "_j": "energy", "_w": "power"}
+
+
+@dataclass(frozen=True)
+class _Shown:
+    """What is drawn: rows of a table, one for each pair of values (or one value) of the axes; ``note``: what became of
+    the other axes."""
+
+    table: pd.DataFrame
+    axes: tuple[Axis, ...]
+    columns: tuple[str, ...]
+    zipped: bool
+    note: str
+
+
+def sweep_plot(
+    table: pd.DataFrame,
+    axes: Sequence[Axis],
+    path: str | Path,
+    of: str | Sequence[str] = (),
+    form: str | None = None,
+    *,
+    title: str = "",
+    zipped: bool | None = None,
+) -> None:
+    """Draw columns of a sweep over its first two axes (or one): a panel for each.
+
+    ``of``: ``forecast``, ``simulated``, ``ratio`` (whichever there are, if it is empty) or names of columns. ``form``:
+    ``lines`` (a line for each value of the second axis), ``heat``, ``contour``; lines for one axis and heat maps for
+    two if None; a sample (``zipped``; seen from the axes if None) is drawn as its points. Of other axes the first value
+    is taken, of seeds the mean. Points without a value stay white. InputError for what cannot be drawn, and when
+    Matplotlib is missing.
+    """
+    of = [of] if isinstance(of, str) else list(of)
+    check_plot(table.columns, axes, of, form)
+    shown = _shown(table, axes, of, _is_zipped(table, axes) if zipped is None else zipped)
+    form = form or ("lines" if len(shown.axes) == 1 else "heat")
+    with plot_style.styled(path) as mpl:
+        groups = _panels(shown)
+        across = min(len(groups), 3)
+        down = -(-len(groups) // across)
+        width = 0.6 + 4.2 * across
+        figure = plot_style.new_figure(mpl, width, 0.9 + 3.3 * down)
+        head = "\n".join(part for part in (title, shown.note) if part)
+        if head:
+            figure.suptitle(plot_style.wrapped(head, width - 0.5, 10), x=0.01, ha="left", fontsize=10)
+        panels = figure.subplots(down, across, squeeze=False)
+        for panel, columns in zip(panels.flat, groups, strict=False):
+            _panel(mpl, figure, panel, shown, columns, form)
+        for panel in panels.flat[len(groups) :]:
+            panel.remove()
+        plot_style.save(figure, path)
+
+
+def _is_zipped(table: pd.DataFrame, axes: Sequence[Axis]) -> bool:
+    """Whether every axis has as many values as there are points: in a grid of two axes it has fewer."""
+    return len(table) > 1 and len(axes) > 1 and all(len(axis.values) == len(table) for axis in axes)
+
+
+def check_plot(
+    columns: Sequence[str] | pd.Index, axes: Sequence[Axis], of: str | Sequence[str] = (), form: str | None = None
+) -> None:
+    """InputError for what ``sweep_plot`` would not draw."""
+    of = [of] if isinstance(of, str) else list(of)
+    if form is not None and form not in FORMS:
+        raise InputError("form of a plot", Place("--form"), value=form, allowed=nearest(form, FORMS))
+    drawn = _drawn(axes)
+    if form in ("heat", "contour") and len(drawn) < 2:
+        raise InputError(f"a {form} needs two axes", Place("--form"), value=form, allowed="lines, or one more --over")
+    if form == "contour":
+        for axis in drawn:
+            if not axis.numeric or len(set(axis.values)) < 2:
+                what = "contours need two axes of two numbers or more"
+                raise InputError(what, Place("--form"), value=axis.name, allowed="heat, lines")
+    results = [str(name) for name in columns if name not in (NUMBER, ERROR, *(axis.name for axis in axes))]
+    for name in of:
+        if QUANTITIES.get(name, name) not in results:
+            there = [short for short, column in QUANTITIES.items() if column in results]
+            raise InputError(
+                "nothing to draw of this name", Place("--of"), value=name, allowed=nearest(name, [*there, *results])
+            )
+    if not of and not any(column in results for column in QUANTITIES.values()):
+        raise InputError("nothing to draw: no point has a result", Place("--plot"))
+
+
+def _drawn(axes: Sequence[Axis]) -> tuple[Axis, ...]:
+    """The axes along which a plot goes: the first two, a seed only if there is nothing else."""
+    others = [axis for axis in axes if axis.known.kind != SEED and len(axis.values) > 1]
+    return tuple(others[:2] or axes[:1])
+
+
+def _column(name: str, table: pd.DataFrame) -> str:
+    """The column of a quantity: of an open stream the response time is what it is about, and not the makespan."""
+    column = QUANTITIES.get(name, name)
+    response = column.replace("makespan", "response")
+    return response if name in QUANTITIES and response in table.columns else column
+
+
+def _shown(table: pd.DataFrame, axes: Sequence[Axis], of: Sequence[str], zipped: bool) -> _Shown:
+    every = [_column(name, table) for name in QUANTITIES]
+    asked = [_column(name, table) for name in of] or [column for column in every if column in table.columns]
+    drawn = _drawn(axes)
+    notes = []
+    if not zipped:
+        rest = [axis for axis in axes if axis not in drawn]
+        for axis in rest:
+            if axis.known.kind != SEED:
+                table = table[table[axis.name] == axis.values[0]]
+                notes += [f"{axis.name} = {_text(axis, axis.values[0])}"]
+        means = [axis for axis in rest if axis.known.kind == SEED and len(axis.values) > 1]
+        if means:
+            table = table.groupby([axis.name for axis in drawn], as_index=False)[list(dict.fromkeys(asked))].mean()
+            notes += [f"mean over {len(means[0].values)} seeds"]
+    return _Shown(table, drawn, tuple(dict.fromkeys(asked)), zipped, ", ".join(notes))
+
+
+def _panels(shown: _Shown) -> list[tuple[str, ...]]:
+    """The columns of each panel: forecast and simulated times share one where each is a single line."""
+    pair = tuple(column for column in shown.columns if column.endswith(("makespan_s", "response_s")))
+    if len(pair) != 2 or len(shown.axes) > 1:
+        return [(column,) for column in shown.columns]
+    return [pair, *((column,) for column in shown.columns if column not in pair)]
+
+
+def _panel(mpl: Any, figure: Any, panel: Any, shown: _Shown, columns: tuple[str, ...], form: str) -> None:
+    values = shown.table[list(columns)].to_numpy(dtype=np.float64).ravel()
+    panel.set_title(plot_style.wrapped(" and ".join(_title(column) for column in columns), 3.8))
+    if not np.isfinite(values).any():
+        panel.text(0.5, 0.5, "no point has this", ha="center", va="center", transform=panel.transAxes)
+        return
+    if len(shown.axes) == 1:
+        _single(mpl, panel, shown, columns, values)
+    elif form == "lines":
+        _lines(mpl, panel, shown, columns[0], values)
+    else:
+        _map(mpl, figure, panel, shown, columns[0], form)
+
+
+# Lines.
+
+
+def _single(mpl: Any, panel: Any, shown: _Shown, columns: tuple[str, ...], values: NDArray[np.float64]) -> None:
+    """Columns along the only axis, a line each."""
+    (axis,) = shown.axes
+    for colour, column in zip(plot_style.OKABE_ITO, columns, strict=False):
+        label = _title(column) if len(columns) > 1 else None
+        _line(panel, shown, axis, shown.table, column, color=colour, label=label)
+    _axis(mpl, panel, "x", axis)
+    _value_axis(mpl, panel, columns[0], values)
+    if len(columns) > 1:
+        panel.legend(fontsize=7)
+
+
+def _lines(mpl: Any, panel: Any, shown: _Shown, column: str, values: NDArray[np.float64]) -> None:
+    """A column along the first axis, a line for each value of the second."""
+    first, second = shown.axes
+    if shown.zipped:
+        _points(mpl, panel, shown, column, values)
+        return
+    lines = _chosen(second.values)
+    for colour, value in zip(plot_style.phase_colours(mpl, len(lines)), lines, strict=True):
+        rows = shown.table[shown.table[second.name] == value]
+        _line(panel, shown, first, rows, column, color=colour, label=plot_style.plain(_text(second, value)))
+    _axis(mpl, panel, "x", first)
+    _value_axis(mpl, panel, column, values)
+    dropped = len(second.values) - len(lines)
+    head = second.name + (f" ({dropped} more)" if dropped else "")
+    panel.legend(title=plot_style.plain(head), fontsize=7, title_fontsize=7, ncols=1 if len(lines) < 6 else 2)
+
+
+def _line(panel: Any, shown: _Shown, axis: Axis, rows: pd.DataFrame, column: str, **look: Any) -> None:
+    """One line with its points marked where they are few; the points alone, of a sample."""
+    x, y = _places(axis, rows[axis.name].tolist()), rows[column].to_numpy(dtype=np.float64)
+    order = np.argsort(x, kind="stable")
+    if shown.zipped or len(x) <= 60:
+        look |= {"marker": "o", "markersize": 2.5}
+    look |= {"linestyle": ""} if shown.zipped else {"linewidth": 1.3}
+    panel.plot(x[order], y[order], **look)
+
+
+def _points(mpl: Any, panel: Any, shown: _Shown, column: str, values: NDArray[np.float64]) -> None:
+    """A sample along its first axis, coloured by its second."""
+    first, second = shown.axes
+    colour = _places(second, shown.table[second.name].tolist())
+    norm = mpl.colors.LogNorm() if second.log else None
+    x = _places(first, shown.table[first.name].tolist())
+    drawn = panel.scatter(x, values, c=colour, norm=norm, s=9, cmap="viridis", linewidths=0)
+    bar = panel.figure.colorbar(drawn, ax=panel, pad=0.02)
+    bar.set_label(plot_style.plain(second.name), fontsize=8)
+    _ticks(mpl, bar.ax.yaxis, second)
+    _axis(mpl, panel, "x", first)
+    _value_axis(mpl, panel, column, values)
+
+
+def _chosen(values: Sequence[Any]) -> list[Any]:
+    """The values, or as many as can be told apart, evenly chosen with both ends."""
+    if len(values) <= MOST_LINES:
+        return list(values)
+    return [values[at] for at in np.linspace(0, len(values) - 1, MOST_LINES).round().astype(int)]
+
+
+def _value_axis(mpl: Any, panel: Any, column: str, values: NDArray[np.float64]) -> None:
+    known = values[np.isfinite(values)]
+    if column == QUANTITIES["ratio"]:
+        panel.axhline(1.0, color=plot_style.GREY, linewidth=0.8, zorder=0)
+    elif known.min() > 0 and known.max() > _WIDE * known.min():
+        panel.set_yscale("log")
+    _quantity_ticks(mpl, panel.yaxis, _dimension(column))
+
+
+# Maps.
+
+
+def _map(mpl: Any, figure: Any, panel: Any, shown: _Shown, column: str, form: str) -> None:
+    first, second = shown.axes
+    norm, colours = _colours(mpl, shown, column)
+    if shown.zipped:
+        drawn = _sample(mpl, panel, shown, column, form, norm, colours)
+    else:
+        x, y, grid = _gridded(shown, column)
+        if form == "contour":
+            levels = _levels(norm)
+            drawn = panel.contourf(x, y, grid, levels=levels, norm=norm, cmap=colours, extend="both")
+            lines = panel.contour(x, y, grid, levels=levels[::2], colors="white", linewidths=0.6)
+            panel.clabel(lines, fontsize=6, fmt=lambda value: _short(value, _dimension(column)))
+        else:
+            drawn = panel.pcolormesh(
+                _edges(x, first.log), _edges(y, second.log), grid, norm=norm, cmap=colours, rasterized=grid.size > 4000
+            )
+    bar = figure.colorbar(drawn, ax=panel, pad=0.02)
+    bar.ax.tick_params(labelsize=7)
+    _quantity_ticks(mpl, bar.ax.yaxis, _dimension(column))
+    bar.ax.yaxis.set_minor_formatter(mpl.ticker.NullFormatter())
+    _axis(mpl, panel, "x", first)
+    _axis(mpl, panel, "y", second)
+
+
+def _sample(mpl: Any, panel: Any, shown: _Shown, column: str, form: str, norm: Any, colours: Any) -> Any:
+    """A sample: its points in colour, or contours between them."""
+    first, second = shown.axes
+    rows = shown.table[np.isfinite(shown.table[column])]
+    x, y = (_places(axis, rows[axis.name].tolist()) for axis in shown.axes)
+    values = rows[column].to_numpy(dtype=np.float64)
+    if form != "contour" or len(values) < 4:
+        return panel.scatter(x, y, c=values, norm=norm, cmap=colours, s=14, linewidths=0)
+    if first.log:
+        panel.set_xscale("log")
+    if second.log:
+        panel.set_yscale("log")
+    # Triangles are those of the axes as they are drawn, or they would be needles.
+    unit = [_unit(at, axis.log) for axis, at in zip(shown.axes, (x, y), strict=True)]
+    triangles = mpl.tri.Triangulation(x, y, mpl.tri.Triangulation(*unit).triangles)
+    drawn = panel.tricontourf(triangles, values, levels=_levels(norm), norm=norm, cmap=colours, extend="both")
+    panel.plot(x, y, ".", color=plot_style.DARK, markersize=1.5)
+    return drawn
+
+
+def _unit(places: NDArray[np.float64], log: bool) -> NDArray[np.float64]:
+    """Places from 0 to 1 along their axis."""
+    at = np.log(places) if log else places
+    return np.asarray((at - at.min()) / ((at.max() - at.min()) or 1.0), dtype=np.float64)
+
+
+def _gridded(shown: _Shown, column: str) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+    """Places along both axes, ascending, and the values: (second, first); NaN where there is none."""
+    first, second = shown.axes
+    x, y = (_places(axis, shown.table[axis.name].tolist()) for axis in shown.axes)
+    across, down = np.unique(_places(first, first.values)), np.unique(_places(second, second.values))
+    grid = np.full((len(down), len(across)), np.nan)
+    grid[np.searchsorted(down, y), np.searchsorted(across, x)] = shown.table[column].to_numpy(dtype=np.float64)
+    return across, down, grid
+
+
+def _edges(places: NDArray[np.float64], log: bool) -> NDArray[np.float64]:
+    """Edges of cells around these places: midway between neighbours, in the logarithm if the axis is."""
+    if len(places) == 1:
+        return np.array([places[0] / 1.5, places[0] * 1.5]) if log else places[0] + np.array([-0.5, 0.5])
+    at = np.log(places) if log else places
+    middle = (at[1:] + at[:-1]) / 2
+    edges = np.concatenate([[2 * at[0] - middle[0]], middle, [2 * at[-1] - middle[-1]]])
+    return np.asarray(np.exp(edges) if log else edges, dtype=np.float64)
+
+
+def _colours(mpl: Any, shown: _Shown, column: str) -> tuple[Any, Any]:
+    """Norm and colours; forecast and simulated times share theirs, a ratio is white at 1."""
+    if column == QUANTITIES["ratio"]:
+        known = shown.table[column].to_numpy(dtype=np.float64)
+        known = known[np.isfinite(known)]
+        half = max(float(np.abs(known - 1).max()), 0.01)
+        return mpl.colors.Normalize(1 - half, 1 + half), mpl.colormaps["RdBu"]
+    pair = [QUANTITIES["forecast"], QUANTITIES["simulated"]]
+    together = [name for name in (pair if column in pair else [column]) if name in shown.columns]
+    values = shown.table[together].to_numpy(dtype=np.float64).ravel()
+    values = values[np.isfinite(values)]
+    low, high = float(values.min()), float(values.max())
+    if low > 0 and high > _WIDE * low:
+        return mpl.colors.LogNorm(low, high), mpl.colormaps["viridis"]
+    return mpl.colors.Normalize(low, high if high > low else low + (abs(low) or 1.0)), mpl.colormaps["viridis"]
+
+
+def _levels(norm: Any) -> NDArray[np.float64]:
+    """Levels of contours within the norm."""
+    return np.asarray(norm.inverse(np.linspace(0.0, 1.0, 13)), dtype=np.float64)
+
+
+# Axes and words.
+
+
+def _places(axis: Axis, values: Sequence[Any]) -> NDArray[np.float64]:
+    """Where values stand along their axis: numbers at themselves, words in their order."""
+    if axis.numeric:
+        return np.asarray(values, dtype=np.float64)
+    order = {str(value): at for at, value in enumerate(dict.fromkeys(axis.values))}
+    return np.array([order[str(value)] for value in values], dtype=np.float64)
+
+
+def _axis(mpl: Any, panel: Any, which: str, axis: Axis) -> None:
+    """Scale, ticks and label of an axis of the design."""
+    if axis.log and axis.numeric:
+        getattr(panel, f"set_{which}scale")("log")
+    _ticks(mpl, getattr(panel, f"{which}axis"), axis)
+    getattr(panel, f"set_{which}label")(plot_style.plain(axis.name))
+
+
+def _ticks(mpl: Any, line: Any, axis: Axis) -> None:
+    distinct = sorted(set(axis.values), key=lambda value: float(_places(axis, [value])[0]))
+    if not axis.numeric or len(distinct) <= _FEW:
+        step = 1 if not axis.numeric else -(-len(distinct) // 7)
+        shown = distinct[::step]
+        line.set_ticks(_places(axis, shown), [plot_style.wrapped(_text(axis, value), 1.2, 7) for value in shown])
+        line.set_minor_locator(mpl.ticker.NullLocator())
+    else:
+        _quantity_ticks(mpl, line, _DIMENSION_OF.get(axis.unit, "count"))
+        if not axis.log:
+            line.set_major_locator(mpl.ticker.MaxNLocator(5))
+
+
+def _quantity_ticks(mpl: Any, line: Any, dimension: str) -> None:
+    line.set_major_formatter(mpl.ticker.FuncFormatter(lambda value, _: _short(value, dimension)))
+    line.set_minor_formatter(mpl.ticker.FuncFormatter(lambda value, _: _short(value, dimension)))
+    if line.get_scale() == "log":
+        low, high = sorted(line.get_view_interval())
+        if low > 0 and 30 * low < high:
+            line.set_minor_formatter(mpl.ticker.NullFormatter())
+            if high < 1000 * low:  # powers of ten alone would be one or two
+                line.set_major_locator(mpl.ticker.LogLocator(subs=(1.0, 2.0, 5.0)))
+
+
+def _short(value: float, dimension: str) -> str:
+    """Three significant digits and a unit."""
+    rounded = float(f"{value:.3g}")
+    if dimension == "count":
+        return f"{rounded:,.10g}" if abs(rounded) < 1e6 else f"{rounded:.3g}"
+    return format_quantity(rounded, dimension)
+
+
+def _text(axis: Axis, value: Any) -> str:
+    """A value of an axis in words."""
+    return value if isinstance(value, str) else _short(float(value), _DIMENSION_OF.get(axis.unit, "count"))
+
+
+def _dimension(column: str) -> str:
+    return next((name for ending, name in _ENDINGS.items() if column.endswith(ending)), "count")
+
+
+def _title(column: str) -> str:
+    names = {
+        "forecast_makespan_s": "forecast time",
+        "simulated_makespan_s": "simulated time",
+        "forecast_response_s": "forecast response time",
+        "simulated_response_s": "simulated response time",
+        "ratio": "forecast / simulated",
+    }
+    return names.get(column, column)

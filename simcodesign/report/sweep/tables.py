@@ -1,0 +1,83 @@
+"""The table of a sweep for a terminal: its axes and what was found, in short."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pandas as pd
+from rich.console import RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from simcodesign.report.common.number_table import new_table
+from simcodesign.report.common.quantities import shared_unit
+from simcodesign.studies.sweep.grid import Axis
+from simcodesign.studies.sweep.run import Outcome
+from simcodesign.studies.sweep.table import ERROR, NUMBER
+
+#: Rows that are printed; a longer table shows its beginning and its end.
+MOST_ROWS = 40
+#: What is printed of the results, by the ends of their names; all of them stand in the file.
+_SHOWN = ("makespan_s", "response_s", "refused", "energy_j", "ratio")
+_UNITS = {"_s": "s", "_j": "J", "_w": "W", "_bytes": "B"}
+_DIGITS = 4
+
+
+def sweep_tables(title: str, table: pd.DataFrame, axes: Sequence[Axis]) -> list[RenderableType]:
+    """The table in short, and the reasons why points have no results."""
+    shown = pd.concat([table.head(MOST_ROWS // 2), table.tail(MOST_ROWS // 2)]) if len(table) > MOST_ROWS else table
+    names = [name for name in table.columns if name.endswith(_SHOWN) and name not in {axis.name for axis in axes}]
+    if any(name.endswith("response_s") for name in names):  # of an open stream the makespan says nothing
+        names = [name for name in names if not name.endswith("makespan_s")]
+    columns = [_column(axis.name.replace(".", ".\n"), axis.unit, shown[axis.name]) for axis in axes]
+    columns += [
+        _column(name.removesuffix(_ending(name)).replace("_", " "), _UNITS.get(_ending(name), ""), shown[name])
+        for name in names
+    ]
+    drawn: Table = new_table("", "point", *(head for head, _ in columns))
+    for at, number in enumerate(shown[NUMBER].tolist()):
+        if at == MOST_ROWS // 2 and len(table) > MOST_ROWS:
+            drawn.add_row(f"... {len(table) - MOST_ROWS:,} more", *[""] * len(columns))
+        drawn.add_row(str(number), *(texts[at] for _, texts in columns))
+    return [Text(title, style="bold"), drawn, *_reasons(table)]
+
+
+def outcome_line(outcome: Outcome, where: str) -> str:
+    """One sentence for the end."""
+    failed = f", {outcome.failed:,} of them failed" if outcome.failed else ""
+    return f"{outcome.stored:,} of {outcome.count:,} points stored in {where}{failed}"
+
+
+def _column(name: str, unit: str, values: pd.Series) -> tuple[str, list[str]]:
+    """The head and the texts of a column; numbers in one unit."""
+    if not pd.api.types.is_numeric_dtype(values):
+        return name, [str(value) for value in values.tolist()]
+    numbers = values.to_numpy(dtype=np.float64)
+    factor, unit = shared_unit(numbers.tolist(), unit)
+    texts = ["-" if np.isnan(value) else _text(value * factor) for value in numbers.tolist()]
+    return (f"{name} ({unit})" if unit else name), texts
+
+
+def _text(value: float) -> str:
+    if np.isinf(value):
+        return "infinite"
+    if value == round(value) and abs(value) < 1e9:
+        return f"{value:,.0f}"
+    return f"{value:.{_DIGITS}g}"
+
+
+def _ending(name: str) -> str:
+    return next((ending for ending in _UNITS if name.endswith(ending)), "")
+
+
+def _reasons(table: pd.DataFrame) -> list[RenderableType]:
+    """Why points have no results: the commonest reasons, with a point that has each."""
+    failed = table[table[ERROR] != ""]
+    if not len(failed):
+        return []
+    groups = failed.groupby(ERROR, sort=False)[NUMBER].agg(["count", "first"]).sort_values("count", ascending=False)
+    lines: list[RenderableType] = [Text(f"No results of {len(failed):,} point{'s' if len(failed) > 1 else ''}:")]
+    for reason, (count, first) in list(zip(groups.index, groups.to_numpy(), strict=True))[:5]:
+        lines.append(Text(f"  point {first}{f' and {count - 1:,} more' if count > 1 else ''}: {reason}"))
+    return lines + ([Text(f"  and {len(groups) - 5:,} other reasons")] if len(groups) > 5 else [])

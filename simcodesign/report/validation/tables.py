@@ -1,0 +1,290 @@
+"""Outcomes of validation cases as tables and lines for a terminal, and the numbers as page and terminal show them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+
+from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
+from rich.measure import Measurement
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from simcodesign.report.common.number_table import new_table
+from simcodesign.report.common.quantities import shared_unit
+from simcodesign.studies.validation.case import Case
+from simcodesign.studies.validation.outcome import Outcome, counts, source_checks
+from simcodesign.studies.validation.verdict import Point, Verdict
+
+STYLES = {
+    Verdict.REPRODUCED: "green",
+    Verdict.INCONSISTENT: "magenta",
+    Verdict.NOT_RECOVERABLE: "yellow",
+    Verdict.NOT_REPRODUCED: "red",
+    Verdict.DIFFERS: "bold red",
+}
+#: Points of a failed case that are listed one by one.
+MOST_POINTS = 20
+
+
+#: What did not come out as the source says.
+FAILED = (Verdict.DIFFERS, Verdict.NOT_REPRODUCED)
+#: The verdict as one character, where there is no room for the words.
+MARKS = {
+    Verdict.REPRODUCED: "+",
+    Verdict.INCONSISTENT: "/",
+    Verdict.NOT_RECOVERABLE: "?",
+    Verdict.NOT_REPRODUCED: "-",
+    Verdict.DIFFERS: "X",
+}
+#: Claims of one side only, as they are written before what is expected.
+SIGNS = {"equal": "", "at_least": ">= ", "at_most": "<= "}
+#: Relative deviations below this come from rounding alone.
+DUST = 1e-11
+#: Longer names take two lines, broken after a stroke, where there is little room.
+LONG_NAME = 48
+#: Columns of the table of outcomes, from the widest table to the narrowest.
+WIDTHS = (
+    ("verdict", "case", "points", "expected", "forecast", "simulated", "unit", "deviation", "took"),
+    ("verdict", "case", "expected", "forecast", "simulated", "unit", "deviation"),
+    ("", "case", "expected", "forecast", "simulated", "unit"),
+    ("", "case", "expected", "unit", "deviation"),
+    ("", "case", "deviation"),
+    ("", "case"),
+)
+
+
+def outcome_tables(outcomes: Sequence[Outcome]) -> list[RenderableType]:
+    """All outcomes in one table, how many have which verdict, and what failed, point by point."""
+    lines: list[RenderableType] = [
+        Fitting(
+            [outcome_table(outcomes, columns) for columns in WIDTHS],
+            legend="  ".join(f"{mark} {verdict}" for verdict, mark in MARKS.items()),
+        ),
+        Padding(counts_line(outcomes), (0, 0, 1, 0), expand=False),
+    ]
+    shown = (Verdict.NOT_REPRODUCED, Verdict.DIFFERS)
+    failures = [outcome for verdict in shown for outcome in outcomes if outcome.verdict is verdict]
+    return [*lines, *(Text("\n".join(failure_lines(outcome)) + "\n") for outcome in failures)]
+
+
+class Fitting:
+    """Of several tables the first that fits the terminal, else the last, whose names are broken then.
+
+    ``wraps``: whether texts may take several lines, so that a table fits if its longest words do. ``legend``: what is
+    said before a table that has the verdict as a mark.
+    """
+
+    def __init__(self, tables: Sequence[Table], *, wraps: bool = False, legend: str = "") -> None:
+        self.tables, self.wraps, self.legend = tables, wraps, legend
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        wide = options.update(max_width=1000)
+        for table in self.tables:
+            size = Measurement.get(console, wide, table)
+            if (size.minimum if self.wraps else size.maximum) <= options.max_width:
+                break
+        else:
+            for column in table.columns:
+                column.no_wrap = False
+        if not table.columns[0].header:
+            yield Text(f"\n{self.legend}")
+        yield table
+
+
+def outcome_table(outcomes: Sequence[Outcome], columns: Sequence[str] = WIDTHS[0]) -> Table:
+    """One row a case; of several points the one that shows it, with how many there are. Nothing is broken."""
+    table = new_table("", *columns)
+    table.title = None
+    for column in table.columns:
+        column.no_wrap = True
+        if column.header in ("case", "unit"):
+            column.justify = "left"
+    for outcome in outcomes:
+        cells = _cells(outcome)
+        if not columns[0] and len(outcome.name) > LONG_NAME:
+            cells["case"] = "/\n  ".join(outcome.name.rsplit("/", 1))
+        table.add_row(*(cells[column] for column in columns))
+    return table
+
+
+def _cells(outcome: Outcome) -> dict[str, RenderableType]:
+    point, style = shown_point(outcome), STYLES[outcome.verdict]
+    scale, unit = row_unit(outcome, point)
+    return {
+        "verdict": Text(outcome.verdict, style),
+        "": Text(MARKS[outcome.verdict], style),
+        "case": outcome.name,
+        "points": str(len(outcome.points)),
+        "expected": expected_text(outcome, point, scale),
+        "forecast": number(point.forecast, scale),
+        "simulated": number(point.simulation, scale),
+        "unit": unit,
+        "deviation": deviation_text(outcome, point),
+        "took": f"{outcome.seconds:.2f} s",
+    }
+
+
+def shown_point(outcome: Outcome) -> Point:
+    """The point that shows the case: of those with its verdict, the one that is closest to failing, or fails most."""
+    bad = [point for point in outcome.points if point.verdict is outcome.verdict] or list(outcome.points)
+    return max(bad, key=lambda point: _closeness(outcome, point))
+
+
+def _closeness(outcome: Outcome, point: Point) -> float:
+    """How much of its tolerance a point uses up, 1 where it begins to fail; what is left to a bound, negative."""
+    target, tolerance = outcome.target(point), outcome.tolerance
+    values: list[float] = [value for name in outcome.tested if (value := getattr(point, name)) is not None]
+    if not outcome.tested and point.own is not None:
+        values, target = [point.own], point.expected
+    if len(values) < len(outcome.tested) or any(math.isnan(value) for value in values):
+        return math.inf
+    if not values:
+        return -math.inf
+    if tolerance.sense != "equal":
+        side = 1 if tolerance.sense == "at_most" else -1
+        return max(side * (value - target) for value in values) / (abs(target) or 1.0)
+    room = max(tolerance.absolute, tolerance.relative * abs(target)) or math.ulp(target)
+    return max(abs(value - target) / room for value in values)
+
+
+def row_unit(outcome: Outcome, *points: Point) -> tuple[float, str]:
+    """A factor and a unit that suit all numbers of these points."""
+    return shared_unit((abs(outcome.target(point)) for point in points), outcome.unit)
+
+
+def expected_text(outcome: Outcome, point: Point, scale: float = 1.0) -> str:
+    """What the source says, and what its own equations give where they contradict it; a sign before what is a bound."""
+    target = outcome.target(point)
+    said = SIGNS[outcome.tolerance.sense] + number(point.expected, scale)
+    return said if target == point.expected else f"{said} (own {number(target, scale)})"
+
+
+def deviation_text(outcome: Outcome, point: Point) -> str:
+    """The relative deviation; the difference where zero is expected; of a bound that holds, that it does."""
+    deviation, target = outcome.deviation(point), outcome.target(point)
+    if outcome.tolerance.sense != "equal" and outcome.tested and point.verdict not in FAILED:
+        values = [value for name in outcome.tested if (value := getattr(point, name)) is not None]
+        if not values:
+            return "\N{EN DASH}"
+        if target > 0 and min(values) > 0:
+            ratio = (max(values) if outcome.tolerance.sense == "at_most" else min(values)) / target
+            return f"holds, {percent(ratio - 1)}" if 0.5 < ratio < 2 else f"holds, x {ratio:.3g}"
+        return "holds"
+    if not math.isnan(deviation) or target != 0:
+        return percent(deviation)
+    values = [value for name in outcome.tested if (value := getattr(point, name)) is not None]
+    return f"{max(values, key=abs):+.2g} {outcome.unit}".rstrip() if values else percent(deviation)
+
+
+def tolerance_text(outcome: Outcome) -> str:
+    """What is allowed: percentages where they can be read, relative parts below."""
+    tolerance = outcome.tolerance
+    parts = []
+    if tolerance.relative:
+        small = tolerance.relative < 1e-5
+        parts.append(f"relative {tolerance.relative:g}" if small else f"{100 * tolerance.relative:g} %")
+    if tolerance.absolute:
+        parts.append(f"{tolerance.absolute:g} {outcome.unit}".rstrip())
+    within = f"within {' or '.join(parts)}" if parts else "exact"
+    return {"equal": "", "at_least": "at least; ", "at_most": "at most; "}[tolerance.sense] + within
+
+
+def counts_line(outcomes: Sequence[Outcome]) -> str:
+    """How many of how many: only what is reproduced is a success."""
+    found = counts(outcomes)
+    rest = [f"{verdict}: {count}" for verdict, count in found.items() if verdict is not Verdict.REPRODUCED]
+    alone = source_checks(outcomes)
+    of_these = f" ({alone} of them hold the source against itself)" if alone else ""
+    return f"{found[Verdict.REPRODUCED]} of {len(outcomes)} cases reproduced{of_these}; " + ", ".join(rest)
+
+
+def failure_lines(outcome: Outcome) -> Iterator[str]:
+    """Why a case differs or is not reproduced: its error or reason, and every point that does."""
+    word = "differs" if outcome.verdict is Verdict.DIFFERS else "is not reproduced"
+    yield f"{outcome.name} {word} ({outcome.tolerance}: {outcome.tolerance.reason})"
+    if outcome.because and not outcome.error:
+        yield f"  because {outcome.because}"
+    if outcome.error:
+        yield f"  {outcome.error}"
+        return
+    bad = [point for point in outcome.points if point.verdict is outcome.verdict]
+    for point in bad[:MOST_POINTS]:
+        yield f"  {_labelled(outcome, point)}: {_said(outcome, point)}"
+    if len(bad) > MOST_POINTS:
+        yield f"  and {len(bad) - MOST_POINTS} more of {len(outcome.points)} points"
+
+
+def _labelled(outcome: Outcome, point: Point) -> str:
+    label = label_text(point.label)
+    return f"{outcome.axis} {label}" if outcome.axis and not isinstance(point.label, str) else label
+
+
+def _said(outcome: Outcome, point: Point) -> str:
+    target = outcome.target(point)
+    which = "expected" if target == point.expected else "expected by the source's own equations"
+    unit = f" {outcome.unit}" if outcome.unit else ""
+    parts = [f"{which} {SIGNS[outcome.tolerance.sense]}{exact(target)}{unit}"]
+    for reading in outcome.tested:
+        value = getattr(point, reading)
+        parts.append(f"no {reading}" if value is None else f"{reading} {exact(value)}{unit}")
+    deviation = outcome.deviation(point)
+    return ", ".join(parts) + ("" if math.isnan(deviation) else f" ({percent(deviation)})")
+
+
+def case_list(cases: Sequence[Case]) -> RenderableType:
+    """Cases before they run: a table as wide as the terminal allows."""
+    return Fitting([case_table(cases, most) for most in (4, 3, 2)], wraps=True)
+
+
+def case_table(cases: Sequence[Case], columns: int = 4) -> Table:
+    """The first so many columns; names are not broken, and of the texts at least some words stand on a line."""
+    table = new_table("", *("case", "claim", "source", "reading")[:columns])
+    table.title = None
+    table.columns[0].no_wrap = True
+    for column in table.columns[1:]:
+        column.justify = "left"
+    for column in table.columns[1:3]:
+        column.min_width = 24
+    for case in cases:
+        runs = " (--full)" if case.full else ""
+        row = (case.name, case.claim, case.source, case.reading + runs)
+        table.add_row(*row[:columns])
+    return table
+
+
+def case_dict(case: Case) -> dict[str, object]:
+    """A case before it runs, as for JSON."""
+    names = ("name", "reading", "claim", "source", "unit", "quick", "full")
+    return {name: getattr(case, name) for name in names} | {"points": len(case.expected)}
+
+
+def number(value: float | None, scale: float = 1.0) -> str:
+    """Six significant digits, whole numbers in full up to 10^9; a dash for none."""
+    if value is None or math.isnan(value):
+        return "\N{EN DASH}"
+    value = float(value) * scale
+    if math.isfinite(value) and value == int(value) and abs(value) < 1e9:
+        return f"{value:.0f}"
+    return f"{value:.6g}"
+
+
+def exact(value: float) -> str:
+    """So many digits that a difference shows."""
+    return f"{float(value):.12g}"
+
+
+def percent(error: float) -> str:
+    """A relative deviation with its sign and two digits, three from 100 % on."""
+    if math.isnan(error):
+        return "\N{EN DASH}"
+    if 0 < abs(error) < DUST:
+        return "< 1e-9 %"
+    text = f"{100 * error:+.3g} %" if abs(error) >= 0.995 else f"{100 * error:+.2g} %"
+    return "0" if error == 0 else text.replace("-", "\N{MINUS SIGN}")
+
+
+def label_text(label: object) -> str:
+    """What a value is called: words as they are, numbers as numbers."""
+    return number(label) if isinstance(label, int | float) else str(label)

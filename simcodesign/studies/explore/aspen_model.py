@@ -1,0 +1,348 @@
+"""Aspen models as models of a problem of design: an application on one kind of socket, or a machine alone.
+
+Variables are the parameters of both files, within the ranges that the files give them; members of enumerations count
+from 0. A name that both files have is ``application.name`` or ``machine.name``. Metrics of the four planners
+(Spafford and Vetter, Scientific Programming 2015): time, energy, power, memory, and the amount of each resource.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from simcodesign.aspen.application import Application
+from simcodesign.aspen.capacity import data_bytes, memory_bytes
+from simcodesign.aspen.machine import AspenMachine, Found
+from simcodesign.aspen.power import energy_j, machine_max_power_w, max_power_w, static_power_w
+from simcodesign.aspen.run.comparison import AspenComparison, compare_aspen, simulate_aspen
+from simcodesign.aspen.scope import Definitions, Given, Scope, range_of, read_given
+from simcodesign.aspen.timing import BlockTime, Timing, read_machine_parameters, run_time, split_parameters
+from simcodesign.core.errors import InputError, Place, nearest
+from simcodesign.core.result import Result
+from simcodesign.core.units import Amount
+from simcodesign.describe.workload import Parameter
+from simcodesign.studies.explore.space import FloatArray, Variable
+
+#: Metrics of an application on a machine, and their dimensions.
+METRICS = {
+    "time": "time",
+    "energy": "energy",
+    "max_power": "power",
+    "static_power": "power",
+    "data_bytes": "size",
+    "memory_bytes": "size",
+}
+#: Metrics of a machine alone.
+MACHINE_METRICS = {"max_power": "power", "static_power": "power", "memory_bytes": "size"}
+#: Resources whose amounts have a dimension; the others are counted.
+DIMENSION_OF = {"loads": "size", "stores": "size", "messages": "size", "intracomm": "size"}
+_PROBE = 1e12  # an amount beside which what a use costs once is small
+
+
+@dataclass(frozen=True)
+class AspenModel:
+    """An application on a machine. ``given``: parameters that are fixed to other values than in the files.
+
+    Metrics beside those of ``METRICS``: for each resource that is used its amount (``flops``) and seconds
+    (``flops_time``), and every property of the machine (``component.property``). Raises InputError as ``run_time``.
+    """
+
+    application: Application
+    machine: AspenMachine
+    socket: str | None = None
+    given: Mapping[str, Given] = field(default_factory=dict)
+    kernel: str = "main"
+    timing: Timing = field(init=False, compare=False, repr=False)
+    dimensions: Mapping[str, str] = field(init=False, compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        timing = run_time(self.application, self.machine, self.socket, self.given, kernel=self.kernel)
+        if np.ndim(timing.seconds):
+            raise InputError("an exploration begins at one point, not arrays", value=f"{np.size(timing.seconds)}")
+        object.__setattr__(self, "socket", timing.socket)
+        object.__setattr__(self, "timing", timing)
+        object.__setattr__(self, "dimensions", self._dimensions())
+
+    @property
+    def name(self) -> str:
+        """Of both."""
+        socket = f" ({self.socket})" if self.socket else ""
+        return f"{self.application.name} on {self.machine.name}{socket}"
+
+    def _dimensions(self) -> dict[str, str]:
+        """All metrics."""
+        found = dict(METRICS)
+        for resource in dict.fromkeys(use.resource for block in self.timing.blocks for use in block.uses):
+            found |= {resource: DIMENSION_OF.get(resource, "count"), f"{resource}_time": "time"}
+        found |= dict.fromkeys(_properties(self.machine), "")
+        parameters = self._names
+        return {name: dimension for name, dimension in found.items() if name not in parameters}
+
+    @property
+    def _names(self) -> dict[str, tuple[Definitions, str]]:
+        """Every parameter under the name by which it is varied: its definitions, and its name there."""
+        own = {name: self.application.model_of(name) for name in self.application.parameters}
+        both = own.keys() & self.machine.definitions.parameters.keys()
+        found = {
+            f"application.{name}" if name in both else name: (model.definitions, last)
+            for name, (model, last) in own.items()
+        }
+        return found | {
+            f"machine.{name}" if name in both else name: (self.machine.definitions, name)
+            for name in self.machine.definitions.parameters
+        }
+
+    def fixed(self, varied: Collection[str]) -> Mapping[str, float]:
+        """Parameters that neither are varied nor follow from what is."""
+        own, others = split_parameters(self.application, self.machine, dict.fromkeys(varied, 0.0))
+        found: dict[str, float] = {}
+        for name, (definitions, last) in self._names.items():
+            if definitions is self.machine.definitions:
+                stays = not _follows(definitions, last, others)
+            elif definitions is self.application.definitions:
+                stays = not _follows(definitions, last, own)
+            else:  # of an import, to which the importing model may hand on what is varied
+                stays = not own
+            if stays:
+                found |= _known(name, self._now)
+        return found
+
+    def _now(self, name: str) -> float:
+        """The value of a parameter at the given ones."""
+        own, others = split_parameters(self.application, self.machine, dict(self.given))
+        side, _, rest = name.partition(".")
+        key = rest if side in ("application", "machine") and name not in self.application.parameters else name
+        is_machine = side == "machine" or (side != "application" and key in self.machine.definitions.parameters)
+        scope: Scope = self.machine.scope(others) if is_machine else self.application.scope(own)
+        with np.errstate(all="ignore"):
+            return float(scope.value(key, None))
+
+    def parameter(self, name: str) -> tuple[Parameter, str]:
+        """A parameter of the application or of the machine, with its range."""
+        if name not in self._names:
+            what = f"{self.name}: nothing of this name can be varied"
+            raise InputError(what, value=name, allowed=nearest(name, self._names))
+        return _parameter(name, *self._names[name], self._now(name)), ""
+
+    def variable(self, name: str, place: Place | None = None) -> Variable:
+        """A parameter over all of its range. InputError for one without a range."""
+        self.parameter(name)
+        return _variable(name, *self._names[name], self._now(name), place)
+
+    def word(self, name: str, text: str) -> float:
+        """A member of the enumeration of a parameter as its number. InputError for other words."""
+        self.parameter(name)
+        return float(read_given(*self._names[name], text))
+
+    def parameters(self, values: Mapping[str, Amount]) -> dict[str, Given]:
+        """Arguments of ``run_time`` for these values of the variables."""
+        return {**self.given, **values}
+
+    def evaluate(self, values: Mapping[str, FloatArray]) -> Mapping[str, Amount]:
+        """All metrics at n points."""
+        asked = self.parameters(values)
+        timing = run_time(self.application, self.machine, self.socket, asked, kernel=self.kernel)
+        return self._metrics(timing, timing.seconds)
+
+    def _metrics(self, timing: Timing, seconds: Any) -> dict[str, Amount]:
+        own, others = split_parameters(self.application, self.machine, timing.parameters)
+        static = static_power_w(self.machine, others)
+        sizes: Any = sum(data_bytes(self.application, own).values(), 0.0)
+        found: dict[str, Amount] = {
+            "time": seconds,
+            "energy": energy_j(timing) + static * (seconds - np.asarray(timing.seconds)),
+            "max_power": max_power_w(timing),
+            "static_power": static,
+            "data_bytes": sizes,
+            "memory_bytes": memory_bytes(self.machine, self.socket, others),
+        }
+        found |= _amounts(timing.blocks)
+        with np.errstate(all="ignore"):
+            found |= self.machine.property_values(timing.machine_names)
+        return {name: found.get(name, 0.0) for name in self.dimensions}  # 0: a resource that is used elsewhere only
+
+    def metrics(self, simulated: Result, asked: Mapping[str, Any]) -> dict[str, Amount]:
+        """The metrics at one point with the time of a simulation."""
+        timing = run_time(self.application, self.machine, self.socket, asked, kernel=self.kernel)
+        return self._metrics(timing, float(simulated.makespan_s))
+
+    def simulate(self, values: Mapping[str, float], **options: Any) -> dict[str, Amount]:
+        """The same metrics by simulation, at one point; options of ``simulate_aspen``."""
+        asked = self.parameters(values)
+        found = simulate_aspen(self.application, self.machine, self.socket, asked, kernel=self.kernel, **options)
+        return self.metrics(found, asked)
+
+    def compare(self, values: Mapping[str, float], **options: Any) -> AspenComparison:
+        """Closed form and simulations at one point; options of ``compare_aspen``."""
+        asked = self.parameters(values)
+        return compare_aspen(self.application, self.machine, self.socket, asked, kernel=self.kernel, **options)
+
+
+@dataclass(frozen=True)
+class AspenMachineModel:
+    """A machine without an application: power, memory, and what it is capable of.
+
+    Metrics beside those of ``MACHINE_METRICS``: for each resource of the socket the rate of all its instances without
+    traits, for amounts so large that what one use costs does not count (``flops_rate``); how many there are of each
+    component (``count.component``); and every property (``component.property``).
+    """
+
+    machine: AspenMachine
+    socket: str | None = None
+    given: Mapping[str, Given] = field(default_factory=dict)
+    resources: Mapping[str, Found] = field(init=False, compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "socket", self.machine.check_socket(self.socket))
+        scope, found = self.machine.scope(read_machine_parameters(self.machine, self.given)), {}
+        for resource in dict.fromkeys(self.machine.resources(self.socket)):
+            where = self.machine.find(resource, self.socket)
+            if where is not None and _has_rate(where, scope):
+                found[resource] = where
+        object.__setattr__(self, "resources", found)
+
+    @property
+    def name(self) -> str:
+        """Of the machine."""
+        return f"{self.machine.name} ({self.socket})" if self.socket else self.machine.name
+
+    @property
+    def dimensions(self) -> Mapping[str, str]:
+        """All metrics."""
+        found = dict(MACHINE_METRICS)
+        for resource in self.resources:
+            found[f"{resource}_rate"] = (
+                "bandwidth" if resource in DIMENSION_OF else "rate" if resource == "flops" else ""
+            )
+        found |= {f"count.{element.name}": "count" for element in self.machine.below(self.machine.top)}
+        found |= dict.fromkeys(_properties(self.machine), "")
+        return {name: dimension for name, dimension in found.items() if name not in self.machine.definitions.parameters}
+
+    def fixed(self, varied: Collection[str]) -> Mapping[str, float]:
+        """Parameters that neither are varied nor follow from what is."""
+        definitions = self.machine.definitions
+        found: dict[str, float] = {}
+        for name in definitions.parameters:
+            if not _follows(definitions, name, set(varied)):
+                found |= _known(name, self._now)
+        return found
+
+    def _now(self, name: str) -> float:
+        scope = self.machine.scope(read_machine_parameters(self.machine, self.given))
+        with np.errstate(all="ignore"):
+            return float(scope.value(name, None))
+
+    def parameter(self, name: str) -> tuple[Parameter, str]:
+        """A parameter of the machine, with its range."""
+        definitions = self.machine.definitions
+        if name not in definitions.parameters:
+            what = f"{self.name}: nothing of this name can be varied"
+            raise InputError(what, value=name, allowed=nearest(name, definitions.parameters))
+        return _parameter(name, definitions, name, self._now(name)), ""
+
+    def variable(self, name: str, place: Place | None = None) -> Variable:
+        """A parameter over all of its range. InputError for one without a range."""
+        self.parameter(name)
+        return _variable(name, self.machine.definitions, name, self._now(name), place)
+
+    def word(self, name: str, text: str) -> float:
+        """A member of the enumeration of a parameter as its number. InputError for other words."""
+        self.parameter(name)
+        return float(read_given(self.machine.definitions, name, text))
+
+    def evaluate(self, values: Mapping[str, FloatArray]) -> Mapping[str, Amount]:
+        """Capability at n points."""
+        asked: dict[str, Given] = {**self.given, **values}
+        scope = self.machine.scope(read_machine_parameters(self.machine, asked))
+        found: dict[str, Amount] = {
+            "max_power": machine_max_power_w(self.machine, asked),
+            "static_power": static_power_w(self.machine, asked),
+            "memory_bytes": memory_bytes(self.machine, self.socket, asked),
+        }
+        with np.errstate(all="ignore"):
+            found |= {f"count.{name}": count for name, count in self.machine.counts(scope).items()}
+            found |= self.machine.property_values(scope)
+            found |= {f"{name}_rate": _rate(where, scope) for name, where in self.resources.items()}
+        return {name: found[name] for name in self.dimensions}
+
+
+def _known(name: str, value_of: Callable[[str], float]) -> dict[str, float]:
+    """A parameter and its value; nothing for one of names that its file lacks, which nobody uses."""
+    try:
+        return {name: value_of(name)}
+    except InputError:
+        return {}
+
+
+def _has_rate(found: Found, scope: Scope) -> bool:
+    """Whether its time can be said; a machine may hold a resource of names that it lacks, which nobody uses."""
+    try:
+        with np.errstate(all="ignore"):
+            return bool(np.isfinite(_rate(found, scope)))
+    except InputError:
+        return False
+
+
+def _rate(found: Found, scope: Scope) -> Amount:
+    """Of all instances: how much more they do in a second more."""
+    resource = found.resource
+    first, second = (
+        scope.evaluate(resource.time_s, {resource.argument: np.float64(at)}) for at in (_PROBE, 2 * _PROBE)
+    )
+    rate: Any = found.instances(scope) * _PROBE / (second - first)
+    return rate if np.ndim(rate) else float(rate)
+
+
+def _amounts(blocks: Collection[BlockTime]) -> dict[str, Amount]:
+    found: dict[str, Amount] = {}
+    for use in (use for block in blocks for use in block.uses):
+        for name, value in ((use.resource, use.amount), (f"{use.resource}_time", use.seconds)):
+            found[name] = found[name] + value if name in found else value
+    return found
+
+
+def _properties(machine: AspenMachine) -> list[str]:
+    return [
+        f"{element.name}.{name}"
+        for element in machine.below(machine.top)
+        for name, value in element.properties.items()
+        if value is not None
+    ]
+
+
+def _follows(definitions: Definitions, name: str, changed: Collection[str]) -> bool:
+    """Whether a parameter is one of those or computed from one."""
+    waiting, seen = [name], set()
+    while waiting:
+        current = waiting.pop()
+        if current in changed:
+            return True
+        if current not in seen:
+            seen.add(current)
+            expression = definitions.expression(current)
+            waiting += sorted(expression.names) if expression else []
+    return False
+
+
+def _limits(definitions: Definitions, name: str) -> tuple[float, float] | None:
+    return range_of(definitions.parameters[name], Scope(definitions, {})) if name in definitions.parameters else None
+
+
+def _parameter(name: str, definitions: Definitions, last: str, now: float) -> Parameter:
+    known = definitions.parameters[last]
+    low, high = _limits(definitions, last) or (-np.inf, np.inf)
+    members = definitions.enumerations[known.choices].members if known.choices is not None else ()
+    choices = {word: float(number) for number, word in enumerate(members)}
+    return Parameter(name, now, low=low, high=high, whole=bool(members), place=known.place, choices=choices)
+
+
+def _variable(name: str, definitions: Definitions, last: str, now: float, place: Place | None) -> Variable:
+    limits, known = _limits(definitions, last), definitions.parameters[last]
+    if limits is None:
+        what = f"{name} has no range in {known.place.file}"
+        raise InputError(what, place or known.place, allowed=f"{name}=LOW:HIGH")
+    choices = tuple(np.arange(limits[1] + 1).tolist()) if known.choices is not None else ()
+    return Variable(name, *limits, choices=choices, default=now, place=place or known.place)

@@ -1,0 +1,165 @@
+"""What an expression over metrics measures: its unit, as far as the units of its names tell.
+
+Units are products of powers of s, B and J; operations and cycles count as numbers. A plain number may stand for
+anything, so that ``time + energy`` is an error, and ``time + 1e-6*energy`` a choice of the user that is noted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+
+from simcodesign.core.errors import InputError
+from simcodesign.core.expression import Call, Comparison, Expression, Name, Negation, Node, Number, Operation
+
+Powers = tuple[tuple[str, Fraction], ...]
+_BASES: Mapping[str, Mapping[str, int]] = {
+    "time": {"s": 1},
+    "size": {"B": 1},
+    "rate": {"s": -1},
+    "bandwidth": {"B": 1, "s": -1},
+    "per_byte": {"s": 1, "B": -1},
+    "frequency": {"s": -1},
+    "power": {"J": 1, "s": -1},
+    "energy": {"J": 1},
+    "energy_per_byte": {"J": 1, "B": -1},
+    "cycles": {},
+    "count": {},
+}
+#: Dimensions that are told by their powers; a rate and a frequency are not.
+_NAMED = ("time", "size", "bandwidth", "per_byte", "power", "energy", "energy_per_byte")
+#: Functions whose value measures what their arguments do.
+_ALIKE = ("min", "max", "abs", "round", "ceil", "floor", "where")
+_ROOTS = {"sqrt": Fraction(1, 2), "cbrt": Fraction(1, 3)}
+
+
+@dataclass(frozen=True)
+class Measure:
+    """Powers of the base units; None where nothing is known. ``sure``: without a number that may have a unit itself."""
+
+    powers: Powers | None
+    sure: bool = True
+
+    @property
+    def plain(self) -> bool:
+        """Whether it is a number without a unit, or nothing is known."""
+        return not self.powers
+
+    @property
+    def dimension(self) -> str:
+        """The dimension of these powers, "" for none or more than one."""
+        return next((name for name in _NAMED if self.powers == powers_of(name)), "") if self.powers else ""
+
+    @property
+    def unit(self) -> str:
+        """In SI units, as ``J s`` or ``B/s``; "" for plain numbers."""
+        above, below = (
+            [_power(base, abs(power)) for base, power in self.powers or () if (power > 0) is positive]
+            for positive in (True, False)
+        )
+        if not below:
+            return " ".join(above)
+        bottom = " ".join(below) if len(below) == 1 else f"({' '.join(below)})"
+        return f"{' '.join(above) or '1'}/{bottom}"
+
+
+UNKNOWN = Measure(None)
+PLAIN = Measure(())
+
+
+def powers_of(dimension: str) -> Powers | None:
+    """Of a dimension of ``units.DIMENSIONS``; None for others."""
+    known = _BASES.get(dimension)
+    return None if known is None else _sorted({base: Fraction(power) for base, power in known.items()})
+
+
+def measured(expression: Expression, dimensions: Mapping[str, str]) -> tuple[Measure, tuple[str, ...]]:
+    """What an expression measures, and what is to be told of it; ``dimensions``: of its names. InputError where it adds
+    or compares what has different units."""
+    walk = _Walk(expression, dimensions, [])
+    return walk.of(expression.tree), tuple(dict.fromkeys(walk.notes))
+
+
+@dataclass(frozen=True)
+class _Walk:
+    expression: Expression
+    dimensions: Mapping[str, str]
+    notes: list[str]
+
+    def of(self, node: Node) -> Measure:
+        match node:
+            case Number():
+                return Measure((), sure=False)
+            case Name(name):
+                return Measure(powers_of(self.dimensions.get(name, "")))
+            case Negation(operand):
+                return self.of(operand)
+            case Operation("*" | "/" | "//" as sign, left, right):
+                return _product(self.of(left), self.of(right), 1 if sign == "*" else -1)
+            case Operation("**", left, right):
+                return _raised(self.of(left), right)
+            case Operation(_, left, right):
+                return self.alike([self.of(left), self.of(right)])
+            case Comparison(_, operands):
+                self.alike([self.of(operand) for operand in operands])
+                return PLAIN
+            case Call(function, arguments):
+                return self.called(function, [self.of(argument) for argument in arguments])
+        return UNKNOWN
+
+    def called(self, function: str, arguments: list[Measure]) -> Measure:
+        if function in _ALIKE:
+            return self.alike(arguments[1:] if function == "where" else arguments)
+        root, only = _ROOTS.get(function), arguments[0].powers
+        if root is None or only is None:
+            return UNKNOWN if root else PLAIN
+        return Measure(_sorted({base: power * root for base, power in only}), arguments[0].sure)
+
+    def alike(self, parts: list[Measure]) -> Measure:
+        """What a sum or a comparison measures."""
+        known = [part for part in parts if not part.plain]
+        for other in known[1:]:
+            self.compared(known[0], other)
+        if not known:
+            return next((part for part in parts if part.powers is None), Measure((), all(one.sure for one in parts)))
+        return Measure(known[0].powers, all(part.sure for part in known) and len(known) == len(parts))
+
+    def compared(self, one: Measure, other: Measure) -> None:
+        """InputError for different units; a note where a number may make them alike."""
+        if one.powers == other.powers:
+            return
+        units = f"{one.unit} and {other.unit}"
+        if one.sure and other.sure:
+            what = f"{self.expression.text!r} adds or compares {units}"
+            allowed = "terms of one unit, or a factor that makes them so, as in time + 1e-6*energy"
+            raise InputError(what, self.expression.place, allowed=allowed)
+        self.notes.append(f"{self.expression.text!r} adds or compares {units}: as numbers of SI units")
+
+
+def _product(left: Measure, right: Measure, sign: int) -> Measure:
+    if left.powers is None or right.powers is None:
+        return Measure(None, sure=False)
+    found = dict(left.powers)
+    for base, power in right.powers:
+        found[base] = found.get(base, Fraction(0)) + sign * power
+    return Measure(_sorted(found), left.sure and right.sure)
+
+
+def _raised(base: Measure, exponent: Node) -> Measure:
+    """A power; its exponent must be a number for anything to be known."""
+    value = exponent.operand if isinstance(exponent, Negation) else exponent
+    if base.powers is None or (base.powers and not isinstance(value, Number)):
+        return Measure(None, sure=False)
+    if not base.powers or not isinstance(value, Number):
+        return base
+    times = Fraction(float(value.value)).limit_denominator(1000) * (-1 if isinstance(exponent, Negation) else 1)
+    return Measure(_sorted({name: power * times for name, power in base.powers}), base.sure)
+
+
+def _sorted(powers: Mapping[str, Fraction]) -> Powers:
+    return tuple((base, powers[base]) for base in sorted(powers) if powers[base])
+
+
+def _power(base: str, power: Fraction) -> str:
+    return base if power == 1 else f"{base}^{power}"

@@ -1,0 +1,294 @@
+"""A problem of design: variables, a model that gives metrics, objectives and constraints on them.
+
+The optimisation problem behind the four planners (Spafford and Vetter, Scientific Programming 2015): optimise f(x) for
+x between limits, with h_i(x) = 0 and g_j(x) <= 0. Whole variables stay whole here.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simcodesign.core.errors import InputError, Place, nearest
+from simcodesign.core.expression import Expression, parse
+from simcodesign.core.units import DIMENSIONS, Amount
+from simcodesign.describe.equations import ordered
+from simcodesign.studies.explore.space import FloatArray, Space
+
+#: A violation of less than this share of the bound is rounding.
+ROUNDING = 4 * 2.0**-52
+#: How far, as a share of the bound, both sides of an equality may be apart.
+EQUAL = 1e-6
+RELATIONS = ("<=", ">=", "==")
+_DOTTED = re.compile(r"(?<![\w.])[A-Za-z]\w*(?:\.[A-Za-z]\w*)+")
+
+
+class RefusedPointsError(InputError):
+    """A model's word on which of n points it has no answer for: ``refused`` (n,). Others are asked for again."""
+
+    def __init__(self, error: InputError, refused: NDArray[np.bool_]) -> None:
+        super().__init__(error.what, error.place, value=error.value, allowed=error.allowed)
+        self.refused = refused
+
+
+class Model(Protocol):
+    """What gives metrics: a workload on a machine, a machine alone, formulas, or anything else.
+
+    ``dimensions``: every metric and its dimension of ``units.DIMENSIONS``, or "" where nothing is known.
+    """
+
+    @property
+    def name(self) -> str:
+        """For titles."""
+
+    @property
+    def dimensions(self) -> Mapping[str, str]:
+        """Names of the metrics, and what they measure."""
+
+    def fixed(self, varied: Collection[str]) -> Mapping[str, float]:
+        """Numbers that stay as they are while these variables are varied; expressions may use them."""
+
+    def evaluate(self, values: Mapping[str, FloatArray]) -> Mapping[str, Amount]:
+        """Every metric at n points; ``values``: (n,) for each variable. Arrays (n,), or one number for all points.
+
+        Raises InputError where it has no answer at one of the points, RefusedPointsError if it knows which.
+        """
+
+
+@dataclass(frozen=True)
+class FormulaModel:
+    """Metrics by formula, over the variables and each other, in any order.
+
+    ``names`` are the variables that they may use. Raises InputError for unknown names and cycles.
+    """
+
+    name: str
+    formulas: Mapping[str, Expression]
+    names: tuple[str, ...]
+    units: Mapping[str, str] = field(default_factory=dict)
+    order: tuple[str, ...] = field(init=False, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "order", tuple(ordered(self.formulas, set(self.names))))
+
+    @property
+    def dimensions(self) -> Mapping[str, str]:
+        """Those in ``units``; nothing is known of the others."""
+        return {name: self.units.get(name, "") for name in self.formulas}
+
+    def fixed(self, varied: Collection[str]) -> Mapping[str, float]:
+        """Nothing: a formula has its numbers in it."""
+        return {}
+
+    def evaluate(self, values: Mapping[str, FloatArray]) -> Mapping[str, Amount]:
+        """Of all formulas. A value that is not finite stays so."""
+        known: dict[str, Amount] = dict(values)
+        for name in self.order:
+            known[name] = self.formulas[name].evaluate(known)
+        return {name: known[name] for name in self.formulas}
+
+
+def formula_model(
+    name: str, formulas: Mapping[str, str], names: Sequence[str], units: Mapping[str, str] | None = None
+) -> FormulaModel:
+    """A model of formulas in text, e.g. ``{"flops": "2*n**3", "time": "flops / 1e9"}``."""
+    parsed = {metric: parse(text) for metric, text in formulas.items()}
+    return FormulaModel(name, parsed, tuple(names), dict(units or {}))
+
+
+def plain_name(name: str) -> str:
+    """The name under which a dotted one, as ``network.startup``, stands in an expression."""
+    return name.replace(".", "__")
+
+
+def formula(text: str, place: Place | None = None) -> Expression:
+    """An expression that may use dotted names."""
+    parsed = parse(_DOTTED.sub(lambda match: plain_name(match.group()), text), place)
+    return replace(parsed, text=text.strip())
+
+
+@dataclass(frozen=True)
+class Objective:
+    """An expression over metrics and variables that is to be small, or large with ``maximise``.
+
+    Where there are several, each is divided by the absolute value of its own best (1 if that is 0), times its weight:
+    with equal weights one per cent of one counts as much as one per cent of another. ``unit``: in SI, of one that is
+    of no ``dimension``.
+    """
+
+    expression: Expression
+    maximise: bool = False
+    weight: float = 1.0
+    dimension: str = ""
+    unit: str = ""
+
+    @property
+    def text(self) -> str:
+        """As it was given."""
+        return self.expression.text
+
+    @property
+    def sign(self) -> float:
+        """-1 where the largest is wanted: solvers minimise."""
+        return -1.0 if self.maximise else 1.0
+
+
+@dataclass(frozen=True)
+class Constraint:
+    """``left relation right``; ``<=``, ``>=``, or ``==`` within ``tolerance``.
+
+    Violations are relative to the absolute value of the right side (to 1 where that is 0). ``slack``: by which share
+    of itself the right side gives way (of an equality: is moved up).
+    """
+
+    left: Expression
+    relation: str
+    right: Expression
+    dimension: str = ""
+    tolerance: float = EQUAL
+    slack: float = 0.0
+    text: str = ""
+
+    def __post_init__(self) -> None:
+        if self.relation not in RELATIONS:
+            raise InputError(
+                "relation of a constraint", self.left.place, value=self.relation, allowed=", ".join(RELATIONS)
+            )
+        if not self.text:
+            object.__setattr__(self, "text", f"{self.left.text} {self.relation} {self.right.text}")
+
+    @property
+    def bound(self) -> float | None:
+        """The right side where it is a number; slack counts."""
+        if self.right.names:
+            return None
+        number = float(self.right.evaluate({}))
+        scale = abs(number) or 1.0
+        return number + self.slack * scale * (-1 if self.relation == ">=" else 1)
+
+    def gap(self, names: Mapping[str, Amount]) -> Amount:
+        """How far the left side is beyond the right one, relative; signed also for an equality. Without slack."""
+        left, right = self.left.evaluate(names), self.right.evaluate(names)
+        scale = np.where(np.asarray(right) == 0, 1.0, np.abs(right))
+        gap: Amount = (np.asarray(left) - right) / scale
+        return -gap if self.relation == ">=" else gap
+
+    def excess(self, gap: FloatArray) -> FloatArray:
+        """What of a gap is not allowed: above 0 where the constraint is violated."""
+        if self.relation == "==":
+            return np.abs(gap - self.slack) - self.tolerance
+        return gap - self.slack
+
+    def given_way(self, slack: float) -> Constraint:
+        """The same with the right side moved by this share of itself: looser, or up for an equality."""
+        return replace(self, slack=slack)
+
+
+@dataclass(frozen=True)
+class Evaluated:
+    """A model at n points: ``points`` (n, variables), ``objectives`` (n, objectives), ``gaps`` (n, constraints), and
+    every metric (n,). Not a number where the model refused the point, of which ``usable`` (n,) tells."""
+
+    points: FloatArray
+    objectives: FloatArray
+    gaps: FloatArray
+    metrics: Mapping[str, FloatArray]
+    usable: NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Variables, model, objectives and constraints. Raises InputError for names that neither the variables nor the
+    model have, and for a variable that is called like a metric."""
+
+    model: Model
+    space: Space
+    objectives: tuple[Objective, ...] = ()
+    constraints: tuple[Constraint, ...] = ()
+
+    def __post_init__(self) -> None:
+        for variable in self.space.variables:
+            if variable.name in self.model.dimensions:
+                what = f"{variable.name} is a metric of {self.model.name}"
+                raise InputError(what, variable.place, allowed="to vary what a metric depends on")
+        known = known_names(self.model, self.space)
+        sides = [side for one in self.constraints for side in (one.left, one.right)]
+        for expression in [*(one.expression for one in self.objectives), *sides]:
+            check_names(expression, known)
+
+    def with_objectives(self, *objectives: Objective) -> Problem:
+        """The same with these objectives alone."""
+        return replace(self, objectives=objectives)
+
+    def with_constraints(self, constraints: Sequence[Constraint]) -> Problem:
+        """The same with these constraints alone."""
+        return replace(self, constraints=tuple(constraints))
+
+    def evaluate(self, points: FloatArray) -> Evaluated:
+        """Everything at n points (n, variables). Raises InputError where the model does."""
+        count = len(points)
+        metrics = {
+            name: np.array(np.broadcast_to(np.asarray(value, dtype=np.float64), (count,)))
+            for name, value in self.model.evaluate(self.space.columns(points)).items()
+        }
+        return self.stated(points, metrics, np.ones(count, dtype=np.bool_))
+
+    def stated(self, points: FloatArray, metrics: Mapping[str, FloatArray], usable: NDArray[np.bool_]) -> Evaluated:
+        """What objectives and constraints say of n points with these metrics, as far as the points are usable."""
+        every: dict[str, Amount] = {**self.model.fixed(self.space.names), **metrics, **self.space.columns(points)}
+        names = {plain_name(name): value for name, value in every.items()}
+        with np.errstate(all="ignore"):
+            objectives = _stacked([one.expression.evaluate(names) for one in self.objectives], len(points))
+            gaps = _stacked([one.gap(names) for one in self.constraints], len(points))
+        usable = usable & np.isfinite(objectives).all(axis=1) & ~np.isnan(gaps).any(axis=1)
+        return Evaluated(points, objectives, gaps, metrics, usable)
+
+    def excess(self, gaps: FloatArray) -> FloatArray:
+        """What of the gaps is not allowed: (n, constraints)."""
+        columns = [one.excess(gaps[:, at]) for at, one in enumerate(self.constraints)]
+        return np.stack(columns, axis=1) if columns else np.zeros((len(gaps), 0))
+
+    def violation(self, gaps: FloatArray) -> FloatArray:
+        """The sum of all relative violations at every point, 0 where all constraints hold: (n,)."""
+        excess = self.excess(gaps)
+        # A point without a number is no better than any other.
+        counted = np.where(np.isnan(excess), np.inf, np.where(excess > ROUNDING, excess, 0.0))
+        return np.asarray(counted.sum(axis=1))
+
+    def total(self, objectives: FloatArray, scales: Sequence[float] | None = None) -> FloatArray:
+        """The one number to be minimised at every point, 0 where there is no objective: (n,)."""
+        if len(self.objectives) == 1:
+            return self.objectives[0].sign * objectives[:, 0]
+        weights = [one.sign * one.weight for one in self.objectives]
+        return np.asarray(objectives @ (np.array(weights) / np.array(scales or [1.0] * len(weights))))
+
+
+def known_names(model: Model, space: Space) -> dict[str, str]:
+    """What an expression may use, and its dimension."""
+    return {**dict.fromkeys([*model.fixed(space.names), *space.names], ""), **model.dimensions}
+
+
+def check_names(expression: Expression, known: Mapping[str, str]) -> None:
+    """InputError for a name that is neither metric nor variable."""
+    plain = {plain_name(name): name for name in known}
+    for name in sorted(expression.names - plain.keys()):
+        shown = name.replace("__", ".")
+        what = f"neither a metric nor a variable in {expression.text!r}"
+        raise InputError(what, expression.place, value=shown, allowed=nearest(shown, known))
+
+
+def _stacked(columns: Sequence[Amount], count: int) -> FloatArray:
+    every = [np.broadcast_to(np.asarray(column, dtype=np.float64), (count,)) for column in columns]
+    return np.stack(every, axis=1) if every else np.zeros((count, 0))
+
+
+def check_dimension(dimension: str, place: Place | None = None) -> str:
+    """The dimension, "" for one that is not known. InputError for a name that is none."""
+    if dimension and dimension not in DIMENSIONS:
+        raise InputError("unknown dimension", place, value=dimension, allowed=nearest(dimension, DIMENSIONS))
+    return dimension

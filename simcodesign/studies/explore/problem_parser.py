@@ -1,0 +1,141 @@
+"""Variables, constraints and objectives as a user writes them.
+
+``n=1:1e6:whole``, ``P=16,32,64``, ``network.startup=1 us:50 us``; ``time <= 10 s``, ``footprint <= capacity``;
+``time``, ``flops/time * 2`` (with weight 2).
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping
+from dataclasses import replace
+
+from simcodesign.core.errors import InputError, Place
+from simcodesign.core.expression import Expression, Number, Operation, parse
+from simcodesign.core.units import DIMENSIONS, parse_quantity
+from simcodesign.studies.explore.dimensions import Measure, measured, powers_of
+from simcodesign.studies.explore.problem import RELATIONS, Constraint, Objective, formula, plain_name
+from simcodesign.studies.explore.space import Variable
+
+VARY_FORMS = "NAME=LOW:HIGH, NAME=LOW:HIGH:whole, :log or :linear, NAME=A,B,C"
+CONSTRAINT_FORMS = "e.g. 'time <= 10 s', 'footprint <= capacity', 'P >= 4', 'flops == 1e12'"
+OBJECTIVE_FORMS = "a metric or an expression, with a weight if there are several: 'time', 'time*P*2'"
+_RELATION = re.compile(r"<=|>=|==|<|>|=")
+_WEIGHT = re.compile(r"(.*\S)\s*\*\s*([0-9.]+(?:[eE][-+]?[0-9]+)?)\s*", re.DOTALL)
+_QUANTITY = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?\s*([A-Za-zµμ%][A-Za-z/µμ]*)?")
+
+
+def variable(text: str, dimensions: Mapping[str, str], place: Place | None = None) -> Variable:
+    """The variable of ``NAME=LOW:HIGH[:whole|:log|:linear]`` or ``NAME=A,B,...``, in units of its dimension."""
+    here = place or Place()
+    name, sign, rest = (part.strip() for part in text.partition("="))
+    if not name or not sign or not rest:
+        raise InputError("not something to vary", here, value=text, allowed=VARY_FORMS)
+    return limits(name, rest, dimensions.get(name, ""), here)
+
+
+def limits(name: str, text: str, dimension: str, place: Place) -> Variable:
+    """The variable of this name for ``LOW:HIGH...`` or ``A,B,...``."""
+    parts = [part.strip() for part in text.split(":")]
+    if len(parts) == 1:
+        choices = tuple(number(part, dimension, name, place) for part in parts[0].split(","))
+        return Variable(name, choices=choices, place=place)
+    words = [part.lower() for part in parts[2:]]
+    if not set(words) <= {"whole", "log", "linear"} or len(set(words) & {"log", "linear"}) > 1:
+        raise InputError(f"range of {name}", place, value=text, allowed=VARY_FORMS)
+    low, high = (number(part, dimension, name, place) for part in parts[:2])
+    if low > high:
+        what = f"the limits of {name} are not in order: the lower one is above the upper one"
+        raise InputError(what, place, value=":".join(parts[:2]), allowed=f"{name}={parts[1]}:{parts[0]}")
+    log = True if "log" in words else False if "linear" in words else None
+    return Variable(name, low, high, whole="whole" in words, log=log, place=place)
+
+
+def number(text: str, dimension: str, name: str, place: Place) -> float:
+    """A number in SI units, with a unit of this dimension or none; "inf" is read, so that it can be refused."""
+    if text.strip().lower() in ("inf", "+inf", "-inf", "infinity"):
+        return math.inf if not text.strip().startswith("-") else -math.inf
+    try:
+        return parse_quantity(text.replace("flop/s", "FLOP/s"), dimension or "count", place)
+    except InputError as error:
+        raise InputError(f"{name}: {error.what}", place, value=error.value, allowed=error.allowed) from None
+
+
+def constraint(text: str, dimensions: Mapping[str, str], place: Place | None = None) -> Constraint:
+    """The constraint of ``EXPRESSION <= BOUND``; the bound is a number, with a unit, or another expression.
+
+    ``dimensions``: of every name. A unit must fit the left side as far as its dimension is known. InputError also where
+    what has different units is added or compared.
+    """
+    here = place or Place()
+    found = _RELATION.findall(text)
+    sides = [side.strip() for side in _RELATION.split(text)]
+    if len(found) != 1 or not all(sides):
+        raise InputError("not a constraint", here, value=text, allowed=CONSTRAINT_FORMS)
+    if found[0] not in RELATIONS:
+        raise InputError(f"relation {found[0]} of a constraint", here, value=text, allowed=", ".join(RELATIONS))
+    left_text, right_text = sides
+    left = formula(left_text, here)
+    known = {plain_name(name): dimension for name, dimension in dimensions.items()}
+    measure, _ = measured(left, known)
+    right, dimension = _bound(right_text, dimensions.get(left_text, "") or measure.dimension, measure, known, here)
+    _check_sides(measure, right, dimension, known, text)
+    return Constraint(left, found[0], right, dimension, text=f"{left_text} {found[0]} {right_text}")
+
+
+def _check_sides(left: Measure, right: Expression, dimension: str, known: Mapping[str, str], text: str) -> None:
+    """InputError where the two sides measure different things, as far as that is sure."""
+    other = Measure(powers_of(dimension)) if isinstance(right.tree, Number) and dimension else measured(right, known)[0]
+    if left.plain or other.plain or left.powers == other.powers or not (left.sure and other.sure):
+        return
+    allowed = f"a bound in {left.unit}"
+    raise InputError(f"{text!r} compares {left.unit} with {other.unit}", right.place, allowed=allowed)
+
+
+def _bound(
+    text: str, dimension: str, measure: Measure, known: Mapping[str, str], place: Place
+) -> tuple[Expression, str]:
+    """The right side, and the dimension of both."""
+    text = text.replace("flop/s", "FLOP/s")
+    match = _QUANTITY.fullmatch(text)
+    if match:
+        owner = dimension or _dimension_of(match.group(1) or "", measure)
+        value = parse_quantity(text, owner or "count", place)
+        return replace(parse(value, place), text=text), owner
+    right = formula(text, place)
+    return right, dimension or known.get(plain_name(text), "") or measured(right, known)[0].dimension
+
+
+def _dimension_of(unit: str, measure: Measure) -> str:
+    """The dimension that has the unit, the one of this measure if several do; "" for none."""
+    found = []
+    for dimension in DIMENSIONS if unit else ():
+        try:
+            parse_quantity(f"1 {unit}", dimension)
+        except InputError:
+            continue
+        found.append(dimension)
+    return next((one for one in found if powers_of(one) == measure.powers), found[0] if found else "")
+
+
+def objective(text: str, maximise: bool, dimensions: Mapping[str, str], place: Place | None = None) -> Objective:
+    """The objective of an expression; a number by which all of it is multiplied at its end is its weight."""
+    here = place or Place()
+    if not text.strip():
+        raise InputError("no objective", here, value=text, allowed=OBJECTIVE_FORMS)
+    whole, match = formula(text, here), _WEIGHT.fullmatch(text)
+    weight, expression = 1.0, whole
+    # In a + b*2 the number belongs to b alone.
+    if (
+        match
+        and isinstance(whole.tree, Operation)
+        and whole.tree.symbol == "*"
+        and isinstance(whole.tree.right, Number)
+    ):
+        weight, expression = float(whole.tree.right.value), formula(match.group(1), here)
+    if not (math.isfinite(weight) and weight > 0):
+        raise InputError("weight of an objective", here, value=text, allowed="numbers above 0")
+    measure, _ = measured(expression, {plain_name(name): one for name, one in dimensions.items()})
+    dimension = dimensions.get(expression.text, "") or measure.dimension
+    return Objective(expression, maximise, weight, dimension, "" if dimension else measure.unit)

@@ -1,0 +1,250 @@
+"""Solves a problem of design: by enumeration, by bisection, by differential evolution, or by ISRES.
+
+``auto`` takes the first that fits: a space of at most ``MOST_ENUMERATED`` points is enumerated, and a problem in one
+variable in which everything is monotone is bisected; both are exact. Anything else is searched: differential evolution
+(Storn and Price 1997, of SciPy) with whole variables and the feasibility rules of Deb (2000), followed by steps of
+whole variables and by sequential quadratic programming in the real ones. Seeded, so that an answer comes again.
+"""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+import pandas as pd
+
+from simcodesign.core.errors import InputError, Place, nearest
+from simcodesign.studies.explore.evaluator import Evaluator, Point, Refusal, SpentError, Told
+from simcodesign.studies.explore.problem import Problem
+from simcodesign.studies.explore.solvers.bisection import bisect
+from simcodesign.studies.explore.solvers.differential_evolution import evolve
+from simcodesign.studies.explore.solvers.infeasibility_proof import STAGE, excluded_boxes
+from simcodesign.studies.explore.solvers.isres import isres
+from simcodesign.studies.explore.solvers.local_search import refine
+from simcodesign.studies.explore.space import FloatArray
+
+#: Methods that cannot miss the best point.
+EXACT = ("enumeration", "bisection")
+SOLVERS = ("auto", "enumeration", "bisection", "evolution", "isres")
+#: A space of so many points is looked at whole.
+MOST_ENUMERATED = 20_000
+#: Points of a search, unless another limit is asked for; what polishes its best points comes on top then.
+EVALUATIONS = 20_000
+#: Which share of the points of a limit the search may take; the others polish what it finds.
+SEARCH = 0.75
+#: The proof that nothing is feasible takes no more than one in so many of the points that are left.
+PROOF = 4
+#: Searches that share these points, at most.
+RESTARTS = 3
+#: Searches end alike if their totals differ by no more than this share.
+ALIKE = 1e-5
+
+
+@dataclass(frozen=True)
+class Solution:
+    """The best point of a problem; the one of the least total violation where nothing feasible was found.
+
+    ``exact``: by a method that cannot miss the best one. ``scales``: by what several objectives are divided.
+    ``spent``: it ended because no more points were allowed. ``proof``: why nothing can be feasible, where a search
+    found no feasible point and that could be shown.
+    """
+
+    problem: Problem
+    point: Point
+    method: str
+    exact: bool
+    seed: int
+    evaluations: int
+    scales: tuple[float, ...] = ()
+    refusals: tuple[Refusal, ...] = ()
+    spent: bool = False
+    proof: str = ""
+    evaluator: Evaluator = field(repr=False, compare=False, kw_only=True)
+
+    @property
+    def feasible(self) -> bool:
+        """Whether all constraints hold."""
+        return self.point.feasible
+
+    @property
+    def objective(self) -> float:
+        """The value of the only objective, or the weighted sum that was minimised."""
+        if len(self.point.objectives) == 1:
+            return self.point.objectives[0]
+        return float(self.problem.total(np.array([self.point.objectives]), self.scales)[0])
+
+    @property
+    def trace(self) -> pd.DataFrame:
+        """One row per evaluation; see ``Evaluator.trace``."""
+        return self.evaluator.trace()
+
+
+def solve(
+    problem: Problem,
+    *,
+    solver: str = "auto",
+    seed: int = 0,
+    evaluations: int | None = None,
+    start: FloatArray | None = None,
+    scales: tuple[float, ...] | None = None,
+    told: Told | None = None,
+    prove_first: bool = False,
+) -> Solution:
+    """The best point. ``start`` (variables,) is where a search begins besides the points that it draws; ``scales``: by
+    what several objectives are divided, if not by their own best. ``evaluations``: no more points than that, here and
+    in the search for the best of each of several objectives. ``told``: see ``Evaluator``. ``prove_first``: no search
+    where it can be shown before that nothing is feasible; then the point is any.
+
+    Raises InputError for an unknown solver, one that does not fit the problem, and a model that refuses every point.
+    """
+    if solver not in SOLVERS:
+        raise InputError("no such solver", Place("--solver"), value=solver, allowed=nearest(solver, SOLVERS))
+    if scales is None:
+        scales = _scales(problem, solver, seed, evaluations, told) if len(problem.objectives) > 1 else ()
+    evaluator = Evaluator(problem, scales, evaluations, told)
+    method, proof, spent = _method(evaluator, solver), "", False
+    try:
+        if prove_first and method not in EXACT:
+            proof = _proof(evaluator, seed)
+        if not proof and not _exactly(evaluator, method, solver):
+            method = "isres" if solver == "isres" else "evolution"
+            _search(evaluator, solver, seed, start)
+            if evaluator.best_key[0] > 0 and not prove_first:
+                proof = _proof(evaluator, seed)
+            if evaluator.best is not None and not _found(evaluator):
+                refine(evaluator)
+    except SpentError:
+        spent = True
+    return replace(_solution(evaluator, method, seed, spent), proof=proof)
+
+
+def solve_again(
+    solution: Solution, problem: Problem, *, evaluations: int | None = None, told: Told | None = None
+) -> Solution:
+    """The best point of a problem that differs from a solved one by its constraints alone: from all points that are
+    known already, of which the best are polished anew with up to so many more."""
+    evaluator = Evaluator(problem, solution.scales, told=told)
+    evaluator.absorb(solution.evaluator, "known")
+    if solution.method == "enumeration":
+        return _solution(evaluator, solution.method, solution.seed)
+    evaluator.limit = None if evaluations is None else evaluator.evaluations + evaluations
+    try:
+        if solution.method == "bisection" and bisect(evaluator):
+            return _solution(evaluator, solution.method, solution.seed)
+        if evaluator.best is not None and not _found(evaluator):
+            refine(evaluator)
+    except SpentError:
+        pass
+    return _solution(evaluator, "evolution", solution.seed)
+
+
+def _solution(evaluator: Evaluator, method: str, seed: int, spent: bool = False) -> Solution:
+    if evaluator.best is None or not np.isfinite(evaluator.best_key[0]):
+        raise nothing_usable(evaluator)
+    return Solution(
+        evaluator.problem,
+        evaluator.point(evaluator.best),
+        method,
+        method in EXACT and not spent,
+        seed,
+        evaluator.evaluations,
+        evaluator.scales,
+        evaluator.refusals(),
+        spent,
+        evaluator=evaluator,
+    )
+
+
+def _proof(evaluator: Evaluator, seed: int) -> str:
+    """Why nothing is feasible, "" where that cannot be shown."""
+    boxes = 0
+    with suppress(SpentError), evaluator.beside(STAGE) as one:
+        if one.limit is not None:
+            one.limit //= PROOF
+        boxes = excluded_boxes(one, seed)
+    words = "constraints are monotone at all sampled points, and bounds exclude the whole space"
+    return f"{words} in {boxes:,} part{'s' if boxes != 1 else ''}" if boxes else ""
+
+
+def _scales(problem: Problem, solver: str, seed: int, evaluations: int | None, told: Told | None) -> tuple[float, ...]:
+    """The absolute value of the best of each objective alone."""
+    alone = [
+        solve(problem.with_objectives(one), solver=solver, seed=seed, evaluations=evaluations, told=told)
+        for one in problem.objectives
+    ]
+    return tuple(abs(solution.objective) or 1.0 for solution in alone)
+
+
+def _method(evaluator: Evaluator, solver: str) -> str:
+    """The method that is tried first. InputError for more points than are enumerated, or than may be evaluated."""
+    space = evaluator.problem.space
+    if solver == "enumeration":
+        most = min(MOST_ENUMERATED * 50, evaluator.left)
+        if space.count > most:
+            allowed = f"spaces of up to {most:.0f} points; whole variables or choices only"
+            raise InputError("too many points to enumerate", Place("--solver"), value=space.count, allowed=allowed)
+    if solver != "auto":
+        return solver
+    if space.count <= min(MOST_ENUMERATED, evaluator.left):
+        return "enumeration"
+    return "bisection" if len(space.variables) == 1 else "evolution"
+
+
+def _exactly(evaluator: Evaluator, method: str, solver: str) -> bool:
+    """Whether the problem is solved by enumeration or bisection."""
+    space = evaluator.problem.space
+    if method == "enumeration":
+        evaluator(space.every(), "enumeration")
+        return True
+    if method == "bisection":
+        if len(space.variables) == 1 and bisect(evaluator):
+            return True
+        if solver == "bisection":
+            allowed = "one variable in which objective and constraints are monotone"
+            raise InputError("cannot be bisected", Place("--solver"), value=", ".join(space.names), allowed=allowed)
+    return False
+
+
+def _search(evaluator: Evaluator, solver: str, seed: int, start: FloatArray | None) -> None:
+    """By ISRES, or by evolution as long as it may take."""
+    most = EVALUATIONS if evaluator.limit is None else int(SEARCH * evaluator.left)
+    if solver == "isres":
+        isres(evaluator, seed, most, start)
+    else:
+        _evolve(evaluator, seed, most, start)
+
+
+def _evolve(evaluator: Evaluator, seed: int, evaluations: int, start: FloatArray | None) -> None:
+    """Searches that begin anew until two end alike, as long as there are evaluations left: one may end beside the best
+    valley."""
+    ends: list[tuple[float, float]] = []
+    begun = evaluator.evaluations
+    for number in range(RESTARTS):
+        left = evaluations - (evaluator.evaluations - begun)
+        if number and (left < evaluations / 10 or _found(evaluator)):
+            return
+        with evaluator.beside("evolution") as one:
+            evolve(one, seed + 7919 * number, left, start if number == 0 else None)
+        if any(_alike(one.best_key, other) for other in ends):
+            return
+        ends.append(one.best_key)
+
+
+def _alike(one: tuple[float, float], other: tuple[float, float]) -> bool:
+    """Whether two searches ended in feasible points that are as good as each other."""
+    return one[0] == other[0] == 0 and abs(one[1] - other[1]) <= ALIKE * abs(other[1])
+
+
+def _found(evaluator: Evaluator) -> bool:
+    """Whether there is nothing left to look for: a feasible point where nothing is to be minimised."""
+    return not evaluator.problem.objectives and evaluator.best_key[0] == 0
+
+
+def nothing_usable(evaluator: Evaluator) -> InputError:
+    """Why no point has a number at all."""
+    if not evaluator.refused:
+        return InputError(f"{evaluator.problem.model.name}: the metrics are nowhere finite in this space")
+    refusal = max(evaluator.refused.values(), key=lambda one: one.count)
+    where = ", ".join(f"{name} = {value:g}" for name, value in refusal.values.items())
+    return InputError(f"no point of the space can be evaluated; at {where}: {refusal.why}")

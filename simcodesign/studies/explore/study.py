@@ -1,0 +1,325 @@
+"""What is asked of a planner: a workload, a machine and statements, from the command line or from a file.
+
+    simcodesign: 1
+    name: sweeps-in-time
+    planner: machine
+    workload: jacobi
+    machine: torus-cluster
+    set: {n: 8192}
+    vary:
+      processor.rate: 1 GFLOP/s:100 GFLOP/s
+      network.interface_bandwidth: 1 GB/s, 2 GB/s, 4 GB/s     # choices
+    subject_to:
+      - time <= 1 s
+    minimise: [processor.rate]
+
+``formulas`` (name: expression, over the variables and each other) stand in place of workload and machine, with
+``units`` (name: dimension) where bounds have units.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import numpy as np
+
+from simcodesign.core.errors import InputError, Place, nearest
+from simcodesign.core.expression import Expression
+from simcodesign.describe.constants import CAPACITY, CONSTANTS
+from simcodesign.describe.parameters import Parameter
+from simcodesign.describe.yaml.machine import check_format
+from simcodesign.describe.yaml.tree import Entry, read_yaml
+from simcodesign.studies.explore.aspen_model import AspenModel
+from simcodesign.studies.explore.dimensions import measured
+from simcodesign.studies.explore.models import Explorable, NativeModel, Ranged
+from simcodesign.studies.explore.planners import PLANNERS, SIZE, plan
+from simcodesign.studies.explore.problem import FormulaModel, Model, Problem, check_dimension, plain_name
+from simcodesign.studies.explore.problem_parser import VARY_FORMS, constraint, limits, objective
+from simcodesign.studies.explore.solvers.solve import SOLVERS
+from simcodesign.studies.explore.space import Variable
+
+_KEYS = (
+    "simcodesign",
+    "name",
+    "about",
+    "source",
+    "planner",
+    "workload",
+    "machine",
+    "set",
+    "preset",
+    "phases",
+    "vary",
+    "subject_to",
+    "minimise",
+    "minimize",
+    "maximise",
+    "maximize",
+    "solver",
+    "seed",
+    "size",
+    "formulas",
+    "units",
+    "socket",
+    "kernel",
+)
+
+
+@dataclass(frozen=True)
+class Statement:
+    """One statement in text and where it stands; ``name``: of the variable, ``maximise``: of an objective."""
+
+    text: str
+    place: Place
+    name: str = ""
+    maximise: bool = False
+
+
+@dataclass(frozen=True)
+class Study:
+    """All that is asked. ``settings``: as for ``--set``."""
+
+    planner: str = ""
+    workload: str = ""
+    machine: str = ""
+    settings: Mapping[str, str] = field(default_factory=dict)
+    preset: str | None = None
+    phases: tuple[str, ...] = ()
+    vary: tuple[Statement, ...] = ()
+    subject_to: tuple[Statement, ...] = ()
+    objectives: tuple[Statement, ...] = ()
+    solver: str = ""
+    seed: int | None = None
+    size: str = ""
+    formulas: Mapping[str, Expression] = field(default_factory=dict)
+    units: Mapping[str, str] = field(default_factory=dict)
+    socket: str = ""
+    kernel: str = ""
+
+    def over(self, other: Study) -> Study:
+        """This one laid over another: its words and objectives win, its variables win by name, constraints add up."""
+        names = {statement.name for statement in self.vary}
+        kept = tuple(statement for statement in other.vary if statement.name not in names)
+        words = {
+            name: getattr(self, name) or getattr(other, name)
+            for name in (
+                "workload",
+                "machine",
+                "preset",
+                "phases",
+                "solver",
+                "size",
+                "objectives",
+                "formulas",
+                "units",
+                "socket",
+                "kernel",
+            )
+        }
+        return replace(
+            other,
+            **words,
+            planner=self.planner,
+            settings={**other.settings, **self.settings},
+            vary=(*kept, *self.vary),
+            subject_to=(*other.subject_to, *self.subject_to),
+            seed=other.seed if self.seed is None else self.seed,
+        )
+
+    def problem(self, model: Model) -> Problem:
+        """The problem for this model. InputError for whatever is wrong, with its place."""
+        variables = tuple(_variable(statement, model, self.settings) for statement in self.vary)
+        dimensions = {**_dimensions_of(variables, model), **model.dimensions}
+        constraints = [constraint(one.text, dimensions, one.place) for one in self.subject_to]
+        objectives = [objective(one.text, one.maximise, dimensions, one.place) for one in self.objectives]
+        keep = self._size_is_fixed(model)
+        return plan(self.planner, model, variables, objectives, constraints, self.size or SIZE, keep_size=keep)
+
+    def _size_is_fixed(self, model: Model) -> bool:
+        """Whether the size has its value from the settings or the preset, while something else is varied and optimised.
+
+        InputError where nothing else is: then there is nothing to plan.
+        """
+        size = self.size or SIZE
+        if self.planner != "size" or any(one.name == size for one in self.vary):
+            return False
+        where = Place("--set") if size in self.settings else Place("--preset")
+        if size not in self.settings and not (self.preset and size in _preset_of(model, self.preset)):
+            return False
+        if self.vary and self.objectives:
+            return True
+        allowed = f"to leave {size} free, --vary {size}=LOW:HIGH, or --vary others with --minimise or --maximise"
+        raise InputError("the size has a fixed value, but this planner varies it", where, value=size, allowed=allowed)
+
+    def unit_notes(self, problem: Problem) -> list[str]:
+        """What is to be told of sums of different units."""
+        known = {**_dimensions_of(problem.space.variables, problem.model), **problem.model.dimensions}
+        plain = {plain_name(name): dimension for name, dimension in known.items()}
+        sides = [side for one in problem.constraints for side in (one.left, one.right)]
+        every = [*(one.expression for one in problem.objectives), *sides]
+        return list(dict.fromkeys(note for one in every for note in measured(one, plain)[1]))
+
+    def model_notes(self, model: Model) -> list[str]:
+        """What an Aspen model ignores: traits that are never defined."""
+        return [f"warning: {line}" for line in model.timing.warnings] if isinstance(model, AspenModel) else []
+
+    def size_note(self, problem: Problem) -> str:
+        """What is said of a size that is varied without having been asked for; "" if it was."""
+        size = self.size or SIZE
+        found = [one for one in problem.space.variables if one.name == size]
+        if self.planner != "size" or self.size or not found or any(one.name == size for one in self.vary):
+            return ""
+        limits_ = f"from {found[0].low:g} to {found[0].high:g}"
+        return f"{size} is varied {limits_}: it is the size of the problem (--size names another)"
+
+    def formula_model(self) -> FormulaModel:
+        """The model of the formulas of this study."""
+        for name in self.units:
+            if name not in self.formulas:
+                raise InputError("a unit of no formula", value=name, allowed=nearest(name, self.formulas))
+        return FormulaModel("formulas", self.formulas, tuple(one.name for one in self.vary), self.units)
+
+
+def _variable(statement: Statement, model: Model, settings: Mapping[str, str]) -> Variable:
+    if statement.name in settings:
+        raise InputError("set and varied", statement.place, value=statement.name, allowed="one of the two")
+    known, dimension = _known(statement, model)
+    text = statement.text
+    if isinstance(model, Ranged):
+        if not text:
+            return model.variable(statement.name, statement.place)
+        text = ",".join(_numbered(model, statement, part.strip()) for part in text.split(","))
+    elif known is not None and known.choices:
+        return _enumerated(known, statement)
+    elif not text:
+        raise InputError("not something to vary", statement.place, value=statement.name, allowed=VARY_FORMS)
+    return limits(statement.name, text, dimension, statement.place)
+
+
+def _preset_of(model: Model, preset: str) -> Mapping[str, float]:
+    return model.workload.presets.get(preset, {}) if isinstance(model, NativeModel) else {}
+
+
+def _enumerated(known: Parameter, statement: Statement) -> Variable:
+    """A parameter that has choices: those that are named (or given by their numbers), or all of them."""
+    name, place, every = statement.name, statement.place, ", ".join(known.choices)
+    if not statement.text:
+        return Variable(name, choices=tuple(known.choices.values()), place=place)
+    if ":" in statement.text:
+        allowed = f"{name}, or some of its choices: {every}"
+        raise InputError(f"{name} has choices, not a range", place, value=statement.text, allowed=allowed)
+    try:
+        values = tuple(known.parsed(part.strip(), place) for part in statement.text.split(","))
+    except InputError as error:
+        raise InputError(error.what, place, value=error.value, allowed=every) from None
+    known.check(np.asarray(values), place)
+    return Variable(name, choices=values, place=place)
+
+
+def _numbered(model: Ranged, statement: Statement, part: str) -> str:
+    """A word among choices as its number."""
+    if not part.isidentifier():
+        return part
+    try:
+        return f"{model.word(statement.name, part):g}"
+    except InputError as error:
+        raise InputError(error.what, statement.place, value=error.value, allowed=error.allowed) from None
+
+
+def _known(statement: Statement, model: Model) -> tuple[Parameter | None, str]:
+    """What the model knows of a variable, and its dimension."""
+    if isinstance(model, FormulaModel):
+        return None, ""
+    explorable: Explorable = model  # type: ignore[assignment] # every other model knows what may be varied
+    try:
+        return explorable.parameter(statement.name)
+    except InputError as error:
+        raise InputError(error.what, statement.place, value=error.value, allowed=error.allowed) from None
+
+
+def _dimensions_of(variables: Sequence[Variable], model: Model) -> dict[str, str]:
+    """Of variables and of what stays fixed, so that bounds on them may have units."""
+    if isinstance(model, FormulaModel):
+        return {}
+    explorable: Explorable = model  # type: ignore[assignment] # every other model knows what may be varied
+    names = [*(variable.name for variable in variables), *model.fixed([one.name for one in variables])]
+    known = [name for name in names if name in CONSTANTS or name == CAPACITY or "." in name]
+    return {name: explorable.parameter(name)[1] for name in known}
+
+
+def statement_of(text: str, place: Place) -> Statement:
+    """``NAME=...`` as a statement about a variable."""
+    name, sign, rest = (part.strip() for part in text.partition("="))
+    if not name or bool(sign) != bool(rest):  # a name alone: over the range that its model gives it
+        raise InputError("not something to vary", place, value=text, allowed=VARY_FORMS)
+    return Statement(rest, place, name)
+
+
+def load_study(path: str | Path) -> Study:
+    """The study of a YAML file. InputError names file, line and path of whatever is wrong."""
+    entry = read_yaml(Path(path))
+    items = entry.mapping(_KEYS, ("simcodesign",))
+    check_format(items["simcodesign"])
+    if "formulas" in items and ("workload" in items or "machine" in items):
+        raise items["formulas"].error("formulas stand in place of a workload and a machine")
+    folder = Path(path).parent
+    return Study(
+        planner=items["planner"].text(PLANNERS) if "planner" in items else "",
+        workload=_file(items, "workload", folder),
+        machine=_file(items, "machine", folder),
+        settings={name: one.text() for name, one in _mapping(items, "set").items()},
+        preset=items["preset"].text() if "preset" in items else None,
+        phases=tuple(one.text() for one in items["phases"].sequence()) if "phases" in items else (),
+        vary=tuple(_varied(name, one) for name, one in _mapping(items, "vary").items()),
+        subject_to=tuple(Statement(one.text(), one.place) for one in _several(items, "subject_to")),
+        objectives=(*_objectives(items, "minimise", "minimize"), *_objectives(items, "maximise", "maximize")),
+        solver=items["solver"].text(SOLVERS) if "solver" in items else "",
+        seed=items["seed"].whole() if "seed" in items else None,
+        size=items["size"].name() if "size" in items else "",
+        formulas={name: one.expression() for name, one in _mapping(items, "formulas").items()},
+        units={name: check_dimension(one.text(), one.place) for name, one in _mapping(items, "units").items()},
+        socket=items["socket"].text() if "socket" in items else "",
+        kernel=items["kernel"].text() if "kernel" in items else "",
+    )
+
+
+def _file(items: Mapping[str, Entry], key: str, folder: Path) -> str:
+    """A shipped name, or the path of a file as seen from the folder of the study."""
+    if key not in items:
+        return ""
+    text = items[key].text()
+    is_path = "/" in text or text.endswith((".yaml", ".yml", ".aspen"))
+    return str(folder / text) if is_path else text
+
+
+def _mapping(items: Mapping[str, Entry], key: str) -> Mapping[str, Entry]:
+    return items[key].mapping() if key in items else {}
+
+
+def _several(items: Mapping[str, Entry], key: str) -> list[Entry]:
+    """The items of a sequence; a single value is one."""
+    if key not in items:
+        return []
+    return items[key].sequence() if isinstance(items[key].content, list) else [items[key]]
+
+
+def _objectives(items: Mapping[str, Entry], british: str, american: str) -> list[Statement]:
+    if british in items and american in items:
+        raise items[american].error(f"said twice: as {british} too")
+    key = british if british in items else american
+    return [Statement(one.text(), one.place, maximise=british == "maximise") for one in _several(items, key)]
+
+
+def _varied(name: str, entry: Entry) -> Statement:
+    text = ",".join(one.text() for one in entry.content) if isinstance(entry.content, list) else entry.text()
+    return Statement(text, entry.place, name)
+
+
+def unit_of(problem: Problem, name: str) -> str:
+    """Dimension of a variable, "" where nothing is known of it."""
+    if isinstance(problem.model, FormulaModel) or ("." not in name and name not in CONSTANTS):
+        return ""
+    explorable: Explorable = problem.model  # type: ignore[assignment] # every other model knows what may be varied
+    return explorable.parameter(name)[1]

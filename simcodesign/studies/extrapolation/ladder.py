@@ -1,0 +1,104 @@
+"""Which effect breaks predictions from hardware counters: profiled runs and truth with the effects of a simulation
+switched on one after another, as ``compare`` does it for forecasts.
+
+All runs keep their draws from rung to rung (common random numbers), so that a change is that of the effect. What an
+effect adds depends on those before it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from simcodesign.comparison.compare import CHANGING, has_effect
+from simcodesign.studies.extrapolation.study import Question, Study, Told, answered
+from simcodesign.studies.extrapolation.trials import Target, Trial
+
+#: First rung: all effects off. What is wrong there the forms of the models do not say, or not from so few runs.
+MODELS = "models alone"
+#: Error from which on a ladder is worth its simulations.
+LARGE = 0.1
+
+
+@dataclass(frozen=True)
+class Rung:
+    """Profiled runs and truth with this effect and all before it. ``change``: of the mean signed error of the pipeline,
+    against the rung before (0 before the first)."""
+
+    effect: str
+    trial: Trial
+    change: float
+
+    @property
+    def error(self) -> float:
+        """Mean signed error of the pipeline."""
+        return self.trial.error(self.trial.pipeline).mean
+
+
+@dataclass(frozen=True)
+class Ladder:
+    """The rungs of a target. ``threshold``: the error that is called large."""
+
+    target: Target
+    threshold: float
+    rungs: tuple[Rung, ...]
+
+    @property
+    def breaks(self) -> str | None:
+        """The rung from which on the error stays large; None where it is not large at the end."""
+        found = None
+        for rung in reversed(self.rungs):
+            if not abs(rung.error) > self.threshold:
+                break
+            found = rung.effect
+        return found
+
+    @property
+    def largest(self) -> Rung:
+        """The rung of the effect that changes the error most; the first where no effect was asked for."""
+        return max(self.rungs[1:] or self.rungs, key=lambda rung: abs(rung.change))
+
+
+def ladders(study: Study, threshold: float = LARGE, told: Told | None = None) -> tuple[Ladder, ...]:
+    """A ladder for every target whose mean error by the pipeline is above the threshold, with either sign.
+
+    ``told`` as for ``study``; its count begins again with every rung.
+    """
+    wrong = [trial for trial in study.trials if abs(trial.error(trial.pipeline).mean) > threshold]
+    if not wrong:
+        return ()
+    question = replace(study.question, targets=tuple(trial.target for trial in wrong))
+    rungs: list[list[Rung]] = [[] for _ in wrong]
+    for effect, trials in _climbed(question, wrong, told):
+        for place, trial in enumerate(trials):
+            below = rungs[place][-1].error if rungs[place] else 0.0
+            rung = Rung(effect, trial, 0.0)
+            rungs[place].append(replace(rung, change=rung.error - below))
+    return tuple(Ladder(trial.target, threshold, tuple(steps)) for trial, steps in zip(wrong, rungs, strict=True))
+
+
+def _climbed(question: Question, last: Sequence[Trial], told: Told | None) -> list[tuple[str, tuple[Trial, ...]]]:
+    """Trials of all targets by effect; those of the last rung are there, and effects without an object change none."""
+    chosen, seeds = question.effects, [one.seed for one in last[0].outcomes]
+    acting = [effect for effect in chosen if has_effect(effect, question.workload, question.machine)]
+    found = [(MODELS, _trials(question, (), seeds, told))]
+    for count, effect in enumerate(chosen, start=1):
+        if effect not in acting:
+            trials = found[-1][1]
+        elif effect == acting[-1]:
+            trials = tuple(last)
+        else:
+            trials = _trials(question, chosen[:count], seeds, told)
+        found.append((effect, trials))
+    return found
+
+
+def _trials(question: Question, effects: tuple[str, ...], seeds: Sequence[int], told: Told | None) -> tuple[Trial, ...]:
+    """Without an effect that is drawn, all seeds are the same run."""
+    drawn = any(effect in CHANGING for effect in effects)
+    found = answered(replace(question, effects=effects), seeds if drawn else seeds[:1], told).trials
+    if drawn:
+        return found
+    return tuple(
+        replace(trial, outcomes=tuple(replace(trial.outcomes[0], seed=seed) for seed in seeds)) for trial in found
+    )

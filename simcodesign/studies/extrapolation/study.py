@@ -1,0 +1,332 @@
+"""How far models of a few small runs can be trusted: predictions from hardware counters, held against the truth.
+
+Small runs of a workload are simulated and counted, the pipeline of ``fitting.counter_study`` makes models of them and
+predicts larger runs, and these are simulated as well: the truth. Beside the pipeline stand the two models that know
+total times only. Nothing of this is measured on a real machine, and no constant of the pipeline was chosen by it; those
+that were chosen by trial (``counter_forms.LEVEL``, when an amount counts as constant, and the exponent c = 1 of
+a/P + b P^c + d on few runs) were settled before, on twelve made-up sets of noise. That was calibration, and is no
+evidence.
+
+Source: Ding et al., APMT, sections 3.4, 4.2 and 5: runs on 2, 4 and 8 processes (4, 9 and 16 where squares are asked
+for), two further ones for communication, one at two thirds of the clock (3 and 2 GHz).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+
+from simcodesign.core.errors import InputError
+from simcodesign.counters.kernels import LEAST_RUNS, THRESHOLD
+from simcodesign.counters.models import ApplicationModel, Breakdown
+from simcodesign.counters.partition import Target as Point
+from simcodesign.counters.prediction import GUARD, Miss, check_guard, predict, replaced_forms
+from simcodesign.counters.runs import run_times, scaling_of
+from simcodesign.counters.study import study as fitted
+from simcodesign.counters.table import LATENCIES, NUMBERS, CounterTable, Latencies, joined, means
+from simcodesign.describe.effects import chosen_effects
+from simcodesign.describe.machine import Machine
+from simcodesign.describe.workload import Workload
+from simcodesign.describe.yaml.files import load_machine, load_workload
+from simcodesign.engine.selection import AUTO
+from simcodesign.engine.simulate import simulate
+from simcodesign.studies.extrapolation.trials import PARTS, PLAIN, REFINED, Outcome, Target, Trial
+from simcodesign.studies.extrapolation.virtual_profiler import counters_of, latencies_of
+
+#: What a run is for, by which its draws are independent of those of all other runs.
+PROFILE, FURTHER, CLOCK, TRUTH = range(4)
+#: What a run that is measured for its communication does not count.
+_UNCOUNTED = (
+    "instructions",
+    "cycles",
+    "l1_hits",
+    "l2_hits",
+    "llc_hits",
+    "memory_accesses",
+    "loads_stores",
+    "stall_cycles",
+)
+
+Told = Callable[[str, int], None]
+
+
+@dataclass(frozen=True)
+class Study:
+    """What was asked, and a trial for each target. ``notes``: what the pipeline says of its models, of the first
+    seed."""
+
+    question: Question
+    trials: tuple[Trial, ...]
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Question:
+    """Which runs are profiled, and which are predicted.
+
+    ``further``: numbers of processes of runs that refine communication, the largest of two or more being kept to tell
+    what that was worth; ``second_clock_hz``: of a run on the most profiled processes that refines CPI_core and BF_mem.
+    With neither there is no refinement.
+    """
+
+    workload: Workload
+    machine: Machine
+    profile: tuple[int, ...]
+    targets: tuple[Target, ...]
+    parameters: Mapping[str, object] = field(default_factory=dict)
+    preset: str | None = None
+    effects: tuple[str, ...] = ()
+    further: tuple[int, ...] = ()
+    second_clock_hz: float | None = None
+    threshold: float = THRESHOLD
+    dimensions: float = 3
+    guard: float | None = GUARD
+    engine: str = AUTO
+
+    def __post_init__(self) -> None:
+        _check_processes("numbers of processes to profile", self.profile, LEAST_RUNS)
+        if self.further:
+            _check_processes("numbers of processes of further runs", self.further, 1)
+        if both := set(self.further) & set(self.profile):
+            raise InputError("further runs that are profiled already", value=sorted(both), allowed="other numbers")
+        if not self.targets:
+            raise InputError("no target", allowed="one or more")
+        second, clock_hz = self.second_clock_hz, self.machine.processor.clock_hz
+        if second is not None and clock_hz is None:
+            raise InputError(f"a second clock, for {self.machine.name}, which has none", self.machine.place)
+        if second is not None and not (0 < second < math.inf and second != clock_hz):
+            raise InputError("second clock in Hz", value=second, allowed=f"a number above 0 that is not {clock_hz:g}")
+
+    @property
+    def runs(self) -> int:
+        """Simulations of a seed."""
+        return len(self.profile) + len(self.further) + (self.second_clock_hz is not None) + len(self.targets)
+
+    @property
+    def latencies(self) -> Latencies:
+        """Those of the machine, or of a common one where it has no memory."""
+        return LATENCIES if self.machine.memory is None else latencies_of(self.machine)
+
+    def counted(
+        self, target: Target, purpose: int, seed: int, more: Mapping[str, object] | None = None
+    ) -> CounterTable:
+        """The counters of a run: of the size of the target, or of the profiled one where that names none."""
+        other = target.preset is not None or bool(target.parameters)
+        preset = self.preset if target.preset is None else target.preset
+        chosen = {**self.parameters, **target.parameters, **(more or {}), "P": target.processes}
+        found = simulate(
+            self.workload,
+            self.machine,
+            chosen,
+            preset=preset,
+            effects=self.effects,
+            seed=run_seed(seed, purpose, target.processes),
+            engine=self.engine,
+            counters=True,
+        )
+        if other and found.size is None:
+            what = f"another size of {self.workload.name}, which does not say its size"
+            raise InputError(what, self.workload.place, value=target.text, allowed="size: EXPRESSION in its file")
+        return counters_of(found, repetition=seed)
+
+
+def _check_processes(what: str, given: Sequence[int], least: int) -> None:
+    if len(set(given)) < max(len(given), least) or min(given, default=0) < 1:
+        raise InputError(what, value=list(given), allowed=f"{least} or more, each once and of 1 or above")
+
+
+def run_seed(seed: int, purpose: int, processes: int) -> int:
+    """The seed of one run: what is drawn in it is independent of all other runs, and the same at every effect."""
+    return int(np.random.SeedSequence((seed, purpose, processes)).generate_state(1)[0])
+
+
+def study(
+    workload: Workload | str | Path,
+    machine: Machine | str | Path,
+    *,
+    profile: Sequence[int],
+    targets: Sequence[Target],
+    parameters: Mapping[str, object] | None = None,
+    preset: str | None = None,
+    effects: str | Collection[str] = "all",
+    seeds: Sequence[int] = range(5),
+    further: Sequence[int] = (),
+    second_clock_hz: float | None = None,
+    threshold: float = THRESHOLD,
+    dimensions: float = 3,
+    guard: float | None = GUARD,
+    engine: str = AUTO,
+    told: Told | None = None,
+) -> Study:
+    """Profile on few processes, predict the targets, simulate them, for every seed.
+
+    ``further``, ``second_clock_hz``: see ``Question``; ``threshold``, ``dimensions``, ``guard``: see
+    ``fit_application`` and ``predict``. ``told(what, runs)`` is told what is simulated next, and how many simulations
+    are done. InputError for no seed, for a target that is profiled, for one of another size where the workload does not
+    say its size, and as ``simulate`` and the pipeline.
+    """
+    question = Question(
+        workload if isinstance(workload, Workload) else load_workload(workload),
+        machine if isinstance(machine, Machine) else load_machine(machine),
+        tuple(profile),
+        tuple(targets),
+        parameters or {},
+        preset,
+        chosen_effects(effects),
+        tuple(further),
+        second_clock_hz,
+        threshold,
+        dimensions,
+        guard,
+        engine,
+    )
+    return answered(question, seeds, told)
+
+
+def answered(question: Question, seeds: Sequence[int], told: Told | None = None) -> Study:
+    """The study of a question."""
+    if not len(seeds) or len(set(seeds)) < len(seeds):
+        raise InputError("seeds", value=list(seeds), allowed="one or more, each once")
+    rows, notes = [], None
+    for number, seed in enumerate(seeds):
+        say = _teller(question, seed, told, number * question.runs)
+        outcomes, said = _seed(question, seed, say)
+        rows.append(outcomes)
+        notes = said if notes is None else notes
+    trials = zip(question.targets, zip(*rows, strict=True), strict=True)
+    return Study(question, tuple(Trial(target, outcomes) for target, outcomes in trials), notes or ())
+
+
+def _teller(question: Question, seed: int, told: Told | None, before: int) -> Callable[[str], None]:
+    done = iter(range(before, before + question.runs + 1))
+
+    def say(what: str) -> None:
+        if told:
+            told(f"{question.workload.name}, seed {seed}: {what}", next(done))
+
+    return say
+
+
+def _seed(question: Question, seed: int, say: Callable[[str], None]) -> tuple[tuple[Outcome, ...], tuple[str, ...]]:
+    """Outcomes at the targets, and the notes of the last model, with those of its forms that it cannot use there."""
+    tables = list(_profiled(question, seed, say))
+    models = {PLAIN: fitted_model(question, tables)}
+    if question.further or question.second_clock_hz is not None:
+        models[REFINED] = fitted_model(question, [*tables, *_more(question, seed, say)])
+    last = models.get(REFINED, models[PLAIN])
+    outcomes, notes = [], dict.fromkeys(last[1])
+    for target in question.targets:
+        say(target.text)
+        truth = question.counted(target, TRUTH, seed)
+        size = float(truth.column("size")[0])
+        notes |= dict.fromkeys(replaced_forms(last[0], target.processes, None if math.isnan(size) else size))
+        outcomes.append(_outcome(question, target, seed, {name: one[0] for name, one in models.items()}, truth))
+    return tuple(outcomes), tuple(notes)
+
+
+def _profiled(question: Question, seed: int, say: Callable[[str], None]) -> Iterator[CounterTable]:
+    for processes in question.profile:
+        say(f"profile on {processes}")
+        yield question.counted(Target(processes), PROFILE, seed)
+
+
+def _more(question: Question, seed: int, say: Callable[[str], None]) -> Iterator[CounterTable]:
+    """Runs that refine: those that are measured for their communication, and one at the second clock."""
+    for processes in question.further:
+        say(f"communication on {processes}")
+        yield communication_of(question.counted(Target(processes), FURTHER, seed))
+    if question.second_clock_hz is not None:
+        say("second clock")
+        clock = {"processor.clock": question.second_clock_hz}
+        yield question.counted(Target(max(question.profile)), CLOCK, seed, clock)
+
+
+def communication_of(table: CounterTable) -> CounterTable:
+    """The same runs without the counters of computation and memory."""
+    values = table.values.copy()
+    values[:, [NUMBERS.index(name) for name in _UNCOUNTED]] = math.nan
+    return CounterTable(table.kernels, table.classes, values)
+
+
+def fitted_model(question: Question, tables: Sequence[CounterTable]) -> tuple[ApplicationModel, tuple[str, ...]]:
+    """The model of these runs, and what is to be known of it; no guard is asked yet."""
+    first = Point(float(question.targets[0].processes))
+    found = fitted(joined(tables), [first], threshold=question.threshold, latencies=question.latencies, guard=None)
+    return found.model, found.notes
+
+
+def _outcome(
+    question: Question, target: Target, seed: int, models: Mapping[str, ApplicationModel], truth: CounterTable
+) -> Outcome:
+    run = run_times(means(truth), scaling_of(means(truth)))
+    size = float(truth.column("size")[0])
+    known = None if math.isnan(size) else size
+    first = models[PLAIN]
+    _check_new(first, target, size)
+    seconds: dict[str, float] = {}
+    parts: dict[str, Mapping[str, float]] = {}
+    refusal = ""
+    for name, model in models.items():
+        found = predict(
+            model, target.processes, known, volume=target.volume, dimensions=question.dimensions, guard=None
+        )
+        seconds[name], parts[name] = found.seconds, parts_of(found.breakdown)
+        if name == PLAIN:  # baselines see the profiled runs alone
+            seconds |= found.baselines
+            refusal = _refusal(question, first, size, found.misses)
+    total_s = float(run.total_s[0])
+    return Outcome(seed, total_s, seconds, parts, truth_parts(truth), refusal)
+
+
+def _check_new(model: ApplicationModel, target: Target, size: float) -> None:
+    runs = model.runs
+    same = runs.column("size") == size if model.scaling.known else True
+    if ((runs.column("processes") == target.processes) & same).any():
+        raise InputError("a target that is profiled", value=target.text, allowed="other processes, or another size")
+
+
+def _refusal(question: Question, model: ApplicationModel, size: float, misses: Sequence[Miss]) -> str:
+    """Why the guard refuses another size; empty where it does not, or is not asked."""
+    scaling = model.scaling
+    if question.guard is None or scaling.kind != "strong" or not scaling.known or size == scaling.size:
+        return ""
+    try:
+        check_guard(misses, question.guard)
+    except InputError as error:
+        return error.what
+    return ""
+
+
+def parts_of(breakdown: Breakdown) -> dict[str, float]:
+    """Seconds of each of ``PARTS``."""
+    factor = breakdown.blocking_factor
+    seconds = (
+        breakdown.compute_s,
+        breakdown.memory_s,
+        factor * breakdown.p2p_s,
+        factor * breakdown.collective_s,
+        breakdown.others_s,
+    )
+    return dict(zip(PARTS, map(float, seconds), strict=True))
+
+
+def truth_parts(table: CounterTable) -> dict[str, float]:
+    """The same of a run: of the mean process, with its waits as they show in the time of the run."""
+    rows = means(table)
+    run = run_times(rows, scaling_of(rows))
+    stalls_s = float(np.nansum(rows.stall_s))
+    waits_s = float(run.p2p_s[0] + run.collective_s[0])
+    exposed_s = max(float(run.total_s[0] - run.others_s[0] - run.compute_s[0]), 0.0)
+    factor = exposed_s / waits_s if waits_s else 0.0
+    seconds = (
+        float(run.compute_s[0]) - stalls_s,
+        stalls_s,
+        factor * float(run.p2p_s[0]),
+        factor * float(run.collective_s[0]),
+        float(run.others_s[0]),
+    )
+    return dict(zip(PARTS, seconds, strict=True))

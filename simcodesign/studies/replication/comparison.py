@@ -1,0 +1,183 @@
+"""A forecast held against many simulations: its error, and what each effect adds, with intervals.
+
+Each replication climbs the whole ladder under one seed, so that what an effect adds is a paired difference. Steps at
+which nothing is drawn yet are simulated once.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from simcodesign.comparison.compare import Comparison, changes_of, compare, has_effect, relative_error
+from simcodesign.core.result import COMPONENTS, Result
+from simcodesign.describe.machine import Machine
+from simcodesign.describe.workload import Workload
+from simcodesign.engine.simulate import whole_seed
+from simcodesign.studies.replication.observations import (
+    MAKESPAN,
+    MSER5,
+    RESPONSE,
+    STATION_NUMBERS,
+    Floats,
+    Key,
+    Observation,
+    StationNumbers,
+    nested,
+)
+from simcodesign.studies.replication.output_analysis import Interval, interval
+from simcodesign.studies.replication.replicate import Run, Told, drawn_by, gathered, prepared, replication_seed
+from simcodesign.studies.replication.stopping import MOST, Rules, Stopping
+
+_NO_STATIONS = StationNumbers((), np.zeros((len(STATION_NUMBERS), 0)))
+
+
+@dataclass(frozen=True)
+class ReplicatedComparison:
+    """``first``: the comparison of the first replication. ``keys``, ``values``: (replications, quantities), of the
+    simulation with every effect, the makespan (or response time) first, and of ``("simulated_s", effect)`` and
+    ``("change_s", effect)``.
+
+    The response time of an open stream is that of all its requests here, those of the start included.
+    """
+
+    first: Comparison
+    seed: int
+    seeds: tuple[int, ...]
+    confidence: float
+    keys: tuple[Key, ...]
+    values: Floats
+    drawn: tuple[str, ...]
+    stopping: Stopping
+
+    @property
+    def count(self) -> int:
+        """Number of replications."""
+        return len(self.seeds)
+
+    @property
+    def error(self) -> Interval:
+        """Signed error of the forecast against the mean simulation; its ends are those of the interval of the mean."""
+        said, seen = float(self.first.forecast.answer_s), self.interval(*self.keys[0])
+        mean, low, high = (relative_error(said, end) for end in (seen.mean, seen.high, seen.low))
+        return Interval(mean, low, high, self.count, self.confidence, seen.same)
+
+    def interval(self, *key: str) -> Interval:
+        """The mean of a quantity."""
+        return interval(self.values[:, self.keys.index(key)], self.confidence)
+
+    def to_dict(self) -> dict[str, object]:
+        """As for JSON."""
+        return {
+            "reading": "replicated comparison",
+            "first": self.first.to_dict(),
+            "seed": self.seed,
+            "seeds": list(self.seeds),
+            "confidence": self.confidence,
+            "drawn": list(self.drawn),
+            "stopping": self.stopping.to_dict(),
+            "error": self.error.to_dict(),
+            "means": nested({key: self.interval(*key).to_dict() for key in self.keys}),
+        }
+
+
+def replicate_comparison(
+    workload: Workload | str | Path,
+    machine: Machine | str | Path,
+    parameters: Mapping[str, object] | None = None,
+    *,
+    preset: str | None = None,
+    phases: Collection[str] | None = None,
+    replications: int | None = None,
+    precision: float | None = None,
+    precision_of: str | None = None,
+    confidence: float = 0.95,
+    most: int = MOST,
+    effects: str | Collection[str] = "all",
+    seed: int = 0,
+    engine: str = "auto",
+    iterations: str = "all",
+    workers: int = 1,
+    progress: Told | None = None,
+) -> ReplicatedComparison:
+    """``compare``, again and again with independent random numbers. Arguments, and what is raised, as for
+    ``replicate``."""
+    rules = Rules(replications, precision, precision_of, confidence, most, MSER5, whole_seed(seed))
+    run = prepared(
+        workload, machine, parameters, effects, preset=preset, phases=phases, engine=engine, iterations=iterations
+    )
+    began = time.monotonic()
+    start = replication_seed(rules.seed, 0)
+    first = compare(run.workload, run.machine, run.parameters, effects=run.effects, seed=start, **run.options)
+    steps = tuple(
+        _Step(
+            effect=rung.effect,
+            effects=rung.simulation.effects,
+            first_s=float(rung.simulation.answer_s),
+            drawn=bool(drawn_by(run.setting, rung.simulation.effects)),
+            acts=not number or has_effect(rung.effect, run.workload, run.machine),
+        )
+        for number, rung in enumerate(first.rungs)
+    )
+    ladder = _Ladder(run, rules.seed, float(first.forecast.answer_s), steps, _parts(first.simulation))
+    rules = rules.with_chance(bool(run.drawn))
+    seen = [ladder.observed(start, [step.first_s for step in steps], ladder.parts)]
+    (sample,), stopping = gathered(seen, ladder, rules, workers, time.monotonic() - began, progress)
+    return ReplicatedComparison(
+        first, rules.seed, tuple(sample.seeds), confidence, sample.keys, sample.table(), run.drawn, stopping
+    )
+
+
+@dataclass(frozen=True)
+class _Step:
+    """One step of the ladder: how long it took in the first replication, whether anything in it is drawn, and whether
+    its effect has anything to do."""
+
+    effect: str
+    effects: tuple[str, ...]
+    first_s: float
+    drawn: bool
+    acts: bool
+
+
+def _parts(result: Result) -> dict[Key, float]:
+    """What is told of the simulation with every effect."""
+    answer = MAKESPAN if result.response_s is None else RESPONSE
+    parts: dict[Key, float] = {answer: float(result.answer_s)}
+    return parts | {("components_s", part): float(result.components[part]) for part in COMPONENTS}
+
+
+@dataclass(frozen=True)
+class _Ladder:
+    """All steps under the seed of a replication; picklable."""
+
+    run: Run
+    seed: int
+    forecast_s: float
+    steps: tuple[_Step, ...]
+    parts: Mapping[Key, float]
+
+    def __call__(self, number: int) -> list[Observation]:
+        seed, times_s, parts = replication_seed(self.seed, number), list[float](), self.parts
+        for step in self.steps:
+            if not step.drawn:
+                times_s.append(step.first_s)
+            elif not step.acts and times_s:
+                times_s.append(times_s[-1])
+            else:
+                result = self.run.result(seed, step.effects)
+                times_s.append(float(result.answer_s))
+                parts = _parts(result)
+        return [self.observed(seed, times_s, parts)]
+
+    def observed(self, seed: int, times_s: list[float], parts: Mapping[Key, float]) -> Observation:
+        """The observation of these times of all steps."""
+        values: dict[Key, float] = dict(parts)
+        changes = changes_of([self.forecast_s, *times_s])
+        for step, time_s, (change_s, _) in zip(self.steps, times_s, changes, strict=True):
+            values |= {("simulated_s", step.effect): time_s, ("change_s", step.effect): change_s}
+        return Observation(seed, values, _NO_STATIONS)

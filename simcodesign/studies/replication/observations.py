@@ -1,0 +1,340 @@
+"""What one simulated run shows, as plain numbers by name; and what many runs show together.
+
+Of an open stream the start is left out, when its stations are still empty. With several runs it is the mean over the
+runs of the response of the first, second, third ... request that MSER-5 judges; see ``statistics.mser5`` for why.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simcodesign.core.errors import InputError, SimcodesignError
+from simcodesign.core.result import COMPONENTS, RankTimes, Requests, Result
+from simcodesign.studies.replication.output_analysis import (
+    BATCHES,
+    GROUP,
+    LEAST_IN_BATCH,
+    ROUNDING,
+    BatchMeans,
+    Interval,
+    WarmUp,
+    batch_means,
+    mser5,
+    settled_at,
+    spread_interval,
+)
+
+Floats = NDArray[np.float64]
+#: Name of a number: ``("makespan_s",)``, ``("phases_s", "iterate", "disk")``.
+Key = tuple[str, ...]
+
+MAKESPAN, RESPONSE, REFUSED = ("makespan_s",), ("response_s",), ("refused",)
+MSER5 = "mser5"
+#: Spans that are kept of the stream of every run: of more than 5 times as many requests, each is longer than 5.
+MOST_SPANS = 2000
+#: What is seen of a station, in this order.
+STATION_NUMBERS = ("served", "utilisation", "mean_queue", "longest_queue", "wait_s")
+_AMOUNTS = (
+    "messages",
+    "message_bytes",
+    "disk_bytes",
+    "flops",
+    "instructions",
+    "footprint_bytes",
+    "energy_j",
+    "peak_power_w",
+    "static_power_w",
+    "events",
+)
+
+
+@dataclass(frozen=True)
+class StationNumbers:
+    """The stations of a run by name, and their numbers: (numbers, stations), in the order of ``STATION_NUMBERS``."""
+
+    names: tuple[str, ...]
+    values: Floats
+
+
+@dataclass(frozen=True, eq=False)
+class Spans:
+    """Requests of an open stream in order of arrival, in spans of ``size``; what is left over belongs to the last span.
+
+    Of each span ``served``: how many were not refused, and ``response_s``: the sum of their times.
+    """
+
+    size: int
+    requests: int
+    served: Floats
+    response_s: Floats
+
+    def after(self, cut: int) -> tuple[float, float]:
+        """Mean response time, and the share refused, without the first ``cut`` spans. InputError if none is served."""
+        served = float(self.served[cut:].sum())
+        if not served:
+            allowed = f"fewer than the {self.requests} requests, of which some are served"
+            raise InputError("no request is served after the warm-up", value=cut * self.size, allowed=allowed)
+        return float(self.response_s[cut:].sum()) / served, 1 - served / (self.requests - cut * self.size)
+
+
+@dataclass(frozen=True)
+class Alone:
+    """What one run of an open stream says by itself: its warm-up by MSER-5, and batch means, None of a short one."""
+
+    warm_up: WarmUp
+    response_s: float
+    refused: float
+    batches: BatchMeans | None
+
+
+@dataclass(frozen=True)
+class Observation:
+    """One run; of an open stream with its requests."""
+
+    seed: int
+    values: Mapping[Key, float]
+    stations: StationNumbers
+    spans: Spans | None = None
+    alone: Alone | None = None
+
+
+def observed(result: Result, warm_up: str | int = MSER5, confidence: float = 0.95) -> Observation:
+    """All that ``simulate`` prints of a run. ``warm_up``: of an open stream, ``"mser5"`` or the number of requests that
+    are left out. InputError where nothing is left."""
+    values: dict[Key, float] = {MAKESPAN: float(result.makespan_s)}
+    values |= {("components_s", part): float(seconds) for part, seconds in result.components.items()}
+    for phase, times in result.phases.items():
+        values |= {("phases_s", phase, part): float(times[part]) for part in COMPONENTS}
+        values["phases_s", phase, "total"] = float(sum(times.values()))
+    amounts = {name: getattr(result, name) for name in _AMOUNTS}
+    values |= {(name,): float(amount) for name, amount in amounts.items() if amount is not None}
+    values |= {("used", name): float(amount) for name, amount in result.used.items()}
+    values |= {("served", level): float(accesses) for level, accesses in result.served.items()}
+    if result.ranks is not None:
+        values |= _of_ranks(result.ranks)
+    spans, alone = (None, None) if result.requests is None else _of_stream(result.requests, warm_up, confidence)
+    return Observation(result.seed or 0, values, _of_stations(result), spans, alone)
+
+
+def _of_stream(requests: Requests, warm_up: str | int, confidence: float) -> tuple[Spans, Alone]:
+    """In spans, and by itself, in order of arrival."""
+    times = (requests.left_s - requests.arrived_s)[check_warm_up(warm_up) :]
+    spans = spans_of(times)
+    spans.after(0)  # where none is served, nothing below makes sense
+    served = np.flatnonzero(~np.isnan(times))
+    removed = mser5(times[served]) if warm_up == MSER5 else WarmUp(0)
+    start = int(served[removed.removed]) if removed.removed else 0
+    left = times[served[removed.removed :]]
+    long = len(left) >= BATCHES * LEAST_IN_BATCH
+    batches = batch_means(left, confidence) if long else None
+    return spans, Alone(
+        WarmUp(start + check_warm_up(warm_up), removed.late),
+        float(left.mean()),
+        1 - len(left) / (len(times) - start),
+        batches,
+    )
+
+
+def spans_of(times_s: Floats) -> Spans:
+    """Of response times, NaN of requests that were refused: spans of GROUP requests, longer ones of a long stream."""
+    count = len(times_s)
+    if not count:
+        raise InputError("no request is left after the warm-up", allowed="a shorter one")
+    size = GROUP * max(1, -(-count // (GROUP * MOST_SPANS)))
+    starts = size * np.arange(max(count // size, 1))
+    is_served = ~np.isnan(times_s)
+    sums = (np.add.reduceat(part, starts) for part in (is_served.astype(np.float64), np.where(is_served, times_s, 0.0)))
+    return Spans(size, count, *sums)
+
+
+def settled_together(runs: Sequence[Spans]) -> WarmUp:
+    """Where the mean of several runs has settled, by MSER-5 of it; late where all that may be is left out."""
+    served, response_s = (sum(getattr(run, name) for run in runs) for name in ("served", "response_s"))
+    some = served > 0  # a span of which all were refused in all runs has no mean, and no say
+    cut = settled_at(response_s[some] / served[some])
+    cut = int(np.flatnonzero(some)[cut]) if cut else 0
+    return WarmUp(runs[0].size * cut, late=0 < len(served) // 2 <= cut)
+
+
+def _of_ranks(ranks: RankTimes) -> dict[Key, float]:
+    """Mean over the ranks of the time of each component and of waiting in it, and when ranks are done."""
+    end = ranks.end_s
+    values: dict[Key, float] = {}
+    for name, times in (("rank_time_s", ranks.busy_s), ("rank_waiting_s", ranks.waiting_s)):
+        means = times.sum(axis=1).mean(axis=0).tolist()
+        values |= {(name, part): mean for part, mean in zip(COMPONENTS, means, strict=True)}
+    ends = {"min": end.min(), "mean": end.mean(), "max": end.max()}
+    return values | {("rank_end_s", name): float(time) for name, time in ends.items()}
+
+
+def _of_stations(result: Result) -> StationNumbers:
+    uses = result.stations
+    span_s = uses.span_s
+    rows = (uses.served, uses.busy_s / (span_s * uses.servers), uses.wait_s / span_s, uses.longest_queue, uses.wait_s)
+    names = tuple(uses.name(number) for number in range(len(uses)))
+    return StationNumbers(names, np.array(rows, dtype=np.float64).reshape(len(STATION_NUMBERS), len(names)))
+
+
+def check_warm_up(warm_up: object) -> int:
+    """The number of requests that are left out, 0 for ``mser5``, which finds it. InputError for anything else."""
+    if warm_up == MSER5:
+        return 0
+    if isinstance(warm_up, bool) or not isinstance(warm_up, int) or warm_up < 0:
+        raise InputError("warm-up", value=warm_up, allowed=f"{MSER5}, or a number of requests, 0 or above")
+    return warm_up
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Many runs
+
+
+@dataclass(frozen=True)
+class StationMeans:
+    """Means and standard deviations over ``count`` runs of the numbers of every station, (numbers, stations)."""
+
+    names: tuple[str, ...]
+    mean: Floats
+    deviation: Floats
+    count: int
+    confidence: float
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+    def most_used(self, most: int) -> list[int]:
+        """The stations of the highest mean utilisation, those that come first of equals."""
+        return [int(place) for place in np.argsort(-self.mean[1], kind="stable")[:most]]
+
+    def interval(self, number: str, station: int) -> Interval:
+        """Of one of ``STATION_NUMBERS`` of a station."""
+        row = STATION_NUMBERS.index(number)
+        mean, deviation = float(self.mean[row, station]), float(self.deviation[row, station])
+        if self.count > 1 and deviation <= ROUNDING * abs(mean):
+            return Interval(mean, mean, mean, self.count, self.confidence, same=True)
+        return spread_interval(mean, deviation, self.count, self.confidence)
+
+    def to_dicts(self, most: int) -> list[dict[str, object]]:
+        """As for JSON, the most used first."""
+        return [
+            {"name": self.names[place]} | {number: self.interval(number, place).to_dict() for number in STATION_NUMBERS}
+            for place in self.most_used(most)
+        ]
+
+
+@dataclass
+class StationSums:
+    """Means of stations as they grow (Welford, Technometrics 4(3), 1962), for there may be too many to keep each run.
+
+    A station that a run does not visit counts as idle there.
+    """
+
+    place: dict[str, int] = field(default_factory=dict)
+    mean: Floats = field(default_factory=lambda: np.zeros((len(STATION_NUMBERS), 0)))
+    squares: Floats = field(default_factory=lambda: np.zeros((len(STATION_NUMBERS), 0)))
+    count: int = 0
+
+    def add(self, stations: StationNumbers) -> None:
+        """One more run."""
+        self._make_room(stations.names)
+        values = stations.values
+        if len(self.place) > len(stations.names) or tuple(self.place) != stations.names:
+            values = np.zeros_like(self.mean)
+            values[:, [self.place[name] for name in stations.names]] = stations.values
+        self.count += 1
+        change = values - self.mean
+        self.mean = self.mean + change / self.count
+        self.squares = self.squares + change * (values - self.mean)
+
+    def _make_room(self, names: Sequence[str]) -> None:
+        before = len(self.place)
+        for name in names:
+            self.place.setdefault(name, len(self.place))
+        idle = np.zeros((len(STATION_NUMBERS), len(self.place) - before))
+        if idle.size:
+            self.mean, self.squares = (np.hstack([part, idle]) for part in (self.mean, self.squares))
+
+    def means(self, confidence: float) -> StationMeans:
+        """What the runs so far say."""
+        freedom = self.count - 1
+        deviation = np.sqrt(self.squares / freedom) if freedom > 0 else np.full_like(self.mean, np.nan)
+        return StationMeans(tuple(self.place), self.mean, deviation, self.count, confidence)
+
+
+class Sample:
+    """Observations in the order of their replications. ``warm_up``: how many first requests each run leaves out before
+    its spans, or ``"mser5"``."""
+
+    def __init__(self, warm_up: str | int = MSER5) -> None:
+        self.before = check_warm_up(warm_up)
+        self.by_mser = warm_up == MSER5
+        self.seeds: list[int] = []
+        self.stations = StationSums()
+        self.alone: Alone | None = None
+        self._keys: tuple[Key, ...] = ()
+        self._rows: list[list[float]] = []
+        self._spans: list[Spans] = []
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    @property
+    def keys(self) -> tuple[Key, ...]:
+        """Names of all quantities."""
+        return (self._keys[0], RESPONSE, REFUSED, *self._keys[1:]) if self._spans else self._keys
+
+    def add(self, seen: Observation) -> None:
+        """One more."""
+        kept = [*self._keys], bool(self._spans)
+        if len(self) and kept != ([*seen.values], seen.spans is not None):
+            raise SimcodesignError(f"the run of seed {seen.seed} shows other quantities than the first")
+        self._keys = tuple(seen.values)
+        self.seeds.append(seen.seed)
+        self._rows.append([*seen.values.values()])
+        self.stations.add(seen.stations)
+        self.alone = seen.alone
+        self._spans += [] if seen.spans is None else [seen.spans]
+
+    @property
+    def warm_up(self) -> WarmUp | None:
+        """What is left out of response times and shares refused; None of what is no open stream."""
+        if len(self._spans) == 1 and self.alone is not None:
+            return self.alone.warm_up
+        if not self._spans:
+            return None
+        return settled_together(self._spans) if self.by_mser else WarmUp(self.before)
+
+    def values(self, key: Key) -> Floats:
+        """Of every run."""
+        if self._spans and key in (RESPONSE, REFUSED):
+            return self._of_streams()[:, 0 if key == RESPONSE else 1]
+        place = self._keys.index(key)
+        return np.array([row[place] for row in self._rows])
+
+    def table(self) -> Floats:
+        """(runs, quantities)"""
+        rows = np.array(self._rows, dtype=np.float64)
+        return np.hstack([rows[:, :1], self._of_streams(), rows[:, 1:]]) if self._spans else rows
+
+    def _of_streams(self) -> Floats:
+        """Response time and share refused of every run, (runs, 2)."""
+        if len(self._spans) == 1 and self.alone is not None:
+            return np.array([[self.alone.response_s, self.alone.refused]])
+        removed = self.warm_up
+        cut = 0 if removed is None or not self.by_mser else removed.removed // self._spans[0].size
+        return np.array([run.after(cut) for run in self._spans])
+
+
+def nested(flat: Mapping[Key, object]) -> dict[str, object]:
+    """Mappings in mappings, by the parts of the keys."""
+    whole: dict[str, Any] = {}
+    for key, value in flat.items():
+        inner = whole
+        for part in key[:-1]:
+            inner = inner.setdefault(part, {})
+        inner[key[-1]] = value
+    return whole

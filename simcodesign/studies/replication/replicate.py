@@ -1,0 +1,352 @@
+"""Independent replications of a simulation: means with intervals, as many runs as a precision takes, and two machines
+under the same random numbers.
+
+Replication k = 0, 1, ... of a seed is the plain simulation with a seed of its own, ``replication_seed(seed, k)``, so
+that ``simulate`` repeats it alone. Observations are taken in the order of the replications, and whether to stop is
+looked at after fixed numbers of them: nothing depends on how many processes work, or on which of them is faster.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from simcodesign.core.errors import InputError
+from simcodesign.core.ordered_map import repeated
+from simcodesign.core.result import MOST_LISTED, NO_STATIONS, Result
+from simcodesign.describe.effects import chosen_effects
+from simcodesign.describe.machine import Machine
+from simcodesign.describe.randomness import drawn_effects
+from simcodesign.describe.setting import Setting, set_up
+from simcodesign.describe.workload import Arrivals, Workload, walk
+from simcodesign.describe.yaml.files import load_machine, load_workload
+from simcodesign.engine.simulate import simulate, whole_seed
+from simcodesign.studies.replication.observations import (
+    MSER5,
+    RESPONSE,
+    Floats,
+    Key,
+    Observation,
+    Sample,
+    StationMeans,
+    nested,
+    observed,
+)
+from simcodesign.studies.replication.output_analysis import BatchMeans, Interval, Paired, WarmUp, interval, paired
+from simcodesign.studies.replication.stopping import MOST, Rules, Stopping, no_such_quantity
+
+#: Told after each replication: how many are done, the most there may be, and the relative half-width so far.
+Told = Callable[[int, int, float], object]
+
+
+@dataclass(frozen=True)
+class Replicated:
+    """Replications of one workload on one machine.
+
+    ``first``: the Result of the first one, without its arrays. ``keys``, ``values``: names of all quantities, and their
+    values, (replications, quantities). ``drawn``: what is random in the description, with the chosen effects; where
+    nothing is, there is one run. ``removed``: of an open stream, what was left out of the response time and the share
+    refused. ``batches``: of one long run of a stream, from which its response time has an interval.
+    """
+
+    first: Result
+    seed: int
+    seeds: tuple[int, ...]
+    confidence: float
+    keys: tuple[Key, ...]
+    values: Floats
+    stations: StationMeans
+    drawn: tuple[str, ...]
+    stopping: Stopping
+    warm_up: str | int = MSER5
+    removed: WarmUp | None = None
+    batches: BatchMeans | None = None
+
+    @property
+    def count(self) -> int:
+        """Number of replications."""
+        return len(self.seeds)
+
+    def column(self, key: Key) -> Floats:
+        """The values of a quantity in all replications. InputError for an unknown one."""
+        if key not in self.keys:
+            raise no_such_quantity(".".join(key), self.keys)
+        return np.asarray(self.values[:, self.keys.index(key)])
+
+    def interval(self, *key: str) -> Interval:
+        """The mean of a quantity, e.g. ``interval("makespan_s")``, ``interval("phases_s", "iterate", "disk")``."""
+        if key == RESPONSE and self.batches is not None:
+            return self.batches.interval
+        return interval(self.column(key), self.confidence)
+
+    def to_dict(self) -> dict[str, object]:
+        """As for JSON: what the runs have in common, means with intervals, the values of each replication."""
+        first, shared = self.first, ("workload", "machine", "preset", "values", "effects")
+        single = [key for key in self.keys if len(key) == 1]
+        plain: dict[str, object] = {"reading": "replications"} | {name: getattr(first, name) for name in shared}
+        plain |= {
+            "confidence": self.confidence,
+            "replications": self.count,
+            "drawn": list(self.drawn),
+            "seed": self.seed,
+            "seeds": list(self.seeds),
+            "stopping": self.stopping.to_dict(),
+        }
+        if self.removed is not None:
+            plain["warm_up"] = {"asked": self.warm_up, **vars(self.removed)}
+        if self.batches is not None:
+            plain["batch_means"] = {**vars(self.batches), "interval": self.batches.interval.to_dict()}
+        plain["means"] = nested({key: self.interval(*key).to_dict() for key in self.keys})
+        plain["each"] = {key[0]: self.column(key).tolist() for key in single}
+        plain["station_count"] = len(self.stations)
+        plain["stations"] = self.stations.to_dicts(MOST_LISTED)
+        return plain
+
+
+@dataclass(frozen=True)
+class Against:
+    """Two machines under the same random numbers, replication by replication: ``second`` against ``first``.
+
+    ``pairs``: of every quantity that both show.
+    """
+
+    first: Replicated
+    second: Replicated
+    pairs: Mapping[Key, Paired]
+
+    @property
+    def verdict(self) -> Paired:
+        """Of the quantity by which they are judged."""
+        return self.pairs[self.first.stopping.of]
+
+    def to_dict(self) -> dict[str, object]:
+        """As for JSON."""
+        pairs = nested({key: pair.to_dict() for key, pair in self.pairs.items()})
+        return {
+            "reading": "paired replications",
+            "judged_by": ".".join(self.first.stopping.of),
+            "pairs": pairs,
+            "first": self.first.to_dict(),
+            "second": self.second.to_dict(),
+        }
+
+
+def replicate(
+    workload: Workload | str | Path,
+    machine: Machine | str | Path,
+    parameters: Mapping[str, object] | None = None,
+    *,
+    preset: str | None = None,
+    phases: Collection[str] | None = None,
+    replications: int | None = None,
+    precision: float | None = None,
+    precision_of: str | None = None,
+    confidence: float = 0.95,
+    warm_up: str | int = MSER5,
+    most: int = MOST,
+    effects: str | Collection[str] = "all",
+    seed: int = 0,
+    engine: str = "auto",
+    iterations: str = "all",
+    workers: int = 1,
+    progress: Told | None = None,
+) -> Replicated:
+    """Simulate with independent random numbers again and again; the mean of every quantity with its interval.
+
+    ``replications``: how many (by default 10); 1 is allowed of an open stream, whose response time then has an interval
+    from batch means. ``precision``: go on, from ``replications`` on, until the half-width of ``precision_of`` is this
+    share of its mean, at two looks in a row, which are taken after every 10 replications; up to ``most``, in whole
+    rounds of 10. ``precision_of``: a name of ``Replicated.keys``, parts joined by dots; by default the makespan, or
+    the response time of an open stream. ``warm_up``: how many first requests of an open stream are left out of
+    response times and shares refused, by default as many as MSER-5 finds in their mean. ``workers``: the most
+    processes; the answer does not depend on them. Other arguments as for ``simulate``.
+
+    Where nothing in the description is random under the effects, there is one run. Raises as ``simulate`` does, and
+    SimcodesignError when a replication ends its process again and again.
+    """
+    rules = Rules(replications, precision, precision_of, confidence, most, warm_up, whole_seed(seed))
+    run = prepared(
+        workload, machine, parameters, effects, preset=preset, phases=phases, engine=engine, iterations=iterations
+    )
+    (found,) = _replicated((run,), rules, workers, progress)
+    return found
+
+
+def replicate_against(
+    workload: Workload | str | Path,
+    machine: Machine | str | Path,
+    parameters: Mapping[str, object] | None = None,
+    *,
+    against: Machine | str | Path,
+    preset: str | None = None,
+    phases: Collection[str] | None = None,
+    replications: int | None = None,
+    precision: float | None = None,
+    precision_of: str | None = None,
+    confidence: float = 0.95,
+    warm_up: str | int = MSER5,
+    most: int = MOST,
+    effects: str | Collection[str] = "all",
+    seed: int = 0,
+    engine: str = "auto",
+    iterations: str = "all",
+    workers: int = 1,
+    progress: Told | None = None,
+) -> Against:
+    """The same on two machines with the same random numbers, and paired intervals of the difference and the ratio.
+
+    ``precision``: of the half-width of the difference as a share of the mean on the first machine, since a difference
+    may well be about 0. Where ``parameters`` do not set P, each machine has as many ranks as it takes. Other arguments,
+    and what is raised, as for ``replicate``.
+    """
+    rules = Rules(replications, precision, precision_of, confidence, most, warm_up, whole_seed(seed), pairs=True)
+    runs = tuple(
+        prepared(workload, one, parameters, effects, preset=preset, phases=phases, engine=engine, iterations=iterations)
+        for one in (machine, against)
+    )
+    first, second = _replicated(runs, rules, workers, progress)
+    shared = [key for key in first.keys if key in second.keys]
+    pairs = {key: paired(first.column(key), second.column(key), confidence) for key in shared}
+    return Against(first, second, pairs)
+
+
+def replication_seed(seed: int, number: int) -> int:
+    """The seed of replication ``number``, from 0: 63 bits of a stream of its own."""
+    state = np.random.SeedSequence(seed, spawn_key=(number,)).generate_state(1, np.uint64)
+    return int(state[0] >> np.uint64(1))
+
+
+def drawn_by(setting: Setting, effects: Collection[str]) -> tuple[str, ...]:
+    """What depends on the seed in a simulation with these effects: arrivals, imbalance, noise."""
+    streams = any(isinstance(step, Arrivals) and step.chance for step in walk(setting.workload.program))
+    return (*(["arrivals"] if streams else []), *drawn_effects(setting.workload, setting.machine, effects))
+
+
+@dataclass(frozen=True)
+class Run:
+    """What each replication simulates; picklable. ``setting``: the same as it is set up."""
+
+    setting: Setting
+    workload: Workload
+    machine: Machine
+    parameters: Mapping[str, object]
+    effects: tuple[str, ...]
+    options: Mapping[str, Any]
+
+    def result(self, seed: int, effects: Collection[str] | None = None) -> Result:
+        """One simulation, by default with the chosen effects."""
+        effects = self.effects if effects is None else effects
+        return simulate(self.workload, self.machine, self.parameters, effects=effects, seed=seed, **self.options)
+
+    @property
+    def drawn(self) -> tuple[str, ...]:
+        """What is random in it."""
+        return drawn_by(self.setting, self.effects)
+
+
+def prepared(
+    workload: Workload | str | Path,
+    machine: Machine | str | Path,
+    parameters: Mapping[str, object] | None,
+    effects: str | Collection[str],
+    *,
+    preset: str | None,
+    phases: Collection[str] | None,
+    engine: str,
+    iterations: str,
+) -> Run:
+    """What to replicate, read and checked. Arguments, and what is raised, as for ``simulate``."""
+    workload = workload if isinstance(workload, Workload) else load_workload(workload)
+    machine = machine if isinstance(machine, Machine) else load_machine(machine)
+    phases = None if phases is None else list(phases)
+    setting = set_up(workload, machine, parameters, preset=preset, phases=phases)
+    setting.require_one_point("a simulation")
+    options = {"preset": preset, "phases": phases, "engine": engine, "iterations": iterations}
+    return Run(setting, workload, machine, dict(parameters or {}), chosen_effects(effects), options)
+
+
+@dataclass(frozen=True)
+class _Task:
+    """Replication ``number`` of all runs."""
+
+    runs: tuple[Run, ...]
+    rules: Rules
+
+    def __call__(self, number: int) -> list[Observation]:
+        seed = replication_seed(self.rules.seed, number)
+        return [self.observed(run.result(seed)) for run in self.runs]
+
+    def observed(self, result: Result) -> Observation:
+        """What it shows."""
+        return observed(result, self.rules.warm_up, self.rules.confidence)
+
+
+def _replicated(runs: tuple[Run, ...], rules: Rules, workers: int, progress: Told | None) -> tuple[Replicated, ...]:
+    """Replications of all runs side by side. The first is at home: what is wrong with the description shows at once."""
+    began = time.monotonic()
+    task = _Task(runs, rules)
+    firsts = [run.result(replication_seed(rules.seed, 0)) for run in runs]
+    seen = [task.observed(result) for result in firsts]
+    rules = rules.with_chance(any(run.drawn for run in runs))
+    samples, stopping = gathered(seen, task, rules, workers, time.monotonic() - began, progress)
+    return tuple(
+        summary(run, first, sample, rules, stopping) for run, first, sample in zip(runs, firsts, samples, strict=True)
+    )
+
+
+def gathered(
+    first: Sequence[Observation],
+    task: Callable[[int], Sequence[Observation]],
+    rules: Rules,
+    workers: int,
+    spent_s: float,
+    progress: Told | None,
+) -> tuple[tuple[Sample, ...], Stopping]:
+    """Observations of replications, those of ``first`` in front, until the rules say that there are enough.
+
+    ``task``: what replication ``number`` shows, a sequence of always the same length; ``spent_s``: what the first took.
+    """
+    if workers < 1:
+        raise InputError("workers", value=workers, allowed="1 or more")
+    samples = tuple(Sample(rules.warm_up) for _ in first)
+    _add(samples, first)
+    key = rules.key([key for key in samples[0].keys if not rules.pairs or key in samples[1].keys])
+    rules.check_alone(samples)
+    if not rules.over(samples, key):
+        with closing(repeated(task, rules.last, workers, spent_s, sure=rules.precision is None)) as later:
+            for seen in later:
+                _add(samples, seen)
+                if progress is not None:
+                    progress(len(samples[0]), rules.last, rules.width(samples, key))
+                if rules.over(samples, key):
+                    break
+    return samples, Stopping(key, rules.precision, rules.last, rules.reached(samples, key))
+
+
+def _add(samples: Sequence[Sample], seen: Sequence[Observation]) -> None:
+    for sample, observation in zip(samples, seen, strict=True):
+        sample.add(observation)
+
+
+def summary(run: Run, first: Result, sample: Sample, rules: Rules, stopping: Stopping) -> Replicated:
+    bare = replace(first, ranks=None, stations=NO_STATIONS, requests=None, power_profile=None, bracket=None)
+    return Replicated(
+        first=bare,
+        seed=rules.seed,
+        seeds=tuple(sample.seeds),
+        confidence=rules.confidence,
+        keys=sample.keys,
+        values=sample.table(),
+        stations=sample.stations.means(rules.confidence),
+        drawn=run.drawn,
+        stopping=stopping,
+        warm_up=rules.warm_up,
+        removed=sample.warm_up,
+        batches=sample.alone.batches if sample.alone is not None and len(sample) == 1 else None,
+    )

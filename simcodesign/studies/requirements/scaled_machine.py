@@ -1,0 +1,145 @@
+"""Machines made smaller, upgraded, or with other rates, so that designs can be simulated.
+
+A smaller machine keeps the nodes as they are (processors, caches, memory, rates) and the kind of its network; there are
+fewer of them. An upgrade changes the machine itself: nodes are added to its network, and processors to its nodes, where
+they share what the node has: its memory controller and its network interface.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+
+from simcodesign.core.errors import InputError, nearest
+from simcodesign.core.units import Amount
+from simcodesign.describe.machine import Machine
+from simcodesign.describe.machine_parts import CacheLevel
+from simcodesign.describe.topology.build import Topology, build_topology
+from simcodesign.studies.requirements.upgrade_file import Upgrade
+
+#: What can be varied -> paths of constants, and the power of the factor: a bandwidth is the inverse of a time per byte.
+VARIED: Mapping[str, tuple[tuple[str, int], ...]] = {
+    "processor.rate": (("processor.rate", 1), ("processor.clock", 1)),
+    "network.startup": (("network.startup", 1), ("network.L", 1), ("network.o", 1), ("network.g", 1)),
+    "network.hop_latency": (("network.hop_latency", 1),),
+    "network.bandwidth": (("network.per_byte", -1), ("network.G", -1), ("network.link_per_byte", -1)),
+    "network.interface_bandwidth": (("network.interface_per_byte", -1),),
+    "memory.latency": (("memory.latency", 1),),
+    "memory.bandwidth": (("memory.per_byte", -1),),
+    "caches.latency": (),  # no constants by path: those of all levels
+    "caches.size": (),
+}
+#: What the rate of a part of a machine is, of those that an upgrade may change. Latencies are no rates.
+RATE_OF: Mapping[str, tuple[tuple[str, int], ...]] = {
+    "processor": VARIED["processor.rate"],
+    "network": (*VARIED["network.bandwidth"], *VARIED["network.interface_bandwidth"]),
+    "memory": VARIED["memory.bandwidth"],
+    "disk": (("disk.per_byte", -1),),
+}
+
+
+def smaller_machine(machine: Machine, ranks: int) -> Machine:
+    """The machine with as few of its nodes as so many ranks fill.
+
+    Raises InputError for a number of ranks that fills no whole nodes or more than there are, for ranks placed one by
+    one, and for a network that has no smaller one of its kind.
+    """
+    per_node = 1 if machine.mapping == "one_per_node" else machine.processors_per_node
+    if not isinstance(machine.mapping, str):
+        raise InputError(f"{machine.name} places every rank by itself, so there is no smaller one", machine.place)
+    if not (per_node <= ranks <= machine.most_ranks and ranks % per_node == 0):
+        allowed = f"a multiple of {per_node}, the processors of a node, up to {machine.most_ranks}"
+        raise InputError(f"ranks to be simulated on {machine.name}", machine.place, value=ranks, allowed=allowed)
+    return with_nodes(machine, ranks // per_node)
+
+
+def with_nodes(machine: Machine, nodes: int) -> Machine:
+    """The machine with another number of nodes, joined by a network of the same kind and number of dimensions."""
+    if nodes == machine.nodes:
+        return machine
+    return machine.with_topology(resized(machine.network.topology, nodes, machine))
+
+
+def resized(topology: Topology, nodes: int, machine: Machine) -> Topology:
+    """A network of the same kind: grids by ``similar_shape``, fat trees with switches of the same arity."""
+    if topology.kind == "graph":
+        what = f"the network of {machine.name} is a graph, of which there is none with other nodes"
+        raise InputError(what, machine.place, allowed="a torus, mesh, hypercube, fat_tree, tree, bus or crossbar")
+    shape = getattr(topology, "shape", None)
+    new_shape = None if shape is None else similar_shape(shape, nodes)
+    arity = getattr(topology, "arity", None) if topology.kind == "fat_tree" else None
+    return build_topology(topology.kind, nodes, new_shape, arity=arity, place=machine.place)
+
+
+def similar_shape(shape: tuple[int, ...], nodes: int) -> tuple[int, ...]:
+    """A grid of so many nodes that is near in shape: the prime factors, the largest first, each go to the dimension
+    that is shortest beside its old one. Doubled nodes double one dimension of the same grid."""
+    extents = [1] * len(shape)
+    for prime in sorted(prime_factors(nodes), reverse=True):
+        place = min(range(len(shape)), key=lambda index: (extents[index] / shape[index], index))
+        extents[place] *= prime
+    return tuple(extents)
+
+
+def prime_factors(number: int) -> list[int]:
+    """In increasing order, as often as each divides."""
+    found, divisor = [], 2
+    while divisor * divisor <= number:
+        while number % divisor == 0:
+            found.append(divisor)
+            number //= divisor
+        divisor += 1
+    return [*found, number] if number > 1 else found
+
+
+def upgraded_machine(machine: Machine, upgrade: Upgrade) -> Machine:
+    """The machine after the upgrade: more nodes, more processors of a node, another memory of a processor, other rates.
+
+    A node keeps its one memory controller and network interface, and each processor has caches like the others.
+    Raises InputError where nodes or processors of a node would be no whole numbers.
+    """
+    nodes = _whole(machine.nodes * upgrade.nodes, "nodes", upgrade)
+    per_node = _whole(machine.processors_per_node * upgrade.processors_per_node, "processors of a node", upgrade)
+    grown = with_nodes(machine, nodes)
+    sharing = 1.0 if machine.mapping == "one_per_node" else upgrade.processors_per_node
+    capacity = None if machine.capacity_bytes is None else machine.capacity_bytes * upgrade.memory * sharing
+    grown = replace(grown, processors_per_node=per_node, capacity_bytes=capacity)
+    for part, factor in upgrade.rates.items():
+        if part != "disk" or grown.disk is not None:
+            grown = grown.with_constants(_changed(grown, RATE_OF[part], factor))
+    return grown
+
+
+def varied_machine(machine: Machine, name: str, factor: float) -> Machine:
+    """The machine with one number of ``VARIED`` times the factor; the same machine where it has no such thing."""
+    if name not in VARIED:
+        raise InputError("cannot be varied", value=name, allowed=nearest(name, VARIED))
+    if name == "caches.latency":
+        return _caches(machine, lambda level: replace(level, latency_s=level.latency_s * factor))
+    if name == "caches.size":
+        return _caches(machine, lambda level: replace(level, size_bytes=round(level.size_bytes * factor)))
+    return machine.with_constants(_changed(machine, VARIED[name], factor))
+
+
+def _changed(machine: Machine, paths: tuple[tuple[str, int], ...], factor: float) -> dict[str, Amount]:
+    """Constants that the machine has, each times a power of the factor."""
+    own = machine.constants()
+    return {path: own[path] * factor**power for path, power in paths if path in own}
+
+
+def _caches(machine: Machine, change: Callable[[CacheLevel], CacheLevel]) -> Machine:
+    if machine.memory is None:
+        return machine
+    levels = tuple(change(level) for level in machine.memory.caches)
+    return replace(machine, memory=replace(machine.memory, caches=levels))
+
+
+def _whole(count: float, what: str, upgrade: Upgrade) -> int:
+    if count < 1 or abs(count - round(count)) > 1e-9 * count:
+        raise InputError(
+            f"the upgrade {upgrade.name} leaves no whole number of {what}",
+            upgrade.place,
+            value=count,
+            allowed="another number of ranks, or other factors",
+        )
+    return round(count)

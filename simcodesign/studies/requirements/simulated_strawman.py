@@ -1,0 +1,165 @@
+"""Straw-man systems made smaller by one factor and simulated: do the least times keep their order?
+
+The scaling rule: nodes and processors of a node are divided by the same two factors on all systems, so that their
+numbers of processors keep their ratios. A processor keeps its rate, its memory, and its share of the node's memory
+bandwidth; messages keep their cost. The problem is the largest that all the smaller systems hold.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from simcodesign.comparison.compare import compare
+from simcodesign.core.errors import InputError
+from simcodesign.describe.machine import Machine
+from simcodesign.describe.workload import Workload
+from simcodesign.describe.yaml.files import load_workload
+from simcodesign.engine.event_contract import Progress
+from simcodesign.studies.requirements.memory_capacity import SIZE, sized
+from simcodesign.studies.requirements.scaled_machine import varied_machine, with_nodes
+from simcodesign.studies.requirements.simulated_upgrade import (
+    MOST_PAIRS,
+    SystemRun,
+    Told,
+    exchanges_all_with_all,
+    useful_effects,
+)
+from simcodesign.studies.requirements.strawman import StrawManStudy, System, load, straw_man_study
+from simcodesign.studies.requirements.upgrade import check_known, of_workload
+
+#: Ranks of the largest system, at the most, unless others are asked for.
+RANKS = 2000
+
+
+@dataclass(frozen=True)
+class Scale:
+    """By what all systems are divided: their nodes, and the processors of a node."""
+
+    nodes: int
+    processors_per_node: int
+
+    @property
+    def processors(self) -> int:
+        """The factor on processors."""
+        return self.nodes * self.processors_per_node
+
+
+@dataclass(frozen=True)
+class SimulatedStrawMan:
+    """One workload on several systems: as they are (``full``), smaller (``small``), and the smaller ones simulated with
+    the benchmark problem; None for a system on which it has no size."""
+
+    full: StrawManStudy
+    small: StrawManStudy
+    scale: Scale
+    runs: tuple[SystemRun | None, ...]
+
+    @property
+    def times_s(self) -> tuple[float, ...]:
+        """Simulated makespans; not a number where there is none."""
+        return tuple(math.nan if run is None else float(run.simulation.makespan_s) for run in self.runs)
+
+    def ratios(self) -> dict[str, tuple[float, ...]]:
+        """Times over the least of all systems: of the whole systems (``full``), of the smaller ones (``small``), both
+        of computation alone, and simulated (``simulated``)."""
+        rows = {"full": _least_times(self.full), "small": _least_times(self.small), "simulated": self.times_s}
+        return {name: _over_least(times) for name, times in rows.items()}
+
+
+def simulated_straw_men(
+    workloads: Sequence[Workload | str | Path],
+    machines: Sequence[Machine | str | Path],
+    parameters: Mapping[str, object] | None = None,
+    *,
+    preset: str | None = None,
+    size: str = SIZE,
+    ranks: int | None = None,
+    effects: str | Collection[str] = "all",
+    seed: int = 0,
+    engine: str = "auto",
+    told: Told | None = None,
+    progress: Progress | None = None,
+) -> list[SimulatedStrawMan]:
+    """Every workload on all systems made smaller. ``ranks``: the most of the largest one (default: ``RANKS``);
+    workloads that exchange all with all take fewer, so that there are ``MOST_PAIRS`` messages at the most.
+
+    Raises InputError as ``straw_man_table`` does, and where the systems cannot be made so small.
+    """
+    described = [one if isinstance(one, Workload) else load_workload(one) for one in workloads]
+    whole = [load(machine) for machine in machines]
+    check_known(described, parameters)
+    found = []
+    for place, workload in enumerate(described):
+        given = of_workload(workload, parameters)
+        most = min(ranks or RANKS, math.isqrt(MOST_PAIRS)) if exchanges_all_with_all(workload) else ranks or RANKS
+        scale = scale_for(whole, most)
+        full, small = (
+            straw_man_study(workload, several, given, preset=preset, size=size)
+            for several in (whole, [smaller_system(machine, scale) for machine in whole])
+        )
+        runs: list[SystemRun | None] = []
+        for number, system in enumerate(small.systems):
+            if told is not None:
+                told(workload.name, system.machine.name, place * len(whole) + number, len(described) * len(whole))
+            if system.benchmark_size is None:
+                runs.append(None)
+                continue
+            comparison = compare(
+                sized(workload, size),
+                system.machine,
+                _at(system, given, size),
+                preset=preset,
+                seed=seed,
+                engine=engine,
+                effects=useful_effects(workload, effects),
+                progress=progress,
+            )
+            runs.append(SystemRun(system.machine, system.machine.most_ranks, system.benchmark_size, comparison))
+        found.append(SimulatedStrawMan(full, small, scale, tuple(runs)))
+    return found
+
+
+def scale_for(machines: Sequence[Machine], ranks: int) -> Scale:
+    """The least factors by which all systems can be divided so that the largest has so many processors at the most; of
+    equal ones that which leaves most nodes. InputError where there are none."""
+    nodes = math.gcd(*(machine.nodes for machine in machines))
+    per_node = math.gcd(*(machine.processors_per_node for machine in machines))
+    most = max(machine.processors for machine in machines)
+    pairs = [Scale(a, b) for a in divisors(nodes) for b in divisors(per_node) if most <= ranks * a * b]
+    if not pairs:
+        least = most // (nodes * per_node)
+        what = "systems cannot be made so small in the same ratios: ranks of the largest"
+        raise InputError(what, value=ranks, allowed=f"{least} or more")
+    return min(pairs, key=lambda scale: (scale.processors, scale.nodes))
+
+
+def divisors(number: int) -> list[int]:
+    """In increasing order."""
+    small = [it for it in range(1, math.isqrt(number) + 1) if number % it == 0]
+    return sorted({*small, *(number // it for it in small)})
+
+
+def smaller_system(machine: Machine, scale: Scale) -> Machine:
+    """The system with fewer nodes and processors of a node; a processor has what it had."""
+    fewer = with_nodes(machine, machine.nodes // scale.nodes)
+    share = scale.processors_per_node
+    capacity = None if fewer.capacity_bytes is None else fewer.capacity_bytes / share
+    node = replace(fewer, processors_per_node=fewer.processors_per_node // share, capacity_bytes=capacity)
+    return varied_machine(node, "memory.bandwidth", 1.0 / share)
+
+
+def _at(system: System, given: Mapping[str, object], size: str) -> dict[str, object]:
+    return {**given, "P": system.machine.most_ranks, size: system.benchmark_size}
+
+
+def _least_times(study: StrawManStudy) -> tuple[float, ...]:
+    times = (system.wall_time_s for system in study.systems)
+    return tuple(math.nan if time is None else time for time in times)
+
+
+def _over_least(times: Sequence[float]) -> tuple[float, ...]:
+    least = min((time for time in times if math.isfinite(time)), default=math.nan)
+    return tuple(time / least if least else math.nan for time in times)

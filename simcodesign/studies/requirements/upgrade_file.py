@@ -1,0 +1,102 @@
+"""Upgrades of a machine: factors on its processors, on the memory of a process, and on its rates.
+
+A relative change is all that requirement ratios need (Calotoiu et al., CLUSTER 2018, Table III). To them it makes no
+difference whether processors come as nodes or inside the nodes; to a simulation it does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from simcodesign.core.errors import InputError, Place, nearest
+from simcodesign.describe.yaml.files import shipped, shipped_path
+from simcodesign.describe.yaml.machine import check_format
+from simcodesign.describe.yaml.tree import Entry, read_yaml
+
+#: Parts of a machine whose rate an upgrade may change.
+RATES = ("processor", "network", "memory", "disk")
+#: Where the shipped ones are.
+FOLDER = "topologies/upgrades"
+_KEYS = ("simcodesign", "name", "about", "source", "nodes", "processors_per_node", "memory", "rates")
+#: A factor is within these limits.
+LEAST, MOST = 1e-9, 1e9
+
+
+@dataclass(frozen=True)
+class Upgrade:
+    """Factors, 1 where nothing changes: on the number of ``nodes``, on the processors of a node, on the memory of a
+    process, and on the ``rates`` of parts (``processor``, ``network``, ``memory``, ``disk``)."""
+
+    name: str
+    nodes: float = 1.0
+    processors_per_node: float = 1.0
+    memory: float = 1.0
+    rates: Mapping[str, float] = field(default_factory=dict)
+    about: str = ""
+    source: str = ""
+    place: Place = field(default=Place(), compare=False)
+
+    def __post_init__(self) -> None:
+        for part in self.rates:
+            if part not in RATES:
+                raise InputError("rate of an upgrade", self.place, value=part, allowed=nearest(part, RATES))
+        factors = {"nodes": self.nodes, "processors_per_node": self.processors_per_node, "memory": self.memory}
+        for name, factor in (factors | {**self.rates}).items():
+            if not LEAST <= factor <= MOST:
+                raise InputError(f"factor of {name}", self.place, value=factor, allowed=f"{LEAST:g} to {MOST:g}")
+
+    @property
+    def processes(self) -> float:
+        """The factor on the number of processes."""
+        return self.nodes * self.processors_per_node
+
+    def rate(self, part: str) -> float:
+        """The factor on the rate of a part of the machine."""
+        return self.rates.get(part, 1.0)
+
+
+def upgrades() -> list[str]:
+    """Names of the shipped upgrades: ``memory``, ``racks``, ``sockets``."""
+    return [path.stem for path in shipped(FOLDER)]
+
+
+def load_upgrade(name: str | Path) -> Upgrade:
+    """The upgrade of a shipped name (``racks``) or of a file (``my/upgrade.yaml``).
+
+    InputError names file, line and path of whatever is wrong.
+    """
+    text = str(name)
+    if isinstance(name, Path) or "/" in text or text.endswith((".yaml", ".yml")):
+        return upgrade_from(read_yaml(Path(name)))
+    if text not in upgrades():
+        allowed = f"{nearest(text, upgrades())}, or the path of a .yaml file"
+        raise InputError("no such upgrade", value=text, allowed=allowed)
+    return upgrade_from(read_yaml(shipped_path(FOLDER, f"{text}.yaml")))
+
+
+def upgrade_from(entry: Entry) -> Upgrade:
+    """The upgrade that a tree describes."""
+    items = entry.mapping(_KEYS, ("simcodesign", "name"))
+    check_format(items["simcodesign"])
+    rates = items["rates"].mapping(RATES) if "rates" in items else {}
+    return Upgrade(
+        name=items["name"].name(),
+        nodes=_factor(items, "nodes"),
+        processors_per_node=_factor(items, "processors_per_node"),
+        memory=_factor(items, "memory"),
+        rates={part: _factor(rates, part) for part in rates},
+        about=items["about"].text() if "about" in items else "",
+        source=items["source"].text() if "source" in items else "",
+        place=entry.place,
+    )
+
+
+def _factor(items: Mapping[str, Entry], key: str) -> float:
+    if key not in items:
+        return 1.0
+    value = items[key].number()
+    if not LEAST <= value <= MOST:
+        raise items[key].error("a factor", f"{LEAST:g} to {MOST:g}, 1 where nothing changes")
+    return value

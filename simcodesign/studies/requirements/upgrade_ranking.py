@@ -1,0 +1,89 @@
+"""Which upgrade each way to look at it picks: requirement ratios, or simulated times.
+
+What ranks is always taken for a unit of the overall problem, that is over the ratio of the problems N: an upgrade lets
+a larger or a smaller problem run, and the time alone would favour the one that does least. The least is best; what an
+upgrade costs is not asked, as in the study of requirements.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from simcodesign.studies.requirements.simulated_upgrade import RESOURCES, SimulatedCell, geometric_mean
+
+#: Upgrades within this of the best are as good.
+AS_GOOD = 0.01
+#: Ways to rank. ``requirements``: the geometric mean of the three requirement ratios, for without rates no resource
+#: counts more than another; ``weighed``: by the times of the resources on the base; ``simulated``: the makespan. Of the
+#: whole machine ``full_requirements``, ``full_weighed`` and ``full_forecast``.
+WAYS = (*RESOURCES, "requirements", "weighed", "simulated", "full_requirements", "full_weighed", "full_forecast")
+
+
+@dataclass(frozen=True)
+class Ranking:
+    """One workload: the upgrades by every way to rank, as scores for a unit of the overall problem; upgrades after
+    which nothing fits have none. ``verdict`` holds the pick of the requirements against that of the simulated time."""
+
+    workload: str
+    scores: Mapping[str, Mapping[str, float]]
+
+    def order(self, way: str) -> list[str]:
+        """Upgrades, the best first."""
+        usable = {name: score for name, score in self.scores[way].items() if math.isfinite(score)}
+        return sorted(usable, key=lambda name: usable[name])
+
+    def picks(self, way: str) -> list[str]:
+        """The best one and those as good within ``AS_GOOD``, in the order of the study."""
+        best = min((score for score in self.scores[way].values() if math.isfinite(score)), default=math.nan)
+        return [name for name, score in self.scores[way].items() if score <= best * (1 + AS_GOOD)]
+
+    def verdict(self, way: str = "requirements", against: str = "simulated") -> str:
+        """``same``; ``narrower`` or ``wider`` where the time picks fewer or more of what is as good; ``other`` where it
+        picks an upgrade that this way to rank does not."""
+        said, seen = set(self.picks(way)), set(self.picks(against))
+        if said == seen:
+            return "same"
+        return "narrower" if seen < said else "wider" if seen > said else "other"
+
+
+def rankings(cells: Sequence[SimulatedCell]) -> list[Ranking]:
+    """One for every workload."""
+    names = list(dict.fromkeys(cell.workload for cell in cells))
+    return [_ranking(name, [cell for cell in cells if cell.workload == name]) for name in names]
+
+
+def _ranking(workload: str, cells: Sequence[SimulatedCell]) -> Ranking:
+    scores = {way: {cell.upgrade: score(cell, way) for cell in cells} for way in WAYS}
+    return Ranking(workload, scores)
+
+
+def score(cell: SimulatedCell, way: str) -> float:
+    """What ranks a cell: a ratio over that of the overall problem; not a number where nothing fits."""
+    if way.startswith("full"):
+        ratios = cell.full.ratios
+        if not cell.full.new.fit.fits:
+            return math.nan
+        of_full = {
+            "full_requirements": geometric_mean([ratios[name] for name in RESOURCES]),
+            "full_weighed": cell.full_implied_ratio,
+            "full_forecast": cell.full_time_ratio,
+        }
+        return _over(of_full[way], ratios["overall"])
+    if cell.new is None:
+        return math.nan
+    match way:
+        case "requirements":
+            ratio = cell.requirement_ratio
+        case "weighed":
+            ratio = cell.implied_ratio
+        case "simulated":
+            ratio = cell.time_ratio
+        case _:
+            ratio = cell.study.ratios[way]
+    return _over(ratio, cell.overall_ratio)
+
+
+def _over(ratio: float, overall: float) -> float:
+    return ratio / overall if overall else math.nan

@@ -1,0 +1,57 @@
+"""What stands in a store: rows and the description of the sweep, each with a checksum over all that it says."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from hashlib import blake2b
+
+from simcodesign.studies.sweep.points import Row
+
+#: States of a point.
+DONE, FAILED = 0, 1
+CHECKSUM_BYTES = 8
+
+
+def record(row: Row) -> tuple[int, bytes, int, str, bytes]:
+    """The row as it stands in the table."""
+    key, state = bytes.fromhex(row.key), FAILED if row.failed else DONE
+    text = json.dumps([dict(row.axes), dict(row.results), row.reason], separators=(",", ":"), ensure_ascii=True)
+    return row.number, key, state, text, checksum(row.number, key, state, text)
+
+
+def checksum(number: int, key: bytes, state: int, text: str) -> bytes:
+    """Over all that a row says."""
+    said = b"%d %d %s %s" % (number, state, key.hex().encode(), text.encode())
+    return blake2b(said, digest_size=CHECKSUM_BYTES).digest()
+
+
+def row_of(found: tuple[object, ...]) -> Row | None:
+    """The row of a record, None unless it is exactly what was written."""
+    number, key, state, text, kept = found
+    if not (isinstance(number, int) and isinstance(key, bytes) and isinstance(state, int) and isinstance(text, str)):
+        return None
+    try:
+        if checksum(number, key, state, text) != kept:
+            return None
+    except UnicodeEncodeError:
+        return None
+    axes, results, reason = json.loads(text)
+    return Row(number, key.hex(), axes, results, reason)
+
+
+def meta_row(meta: Mapping[str, object]) -> tuple[str, bytes]:
+    text = json.dumps(meta, separators=(",", ":"))
+    return text, meta_checksum("sweep", text)
+
+
+def meta_checksum(name: str, text: str) -> bytes:
+    return blake2b(f"{name} {text}".encode(errors="replace"), digest_size=CHECKSUM_BYTES).digest()
+
+
+def meta_of(name: str, text: object, kept: object) -> dict[str, object] | None:
+    """What a store says of its sweep, None unless it is exactly what was written."""
+    if not isinstance(text, str) or meta_checksum(name, text) != kept:
+        return None
+    found: dict[str, object] = json.loads(text)
+    return found

@@ -1,0 +1,246 @@
+"""Who works on a sweep: processes of this machine, or the workers of a Dask cluster. Both are concurrent futures."""
+
+from __future__ import annotations
+
+import logging
+import math
+import platform
+import threading
+import time
+import warnings
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
+from concurrent.futures import BrokenExecutor, CancelledError, Executor, Future
+from contextlib import suppress
+from importlib import import_module
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from simcodesign.core.errors import InputError, Place, SimcodesignError
+from simcodesign.core.process_pool import ProcessExecutor, WorkerDied
+
+#: Seconds for a scheduler to answer.
+ANSWER_S = 10.0
+#: Seconds for which a number of workers is taken to be what it was.
+_RECENT_S = 1.0
+#: Tasks under way for each worker: the one at work, and some that wait so that none is idle while rows are stored.
+_EACH = 3
+#: Tasks under way of a cluster at least: one that grows with its load must see some.
+_LEAST = 16
+#: Other versions of these may change the last digits of results.
+_NUMERIC = ("numpy", "scipy", "numba")
+_LOUD = ("distributed", "tornado", "asyncio", "bokeh")
+
+
+class LostScheduler(SimcodesignError):  # noqa: N818 # what has happened, as WorkerDied
+    """The scheduler of a cluster does not answer any more."""
+
+
+class Crew(ABC):
+    """Those who work, as a context manager: an exception ends all that is under way.
+
+    ``chunk_s``: seconds of work of a task beside which its way there and back does not count.
+    """
+
+    chunk_s = 0.1
+
+    def __init__(self, executor: Executor) -> None:
+        self.executor = executor
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close(now=kind is not None)
+
+    @property
+    @abstractmethod
+    def count(self) -> int:
+        """How many work at the same time."""
+
+    @property
+    def most_under_way(self) -> int:
+        """So many tasks may be under way."""
+        return _EACH * self.count
+
+    @abstractmethod
+    def deaths(self, error: BaseException) -> int:
+        """How many processes have died at a task whose error this is; 0 for errors of the task itself. Raises
+        SimcodesignError when nobody is left to work."""
+
+    @abstractmethod
+    def close(self, *, now: bool = False) -> None:
+        """No more work; ``now``: what is under way is given up."""
+
+    def submit(self, function: Callable[..., Any], *arguments: object) -> Future[Any]:
+        """A task; the future has its error where it cannot even be taken."""
+        try:
+            return self.executor.submit(function, *arguments)
+        except (BrokenExecutor, RuntimeError) as error:
+            future: Future[Any] = Future()
+            future.set_exception(error)
+            return future
+
+
+class Processes(Crew):
+    """Processes of this machine."""
+
+    def __init__(self, processes: int) -> None:
+        super().__init__(ProcessExecutor(processes, ahead=1))
+        self._count = processes
+
+    def __str__(self) -> str:
+        return f"{self._count} process{'es' if self._count > 1 else ''}"
+
+    @property
+    def count(self) -> int:
+        return self._count
+
+    def deaths(self, error: BaseException) -> int:
+        if isinstance(error, BrokenExecutor):
+            raise SimcodesignError(str(error)) from error
+        return int(isinstance(error, WorkerDied))
+
+    def close(self, *, now: bool = False) -> None:
+        self.executor.shutdown(cancel_futures=now)
+
+
+class Cluster(Crew):
+    """Workers of a Dask scheduler, whose ``address`` may also be a scheduler file.
+
+    Raises InputError when dask.distributed is missing, the scheduler does not answer, or its workers run another
+    version of this package. Warns of other versions that may change last digits.
+    """
+
+    chunk_s = 0.25
+
+    def __init__(self, address: str) -> None:
+        self._distributed = _distributed()
+        self._address = address
+        self._client = self._connected()
+        super().__init__(self._client.get_executor(pure=False))
+        self._asked_s, self._threads = -math.inf, 0
+        try:
+            self._check_versions()
+        except BaseException:
+            self.close(now=True)
+            raise
+
+    def __str__(self) -> str:
+        return f"{self.count} worker{'' if self.count == 1 else 's'} of {self._address}"
+
+    @property
+    def count(self) -> int:
+        if time.monotonic() - self._asked_s > _RECENT_S:
+            self._asked_s = time.monotonic()
+            with suppress(OSError):  # a scheduler that is lost fails the tasks, which says so
+                self._threads = sum(self._client.nthreads().values())
+        return self._threads
+
+    @property
+    def most_under_way(self) -> int:
+        return max(_EACH * self.count, _LEAST)
+
+    def deaths(self, error: BaseException) -> int:
+        if isinstance(error, self._distributed.KilledWorker):
+            return int(error.args[2]) + 1
+        if isinstance(error, CancelledError) or self._client.status != "running":  # nobody here cancels a task
+            raise LostScheduler(f"the scheduler {self._address} does not answer any more") from None
+        return 0
+
+    def close(self, *, now: bool = False) -> None:
+        closer = threading.Thread(target=self._close, daemon=True)  # what it waits for may never answer
+        closer.start()
+        closer.join(1.0 if now else ANSWER_S)
+
+    def _close(self) -> None:
+        try:
+            self._client.close(timeout=1.0)
+        except Exception as error:  # what Dask raises has no common base; there is nothing left to close
+            logging.getLogger(__name__).debug("closing %s: %s", self._address, error)
+
+    def _connected(self) -> Any:
+        place = Place("--scheduler")
+        given: dict[str, Any] = {"address": self._address}
+        if self._address.endswith(".json"):
+            if not Path(self._address).is_file():
+                raise InputError("no such scheduler file", place, value=self._address, allowed="an existing file")
+            given = {"scheduler_file": self._address}
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # versions are looked at below, as far as they matter
+                return self._distributed.Client(**given, timeout=ANSWER_S, set_as_default=False, name="simcodesign")
+        except (OSError, TimeoutError, ValueError) as error:
+            allowed = "the address that `dask scheduler` prints, e.g. tcp://host:8786, or its scheduler file"
+            what = f"no scheduler answers ({_first_line(error)})"
+            raise InputError(what, place, value=self._address, allowed=allowed) from error
+
+    def _check_versions(self) -> None:
+        try:
+            theirs = self._client.run(versions, on_error="return")
+        except (OSError, TimeoutError) as error:
+            raise LostScheduler(f"the scheduler {self._address} does not answer: {_first_line(error)}") from error
+        note = check_versions(theirs, versions())
+        if note:
+            warnings.warn(f"workers of {self._address} have {note}", stacklevel=2)
+
+
+def check_versions(theirs: Mapping[str, object], ours: Mapping[str, str]) -> str:
+    """What workers have in other versions that may change last digits. InputError for one that cannot run this version
+    of the package: an error in place of versions, or another version."""
+    place = Place("--scheduler")
+    others = set()
+    for worker, found in theirs.items():
+        if not isinstance(found, Mapping):
+            what = f"the worker {worker} cannot run simcodesign ({_first_line(found)})"
+            raise InputError(what, place, allowed=f"workers with simcodesign {ours['simcodesign']} installed")
+        if found["simcodesign"] != ours["simcodesign"]:
+            what = f"the worker {worker} has another version of simcodesign"
+            raise InputError(what, place, value=found["simcodesign"], allowed=ours["simcodesign"])
+        others |= {(name, found[name]) for name in ours if found[name] != ours[name]}
+    if not others:
+        return ""
+    here = ", ".join(f"{name} {ours[name]}" for name in sorted({name for name, _ in others}))
+    return f"{', '.join(f'{name} {other}' for name, other in sorted(others))}; here is {here}"
+
+
+def crew(processes: int, address: str | None = None) -> Crew:
+    """The workers of the scheduler at an address, or else processes of this machine."""
+    return Cluster(address) if address else Processes(processes)
+
+
+def versions() -> dict[str, str]:
+    """The versions on which results depend; called in workers too."""
+    return {name: _version(name) for name in ("simcodesign", *_NUMERIC)} | {"python": platform.python_version()}
+
+
+def _version(package: str) -> str:
+    if package == "simcodesign":
+        return str(import_module("simcodesign").__version__)
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return "missing"
+
+
+def _distributed() -> Any:
+    """The library, which keeps quiet: what a user must know of its workers is said by this package."""
+    try:
+        import distributed
+    except ImportError as error:
+        allowed = "python -m pip install 'simcodesign[dist]'"
+        raise InputError("a cluster needs dask.distributed", Place("--scheduler"), allowed=allowed) from error
+    for name in [*_LOUD, *(name for name in logging.root.manager.loggerDict if name.startswith(_LOUD))]:
+        logger = logging.getLogger(name)
+        logger.handlers[:] = [logging.NullHandler()]
+        logger.propagate = False
+    return distributed
+
+
+def _first_line(error: object) -> str:
+    lines = str(error).splitlines()
+    return lines[0] if lines else type(error).__name__

@@ -1,0 +1,380 @@
+"""Axes of a sweep as a user writes them, and the grid that they span.
+
+``P=1:2048:x2``, ``n=0:1:+0.25``, ``n=1e3:1e6:n=7:log``, ``network.bandwidth=1,10,100GB/s``,
+``network.topology.kind=mesh,torus``, ``seed=1,2,3``.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simcodesign.core.errors import InputError, Place, nearest
+from simcodesign.core.units import DIMENSIONS, parse_quantity
+from simcodesign.studies.sweep.points import Value
+
+#: What an axis sets: a parameter of ``forecast`` and ``simulate``, something in the machine file, or the seed.
+PARAMETER, CHANGE, SEED = "parameter", "change", "seed"
+MOST_VALUES = 1_000_000
+MOST_POINTS = 100_000_000
+#: Geometric ranges of so many values are computed without rounding.
+_FEW = 4096
+#: The end of a range belongs to it if it is hit within this share of a step.
+_HIT = Fraction(1, 10**9)
+FORMS = "NAME=A,B,C; NAME=LOW:HIGH:xFACTOR, :+STEP, :n=COUNT or :n=COUNT:log"
+_NUMBER = re.compile(r"([+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)[ \t]*([A-Za-zµμ%][A-Za-z/µμ]*)?")
+
+
+@dataclass(frozen=True)
+class Known:
+    """What is known of something that can be varied. ``path``: what is set in its place, the ``inverse`` of its values
+    (a time per byte, of a bandwidth). ``dimension``: of the unit table, empty if any unit may stand there."""
+
+    path: str
+    kind: str = PARAMETER
+    dimension: str = ""
+    whole: bool = False
+    choices: Mapping[str, float] = field(default_factory=dict)
+    inverse: bool = False
+
+
+Lookup = Callable[[str], Known]
+
+
+@dataclass(frozen=True)
+class Axis:
+    """The values of a name, in SI units of ``unit``, or words; ``log``: spaced by factors. ``known``: what they set."""
+
+    name: str
+    values: tuple[Value, ...]
+    unit: str = ""
+    log: bool = False
+    known: Known = field(default=Known(""))
+
+    @cached_property
+    def given(self) -> tuple[Value, ...]:
+        """What is set for each value: numbers for words of choices, times per byte for bandwidths."""
+        known = self.known
+        if known.inverse:
+            return tuple(1.0 / float(value) for value in self.values)
+        if known.kind == CHANGE and self.unit == DIMENSIONS["cycles"]:
+            return tuple(f"{value!r} cycles" for value in self.values)
+        return tuple(known.choices.get(value, value) if isinstance(value, str) else value for value in self.values)
+
+    @cached_property
+    def column(self) -> NDArray[np.float64] | NDArray[np.object_]:
+        """The values as an array: (values,)."""
+        words = any(isinstance(value, str) for value in self.values)
+        return np.array(self.values, dtype=object if words else np.float64)
+
+    @property
+    def numeric(self) -> bool:
+        """Whether all of its values are numbers."""
+        return self.column.dtype.kind == "f"
+
+
+@dataclass(frozen=True)
+class Design:
+    """All points, made when they are asked for. A grid runs through its last axis fastest; where ``zipped``, point k
+    takes the k-th value of every axis. ``note``: what a user should know of it."""
+
+    axes: tuple[Axis, ...]
+    zipped: bool = False
+    note: str = ""
+
+    def __post_init__(self) -> None:
+        if not self.axes:
+            raise InputError("nothing is varied", Place("--over"), allowed=FORMS)
+        paths = [axis.known.path or axis.name for axis in self.axes]
+        for axis, path in zip(self.axes, paths, strict=True):
+            if paths.count(path) > 1:
+                raise InputError("varied twice", Place("--over"), value=axis.name, allowed="each name once")
+        if self.count > MOST_POINTS:
+            raise InputError("too many points", Place("--over"), value=self.count, allowed=f"up to {MOST_POINTS}")
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Of the axes, in their order."""
+        return tuple(axis.name for axis in self.axes)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Number of values of each axis; of a zipped design, the number of points."""
+        return (len(self.axes[0].values),) if self.zipped else tuple(len(axis.values) for axis in self.axes)
+
+    @property
+    def count(self) -> int:
+        """Number of points."""
+        return math.prod(self.shape)
+
+    def __len__(self) -> int:
+        return self.count
+
+    def places(self, numbers: NDArray[np.int64]) -> list[NDArray[np.int64]]:
+        """For every axis, which of its values these points have: (numbers,) each. IndexError for other points."""
+        numbers = np.asarray(numbers, dtype=np.int64)
+        if numbers.size and not (numbers.min() >= 0 and numbers.max() < self.count):
+            raise IndexError(f"points are 0 to {self.count - 1}")
+        if self.zipped:
+            return [numbers] * len(self.axes)
+        return [np.asarray(place, dtype=np.int64) for place in np.unravel_index(numbers, self.shape)]
+
+    def place(self, number: int) -> tuple[int, ...]:
+        """The same of one point, quickly."""
+        if not 0 <= number < self.count:
+            raise IndexError(f"points are 0 to {self.count - 1}")
+        if self.zipped:
+            return (number,) * len(self.axes)
+        found = []
+        for size in reversed(self.shape):
+            number, at = divmod(number, size)
+            found.append(at)
+        return tuple(reversed(found))
+
+    def values(self, number: int) -> dict[str, Value]:
+        """The values of one point, by name."""
+        return {axis.name: axis.values[at] for axis, at in zip(self.axes, self.place(number), strict=True)}
+
+    def columns(self, numbers: NDArray[np.int64] | None = None) -> dict[str, NDArray[np.float64] | NDArray[np.object_]]:
+        """The values of these points (all, if None), by name: (points,) each."""
+        every = np.arange(self.count, dtype=np.int64) if numbers is None else numbers
+        return {axis.name: axis.column[at] for axis, at in zip(self.axes, self.places(every), strict=True)}
+
+
+def grid(axes: Sequence[Axis]) -> Design:
+    """The full grid of the axes, the last running fastest. InputError for none, too many points, and a name twice."""
+    return Design(tuple(axes))
+
+
+def unknown(name: str) -> Known:
+    """Any name as a parameter in any unit; ``P`` and ``seed`` are whole numbers."""
+    return Known(name, SEED if name == "seed" else PARAMETER, whole=name in ("P", "seed"))
+
+
+def parse_axis(text: str, lookup: Lookup = unknown) -> Axis:
+    """The axis of ``NAME=A,B,C`` or ``NAME=LOW:HIGH:HOW``; HOW is ``xFACTOR``, ``+STEP``, ``n=COUNT``, ``n=COUNT:log``.
+
+    The unit of the last value (of HIGH, in a range) holds for all that have none. The end of a range belongs to it when
+    it is hit within rounding. InputError names the text and what is allowed.
+    """
+    name, rest = name_and_rest(text)
+    known = lookup(name)
+    parts = split(rest, ":")
+    if len(parts) == 1:
+        return listed(name, rest, known, text)
+    if len(parts) == 2:
+        raise wrong(text, "a range without a step", f"{rest}:x2, {rest}:+1, {rest}:n=10; or --sample")
+    if known.choices:
+        raise wrong(text, "a range of something that has names", nearest("", known.choices))
+    low, high, dimension = limits(parts[0], parts[1], known, text)
+    values, log = _ranged(low, high, parts[2:], dimension, text)
+    if known.whole:
+        values = list(dict.fromkeys(float(round(value)) for value in values))
+    _check_inverse(values, known, text)
+    return Axis(name, tuple(values), DIMENSIONS.get(dimension, ""), log, known)
+
+
+def name_and_rest(text: str) -> tuple[str, str]:
+    """Name and values of an ``--over``. InputError without one of them."""
+    name, sign, rest = (part.strip() for part in text.partition("="))
+    if not name or not sign or not rest:
+        raise wrong(text, "not something to vary", FORMS)
+    return name, rest
+
+
+def wrong(text: str, what: str, allowed: str) -> InputError:
+    """An InputError about an ``--over``."""
+    return InputError(what, Place("--over"), value=text, allowed=allowed)
+
+
+def split(text: str, mark: str) -> list[str]:
+    """The parts between marks that stand in no brackets."""
+    parts, depth = [""], 0
+    for letter in text:
+        depth += (letter in "[{") - (letter in "]}")
+        if letter == mark and depth <= 0:
+            parts.append("")
+        else:
+            parts[-1] += letter
+    return [part.strip() for part in parts]
+
+
+def listed(name: str, rest: str, known: Known, text: str) -> Axis:
+    """The axis of values that are written out."""
+    items = split(rest, ",")
+    if not all(items):
+        raise wrong(text, "a value is missing", FORMS)
+    if len(items) > MOST_VALUES:
+        raise wrong(text[:60], "too many values", f"up to {MOST_VALUES}")
+    matches = [_NUMBER.fullmatch(item) for item in items]
+    last = matches[-1]
+    unit = (last.group(2) or "") if last else ""
+    dimension = _dimension(known, unit, text)
+    values = [_value(item, match, unit, dimension, known, text) for item, match in zip(items, matches, strict=True)]
+    if len(set(values)) < len(values):
+        twice = next(item for item, value in zip(items, values, strict=True) if values.count(value) > 1)
+        raise wrong(text, f"{twice} is given twice", "each value once")
+    _check_inverse([value for value in values if not isinstance(value, str)], known, text)
+    numbers = not any(isinstance(value, str) for value in values)
+    return Axis(name, tuple(values), DIMENSIONS.get(dimension, "") if numbers else "", _by_factors(values), known)
+
+
+def _value(item: str, match: re.Match[str] | None, unit: str, dimension: str, known: Known, text: str) -> Value:
+    if item in known.choices:
+        return item
+    if match is None:
+        if known.kind == CHANGE and not known.dimension:
+            return item
+        allowed = nearest(item, known.choices) if known.choices else f"numbers; {FORMS}"
+        raise wrong(text, f"{item!r} is no value of {known.path or 'it'}", allowed)
+    if known.choices:
+        for word, number in known.choices.items():
+            if number == float(match.group(1)) and not match.group(2):
+                return word
+        raise wrong(text, f"{item!r} is none of the choices", nearest(item, known.choices))
+    return quantity(match.group(1), match.group(2) or unit, dimension, known, text)
+
+
+def quantity(number: str, unit: str, dimension: str, known: Known, text: str) -> float:
+    """The SI value of a number with a unit; whole if it must be."""
+    try:
+        value = parse_quantity(f"{number} {unit}", dimension or "count") + 0.0
+    except InputError as error:
+        raise wrong(text, error.what, error.allowed or "") from None
+    if known.whole and not value.is_integer():
+        raise wrong(text, f"{number} {unit}".strip() + " is no whole number", "whole numbers")
+    if known.kind == SEED and value < 0:
+        raise wrong(text, f"{number} is no seed", "whole numbers, 0 or above")
+    return value
+
+
+def limits(low: str, high: str, known: Known, text: str) -> tuple[float, float, str]:
+    """Both ends of a range, and the dimension."""
+    ends = [_NUMBER.fullmatch(end) for end in (low, high)]
+    if ends[0] is None or ends[1] is None:
+        raise wrong(text, "the ends of a range", f"numbers; {FORMS}")
+    unit = ends[1].group(2) or ""
+    dimension = _dimension(known, unit, text)
+    free = Known(known.path)  # a whole number is found by rounding in a range
+    first, last = (quantity(end.group(1), end.group(2) or unit, dimension, free, text) for end in ends if end)
+    if not first <= last:
+        raise wrong(text, "the ends of the range are not in order", "LOW:HIGH, the lower first")
+    if known.kind == SEED and first < 0:
+        raise wrong(text, f"{low} is no seed", "whole numbers, 0 or above")
+    return first, last, dimension
+
+
+def _dimension(known: Known, unit: str, text: str) -> str:
+    """The dimension that is known, or else that of the unit."""
+    if known.dimension or not unit:
+        return known.dimension or "count"
+    if known.kind == PARAMETER and known is not None and known.choices:
+        return "count"
+    for dimension in DIMENSIONS:
+        try:
+            parse_quantity(f"1 {unit}", dimension)
+        except InputError:
+            continue
+        return dimension
+    raise wrong(text, f"unknown unit {unit!r}", "units such as s, us, B, KiB, GB/s, GHz, W, %")
+
+
+def _ranged(low: float, high: float, how: list[str], dimension: str, text: str) -> tuple[list[float], bool]:
+    """The values of a range, and whether they are spaced by factors."""
+    step, words = how[0], [word.lower() for word in how[1:]]
+    if step.startswith("n="):
+        if words not in ([], ["log"], ["linear"]):
+            raise wrong(text, "spacing of a range", "n=COUNT, n=COUNT:log, n=COUNT:linear")
+        return _counted(low, high, step[2:], words == ["log"], text), words == ["log"]
+    if words:
+        raise wrong(text, f"{':'.join(words)!r} has no meaning after a step", FORMS)
+    if step.startswith("x"):
+        return _geometric(low, high, step[1:], text), True
+    if step.startswith("+"):
+        match = _NUMBER.fullmatch(step[1:].strip())
+        if match is None:
+            raise wrong(text, "step of a range", FORMS)
+        # Without a unit of its own a step has that of the end, as all numbers of a range do.
+        own = match.group(2) or _unit_of(text)
+        return _arithmetic(low, high, quantity(match.group(1), own, dimension, Known(""), text), text), False
+    raise wrong(text, f"step of a range {step!r}", FORMS)
+
+
+def _unit_of(text: str) -> str:
+    """The unit of the upper end of a range."""
+    match = _NUMBER.fullmatch(split(name_and_rest(text)[1], ":")[1])
+    return (match.group(2) or "") if match else ""
+
+
+def _geometric(low: float, high: float, factor: str, text: str) -> list[float]:
+    match = _NUMBER.fullmatch(factor.strip())
+    by = float(match.group(1)) if match and not match.group(2) else math.nan
+    if not by > 1 or not math.isfinite(by):
+        raise wrong(text, "factor of a range", "xFACTOR with a number above 1")
+    if not low > 0:
+        raise wrong(text, "a range by factors begins above 0", "LOW above 0, or a range by steps: LOW:HIGH:+STEP")
+    count = math.floor((math.log(high) - math.log(low)) / math.log(by) + 1e-9) + 1
+    _check_count(count, text)
+    if count <= _FEW:
+        exact, ratio = Fraction(repr(low)), Fraction(match.group(1)) if match else Fraction(by)
+        values = [float(exact * ratio**k) for k in range(count)]
+    else:
+        values = (low * by ** np.arange(count)).tolist()
+    if count > 1 and abs(values[-1] - high) <= 1e-9 * high:
+        values[-1] = high
+    return values
+
+
+def _arithmetic(low: float, high: float, step: float, text: str) -> list[float]:
+    if not step > 0:
+        raise wrong(text, "step of a range", "+STEP with a number above 0")
+    first, width, by = Fraction(repr(low)), Fraction(repr(high)) - Fraction(repr(low)), Fraction(repr(step))
+    count = math.floor(width / by + _HIT) + 1
+    _check_count(count, text)
+    values = [float(first + k * by) for k in range(count)]
+    if count > 1 and abs(first + (count - 1) * by - Fraction(repr(high))) <= _HIT * by:
+        values[-1] = high
+    return values
+
+
+def _counted(low: float, high: float, count_text: str, log: bool, text: str) -> list[float]:
+    count = int(count_text) if count_text.isdecimal() and len(count_text) < 10 else 0
+    if count < 1 or (count == 1 and low != high):
+        raise wrong(text, "number of values of a range", "n=COUNT, a whole number, 2 or more")
+    _check_count(count, text)
+    if low == high:
+        return [low]
+    if log:
+        if not low > 0:
+            raise wrong(text, "a logarithmic range begins above 0", "LOW above 0")
+        inner = np.geomspace(low, high, count)
+        return [low, *inner[1:-1].tolist(), high]
+    first, width = Fraction(repr(low)), Fraction(repr(high)) - Fraction(repr(low))
+    return [float(first + width * k / (count - 1)) for k in range(count)]
+
+
+def _check_count(count: int, text: str) -> None:
+    if count > MOST_VALUES:
+        raise wrong(text, f"{count:.3g} values", f"up to {MOST_VALUES} of an axis")
+
+
+def _check_inverse(values: Sequence[float], known: Known, text: str) -> None:
+    """A bandwidth of 0 has no time per byte."""
+    if known.inverse and not all(value > 0 and math.isfinite(1 / value) for value in values):
+        raise wrong(text, "a bandwidth", "numbers above 0")
+
+
+def _by_factors(values: Sequence[Value]) -> bool:
+    """Whether values that are written out look spaced by factors: three or more, by one factor or over a wide range."""
+    numbers = [value for value in values if not isinstance(value, str)]
+    if len(numbers) < 3 or len(numbers) < len(values) or min(numbers) <= 0:
+        return False
+    steps = np.diff(np.log(np.sort(np.array(numbers))))
+    return bool(steps.max() <= (2 if steps.sum() >= math.log(8) else 1 + 1e-9) * steps.min())

@@ -1,0 +1,87 @@
+"""The machine of a sweep, with the tree of its file, in which anything can be changed."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from simcodesign.core.errors import InputError, Place
+from simcodesign.describe.machine import Machine
+from simcodesign.describe.yaml.files import machine_tree
+from simcodesign.describe.yaml.machine import OTHER_NAMES, machine_from
+from simcodesign.describe.yaml.tree import Entry, merged, nested
+from simcodesign.studies.sweep.content_digest import REMARKS
+from simcodesign.studies.sweep.points import Value
+
+#: What says how the nodes of a network are arranged.
+SHAPED = {"network.topology", *(f"network.topology.{key}" for key in ("shape", "dims", "file"))}
+
+
+@dataclass(frozen=True)
+class Source:
+    """A machine, and where its file was read, the tree of that file, so that whatever stands in it can be changed."""
+
+    machine: Machine
+    tree: Entry | None = field(default=None, repr=False)
+    folder: Path = Path()
+
+    def changed(self, changes: Mapping[str, Value]) -> Machine:
+        """The machine with changes in its file. InputError for what cannot stand there."""
+        if not changes:
+            return self.machine
+        if self.tree is None:
+            what = "only constants and parameters of a machine that was read from no file can be varied"
+            raise InputError(what, Place("--over"), value=list(changes))
+        tree = self.tree
+        if reshaped(tree, changes):
+            dims = len(_shape(tree))
+            tree = merged(_without_shape(tree), nested({"network.topology.dims": dims}, "--over"))
+        return machine_from(merged(tree, nested(changes, "--over"), OTHER_NAMES), self.folder)
+
+    def content(self, whole: bool) -> object:
+        """What a key is made of; ``whole``: with what only changes of the file bring to light."""
+        return [self.machine, _tree_content(self.tree) if whole and self.tree is not None else None]
+
+
+def reshaped(tree: Entry, changes: Mapping[str, Value]) -> bool:
+    """Whether the nodes are changed and the shape that they fill is not: it is then chosen anew."""
+    if "nodes" not in changes or SHAPED & changes.keys():
+        return False
+    shape = _shape(tree)
+    return bool(shape) and math.prod(shape) != changes["nodes"]
+
+
+def _shape(tree: Entry) -> list[int]:
+    """The shape of the network as the file says it, empty if it does not."""
+    topology = tree.mapping()["network"].mapping()["topology"].mapping()
+    return [item.whole(low=1) for item in topology["shape"].sequence()] if "shape" in topology else []
+
+
+def _without_shape(tree: Entry) -> Entry:
+    items = tree.mapping()
+    network = items["network"].mapping()
+    topology = {key: entry for key, entry in network["topology"].mapping().items() if key != "shape"}
+    kept = {**network, "topology": Entry(topology, network["topology"].place)}
+    return Entry({**items, "network": Entry(kept, items["network"].place)}, tree.place)
+
+
+def source_of(machine: Machine | str | Path, changes: Mapping[str, object] | None = None) -> Source:
+    """A machine object, shipped name or path of a file, with fixed changes in that file (``--set``)."""
+    if isinstance(machine, Machine):
+        if changes:
+            raise InputError("a machine object has no file in which to set", value=list(changes))
+        return Source(machine)
+    tree, folder = machine_tree(machine, changes)
+    return Source(machine_from(tree, folder), tree, folder)
+
+
+def _tree_content(tree: Entry) -> object:
+    """The texts of a file's tree, without remarks."""
+    if isinstance(tree.content, dict):
+        items = {key: _tree_content(entry) for key, entry in tree.content.items() if key not in REMARKS}
+        return items
+    if isinstance(tree.content, list):
+        return [_tree_content(entry) for entry in tree.content]
+    return tree.content

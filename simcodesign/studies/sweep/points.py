@@ -1,0 +1,83 @@
+"""The points of a sweep and their keys.
+
+A key is made from content alone (what is read, under which parameters, changes and seed), never from the place of a
+point in its sweep or the path of a file: the same question has the same key everywhere.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from hashlib import blake2b
+
+from simcodesign.studies.sweep.content_digest import DIGEST_BYTES, canonical
+
+#: A value of a parameter, or what stands in a machine file.
+Value = float | str
+
+
+@dataclass(frozen=True)
+class Point:
+    """One point of a sweep, from 0.
+
+    ``parameters``: workload parameters, ``P``, machine constants by path and machine parameters (``machine.NAME``), SI
+    units, as ``forecast`` and ``simulate`` take them; the fixed ones too. ``changes``: what is different in the machine
+    file, by path, as ``load_machine`` takes it. ``key``: 32 hexadecimal digits. ``axes``:
+    its values by the names of the axes, as a table shows them.
+    """
+
+    number: int
+    parameters: Mapping[str, float]
+    changes: Mapping[str, Value]
+    seed: int
+    key: str
+    axes: Mapping[str, Value]
+
+
+@dataclass(frozen=True)
+class Keys:
+    """Makes keys: ``fixed`` is the canonical text of all that the points share, which is hashed once."""
+
+    fixed: str
+
+    @classmethod
+    def of(cls, content: object) -> Keys:
+        """For points that share this content."""
+        return cls(canonical(content))
+
+    @cached_property
+    def _begun(self) -> blake2b:
+        return blake2b(self.fixed.encode(), digest_size=DIGEST_BYTES)
+
+    def key(self, said: bytes) -> str:
+        """The key of a point of which this is said besides: its ``items``, joined."""
+        own = self._begun.copy()
+        own.update(said)
+        return own.hexdigest()
+
+
+_encode = json.JSONEncoder(separators=(",", ":")).encode
+
+
+def item(kind: str, path: str, value: Value) -> bytes:
+    """One thing that is set at a point, as it enters its key; the items of a key are in the order of kind and path."""
+    return _encode([kind, path, value if isinstance(value, str) else float(value) + 0.0]).encode()
+
+
+@dataclass(frozen=True)
+class Row:
+    """What is known of a point once it is done. ``axes``: its values by name, SI units or words; ``results``: numbers
+    by name, as ``evaluate.NAMES`` describes them; ``reason``: why there are none, empty if it went well."""
+
+    number: int
+    key: str
+    axes: Mapping[str, Value]
+    results: Mapping[str, float]
+    reason: str = ""
+
+    @property
+    def failed(self) -> bool:
+        """Whether there is a reason in place of results."""
+        return bool(self.reason)

@@ -1,0 +1,384 @@
+"""The store of a sweep: SQLite in WAL mode, one row per point, durable before it counts as done.
+
+Every row carries a checksum over all that it says, so that nothing wrong is ever read: what a damaged file or page does
+to a row is a ``StoreError``, and ``recover`` (in ``sweep.recovery``) takes all rows out that are right.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sqlite3
+import time
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import closing, contextmanager, suppress
+from pathlib import Path
+from types import TracebackType
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from simcodesign.core.errors import InputError, Place
+from simcodesign.studies.sweep.checksums import meta_checksum, meta_of, meta_row, record, row_of
+from simcodesign.studies.sweep.points import Row
+from simcodesign.studies.sweep.store_lock import StoreLock
+from simcodesign.studies.sweep.sweep import Sweep, differences
+from simcodesign.studies.sweep.table import NUMBER, table_of
+
+#: Format of the file, and the mark by which SQLite knows that it is a store of sweeps.
+FORMAT = 1
+APPLICATION = 0x53436453
+MAGIC = b"SQLite format 3\x00"
+PAGE_BYTES = 4096
+#: So many keys are made anew when a store is opened for a sweep.
+_LOOKED_AT = 64
+_SCHEMA = (
+    "CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL, checksum BLOB NOT NULL)",
+    "CREATE TABLE points (number INTEGER PRIMARY KEY, key BLOB NOT NULL UNIQUE, state INTEGER NOT NULL,"
+    " row TEXT NOT NULL, checksum BLOB NOT NULL)",
+    "CREATE INDEX failed ON points (state) WHERE state <> 0",
+)
+RECOVER = "simcodesign sweep-store recover"
+
+
+class StoreError(InputError):
+    """A store that cannot be read or written: what and where."""
+
+
+class Store:
+    """An open store. Made by ``Store.create`` and ``Store.open``; a context manager, which closes it."""
+
+    def __init__(self, path: Path, connection: sqlite3.Connection, lock: StoreLock | None) -> None:
+        self.path, self._connection, self._lock = path, connection, lock
+
+    # Opening and closing.
+
+    @classmethod
+    def create(cls, path: str | Path, meta: Mapping[str, object]) -> Store:
+        """A new store, open for writing. StoreError if the file is there already or cannot be written."""
+        path = Path(path)
+        if path.exists():
+            raise StoreError("is there already", place_of(path), allowed="another name, or --resume to go on with it")
+        lock = StoreLock.taken(path)
+        try:
+            _make(path, meta)
+            return cls._opened(path, lock)
+        except BaseException:
+            lock.release()
+            raise
+
+    @classmethod
+    def open(cls, path: str | Path, write: bool = True) -> Store:
+        """An existing store. StoreError for what is none, is damaged, or is being written by another process."""
+        path = Path(path)
+        if not path.is_file():
+            raise StoreError("no such store", place_of(path), allowed="the file of an earlier sweep")
+        lock = StoreLock.taken(path) if write else None
+        try:
+            return cls._opened(path, lock)
+        except BaseException:
+            if lock is not None:
+                lock.release()
+            raise
+
+    @classmethod
+    def _opened(cls, path: Path, lock: StoreLock | None) -> Store:
+        check_header(path)
+        with _named(path):
+            mode = "rw" if lock else "ro"
+            connection = sqlite3.connect(
+                f"{path.resolve().as_uri()}?mode={mode}", uri=True, isolation_level=None, check_same_thread=False
+            )
+        try:
+            with _named(path):
+                _prepare(connection, path, write=lock is not None)
+            return cls(path, connection, lock)
+        except BaseException:
+            connection.close()
+            raise
+
+    def close(self) -> None:
+        """Close it; all that was added is in the file. A second time it does nothing."""
+        if self._lock is not None:
+            with suppress(sqlite3.Error):
+                self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+        with suppress(sqlite3.Error):
+            self._connection.close()
+        if self._lock is not None:
+            self._lock.release()
+            self._lock = None
+
+    def __enter__(self) -> Store:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    # What it says of itself.
+
+    def meta(self) -> dict[str, object]:
+        """What the sweep is (``Sweep.meta``). Empty in a store whose meta was lost. StoreError if it is damaged."""
+        with _named(self.path):
+            rows = self._connection.execute("SELECT value, checksum FROM meta WHERE name = 'sweep'").fetchall()
+        found = meta_of("sweep", *rows[0]) if len(rows) == 1 else None
+        if found is None:
+            raise damaged(self.path, "its description of the sweep does not have the checksum that it should")
+        return found
+
+    def check_sweep(self, sweep: Sweep) -> None:
+        """StoreError, with what differs, unless this is the store of the sweep."""
+        meta = self.meta()
+        if meta:
+            apart = differences(meta, sweep.meta())
+            if apart:
+                what = "is the store of another sweep"
+                raise StoreError(f"{what}: {'; '.join(apart)}", place_of(self.path), allowed="another --store")
+        done = self.done()
+        looked_at = done if not meta else done[np.linspace(0, len(done) - 1, min(len(done), _LOOKED_AT)).astype(int)]
+        if len(done) and not 0 <= done.min() <= done.max() < sweep.count:
+            raise damaged(self.path, f"it has a point {int(done.max())} of {sweep.count}")
+        for number in looked_at.tolist():
+            if self._key(number) != sweep.point(number).key:
+                raise damaged(self.path, f"point {number} is not that of this sweep")
+        if not meta and self._lock is not None:
+            self._write_meta(sweep.meta())
+
+    def _key(self, number: int) -> str:
+        with _named(self.path):
+            rows = self._connection.execute("SELECT key FROM points WHERE number = ?", (number,)).fetchall()
+        return bytes(rows[0][0]).hex() if rows and isinstance(rows[0][0], bytes) else ""
+
+    def _write_meta(self, meta: Mapping[str, object]) -> None:
+        with _named(self.path):
+            self._connection.execute("UPDATE meta SET value = ?, checksum = ? WHERE name = 'sweep'", meta_row(meta))
+
+    # Rows.
+
+    def add(self, rows: Iterable[Row]) -> None:
+        """Add rows in one transaction; when this returns, they will be there after a power loss.
+
+        StoreError, with none of them added, when the disk is full, the file cannot be written, or a point is there.
+        """
+        records = [record(row) for row in rows]
+        with _named(self.path):
+            self._connection.execute("BEGIN IMMEDIATE")
+            try:
+                self._connection.executemany("INSERT INTO points VALUES (?, ?, ?, ?, ?)", records)
+                self._connection.execute("COMMIT")
+            except BaseException:
+                with suppress(sqlite3.Error):
+                    self._connection.execute("ROLLBACK")
+                raise
+
+    def done(self) -> NDArray[np.int64]:
+        """Numbers of the points that are done or have failed, ascending."""
+        with _named(self.path):
+            # One long text: a third of the time that a million rows take.
+            ((text,),) = self._connection.execute("SELECT group_concat(number) FROM points").fetchall()
+        found = np.fromstring(text or "", dtype=np.int64, sep=",")
+        found.sort()
+        if len(found) and (found[0] < 0 or (found[1:] == found[:-1]).any()):
+            raise damaged(self.path, "its index names points twice, or points that are none")
+        return found
+
+    def left(self, count: int) -> NDArray[np.int64]:
+        """Numbers of the points 0 to ``count`` - 1 that are not there yet, ascending."""
+        there = np.zeros(count, dtype=bool)
+        done = self.done()
+        there[done[(done >= 0) & (done < count)]] = True
+        return np.flatnonzero(~there)
+
+    def __len__(self) -> int:
+        """Number of points that are done or have failed."""
+        with _named(self.path):
+            ((count,),) = self._connection.execute("SELECT count(*) FROM points").fetchall()
+        return int(count)
+
+    def failed(self) -> int:
+        """Number of points that have failed."""
+        with _named(self.path):
+            rows = self._connection.execute("SELECT count(*) FROM points WHERE state <> 0").fetchall()
+        return int(rows[0][0])
+
+    def forget_failures(self) -> int:
+        """Take failed points out, so that they are tried again; how many there were."""
+        with _named(self.path):
+            return self._connection.execute("DELETE FROM points WHERE state <> 0").rowcount
+
+    def rows(self) -> Iterator[Row]:
+        """All rows by number. StoreError at one that is not what was written."""
+        return self._rows("")
+
+    def failures(self) -> Iterator[Row]:
+        """The rows of points that have failed, by number."""
+        return self._rows("WHERE state <> 0")
+
+    def _rows(self, where: str) -> Iterator[Row]:
+        before = -1
+        with _named(self.path):
+            for found in self._connection.execute(f"SELECT * FROM points {where} ORDER BY number"):
+                row = row_of(found)
+                if row is None:
+                    raise damaged(self.path, f"the row of point {found[0]} does not have the checksum that it should")
+                if row.number <= before:
+                    raise damaged(self.path, f"point {row.number} comes twice")
+                before = row.number
+                yield row
+
+    def frame(self) -> pd.DataFrame:
+        """The tidy table: one row per point, by number. StoreError if a row is damaged or missing."""
+        table, done = table_of(self.rows()), self.done()
+        if not np.array_equal(table[NUMBER].to_numpy(), done):
+            raise damaged(self.path, f"{len(table)} rows can be read, and its index names {len(done)}")
+        return table
+
+    def check(self) -> list[str]:
+        """Everything that is wrong with the file, as far as it can be told; empty if nothing is."""
+        found: list[str] = []
+        try:
+            self.meta()
+        except StoreError as error:
+            found.append(error.what)
+        found += self._structure()
+        found += self._wrong_rows()
+        return found
+
+    def _structure(self) -> list[str]:
+        """What SQLite finds in its pages and indices."""
+        try:
+            lines = self._connection.execute("PRAGMA integrity_check(20)").fetchall()
+        except sqlite3.Error as error:
+            return [f"SQLite: {error}"]
+        return [f"SQLite: {line}" for (text,) in lines for line in str(text).splitlines() if line != "ok"]
+
+    def _wrong_rows(self) -> list[str]:
+        found, number = [], -1
+        try:
+            for number, *rest in self._connection.execute("SELECT * FROM points ORDER BY number"):
+                if row_of((number, *rest)) is None:
+                    found.append(f"point {number}: the checksum of its row")
+        except (sqlite3.Error, UnicodeDecodeError) as error:
+            found.append(f"after point {number}: {error}")
+        return found
+
+
+# The file.
+
+
+def check_header(path: Path) -> None:
+    """StoreError for a file that is no database, or is shorter than it says itself."""
+    try:
+        with path.open("rb") as file:
+            head = file.read(100)
+        size = path.stat().st_size
+    except OSError as error:
+        raise StoreError(f"cannot be read: {error.strerror or error}", place_of(path)) from None
+    if len(head) < 100 or head[:16] != MAGIC:
+        raise damaged(path, "it does not begin as a SQLite database does")
+    if int.from_bytes(head[68:72]) != APPLICATION:
+        raise damaged(path, "it is no store of a sweep, or its first page is damaged")
+    page = int.from_bytes(head[16:18])
+    page = 65536 if page == 1 else page
+    pages = int.from_bytes(head[28:32])
+    wal = path.with_name(f"{path.name}-wal")
+    pending = wal.exists() and wal.stat().st_size > 0  # what is missing may stand there
+    if not pending and size != pages * page:
+        raise damaged(path, f"it has {size} bytes, and says itself that it has {pages * page}")
+
+
+def _prepare(connection: sqlite3.Connection, path: Path, write: bool) -> None:
+    """Settings of a connection, and a look at what it is connected to."""
+    connection.execute("PRAGMA busy_timeout = 10000")
+    connection.execute("PRAGMA cell_size_check = ON")
+    if write:
+        connection.execute("PRAGMA synchronous = FULL")
+        connection.execute("PRAGMA secure_delete = ON")  # what was deleted is not to be recovered
+        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+        if connection.execute("PRAGMA journal_mode = WAL").fetchone()[0] != "wal":
+            raise damaged(path, "it cannot be brought into WAL mode")
+        check_header(path)
+    version = connection.execute("PRAGMA user_version").fetchone()[0]
+    if version != FORMAT:
+        what = "is in a format that this program does not read"
+        raise StoreError(what, place_of(path), value=version, allowed=str(FORMAT))
+    tables = connection.execute("SELECT sql FROM sqlite_master WHERE sql IS NOT NULL").fetchall()
+    if sorted(str(text) for (text,) in tables) != sorted(_SCHEMA):
+        raise damaged(path, "its tables are not those of a store")
+
+
+def _make(path: Path, meta: Mapping[str, object]) -> None:
+    """Write an empty store beside its place, and put it there whole."""
+    beside = path.with_name(f".{path.name}.{os.getpid()}.part")
+    try:
+        with _named(path), closing(sqlite3.connect(beside, isolation_level=None)) as connection:
+            connection.execute(f"PRAGMA page_size = {PAGE_BYTES}")
+            connection.execute("PRAGMA journal_mode = WAL")
+            connection.execute("PRAGMA synchronous = FULL")
+            connection.execute(f"PRAGMA application_id = {APPLICATION}")
+            connection.execute(f"PRAGMA user_version = {FORMAT}")
+            connection.executescript(f"BEGIN; {'; '.join(_SCHEMA)}; COMMIT;")
+            connection.execute("INSERT INTO meta VALUES ('sweep', ?, ?)", meta_row(meta))
+            created = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+            connection.execute(
+                "INSERT INTO meta VALUES ('created', ?, ?)", (created, meta_checksum("created", created))
+            )
+        os.link(beside, path)  # unlike a rename, this never takes the place of another file
+        _sync_folder(path.parent)
+    except OSError as error:
+        raise StoreError(f"cannot be made: {error.strerror or error}", place_of(path)) from None
+    finally:
+        for ending in ("", "-wal", "-shm"):
+            with suppress(OSError):
+                os.unlink(f"{beside}{ending}")
+
+
+def _sync_folder(folder: Path) -> None:
+    """Make the name of a new file durable."""
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def place_of(path: Path) -> Place:
+    return Place(str(path))
+
+
+def damaged(path: Path, what: str) -> StoreError:
+    """The error of a store that is not as it was written."""
+    return StoreError(f"the store is damaged: {what}", place_of(path), allowed=f"{RECOVER} {path} TARGET")
+
+
+@contextmanager
+def _named(path: Path) -> Iterator[None]:
+    """What SQLite raises as a StoreError that says what can be done."""
+    try:
+        yield
+    except sqlite3.IntegrityError as error:
+        raise StoreError(f"the point is there already ({error})", place_of(path)) from None
+    except sqlite3.OperationalError as error:
+        raise _operational(path, error) from None
+    except sqlite3.Error as error:
+        raise damaged(path, str(error)) from None
+    except (UnicodeDecodeError, json.JSONDecodeError, OverflowError) as error:
+        raise damaged(path, str(error)) from None
+
+
+def _operational(path: Path, error: sqlite3.OperationalError) -> StoreError:
+    code = getattr(error, "sqlite_errorcode", 0) & 0xFF
+    if code == sqlite3.SQLITE_FULL:
+        return StoreError(
+            "the disk is full; what was stored before is safe", place_of(path), allowed="free space, resume"
+        )
+    if code == sqlite3.SQLITE_IOERR:
+        what = f"cannot be written ({error}): the disk is full, a limit of file sizes is reached, or it fails"
+        return StoreError(f"{what}; what was stored before is safe", place_of(path), allowed="free space, resume")
+    if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
+        return StoreError("another process writes to it", place_of(path))
+    if code in (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM):
+        return StoreError(f"cannot be opened: {error}", place_of(path))
+    return damaged(path, str(error))

@@ -1,0 +1,381 @@
+"""A sweep: what is read, at which points, and what it is called in a store."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from simcodesign import __version__
+from simcodesign.core.errors import InputError, Place, nearest
+from simcodesign.describe.constants import CAPACITY, CONSTANTS, MODEL_OF, POWERS
+from simcodesign.describe.effects import chosen_effects
+from simcodesign.describe.machine import Machine
+from simcodesign.describe.parameters import Parameter
+from simcodesign.describe.resources import PREFIX
+from simcodesign.describe.setting import check_preset, select_phases
+from simcodesign.describe.workload import Workload
+from simcodesign.describe.yaml.files import load_workload
+from simcodesign.describe.yaml.machine import OTHER_NAMES
+from simcodesign.engine.selection import AUTO, check_engine
+from simcodesign.engine.simulate import whole_seed
+from simcodesign.engine.steady_iterations import ALL, check_iterations
+from simcodesign.studies.sweep.content_digest import canonical, digest
+from simcodesign.studies.sweep.grid import CHANGE, PARAMETER, SEED, Axis, Design, Known, Lookup, grid, parse_axis
+from simcodesign.studies.sweep.machine_source import SHAPED, Source, reshaped, source_of
+from simcodesign.studies.sweep.points import Keys, Point, Row, Value, item
+from simcodesign.studies.sweep.sampling import sampled
+
+FORMAT = 1
+FORECAST, SIMULATE, BOTH = "forecast", "simulate", "both"
+READINGS = (FORECAST, SIMULATE, BOTH)
+#: An axis of so many values keeps what enters the keys.
+_FEW = 10_000
+#: Keys of a machine file that stand in no part of it, and may be varied.
+TOP_KEYS = ("nodes", "processors_per_node", "mapping", "noise")
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """A workload on a machine, read at every point of a design; it can be pickled.
+
+    ``reading``: ``forecast``, ``simulate`` or ``both``. ``given``: parameters that are the same at all points, SI
+    units. ``seed``: of all points (the same random numbers), unless an axis sets it. ``engine`` changes no result.
+    """
+
+    workload: Workload
+    source: Source
+    design: Design
+    reading: str = FORECAST
+    given: Mapping[str, float] = field(default_factory=dict)
+    preset: str | None = None
+    phases: tuple[str, ...] | None = None
+    effects: tuple[str, ...] = ()
+    seed: int = 0
+    engine: str = AUTO
+    iterations: str = ALL
+
+    def __getstate__(self) -> dict[str, object]:
+        return {one.name: getattr(self, one.name) for one in fields(self)}  # nothing that was derived
+
+    def __setstate__(self, state: dict[str, object]) -> None:
+        for name, value in state.items():
+            object.__setattr__(self, name, value)
+
+    @property
+    def count(self) -> int:
+        """Number of points."""
+        return self.design.count
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the axes: the first columns of the table."""
+        return self.design.names
+
+    @property
+    def structural(self) -> bool:
+        """Whether something in the machine file is varied that no forecast takes as an array."""
+        return any(axis.known.kind == CHANGE for axis in self.design.axes)
+
+    def point(self, number: int) -> Point:
+        """The point of this number, from 0. IndexError for others."""
+        place = self.design.place(number)
+        parameters: dict[str, float] = dict(self.given)
+        changes: dict[str, Value] = {}
+        axes: dict[str, Value] = {}
+        seed = self.seed
+        for axis, at in zip(self.design.axes, place, strict=True):
+            kind, path, value = axis.known.kind, axis.known.path, axis.given[at]
+            axes[axis.name] = axis.values[at]
+            if kind == CHANGE:
+                changes[path] = value
+            elif kind == PARAMETER:
+                parameters[path] = float(value)
+            else:
+                seed = int(value)
+        said = b"".join([items[place[at]] if at >= 0 else items[0] for at, items in self._items])
+        return Point(number, parameters, changes, seed, self._keys.key(said), axes)
+
+    @cached_property
+    def _items(self) -> list[tuple[int, Sequence[bytes]]]:
+        """What enters the keys, in its order: the axis (-1: none), and the item of each of its values."""
+        own = [(axis.known.kind, axis.known.path, at) for at, axis in enumerate(self.design.axes)]
+        own += [(PARAMETER, path, -1) for path in self.given]
+        own += [] if any(kind == SEED for kind, _, _ in own) else [(SEED, "seed", -1)]
+        fixed = {PARAMETER: self.given, SEED: {"seed": self.seed}}
+        return [
+            (at, [item(kind, path, fixed[kind][path])] if at < 0 else _Items(self.design.axes[at]))
+            for kind, path, at in sorted(own)
+        ]
+
+    def points(self, numbers: Iterable[int] | None = None) -> Iterator[Point]:
+        """The points of these numbers, or all, made one by one."""
+        return (self.point(int(number)) for number in (range(self.count) if numbers is None else numbers))
+
+    def row(self, point: Point, results: Mapping[str, float] | None = None, reason: str = "") -> Row:
+        """The row of a point: its results, or the reason why there are none."""
+        return Row(point.number, point.key, point.axes, results or {}, reason)
+
+    @cached_property
+    def _keys(self) -> Keys:
+        return Keys.of({**self._said, "content": self._contents})
+
+    @cached_property
+    def _contents(self) -> dict[str, str]:
+        return {
+            "workload": digest(self.workload),
+            "machine": digest(self.source.content(self.structural)),
+        }
+
+    @property
+    def _said(self) -> dict[str, object]:
+        """What all points share besides the descriptions."""
+        simulated = self.reading != FORECAST
+        return {
+            "format": FORMAT,
+            "version": __version__,
+            "reading": self.reading,
+            "preset": self.preset,
+            "phases": None if self.phases is None else list(self.phases),
+            "effects": list(self.effects) if simulated else None,
+            "iterations": self.iterations if simulated else None,
+        }
+
+    def meta(self) -> dict[str, object]:
+        """What a store says of its sweep: plain texts, numbers and lists. Equal for sweeps of the same rows."""
+        return {
+            **self._said,
+            "workload": self.workload.name,
+            "machine": self.source.machine.name,
+            "workload content": self._contents["workload"],
+            "machine content": self._contents["machine"],
+            "parameters": {name: float(value) for name, value in sorted(self.given.items())},
+            "seed": self.seed,
+            "points": self.count,
+            "axes": [_axis_meta(axis) for axis in self.design.axes],
+            "zipped": self.design.zipped,
+        }
+
+
+class _Items(Sequence[bytes]):
+    """The items of the values of an axis, made when they are asked for and kept where they are few."""
+
+    def __init__(self, axis: Axis) -> None:
+        self._axis = axis
+        self._kept: dict[int, bytes] = {}
+
+    def __len__(self) -> int:
+        return len(self._axis.values)
+
+    def __getitem__(self, at: Any) -> Any:
+        found = self._kept.get(at)
+        if found is None:
+            found = item(self._axis.known.kind, self._axis.known.path, self._axis.given[at])
+            if len(self) <= _FEW:
+                self._kept[at] = found
+        return found
+
+
+def sweep_of(
+    workload: Workload | str | Path,
+    machine: Machine | str | Path,
+    over: Sequence[str],
+    *,
+    settings: Mapping[str, str] | None = None,
+    sample: tuple[int, str] | None = None,
+    reading: str = FORECAST,
+    preset: str | None = None,
+    phases: Collection[str] | None = None,
+    effects: str | Collection[str] = "all",
+    seed: int = 0,
+    engine: str = AUTO,
+    iterations: str = ALL,
+) -> Sweep:
+    """The sweep over axes as ``--over`` writes them; ``settings``: texts by name, as ``--set`` takes them.
+
+    ``sample``: number and method (``sobol``, ``lhs``) of points drawn from ranges LOW:HIGH, in place of the full grid.
+    InputError for anything that cannot be used.
+    """
+    if reading not in READINGS:
+        raise InputError("no such reading", Place("--reading"), value=reading, allowed=", ".join(READINGS))
+    check_iterations(iterations)
+    loaded = workload if isinstance(workload, Workload) else load_workload(workload)
+    check_preset(loaded, preset)
+    if phases is not None:
+        select_phases(loaded, phases)
+    given, changes = _settings(settings or {}, loaded)
+    source = source_of(machine, changes)
+    lookup = lookup_in(loaded, source)
+    design = (
+        grid([parse_axis(text, lookup) for text in over])
+        if sample is None
+        else sampled(over, sample[0], sample[1], whole_seed(seed), lookup)
+    )
+    _check_apart(design, given | changes | ({"seed": str(seed)} if seed else {}))
+    design = _noted(design, source, reading)
+    numbers = {name: _number(name, text, loaded, source.machine) for name, text in given.items()}
+    for axis in design.axes:
+        if axis.known.kind == CHANGE:
+            _check_change(source, axis)
+    return Sweep(
+        loaded,
+        source,
+        design,
+        reading,
+        numbers,
+        preset,
+        None if phases is None else tuple(phases),
+        chosen_effects(effects),
+        whole_seed(seed),
+        check_engine(engine),
+        iterations,
+    )
+
+
+def _noted(design: Design, source: Source, reading: str) -> Design:
+    """The design, with a note if the shape of the network follows its nodes, or if a seed has nothing to do."""
+    if reading == FORECAST and any(axis.known.kind == SEED for axis in design.axes):
+        design = replace(design, note="; ".join(part for part in (design.note, "a forecast draws nothing") if part))
+    varied = next((axis for axis in design.axes if axis.known.path == "nodes"), None)
+    if varied is None or source.tree is None or SHAPED & {axis.known.path for axis in design.axes}:
+        return design
+    if not any(reshaped(source.tree, {"nodes": value}) for value in varied.values):
+        return design
+    note = "where nodes are varied, the network has the most even shape of its dimensions"
+    return replace(design, note="; ".join(part for part in (design.note, note) if part))
+
+
+def lookup_in(workload: Workload, source: Source) -> Lookup:
+    """What can be varied: parameters, ``P``, constants, anything in the machine file, and the seed."""
+
+    def lookup(name: str) -> Known:
+        if name in workload.parameters or name == "P":
+            return _of_parameter(name, workload.parameters.get(name, Parameter("P", None, whole=True)))
+        if name == "seed":
+            return Known(name, SEED, whole=True)
+        if name.startswith(PREFIX):
+            return _of_parameter(name, source.machine.parameter(name, Place("--over")))
+        return _in_machine(name, workload, source.machine)
+
+    return lookup
+
+
+def _of_parameter(path: str, known: Parameter) -> Known:
+    return Known(path, PARAMETER, known.dimension, known.whole, known.choices)
+
+
+def _in_machine(name: str, workload: Workload, machine: Machine) -> Known:
+    """A constant, a bandwidth in place of one, or a key of the machine file."""
+    constants = CONSTANTS | POWERS
+    part, _, key = name.rpartition(".")
+    path, inverse = name, False
+    if key.endswith("bandwidth"):
+        loggop = name == "network.bandwidth" and machine.network.model == "loggop"
+        path, inverse = f"{part}.{'G' if loggop else OTHER_NAMES.get(key, key)}", True
+    if path in constants:
+        present = getattr(machine, constants[path][0]) is not None
+        if present and MODEL_OF.get(path, machine.network.model) == machine.network.model:
+            return Known(path, PARAMETER, "bandwidth" if inverse else constants[path][2], inverse=inverse)
+        raise InputError(
+            f"{machine.name} has no such constant",
+            Place("--over"),
+            value=name,
+            allowed=nearest(name, machine.varying()),
+        )
+    if name == CAPACITY and machine.capacity_bytes is not None:
+        return Known(name, PARAMETER, "size")
+    if "." in name or name in TOP_KEYS:
+        return Known(name, CHANGE)
+    what = f"{workload.name} has no parameter and a machine no key of this name"
+    allowed = nearest(name, {*workload.parameters, "P", "seed", *TOP_KEYS, *machine.varying()})
+    raise InputError(what, Place("--over"), value=name, allowed=allowed)
+
+
+def _settings(settings: Mapping[str, str], workload: Workload) -> tuple[dict[str, str], dict[str, str]]:
+    """Parameters, and changes in the machine file, of ``--set``."""
+    own = {
+        name: text
+        for name, text in settings.items()
+        if name == "P" or name in workload.parameters or name.startswith(PREFIX)
+    }
+    return own, {name: text for name, text in settings.items() if name not in own}
+
+
+def _check_apart(design: Design, settings: Mapping[str, str]) -> None:
+    for axis in design.axes:
+        for name in {axis.name, axis.known.path} & settings.keys():
+            raise InputError("set and varied", Place("--over"), value=name, allowed="--set or --over, not both")
+
+
+def _number(name: str, text: str, workload: Workload, machine: Machine) -> float:
+    """The number that a setting spells."""
+    place = Place("--set", None, name)
+    if name.startswith(PREFIX):
+        return machine.parameter(name, place).parsed(text, place)
+    parameter = workload.parameters.get(name)
+    if parameter is not None and parameter.is_named:
+        return parameter.parsed(text, place)
+    try:
+        return float(text)
+    except ValueError:
+        raise InputError("a parameter must be a number", place, value=text, allowed="e.g. 16, 0.5 or 1e6") from None
+
+
+def _check_change(source: Source, axis: Axis) -> None:
+    """InputError if none of the values can stand in the machine file: then it is the name that is wrong."""
+    first: InputError | None = None
+    for value in axis.given[:20]:
+        try:
+            source.changed({axis.known.path: value})
+            return
+        except InputError as error:
+            first = first or error
+    if first is not None:
+        raise first
+
+
+def _axis_meta(axis: Axis) -> dict[str, object]:
+    """An axis in short: its ends, and a digest of all values."""
+    ends = [axis.values[0], axis.values[-1]]
+    return {
+        "name": axis.name,
+        "count": len(axis.values),
+        "ends": ends,
+        "unit": axis.unit,
+        "values": digest([axis.known.path, axis.known.kind, axis.given]),
+    }
+
+
+def same(one: Mapping[str, object], other: Mapping[str, object]) -> bool:
+    """Whether two metas are of the same sweep."""
+    return canonical(one) == canonical(other)
+
+
+def differences(stored: Mapping[str, object], asked: Mapping[str, object]) -> list[str]:
+    """What sets a stored sweep apart from the one that is asked for, a line each."""
+    found = []
+    for name in dict.fromkeys([*stored, *asked]):
+        there, here = stored.get(name), asked.get(name)
+        if canonical(there) != canonical(here):
+            found.append(_difference(name, there, here))
+    return found
+
+
+def _difference(name: str, there: object, here: object) -> str:
+    if name == "axes" and isinstance(there, list) and isinstance(here, list):
+        return f"axes: {_axes_text(there)} in the store, {_axes_text(here)} now"
+    if name.endswith("content"):
+        return f"{name}: the {name.split()[0]} says something else than when the store was made"
+    return f"{name}: {there!r} in the store, {here!r} now"
+
+
+def _axes_text(axes: list[object]) -> str:
+    def text(axis: object) -> str:
+        if not isinstance(axis, dict):
+            return repr(axis)
+        low, high = axis["ends"]
+        return f"{axis['name']} ({axis['count']} from {low} to {high}, {axis['values'][:8]})"
+
+    return "; ".join(text(axis) for axis in axes)

@@ -1,0 +1,73 @@
+"""The tidy table of a sweep: one row per point, its axes first, then its results; as CSV and Parquet."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+import pandas as pd
+
+from simcodesign.core.atomic_files import replacing
+from simcodesign.core.errors import InputError, Place
+from simcodesign.studies.sweep.points import Row
+
+#: Columns of the number of a point, and of the reason why it has no results.
+NUMBER, ERROR = "point", "error"
+SUFFIXES = (".csv", ".parquet")
+
+
+def table_of(rows: Iterable[Row]) -> pd.DataFrame:
+    """``point``, the axes, all results (NaN where a point has none), ``error``: sorted by number.
+
+    The same rows give the same table, in whatever order they come.
+    """
+    every = sorted(rows, key=lambda row: row.number)
+    axes = list(dict.fromkeys(name for row in every for name in row.axes))
+    results = list(dict.fromkeys(name for row in every for name in row.results))
+    columns: dict[str, object] = {NUMBER: pd.Series([row.number for row in every], dtype="int64")}
+    for name in axes:
+        columns[name] = column_of([row.axes.get(name, float("nan")) for row in every])
+    for name in results:
+        columns[name] = pd.Series([row.results.get(name, float("nan")) for row in every], dtype="float64")
+    columns[ERROR] = pd.Series([row.reason for row in every], dtype="str")
+    return pd.DataFrame(columns)
+
+
+def column_of(values: Sequence[float | str]) -> pd.Series:
+    """Numbers, or texts where any value is one."""
+    if any(isinstance(value, str) for value in values):
+        return pd.Series([value if isinstance(value, str) else repr(value) for value in values], dtype="str")
+    return pd.Series(values, dtype="float64")
+
+
+def check_table_file(path: str | Path) -> None:
+    """InputError for a file that ``write_table`` would not write, before any work is done."""
+    path = Path(path)
+    if path.suffix.lower() not in SUFFIXES:
+        raise InputError("format of a table", Place(str(path)), value=path.suffix, allowed=", ".join(SUFFIXES))
+    if path.suffix.lower() == ".parquet":
+        _load_pyarrow()
+    if path.is_dir() or not path.parent.is_dir():
+        raise InputError("cannot be written", Place(str(path)), allowed="a file in an existing folder")
+
+
+def write_table(table: pd.DataFrame, path: str | Path) -> None:
+    """Write the table whole or not at all: CSV (numbers that read back exactly) or Parquet, by the suffix.
+
+    InputError for another suffix, where it cannot be written, and for Parquet without PyArrow.
+    """
+    path = Path(path)
+    check_table_file(path)
+    with replacing(path) as file:
+        if path.suffix.lower() == ".csv":
+            table.to_csv(file, index=False, lineterminator="\n")
+        else:
+            table.to_parquet(file, index=False, engine="pyarrow")
+
+
+def _load_pyarrow() -> None:
+    try:
+        import pyarrow.parquet  # noqa: F401  optional dependency
+    except ImportError:
+        what = "PyArrow is not installed"
+        raise InputError(what, allowed="pip install 'simcodesign[parquet]', or a .csv file") from None

@@ -1,0 +1,186 @@
+"""A validation case: a number of the literature or of theory (or a row of them), and how this system comes to it."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any
+
+from simcodesign.comparison.compare import Comparison
+from simcodesign.core.errors import InputError
+from simcodesign.core.expression import Expression, parse
+
+#: What one value of a case is called: a word, or a number on the axis of the case.
+Label = str | int | float
+#: Which reading a case tests. ``source`` holds numbers of the source against each other, and tests neither.
+READINGS = ("forecast", "simulation", "both", "source")
+SENSES = ("equal", "at_least", "at_most")
+#: Values by label. Keys of a Mapping are invariant, so that words alone would be no labels.
+Values = Mapping[Any, float]
+NAME = re.compile(r"[a-z0-9.-]+(/[a-z0-9.-]+)+")
+
+
+@dataclass(frozen=True)
+class Tolerance:
+    """How far a value may be from what is expected, and why: by ``relative`` of that or by ``absolute`` in the unit of
+    the case, whichever is more. ``sense``: where only ``at_least`` or ``at_most`` is claimed. InputError without a
+    reason, and for what would let everything or nothing pass."""
+
+    reason: str
+    relative: float = 0.0
+    absolute: float = 0.0
+    sense: str = "equal"
+
+    def __post_init__(self) -> None:
+        if self.sense not in SENSES:
+            raise InputError("sense of a tolerance", value=self.sense, allowed=", ".join(SENSES))
+        if not self.reason:
+            raise InputError("a tolerance without a reason")
+        for name, room in (("relative", self.relative), ("absolute", self.absolute)):
+            if not (math.isfinite(room) and room >= 0):
+                raise InputError(f"{name} room of a tolerance", value=room, allowed="a number of 0 or above")
+
+    def holds(self, value: float, expected: float) -> bool:
+        """Whether the value is what is expected. Nothing is within a tolerance of what is no number, or no finite one:
+        it would be beyond every bound."""
+        if not (math.isfinite(value) and math.isfinite(expected)):
+            return False
+        room = max(self.absolute, self.relative * abs(expected))
+        match self.sense:
+            case "at_least":
+                return value >= expected - room
+            case "at_most":
+                return value <= expected + room
+            case _:
+                return abs(value - expected) <= room
+
+    @property
+    def two_sided(self) -> Tolerance:
+        """The same room on both sides: where a value is known, and no bound of it."""
+        return replace(self, sense="equal")
+
+    def __str__(self) -> str:
+        allowed = [f"{100 * self.relative:g} %"] if self.relative else []
+        allowed += [f"{self.absolute:g}"] if self.absolute else []
+        return {"equal": "", "at_least": "at least; ", "at_most": "at most; "}[self.sense] + (
+            f"within {' or '.join(allowed)}" if allowed else "exact"
+        )
+
+
+@dataclass(frozen=True)
+class Derived:
+    """One line of a derivation, ``symbol = formula``, evaluated with these values."""
+
+    symbol: str
+    formula: str
+    values: Mapping[str, float] = field(default_factory=dict)
+    unit: str = ""
+    about: str = ""
+
+    @cached_property
+    def expression(self) -> Expression:
+        """The formula, parsed."""
+        return parse(self.formula)
+
+    @cached_property
+    def value(self) -> float:
+        """Its value."""
+        return float(self.expression.evaluate(self.values))
+
+    @property
+    def filled(self) -> str:
+        """The formula with the numbers filled in."""
+        numbers = {name: _number(value) for name, value in self.values.items()}
+        return re.sub(r"[A-Za-z_]\w*", lambda word: numbers.get(word[0], word[0]), self.formula)
+
+    def __str__(self) -> str:
+        parts = [self.symbol, self.formula, *([self.filled] if self.values else [])]
+        return " = ".join([*parts, f"{self.value:.6g} {self.unit}".rstrip()])
+
+
+def _number(value: float) -> str:
+    """As in a formula: whole numbers in full, negative ones in brackets."""
+    text = f"{value:.0f}" if value == int(value) and abs(value) < 1e15 else f"{value:.6g}"
+    return f"({text})" if value < 0 else text
+
+
+@dataclass(frozen=True)
+class Said:
+    """What the system says to a case: a value for every label, by each reading that is under test.
+
+    ``ladders``: where the readings differ, which effect explains it, by a title. ``plot`` draws on the axes that it is
+    given (Matplotlib); without one, the values are drawn over the labels.
+    """
+
+    forecast: Values = field(default_factory=dict)
+    simulation: Values = field(default_factory=dict)
+    ladders: Mapping[str, Comparison] = field(default_factory=dict)
+    derivation: tuple[Derived, ...] = ()
+    notes: tuple[str, ...] = ()
+    plot: Callable[[Any], None] | None = None
+
+
+@dataclass(frozen=True)
+class Case:
+    """What is claimed, by whom, and how it is measured here.
+
+    ``expected``: what the source says, by label; ``own``: what the source's own equations give, where they are known to
+    give something else. ``needs``: inputs of which the source may lack some (None): then nothing can be recovered from
+    it. ``measure`` returns what the system says; a case of the reading ``source`` has none, but an own value for each
+    expected one. ``because``: why the claim, which is of other runs or machines, does not hold here; a case that is
+    reproduced after all differs then, since the reason is none. ``quick`` cases run in the tests, ``full`` ones only
+    when they are asked for. InputError for a case that cannot be judged, or that checks nothing.
+    """
+
+    name: str
+    claim: str
+    source: str
+    unit: str
+    expected: Values
+    tolerance: Tolerance
+    reading: str
+    measure: Callable[[], Said] | None = None
+    own: Values = field(default_factory=dict)
+    needs: Mapping[str, float | None] = field(default_factory=dict)
+    workload: str = ""
+    machine: str = ""
+    parameters: Mapping[str, object] = field(default_factory=dict)
+    axis: str = ""
+    derivation: tuple[Derived, ...] = ()
+    because: str = ""
+    quick: bool = False
+    full: bool = False
+
+    def __post_init__(self) -> None:
+        if not NAME.fullmatch(self.name):
+            raise InputError("name of a case", value=self.name, allowed="group/name in small letters, digits, . and -")
+        if self.reading not in READINGS:
+            raise InputError(f"{self.name}: reading", value=self.reading, allowed=", ".join(READINGS))
+        if not (self.claim and self.source and self.expected):
+            raise InputError(f"{self.name}: a case needs a claim, a source and expected values")
+        if not self.own.keys() <= self.expected.keys():
+            raise InputError(f"{self.name}: recomputed what is not expected", value=[*self.own])
+        if self.missing:
+            return
+        if (self.measure is None) != (self.reading == "source"):
+            raise InputError(f"{self.name}: measure", allowed="needed for every reading but source")
+        if self.reading == "source" and self.own.keys() != self.expected.keys():
+            raise InputError(f"{self.name}: own values", value=[*self.own], allowed="one for every expected value")
+
+    @property
+    def group(self) -> str:
+        """What it belongs to: the first part of its name."""
+        return self.name.partition("/")[0]
+
+    @property
+    def missing(self) -> tuple[str, ...]:
+        """Inputs that the source lacks."""
+        return tuple(name for name, value in self.needs.items() if value is None or math.isnan(value))
+
+    @property
+    def tested(self) -> tuple[str, ...]:
+        """The readings under test."""
+        return {"both": ("forecast", "simulation"), "source": ()}.get(self.reading, (self.reading,))

@@ -1,0 +1,194 @@
+"""What came out of a case: plain data that goes between processes, into JSON and onto a page."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass, replace
+
+from simcodesign.comparison.compare import Comparison, relative_error
+from simcodesign.studies.validation.case import Case, Said, Tolerance
+from simcodesign.studies.validation.verdict import Point, Verdict, points_of, verdict_of
+
+
+@dataclass(frozen=True)
+class Step:
+    """One row of a ladder: makespan in seconds with this effect and all before it, what it adds, its share."""
+
+    effect: str
+    simulated_s: float
+    change_s: float
+    share: float
+
+
+@dataclass(frozen=True)
+class Ladder:
+    """From a forecast to a simulation, effect after effect."""
+
+    title: str
+    forecast_s: float
+    steps: tuple[Step, ...]
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """A case and what was said to it. ``error``: why nothing was, else empty. ``plot``: SVG, or empty."""
+
+    name: str
+    claim: str
+    source: str
+    unit: str
+    reading: str
+    tolerance: Tolerance
+    verdict: Verdict
+    points: tuple[Point, ...]
+    workload: str = ""
+    machine: str = ""
+    parameters: tuple[tuple[str, str], ...] = ()
+    axis: str = ""
+    missing: tuple[str, ...] = ()
+    derivation: tuple[str, ...] = ()
+    ladders: tuple[Ladder, ...] = ()
+    notes: tuple[str, ...] = ()
+    seconds: float = 0.0
+    because: str = ""
+    error: str = ""
+    plot: str = ""
+
+    @property
+    def group(self) -> str:
+        """The first part of the name."""
+        return self.name.partition("/")[0]
+
+    @property
+    def tested(self) -> tuple[str, ...]:
+        """The readings under test."""
+        return {"both": ("forecast", "simulation"), "source": ()}.get(self.reading, (self.reading,))
+
+    def target(self, point: Point) -> float:
+        """What a reading has to meet: what is expected, or where the source's own equations lead instead."""
+        if point.own is None or self.tolerance.holds(point.own, point.expected):
+            return point.expected
+        return point.own
+
+    @property
+    def of_source(self) -> bool:
+        """Whether the case holds the source against itself, and tests no reading."""
+        return not self.tested
+
+    @property
+    def in_short(self) -> str:
+        """The verdict in words, with what stands behind it where the bare word would say too much or too little."""
+        if self.verdict is Verdict.NOT_RECOVERABLE:
+            return f"{self.verdict}: the source lacks {'; '.join(self.missing)}"
+        if self.verdict is Verdict.NOT_REPRODUCED:
+            return f"{self.verdict}: {self.because}"
+        if self.of_source and self.verdict is Verdict.REPRODUCED:
+            return f"{self.verdict} (no reading tested)"
+        return str(self.verdict)
+
+    def deviation(self, point: Point) -> float:
+        """The worst relative deviation of the readings under test from their target, with its sign: the largest, and
+        of a bound the one that is nearest to breaking it. In a case about the source, that of its own equations from
+        what it says. nan where there is none."""
+        if not self.tested:
+            return math.nan if point.own is None else relative_error(point.own, point.expected)
+        values = [value for name in self.tested if (value := getattr(point, name)) is not None]
+        errors = [relative_error(value, self.target(point)) for value in values]
+        return max(errors, key=lambda error: self._badness(point, error), default=math.nan)
+
+    def _badness(self, point: Point, error: float) -> float:
+        """How bad a deviation is, in the sense of the tolerance; least for none."""
+        if math.isnan(error):
+            return -math.inf
+        sense = self.tolerance.sense if self.target(point) == point.expected else "equal"
+        return {"at_least": -error, "at_most": error}.get(sense, abs(error))
+
+    @property
+    def worst(self) -> Point:
+        """The point that shows the case: of those with the worst verdict, the one that deviates most, or is nearest to
+        breaking the bound that is claimed."""
+        worst = [point for point in self.points if point.verdict is self.verdict] or list(self.points)
+        return max(worst, key=lambda point: self._badness(point, self.deviation(point)))
+
+    def to_dict(self) -> dict[str, object]:
+        """Plain lists, texts and numbers, as for JSON; without the plot."""
+        rest = {name: value for name, value in asdict(self).items() if name != "plot"}
+        return rest | {
+            "verdict": str(self.verdict),
+            "in_short": self.in_short,
+            "parameters": dict(self.parameters),
+            "points": [asdict(point) | {"verdict": str(point.verdict)} for point in self.points],
+        }
+
+
+def outcome_of(case: Case, said: Said, *, seconds: float = 0.0, notes: Iterable[str] = (), plot: str = "") -> Outcome:
+    """The verdict on what was said. ValueError and the like when a derivation cannot be evaluated."""
+    points, error = points_of(case, said), ""
+    if case.because and verdict_of(points) in (Verdict.REPRODUCED, Verdict.INCONSISTENT):
+        points = tuple(replace(point, verdict=Verdict.DIFFERS) for point in points)
+        error = f"reproduced, although it is said not to be: {case.because}"
+    return _outcome(
+        case,
+        points,
+        error=error,
+        derivation=tuple(str(line) for line in (*case.derivation, *said.derivation)),
+        ladders=tuple(_ladder(title, comparison) for title, comparison in said.ladders.items()),
+        notes=(*said.notes, *notes),
+        seconds=seconds,
+        plot=plot,
+    )
+
+
+def failed(case: Case, error: str, seconds: float = 0.0) -> Outcome:
+    """The case whose measurement broke off: it differs, whatever its source lacks."""
+    points = tuple(
+        Point(label, expected, case.own.get(label), None, None, Verdict.DIFFERS)
+        for label, expected in case.expected.items()
+    )
+    return _outcome(case, points, seconds=seconds, error=error)
+
+
+def _outcome(case: Case, points: tuple[Point, ...], **rest: object) -> Outcome:
+    return Outcome(
+        name=case.name,
+        claim=case.claim,
+        source=case.source,
+        unit=case.unit,
+        reading=case.reading,
+        tolerance=case.tolerance,
+        verdict=verdict_of(points),
+        points=points,
+        workload=case.workload,
+        machine=case.machine,
+        parameters=tuple((name, str(value)) for name, value in case.parameters.items()),
+        axis=case.axis,
+        missing=case.missing,
+        because=case.because,
+        **rest,  # type: ignore[arg-type] # as the two callers above give them
+    )
+
+
+def _ladder(title: str, comparison: Comparison) -> Ladder:
+    steps = tuple(
+        Step(rung.effect, float(rung.simulation.makespan_s), float(rung.change_s), float(rung.share))
+        for rung in comparison.rungs
+    )
+    return Ladder(title, float(comparison.forecast.makespan_s), steps)
+
+
+def counts(outcomes: Iterable[Outcome]) -> dict[Verdict, int]:
+    """How many cases have each verdict, from good to bad, with zeros."""
+    found = Counter(outcome.verdict for outcome in outcomes)
+    return {verdict: found[verdict] for verdict in reversed(Verdict)}
+
+
+def source_checks(outcomes: Iterable[Outcome]) -> int:
+    """How many of the reproduced cases hold only the source against itself: they say nothing of this system."""
+    return sum(outcome.of_source and outcome.verdict is Verdict.REPRODUCED for outcome in outcomes)
+
+
+def status_of(outcomes: Iterable[Outcome]) -> int:
+    """The exit status: 1 when any case differs, else 0."""
+    return int(any(outcome.verdict is Verdict.DIFFERS for outcome in outcomes))

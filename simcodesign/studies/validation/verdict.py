@@ -1,0 +1,73 @@
+"""The verdict on a case, computed from what was expected, what the source's own equations give, and what was said."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+
+from simcodesign.studies.validation.case import Case, Label, Said
+
+
+class Verdict(StrEnum):
+    """From bad to good; only ``DIFFERS`` is a failure, and only ``REPRODUCED`` a success.
+
+    ``NOT_REPRODUCED``: what the source claims is not so here, and the case says why.
+    """
+
+    DIFFERS = "differs"
+    NOT_REPRODUCED = "not reproduced"
+    NOT_RECOVERABLE = "not recoverable"
+    INCONSISTENT = "source inconsistent"
+    REPRODUCED = "reproduced"
+
+
+@dataclass(frozen=True)
+class Point:
+    """One value of a case with all that is known about it, None where there is nothing."""
+
+    label: Label
+    expected: float
+    own: float | None
+    forecast: float | None
+    simulation: float | None
+    verdict: Verdict
+
+
+def points_of(case: Case, said: Said) -> tuple[Point, ...]:
+    """Every expected value beside what was said to it."""
+    return tuple(
+        Point(
+            label,
+            expected,
+            case.own.get(label),
+            said.forecast.get(label),
+            said.simulation.get(label),
+            _verdict(case, label, {"forecast": said.forecast, "simulation": said.simulation}),
+        )
+        for label, expected in case.expected.items()
+    )
+
+
+def _verdict(case: Case, label: Label, said: Mapping[str, Mapping[Label, float]]) -> Verdict:
+    """A source that contradicts itself must be matched where its own equations lead, not where it says they do."""
+    if case.missing:
+        return Verdict.NOT_RECOVERABLE
+    expected, tolerance = case.expected[label], case.tolerance
+    own = case.own.get(label, expected)
+    if not math.isfinite(own):
+        return Verdict.DIFFERS
+    consistent = tolerance.holds(own, expected)
+    if not consistent:  # a bound may have been claimed, but the own equations give a value
+        expected, tolerance = own, tolerance.two_sided
+    values = [said[reading].get(label, math.nan) for reading in case.tested]
+    if not all(tolerance.holds(value, expected) for value in values):
+        known = case.because and all(map(math.isfinite, values))
+        return Verdict.NOT_REPRODUCED if known else Verdict.DIFFERS
+    return Verdict.REPRODUCED if consistent else Verdict.INCONSISTENT
+
+
+def verdict_of(points: tuple[Point, ...]) -> Verdict:
+    """The worst of its points."""
+    return min((point.verdict for point in points), key=list(Verdict).index)

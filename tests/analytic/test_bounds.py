@@ -1,0 +1,417 @@
+"""The bracket around every simulation, on random programs and machines; and the algebra of paths behind it."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from simcodesign.analytic.bounds import bracket
+from simcodesign.analytic.critical_path_bound import SYNCHRONISING, Path, cut
+from simcodesign.analytic.forecast import forecast
+from simcodesign.comparison.compare import compare
+from simcodesign.core.errors import InputError, Place
+from simcodesign.core.expression import parse
+from simcodesign.core.result import Result
+from simcodesign.describe.machine import MAPPINGS, Machine
+from simcodesign.describe.machine_parts import DISTANCES, SWITCHINGS, Disk, Network, Processor
+from simcodesign.describe.setting import set_up
+from simcodesign.describe.topology.build import build_topology
+from simcodesign.describe.workload import (
+    ALGORITHMS,
+    Access,
+    Block,
+    Collective,
+    Compute,
+    Exchange,
+    Receive,
+    Send,
+    Step,
+    Workload,
+    walk,
+)
+from simcodesign.engine.simulate import simulate
+
+KEYS = [(name, algorithm) for name, algorithms in ALGORITHMS.items() for algorithm in algorithms]
+SHARING = {"links": "most loaded link", "endpoints": "most loaded interface", "disks": "most loaded disk"}
+#: Rounding of sums of at most some thousand numbers, added in another order.
+ROUNDING = 1e-10
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Random programs and machines
+
+TIMES = st.sampled_from([0.0, 0.5, 1.0, 3.0, 10.0])
+PER_BYTE = TIMES.map(lambda time: time / 8)
+SIZES = st.sampled_from([0, 1, 8, 100])
+#: Constants of a network that both models of messages have.
+ANY_MODEL = {
+    "per_byte_s": PER_BYTE,
+    "hop_latency_s": TIMES,
+    "distance": st.sampled_from(DISTANCES),
+    "switching": st.sampled_from(SWITCHINGS),
+}
+#: Constants that a block of the program may replace.
+REPLACED = {
+    "hockney": ["network.startup", "network.receive_overhead", "network.hop_latency", "disk.read_startup"],
+    "loggop": ["network.L", "network.o", "network.g", "network.hop_latency", "disk.read_startup"],
+}
+#: Amounts that differ among ranks, and ranks that take part.
+SHARES = st.sampled_from(["1", "2", "rank", "rank % 2", "3*(rank % 3)", "(rank == 0)*20", "7"]).map(parse)
+WHEN = st.one_of(st.none(), st.sampled_from(["rank == 0", "rank > 0", "rank % 2 == 1", "rank == P - 1"]).map(parse))
+
+
+def machines(kinds: tuple[str, ...] = ("bus", "crossbar", "fat_tree", "mesh", "torus", "tree")) -> st.SearchStrategy:
+    return st.builds(
+        _machine,
+        st.sampled_from(kinds),
+        st.integers(1, 9),
+        st.integers(1, 3),
+        st.sampled_from(MAPPINGS),
+        st.one_of(
+            st.fixed_dictionaries(
+                ANY_MODEL
+                | {
+                    "startup_s": TIMES,
+                    "receive_overhead_s": TIMES,
+                    "startup_per": st.sampled_from(["message", "hop"]),
+                    "hops_hold_sender": st.booleans(),
+                }
+            ),
+            st.fixed_dictionaries(
+                ANY_MODEL
+                | {
+                    "model": st.just("loggop"),
+                    "latency_s": TIMES,
+                    "overhead_s": TIMES,
+                    "gap_s": TIMES,
+                    "overhead_per_byte_s": PER_BYTE,
+                }
+            ),
+        ),
+        st.tuples(*[st.sampled_from([None, 0.0, 0.3, 1.0])] * 2),
+        st.builds(Disk, TIMES, TIMES, TIMES, st.integers(1, 9), st.integers(1, 3)),
+    )
+
+
+def _machine(
+    kind: str,
+    nodes: int,
+    per_node: int,
+    mapping: str,
+    constants: dict[str, object],
+    slack: tuple[float | None, float | None],
+    disk: Disk,
+) -> Machine:
+    topology = build_topology(kind, nodes, **({"arity": 2} if kind == "fat_tree" else {}))
+    shares = zip(("link_per_byte_s", "interface_per_byte_s"), slack, strict=True)
+    constants |= {name: share * constants["per_byte_s"] for name, share in shares if share is not None}
+    return Machine("test machine", Processor(2.0), Network(topology, **constants), disk, per_node, mapping)
+
+
+@st.composite
+def bodies(draw: st.DrawFn, ranks: int, model: str, depth: int = 2) -> tuple[Step, ...]:
+    """Steps of a program; a send's receive comes somewhere after it."""
+    steps: list[Step] = []
+    for _ in range(draw(st.integers(1, 4))):
+        kind = draw(st.sampled_from(["compute", "access", "collective", "exchange", "message", "shift", "block"]))
+        if kind in ("message", "shift"):
+            if ranks > 1:
+                _put_message(draw, steps, _ends(draw, ranks) if kind == "message" else _shift(draw, ranks))
+        elif kind == "block":
+            steps += [draw(blocks(ranks, model, depth - 1))] if depth else []
+        else:
+            steps.append(draw(DEMANDS[kind]))
+    return tuple(steps) or (Compute(None, Place(), "seconds", parse(1)),)
+
+
+def _put_message(draw: st.DrawFn, steps: list[Step], message: tuple[Send, Receive]) -> None:
+    """The receive at the end, the send anywhere before."""
+    steps.insert(draw(st.integers(0, len(steps))), message[0])
+    steps.append(message[1])
+
+
+def _ends(draw: st.DrawFn, ranks: int) -> tuple[Send, Receive]:
+    source = draw(st.integers(0, ranks - 1))
+    target = (source + draw(st.integers(1, ranks - 1))) % ranks
+    tag = draw(st.integers(0, 2))
+    send = Send(parse(f"rank == {source}"), Place(), parse(target), parse(draw(SIZES)), tag)
+    return send, Receive(parse(f"rank == {target}"), Place(), parse(source), None, tag)
+
+
+def _shift(draw: st.DrawFn, ranks: int) -> tuple[Send, Receive]:
+    away = draw(st.integers(1, ranks - 1))
+    size = draw(st.one_of(SIZES.map(parse), SHARES))
+    return (
+        Send(None, Place(), parse(f"(rank + {away}) % P"), size, 3),
+        Receive(None, Place(), parse(f"(rank - {away}) % P"), None, 3),
+    )
+
+
+@st.composite
+def blocks(draw: st.DrawFn, ranks: int, model: str, depth: int) -> Block:
+    constants = draw(st.dictionaries(st.sampled_from(REPLACED[model]), TIMES.map(parse), max_size=2))
+    phase = draw(st.one_of(st.none(), st.sampled_from(["one", "two"])))
+    repeat = parse(draw(st.sampled_from([0, 1, 2, 3])))
+    return Block(repeat, draw(bodies(ranks, model, depth)), phase, tuple(constants.items()))
+
+
+@st.composite
+def exchanges(draw: st.DrawFn) -> Exchange:
+    dims = draw(st.integers(1, 3))
+    sizes = tuple(parse(draw(SIZES)) for _ in range(dims))
+    several = draw(st.one_of(st.none(), st.tuples(*[st.sampled_from([0, 1, 3, 5]).map(parse)] * dims)))
+    return Exchange(None, Place(), dims, sizes, None, draw(st.booleans()), several)
+
+
+def costs_a_receive(what: float | Workload) -> bool:
+    """Whether receives take time on the machine, or by the constants of a block."""
+    if not isinstance(what, Workload):
+        return bool(what)
+    blocks = [step for step in walk(what.program) if isinstance(step, Block)]
+    return any(path == "network.receive_overhead" for block in blocks for path, _ in block.constants)
+
+
+def with_trains(workload: Workload, train: int) -> Workload:
+    """The same with every exchange in trains."""
+
+    def changed(steps: tuple[Step, ...]) -> tuple[Step, ...]:
+        return tuple(
+            replace(step, body=changed(step.body))
+            if isinstance(step, Block)
+            else replace(step, train=parse(train))
+            if isinstance(step, Exchange)
+            else step
+            for step in steps
+        )
+
+    return replace(workload, program=changed(workload.program))
+
+
+DEMANDS: dict[str, st.SearchStrategy[Step]] = {
+    "compute": st.builds(Compute, WHEN, st.just(Place()), st.sampled_from(["seconds", "flops"]), SHARES),
+    "access": st.builds(Access, WHEN, st.just(Place()), st.sampled_from(["read", "write"]), SHARES, SHARES),
+    "collective": st.builds(
+        lambda key, size: Collective(None, Place(), *key, parse(size)), st.sampled_from(KEYS), SIZES
+    ),
+    "exchange": exchanges(),
+}
+
+
+@st.composite
+def cases(draw: st.DrawFn) -> tuple[Workload, Machine, int]:
+    machine = draw(machines())
+    ranks = draw(st.integers(1, min(machine.most_ranks, 9)))
+    workload = Workload("test", {}, {}, draw(bodies(ranks, machine.network.model)))
+    free = not any(map(costs_a_receive, (machine.network.receive_overhead_s, workload)))
+    if free and machine.network.model == "hockney":
+        workload = with_trains(workload, draw(st.integers(1, 4)))
+    return workload, machine, ranks
+
+
+def holds(said: Result, seen: Result) -> None:
+    """Every bound that is for the effects of the simulation."""
+    assert said.bracket is not None
+    for name, bound in said.bracket.lower_s.items():
+        effect = next((effect for effect, what in SHARING.items() if what == name), None)
+        if effect is None or effect in seen.effects:
+            assert bound <= seen.makespan_s * (1 + ROUNDING), name
+    assert seen.makespan_s <= said.bracket.upper_s * (1 + ROUNDING)
+
+
+@settings(max_examples=500)
+@given(cases(), st.sets(st.sampled_from(["hops", *SHARING])))
+def test_every_simulation_lies_in_its_bracket(case: tuple[Workload, Machine, int], effects: set[str]) -> None:
+    workload, machine, ranks = case
+    said = forecast(workload, machine, {"P": ranks}, bounds=True)
+    holds(said, simulate(workload, machine, {"P": ranks}, effects=effects))
+
+
+@settings(max_examples=50)
+@given(cases(), st.sets(st.sampled_from(["hops", *SHARING])))
+def test_comparisons_lie_in_their_bracket(case: tuple[Workload, Machine, int], effects: set[str]) -> None:
+    workload, machine, ranks = case
+    compared = compare(workload, machine, {"P": ranks}, effects=effects)
+    assert compared.in_bracket
+    low = replace(compared.forecast.bracket, upper_s=-1.0)
+    assert not replace(compared, forecast=replace(compared.forecast, bracket=low)).in_bracket
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Bounds that are reached
+
+
+def one(step: Step, *more: Step) -> Workload:
+    return Workload("test", {}, {}, (step, *more))
+
+
+def plain(kind: str, nodes: int, disk: Disk | None = None, **constants: float) -> Machine:
+    network = Network(build_topology(kind, nodes), **({"startup_s": 0.0, "per_byte_s": 1.0} | constants))
+    return Machine("test machine", Processor(1.0), network, disk)
+
+
+def test_one_rank_alone_is_bound_from_both_sides() -> None:
+    machine = plain("crossbar", 1, Disk(1.0, 2.0, 0.5))
+    work = one(Compute(None, Place(), "flops", parse(7)), Access(None, Place(), "read", parse(4), parse(3)))
+    found = bracket(set_up(work, machine))
+    assert (
+        found.least_s(("links", "endpoints", "disks"))
+        == found.upper_s
+        == simulate(work, machine).makespan_s
+        == 7 + 3 * (1 + 4 * 0.5)
+    )
+
+
+def test_a_bus_is_as_busy_as_its_bytes() -> None:
+    """Five ranks send 100 bytes each over one link of 1 s/B, and nothing else takes time."""
+    machine = plain("bus", 6)
+    send = Send(parse("rank > 0"), Place(), parse(0), parse(100))
+    receives = [Receive(parse("rank == 0"), Place(), parse(source), None) for source in range(1, 6)]
+    found = bracket(set_up(one(send, *receives), machine))
+    assert found.lower_s["most loaded link"] == 500
+    assert simulate(one(send, *receives), machine, effects="links").makespan_s == 500
+
+
+def test_a_disk_is_as_busy_as_its_accesses() -> None:
+    machine = plain("crossbar", 6, Disk(3.0, 0.0, 1.0, shared_by=6, spindles=2))
+    read = Access(None, Place(), "read", parse(2), parse(1))
+    assert bracket(set_up(one(read), machine)).lower_s["most loaded disk"] == 6 * 5 / 2
+    assert simulate(one(read), machine, effects="disks").makespan_s == 15
+
+
+def test_an_interface_is_as_busy_as_what_comes_and_goes() -> None:
+    machine = plain("crossbar", 4)
+    gather = Send(parse("rank > 0"), Place(), parse(0), parse(10))
+    receives = [Receive(parse("rank == 0"), Place(), parse(source), None) for source in (1, 2, 3)]
+    assert bracket(set_up(one(gather, *receives), machine)).lower_s["most loaded interface"] == 30
+    assert simulate(one(gather, *receives), machine, effects="endpoints").makespan_s == 30
+
+
+def test_a_barrier_adds_the_busiest_ranks_before_and_after() -> None:
+    """Rank 0 works before it, rank 1 after it: both count, though neither does all."""
+    first = Compute(parse("rank == 0"), Place(), "seconds", parse(10))
+    second = Compute(parse("rank == 1"), Place(), "seconds", parse(20))
+    barrier = Collective(None, Place(), "barrier", "dissemination", parse(0))
+    found = bracket(set_up(one(first, barrier, second), plain("crossbar", 4, startup_s=1.0)))
+    assert found.lower_s["ranks' own work"] == 10 + 2 + 20
+    assert simulate(one(first, barrier, second), plain("crossbar", 4, startup_s=1.0), effects="none").makespan_s == 32
+
+
+@pytest.mark.parametrize(("name", "algorithm"), KEYS)
+@pytest.mark.parametrize("ranks", [2, 3, 4, 6, 7, 8])
+def test_work_of_one_rank_before_and_of_another_after_a_collective(name: str, algorithm: str, ranks: int) -> None:
+    """Any two ranks. Where all wait for all the bound is reached, unless ranks fold onto a power of two."""
+    collective = Collective(None, Place(), name, algorithm, parse(8))
+    machine = plain("crossbar", ranks, startup_s=8.0, receive_overhead_s=4.0)
+    exact = (name, algorithm) in SYNCHRONISING and (algorithm != "recursive_doubling" or ranks & (ranks - 1) == 0)
+    for last, busy in itertools.product(range(ranks), repeat=2):
+        before = Compute(parse(f"rank == {last}"), Place(), "seconds", parse(1000))
+        after = Compute(parse(f"rank == {busy}"), Place(), "seconds", parse(500))
+        work = one(before, collective, after)
+        found = bracket(set_up(work, machine))
+        seen = float(simulate(work, machine, effects="none").makespan_s)
+        assert found.lower_s["ranks' own work"] <= seen * (1 + ROUNDING)
+        assert seen <= found.upper_s * (1 + ROUNDING)
+        if exact:
+            assert seen == pytest.approx(found.lower_s["ranks' own work"], rel=1e-12)
+
+
+def test_a_receive_counts_where_it_stands() -> None:
+    """Sent before the barrier, received after it: the overhead cannot delay what rank 1 does before."""
+    send = Send(parse("rank == 0"), Place(), parse(1), parse(0))
+    receive = Receive(parse("rank == 1"), Place(), parse(0), None)
+    before = Compute(parse("rank == 1"), Place(), "seconds", parse(100))
+    after = Compute(parse("rank == 2"), Place(), "seconds", parse(100))
+    barrier = Collective(None, Place(), "barrier", "dissemination", parse(0))
+    work = one(send, before, barrier, receive, after)
+    machine = plain("crossbar", 3, startup_s=1.0, receive_overhead_s=50.0)
+    found, seen = bracket(set_up(work, machine)), simulate(work, machine, effects="none")
+    assert found.lower_s["ranks' own work"] <= seen.makespan_s <= found.upper_s
+
+
+@pytest.mark.parametrize(
+    ("step", "text"),
+    [
+        (Send(None, Place(), parse("rank + 1"), parse(1)), "rank 3: to = rank + 1 is no other rank"),
+        (Send(None, Place(), parse("rank"), parse(1)), "rank 0: to = rank is no other rank"),
+        (Exchange(None, Place(), 2, (parse(1),) * 2, (parse(3), parse(3))), "does not hold P = 4 ranks"),
+    ],
+)
+def test_a_program_that_cannot_be_is_refused(step: Step, text: str) -> None:
+    with pytest.raises(InputError) as caught:
+        bracket(set_up(one(step), plain("crossbar", 4)))
+    assert text in str(caught.value)
+
+
+def test_several_design_points_have_no_bracket() -> None:
+    with pytest.raises(InputError, match="one design point"):
+        forecast(one(Compute(None, Place(), "seconds", parse("P"))), plain("bus", 4), {"P": [1, 2]}, bounds=True)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Paths add up like the steps of a program
+
+RANKS = 3
+WORK = st.lists(st.integers(0, 9), min_size=RANKS, max_size=RANKS)
+#: Steps: what each rank does by itself (a list), or a cut that takes some time (a number). Whole numbers add exactly.
+STEPS = st.lists(st.one_of(WORK, st.integers(0, 9)), max_size=8)
+
+
+def path_of(steps: list[list[int] | int]) -> Path:
+    path = Path(np.zeros(RANKS))
+    for step in steps:
+        path = path + (cut(RANKS, float(step)) if isinstance(step, int) else Path(np.array(step, float)))
+    return path
+
+
+def walked(steps: list[list[int] | int]) -> float:
+    """Time by walking the steps: at a cut all ranks go on together."""
+    clock = np.zeros(RANKS)
+    for step in steps:
+        clock = np.full(RANKS, clock.max() + step) if isinstance(step, int) else clock + step
+    return float(clock.max())
+
+
+def same(one: Path, other: Path) -> None:
+    assert one.head.tolist() == other.head.tolist()
+    assert one.inner_s == other.inner_s
+    assert (one.tail is None) == (other.tail is None)
+    assert one.tail is None or other.tail is None or one.tail.tolist() == other.tail.tolist()
+
+
+@given(STEPS)
+def test_length_of_a_path_is_that_of_the_walk(steps: list[list[int] | int]) -> None:
+    assert path_of(steps).length_s == walked(steps)
+
+
+@given(STEPS, STEPS, STEPS)
+def test_paths_form_a_monoid(a: list[list[int] | int], b: list[list[int] | int], c: list[list[int] | int]) -> None:
+    one, two, three = path_of(a), path_of(b), path_of(c)
+    same((one + two) + three, one + (two + three))
+    same(one + two, path_of(a + b))
+    nothing = Path(np.zeros(RANKS))
+    same(nothing + one, one)
+    same(one + nothing, one)
+
+
+@given(STEPS, st.integers(0, 5), st.integers(0, 3))
+def test_repetition_is_repeated_addition(steps: list[list[int] | int], times: int, more: int) -> None:
+    path = path_of(steps)
+    same(path.repeated(times), path_of(steps * times))
+    same(path.repeated(times + more), path.repeated(times) + path.repeated(more))
+    assert path.repeated(times).length_s == walked(steps * times)
+
+
+@given(STEPS, STEPS)
+def test_paths_do_not_get_shorter(a: list[list[int] | int], b: list[list[int] | int]) -> None:
+    joined = path_of(a + b).length_s
+    assert max(path_of(a).length_s, path_of(b).length_s) <= joined <= path_of(a).length_s + path_of(b).length_s
+
+
+@given(WORK, st.floats(0, 4))
+def test_part_of_a_repetition_counts_where_nothing_is_cut(work: list[int], times: float) -> None:
+    assert math.isclose(path_of([work]).repeated(times).length_s, times * max(work), rel_tol=1e-15)

@@ -1,0 +1,50 @@
+"""Metrics that a machine file defines, by hand."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from simcodesign.analytic.forecast import forecast
+from simcodesign.analytic.machine_metrics import HardwareMetrics, full_power_w
+from simcodesign.describe.yaml.files import load_machine
+from simcodesign.studies.explore.models import Extra, MachineModel
+from tests.describe.test_resources import machine, using
+
+
+def test_all_at_once_without_a_workload() -> None:
+    # flops: 4 x 3 W of each of 8 processors; loads only takes energy by the byte.
+    assert full_power_w(machine()) == 4 * 100 + 8 * 2.0 + 8 * 12
+    # GPUs at 250 W: flops, loads and stores are never at work at the same time.
+    assert full_power_w(load_machine("keeneland")) == pytest.approx(360 * 250 + 2400)
+    nodes = np.array([1.0, 60.0])
+    assert full_power_w(load_machine("keeneland"), {"nodes": nodes}) == pytest.approx(nodes * (3 * 250 + 20))
+
+
+def test_metrics() -> None:
+    own = machine()
+    metrics = HardwareMetrics(own)
+    block = using("{flops: 2e9}")
+    result = forecast(block, own)
+    found = metrics.evaluate(own, None, result)
+    assert found.keys() == metrics.dimensions.keys()
+    assert found == {
+        "peak": 4 * 4e9 * 8,
+        "doubled": 4e9,
+        "rack_units": 8,
+        "die_area": 8 * 500e-6,
+        "price": 4000,
+        "static_power": 416,
+        "full_power": 416 + 96,
+        "energy": result.energy_j,
+        "peak_power": result.peak_power_w,
+    }
+    assert {"energy", "peak_power"}.isdisjoint(HardwareMetrics(own, run=False).dimensions)
+    assert HardwareMetrics(machine("")).dimensions == {}
+
+
+def test_it_extends_an_exploration() -> None:
+    extra: Extra = HardwareMetrics(machine(), run=False)
+    found = MachineModel(machine(), (extra,)).evaluate({"nodes": np.array([1.0, 2.0])})
+    assert found["rack_units"] == pytest.approx([2, 4])
+    assert found["static_power"] == pytest.approx([100 + 2 * 2, 2 * (100 + 2 * 2)])

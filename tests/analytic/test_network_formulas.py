@@ -1,0 +1,312 @@
+"""Closed forms of messages against their simulation: with every effect off they are the same to rounding."""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import replace
+
+import networkx as nx
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from simcodesign.analytic.forecast import forecast
+from simcodesign.analytic.halo import halo
+from simcodesign.analytic.message_costs import FORMULAS, ceil_log2, floor_log2, price
+from simcodesign.core.errors import Place
+from simcodesign.core.expression import parse
+from simcodesign.core.result import SEND, Result
+from simcodesign.describe.machine import Machine
+from simcodesign.describe.machine_parts import DISTANCES, SWITCHINGS, Network, Processor
+from simcodesign.describe.setting import set_up
+from simcodesign.describe.topology.build import KINDS, Topology, build_topology
+from simcodesign.describe.workload import Collective, Exchange, Receive, Send, Step, Workload
+from simcodesign.engine.reference.engine import run as engine
+from simcodesign.engine.simulate import simulate
+from simcodesign.generate.lower import make_plan
+
+#: Tolerance: at most some 80 sums follow one another, each rounded to 1.1e-16.
+RELATIVE = 1e-12
+MOST_RANKS = 40
+KEYS = sorted(FORMULAS)
+
+
+def machine(network: Network) -> Machine:
+    return Machine("test machine", Processor(1.0), network)
+
+
+def crossbar(count: int = MOST_RANKS, **constants: object) -> Network:
+    return Network(build_topology("crossbar", count), **constants)
+
+
+def run(step: Step | tuple[Step, ...], network: Network, ranks: int, effects: tuple[str, ...] = ()) -> Result:
+    program = step if isinstance(step, tuple) else (step,)
+    return simulate(Workload("test", {}, {}, program), machine(network), {"P": ranks}, effects=effects)
+
+
+def collective(name: str, algorithm: str, size: float) -> Collective:
+    return Collective(None, Place(), name, algorithm, parse(size))
+
+
+def close(value: object) -> object:
+    return pytest.approx(float(value), rel=RELATIVE, abs=0)
+
+
+def times(most: float) -> st.SearchStrategy[float]:
+    """Zero, and values over several orders of magnitude."""
+    return st.one_of(st.just(0.0), st.floats(most * 1e-6, most))
+
+
+@st.composite
+def networks(draw: st.DrawFn) -> Network:
+    return crossbar(
+        startup_s=draw(times(1e-3)),
+        per_byte_s=draw(times(1e-6)),
+        receive_overhead_s=draw(times(1e-3)),
+        hop_latency_s=draw(times(1e-4)),
+        startup_per=draw(st.sampled_from(["message", "hop"])),
+        distance=draw(st.sampled_from(DISTANCES)),
+        switching=draw(st.sampled_from(SWITCHINGS)),
+        hops_hold_sender=draw(st.booleans()),
+    )
+
+
+@pytest.mark.parametrize(("name", "algorithm"), KEYS)
+@pytest.mark.parametrize("overhead_s", [0.0, 0.4e-6])
+def test_every_number_of_ranks(name: str, algorithm: str, overhead_s: float) -> None:
+    network = crossbar(startup_s=3e-6, per_byte_s=1e-9, receive_overhead_s=overhead_s, hop_latency_s=1e-7)
+    for ranks in range(1, MOST_RANKS + 1):
+        result = run(collective(name, algorithm, 700.0), network, ranks)
+        cost = FORMULAS[name, algorithm](700.0, price(network, ranks))
+        assert result.makespan_s == close(cost.time_s), ranks
+        assert result.messages == cost.messages
+        assert result.message_bytes == close(cost.message_bytes)
+
+
+@settings(max_examples=250)
+@given(st.sampled_from(KEYS), st.integers(1, MOST_RANKS), times(1e7), networks())
+def test_every_price(key: tuple[str, str], ranks: int, size: float, network: Network) -> None:
+    said = FORMULAS[key](size, price(network, ranks)).time_s
+    assert run(collective(*key, size), network, ranks).makespan_s == close(said)
+
+
+@pytest.mark.parametrize(("name", "algorithm"), KEYS)
+def test_formulas_are_vectorised_over_ranks_and_sizes(name: str, algorithm: str) -> None:
+    ranks, sizes = np.arange(1.0, 41.0)[:, None], np.array([0.0, 8.0, 1e6])
+    network = crossbar(startup_s=3e-6, per_byte_s=1e-9, receive_overhead_s=1e-6, distance="log2", hop_latency_s=1e-7)
+    cost = FORMULAS[name, algorithm](sizes, price(network, ranks))
+    for row, count in enumerate(ranks[:, 0]):
+        for column, size in enumerate(sizes):
+            one = FORMULAS[name, algorithm](float(size), price(network, float(count)))
+            every = [np.broadcast_to(part, (40, 3))[row, column] for part in vars(cost).values()]
+            assert every == [close(part) for part in vars(one).values()]
+
+
+@st.composite
+def halos(draw: st.DrawFn) -> Exchange:
+    dims = draw(st.integers(1, 4))
+    grid = draw(st.lists(st.integers(1, 5 if dims < 4 else 3), min_size=dims, max_size=dims))
+    sizes = draw(st.lists(times(1e6), min_size=dims, max_size=dims))
+    several = draw(st.one_of(st.none(), st.lists(st.integers(0, 4), min_size=dims, max_size=dims)))
+    messages = None if several is None else tuple(map(parse, several))
+    return Exchange(
+        None, Place(), dims, tuple(map(parse, sizes)), tuple(map(parse, grid)), draw(st.booleans()), messages
+    )
+
+
+@settings(max_examples=250)
+@given(halos(), networks(), st.integers(1, 5))
+def test_halo_exchange(step: Exchange, network: Network, train: int) -> None:
+    """The closed form knows nothing of trains, and so it is what the simulation with trains takes too."""
+    if not network.receive_overhead_s:
+        step = replace(step, train=parse(train))
+    grid = [float(extent.text) for extent in step.grid or ()]
+    ranks = int(np.prod(grid))
+    network = Network(**{**vars(network), "topology": build_topology("crossbar", ranks)})
+    cost = halo(
+        [float(size.text) for size in step.bytes],
+        grid,
+        step.periodic,
+        price(network, ranks),
+        [float(count.text) for count in step.messages_by_dim],
+    )
+    result = run(step, network, ranks)
+    assert result.makespan_s == close(cost.time_s)
+    assert (result.messages, result.message_bytes) == (cost.messages, close(cost.message_bytes))
+
+
+@pytest.mark.parametrize("dims", [1, 2, 3, 4])
+@pytest.mark.parametrize("periodic", [True, False])
+def test_halo_exchange_on_the_balanced_grid(dims: int, periodic: bool) -> None:
+    network = crossbar(startup_s=3e-6, per_byte_s=1e-9, receive_overhead_s=1e-6)
+    step = Exchange(None, Place(), dims, (parse(512),) * dims, None, periodic)
+    workload = Workload("test", {}, {}, (step,))
+    for ranks in range(1, MOST_RANKS + 1):
+        said = forecast(workload, machine(network), {"P": ranks})
+        assert run(step, network, ranks).makespan_s == close(said.makespan_s)
+
+
+def test_whole_logarithms_are_exact() -> None:
+    counts = np.arange(1, 5000)
+    assert floor_log2(counts.astype(float)).tolist() == [int(count).bit_length() - 1 for count in counts]
+    assert ceil_log2(counts.astype(float)).tolist() == [int(count - 1).bit_length() for count in counts]
+
+
+def some_graph() -> nx.Graph:
+    graph = nx.random_labeled_tree(9, seed=3)
+    graph.add_edges_from([(0, 7), (2, 8)])
+    for switch in (4, 6):
+        graph.nodes[switch]["host"] = False
+    return graph
+
+
+TOPOLOGIES = {
+    "bus": build_topology("bus", 5),
+    "crossbar": build_topology("crossbar", 5),
+    "fat_tree": build_topology("fat_tree", 9, arity=3),
+    "graph": build_topology("graph", 7, graph=some_graph()),
+    "hypercube": build_topology("hypercube", 16),
+    "mesh": build_topology("mesh", 12, (4, 3)),
+    "torus": build_topology("torus", 15, (5, 3)),
+    "tree": build_topology("tree", 11),
+}
+PAIRS = [(0, 1), (1, 0), (0, 4), (4, 2), (3, 1)]
+PRICES = {
+    "startup_s": 5e-6,
+    "per_byte_s": 3e-9,
+    "receive_overhead_s": 7e-7,
+    "hop_latency_s": 2e-7,
+    "link_per_byte_s": 1e-9,
+    "interface_per_byte_s": 2e-9,
+}
+
+
+def alone(network: Network, source: int, target: int, size: float, effects: tuple[str, ...]) -> float:
+    """Time of one message on an idle network."""
+    send = Send(parse(f"rank == {source}"), Place(), parse(target), parse(size))
+    receive = Receive(parse(f"rank == {target}"), Place(), parse(source), None)
+    return float(run((send, receive), network, network.topology.node_count, effects).makespan_s)
+
+
+def textbook(network: Network, hops: float, size: float) -> float:
+    """Startup, latency of the hops, bytes; a store-and-forward network repeats the bytes on every further link."""
+    startups = hops if network.startup_per == "hop" else 1
+    again = max(hops - 1, 0) * size * network.link_per_byte_s if network.switching == "store_and_forward" else 0.0
+    latency = startups * network.startup_s + hops * network.hop_latency_s
+    return latency + again + size * network.per_byte_s + network.receive_overhead_s
+
+
+def in_a_row(network: Network, effects: tuple[str, ...], train: int = 1) -> tuple[list[float], list[float]]:
+    """When rank 0 is free of three messages of 1000 bytes to a neighbour four hops away, and when these are there."""
+    there = {2: 0, 7: 1}  # two ranks of a ring of nine nodes
+    chosen = Machine("test machine", Processor(1.0), network, mapping=tuple(there))
+    step = Exchange(None, Place(), 1, (parse(1000),), None, False, (parse(3),), parse(train))
+    plan = make_plan(set_up(Workload("test", {}, {}, (step,)), chosen, {"P": 2}), effects)
+    log = engine(plan)
+    sends = np.flatnonzero((plan.kind == SEND) & (plan.rank == 0))
+    return log.finish_s[sends].tolist(), log.arrival_s[sends].tolist()
+
+
+#: Interfaces take no time, so that what comes does not wait for what goes.
+RING = {"startup_s": 5e-6, "per_byte_s": 3e-9, "hop_latency_s": 2e-7, "interface_per_byte_s": 0.0}
+
+
+@pytest.mark.parametrize("effects", [("hops",), ("links",), ("hops", "endpoints"), ("links", "endpoints")])
+@pytest.mark.parametrize("distance", ["none", "log2"])
+@pytest.mark.parametrize("holds", [True, False])
+def test_hops_hold_the_sender_or_not(holds: bool, distance: str, effects: tuple[str, ...]) -> None:
+    """Four hops on a ring of nine: they delay each arrival, but the next send only if they hold the sender."""
+    network = Network(build_topology("torus", 9, (9,)), hops_hold_sender=holds, distance=distance, **RING)
+    own, way = 5e-6 + 1000 * 3e-9, 4 * 2e-7
+    each = own + way if holds else own
+    free, there = in_a_row(network, effects)
+    assert free == [close(each), close(2 * each), close(3 * each)]
+    assert there == [close(number * each + own + way) for number in range(3)]
+    assert in_a_row(network, effects, train=3) == ([close(3 * each)], [close(2 * each + own + way)])
+    assert in_a_row(network, effects, train=2) == (
+        [close(2 * each), close(3 * each)],
+        [close(there[1]), close(there[2])],
+    )
+
+
+def test_no_hops_by_law() -> None:
+    """Nothing is charged for hops, and a message starts once, stored or not."""
+    for holds, switching, per in itertools.product((True, False), SWITCHINGS, ("message", "hop")):
+        network = Network(
+            build_topology("torus", 9, (9,)),
+            distance="none",
+            switching=switching,
+            startup_per=per,
+            hops_hold_sender=holds,
+            **RING,
+        )
+        for effects in ((), ("endpoints",)):
+            free, there = in_a_row(network, effects)
+            assert there == [close(time) for time in free]
+            assert free == [close(number * (5e-6 + 1000 * 3e-9)) for number in (1, 2, 3)]
+
+
+def test_a_stored_train_alone_on_the_network() -> None:
+    """Where hops hold the sender, the last byte arrives when the sender is done, as with single messages."""
+    network = Network(build_topology("torus", 9, (9,)), switching="store_and_forward", **RING)
+    each = 5e-6 + 4 * 2e-7 + (1 + 3) * 1000 * 3e-9
+    for effects in (("hops",), ("links",), ("hops", "endpoints")):
+        assert in_a_row(network, effects, train=3) == ([close(3 * each)], [close(3 * each)])
+
+
+@settings(max_examples=100)
+@given(st.integers(1, 3), networks(), st.booleans())
+def test_fractions_of_messages_lie_between(dims: int, network: Network, periodic: bool) -> None:
+    """More messages never take less time, also where they are no whole number."""
+    few = np.linspace(0, 4, 33)
+    sizes, grid = [10.0] * dims, [3.0] * dims
+    times = halo(sizes, grid, periodic, price(network, 3.0**dims), [few] * dims).time_s
+    assert times.shape == (33,)
+    assert (times >= 0).all()
+    assert (np.diff(times) >= -1e-12 * times[-1]).all()
+
+
+def test_every_kind_of_topology_is_tried() -> None:
+    assert {topology.kind for topology in TOPOLOGIES.values()} == set(TOPOLOGIES) == set(KINDS)
+
+
+@pytest.mark.parametrize("switching", SWITCHINGS)
+@pytest.mark.parametrize("startup_per", ["message", "hop"])
+@pytest.mark.parametrize("topology", TOPOLOGIES.values(), ids=TOPOLOGIES.keys())
+def test_one_message_on_its_route(topology: Topology, startup_per: str, switching: str) -> None:
+    network = Network(topology, startup_per=startup_per, switching=switching, **PRICES)
+    graph = topology.to_networkx()
+    for source, target in PAIRS:
+        hops = nx.shortest_path_length(graph, source, target)
+        expected = textbook(network, hops, 4000.0)
+        for effects in (("hops",), ("links",), ("hops", "links"), ("hops", "endpoints")):
+            assert alone(network, source, target, 4000.0, effects) == close(expected), (source, target, effects)
+        # A stored message leaves the last link at the link's rate, which is more than the interface takes here.
+        stored = switching == "store_and_forward" and hops > 1
+        expected += stored * 4000 * (network.interface_per_byte_s - network.link_per_byte_s)
+        assert alone(network, source, target, 4000.0, ("links", "endpoints")) == close(expected), (source, target)
+
+
+@pytest.mark.parametrize("switching", SWITCHINGS)
+@pytest.mark.parametrize("distance", DISTANCES)
+def test_one_message_through_interfaces_takes_the_lawful_hops(distance: str, switching: str) -> None:
+    network = Network(TOPOLOGIES["torus"], distance=distance, switching=switching, **PRICES)
+    mean = nx.average_shortest_path_length(TOPOLOGIES["torus"].to_networkx())
+    hops = {"none": 0.0, "one": 1.0, "log2": np.log2(15), "sqrt": np.sqrt(15), "mean": mean}[distance]
+    for effects in ((), ("endpoints",)):
+        assert alone(network, 2, 9, 1e5, effects) == close(textbook(network, hops, 1e5))
+
+
+@pytest.mark.parametrize("startup_per", ["message", "hop"])
+def test_one_message_within_a_node_takes_no_hop(startup_per: str) -> None:
+    network = Network(TOPOLOGIES["tree"], startup_per=startup_per, **PRICES)
+    whole = Machine("test machine", Processor(1.0), network, processors_per_node=2)
+    send = Send(parse("rank == 2"), Place(), parse(3), parse(100))
+    receive = Receive(parse("rank == 3"), Place(), parse(2), None)
+    workload = Workload("test", {}, {}, (send, receive))
+    for effects in (("hops",), ("links", "endpoints")):
+        result = simulate(workload, whole, effects=effects)
+        expected = network.startup_s + 100 * network.per_byte_s + network.receive_overhead_s
+        assert result.makespan_s == close(expected)
+        assert not result.stations

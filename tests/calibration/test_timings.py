@@ -1,0 +1,95 @@
+"""Tables of measured times: what is read, and what is refused with its file and line."""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from simcodesign.calibration.timings import Known, Timing, read_timings
+from simcodesign.core.errors import InputError
+
+KNOWN = Known({"P", "n"}, {"small", "large"}, ("work", "work/inner"), ("disk", "communication", "total"))
+HEADER = "preset,P,n,phase,component,seconds,role"
+
+
+def table(folder: Path, *lines: str) -> Path:
+    path = folder / "times.csv"
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return path
+
+
+def test_rows_are_read_with_their_lines(tmp_path: Path) -> None:
+    path = table(tmp_path, "# made up", HEADER, "small,4,,work,disk,1.5e-3,x", "", ",,10,total,,2,", "# end")
+    first, second = read_timings([path], KNOWN)
+    assert first == Timing(1.5e-3, {"P": 4.0}, "small", "work", "disk")
+    assert second == Timing(2.0, {"n": 10.0}, None, "", "total")
+    assert [str(one.place) for one in (first, second)] == [f"{path}:3", f"{path}:5"]
+
+
+@pytest.mark.parametrize("delimiter", [",", ";", "\t"])
+def test_delimiters_and_several_tables(tmp_path: Path, delimiter: str) -> None:
+    path = table(tmp_path, delimiter.join(["P", "seconds"]), delimiter.join(["2", "3"]))
+    assert [one.seconds for one in read_timings([path, path], KNOWN)] == [3.0, 3.0]
+
+
+@pytest.mark.parametrize(
+    ("lines", "words"),
+    [
+        ([], "an empty table"),
+        (["# only a comment"], "an empty table"),
+        (["P,seconds"], "without rows"),
+        (["P,second", "1,2"], "times.csv:1: unknown column, got 'second' .*did you mean 'seconds'"),
+        (["P,P,seconds", "1,1,2"], "two columns"),
+        (["P,n", "1,2"], "no column of times"),
+        (["P,seconds", "1"], "times.csv:2: a row of wrong length"),
+        (["P,seconds", "1,x"], "times.csv:2: column seconds: a time that is not a number"),
+        (["P,seconds", "1,nan"], "times.csv:2"),
+        (["P,seconds", "1,-2"], "below 0"),
+        (["P,seconds", "four,2"], "times.csv:2: column P: a parameter that is not a number"),
+        (["preset,seconds", "smal,2"], "no such preset.*did you mean 'small'"),
+        (["phase,seconds", "wrok,2"], "no such phase"),
+        (["component,seconds", "disc,2"], "no such component"),
+        (["P,seconds", '"1,2'], "times.csv:2: not CSV"),
+    ],
+)
+def test_what_cannot_be_used_is_named(tmp_path: Path, lines: list[str], words: str) -> None:
+    with pytest.raises(InputError, match=words):
+        read_timings([table(tmp_path, *lines)], KNOWN)
+
+
+def test_files_that_cannot_be_read(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="cannot be read"):
+        read_timings([tmp_path / "none.csv"], KNOWN)
+    (tmp_path / "bytes.csv").write_bytes(b"P,seconds\n\xff,1\n")
+    with pytest.raises(InputError, match="UTF-8"):
+        read_timings([tmp_path / "bytes.csv"], KNOWN)
+
+
+@given(
+    rows=st.lists(
+        st.tuples(
+            st.sampled_from(["", "small", "large"]),
+            st.one_of(st.none(), st.floats(1, 1e9)),
+            st.sampled_from(["", "work", "work/inner"]),
+            st.sampled_from(["disk", "communication", "total"]),
+            st.floats(0, 1e9),
+        ),
+        min_size=1,
+    )
+)
+def test_what_is_written_is_read(tmp_path_factory: pytest.TempPathFactory, rows: list[tuple]) -> None:
+    path = tmp_path_factory.mktemp("times") / "times.csv"
+    with path.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(["preset", "n", "phase", "component", "seconds"])
+        for preset, n, phase, component, seconds in rows:
+            writer.writerow([preset, "" if n is None else repr(n), phase, component, repr(seconds)])
+    expected = [
+        Timing(seconds, {} if n is None else {"n": n}, preset or None, phase, component)
+        for preset, n, phase, component, seconds in rows
+    ]
+    assert list(read_timings([path], KNOWN)) == expected

@@ -1,0 +1,230 @@
+"""The commands ``aspen`` and ``show`` on Aspen models: numbers by hand, tables, JSON, bad input."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from simcodesign.cli.app import main
+
+APPLICATION = """
+enum Way { near, far }
+param n = 8 in 4 .. 64
+param way = far in Way
+
+model waves {
+  data field as Array(n, n, 8)
+
+  kernel main {
+    iterate [2] { call step }
+    par {
+      execute [4] "pack" { flops [6] }
+      execute "send" { messages [10] }
+    }
+  }
+
+  kernel step {
+    execute [n] "update" {
+      flops [3] as fast, odd
+      loads [16] from field
+    }
+  }
+}
+"""
+MACHINE = """
+param cores = 4 in 1 .. 8
+param clock = 2
+
+machine Pair {
+  node [2] Box
+  interconnect Wire
+}
+
+node Box {
+  socket [1] Cpu
+  socket [1] Card
+  static power [50]
+}
+
+socket Cpu {
+  core [cores] Core
+  memory Ram
+}
+
+core Core {
+  resource flops(n) [n / clock] with fast [base / 2]
+  dynamic power [10]
+}
+
+memory Ram {
+  property capacity [1000]
+  resource loads(bytes) [bytes / 16]
+  dynamic power [5]
+}
+
+socket Card { core [100] Lane }
+
+core Lane {
+  resource flops(n) [n]
+}
+
+interconnect Wire {
+  resource messages(bytes) [bytes / 2]
+}
+"""
+
+
+@pytest.fixture(autouse=True)
+def narrow(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "110")
+
+
+@pytest.fixture
+def pair(tmp_path: Path) -> list[str]:
+    for name, text in (("waves", APPLICATION), ("pair", MACHINE)):
+        (tmp_path / f"{name}.aspen").write_text(text, encoding="utf-8")
+    return [str(tmp_path / "waves.aspen"), str(tmp_path / "pair.aspen")]
+
+
+def out(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
+    assert main(list(arguments)) == 0
+    return " ".join(capsys.readouterr().out.split())
+
+
+def answer(capsys: pytest.CaptureFixture[str], *arguments: str) -> Any:
+    assert main([*arguments, "--json"]) == 0
+    return json.loads(capsys.readouterr().out)
+
+
+def refusal(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
+    assert main(list(arguments)) == 2
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert captured.err.startswith("error: ")
+    assert captured.err.count("\n") == 1
+    return captured.err
+
+
+# 8 cores of 2 flop/s, twice that "fast"; two memories. A step of 8 items: the longer of 3/4 s and 4 rounds of 1 s.
+# Two steps, then 3 s of packing beside 5 s of sending: 13 s; 16 s if these are added up.
+
+
+def test_run_time_energy_and_memory(capsys: pytest.CaptureFixture[str], pair: list[str]) -> None:
+    text = out(capsys, "aspen", *pair, "--socket", "Cpu")
+    assert "waves on Pair (Cpu), kernel main" in text
+    assert "run time 13 s" in text
+    assert "original's answer 16 s, 23.1 % more: it adds map and par up" in text
+    # 100 W for 13 s; of the cores 16 items of 3/4 s and 4 of 3 s, 10 W each; of the memories 16 of 1 s, 5 W.
+    assert 1300 + 10 * (16 * 0.75 + 4 * 3) + 5 * 16 * 1 == 1620
+    assert "energy 1.62 kJ" in text
+    assert "maximum power 190 W, of which 100 W static" in text  # 8 cores and 2 memories
+    assert "data 512 B: field" in text
+    assert "memory 2 kB: the data fits" in text
+    assert "flops of Core has no trait 'odd', it is ignored" in text
+    assert re.search(r"step: update .*flops as fast, odd 48 .*loads 256 B", text)
+
+
+def test_the_original(capsys: pytest.CaptureFixture[str], pair: list[str]) -> None:
+    text = out(capsys, "aspen", *pair, "--socket", "Cpu", "--aspen-compatible")
+    assert "run time 16 s, map and par added up" in text
+    assert "map and par overlapping 13 s; the original's answer is 23.1 % more" in text
+
+
+def test_json_has_all_numbers(capsys: pytest.CaptureFixture[str], pair: list[str]) -> None:
+    found = answer(capsys, "aspen", *pair, "--socket", "Cpu", "--set", "n=16", "--set", "clock=4")
+    # 16 items on two memories are 8 rounds of 1 s, twice; packing takes 1.5 s beside the 5 s of sending.
+    assert (found["seconds"], found["original_seconds"]) == (16 + 5, 16 + 1.5 + 5)
+    assert found["parameters"] == {"n": 16, "clock": 4}
+    assert found["data_bytes"] == {"field": 16 * 16 * 8}
+    assert found["memory_bytes"] == 2000
+    blocks = {block["label"]: block for block in found["blocks"]}
+    assert [use["resource"] for use in blocks["update"]["uses"]] == ["flops", "loads"]
+    assert blocks["update"]["uses"][0]["amount"] == 2 * 16 * 3
+    assert {one["name"]: one["times"] for one in found["kernels"]} == {"main": 1, "step": 2}
+    assert "simulation" not in found
+
+
+def test_all_sockets(capsys: pytest.CaptureFixture[str], pair: list[str]) -> None:
+    text = out(capsys, "aspen", *pair)
+    assert "Cpu 13 s 16 s" in text
+    assert "Card: " in text
+    assert "has no resource 'loads'" in text
+    found = answer(capsys, "aspen", *pair)
+    assert [one["socket"] for one in found["sockets"]] == ["Cpu"]
+    assert list(found["absent"]) == ["Card"]
+
+
+def test_a_simulation(capsys: pytest.CaptureFixture[str], pair: list[str]) -> None:
+    text = out(capsys, "aspen", *pair, "--socket", "Cpu", "--simulate", "--engine", "simpy")
+    assert "Simulated: waves on Pair (Cpu), kernel main" in text
+    assert "The simulation (simpy) takes as long as the closed form says." in text
+    found = answer(capsys, "aspen", *pair, "--socket", "Cpu", "--simulate", "--effects", "none")
+    assert found["simulation"]["simulated_s"] == found["seconds"] == 13
+    assert [rung["effect"] for rung in found["simulation"]["ladder"]] == ["shared instances"]
+
+
+def test_show_an_application(capsys: pytest.CaptureFixture[str], pair: list[str]) -> None:
+    text = out(capsys, "show", pair[0])
+    assert "application waves" in text
+    assert "n 8 4 .. 64" in text
+    assert "way far near, far" in text
+    assert "field 512 B Array" in text
+    assert "step flops as fast, odd; loads" in text
+    assert re.search(r"main step flops; messages", text)
+
+
+def test_show_a_machine(capsys: pytest.CaptureFixture[str], pair: list[str]) -> None:
+    text = out(capsys, "show", pair[1])
+    assert "machine Pair" in text
+    assert "sockets Cpu, Card" in text
+    assert "core Core 8" in text
+    assert "cores 4 1 .. 8" in text
+    assert "Core flops(n) n / clock with fast base / 2" in text
+    assert "Box static 50 W" in text
+    assert "Ram capacity 1000" in text
+
+
+def test_show_a_part(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    (tmp_path / "part.aspen").write_text("param c = other * 2\ncore Core { resource flops(n) [n / c] }")
+    text = out(capsys, "show", str(tmp_path / "part.aspen"))
+    assert "parts of a machine Core" in text
+    assert "c other * 2" in text  # of the file that includes it
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--socket", "Gpu"], "unknown socket of Pair, got 'Gpu'"),
+        (["--set", "m=3"], "unknown parameter 'm'"),
+        (["--set", "n"], "not a setting"),
+        (["--set", "n=3", "--set", "n=4"], "set twice"),
+        (["--set", "way=up"], "far, near"),
+        (["--kernel", "mian"], "unknown kernel 'mian' (allowed: did you mean 'main'?"),
+        (["--effects", "maps"], "with --simulate"),
+        (["--simulate"], "a simulation is of one kind of socket"),
+        (["--socket", "Cpu", "--simulate", "--effects", "links"], "unknown effect of an Aspen model, got 'links'"),
+        (["--socket", "Cpu", "--simulate", "--engine", "fast"], "engine"),
+    ],
+)
+def test_bad_input(capsys: pytest.CaptureFixture[str], pair: list[str], arguments: list[str], message: str) -> None:
+    assert message in refusal(capsys, "aspen", *pair, *arguments)
+
+
+def test_files_in_the_wrong_places(capsys: pytest.CaptureFixture[str], pair: list[str], tmp_path: Path) -> None:
+    assert "application models, but a machine" in refusal(capsys, "aspen", pair[1], pair[0])
+    assert "but an application" in refusal(capsys, "aspen", pair[0], pair[0])
+    assert "nowhere.aspen" in refusal(capsys, "aspen", str(tmp_path / "nowhere.aspen"), pair[1])
+    assert "nowhere.aspen" in refusal(capsys, "show", str(tmp_path / "nowhere.aspen"))
+    assert "--latex" in refusal(capsys, "show", pair[0], "--latex")
+    (tmp_path / "bad.aspen").write_text("model m {\n  kernel main { execute { flops [3 } }\n}")
+    assert "bad.aspen:2: column" in refusal(capsys, "show", str(tmp_path / "bad.aspen"))
+
+
+def test_a_value_out_of_range_is_told(capsys: pytest.CaptureFixture[str], pair: list[str]) -> None:
+    text = out(capsys, "aspen", *pair, "--socket", "Cpu", "--set", "n=100")
+    assert "n = 100 is outside its range 4 .. 64" in text
+    assert "the data does not fit" in text

@@ -1,0 +1,187 @@
+"""The command calibrate: what it prints, as tables, JSON and YAML that can be pasted."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+import yaml
+from typer.testing import CliRunner
+
+from simcodesign.analytic.forecast import forecast
+from simcodesign.calibration.calibrate import timings_of
+from simcodesign.cli import app
+
+RUNNER = CliRunner()
+NETWORK = "network.startup,network.per_byte"
+
+
+def run(*arguments: object):
+    return RUNNER.invoke(app, ["calibrate", *map(str, arguments)], env={"COLUMNS": "120"})
+
+
+def made(folder: Path, presets=("test", "small"), noise: float = 0.0) -> Path:
+    """Times of the seismic application by the forecast."""
+    draw = np.random.default_rng(1)
+    rows = []
+    for preset in presets:
+        for ranks in (2, 4, 8, 16):
+            result = forecast("seismic", "power-challenge", {"P": ranks}, preset=preset)
+            rows.append(timings_of(result, {"P": ranks}, preset))
+    table = pd.concat(rows)
+    table["seconds"] *= 1 + noise * draw.standard_normal(len(table))
+    path = folder / "times.csv"
+    table.to_csv(path, index=False)
+    return path
+
+
+def test_tables_say_what_is_determined_and_what_is_not(tmp_path: Path) -> None:
+    answer = run("seismic", "power-challenge", made(tmp_path))
+    assert answer.exit_code == 0, answer.output
+    text = " ".join(answer.output.split())
+    assert "network.startup stacking 318 us to the digits shown 8" in text
+    assert "disk.read_startup depth-migration not determined" in text
+    assert "disk.read_startup + 0.1875 x disk.write_startup = 1.132 ms" in text
+    assert "writes_per_step = 0.375 instead of 0.1875, or reads and writes timed apart" in text
+    assert "32 times were not used" in text
+
+
+def test_json_holds_numbers_in_si_units(tmp_path: Path) -> None:
+    path = made(tmp_path, noise=0.02)
+    answer = run("seismic", "power-challenge", path, "--unknown", NETWORK, "--json", "--level", "95%")
+    found = json.loads(answer.output)
+    assert found["level"] == 0.95
+    constants = {(one["constant"], one["phase"]): one for one in found["constants"]}
+    one = constants["network.startup", "depth-migration"]
+    assert one["unit"] == "s"
+    assert one["interval"][0] < 104e-6 < one["interval"][1]
+    assert len(found["times"]) == 16
+
+
+def test_noise_and_repetitions_are_shown(tmp_path: Path) -> None:
+    path = made(tmp_path, noise=0.02)
+    text = run("seismic", "power-challenge", path, path, "--unknown", NETWORK, "--shared").output
+    assert "32 times" in text
+    assert "network.startup    all" in text
+
+
+def test_yaml_can_be_pasted_into_a_workload(tmp_path: Path) -> None:
+    answer = run("seismic", "power-challenge", made(tmp_path), "--unknown", NETWORK, "--yaml")
+    phases = answer.output.split("# phase ")[1:]
+    assert [part.splitlines()[0] for part in phases] == ["stacking", "depth-migration"]
+    pasted = yaml.safe_load(phases[0].partition("\n")[2])["constants"]
+    assert pasted == {"network.startup": "0.000318 s", "network.per_byte": "6.62e-07 s/B"}
+
+
+def test_yaml_of_shared_constants_is_of_a_machine(tmp_path: Path) -> None:
+    path = tmp_path / "times.csv"
+    rows = [
+        timings_of(
+            forecast("seismic", "power-challenge", {"P": ranks}, preset="test", phases=["stacking"]), {"P": ranks}
+        )
+        for ranks in (4, 8, 16)
+    ]
+    pd.concat(rows).to_csv(path, index=False)
+    text = run("seismic", "power-challenge", path, "--preset", "test", "--shared", "--yaml").output
+    assert yaml.safe_load(text) == {"network": {"startup": "0.000318 s", "per_byte": "6.62e-07 s/B"}}
+    assert "# disk.read_startup: not determined" in text
+
+
+def test_ratios_and_fixed_constants_take_units(tmp_path: Path) -> None:
+    path = made(tmp_path, ("test",))
+    ratio = "disk.read_startup=43.2us,disk.write_startup=1.53ms,disk.per_byte=22.2 ns/B"
+    found = json.loads(
+        run(
+            "seismic",
+            "power-challenge",
+            path,
+            "--unknown",
+            "network.startup",
+            "--fix",
+            "stacking:network.per_byte=662 ns/B",
+            "--ratio",
+            ratio,
+            "--json",
+        ).output
+    )
+    factors = [one["estimate"] for one in found["constants"] if one["ratio"]]
+    assert factors == pytest.approx([1, 1.98, 3.43], rel=5e-3)  # printed digits of the ratio
+    text = run("seismic", "power-challenge", path, "--unknown", "network.startup", "--ratio", ratio, "--yaml").output
+    assert "disk.write_startup: 0.00153 s" in text
+
+
+def test_one_vector_times_a_factor_is_said(tmp_path: Path) -> None:
+    """Several data sets and proportions of writes tell the disk constants of phases 2 and 4 apart; they are one vector."""
+    rows = []
+    for preset in ("test", "small", "medium"):
+        for writes in (0.1875, 0.5):
+            values = {"P": 16, "writes_per_step": writes}
+            rows.append(timings_of(forecast("seismic", "power-challenge", values, preset=preset), values, preset))
+    path = tmp_path / "times.csv"
+    pd.concat(rows).to_csv(path, index=False)
+    text = " ".join(run("seismic", "power-challenge", path).output.split())
+    assert "The disk constants of stacking and depth-migration are one vector" in text
+    assert "(1, 1.72" in text  # 3.43 / 1.985
+
+
+@pytest.mark.parametrize(
+    ("more", "words"),
+    [
+        (["--json", "--yaml"], "exclude each other"),
+        (["--fix", "disk.per_byte"], "--fix: not a value"),
+        (["--fix", "disk.per_byte=3 us"], "--fix: 'us' is a unit of time"),
+        (["--fix", "disk.per_byte=3", "--fix", "disk.per_byte=4"], "given twice"),
+        (["--ratio", "disk.per_byte=3"], "two or more"),
+        (["--error", "2 us"], "--error"),
+        (["--level", "2"], "level"),
+        (["--unknown", "disk.per_bite"], "did you mean 'disk.per_byte'"),
+        (["--weights", "other"], "relative, absolute"),
+    ],
+)
+def test_what_cannot_be_used_ends_with_status_2(tmp_path: Path, more: list[str], words: str) -> None:
+    answer = run("seismic", "power-challenge", made(tmp_path, ("test",)), *more)
+    assert answer.exit_code == 2
+    assert words in " ".join(answer.output.split())
+
+
+def table(folder: Path, *rows: str) -> Path:
+    path = folder / "rows.csv"
+    path.write_text("\n".join(["preset,P,phase,component,seconds", *rows]) + "\n", encoding="utf-8")
+    return path
+
+
+def test_a_single_time_has_no_interval_but_for_a_known_error(tmp_path: Path) -> None:
+    """16 x 15 messages of 4096 B in 0.98 s: 4.083 ms each."""
+    path = table(tmp_path, "test,16,stacking,communication,0.98")
+    text = " ".join(run("seismic", "power-challenge", path).output.split())
+    assert "network.startup + 4096 B x network.per_byte = 4.083 ms." in text
+    assert "There is no interval for network.startup (stacking) and network.per_byte (stacking)" in text
+    text = " ".join(run("seismic", "power-challenge", path, "--error", "0.5%").output.split())
+    assert "= 4.083 ms (90 %: 4.05 ms to 4.117 ms)" in text  # 1.645 x 0.5 % of it
+    assert "given as 0.5 %" in text
+
+
+def test_bounds_scatter_and_too_much_that_is_known_are_said(tmp_path: Path) -> None:
+    """Measured times of the small set, which no constants can give; and a phase in less time than it computes."""
+    times = zip((4, 8, 16), (28.8, 16.7, 12.2), strict=True)
+    path = table(
+        tmp_path, *(f"small,{ranks},stacking,total,{seconds}" for ranks, seconds in times), "test,16,stacking,total,1"
+    )
+    text = " ".join(run("seismic", "power-challenge", path, "--unknown", NETWORK).output.split())
+    assert "held at 0; without this bound" in text
+    assert "In 1 times, the part that no unknown has is more than all that was measured." in text
+    rows = [f"small,{ranks},stacking,total,{seconds}" for ranks, seconds in ((4, 28.8), (8, 16.7), (16, 12.2))]
+    text = " ".join(
+        run("seismic", "power-challenge", table(tmp_path, *rows), "--unknown", f"computation,{NETWORK}").output.split()
+    )
+    assert "can hardly be told apart" in text
+    assert "computation stacking 2.595" in text
+
+
+def test_a_constant_that_no_time_has_is_named(tmp_path: Path) -> None:
+    path = table(tmp_path, "test,16,generation,disk,0.042")
+    text = run("seismic", "power-challenge", path, "--unknown", "disk.write_startup,memory.latency").output
+    assert "memory" in text

@@ -1,0 +1,377 @@
+"""The commands ``explore tune``, ``size``, ``machine`` and ``architect``: tables, JSON, files, plots, bad input."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+import simcodesign as sc
+from simcodesign.cli.app import main
+
+JACOBI = ["jacobi", "torus-cluster"]
+KEENELAND = ["fft3d", "keeneland", "-P", "360", "--set", "n=1000"]
+
+
+@pytest.fixture(autouse=True)
+def narrow(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+
+
+def out(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
+    assert main(["explore", *arguments]) == 0
+    text = capsys.readouterr().out
+    assert max(map(len, text.splitlines())) <= 80
+    return " ".join(text.split())
+
+
+def answer(capsys: pytest.CaptureFixture[str], *arguments: str) -> Any:
+    assert main(["explore", *arguments, "--json"]) == 0
+    return json.loads(capsys.readouterr().out)
+
+
+def refusal(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
+    assert main(["explore", *arguments]) == 2
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert captured.err.startswith("error: ")
+    assert captured.err.count("\n") == 1
+    return captured.err
+
+
+def test_tune(capsys: pytest.CaptureFixture[str]) -> None:
+    text = out(capsys, "tune", *JACOBI, "--vary", "P=1:256", "--set", "n=500", "--subject-to", "P <= 100")
+    every = sc.forecast(*JACOBI, {"n": 500, "P": list(range(1, 101))}).makespan_s.tolist()  # type: ignore[union-attr]
+    best = 1 + every.index(min(every))
+    assert "Solved exactly: every point of the space was looked at" in text
+    assert f"P {best} 1 256" in text
+    assert "P <= 100" in text
+
+
+def test_json_is_not_rounded(capsys: pytest.CaptureFixture[str]) -> None:
+    said = answer(
+        capsys,
+        "machine",
+        *JACOBI,
+        "--vary",
+        "processor.rate=1 MFLOP/s:1 TFLOP/s",
+        "--set",
+        "n=4096",
+        "-P",
+        "64",
+        "--subject-to",
+        "time <= 100 ms",
+    )
+    assert (said["feasible"], said["exact"], said["method"]) == (True, True, "bisection")
+    rate = said["point"]["values"]["processor.rate"]
+    again = sc.forecast(*JACOBI, {"n": 4096, "P": 64, "processor.rate": rate}).makespan_s
+    assert again == pytest.approx(0.1, rel=1e-14)
+    (one,) = said["sensitivity"]
+    assert one["active"]
+    assert one["looser"] < rate < one["tighter"]
+
+
+def test_infeasible_and_why(capsys: pytest.CaptureFixture[str]) -> None:
+    """kripke has 1e5 n bytes, and a process of juqueen 1 GB: n = 10^4."""
+    arguments = ("size", "kripke", "juqueen", "--subject-to", "n >= 20000")
+    text = out(capsys, *arguments)
+    assert "Infeasible: no point meets all constraints (proven" in text
+    assert "n >= 20000 50.000% 10000 n = 10000" in text
+    assert "footprint <= capacity 100.000%" in text
+    assert "'n >= 20000' with 'footprint <= capacity'" in text
+    why = answer(capsys, *arguments)["infeasible"]
+    assert why["relaxations"][0]["share"] == pytest.approx(0.5, rel=1e-12)
+    assert why["nearest"]["violation"] == pytest.approx(0.5, rel=1e-9)
+
+
+def test_american_spelling(capsys: pytest.CaptureFixture[str]) -> None:
+    base = ("tune", *JACOBI, "--vary", "P=1:32")
+    one, other = (answer(capsys, *base, f"--{word}", "time*P") for word in ("minimise", "minimize"))
+    assert one == other
+    one, other = (answer(capsys, *base, f"--{word}", "rate") for word in ("maximise", "maximize"))
+    assert one == other
+    assert one["objectives"] == [{"text": "rate", "maximise": True, "weight": 1.0}]
+
+
+def test_architect(capsys: pytest.CaptureFixture[str]) -> None:
+    text = out(
+        capsys, "architect", "torus-cluster", "--vary", "nodes=1:1000", "--subject-to", "memory_bandwidth <= 1 TB/s"
+    )
+    assert "nodes 50 1 1000" in text
+    assert "peak_rate (max) 1.6 TFLOP/s" in text
+
+
+def test_a_front(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    arguments = ("tune", *JACOBI, "--vary", "P=1:64", "--minimise", "time", "--minimise", "P", "--pareto")
+    trace, plot = tmp_path / "t.csv", tmp_path / "p.png"
+    pytest.importorskip("matplotlib")
+    text = out(capsys, *arguments, "--points", "100", "--trace", str(trace), "--plot", str(plot))
+    assert "Pareto front" in text
+    assert len(pd.read_csv(trace)) == 64
+    assert plot.stat().st_size > 10_000
+    said = answer(capsys, *arguments, "--points", "100")
+    every = sc.forecast(*JACOBI, {"P": list(range(1, 65))}).makespan_s.tolist()  # type: ignore[union-attr]
+    best = [p for p in range(1, 65) if every[p - 1] < min(every[: p - 1], default=1e9)]
+    assert sorted(point["values"]["P"] for point in said["front"]) == best
+
+
+def test_confirmed(capsys: pytest.CaptureFixture[str]) -> None:
+    text = out(
+        capsys, "tune", *JACOBI, "--vary", "P=251,256", "--set", "n=4096", "--confirm", "1", "--effects", "hops,disks"
+    )
+    assert "because of queueing at shared disks (disks)" in text
+    assert "here the order turns" in text
+
+
+def test_plot_and_trace(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    trace, plot = tmp_path / "t.csv", tmp_path / "p.svg"
+    said = answer(
+        capsys,
+        "tune",
+        *JACOBI,
+        "--vary",
+        "P=1:32",
+        "--vary",
+        "network.startup=1 us, 2 us",
+        "--trace",
+        str(trace),
+        "--plot",
+        str(plot),
+    )
+    frame = pd.read_csv(trace)
+    assert len(frame) == said["evaluations"] == 64
+    assert frame["time"].min() == said["objective"]
+    assert "Parallel coordinates" in plot.read_text()
+
+
+def test_a_file_and_options_over_it(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    path = tmp_path / "study.yaml"
+    path.write_text(
+        "simcodesign: 1\nplanner: tune\nworkload: jacobi\nmachine: torus-cluster\nset: {n: 500}\n"
+        "vary: {P: 1:256}\nsubject_to: P <= 100\nminimise: time\n"
+    )
+    said = answer(capsys, "tune", "--file", str(path))
+    same = answer(capsys, "tune", *JACOBI, "--set", "n=500", "--vary", "P=1:256", "--subject-to", "P <= 100")
+    assert said == same
+    fewer = answer(capsys, "tune", "--file", str(path), "--subject-to", "P <= 7")
+    assert fewer["point"]["values"]["P"] <= 7
+    other = answer(capsys, "tune", "--file", str(path), "--vary", "P=2,3", "--maximise", "time")
+    assert other["evaluations"] == 2
+    assert "explore tune" in refusal(capsys, "size", "--file", str(path))
+
+
+def test_parameters_of_the_machine_are_set_for_the_architect(capsys: pytest.CaptureFixture[str]) -> None:
+    """What is set counts as what is varied to that one value."""
+    vary = ["architect", "keeneland", "--vary", "nodes=3,5"]
+    here = answer(capsys, *vary, "--set", "machine.core_clock=1 GHz", "--set", "machine.ecc=off")
+    there = answer(capsys, *vary, "--vary", "machine.core_clock=1 GHz", "--vary", "machine.ecc=off")
+    assert here["point"]["metrics"] == there["point"]["metrics"]
+    as_is = answer(capsys, *vary)
+    assert here["point"]["metrics"] != as_is["point"]["metrics"]
+
+
+@pytest.mark.parametrize("text", ["machine.ecc=on,off", "machine.ecc", "machine.ecc=0.75,1"])
+def test_choices_by_name(capsys: pytest.CaptureFixture[str], text: str) -> None:
+    """The whole bandwidth is there without error correction."""
+    said = answer(capsys, "tune", *KEENELAND, "--vary", text)
+    assert (said["evaluations"], said["point"]["values"]) == (2, {"machine.ecc": 1.0})
+    one = answer(capsys, "tune", *KEENELAND, "--vary", "precision=single_complex")
+    assert one["point"]["values"] == {"precision": 8.0}
+
+
+def test_a_size_that_is_set_stays(capsys: pytest.CaptureFixture[str]) -> None:
+    asked = [*JACOBI, "--set", "n=500", "--vary", "P=1:99", "--minimise", "time"]
+    fixed, tuned = answer(capsys, "size", *asked), answer(capsys, "tune", *asked)
+    assert fixed["point"] == tuned["point"]
+
+
+def test_a_size_in_the_preset_is_not_varied(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    file = tmp_path / "w.yaml"
+    file.write_text(
+        "simcodesign: 1\nname: w\nparameters:\n  n: {default: 10, range: [1, 1e6]}\n  k: {default: 1, range: [1, 9]}\n"
+        "presets: {small: {n: 100}, other: {k: 2}}\nprogram: [{compute: {flops: n*1e6*k}}]\n"
+    )
+    both, limit = [str(file), "torus-cluster", "--preset"], ["--subject-to", "time <= 1 s"]
+    assert "--preset: the size has a fixed value" in refusal(capsys, "size", *both, "small", *limit)
+    assert main(["explore", "size", *both, "other", *limit]) == 0
+    assert "note: n is varied from 1 to 1e+06" in capsys.readouterr().err
+    assert main(["explore", "size", *both, "small", *limit, "--vary", "n=1:1e6"]) == 0
+    assert capsys.readouterr().err == ""
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["tune", *JACOBI], "nothing is varied"),
+        (["tune"], "no workload is given"),
+        (["tune", "jacobi"], "no machine is given"),
+        (["architect"], "no machine is given"),
+        (["tune", "jacoby", "torus-cluster", "--vary", "n=4:9"], "did you mean 'jacobi'"),
+        (["tune", *JACOBI, "--vary", "nn=4:9"], "did you mean 'n'"),
+        (["tune", *JACOBI, "--vary", "n=9:4"], "not in order"),
+        (["tune", *JACOBI, "--vary", "n=4:inf"], "not bounded"),
+        (["tune", *JACOBI, "--vary", "n"], "not something to vary"),
+        (["tune", *JACOBI, "--vary", "n=4:9", "--vary", "n=5:9"], "varied twice"),
+        (["tune", *JACOBI, "--vary", "n=4:9", "--set", "n=5"], "set and varied"),
+        (["tune", *JACOBI, "--vary", "n=4:9", "--subject-to", "tme <= 3"], "did you mean 'time'"),
+        (["tune", *JACOBI, "--vary", "n=4:9", "--subject-to", "time <= 3 GB"], "unit of size, not of time"),
+        (["tune", *JACOBI, "--vary", "n=4:9", "--minimise", ""], "no objective"),
+        (["tune", *JACOBI, "--vary", "n=4:9", "--solver", "evolve"], "no such solver"),
+        (["tune", *JACOBI, "--vary", "n=4:9", "--pareto"], "2 or 3"),
+        (["tune", *JACOBI, "--vary", "n=4:9", "--points", "5"], "--points"),
+        (["tune", *JACOBI, "--vary", "n=4:9", "--engine", "simpy"], "--engine"),
+        (["tune", *JACOBI, "--vary", "n=4:9", "--trace", "trace.txt"], "name of a trace"),
+        (["tune", *JACOBI, "--vary", "n=4:9", "--plot", "plot.txt"], "--plot"),
+        (["tune", *JACOBI, "--vary", "n=4:9", "--file", "nothing.yaml"], "nothing.yaml"),
+        (["tune", *JACOBI, "--vary", "n=4:9", "--set", "n5"], "not a setting"),
+        (["tune", *KEENELAND, "--vary", "machine.ecc=on,of"], "'of' (allowed: on, off)"),
+        (["tune", *KEENELAND, "--vary", "machine.ecc=0.8"], "on (0.75), off (1)"),
+        (["tune", *KEENELAND, "--vary", "machine.ecc=0.75:1"], "has choices, not a range"),
+        (["tune", *KEENELAND, "--vary", "precision=8:16"], "single_complex, double_complex"),
+        (["size", *JACOBI, "--vary", "P=1:9", "--set", "n=500"], "the size has a fixed value"),
+        (["size", *JACOBI, "--set", "n=500"], "the size has a fixed value"),
+        (["architect", "keeneland", "--vary", "nodes=1:9", "--set", "machine.core_clok=1e9"], "did you mean"),
+        (["architect", "keeneland", "--vary", "nodes=1:9", "--set", "machine.ecc=maybe"], "'maybe' (allowed: off, on)"),
+        (["architect", "keeneland", "--vary", "nodes=1:9", "--set", "machine.ecc=0.8"], "on (0.75), off (1)"),
+        (["machine", *JACOBI, "--vary", "processor.rate=1e9:2e9"], "least there is"),
+        (["size", "burst", "crossbar-16"], "can be varied"),
+        (["architect", "torus-cluster", "--vary", "nodes=0:5"], "within 1 to"),
+    ],
+)
+def test_bad_input(capsys: pytest.CaptureFixture[str], arguments: list[str], says: str) -> None:
+    assert says in refusal(capsys, *arguments)
+
+
+COMD = ["machine", "comd-eam", "keeneland", "-P", "360", "--vary", "machine.core_clock=100 MHz:2 GHz"]
+FFT = ["tune", "fft3d", "keeneland", "-P", "360"]
+
+
+def test_choices_are_shown_by_name(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    trace = tmp_path / "trace.csv"
+    text = out(
+        capsys,
+        *FFT,
+        "--vary",
+        "precision",
+        "--vary",
+        "machine.ecc",
+        "--set",
+        "n=2000",
+        "--minimise",
+        "energy",
+        "--trace",
+        str(trace),
+    )
+    assert "precision single_complex single_complex double_complex" in text
+    assert "machine.ecc off on off" in text
+    rows = pd.read_csv(trace)
+    assert set(rows["machine.ecc"]) == {"on", "off"}
+    assert set(rows["precision"]) == {"single_complex", "double_complex"}
+
+
+def test_objectives_have_their_units(capsys: pytest.CaptureFixture[str]) -> None:
+    text = out(capsys, *FFT, "--vary", "machine.ecc", "--set", "n=2000", "--minimise", "energy/time")
+    assert text.split("energy/time (min)")[1].split()[1] == "kW"
+    text = out(capsys, *FFT, "--vary", "machine.ecc", "--set", "n=2000", "--minimise", "energy*time")
+    assert text.split("energy*time (min)")[1].split()[1:3] == ["J", "s"]
+
+
+def test_a_limit_of_evaluations_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+    asked = [*COMD, "--vary", "machine.memory_clock=100 MHz:4 GHz", "--subject-to", "time <= 1 s"]
+    assert "300 evaluations, the limit of --evaluations" in out(capsys, *asked, "--evaluations", "300")
+
+
+def test_what_is_proven_and_what_is_not(capsys: pytest.CaptureFixture[str]) -> None:
+    asked = [*COMD, "--vary", "machine.memory_clock=100 MHz:4 GHz", "--evaluations", "6000"]
+    text = out(capsys, *asked, "--subject-to", "time <= 0.01 s")
+    assert "Infeasible: no point meets all constraints (proven: constraints are monotone at all sampled points" in text
+    text = out(capsys, *asked, "--subject-to", "(machine.core_clock - 1e9)**2 <= -1")
+    assert "Infeasible as far as was searched: none of" in text
+    assert "machine.core_clock = 100 MHz to 2 GHz" in text
+    assert "That is no proof" in text
+
+
+def test_a_front_is_confirmed(capsys: pytest.CaptureFixture[str]) -> None:
+    asked = [
+        *FFT,
+        "--vary",
+        "n=1000:1040:whole",
+        "--minimise",
+        "energy",
+        "--maximise",
+        "n",
+        "--pareto",
+        "--points",
+        "4",
+    ]
+    text = out(capsys, *asked, "--confirm", "3", "--seed", "7")
+    assert "Confirmed: when simulated, 0 of 3 points are beaten by another one" in text
+    found = answer(capsys, *asked, "--confirm", "3")
+    assert found["confirmed"]["front_stays"]
+    assert [one["beaten_by"] for one in found["confirmed"]["points"]] == [None] * 3
+
+
+def test_the_seed_is_that_of_the_simulation_too(capsys: pytest.CaptureFixture[str]) -> None:
+    """Only noise is drawn: another seed gives other times, the same seed the same."""
+    asked = ["tune", *JACOBI, "--vary", "P=16,32", "--set", "n=1024", "--set", "noise=0.1", "--confirm", "1"]
+    one, same, other = (
+        [point["simulated"]["objectives"] for point in answer(capsys, *asked, "--seed", seed)["confirmed"]["points"]]
+        for seed in ("3", "3", "4")
+    )
+    assert one == same != other
+
+
+def test_a_trace_in_parquet(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    pytest.importorskip("pyarrow")
+    asked = [*FFT, "--vary", "machine.ecc", "--vary", "n=1000:1010:whole", "--minimise", "energy"]
+    traces = [tmp_path / "trace.csv", tmp_path / "trace.parquet"]
+    for trace in traces:
+        out(capsys, *asked, "--trace", str(trace))
+    csv, parquet = pd.read_csv(traces[0]), pd.read_parquet(traces[1])
+    assert len(parquet) == 22
+    pd.testing.assert_frame_equal(csv, parquet, check_dtype=False, rtol=1e-15)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (
+            [*FFT, "--vary", "n=1000:2000", "--set", "machine.core_clock=5 GHz"],
+            "--set: machine.core_clock: parameter 'core_clock', got '5 GHz' (allowed: a finite number, at least 100 MHz, "
+            "at most 2 GHz)",
+        ),
+        ([*FFT, "--vary", "n=2000:1000"], "the lower one is above the upper one, got '2000:1000'"),
+        ([*FFT, "--vary", "machine.core_clock=1 GHz:9 GHz"], "got '1 GHz:9 GHz' (allowed: within 100 MHz to 2 GHz)"),
+        ([*FFT, "--vary", "n=1000:2000", "--subject-to", "time + energy <= 10"], "adds or compares s and J"),
+        ([*FFT, "--vary", "n=1000:inf"], "is not bounded"),
+    ],
+)
+def test_more_bad_input(capsys: pytest.CaptureFixture[str], arguments: list[str], says: str) -> None:
+    assert says in refusal(capsys, *arguments)
+
+
+def test_a_property_called_capacity_is_not_that_of_a_rank(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    """360 ranks of 6 GB hold 5129^3 values of 16 B, whatever a property of the machine is called."""
+    machine = tmp_path / "own.yaml"
+    machine.write_text(
+        "simcodesign: 1\nextends: keeneland\nname: own\nproperties: {capacity: 5, time: 3, price: 4}\n", "utf-8"
+    )
+    found = answer(capsys, "size", "fft3d", str(machine), "-P", "360", "--vary", "n=1000:10000:whole")
+    assert found["point"]["values"]["n"] == 5129
+    metrics = found["point"]["metrics"]
+    assert (metrics["capacity"], metrics["machine.capacity"], metrics["machine.time"], metrics["machine.price"]) == (
+        6e9,
+        5,
+        3,
+        4,
+    )
+
+
+def test_sums_of_units_with_a_factor_are_told(capsys: pytest.CaptureFixture[str]) -> None:
+    asked = [*FFT, "--vary", "machine.ecc", "--set", "n=2000", "--minimise", "time + 1e-6*energy"]
+    assert main(["explore", *asked]) == 0
+    assert "note: 'time + 1e-6*energy' adds or compares s and J" in " ".join(capsys.readouterr().err.split())

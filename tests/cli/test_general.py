@@ -1,0 +1,715 @@
+"""The command line: what it prints where, and with which exit status it ends."""
+
+from __future__ import annotations
+
+import io
+import json
+import math
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from rich.console import Console
+from typer.testing import CliRunner
+
+import simcodesign
+from simcodesign import cli
+from simcodesign.core.errors import DeadlockError, InputError
+from simcodesign.describe.yaml.files import load_machine
+from simcodesign.report.common.simulation_progress import SimulationProgress
+from simcodesign.report.common.terminal import complain, print_all, strict
+from simcodesign.report.results.tables import Seconds, verdict
+from tests import ROOT
+
+HEAVY = ["matplotlib", "networkx", "numpy", "pandas", "scipy", "simpy", "sympy", "yaml"]
+
+MACHINE = """\
+simcodesign: 1
+name: small
+about: A machine [of tests]
+nodes: 4
+processor: {rate: 100 MFLOP/s}
+network:
+  topology: {kind: mesh, shape: [2, 2]}
+  startup: 100 us
+  bandwidth: 10 MB/s
+disk: {read_startup: 1 ms, write_startup: 2 ms, bandwidth: 20 MB/s, shared_by: all}
+"""
+WORKLOAD = """\
+simcodesign: 1
+name: pieces
+about: A workload of tests
+parameters:
+  n: {default: 1e6, unit: op, about: operations, range: [1, 1e9], origin: made up}
+equations:
+  share: n/P
+presets:
+  tiny: {n: 100}
+program:
+  - phase: work
+    repeat: 2
+    constants: {network.startup: 200 us}
+    do:
+      - compute: {flops: share}
+      - allreduce: {bytes: 8}
+  - phase: save
+    do:
+      - write: {bytes: 1e5, times: 3, when: rank < 2}
+"""
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> tuple[str, str]:
+    """Paths of a workload and a machine."""
+    (tmp_path / "w.yaml").write_text(WORKLOAD, encoding="utf-8")
+    (tmp_path / "m.yaml").write_text(MACHINE, encoding="utf-8")
+    return str(tmp_path / "w.yaml"), str(tmp_path / "m.yaml")
+
+
+def run(*arguments: str) -> Any:
+    """The command line in this process; an exception other than the end of the program fails the test."""
+    result = CliRunner().invoke(cli.app, list(arguments), env={"COLUMNS": "120"})
+    assert result.exception is None or isinstance(result.exception, SystemExit), result.exception
+    return result
+
+
+def run_apart(*arguments: str, **options: Any) -> subprocess.CompletedProcess[str]:
+    """The command line as a process of its own."""
+    return subprocess.run(
+        [sys.executable, "-m", "simcodesign", *arguments],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+        **options,
+    )
+
+
+def read_strict(text: str) -> Any:
+    """JSON without the constants that Python allows beyond the standard."""
+
+    def refuse(constant: str) -> None:
+        raise AssertionError(f"{constant} is not JSON")
+
+    return json.loads(text, parse_constant=refuse)
+
+
+def refused(*arguments: str) -> str:
+    """The message of a call that must be refused as bad input."""
+    result = run(*arguments)
+    assert result.exit_code == 2
+    assert result.stdout == ""
+    assert result.stderr.startswith("error: ")
+    assert "Traceback" not in result.stderr
+    return str(result.stderr)
+
+
+# --- What the verbs print ------------------------------------------------------------------------------------
+
+
+def test_list_shows_every_shipped_name() -> None:
+    result = run("list")
+    assert result.exit_code == 0
+    for name in (*simcodesign.available("topologies"), *simcodesign.available("workloads")):
+        assert name in result.stdout
+
+
+def test_show_a_workload(files: tuple[str, str]) -> None:
+    text = run("show", files[0]).stdout
+    for part in (
+        "pieces",
+        "1000000",
+        "from 1 to 1e+09",
+        "made up",
+        "= n/P",
+        "tiny",
+        "phase work, 2 times",
+        "network.startup = 200 us",
+        "compute share flops",
+        "allreduce (recursive doubling), 8 bytes",
+        "write 1e5 bytes, 3 times, when rank < 2",
+    ):
+        assert part in text
+
+
+def test_show_a_machine(files: tuple[str, str]) -> None:
+    text = run("show", files[1]).stdout
+    # Half-performance size: 100 us at 10 MB/s.
+    for part in ("small", "[of tests]", "mesh", "2 x 2", "100 MFLOP/s", "100 us", "10 MB/s", "1 kB", "linear"):
+        assert part in text
+
+
+@pytest.mark.parametrize("name", simcodesign.available("topologies"))
+def test_every_shipped_machine_can_be_shown(name: str) -> None:
+    assert name in run("show", name, "--machine").stdout
+
+
+@pytest.mark.parametrize("name", simcodesign.available("workloads"))
+def test_every_shipped_workload_can_be_shown(name: str) -> None:
+    assert name in run("show", name, "--workload").stdout
+
+
+def test_show_latex_prints_equations_and_formulas_only(files: tuple[str, str]) -> None:
+    pytest.importorskip("sympy")
+    lines = run("show", files[0], "--latex").stdout.splitlines()
+    assert lines[0] == "share = \\frac{n}{P}"
+    assert [line[:2] for line in lines[1:]] == ["% ", "T_", *["% "] * (len(lines) - 3)]
+
+
+def test_show_latex_of_a_machine_is_refused(files: tuple[str, str]) -> None:
+    assert "--latex" in refused("show", files[1], "--latex")
+
+
+def test_a_name_that_is_both_is_asked_about(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(simcodesign, "available", lambda folder: ["twin"], raising=False)
+    message = refused("show", "twin")
+    assert "--machine" in message
+    assert "--workload" in message
+
+
+def test_show_says_what_is_there() -> None:
+    assert "did you mean 'seismic'" in refused("show", "seismik")
+
+
+def test_forecast_prints_phases_and_bounds(files: tuple[str, str]) -> None:
+    result = run("forecast", *files)
+    assert result.exit_code == 0
+    assert result.stderr == ""
+    for part in ("pieces on small, P = 4", "work", "save", "communication", "total", "messages", "ranks' own work"):
+        assert part in result.stdout
+
+
+def test_bounds_can_be_left_out(files: tuple[str, str]) -> None:
+    assert "ranks' own work" not in run("forecast", *files, "--no-bounds").stdout
+
+
+def test_simulate_prints_stations_and_waiting(files: tuple[str, str]) -> None:
+    text = run("simulate", *files, "--seed", "7").stdout
+    for part in ("disk 0", "utilisation", "of it waiting", "effects", "seed", "min", "events"):
+        assert part in text
+
+
+def test_stations_can_be_left_out(files: tuple[str, str]) -> None:
+    assert "utilisation" not in run("simulate", *files, "--stations", "0").stdout
+
+
+def test_compare_ends_with_a_verdict(files: tuple[str, str]) -> None:
+    text = run("compare", *files).stdout
+    for part in ("order and waiting", "share of the gap", "inside the bracket"):
+        assert part in text
+    # Two ranks write through one disk: the second waits for three writes of 2 ms and 5 ms each.
+    assert "(disks), which adds 21 ms" in " ".join(text.split())
+
+
+def test_compare_without_effects_agrees(files: tuple[str, str]) -> None:
+    text = run("compare", *files, "--effects", "none").stdout
+    assert "agree to rounding" in text
+
+
+def test_phases_and_presets_reach_the_verbs(files: tuple[str, str]) -> None:
+    answer = read_strict(run("forecast", *files, "--json", "--preset", "tiny", "--phase", "work").stdout)
+    assert answer["preset"] == "tiny"
+    assert list(answer["phases_s"]) == ["work"]
+    assert answer["components_s"]["computation"] == pytest.approx(2 * 100 / 4 / 100e6)
+
+
+def test_version_and_help() -> None:
+    assert run("--version").stdout.strip() == simcodesign.__version__
+    assert "compare" in run("--help").stdout
+
+
+# --- Settings ------------------------------------------------------------------------------------------------
+
+
+def test_set_reaches_parameters_and_machine(files: tuple[str, str]) -> None:
+    settings = (
+        "--set",
+        "n=8e6",
+        "-P",
+        "8",
+        "--set",
+        "nodes=8",
+        "--set",
+        "network.topology.shape=[4, 2]",
+        "--set",
+        "processor.rate=1 GFLOP/s",
+        "--set",
+        "disk.spindles=2",
+    )
+    answer = read_strict(run("forecast", *files, "--json", *settings).stdout)
+    assert answer["values"]["P"] == 8
+    assert answer["components_s"]["computation"] == pytest.approx(2 * 8e6 / 8 / 1e9)
+
+
+def test_machine_keys_are_those_of_machine_files(files: tuple[str, str]) -> None:
+    with pytest.raises(InputError) as caught:
+        load_machine(files[1], {"nonsense": 1})
+    listed = (caught.value.allowed or "").rpartition("?")[2].split(",")
+    assert {name.strip() for name in listed} == set(cli.options.MACHINE_KEYS)
+
+
+@pytest.mark.parametrize("item", ["n", "n=", "=3", "=", "", " "])
+def test_a_malformed_setting_shows_a_good_one(files: tuple[str, str], item: str) -> None:
+    assert "name=value, e.g. --set n=1e6" in refused("forecast", *files, "--set", item)
+
+
+@pytest.mark.parametrize(
+    ("item", "part"),
+    [
+        ("n=ten", "must be a number, got 'ten'"),
+        ("n=nan", "a finite number"),
+        ("n=1e400", "a finite number"),
+        ("n=0", "at least 1"),
+        ("P=1.5", "a whole number"),
+        ("P=5", "1 to 4"),
+        ("m=3", "no parameter"),
+        ("node=3", "did you mean 'nodes'"),
+        ("network.starup=3", "did you mean 'startup'"),
+        ("network.startup=3 MB", "unit of size"),
+        ("network.=3", "network."),
+        (".=3", "set"),
+        ("nodes=[[[", "not YAML"),
+        ("nodes=many", "must be a number"),
+        ("n[red]=1", "n[red]"),
+    ],
+)
+def test_bad_settings_are_explained(files: tuple[str, str], item: str, part: str) -> None:
+    assert part in refused("forecast", *files, "--set", item)
+
+
+def test_nothing_may_be_set_twice(files: tuple[str, str]) -> None:
+    assert "twice" in refused("forecast", *files, "--set", "n=1", "--set", "n=2")
+    assert "twice" in refused("forecast", *files, "-P", "1", "--set", "P=1")
+
+
+@given(st.text(alphabet="nP.=[]{}: ,#'\"\n1e-\\/\u00e9\x1b", max_size=12))
+def test_any_setting_is_used_or_refused(item: str) -> None:
+    result = run("forecast", "cg-iteration", "crossbar-16", "--no-bounds", "--set", item)
+    assert result.exit_code in (0, 2)
+    assert result.exit_code == 0 or (result.stderr.startswith("error: ") and "\x1b" not in result.stderr)
+
+
+# --- JSON ----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("verb", ["forecast", "simulate", "compare"])
+def test_json_is_strict_and_alone_on_standard_output(files: tuple[str, str], verb: str) -> None:
+    done = run_apart(verb, *files, "--json")
+    assert done.returncode == 0
+    assert done.stderr == ""
+    assert read_strict(done.stdout)
+
+
+def test_json_has_null_for_what_is_no_number(files: tuple[str, str]) -> None:
+    answer = read_strict(run("compare", *files, "--json", "--effects", "none", "--phase", "work").stdout)
+    # Without a gap nothing has a share of it.
+    assert [rung["share"] for rung in answer["ladder"]] == [None]
+
+
+def test_strict_turns_arrays_into_lists() -> None:
+    given_ = {"a": np.array([1.0, math.inf]), "b": (np.float64("nan"), np.bool_(True), np.int64(3)), "c": "x"}
+    assert strict(given_) == {"a": [1.0, None], "b": [None, True, 3], "c": "x"}
+
+
+# --- Exit status and standard error --------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("tolerance", "status"), [("1%", 1), ("0.01", 1), ("100%", 0), ("200%", 0)])
+def test_tolerance_decides_the_exit_status(files: tuple[str, str], tolerance: str, status: int) -> None:
+    result = run("compare", *files, "--json", "--tolerance", tolerance)
+    assert result.exit_code == status
+    assert ("out of tolerance" in result.stderr) == bool(status)
+    assert abs(read_strict(result.stdout)["error"]) > 0.01
+
+
+def test_a_tolerance_above_one_needs_its_percent_sign(files: tuple[str, str]) -> None:
+    """2 is as likely 2 % as 200 %."""
+    result = run("compare", *files, "--tolerance", "2")
+    assert result.exit_code == 2
+    assert "--tolerance" in result.stderr
+
+
+def test_an_exact_forecast_is_within_a_tolerance_of_rounding(files: tuple[str, str]) -> None:
+    assert run("compare", *files, "--effects", "none", "--tolerance", "1e-9").exit_code == 0
+
+
+def test_an_undefined_error_is_out_of_tolerance(files: tuple[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
+    comparison = SimpleNamespace(error=math.nan, to_dict=dict)
+    monkeypatch.setattr(simcodesign, "compare", lambda *arguments, **options: comparison)
+    assert run("compare", *files, "--json", "--tolerance", "100%").exit_code == 1
+
+
+@pytest.mark.parametrize("tolerance", ["-1%", "much", "5 s", "nan", ""])
+def test_a_bad_tolerance_is_refused(files: tuple[str, str], tolerance: str) -> None:
+    assert "--tolerance" in refused("compare", *files, f"--tolerance={tolerance}")
+
+
+@pytest.mark.parametrize("options", [("--effects", "magic"), ("--seed", "-1"), ("--preset", "no"), ("--phase", "no")])
+def test_bad_options_are_refused(files: tuple[str, str], options: tuple[str, ...]) -> None:
+    refused("simulate", *files, *options)
+
+
+def test_square_brackets_in_messages_survive() -> None:
+    name = "nowhere/[bold]no[/bold] [link].yaml"
+    assert name in refused("forecast", name, "crossbar-16")
+
+
+def test_control_characters_and_markup_reach_no_terminal(capsys: pytest.CaptureFixture[str]) -> None:
+    print_all(["a\x1b[31m [red]b[/red] :boom:\n\x9bc"])
+    complain("d\x07 [bold]e")
+    shown = capsys.readouterr()
+    assert shown.out == "a\ufffd[31m [red]b[/red] :boom:\n\ufffdc\n"
+    assert shown.err in ("d\ufffd [bold]e\n", "d [bold]e\n")  # Rich drops some control characters itself
+
+
+def test_a_long_message_is_not_shortened(files: tuple[str, str]) -> None:
+    done = run_apart("forecast", *files, "--set", "nodse=1")
+    assert done.returncode == 2
+    assert done.stdout == ""
+    assert done.stderr.count("\n") == 1
+    assert done.stderr.endswith("simcodesign, source)\n")
+
+
+def test_a_deadlock_is_bad_input(files: tuple[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
+    def stuck(*arguments: object, **options: object) -> None:
+        raise DeadlockError("rank [0] waits")
+
+    monkeypatch.setattr(simcodesign, "simulate", stuck, raising=False)
+    assert refused("simulate", *files) == "error: rank [0] waits\n"
+
+
+def test_an_interrupt_ends_quietly(files: tuple[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(*arguments: object, **options: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(simcodesign, "simulate", interrupted, raising=False)
+    result = run("simulate", *files)
+    assert (result.exit_code, result.output) == (130, "")
+
+
+def test_a_real_interrupt_ends_quietly(files: tuple[str, str]) -> None:
+    source = (
+        "import signal, sys, simcodesign; from simcodesign import cli\n"
+        "signal.signal(signal.SIGINT, signal.default_int_handler)\n"  # a shell lets background jobs ignore it
+        "simcodesign.simulate = lambda *arguments, **options: signal.raise_signal(signal.SIGINT)\n"
+        f"sys.argv = ['simcodesign', 'simulate', *{files}]; sys.exit(cli.main())"
+    )
+    done = subprocess.run([sys.executable, "-c", source], cwd=ROOT, capture_output=True, check=False, timeout=60)
+    assert (done.returncode, done.stdout, done.stderr) == (130, b"", b"")
+
+
+def test_usage_errors_are_those_of_typer() -> None:
+    done = run_apart("forecast", "--nonsense")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "nonsense" in done.stderr
+
+
+def test_a_reader_that_goes_away_ends_quietly(files: tuple[str, str]) -> None:
+    read_end, write_end = os.pipe()
+    os.close(read_end)
+    with os.fdopen(write_end, "w") as nobody:
+        done = subprocess.run(
+            [sys.executable, "-m", "simcodesign", "forecast", *files],
+            cwd=ROOT,
+            stdout=nobody,
+            stderr=subprocess.PIPE,
+            check=False,
+            timeout=60,
+        )
+    assert (done.returncode, done.stderr) == (141, b"")
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
+def test_a_full_disk_is_reported(files: tuple[str, str]) -> None:
+    with open("/dev/full", "w", encoding="utf-8") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "simcodesign", "forecast", *files],
+            cwd=ROOT,
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+            timeout=60,
+        )
+    assert done.returncode == 2
+    assert done.stderr == "error: No space left on device\n"
+
+
+def test_main_returns_the_status(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setattr(sys, "argv", ["simcodesign", "show", "no-such-thing"])
+    assert cli.main() == 2
+    monkeypatch.setattr(sys, "argv", ["simcodesign", "--version"])
+    assert cli.main() == 0
+    assert capsys.readouterr().err.startswith("error: ")
+
+
+def test_ascii_output_is_possible(files: tuple[str, str]) -> None:
+    done = run_apart("show", files[0], env={**os.environ, "PYTHONIOENCODING": "ascii"})
+    assert done.returncode == 0
+    assert done.stdout.isascii()
+
+
+# --- Files ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("verb", "module", "function"),
+    [
+        ("forecast", "plots", "result_bars"),
+        ("simulate", "plots", "activity_profile"),
+        ("compare", "plots", "comparison_bars"),
+    ],
+)
+def test_plots_are_asked_for(
+    files: tuple[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, verb: str, module: str, function: str
+) -> None:
+    calls = recorded(monkeypatch, {module: function})
+    assert run(verb, *files, "--plot", str(tmp_path / "a.svg")).exit_code == 0
+    ((shown, path),) = calls
+    assert path == tmp_path / "a.svg"
+    assert verb != "simulate" or shown.timeline is not None
+
+
+@pytest.mark.parametrize("verb", ["simulate", "compare"])
+def test_timelines_are_asked_for(
+    files: tuple[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, verb: str
+) -> None:
+    calls = recorded(monkeypatch, {"timeline": "write_chrome_trace"})
+    assert run(verb, *files, "--timeline", str(tmp_path / "a.json")).exit_code == 0
+    ((shown, path),) = calls
+    assert path == tmp_path / "a.json"
+    assert shown.timeline is not None
+
+
+def recorded(monkeypatch: pytest.MonkeyPatch, functions: dict[str, str]) -> list[tuple[Any, Path]]:
+    """Calls of these functions of report modules, which do nothing else from now on."""
+    calls: list[tuple[Any, Path]] = []
+    real: Callable[[str], Any] = cli.base.report
+
+    def report(module: str) -> Any:
+        if module not in functions:
+            return real(module)
+        return SimpleNamespace(**{functions[module]: lambda shown, path: calls.append((shown, path))})
+
+    monkeypatch.setattr(cli.base, "report", report)
+    return calls
+
+
+@pytest.mark.parametrize("name", ["a.bmp", "a", "missing/a.png"])
+def test_a_plot_that_cannot_be_is_refused_at_once(files: tuple[str, str], tmp_path: Path, name: str) -> None:
+    assert "--plot" in refused("simulate", *files, "--plot", str(tmp_path / name))
+
+
+def test_a_timeline_that_cannot_be_is_refused_at_once(files: tuple[str, str], tmp_path: Path) -> None:
+    assert "--timeline" in refused("simulate", *files, "--timeline", str(tmp_path))
+
+
+def test_a_failing_file_is_reported(files: tuple[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def failing(module: str) -> Any:
+        raise PermissionError(13, "Permission denied", "a[b].png")
+
+    monkeypatch.setattr(cli.base, "report", failing)
+    result = run("forecast", *files, "--json", "--plot", str(tmp_path / "a.png"))
+    assert result.exit_code == 2
+    assert result.stderr == "error: a[b].png: Permission denied\n"
+
+
+def test_demo_passes_its_options_and_status(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    calls: list[tuple[Path, bool]] = []
+
+    def demo(output: Path, quick: bool) -> int:
+        calls.append((output, quick))
+        return 1
+
+    monkeypatch.setattr(cli.base, "report", lambda module: {"demo": SimpleNamespace(main=demo)}[module])
+    assert run("demo").exit_code == 1
+    assert run("demo", "--quick", "--output", str(tmp_path)).exit_code == 1
+    assert calls == [(Path("demo-output"), False), (tmp_path, True)]
+
+
+# --- Start, progress, numbers --------------------------------------------------------------------------------
+
+
+def test_help_imports_nothing_heavy() -> None:
+    source = (
+        "import sys; from simcodesign import cli; sys.argv = ['simcodesign', '--help']; status = cli.main()\n"
+        f"print(status, [name for name in {HEAVY} if name in sys.modules], file=sys.stderr)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", source], cwd=ROOT, capture_output=True, text=True, check=False, timeout=60
+    )
+    assert done.stderr == "0 []\n"
+
+
+class Terminal(io.StringIO):
+    """A file that says that it is a terminal."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+def test_progress_is_silent_without_a_terminal() -> None:
+    file = io.StringIO()
+    with SimulationProgress(Console(file=file, force_terminal=True), patience_s=0.0) as progress:
+        progress.update(1.0, 20_000)
+    assert file.getvalue() == ""
+
+
+def test_progress_is_silent_when_quick() -> None:
+    file = Terminal()
+    with SimulationProgress(Console(file=file, force_terminal=True), patience_s=60.0) as progress:
+        progress.update(1.0, 20_000)
+    assert file.getvalue() == ""
+
+
+def test_progress_shows_time_and_events() -> None:
+    file = Terminal()
+    console = Console(file=file, force_terminal=True, width=120, _environ={"TERM": "xterm"})
+    with SimulationProgress(console, patience_s=0.0) as progress:
+        progress.update(0.0015, 20_000)
+        time.sleep(0.3)
+        progress.update(0.0025, 40_000)
+        time.sleep(0.3)
+    assert "2.5 ms simulated, 40,000 events" in file.getvalue()
+
+
+@given(st.floats(1e-12, 1e12), st.floats(0, 1))
+def test_seconds_are_printed_to_two_digits_at_least(largest: float, share: float) -> None:
+    show, value = Seconds([largest, largest * share]), largest * share
+    printed = float(show(value).replace(",", "")) * show.factor
+    assert printed == pytest.approx(value, rel=0.06, abs=2e-10 * largest)
+    assert float(show(largest).replace(",", "")) * show.factor == pytest.approx(largest, rel=6e-4)
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ((0.0, 0.0), "agree to rounding"),
+        ((0.5, 1.5), "50.0% too low against the simulation (4 s); the largest contributor is contention for links"),
+        ((0.5, 1.5), "which adds 1.5 s (75% of the gap)"),
+        ((3.0, -1.0), "which adds 3 s (more than the gap"),
+        ((-3.0, 2.5), "33.3% too high"),
+        ((2.0, -1.999), "0.05% too low"),
+        ((1.0, -1.0), "only because effects cancel"),
+        ((-1.0, 0.9), "takes away 1 s"),
+        ((-2.0, 1.9, 1.9), "but other effects outweigh it"),
+    ],
+)
+def test_the_verdict_in_words(changes: tuple[float, ...], words: str) -> None:
+    said, gap = 2.0, round(sum(changes), 9)
+    rungs = [
+        SimpleNamespace(effect=effect, change_s=change, share=change / gap if gap else math.nan)
+        for effect, change in zip(("hops", "links", "disks"), changes, strict=False)
+    ]
+    comparison: Any = SimpleNamespace(
+        forecast=SimpleNamespace(answer_s=said, response_s=None, formulas=()),
+        simulation=SimpleNamespace(answer_s=said + gap),
+        rungs=rungs,
+        error=-gap / (said + gap) if said + gap else math.nan,
+    )
+    console = Console(width=500, file=io.StringIO(), record=True)
+    console.print(verdict(comparison))
+    assert words in console.export_text()
+
+
+def test_a_constant_that_phases_replace_is_noted(capsys: pytest.CaptureFixture[str]) -> None:
+    """The user is told that a setting changes nothing, under whichever of its two names it was set."""
+    arguments = ["forecast", "seismic", "power-challenge", "--json", "--set", "network.bandwidth=2 MB/s"]
+    result = CliRunner().invoke(cli.app, arguments)
+    assert result.exit_code == 0
+    (line,) = result.stderr.splitlines()
+    assert line.startswith("note: network.per_byte has no effect")
+    assert line.endswith("stacking, depth-migration")
+    json.loads(result.stdout)
+
+
+@pytest.mark.parametrize(
+    ("effects", "words"),
+    [
+        (("noise",), "What noise adds is one draw, of seed 7."),
+        (("imbalance", "noise"), "What imbalance and noise add is one draw"),
+        (("disks",), ""),
+    ],
+)
+def test_chance_is_said_to_be_one_draw(effects: tuple[str, ...], words: str) -> None:
+    comparison: Any = SimpleNamespace(
+        forecast=SimpleNamespace(answer_s=1.0, response_s=None, formulas=()),
+        simulation=SimpleNamespace(answer_s=3.0, seed=7),
+        error=-2 / 3,
+        rungs=[SimpleNamespace(effect=effect, change_s=1.0, share=0.5) for effect in effects],
+    )
+    console = Console(width=500, file=io.StringIO(), record=True)
+    console.print(verdict(comparison))
+    text = console.export_text()
+    assert words in text
+    assert ("draw" in text) == bool(words)
+
+
+@pytest.mark.parametrize("verb", ["forecast", "simulate", "compare"])
+@pytest.mark.parametrize(
+    ("settings", "words"),
+    [
+        ((), "needs 3 GB a rank; the machine does not say its capacity"),
+        (("--set", "memory.capacity=4 GB"), "needs 3 GB a rank; a rank has 4 GB"),
+        (("--set", "memory.capacity=2 GB"), "DOES NOT FIT: needs 3 GB a rank; a rank has 2 GB"),
+    ],
+)
+def test_memory_that_a_rank_needs(files: tuple[str, str], verb: str, settings: tuple[str, ...], words: str) -> None:
+    path = Path(files[0])
+    path.write_text(WORKLOAD.replace("program:", "footprint: 3000*n\nprogram:"), encoding="utf-8")
+    output = run(verb, *files, *settings).stdout
+    assert words in output
+    assert ("DOES NOT FIT" in output) == ("DOES NOT FIT" in words)
+
+
+# --- Hardware counters ---------------------------------------------------------------------------------------
+
+
+def test_counters_of_a_simulation(files: tuple[str, str], tmp_path: Path) -> None:
+    path = tmp_path / "out.csv"
+    plain = run("simulate", *files, "--seed", "3").stdout
+    assert run("simulate", *files, "--seed", "3", "--counters", str(path)).stdout == plain
+    header, *rows = path.read_text(encoding="utf-8").splitlines()
+    columns = header.split(",")
+    assert len(rows) == 3 * 4  # two phases and the application, four ranks
+    first = dict(zip(columns, rows[0].split(","), strict=True))
+    assert (first["kernel"], first["processes"], first["repetition"], first["rank"]) == ("work", "4", "3", "0")
+    assert (first["collectives"], first["collective_bytes"], first["messages"]) == ("2", "16", "0")
+    assert float(first["time_s"]) > 2 * 2.5e5 / 100e6
+    assert not {"cycles", "instructions", "frequency_hz"} & set(columns)  # this machine has no clock
+
+
+def test_counters_are_written_with_a_clock_and_a_size(files: tuple[str, str], tmp_path: Path) -> None:
+    Path(files[0]).write_text(WORKLOAD.replace("program:", "size: n\nprogram:"), encoding="utf-8")
+    path = tmp_path / "out.csv"
+    run("simulate", *files, "--set", "processor.clock=2 GHz", "--counters", str(path))
+    header, first, *_ = path.read_text(encoding="utf-8").splitlines()
+    row = dict(zip(header.split(","), first.split(","), strict=True))
+    assert (row["size"], row["frequency_hz"]) == ("1000000", "2000000000")
+    assert float(row["cycles"]) == pytest.approx(2 * 2.5e5 / 100e6 * 2e9, rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("--counters", "out.txt"), "--counters: name of a file"),
+        (("--counters", "nowhere/out.csv"), "cannot be written"),
+        (("--counters", "out.csv", "--iterations", "steady"), "counters are of every iteration"),
+    ],
+)
+def test_counters_that_cannot_be(
+    files: tuple[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: tuple[str, ...], words: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert words in refused("simulate", *files, *arguments)
+    assert not Path("out.csv").exists()

@@ -1,0 +1,291 @@
+"""The commands ``codesign upgrade``, ``strawman`` and ``fit-memory``: what they print, as tables, JSON and plots."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from simcodesign.cli.app import main
+
+APPS = ["kripke", "lulesh", "milc", "relearn", "icofoam"]
+
+
+@pytest.fixture(autouse=True)
+def wide(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Room for the cells of all systems on one line."""
+    monkeypatch.setenv("COLUMNS", "140")
+
+
+def out(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
+    assert main(["codesign", *arguments]) == 0
+    return " ".join(capsys.readouterr().out.split())
+
+
+def answer(capsys: pytest.CaptureFixture[str], *arguments: str) -> Any:
+    assert main(["codesign", *arguments, "--json"]) == 0
+    return json.loads(capsys.readouterr().out)
+
+
+def refusal(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
+    assert main(["codesign", *arguments]) == 2
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert captured.err.startswith("error: ")
+    assert captured.err.count("\n") == 1
+    return captured.err
+
+
+def test_the_five_steps(capsys: pytest.CaptureFixture[str]) -> None:
+    text = out(capsys, "upgrade", "lulesh", "--upgrade", "racks")
+    for words in (
+        "lulesh on juqueen",
+        "I requirements of a process model",
+        "flop 1e5 n log2(n) p^0.25 log2(p)",
+        "bytes used 1e5 n log2(n)",
+        "II processes p 458752 917504 2",
+        "memory of a process m 1 GB 1 GB 1",
+        "III footprint at the old size 1 GB 1 GB 1",
+        "IV problem size of a process n 1003 1003 1",
+        "overall problem size N = p n 4.601e8 9.203e8 2",
+        "V flop 4.895e11 6.13e11 1.252",
+        "loads and stores 1.881e10 1.981e10 1.053",
+    ):
+        assert words in text, words
+    assert "baseline" not in text
+
+
+def test_all_ratios_side_by_side(capsys: pytest.CaptureFixture[str]) -> None:
+    text = out(capsys, "upgrade", *APPS)
+    assert "upgrade kripke lulesh milc relearn icofoam baseline" in text
+    assert "overall problem size 1 1.095 1 0.5 0 1" in text
+    assert "racks: does not fit at any n with all of 917504 processes" in text
+    assert "100 p log2(p) alone 1.817 GB, and a process has 1 GB" in text
+
+
+def test_ratios_in_json_are_not_rounded(capsys: pytest.CaptureFixture[str]) -> None:
+    (study,) = answer(capsys, "upgrade", "lulesh", "--upgrade", "racks", "-P", "1024")["studies"]
+    assert study["ratios"]["computation"] == pytest.approx(2**0.25 * 1.1, rel=1e-14)
+    assert (study["old"]["processes"], study["new"]["processes"]) == (1024, 2048)
+    assert (
+        study["new"]["requirements"]["flops"] / study["old"]["requirements"]["flops"] == study["ratios"]["computation"]
+    )
+    (nothing,) = answer(capsys, "upgrade", "icofoam", "--upgrade", "racks")["studies"]
+    assert (nothing["ratios"]["size"], nothing["ratios"]["computation"], nothing["new"]["requirements"]) == (
+        0,
+        None,
+        None,
+    )
+
+
+def test_settings_and_bases(capsys: pytest.CaptureFixture[str]) -> None:
+    text = out(
+        capsys,
+        "upgrade",
+        "lulesh",
+        "kripke",
+        "--upgrade",
+        "memory",
+        "--log",
+        "natural",
+        "--set",
+        "memory.capacity=32 GB",
+    )
+    assert "1e5 n log(n)" in text
+    assert "memory of a process m 2 GB 4 GB 2" in text
+    (study,) = (answer(capsys, "fit-memory", "lulesh", "juqueen", "--log", "natural"),)
+    assert 1e5 * study["size"] * math.log(study["size"]) == pytest.approx(1e9)
+
+
+def test_an_upgrade_of_ones_own(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "mine.yaml"
+    path.write_text("simcodesign: 1\nname: mine\nnodes: 4\nmemory: 0.5\n", encoding="utf-8")
+    assert "overall problem size N = p n 4.588e9 9.175e9 2" in out(capsys, "upgrade", "kripke", "--upgrade", str(path))
+    path.write_text("simcodesign: 1\nname: mine\nrates: {network: 3}\n", encoding="utf-8")
+    assert "mine: also changes rates (network x 3)" in out(capsys, "upgrade", "kripke", "--upgrade", str(path))
+    path.write_text("simcodesign: 1\nname: mine\nnods: 4\n", encoding="utf-8")
+    assert f"{path}:3: nods: unknown key" in refusal(capsys, "upgrade", "kripke", "--upgrade", str(path))
+
+
+def test_straw_men(capsys: pytest.CaptureFixture[str]) -> None:
+    text = out(capsys, "strawman")
+    for words in (
+        "processors 2e9 5e7 1e8",
+        "memory of a processor 5 MB 200 MB 100 MB",
+        "kripke largest problem 1e11 1e11 1e11",
+        "lulesh largest problem 2.673e10 1.255e10 1.402e10",
+        "time for 1.255e10 21.72 s 21.51 s 23.24 s",
+        "icofoam largest problem nothing fits nothing fits nothing fits",
+        "icofoam is excluded",
+        "n = 1 takes 6.179 TB, 100 p log2(p) alone 6.179 TB, and a process has 5 MB",
+    ):
+        assert words in text, words
+
+
+def test_any_set_of_systems(capsys: pytest.CaptureFixture[str]) -> None:
+    said = answer(capsys, "strawman", "juqueen", "strawman-vector", "--workload", "kripke", "--workload", "icofoam")
+    kripke, icofoam = said["studies"]
+    assert [system["machine"] for system in kripke["systems"]] == ["juqueen", "strawman-vector"]
+    assert kripke["benchmark"] == pytest.approx(458752 * 1e4)
+    assert icofoam["excluded"] == ["strawman-vector"]
+    assert icofoam["systems"][1]["wall_time_s"] is None
+
+
+def test_a_problem_too_small_for_some_is_said(capsys: pytest.CaptureFixture[str]) -> None:
+    text = out(capsys, "strawman", "--workload", "kripke", "--benchmark", "1e9")
+    assert "no time, 0.5 of a process is no size that it allows" in text
+    assert "time for 1e9 - 0.01 s 0.01 s" in text or "10 ms 10 ms" in text
+
+
+def test_added_terms(capsys: pytest.CaptureFixture[str]) -> None:
+    (study,) = answer(capsys, "strawman", "--workload", "lulesh", "--preset", "additive")["studies"]
+    assert all(system["wall_time_s"] < 0.1 for system in study["systems"])
+
+
+def test_memory_fits(capsys: pytest.CaptureFixture[str]) -> None:
+    text = out(capsys, "fit-memory", "icofoam", "juqueen", "-P", "1024")
+    assert "icofoam on juqueen: 1024 processes" in text
+    assert "largest whole n 998976 left then 0 B" in text  # 1e9 = 1e3 n + 100 x 1024 x 10
+    assert "does not fit at any n with all of 1e8 processes" in out(capsys, "fit-memory", "icofoam", "strawman-hybrid")
+    (fit,) = (answer(capsys, "fit-memory", "relearn", "strawman-vector"),)
+    assert (fit["answer"], fit["whole"], fit["overall"]) == ("fits", 40000, pytest.approx(2e12))
+
+
+def test_every_n_fits(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "w.yaml"
+    path.write_text(
+        "simcodesign: 1\nname: flat\nparameters: {n: {default: 1, range: [1, 1e6]}}\nfootprint: 8*P\nprogram: [barrier: {}]\n",
+        encoding="utf-8",
+    )
+    assert "flat: every n fits, up to 1e6, the most that the workload allows" in out(
+        capsys, "fit-memory", str(path), "juqueen"
+    )
+    assert "racks: every n fits" in out(capsys, "upgrade", str(path))
+
+
+SMALL = ["--simulate", "-P", "16", "--effects", "links"]
+
+
+def test_simulated_upgrades(capsys: pytest.CaptureFixture[str]) -> None:
+    text = out(capsys, "upgrade", "kripke", "lulesh", *SMALL)
+    for words in (
+        "kripke, lulesh with 16 of 458752 processes (torus 1x1x1x1)",
+        "Scaling: nodes as they are",
+        "Counters: in all 6 cells those of the simulation have the ratios of the requirements",
+        "kripke racks 1 2 1 1 1.016 1 1 1.016",
+        "weights of resources",
+        "smaller machine | whole machine",
+        "The requirements, against the simulated time: ",
+        "What the time ratios depend on (by the forecast)",
+        "No ratio changes by 1% with",
+        "what is assumed says so",
+    ):
+        assert words in text, words
+
+
+def test_simulated_upgrades_in_json(capsys: pytest.CaptureFixture[str]) -> None:
+    said = answer(capsys, "upgrade", "kripke", "--upgrade", "memory", *SMALL, "--vary", "processor.rate=0.5,1,4")
+    (cell,), (ranking,) = said["cells"], said["rankings"]
+    assert cell["counter_ratios"] == pytest.approx({"flops": 2, "sent_bytes": 2, "loads_stores": 2})
+    assert cell["time_ratio"] == cell["new"]["simulated_s"] / cell["old"]["simulated_s"]
+    assert [step["name"] for step in cell["steps"]][-2:] == ["hops", "links"]
+    assert (ranking["picks"]["simulated"], ranking["verdict"]) == (["memory"], "same")
+    assert said["varied"]["reading"] == "simulation"
+    assert [one["factor"] for one in said["varied"]["numbers"]] == [0.5, 4]
+
+
+def test_simulated_upgrades_after_which_nothing_fits(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "w.yaml"
+    path.write_text(
+        "simcodesign: 1\nname: tight\nparameters: {n: {default: 1, range: [1, 1e6]}}\nfootprint: 1e6*n + 4e7*P\n"
+        "program: [compute: {flops: n}]\n",
+        encoding="utf-8",
+    )
+    # On the whole machine not even the base fits, and without messages two resources have no ratios.
+    text = out(capsys, "upgrade", str(path), "--upgrade", "racks", "--upgrade", "memory", *SMALL)
+    assert "tight, racks: does not fit at any n" in text
+    (cell, _) = answer(capsys, "upgrade", str(path), "--upgrade", "racks", "--upgrade", "memory", *SMALL)["cells"]
+    assert (cell["new"], cell["time_ratio"], cell["full"]["time_ratio"]) == (None, None, None)
+
+
+def test_simulated_straw_men(capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = ["strawman", "--workload", "kripke", "--simulate", "-P", "200", "--effects", "none"]
+    text = out(capsys, *arguments)
+    assert "kripke whole systems, computation alone 1 1 1" in text
+    assert "processors divided by 1e7 on all systems (nodes by 1e4, processors of a node by 1000)" in text
+    (study,) = answer(capsys, *arguments)["studies"]
+    assert [system["processes"] for system in study["systems"]] == [200, 5, 10]
+    assert study["scale"]["processors"] == 10**7
+
+
+@pytest.mark.parametrize("form", ["png", "svg"])
+def test_plot_of_simulated_upgrades(form: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("matplotlib")
+    path = tmp_path / f"plot.{form}"
+    out(capsys, "upgrade", "kripke", "milc", *SMALL, "--plot", str(path))
+    begins = {"png": b"\x89PNG", "svg": b"<?xml"}
+    assert path.read_bytes().startswith(begins[form])
+    if form == "svg":
+        assert "milc, sockets" in path.read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "what"),
+    [
+        (["upgrade", "lulesh", "--log", "7"], "--log: base of logarithms, got '7'"),
+        (["upgrade", "kripke", "--log", "natural"], "no workload has logarithms"),
+        (["upgrade", "kripke", "--upgrade", "rack"], "did you mean 'racks'"),
+        (["upgrade", "kripke", "--base", "torus-cluster"], "does not say how much memory"),
+        (["upgrade", "cg"], "does not say its footprint"),
+        (["upgrade", "kripke", "--set", "nothing=3"], "--set: no workload has a parameter"),
+        (["upgrade", "kripke", "--set", "n"], "--set: not a setting"),
+        (["upgrade", "kripke", "--set", "n=2", "--set", "n=3"], "--set: set twice"),
+        (["upgrade", "kripke", "--set", "c_flop=x"], "must be a number"),
+        (["upgrade", "kripke", "--size", "m"], "no parameter 'm'"),
+        (["upgrade", "kripke", "-P", "1000000"], "processes on juqueen: P"),
+        (["strawman", "nowhere"], "no such machine"),
+        (["strawman", "--set", "P=8"], "P cannot be given"),
+        (["fit-memory", "milc", "juqueen", "--set", "n=8"], "n cannot be given"),
+        (["strawman", "--workload", "kripke", "--benchmark", "0"], "overall problem"),
+        (["fit-memory", "milc", "crossbar-16"], "does not say how much memory"),
+        (["upgrade", "kripke", "--vary", "blocking=2"], "--vary: only a simulation has --vary"),
+        (["upgrade", "kripke", "--effects", "none"], "--effects: only a simulation has --effects"),
+        (["strawman", "-P", "200"], "-P: only a simulation has -P"),
+        (["upgrade", "kripke", "--simulate", "-P", "8"], "a multiple of 16"),
+        (["upgrade", "kripke", "--simulate", "--vary", "blocking"], "--vary: not something to vary"),
+        (["upgrade", "kripke", "--simulate", "--vary", "blocking=x"], "--vary: factors of blocking"),
+        (["upgrade", "kripke", "--simulate", "--vary", "blockin=2"], "did you mean 'blocking'"),
+        (["upgrade", "kripke", "--simulate", "--vary", "n=2"], "n cannot be varied"),
+        (["upgrade", "kripke", "--simulate", "--vary", "blocking=2", "--vary", "blocking=3"], "varied twice"),
+        (["upgrade", "kripke", "--simulate", "--effects", "heat"], "no such effect"),
+        (["strawman", "--simulate", "--benchmark", "1e9"], "without --benchmark and --plot"),
+        (["strawman", "--simulate", "-P", "100"], "200 or more"),
+        (["upgrade", "kripke", "--plot", "x.txt"], "unknown format of a plot"),
+    ],
+)
+def test_bad_input(arguments: list[str], what: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert what in refusal(capsys, *arguments)
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["upgrade", *APPS],
+        ["upgrade", "icofoam", "--upgrade", "racks"],
+        ["strawman"],
+        ["strawman", "--workload", "icofoam"],
+        ["strawman", "juqueen", "strawman-vector"],
+    ],
+)
+@pytest.mark.parametrize("form", ["png", "svg"])
+def test_plots(arguments: list[str], form: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("matplotlib")
+    path = tmp_path / f"plot.{form}"
+    assert main(["codesign", *arguments, "--plot", str(path)]) == 0
+    begins = {"png": b"\x89PNG", "svg": b"<?xml"}
+    assert path.read_bytes().startswith(begins[form])
+    if "icofoam" in arguments and form == "svg":
+        assert "nothing fits" in path.read_text(encoding="utf-8")

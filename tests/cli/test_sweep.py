@@ -1,0 +1,331 @@
+"""The commands ``sweep`` and ``sweep-store``, and how far a sweep is said to be."""
+
+from __future__ import annotations
+
+import io
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from rich.console import Console
+from typer.testing import CliRunner
+
+import simcodesign as sc
+from simcodesign import cli
+from simcodesign.cli.sweep.run import _resuming
+from simcodesign.core.stop_signals import StopSignals
+from simcodesign.report.common.sweep_progress import SweepEvents, SweepProgress, Tally, duration
+from simcodesign.report.sweep.tables import MOST_ROWS, outcome_line
+from simcodesign.studies.sweep.points import Row
+from simcodesign.studies.sweep.run import Outcome
+
+SWEEP = ["sweep", "seismic", "power-challenge", "--preset", "test"]
+RANKS = ["--over", "P=1:32:x2"]
+STORE = "seismic-power-challenge.sweep.sqlite"
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def invoke(*arguments: str) -> Any:
+    return CliRunner().invoke(cli.app, [*arguments], env={"COLUMNS": "120"})
+
+
+def events(text: str) -> list[dict[str, Any]]:
+    def refuse(constant: str) -> None:
+        raise AssertionError(constant)
+
+    return [json.loads(line, parse_constant=refuse) for line in text.splitlines()]
+
+
+# --- Forecasts -----------------------------------------------------------------------------------------------
+
+
+def test_a_sweep_of_forecasts_needs_no_store(folder: Path) -> None:
+    result = invoke(*SWEEP, *RANKS, "--output", "table.csv")
+    assert (result.exit_code, result.stderr) == (0, "")
+    assert [file.name for file in folder.iterdir()] == ["table.csv"]
+    table = pd.read_csv("table.csv")
+    expected = [sc.forecast("seismic", "power-challenge", {"P": P}, preset="test").makespan_s for P in (1, 2, 4, 8, 16)]
+    assert table["forecast_makespan_s"][:5].to_numpy() == pytest.approx(expected, rel=1e-12)
+    assert table["P"].tolist() == [1, 2, 4, 8, 16, 32]
+    assert np.isnan(table["forecast_makespan_s"][5])
+    assert "more ranks than power-challenge has processors" in table["error"][5]
+    assert "seismic on power-challenge: 6 points" in result.stdout
+    assert "No results of 1 point:\n  point 5: " in result.stdout
+
+
+def test_an_open_stream_has_response_times_and_an_infinite_one_beyond_its_load() -> None:
+    """M/M/1 of 2.5 ms: 1/(400 - 200) s at 200 per second, none at 500."""
+    one = ["--set", "disk.spindles=1", "--set", "disk.read_startup=2.5 ms", "--set", "size=0"]
+    result = invoke("sweep", "disk-queue", "power-challenge", "-P", "1", *one, "--over", "rate=200,500")
+    assert result.exit_code == 0, result.stderr
+    assert "makespan" not in result.stdout
+    rows = [line.split() for line in result.stdout.splitlines()]
+    assert [row for row in rows if row and row[0] in "01"] == [["0", "200", "5", "0"], ["1", "500", "infinite", "0"]]
+
+
+def test_all_points_failing_is_no_success() -> None:
+    assert invoke(*SWEEP, "--over", "P=32,64").exit_code == 1
+    assert invoke(*SWEEP, "--over", "P=16,64").exit_code == 0
+    assert invoke("sweep", "seismic", "power-challenge", "--preset", "nope", *RANKS).exit_code == 2
+    assert invoke(*SWEEP, *RANKS, "--phase", "nope").exit_code == 2
+
+
+def test_a_seed_is_set_or_varied() -> None:
+    assert "set and varied, got 'seed'" in invoke(*SWEEP, "--over", "seed=1,2", "--seed", "4").stderr
+    assert "note: a forecast draws nothing" in invoke(*SWEEP, "--over", "seed=1,2").stderr
+
+
+def test_a_long_table_shows_its_ends() -> None:
+    result = invoke(*SWEEP, "--over", "P=1:16:+1", "--over", "disk.bandwidth=1:10MB/s:n=10")
+    first = [line.split()[0] for line in result.stdout.splitlines() if line.strip()]
+    lines = [word for word in first if word.isdigit() or word == "..."]
+    half = MOST_ROWS // 2
+    assert lines == [*map(str, range(half)), "...", *map(str, range(160 - half, 160))]
+    assert f"... {160 - MOST_ROWS} more" in result.stdout
+
+
+def test_what_has_no_effect_is_said() -> None:
+    """The phases of this workload have constants of their own."""
+    result = invoke(*SWEEP, "--over", "disk.bandwidth=1,10MB/s")
+    assert "note: disk.per_byte has no effect in phases of seismic that replace it" in result.stderr
+
+
+def test_forecasts_in_a_store_are_the_same(folder: Path) -> None:
+    invoke(*SWEEP, *RANKS, "--output", "one.csv")
+    result = invoke(*SWEEP, *RANKS, "--store", "s.sqlite", "--output", "other.csv")
+    assert result.stderr == "6 of 6 points stored in s.sqlite, 1 of them failed\n"
+    assert (folder / "one.csv").read_text() == (folder / "other.csv").read_text()
+    again = events(invoke(*SWEEP, *RANKS, "--store", "s.sqlite", "--resume", "--json-lines").stdout)
+    assert again[-1] == again[-1] | {"event": "done", "stored": 6, "new": 0}
+
+
+def test_samples() -> None:
+    result = invoke(*SWEEP, "--over", "P=1:16", "--sample", "4", "sobol", "--output", "table.csv")
+    assert result.exit_code == 0
+    assert pd.read_csv("table.csv")["P"].between(1, 16).all()
+
+
+def test_a_plot() -> None:
+    pytest.importorskip("matplotlib")
+    arguments = [*SWEEP, "--over", "P=1:16:x2", "--over", "processor.clock=1,2,4GHz", "--plot", "plot.svg"]
+    assert invoke(*arguments, "--of", "forecast_disk_s", "--form", "lines").exit_code == 0
+    assert Path("plot.svg").read_text().startswith("<?xml")
+
+
+# --- Simulations ---------------------------------------------------------------------------------------------
+
+
+def test_both_readings(folder: Path) -> None:
+    arguments = ["sweep", "cg-iteration", "torus-cluster", "--over", "P=1:8:x2", "--reading", "both", "-j", "1"]
+    result = invoke(*arguments, "--json-lines", "--output", "table.csv")
+    store = "cg-iteration-torus-cluster.sweep.sqlite"
+    said = events(result.stdout)
+    assert result.stderr == f"4 of 4 points stored in {store}\n"
+    assert said[0] == {"event": "start", "stored": 0, "count": 4, "failed": 0, "store": store, "workers": "1 process"}
+    assert said[-1] == said[-1] | {"event": "done", "stored": 4, "new": 4, "failed": 0, "stopped": False}
+    table = pd.read_csv("table.csv")
+    for at, P in enumerate((1, 2, 4, 8)):
+        simulated = sc.simulate("cg-iteration", "torus-cluster", {"P": P}).makespan_s
+        assert table["simulated_makespan_s"][at] == simulated
+        assert table["ratio"][at] == pytest.approx(table["forecast_makespan_s"][at] / simulated, rel=1e-15)
+    again = invoke(*arguments)
+    assert (again.exit_code, again.stderr) == (
+        2,
+        f"error: {store}: is there already (allowed: another name, or --resume to go on with it)\n",
+    )
+    other = invoke(*arguments, "--resume", "--set", "s_i=20")
+    assert other.exit_code == 2
+    assert "is the store of another sweep" in other.stderr
+
+
+def test_failed_points_are_tried_again_when_it_is_asked_for() -> None:
+    arguments = [*SWEEP, *RANKS, "--store", "s.sqlite", "--json-lines"]
+    invoke(*arguments)
+    assert events(invoke(*arguments, "--resume").stdout)[-1]["new"] == 0
+    retried = events(invoke(*arguments, "--resume", "--retry").stdout)[-1]
+    assert retried == retried | {"event": "done", "stored": 6, "new": 1, "failed": 1}
+
+
+class Asked(StopSignals):
+    """Ctrl-C has been pressed."""
+
+    def __call__(self) -> bool:
+        self.number = 2
+        return True
+
+
+def test_a_sweep_that_is_stopped_says_how_it_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("simcodesign.core.stop_signals.StopSignals", Asked)
+    result = invoke(*SWEEP, *RANKS, "--store", "a store.sqlite", "--set", "nodes=20")
+    assert (result.exit_code, result.stdout) == (130, "")
+    assert result.stderr == (
+        "stopped, 0 of 6 points stored in a store.sqlite; go on with: simcodesign sweep seismic power-challenge "
+        "--preset test --over P=1:32:x2 --store 'a store.sqlite' --set nodes=20 --resume\n"
+    )
+
+
+def test_the_command_that_goes_on_says_it_once() -> None:
+    assert _resuming(["a", "--resume", "b c", "--retry"]) == "simcodesign sweep a 'b c' --resume"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "what"),
+    [
+        ((), "--over"),
+        ((*RANKS, "--of", "ratio"), "--of: has no meaning here (allowed: with --plot)"),
+        ((*RANKS, "--form", "heat"), "--form: has no meaning here (allowed: with --plot)"),
+        ((*RANKS, "--retry"), "--retry: has no meaning here (allowed: with --resume)"),
+        ((*RANKS, "--plot", "a.txt"), "--plot: unknown format of a plot"),
+        ((*RANKS, "--plot", "a.svg", "--form", "heat"), "a heat needs two axes"),
+        ((*RANKS, "--output", "a.txt"), "format of a table"),
+        ((*RANKS, "--reading", "guess"), "--reading: no such reading, got 'guess' (allowed: forecast, simulate, both)"),
+        ((*RANKS, "-j", "2", "--scheduler", "tcp://a:1"), "--jobs and --scheduler exclude each other"),
+        ((*RANKS, "--set", "P=4"), "set and varied"),
+        ((*RANKS, "--set", "P"), "--set: not a setting"),
+        (("--over", "Q=1,2"), "has no parameter and a machine no key of this name"),
+        ((*RANKS, "--store", "no/where.sqlite"), "cannot be"),
+    ],
+)
+def test_bad_options_leave_nothing(folder: Path, arguments: tuple[str, ...], what: str) -> None:
+    result = invoke(*SWEEP, *arguments)
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert what in " ".join(result.stderr.split())
+    assert not [*folder.iterdir()]
+
+
+# --- Stores --------------------------------------------------------------------------------------------------
+
+
+def test_a_store_is_checked_exported_and_recovered(folder: Path) -> None:
+    invoke(*SWEEP, *RANKS, "--store", "s.sqlite", "--output", "one.csv")
+    checked = invoke("sweep-store", "check", "s.sqlite")
+    assert (checked.exit_code, checked.stdout) == (0, "6 points, 1 of them failed; every row is as it was written\n")
+    assert invoke("sweep-store", "export", "s.sqlite", "two.csv").stderr == "6 points written to two.csv\n"
+    assert Path("one.csv").read_text() == Path("two.csv").read_text()
+    data = bytearray(Path("s.sqlite").read_bytes())
+    data[data.index(b"forecast_disk_s")] ^= 1
+    Path("s.sqlite").write_bytes(data)
+    checked = invoke("sweep-store", "check", "s.sqlite")
+    assert checked.exit_code == 1
+    assert "checksum" in checked.stdout
+    assert checked.stderr == "damaged; its right rows: simcodesign sweep-store recover s.sqlite TARGET\n"
+    assert invoke("sweep-store", "export", "s.sqlite", "three.csv").exit_code == 2
+    recovered = invoke("sweep-store", "recover", "s.sqlite", "new.sqlite")
+    assert recovered.stderr == "5 points copied to new.sqlite; 1 points are missing, done or not\n"
+    invoke(*SWEEP, *RANKS, "--store", "new.sqlite", "--resume", "--output", "three.csv")
+    assert Path("one.csv").read_text() == Path("three.csv").read_text()
+
+
+# --- Progress ------------------------------------------------------------------------------------------------
+
+
+def rows(count: int, failed: int = 0) -> list[Row]:
+    return [Row(number, "", {"P": 1.0}, {}, "too many" if number < failed else "") for number in range(count)]
+
+
+@given(
+    st.integers(0, 10**6),
+    st.integers(0, 10**6),
+    st.lists(st.integers(1, 50), min_size=2, max_size=6),
+    st.floats(0.1, 100),
+)
+def test_a_tally_counts(stored: int, more: int, batches: list[int], step_s: float) -> None:
+    clock = Ticking(step_s)
+    tally = Tally(stored, stored + sum(batches) + more, 2, clock)
+    for batch in batches:
+        clock.tick()
+        tally.add(rows(batch, 1))
+    assert (tally.stored, tally.new, tally.failed) == (stored + sum(batches), sum(batches), 2 + len(batches))
+    rate = sum(batches[1:]) / (step_s * (len(batches) - 1))
+    assert tally.rate == pytest.approx(rate, rel=1e-9)
+    assert tally.left_s == pytest.approx(more / rate, rel=1e-9)
+    assert tally.elapsed_s == pytest.approx(step_s * len(batches), rel=1e-9)
+
+
+class Ticking:
+    def __init__(self, step_s: float) -> None:
+        self.now_s, self.step_s = 100.0, step_s
+
+    def tick(self) -> None:
+        self.now_s += self.step_s
+
+    def __call__(self) -> float:
+        return self.now_s
+
+
+def test_what_is_said_on_a_terminal() -> None:
+    clock = Ticking(10.0)
+    tally = Tally(1000, 4000, 0, clock)
+    assert tally.text() == "1,000 of 4,000 points"
+    clock.tick()
+    tally.add(rows(500, 3))
+    assert tally.text() == "1,500 of 4,000 points, 50/s, 50 s left, 3 failed"
+    clock.tick()
+    tally.add(rows(2))
+    assert tally.text() == "1,502 of 4,000 points, 0.2/s, 3 h 28 min left, 3 failed"
+
+
+@given(st.floats(0, 10**7))
+def test_times_for_people(seconds: float) -> None:
+    words = duration(seconds).split()
+    unit = {"s": 1, "min": 60, "h": 3600, "d": 86400}
+    total = sum(int(number) * unit[name] for number, name in zip(words[::2], words[1::2], strict=True))
+    smallest = unit[words[-1]]
+    assert 0 <= math.ceil(seconds) - total < smallest
+
+
+def test_a_time_that_nobody_knows() -> None:
+    assert duration(math.nan) == duration(math.inf) == "?"
+
+
+def test_a_bar_shows_only_on_a_terminal() -> None:
+    for terminal in (False, True):
+        file = Terminal() if terminal else io.StringIO()
+        with SweepProgress(Tally(0, 10, 0), Console(file=file, force_terminal=terminal, width=120)) as bar:
+            bar._bar.start() if terminal else None
+            bar.update(rows(4, 1))
+            bar._bar.refresh() if terminal else None
+        assert ("4 of 10 points" in file.getvalue(), "1 failed" in file.getvalue()) == (terminal, terminal)
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def test_events(capsys: pytest.CaptureFixture[str]) -> None:
+    with SweepEvents(Tally(2, 10, 1), store="s.sqlite") as told:
+        told.update(rows(3, 1))
+        told.end(Outcome(5, 10, 2, 3, stopped=True))
+    start, failed, progress, stopped = events(capsys.readouterr().out)
+    assert start == {"event": "start", "stored": 2, "count": 10, "failed": 1, "store": "s.sqlite"}
+    assert failed == {"event": "failed", "point": 0, "axes": {"P": 1.0}, "reason": "too many"}
+    assert progress == progress | {"event": "progress", "stored": 5, "count": 10, "failed": 2}
+    assert progress.keys() == {"event", "stored", "count", "failed", "rate_per_s", "left_s", "elapsed_s"}
+    assert stopped == stopped | {"event": "stopped", "stored": 5, "count": 10, "failed": 2, "new": 3}
+
+
+def fail() -> None:
+    raise OSError("no space")
+
+
+def test_an_error_is_an_event(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(OSError, match="no space"), SweepEvents(Tally(2, 10, 1)):
+        fail()
+    assert events(capsys.readouterr().out)[-1] == {"event": "error", "what": "no space", "stored": 2}
+
+
+def test_one_sentence_for_the_end() -> None:
+    assert outcome_line(Outcome(1500, 2000, 0, 7, False), "s") == "1,500 of 2,000 points stored in s"
+    assert outcome_line(Outcome(1500, 2000, 3, 7, False), "s").endswith("stored in s, 3 of them failed")

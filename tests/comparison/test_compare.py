@@ -1,0 +1,118 @@
+"""Comparison and ladder: the rungs add up, effects that a description lacks explain nothing, the bracket holds."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import pytest
+
+from simcodesign.comparison.compare import WAITING, compare, relative_error
+from simcodesign.core.errors import InputError
+from simcodesign.core.result import Bracket
+from simcodesign.describe.effects import EFFECTS
+from simcodesign.describe.yaml.files import load_machine
+from simcodesign.engine.simulate import simulate
+
+
+@pytest.fixture(scope="module")
+def comparison():
+    return compare("jacobi", "torus-cluster", {"P": 32}, seed=3)
+
+
+def test_rungs_add_up_to_the_gap(comparison) -> None:
+    assert [rung.effect for rung in comparison.rungs] == [WAITING, *EFFECTS]
+    changes = [rung.change_s for rung in comparison.rungs]
+    assert math.fsum(changes) == pytest.approx(comparison.gap_s, rel=1e-9)
+    assert math.fsum(rung.share for rung in comparison.rungs) == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize("count", range(len(EFFECTS) + 1))
+def test_every_rung_is_the_simulation_with_its_effects(comparison, count: int) -> None:
+    alone = simulate("jacobi", "torus-cluster", {"P": 32}, effects=EFFECTS[:count], seed=3)
+    assert comparison.rungs[count].simulation.makespan_s == alone.makespan_s
+    assert comparison.rungs[count].simulation.effects == EFFECTS[:count]
+
+
+def test_absent_effects_are_not_simulated_again() -> None:
+    rungs = compare("transpose", "crossbar-16", {"P": 8}).rungs
+    assert {rung.effect: rung.change_s for rung in rungs if rung.effect in ("imbalance", "noise")} == {
+        "imbalance": 0.0,
+        "noise": 0.0,
+    }
+
+
+def test_last_rung_keeps_the_timeline_even_if_its_effect_is_absent() -> None:
+    kept = compare("transpose", "crossbar-16", {"P": 4}, timeline=True)
+    assert kept.simulation.timeline is not None
+    assert all(rung.simulation.timeline is None for rung in kept.rungs[:-1])
+    assert compare("transpose", "crossbar-16", {"P": 4}, effects="none", timeline=True).simulation.timeline is not None
+
+
+def test_table_by_hand(comparison) -> None:
+    table = comparison.table()
+    total = table.loc["total"]
+    assert total.forecast_s == comparison.forecast.makespan_s
+    assert total.simulated_s == comparison.simulation.makespan_s
+    assert total.error == pytest.approx((total.forecast_s - total.simulated_s) / total.simulated_s)
+    parts = table.drop("total")
+    assert parts.simulated_s.sum() == pytest.approx(total.simulated_s)
+    assert parts.difference_s.sum() == pytest.approx(total.difference_s)
+    assert comparison.phase_table().simulated_s.sum() == pytest.approx(total.simulated_s)
+
+
+def test_no_gap_is_said(comparison) -> None:
+    none = compare("transpose", "crossbar-16", {"P": 8}, effects="none")
+    assert none.rungs[0].change_s == 0.0
+    assert math.isnan(none.rungs[0].share)
+    assert "no gap" in str(none)
+
+
+def test_half_duplex_interface_doubles_the_bytes_of_an_exchange_by_hand() -> None:
+    """One message each way between two nodes: with `endpoints` each interface serves a send and a receive in turn."""
+    machine = load_machine("crossbar-16")
+    comparison = compare("transpose", machine, {"P": 2}, phases=["transpose"], effects=["endpoints"])
+    size = 16 * 128**3 / 4
+    bytes_s = size * 1e-8
+    assert comparison.forecast.makespan_s == pytest.approx(10e-6 + bytes_s)
+    assert comparison.simulation.makespan_s == pytest.approx(10e-6 + 2 * bytes_s)
+
+
+def test_shared_disk_by_hand() -> None:
+    """Eight equal writes on one spindle: the last rank waits for all others."""
+    machine = load_machine("crossbar-16", {"disk.shared_by": "all"})
+    comparison = compare("jacobi", machine, {"P": 8}, phases=["checkpoint"], effects=["disks"])
+    alone = 5e-3 + 8 * 4096**2 / 8 * 1e-8
+    barrier = 3 * 10e-6
+    assert comparison.simulation.makespan_s == pytest.approx(8 * alone + barrier)
+    assert comparison.rungs[-1].change_s == pytest.approx(7 * alone)
+    assert comparison.in_bracket
+    assert comparison.forecast.bracket.lower_s["most loaded disk"] == pytest.approx(8 * alone)
+
+
+def test_bracket_is_for_the_deterministic_part() -> None:
+    machine = load_machine("crossbar-16", {"noise": "300 %"})
+    comparison = compare("transpose", machine, {"P": 2}, effects=["hops", "noise"], phases=["planes"], seed=5)
+    assert comparison.deterministic.effects == ("hops",)
+    assert comparison.in_bracket
+
+
+def test_bracket_can_be_left() -> None:
+    """The verdict is computed: bounds moved away from the simulation are left."""
+    comparison = compare("transpose", "crossbar-16", {"P": 2}, effects="none")
+    least = comparison.forecast.bracket.lower_s["ranks' own work"]
+    for bracket in (Bracket({"ranks' own work": 2 * least}, 9 * least), Bracket({"ranks' own work": 0.0}, least / 2)):
+        assert not replace(comparison, forecast=replace(comparison.forecast, bracket=bracket)).in_bracket
+    assert replace(comparison, forecast=replace(comparison.forecast, bracket=None)).in_bracket
+
+
+def test_relative_error() -> None:
+    assert relative_error(0.0, 0.0) == 0.0
+    assert math.isnan(relative_error(1.0, 0.0))
+    assert relative_error(3.0, 4.0) == -0.25
+
+
+@pytest.mark.parametrize("effects", ["nothing", ["hops", "lnks"], "hops,linx"])
+def test_unknown_effects(effects) -> None:
+    with pytest.raises(InputError, match="no such effect"):
+        compare("transpose", "crossbar-16", {"P": 2}, effects=effects)

@@ -1,0 +1,32 @@
+"""The names of the effects."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from simcodesign.core.errors import InputError
+from simcodesign.describe.effects import EFFECTS, chosen_effects
+
+#: As the design has it.
+LADDER = ("hops", "links", "endpoints", "disks", "memory", "conflicts", "caches", "imbalance", "noise")
+
+
+@given(st.lists(st.sampled_from(EFFECTS)))
+def test_the_order_is_that_of_the_ladder(names: list[str]) -> None:
+    wanted = {*names, "hops"} if "links" in names else {*names}
+    expected = tuple(name for name in LADDER if name in wanted)
+    for written in (names, tuple(names), set(names), ",".join(names), " ".join(names), ", ".join(names)):
+        assert chosen_effects(written) == expected
+
+
+def test_all_and_none() -> None:
+    assert chosen_effects("all") == EFFECTS
+    assert chosen_effects("none") == chosen_effects("") == chosen_effects([]) == ()
+
+
+@pytest.mark.parametrize("effects", ["link", "hops;links", ["hops", 5], [None], 5, "all,none"])
+def test_others_are_refused(effects: object) -> None:
+    with pytest.raises(InputError, match="no such effect"):
+        chosen_effects(effects)  # type: ignore[arg-type]

@@ -1,0 +1,283 @@
+"""All engines walk a Plan to the same Log, to the last bit: random Plans full of ties, and everything that is shipped.
+
+No tolerance: the event contract leaves nothing open, so a difference of one bit is an error in one of the engines.
+"""
+
+from __future__ import annotations
+
+import pickle
+from dataclasses import fields, replace
+from importlib import import_module
+from importlib.util import find_spec
+from random import Random
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from simcodesign.core.errors import DeadlockError
+from simcodesign.describe.effects import EFFECTS
+from simcodesign.describe.machine import Machine
+from simcodesign.describe.machine_parts import DISTANCES, SWITCHINGS, Network, Processor
+from simcodesign.describe.setting import set_up
+from simcodesign.describe.topology.build import build_topology
+from simcodesign.describe.workload import Workload
+from simcodesign.describe.yaml.tree import parse_yaml
+from simcodesign.describe.yaml.workload import workload_from
+from simcodesign.engine.event_contract import Log
+from simcodesign.generate.lower import make_plan
+from simcodesign.generate.plan import Plan
+from tests.oracles.event_contract import (
+    ROUNDED,
+    TIED,
+    Run,
+    Writer,
+    check,
+    crowded_plans,
+    plan_of,
+    plans,
+    shuffled,
+    with_room,
+)
+from tests.shipped_pairs import load_machine, load_workload, pairs
+
+#: Engine -> its module and what this needs besides.
+ENGINES = {
+    "simpy": ("simcodesign.engine.reference.engine", None),
+    "compiled": ("simcodesign.engine.compiled.engine", "numba"),
+}
+OTHERS = [name for name in ENGINES if name != "simpy"]
+
+
+def engine(name: str) -> Run:
+    """The engine's ``run``; skips the test where it cannot be had."""
+    module, needs = ENGINES[name]
+    if find_spec(module) is None:
+        pytest.skip(f"there is no {module}")
+    if needs is not None and find_spec(needs) is None:
+        pytest.skip(f"the {name} engine needs {needs}")
+    return import_module(module).run
+
+
+@pytest.fixture(params=OTHERS, scope="module")
+def other(request: pytest.FixtureRequest) -> Run:
+    return engine(request.param)
+
+
+Outcome = dict[str, object] | str
+
+
+def outcome(run: Run, plan: Plan) -> Outcome:
+    """The fields of the Log as types and bits, or the message of a run that cannot end."""
+    try:
+        log = run(plan)
+    except DeadlockError as error:
+        return str(error)
+    assert log.events == int(log.events)
+    return {item.name: bits(getattr(log, item.name)) for item in fields(Log) if item.name != "events"} | {
+        "events": log.events
+    }
+
+
+def bits(values: np.ndarray) -> tuple[str, tuple[int, ...], bytes]:
+    if values.dtype.kind == "f":
+        values = np.where(np.isnan(values), np.nan, values)  # a nan is a nan, whatever its payload
+    return str(values.dtype), values.shape, values.tobytes()
+
+
+def agree(other: Run, plan: Plan) -> Outcome:
+    """Asserts that both engines do the same, and says what."""
+    expected, got = outcome(engine("simpy"), plan), outcome(other, plan)
+    if expected != got and isinstance(expected, dict) and isinstance(got, dict):
+        differ = [name for name in expected if expected[name] != got[name]]
+        logs = [{name: getattr(run(plan), name) for name in differ} for run in (engine("simpy"), other)]
+        pytest.fail(f"SimPy: {logs[0]}\nnot {logs[1]}")
+    assert expected == got
+    return got
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Random Plans
+
+
+@settings(max_examples=300)
+@given(plan=plans(TIED))
+def test_small_plans(other: Run, plan: Plan) -> None:
+    agree(other, plan)
+
+
+@settings(max_examples=1500)
+@given(plan=crowded_plans(TIED))
+def test_ties_at_every_step(other: Run, plan: Plan) -> None:
+    agree(other, plan)
+
+
+@settings(max_examples=800)
+@given(plan=crowded_plans(ROUNDED))
+def test_sums_that_round(other: Run, plan: Plan) -> None:
+    agree(other, plan)
+
+
+@settings(max_examples=500)
+@given(plan=crowded_plans(TIED), seed=st.integers(0, 2**64))
+def test_plans_that_may_not_end(other: Run, plan: Plan, seed: int) -> None:
+    """The message of a deadlock too."""
+    agree(other, shuffled(plan, Random(seed)))
+
+
+def test_many_of_these_do_not_end(other: Run) -> None:
+    random = Random(2)
+    shuffled_plans = (shuffled(Writer(random, TIED, random.randint(5, 60)).plan(), random) for _ in range(100))
+    stuck = sum(isinstance(agree(other, plan), str) for plan in shuffled_plans)
+    assert 20 <= stuck <= 80
+
+
+@settings(max_examples=60)
+@given(seed=st.integers(0, 2**64), times=st.sampled_from([TIED, ROUNDED]))
+def test_large_plans(other: Run, seed: int, times: tuple[float, ...]) -> None:
+    random = Random(seed)
+    agree(other, Writer(random, times, random.randint(100, 500), most_ranks=20).plan())
+
+
+@settings(max_examples=40)
+@given(seed=st.integers(0, 2**64))
+def test_times_that_never_tie(other: Run, seed: int) -> None:
+    random = Random(seed)
+    times = tuple(random.random() * 10.0 ** random.randint(-9, 3) for _ in range(50))
+    agree(other, Writer(random, times, random.randint(20, 200), most_ranks=12).plan())
+
+
+@pytest.mark.parametrize("spread", [0, 3, 12, 300])
+def test_long_runs(other: Run, spread: int) -> None:
+    """Thousands of events, of which a few lie ``spread`` powers of ten beyond the others."""
+    random = Random(spread)
+    times = (*(random.random() for _ in range(30)), *(10.0 ** random.uniform(0, spread) for _ in range(3)), 0.0)
+    for most_ranks in (5, 60):
+        agree(other, Writer(random, times, 6000, hoarding=False, most_ranks=most_ranks).plan())
+
+
+@pytest.mark.parametrize("name", OTHERS)
+@settings(max_examples=400)
+@given(plan=st.one_of(plans(TIED), crowded_plans(TIED), crowded_plans(ROUNDED)))
+def test_the_oracle_says_the_same(name: str, plan: Plan) -> None:
+    check(plan, engine(name))
+
+
+@pytest.mark.parametrize("name", ENGINES)
+@settings(max_examples=100)
+@given(plan=crowded_plans(TIED))
+def test_a_plan_can_be_walked_again(name: str, plan: Plan) -> None:
+    """Engines leave it as it was."""
+    run = engine(name)
+    before = {key: value.copy() for key, value in vars(plan).items() if isinstance(value, np.ndarray)}
+    assert outcome(run, plan) == outcome(run, plan)
+    for key, value in before.items():
+        assert value.tobytes() == getattr(plan, key).tobytes()
+
+
+@pytest.mark.parametrize("name", ENGINES)
+@settings(max_examples=100)
+@given(plan=crowded_plans(TIED))
+def test_what_a_plan_lacks_and_what_it_does_not_use_are_the_same(name: str, plan: Plan) -> None:
+    """No station, no mailbox and no edge may be None or an array that says so for every operation."""
+    run, nobody = engine(name), np.full(len(plan), -1, np.int32)
+    given_all = replace(
+        plan,
+        station=nobody if plan.station is None else plan.station,
+        mailbox=nobody if plan.mailbox is None else plan.mailbox,
+    )
+    assert outcome(run, given_all) == outcome(run, plan)
+
+
+@settings(max_examples=600)
+@given(plan=st.one_of(crowded_plans(TIED), crowded_plans(ROUNDED)), seed=st.integers(0, 2**64))
+def test_disks_with_room_for_a_few(other: Run, plan: Plan, seed: int) -> None:
+    agree(other, with_room(plan, Random(seed)))
+
+
+@pytest.mark.parametrize("name", ENGINES)
+@settings(max_examples=400)
+@given(plan=st.one_of(plans(TIED), crowded_plans(TIED), crowded_plans(ROUNDED)), seed=st.integers(0, 2**64))
+def test_the_oracle_refuses_the_same(name: str, plan: Plan, seed: int) -> None:
+    check(with_room(plan, Random(seed)), engine(name))
+
+
+def test_many_of_these_are_refused(other: Run) -> None:
+    random = Random(5)
+    plans_ = [with_room(Writer(random, TIED, 60, hoarding=False).plan(), random) for _ in range(200)]
+    refused = [len(other(plan).turned_away) for plan in plans_]
+    assert sum(count > 0 for count in refused) > 40
+
+
+def test_an_empty_plan(other: Run) -> None:
+    for ranks in (1, 3):
+        agree(other, plan_of([], ranks))
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# What is shipped
+
+SETS = [(), *((effect,) for effect in EFFECTS), EFFECTS, ("endpoints", "links", "disks")]
+#: Small versions of workloads whose usual size takes too long, and numbers of ranks that they can be run with.
+SMALL = {
+    "disk-queue": {"requests": 20},
+    "uniform-traffic": {"requests": 20},
+    "seismic": {"samples": 24, "traces": 8, "lines": 2},
+    "cg": {"cores": 8, "train": 3},
+}
+RANKS = {"seismic": (8, 16), "cg": (1, 8), "uniform-traffic": (2, 8, 13)}
+
+
+PROGRAM = """
+simcodesign: 1
+name: exchanges
+program:
+  - do:
+      - exchange: {pattern: halo%ad, bytes: 8, messages: %a, train: %a, periodic: %s}
+      - compute: {seconds: rank*1e-6}
+      - allreduce: {bytes: 8}
+    repeat: 2
+"""
+
+
+@st.composite
+def exchanges_on_machines(draw: st.DrawFn) -> tuple[Workload, Machine, int]:
+    """Times with few digits, so that many events tie."""
+    times = st.sampled_from([0.0, 2.0**-20, 2.0**-18])
+    dims = draw(st.integers(1, 2))
+    counts = draw(st.lists(st.integers(0, 5), min_size=dims, max_size=dims))
+    text = PROGRAM % (dims, counts, draw(st.integers(1, 3)), draw(st.sampled_from(["true", "false"])))
+    network = Network(
+        build_topology(draw(st.sampled_from(["torus", "mesh", "bus", "tree"])), 9),
+        startup_s=draw(times),
+        per_byte_s=draw(times),
+        hop_latency_s=draw(times),
+        distance=draw(st.sampled_from(DISTANCES)),
+        switching=draw(st.sampled_from(SWITCHINGS)),
+        hops_hold_sender=draw(st.booleans()),
+        startup_per=draw(st.sampled_from(["message", "hop"])),
+    )
+    machine = Machine("nine", Processor(1e9), network, mapping=draw(st.sampled_from(["linear", "one_per_node"])))
+    return workload_from(parse_yaml(text, "exchanges.yaml")), machine, draw(st.integers(1, 9))
+
+
+@settings(max_examples=100)
+@given(case=exchanges_on_machines(), effects=st.sampled_from(SETS))
+def test_exchanges_in_trains_and_hops_that_do_not_hold_the_sender(
+    other: Run, case: tuple[Workload, Machine, int], effects: tuple[str, ...]
+) -> None:
+    workload, machine, ranks = case
+    assert not isinstance(agree(other, make_plan(set_up(workload, machine, {"P": ranks}), effects)), str)
+
+
+@pytest.mark.parametrize(("workload", "machine"), pairs())
+def test_shipped_workloads_on_shipped_machines(other: Run, workload: str, machine: str) -> None:
+    described = load_workload(workload), load_machine(machine)
+    for ranks in RANKS.get(workload, (1, 8, 13)):
+        setting = set_up(*described, {"P": ranks, **SMALL.get(workload, {})})
+        # Effects that do nothing to a workload give the same Plan: one is enough.
+        for plan in {
+            pickle.dumps(plan): plan for plan in (make_plan(setting, effects, seed=3) for effects in SETS)
+        }.values():
+            assert not isinstance(agree(other, plan), str)

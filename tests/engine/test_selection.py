@@ -1,0 +1,128 @@
+"""Which engine runs a Plan, and what is said when it cannot."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from dataclasses import fields, is_dataclass
+from itertools import pairwise
+
+import numpy as np
+import pytest
+
+from simcodesign.core import memory_limit
+from simcodesign.core.errors import CapacityError, InputError
+from simcodesign.core.result import Result, StationUses
+from simcodesign.engine import selection
+from simcodesign.engine.reference import engine as simpy_engine
+from simcodesign.engine.simulate import simulate
+
+CASE = ("jacobi", "torus-cluster", {"P": 8})
+
+
+@pytest.fixture(autouse=True)
+def _nothing_said_yet() -> Iterator[None]:
+    selection._say_that_numba_is_missing.cache_clear()
+    yield
+    selection._say_that_numba_is_missing.cache_clear()
+
+
+def test_small_runs_take_simpy() -> None:
+    assert simulate(*CASE).engine == "simpy"
+
+
+def test_large_runs_take_the_compiled_engine(monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("numba")
+    monkeypatch.setattr(selection, "LARGE", 100)
+    assert simulate(*CASE).engine == "compiled"
+    assert simulate(*CASE, engine="simpy").engine == "simpy"
+    assert simulate("jacobi", "torus-cluster", {"P": 1, "sweeps": 1}).engine == "simpy"
+
+
+def test_hops_count_as_operations_do(monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("numba")
+    operations = len(simulate(*CASE, timeline=True).timeline.rank)
+    monkeypatch.setattr(selection, "LARGE", operations)
+    assert simulate(*CASE, effects="hops").engine == "simpy"
+    assert simulate(*CASE, effects="links").engine == "compiled"
+
+
+@pytest.mark.parametrize("engine", ["SimPy", "numba", "", None, 3])
+def test_unknown_engines(engine: object) -> None:
+    with pytest.raises(InputError, match=r"allowed: auto, simpy, compiled"):
+        simulate(*CASE, engine=engine)
+
+
+def test_the_compiled_engine_needs_numba(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(selection, "HAVE_NUMBA", False)
+    with pytest.raises(InputError, match=r"needs Numba.*pip install simcodesign\[fast\]"):
+        simulate(*CASE, engine="compiled")
+
+
+def test_without_numba_large_runs_say_so_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(selection, "HAVE_NUMBA", False)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        assert simulate(*CASE).engine == "simpy"
+        assert caught == []
+        monkeypatch.setattr(selection, "LARGE", 100)
+        assert [simulate(*CASE).engine for _ in range(2)] == ["simpy", "simpy"]
+        assert simulate(*CASE, engine="simpy").engine == "simpy"
+    (said,) = caught
+    assert "Numba is not installed" in str(said.message)
+    assert said.filename == __file__
+
+
+def test_simpy_says_when_memory_is_short(monkeypatch: pytest.MonkeyPatch) -> None:
+    plain = len(simulate(*CASE, effects="none", timeline=True).timeline.rank)
+    monkeypatch.setattr(memory_limit, "memory_bytes", lambda: plain * selection.BYTES_PER_OPERATION)
+    assert simulate(*CASE, effects="none", engine="simpy").makespan_s > 0
+    with pytest.raises(CapacityError, match=r"on the SimPy engine.*allowed: the compiled engine"):
+        simulate(*CASE, effects="links", engine="simpy")  # routes take more
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Both engines
+
+
+def same(one: object, other: object) -> bool:
+    """To the last bit, field by field."""
+    if isinstance(one, np.ndarray):
+        return one.dtype == other.dtype and np.array_equal(one, other, equal_nan=one.dtype.kind == "f")
+    if isinstance(one, StationUses):
+        return list(one) == list(other)
+    if is_dataclass(one):
+        return type(one) is type(other) and all(
+            same(getattr(one, item.name), getattr(other, item.name)) for item in fields(one)
+        )
+    return one == other
+
+
+@pytest.mark.parametrize("effects", ["none", "all", "links,disks"])
+@pytest.mark.parametrize("name", ["jacobi", "cg-iteration", "collectives", "transpose", "burst"])
+def test_both_engines_give_the_same_result(name: str, effects: str) -> None:
+    pytest.importorskip("numba")
+    one, other = (
+        simulate(name, "torus-cluster", {"P": 8}, effects=effects, engine=engine, timeline=True)
+        for engine in ("simpy", "compiled")
+    )
+    assert (one.engine, other.engine) == ("simpy", "compiled")
+    for item in fields(Result):
+        if item.name != "engine":
+            assert same(getattr(one, item.name), getattr(other, item.name)), item.name
+
+
+@pytest.mark.parametrize("engine", ["simpy", "compiled"])
+def test_progress(engine: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Simulated time and events never go back, nor beyond what the Result says."""
+    if engine == "compiled":
+        pytest.importorskip("numba")
+    module = simpy_engine if engine == "simpy" else pytest.importorskip("simcodesign.engine.compiled.engine")
+    monkeypatch.setattr(module, "REPORT_EVERY", 50)
+    told: list[tuple[float, int]] = []
+    result = simulate(*CASE, engine=engine, progress=lambda time, events: told.append((time, events)))
+    assert len(told) > 3
+    assert told == sorted(told)
+    assert all(a[1] < b[1] for a, b in pairwise(told))
+    assert told[-1][0] <= result.makespan_s
+    assert told[-1][1] <= result.events

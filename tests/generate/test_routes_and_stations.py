@@ -1,0 +1,224 @@
+"""Which stations operations and messages visit, and that these carry exactly the bytes that the traffic says."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from simcodesign.analytic.collective_traffic import Traffic, collective_traffic, halo_traffic
+from simcodesign.core.errors import Place
+from simcodesign.core.expression import parse
+from simcodesign.core.result import READ, SEND
+from simcodesign.describe.machine import MAPPINGS, Machine
+from simcodesign.describe.machine_parts import SWITCHINGS, Disk, Network, Processor
+from simcodesign.describe.setting import set_up
+from simcodesign.describe.topology.build import balanced_shape, build_topology
+from simcodesign.describe.workload import ALGORITHMS, Access, Collective, Exchange, Receive, Send, Step, Workload
+from simcodesign.engine.reference.engine import run
+from simcodesign.generate.lower import make_plan
+from simcodesign.generate.plan import DISK, INTERFACE, LINK, NONE, Plan
+
+KEYS = [(name, algorithm) for name, algorithms in ALGORITHMS.items() for algorithm in algorithms]
+#: Powers of two, so that bytes times seconds per byte is exact.
+PER_BYTE, LINK_PER_BYTE, INTERFACE_PER_BYTE = 2.0**-10, 2.0**-12, 2.0**-11
+SIZE = 64.0
+
+
+def machine(
+    kind: str, nodes: int, per_node: int = 1, mapping: str | tuple[int, ...] = "linear", **more: object
+) -> Machine:
+    options = {"fat_tree": {"arity": 2}}.get(kind, {})
+    network = Network(
+        build_topology(kind, nodes, **options),
+        startup_s=2.0**-6,
+        per_byte_s=PER_BYTE,
+        hop_latency_s=2.0**-8,
+        link_per_byte_s=LINK_PER_BYTE,
+        interface_per_byte_s=INTERFACE_PER_BYTE,
+        **more,
+    )
+    disk = Disk(1.0, 2.0, PER_BYTE, shared_by=2, spindles=3)
+    return Machine("test machine", Processor(1.0), network, disk, processors_per_node=per_node, mapping=mapping)
+
+
+MACHINES = st.builds(
+    machine,
+    st.sampled_from(["bus", "crossbar", "fat_tree", "hypercube", "mesh", "torus", "tree"]),
+    st.sampled_from([2, 4, 8, 16]),
+    st.integers(1, 3),
+    st.sampled_from(MAPPINGS),
+    switching=st.sampled_from(SWITCHINGS),
+)
+
+
+def planned(machine: Machine, ranks: int, program: tuple[Step, ...], effects: tuple[str, ...]) -> Plan:
+    return make_plan(set_up(Workload("test", {}, {}, program), machine, {"P": ranks}), effects)
+
+
+def exchange(dims: int, periodic: bool) -> Exchange:
+    return Exchange(None, Place(), dims, (parse(SIZE),) * dims, None, periodic)
+
+
+def carried(plan: Plan, kind: int, per_byte_s: float) -> tuple[dict[int, float], dict[int, int]]:
+    """Bytes and messages that the stations of one kind served, by their unit."""
+    log = run(plan)
+    mine = np.flatnonzero(plan.stations.kind == kind)
+    bytes_served = {int(plan.stations.unit[s]): log.busy_s[s] / per_byte_s for s in mine}
+    return bytes_served, {int(plan.stations.unit[s]): int(log.served[s]) for s in mine}
+
+
+@st.composite
+def communications(draw: st.DrawFn) -> tuple[Machine, int, Step, Traffic]:
+    """A machine, ranks, and one communication with its messages."""
+    chosen = draw(MACHINES)
+    ranks = draw(st.integers(1, min(chosen.most_ranks, 20)))
+    if draw(st.booleans()):
+        name, algorithm = draw(st.sampled_from(KEYS))
+        step: Step = Collective(None, Place(), name, algorithm, parse(SIZE))
+        return chosen, ranks, step, collective_traffic(name, algorithm, ranks, SIZE)
+    dims, periodic = draw(st.integers(1, 3)), draw(st.booleans())
+    traffic = halo_traffic(balanced_shape(ranks, dims), [SIZE] * dims, periodic)
+    return chosen, ranks, exchange(dims, periodic), traffic
+
+
+@settings(max_examples=150)
+@given(communications(), st.booleans())
+def test_links_carry_the_bytes_of_the_traffic(case: tuple[Machine, int, Step, Traffic], with_endpoints: bool) -> None:
+    machine, ranks, step, traffic = case
+    effects = ("links", "endpoints") if with_endpoints else ("links",)
+    plan = planned(machine, ranks, (step,), effects)
+    node = machine.node_of(ranks)
+    source, target = node[traffic.source], node[traffic.target]
+    links, loads = machine.network.topology.link_loads(source, target, traffic.size_bytes)
+    passed = Counter(
+        link
+        for a, b in zip(source, target, strict=True)
+        if a != b
+        for link in machine.network.topology.route(int(a), int(b)).tolist()
+    )
+    seen, served = carried(plan, LINK, LINK_PER_BYTE)
+    assert served == passed
+    expected = dict(zip(links.tolist(), loads.tolist(), strict=True))
+    assert {link: load for link, load in seen.items() if load} == pytest.approx(expected, rel=1e-12)
+
+
+@settings(max_examples=100)
+@given(communications(), st.booleans())
+def test_interfaces_carry_what_comes_and_what_goes(case: tuple[Machine, int, Step, Traffic], with_links: bool) -> None:
+    machine, ranks, step, traffic = case
+    effects = ("links", "endpoints") if with_links else ("endpoints",)
+    plan = planned(machine, ranks, (step,), effects)
+    node = machine.node_of(ranks)
+    bytes_passed: dict[int, float] = defaultdict(float)
+    passed: Counter[int] = Counter()
+    for a, b, size in zip(node[traffic.source], node[traffic.target], traffic.size_bytes, strict=True):
+        for side in (int(a), int(b)) if a != b else ():
+            bytes_passed[side] += size
+            passed[side] += 1
+    seen, served = carried(plan, INTERFACE, INTERFACE_PER_BYTE)
+    assert served == passed
+    assert seen == pytest.approx(dict(bytes_passed), rel=1e-12)
+
+
+def ways(plan: Plan) -> Iterator[tuple[int, int, list[tuple[int, int]]]]:
+    """(source rank, target rank, stations as (kind, unit)) of every message that travels."""
+    routes, stations = plan.routes, plan.stations
+    for op in np.flatnonzero(plan.kind == SEND) if routes is not None else ():
+        route = routes.route[op]
+        if route != NONE:
+            visited = routes.station[routes.start[route] : routes.start[route + 1]]
+            yield (
+                int(plan.rank[op]),
+                int(plan.peer[op]),
+                [(int(stations.kind[s]), int(stations.unit[s])) for s in visited],
+            )
+
+
+@given(communications(), st.sampled_from([("links",), ("endpoints",), ("links", "endpoints")]))
+def test_messages_visit_interface_links_and_interface_in_turn(
+    case: tuple[Machine, int, Step, Traffic], effects: tuple[str, ...]
+) -> None:
+    machine, ranks, step, traffic = case
+    plan = planned(machine, ranks, (step,), effects)
+    node = machine.node_of(ranks)
+    far = 0
+    for source, target, way in ways(plan):
+        a, b = int(node[source]), int(node[target])
+        links = [(LINK, link) for link in machine.network.topology.route(a, b).tolist()] if "links" in effects else []
+        ends = ([(INTERFACE, a)], [(INTERFACE, b)]) if "endpoints" in effects else ([], [])
+        assert way == [*ends[0], *links, *ends[1]]
+        far += 1
+    assert far == np.count_nonzero(node[traffic.source] != node[traffic.target])
+
+
+@given(communications(), st.sets(st.sampled_from(["hops", "imbalance", "noise"])))
+def test_nothing_is_shared_without_an_effect_that_shares_it(
+    case: tuple[Machine, int, Step, Traffic], effects: set[str]
+) -> None:
+    machine, ranks, step, _ = case
+    plan = planned(machine, ranks, (step, read(parse("rank"))), tuple(effects))
+    assert plan.routes is None
+    assert len(plan.stations) == 0
+    assert plan.station is None
+
+
+def read(size: object, when: str | None = None) -> Access:
+    return Access(None if when is None else parse(when), Place(), "read", size, parse(2))
+
+
+@settings(max_examples=60)
+@given(MACHINES, st.data())
+def test_disks_serve_the_accesses_of_their_nodes(machine: Machine, data: st.DataObject) -> None:
+    ranks = data.draw(st.integers(1, min(machine.most_ranks, 20)))
+    program = (read(parse("64*rank")), read(parse(64), "rank % 2 == 0"))
+    plan = planned(machine, ranks, program, ("disks",))
+    expected: dict[int, float] = defaultdict(float)
+    served: Counter[int] = Counter()
+    for rank, node in enumerate(machine.node_of(ranks).tolist()):
+        for size in (64.0 * rank, *([64.0] if rank % 2 == 0 else [])):
+            expected[node // 2] += 2 * (1.0 + size * PER_BYTE)
+            served[node // 2] += 1
+    assert carried(plan, DISK, 1.0) == (dict(expected), served)
+    assert plan.stations.servers.tolist() == [3] * len(plan.stations)
+
+
+@given(communications())
+def test_stations_are_disks_then_interfaces_then_links_by_number(case: tuple[Machine, int, Step, Traffic]) -> None:
+    machine, ranks, step, _ = case
+    plan = planned(machine, ranks, (read(parse(1)), step), ("links", "endpoints", "disks"))
+    names = list(zip(plan.stations.kind.tolist(), plan.stations.unit.tolist(), strict=True))
+    assert names == sorted(set(names))
+    assert DISK < INTERFACE < LINK
+    visited = {station for _, _, way in ways(plan) for station in way}
+    assert visited == {name for name in names if name[0] != DISK}
+    assert (plan.stations.servers[plan.stations.kind != DISK] == 1).all()
+
+
+def pair(source: int, target: int) -> tuple[Step, Step]:
+    send = Send(parse(f"rank == {source}"), Place(), parse(target), parse(SIZE))
+    return send, Receive(parse(f"rank == {target}"), Place(), parse(source), None)
+
+
+@pytest.mark.parametrize(("mapping", "far"), [("linear", False), ("round_robin", True), ((1, 0, 0, 1), True)])
+def test_the_mapping_says_which_messages_leave_their_node(mapping: str | tuple[int, ...], far: bool) -> None:
+    """Ranks 0 and 1 of four on two nodes; the ranks that do nothing have their place too."""
+    plan = planned(machine("crossbar", 2, 2, mapping), 4, pair(0, 1), ("links", "endpoints"))
+    assert (plan.routes is not None) == far
+
+
+def test_disks_of_ranks_are_found_though_the_last_ones_are_idle() -> None:
+    plan = planned(machine("crossbar", 4, 2, "round_robin"), 8, (read(parse(1), "rank == 3"),), ("disks",))
+    assert plan.stations.unit.tolist() == [1]  # rank 3 is on node 3, whose disk is the second of two
+    assert plan.station[plan.kind == READ].tolist() == [0]
+
+
+def test_messages_of_one_pair_share_their_route() -> None:
+    ring = Collective(None, Place(), "allgather", "ring", parse(SIZE))
+    plan = planned(machine("torus", 16), 16, (ring,), ("links",))
+    assert np.count_nonzero(plan.kind == SEND) == 16 * 15
+    assert len(plan.routes.start) - 1 == 16  # one for every neighbour to the right

@@ -1,0 +1,413 @@
+"""The report as one page: complete, self-contained, and as a browser sees it."""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from html.parser import HTMLParser
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from rich.console import Console
+
+from simcodesign.comparison.compare import compare
+from simcodesign.core.errors import InputError
+from simcodesign.core.units import parse_quantity
+from simcodesign.report.common.case_progress import CaseProgress
+from simcodesign.report.common.quantities import shared_unit
+from simcodesign.report.validation import page as pages
+from simcodesign.report.validation.plots import drawer
+from simcodesign.report.validation.tables import outcome_tables, shown_point
+from simcodesign.studies.validation.case import Case, Derived, Said, Tolerance
+from simcodesign.studies.validation.outcome import Outcome, outcome_of
+from simcodesign.studies.validation.run import measured
+
+pytest.importorskip("jinja2")
+
+LOOSE = Tolerance("Two digits are <printed>.", relative=0.05)
+AXIS: dict[Any, float] = {2**k: 1e-6 * 2**k for k in range(1, 8)}
+LONG: dict[Any, float] = {k: float(k * k) for k in range(1, 42)}
+PARTS = ["claim", "source", "unit", "workload", "machine"]
+
+
+def made(name: str, expected: dict[Any, float], said: Said | None = None, **rest: Any) -> Case:
+    reading = "source" if said is None else "both"
+    told = None if said is None else lambda: said
+    return Case(
+        name,
+        f"This is <claimed> of {name} & more.",
+        f"Book of {name}, http://example.org/x",
+        "s",
+        expected,
+        LOOSE,
+        reading,
+        told,
+        **rest,
+    )
+
+
+def raises() -> Said:
+    raise ValueError("nothing <here>")
+
+
+def ladder() -> Said:
+    comparison = compare("burst", "mesh-256", {"P": 16}, effects="hops,links")
+    return Said({"x": 1.0}, {"x": 1.0}, ladders={"16 ranks": comparison})
+
+
+def cases() -> list[Case]:
+    line = Derived("T", "t_s + n*B", {"t_s": 2e-6, "n": 1024, "B": 1e-9}, "s")
+    own = {1: 1.0, 2: 5.0}
+    return [
+        made(
+            "theory/axis",
+            AXIS,
+            Said(AXIS, AXIS, derivation=(line,)),
+            axis="ranks",
+            workload="w<1>",
+            machine="m<2>",
+            parameters={"size": "64 KiB"},
+        ),
+        made("theory/long", LONG, Said(LONG, LONG, notes=("A <note>.",)), axis="n"),
+        made("paper/words", {"a_b": 1.0, "c$d": 2.0}, Said({"a_b": 1.0, "c$d": 3.0}, {"a_b": 1.0})),
+        made("paper/own", {1: 1.0, 2: 2.0}, own=own),
+        made("paper/lost", {"x": 1.0}, needs={"rate": None}),
+        Case("paper/raises", "It raises.", "Book", "s", {"x": 1.0}, LOOSE, "both", raises),
+        Case("paper/ladder", "It is explained.", "Book", "s", {"x": 1.0}, LOOSE, "both", ladder),
+        made("paper/zero", {"x": 0.0}, Said({"x": 0.0}, {"x": 0.0})),
+        Case(
+            "paper/bound",
+            "It takes at least that.",
+            "Book",
+            "s",
+            {"far": 1e-6, "near": 2e-6, "next": 3e-6},
+            Tolerance("A bound.", relative=1e-12, sense="at_least"),
+            "simulation",
+            lambda: Said(simulation={"far": 1e-3, "near": 2.2e-6, "next": 4.5e-6}),
+            parameters={"network.hop_latency": 4e-8, "train": 104.0},
+        ),
+        made("paper/drawn", {"x": 1.0}, Said({"x": 1.0}, {"x": 1.0}, plot=lambda axes: axes.plot([1, 2], [3, 4]))),
+    ]
+
+
+@pytest.fixture(scope="module")
+def outcomes() -> list[Outcome]:
+    return [measured(case, drawer()) for case in cases()]
+
+
+@pytest.fixture(scope="module")
+def text(outcomes: list[Outcome]) -> str:
+    return pages.page(outcomes)
+
+
+class Elements(HTMLParser):
+    """Start tags with their attributes, and all text outside style."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.tags: list[tuple[str, dict[str, str | None]]] = []
+        self.words: list[str] = []
+        self.style = ""
+        self.inside: list[str] = []
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append((tag, dict(attrs)))
+        if tag not in ("meta", "link", "img", "input"):
+            self.inside.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.inside.pop() == tag, f"</{tag}> closes another element"
+
+    def handle_data(self, data: str) -> None:
+        if self.inside and self.inside[-1] == "style":
+            self.style += data
+        else:
+            self.words.append(data)
+
+    @property
+    def visible(self) -> str:
+        return " ".join(" ".join(self.words).split())
+
+
+# --- What it says --------------------------------------------------------------------------------------------
+
+
+def test_everything_about_every_case_is_there(text: str, outcomes: list[Outcome]) -> None:
+    visible = Elements(text).visible
+    for outcome in outcomes:
+        for part in (
+            *(getattr(outcome, name) for name in PARTS),
+            outcome.tolerance.reason,
+            outcome.error,
+            *outcome.derivation,
+            *outcome.notes,
+            *outcome.missing,
+            str(outcome.verdict),
+        ):
+            assert part in visible
+    assert "T = t_s + n*B = 2e-06 + 1024*1e-09 = 3.024e-06 s" in visible
+    assert "size = 64 KiB" in visible
+    assert "What explains the gap: 16 ranks" in visible
+    assert (
+        "6 of 10 cases reproduced; source inconsistent: 1, not recoverable: 1, not reproduced: 0, differs: 2" in visible
+    )
+
+
+def test_bounds_have_their_sign_and_the_point_closest_to_failing_stands_for_them(
+    text: str, outcomes: list[Outcome]
+) -> None:
+    (bound,) = [outcome for outcome in outcomes if outcome.name == "paper/bound"]
+    assert shown_point(bound).label == "near"
+    visible = Elements(text).visible
+    assert "paper/bound 3 >= 2 \N{EN DASH} 2.2 us holds, +10 %" in visible  # the row of the summary
+    assert "far >= 1 1000 holds, x 1e+03" in visible
+    assert "at least; within relative 1e-12" in visible
+
+
+def test_parameters_have_units_and_whole_numbers_no_point(text: str) -> None:
+    assert "network.hop_latency = 40 ns, train = 104" in Elements(text).visible
+
+
+@pytest.mark.parametrize("width", [40, 60, 80, 100, 140])
+def test_a_terminal_breaks_no_number(width: int, outcomes: list[Outcome]) -> None:
+    """Whatever is left out: names stand on one line."""
+    console = Console(width=width, file=io.StringIO(), markup=False)
+    console.print(outcome_tables(outcomes)[0])
+    lines = console.file.getvalue().splitlines()  # type: ignore[attr-defined]
+    assert max(map(len, lines)) <= width
+    for outcome in outcomes:
+        assert sum(f" {outcome.name} " in f"{line} " for line in lines) == 1
+    assert any(">= 2" in line for line in lines) == (width > 40)
+
+
+@given(st.floats(1e-15, 1e15), st.sampled_from(["s", "B", "B/s", "FLOP/s", "s per value"]))
+def test_a_shared_unit_changes_no_value(value: float, unit: str) -> None:
+    scale, name = shared_unit([value, value / 10], unit)
+    base, _, rest = name.partition(" ")
+    dimension = {"s": "time", "B": "size", "B/s": "bandwidth", "FLOP/s": "rate"}[unit.partition(" ")[0]]
+    assert parse_quantity(f"{value * scale!r} {base}", dimension) == pytest.approx(value, rel=1e-12)
+    assert rest == unit.partition(" ")[2]
+
+
+def test_text_is_never_markup(text: str) -> None:
+    assert "<claimed>" not in text
+    assert "&lt;claimed&gt;" in text
+
+
+def test_headings_labels_and_links(text: str) -> None:
+    elements = Elements(text)
+    assert elements.inside == []
+    levels = [int(tag[1]) for tag, _ in elements.tags if re.fullmatch(r"h[1-6]", tag)]
+    assert levels[0] == 1
+    assert levels.count(1) == 1
+    assert all(after <= before + 1 for before, after in pairwise(levels))
+    ids = [attributes["id"] for _, attributes in elements.tags if "id" in attributes]
+    assert len(ids) == len({*ids})
+    for _, attributes in elements.tags:
+        for name in ("href", "aria-labelledby"):
+            target = attributes.get(name)
+            if target and not target.startswith("data:"):
+                assert target.removeprefix("#") in ids
+    assert all(attributes.get("alt") for tag, attributes in elements.tags if tag == "img")
+
+
+def test_many_points_are_folded_up(text: str) -> None:
+    assert text.count("<details>") == 1
+    assert "<summary>41 points</summary>" in text
+
+
+def test_the_same_outcomes_give_the_same_page(text: str, outcomes: list[Outcome]) -> None:
+    assert pages.page(outcomes) == text
+    again = [measured(case, drawer()).plot for case in cases()]
+    assert again == [outcome.plot for outcome in outcomes]
+
+
+def test_a_date_only_if_asked_for(text: str, outcomes: list[Outcome]) -> None:
+    assert "UTC" not in text
+    assert "UTC" in pages.page(outcomes, dated=True)
+
+
+def test_plots(outcomes: list[Outcome]) -> None:
+    pytest.importorskip("matplotlib")
+    drawn = {outcome.name: outcome.plot for outcome in outcomes}
+    assert {name for name, plot in drawn.items() if not plot} == {"paper/lost", "paper/raises"}
+    for words in ("ranks", "tolerance", "expected", "forecast", "simulation"):
+        assert words in drawn["theory/axis"]
+    assert "deviation from expected (%)" in drawn["paper/words"]
+    assert "c$d" in drawn["paper/words"]
+    assert "deviation (s)" in drawn["paper/zero"]
+    assert "own equations" in drawn["paper/own"]
+
+
+def test_a_folder_that_is_gone_is_said(tmp_path: Path, outcomes: list[Outcome]) -> None:
+    with pytest.raises(InputError, match="cannot write the report: No such file"):
+        pages.write_page(outcomes, tmp_path / "gone" / "page.html")
+
+
+# --- Nothing from elsewhere ----------------------------------------------------------------------------------
+
+
+def references(text: str) -> list[str]:
+    """Whatever a browser might fetch: addresses in attributes and styles that are neither data nor within the page."""
+    elements = Elements(text)
+    loading = ("src", "href", "srcset", "action", "poster", "data", "background", "formaction", "xlink:href")
+    found = [str(value) for _, attributes in elements.tags for name, value in attributes.items() if name in loading]
+    styles = [elements.style, *(str(attributes["style"]) for _, attributes in elements.tags if "style" in attributes)]
+    for style in styles:
+        found += re.findall(r"url\(\s*['\"]?([^'\")]*)", style) + re.findall(r"@import.*", style)
+    return [address for address in found if not address.startswith(("data:", "#"))]
+
+
+def test_nothing_is_fetched(text: str, outcomes: list[Outcome]) -> None:
+    assert references(text) == []
+    assert "<script" not in text
+    for outcome in outcomes:  # xmlns and the like are names, not addresses
+        assert not re.findall(r"(?:href|src)=\"(?!#)|url\((?!#)|@import", outcome.plot)
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [
+        '<img src="//a.example/x.png">',
+        '<link href="https://a.example/x.css">',
+        "<style>@import 'x.css';</style>",
+        "<style>a { background: url(http://a.example/x) }</style>",
+        '<p style="background: url(x.png)">',
+        '<script src="x.js"></script>',
+        '<img src="x.png">',
+    ],
+)
+def test_a_reference_would_be_noticed(bad: str) -> None:
+    assert references(bad)
+
+
+# --- In a browser --------------------------------------------------------------------------------------------
+
+BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), "")
+needs_browser = pytest.mark.skipif(not BROWSER, reason="no chromium, chromium-browser or google-chrome is installed")
+#: What a browser does on its own is switched off, so that what is left was asked for by the page.
+QUIET = (
+    "--headless",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-dev-shm-usage",
+    "--no-first-run",
+    "--disable-sync",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-default-apps",
+    "--disable-extensions",
+    "--hide-scrollbars",
+    "--enable-logging=stderr",
+    "--v=0",
+)
+REQUEST = "URL_REQUEST_START_JOB"
+
+
+def browse(path: Path, *options: str) -> tuple[str, list[str], list[str]]:
+    """The page after it was loaded, what it wrote to the console, and the addresses it asked for beyond the file."""
+    with tempfile.TemporaryDirectory() as home:
+        log = Path(home) / "net.json"
+        done = subprocess.run(
+            [BROWSER, *QUIET, *options, f"--user-data-dir={home}", f"--log-net-log={log}", "--dump-dom", path.as_uri()],
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=120,
+        )
+        assert done.returncode == 0, done.stderr
+        console = re.findall(r"CONSOLE.*", done.stderr)
+        return done.stdout, console, [url for url in requested(log) if not url.startswith(("file:", "data:"))]
+
+
+def requested(log: Path) -> Iterator[str]:
+    """Addresses of every request in a log of the browser, but for those of the browser itself."""
+    written = log.read_text(encoding="utf-8")
+    try:
+        events = json.loads(written)
+    except json.JSONDecodeError:  # the browser may end before it has closed the list
+        events = json.loads(written.rstrip().rstrip(",") + "]}")
+    number = events["constants"]["logEventTypes"][REQUEST]
+    for event in events["events"]:
+        parameters = event.get("params", {})
+        # The browser's own requests, for updates and the like, come from no origin.
+        own = parameters.get("initiator", "not an origin") == "not an origin"
+        if event["type"] == number and "url" in parameters and not own:
+            yield parameters["url"]
+
+
+@needs_browser
+def test_a_browser_shows_every_case_without_complaint(tmp_path: Path, text: str, outcomes: list[Outcome]) -> None:
+    file = tmp_path / "page.html"
+    file.write_text(text, encoding="utf-8")
+    shown, console, asked = browse(file)
+    assert (console, asked) == ([], [])
+    ids = {attributes.get("id") for tag, attributes in Elements(shown).tags if tag == "article"}
+    assert ids == {outcome.name for outcome in outcomes}
+
+
+SCRIPT = """<script>
+addEventListener("load", () => {
+  const images = [...document.images].every(image => image.complete && image.naturalWidth > 0);
+  const wide = document.documentElement.scrollWidth - document.documentElement.clientWidth;
+  document.getElementById("only-differs").checked = true;
+  const shown = [...document.querySelectorAll("article")].filter(article => article.offsetHeight).map(a => a.id);
+  document.body.dataset.seen = JSON.stringify({images, wide, shown});
+});
+</script></body>"""
+
+
+@needs_browser
+def test_pictures_width_and_filter(tmp_path: Path, text: str, outcomes: list[Outcome]) -> None:
+    """In a frame of 360 pixels, for a window of the browser may not be as narrow as that."""
+    eager = text.replace(' loading="lazy"', "").replace("</body>", SCRIPT)
+    (tmp_path / "page.html").write_text(eager, encoding="utf-8")
+    (tmp_path / "frame.html").write_text(
+        '<iframe src="page.html" style="width:360px;height:700px;border:0"></iframe><p id="seen"></p><script>'
+        'const frame = document.querySelector("iframe"); frame.addEventListener("load", () => setTimeout(() => {'
+        'document.getElementById("seen").textContent = frame.contentDocument.body.dataset.seen; }, 50));</script>',
+        encoding="utf-8",
+    )
+    shown, console, _ = browse(tmp_path / "frame.html", "--allow-file-access-from-files", "--virtual-time-budget=5000")
+    assert console == []
+    found = re.search(r'<p id="seen">(.*?)</p>', shown)
+    assert found
+    seen = json.loads(found[1].replace("&quot;", '"'))
+    differing = [outcome.name for outcome in outcomes if outcome.verdict == "differs"]
+    assert seen == {"images": True, "wide": 0, "shown": differing}
+
+
+@needs_browser
+@pytest.mark.parametrize(
+    ("bad", "complaint", "address"),
+    [
+        ("<script>console.error('broken')</script>", "broken", ""),
+        ("<script>nothing.at.all()</script>", "ReferenceError", ""),
+        ('<img src="http://127.0.0.1:9/x.png" alt="x">', "", "http://127.0.0.1:9/x.png"),
+        ("<style>body { background: url(http://127.0.0.1:9/y.png) }</style>", "", "http://127.0.0.1:9/y.png"),
+    ],
+)
+def test_a_browser_would_notice(tmp_path: Path, text: str, bad: str, complaint: str, address: str) -> None:
+    file = tmp_path / "page.html"
+    file.write_text(text.replace("</body>", f"{bad}</body>"), encoding="utf-8")
+    _, console, asked = browse(file)
+    assert any(complaint in line for line in console) if complaint else asked == [address]
+
+
+def test_cases_that_take_long_are_told_of_when_they_are_done() -> None:
+    """Else an hour of work says nothing until its end, and nothing at all if it is stopped."""
+    stream, said = io.StringIO(), Said({1: 1.0}, {1: 1.0})
+    with CaseProgress(2, Console(file=stream, width=200)) as progress:
+        for seconds in (0.5, 123.4):
+            progress.update(outcome_of(made("toys/one", {1: 1.0}, said), said, seconds=seconds))
+    assert stream.getvalue() == "reproduced: toys/one, 123 s\n"

@@ -1,0 +1,112 @@
+"""Tables, JSON and plots of feasibility regions, and the command that asks for them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from simcodesign.cli.app import main
+
+ASK = ["codesign", "feasibility", "cg", "exascale-cg", "--target", "1e18", "--over", "ts,tw"]
+
+
+def test_the_inequality_and_the_threshold_are_printed(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(ASK) == 0
+    out = capsys.readouterr().out
+    assert "1120 ts + 1599600 tw <= " in out
+    assert "eta below 0.09315" in out  # 2.1048e-5 / 2.2596e-4
+    assert "62.4" in out  # GB/s at eta = 1, as published
+
+
+def test_json_has_a_region_for_each_value(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([*ASK, "--each", "eta=1,0.05", "--json"]) == 0
+    said = json.loads(capsys.readouterr().out)
+    assert [region["values"] for region in said["regions"]] == [{"eta": 1.0}, {"eta": 0.05}]
+    assert [region["feasible"] for region in said["regions"]] == [True, False]
+    assert said["regions"][0]["intercepts"] == pytest.approx([1.8296e-7, 1.2810e-10], rel=1e-4)
+    assert said["regions"][1]["intercepts"] == [None, None]
+
+
+def test_a_simulated_boundary_is_listed_and_drawn(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("matplotlib")
+    few = ["codesign", "feasibility", "cg", "exascale-cg", "--target", str(1e18 / 2**14), "--set", "nodes=64"]
+    plot = tmp_path / "region.png"
+    options = ["--set", "train=104", "--each", "eta=1", "--simulate", "--effects", "hops", "--points", "2"]
+    assert main([*few, *options, "--plot", str(plot)]) == 0
+    assert "hops" in capsys.readouterr().out
+    assert plot.read_bytes().startswith(b"\x89PNG")
+
+
+FEW = ["codesign", "feasibility", "cg", "exascale-cg", "--set", "nodes=64", "--set", "train=104"]
+
+
+def words(capsys: pytest.CaptureFixture[str]) -> str:
+    return " ".join(capsys.readouterr().out.split())
+
+
+@pytest.mark.parametrize("target", ["1 EFLOP/s", "1000 Pflop/s", "1e18"])
+def test_a_target_has_the_units_of_a_machine_file(target: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([*ASK[:4], "--target", target, "--each", "eta=1"]) == 0
+    assert "where 1 Eflop/s are reached" in words(capsys)
+
+
+def test_what_is_infeasible_is_said_of_both_readings(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([*FEW, "--target", "1e18", "--each", "eta=1,1", "--simulate", "--effects", "hops"]) == 0
+    out = words(capsys)
+    assert out.count("nothing is feasible") == 2
+    assert "the work alone takes 21.05 us of 13.79 ns allowed" in out  # 1.3792e-5 of 2^14 times that
+    assert "above the peak of the machine, 655.4 Tflop/s of 65536 processors" in out  # 64 x 1024 x 10 GFLOP/s
+
+
+def test_machine_constants_may_vary_and_are_told(capsys: pytest.CaptureFixture[str]) -> None:
+    options = ["--target", str(1e18 / 2**14), "--set", "eta=1", "--each", "network.hop_latency=10 ns,100 ns"]
+    assert main([*FEW, *options, "--simulate", "--effects", "hops", "--points", "2", "--json"]) == 0
+    said = json.loads(capsys.readouterr().out)["regions"]
+    assert [region["values"]["network.hop_latency"] for region in said] == ["10 ns", "100 ns"] * 2
+    near, far = (region["intercepts"][0] for region in said[2:])
+    assert 1064 * (near - far) == pytest.approx((2 + 4 * 9) * 90e-9, rel=1e-5)  # ways of 3 + 3 + 3 hops
+    assert main([*FEW, *options]) == 0
+    assert "64 ranks on 64 nodes, train = 104, eta = 1" in words(capsys)
+
+
+def test_a_cost_that_the_forecast_leaves_out_is_bounded_by_simulation(capsys: pytest.CaptureFixture[str]) -> None:
+    options = ["--target", str(1e18 / 2**14), "--set", "eta=1", "--over", "ts,network.hop_latency"]
+    assert main([*FEW, *options]) == 2
+    assert "the forecast for this machine leaves hops out" in capsys.readouterr().err
+    bandwidth = ["--set", "network.bandwidth=1 TB/s"]
+    assert main([*FEW, *options, *bandwidth, "--simulate", "--effects", "hops", "--points", "2", "--json"]) == 0
+    (region,) = json.loads(capsys.readouterr().out)["regions"]
+    assert (2 + 4 * 9) * region["intercepts"][1] == pytest.approx(region["limit_s"] - region["fixed_s"], rel=1e-5)
+
+
+def test_numbers_are_whole_in_eighty_columns(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    assert main([*ASK, "--each", "eta=1,0.05"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert max(map(len, lines)) <= 80
+    (row,) = [line.split() for line in lines if line.startswith(" forecast      1")]
+    assert row == ["forecast", "1", "21.05", "us", "183", "ns", "128.1", "ps", "62.45", "GB/s"]
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--each", "eta=a,b"], "--each: parameter 'eta' must be a number"),
+        (["--each", "eta="], "not a list of values"),
+        (["--each", "nothing=1"], "--each: cg has no parameter and a machine no key of this name"),
+        (["--over", "ts"], "two costs"),
+        (["--over", "ts,bandwidth"], "allowed: tw, or network.per_byte"),
+        (["--over", "ts,processor.rate"], "no cost"),
+        (["--over", "ts,s_i"], "useful flops change with s_i"),
+        (["--effects", "hops"], "with --simulate"),
+        (["--points", "3"], "with --simulate"),
+        (["--target", "1 GB/s"], "--target: 'GB/s' is a unit of bandwidth"),
+    ],
+)
+def test_bad_options(options: list[str], said: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([*ASK[:4], "--target", "1e18", *options]) == 2
+    assert said in capsys.readouterr().err

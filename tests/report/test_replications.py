@@ -1,0 +1,266 @@
+"""Replications as they are printed, and the options that ask for them."""
+
+from __future__ import annotations
+
+import io
+import json
+import math
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from rich.console import Console
+
+from simcodesign.core.errors import InputError
+from simcodesign.engine.simulate import simulate
+from simcodesign.report.common.replication_progress import ReplicationProgress
+from simcodesign.report.replication.plot import replications_plot, running
+from simcodesign.report.replication.tables import Form, against_tables, machine_names, replication_tables
+from simcodesign.studies.replication.output_analysis import Interval, WarmUp, batch_means
+from simcodesign.studies.replication.replicate import Against, Replicated, replicate, replicate_against
+from tests.command_line import Ran, command
+
+CASE = ("jacobi", "torus-cluster", "-P", "8", "--phase", "sweep")
+
+
+@pytest.fixture
+def run(capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Any:
+    monkeypatch.setenv("COLUMNS", "160")
+    return command(capfd, "simulate")
+
+
+@pytest.fixture(scope="module")
+def found() -> Replicated:
+    return replicate("jacobi", "torus-cluster", {"P": 8}, phases=["sweep"], replications=6)
+
+
+@pytest.fixture(scope="module")
+def against() -> Against:
+    return replicate_against(
+        "jacobi", "torus-cluster", {"P": 8}, phases=["sweep"], against="xeon-cluster", replications=6
+    )
+
+
+def shown(tables: Any) -> str:
+    console = Console(file=io.StringIO(), width=160, highlight=False)
+    for one in tables:
+        console.print(one)
+    text: str = console.file.getvalue()  # type: ignore[attr-defined]
+    return " ".join(text.split())
+
+
+def wide(mean: float, half: float, unit: str = "s") -> str:
+    return Form(unit).wide(Interval(mean, mean - half, mean + half, 5, 0.95))
+
+
+# --- Numbers -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "mean", "half", "unit"),
+    [
+        ("116.85 ± 0.11 ms", 0.116851, 0.0001144, "s"),
+        ("366 ± 19 us", 365.8e-6, 19.27e-6, "s"),
+        ("0 ± 12 ms", 0.0, 0.012, "s"),
+        ("1.00 ± 0.50 s", 1.0, 0.5, "s"),
+        ("216.07 ± 0.02 ms", 0.216068, 0.0000248, "s"),
+        ("1.0000 ± 2e-09 s", 1.0, 2e-9, "s"),
+        ("49.70 ± 0.62%", 0.497, 0.0062, "%"),
+        ("1,234 ± 10", 1234.2, 10.2, ""),
+        ("4.88 ± 0.10 MB", 4.881e6, 1.0e5, "B"),
+    ],
+)
+def test_means_show_as_many_digits_as_their_interval_allows(text: str, mean: float, half: float, unit: str) -> None:
+    assert wide(mean, half, unit) == text
+
+
+def test_without_an_interval_the_mean_stands_alone() -> None:
+    assert Form("s").wide(Interval(0.5, 0.5, 0.5, 5, 0.95, same=True)) == "500.00 ms"
+    assert Form("").wide(Interval(7.0, math.nan, math.nan, 1, 0.95)) == "7"
+
+
+@given(st.floats(1e-9, 1e9), st.floats(1e-6, 1.0))
+def test_what_is_printed_is_what_is_meant(mean: float, share: float) -> None:
+    """Read back: the mean within half a unit of its last digit, which is below the half-width; the half-width too."""
+    numbers = wide(mean, share * mean, "").replace(",", "").split(" ± ")
+    assert float(numbers[0]) == pytest.approx(mean, abs=max(share * mean, 1e-4 * mean))
+    assert float(numbers[1]) == pytest.approx(share * mean, rel=0.5)
+
+
+# --- Tables --------------------------------------------------------------------------------------------------
+
+
+def test_every_mean_has_its_interval(found: Replicated) -> None:
+    text = shown(replication_tables(found, 3))
+    seen = found.interval("makespan_s")
+    assert f"mean makespan of 6 replications {Form('s')(seen.mean)} ± {100 * seen.relative:.2g}%" in text
+    assert Form("s").wide(seen) in text
+    assert f"messages {int(found.first.messages):,} same in all" in text
+    assert "Most used of" in text
+    assert "A number without ± is the same in every replication." in text
+    lowest = found.seeds[int(found.column(("makespan_s",)).argmin())]
+    assert f"--seed {lowest}" in text
+    assert "Most used of" not in shown(replication_tables(found, 0))
+
+
+def test_the_seeds_that_are_shown_repeat_a_replication(found: Replicated) -> None:
+    alone = simulate("jacobi", "torus-cluster", {"P": 8}, phases=["sweep"], seed=found.seeds[3])
+    assert alone.makespan_s == found.column(("makespan_s",))[3]
+
+
+def test_without_chance_it_is_said() -> None:
+    text = shown(replication_tables(replicate("jacobi", "torus-cluster", {"P": 4}, effects="none")))
+    assert "Nothing here is random" in text
+    assert "whatever the seed" in text
+    assert "±" not in text
+
+
+def test_a_precision_that_is_not_reached_is_said(found: Replicated) -> None:
+    missed = replace(found, stopping=replace(found.stopping, precision=1e-6, reached=False))
+    assert "NOT REACHED" in shown(replication_tables(missed))
+    assert "at two looks in a row" in shown(
+        replication_tables(replace(found, stopping=replace(found.stopping, precision=0.5)))
+    )
+
+
+def streamed(found: Replicated, **changes: Any) -> Replicated:
+    """As if it were of an open stream."""
+    values = np.column_stack([found.values, np.linspace(1, 2, found.count)])
+    return replace(found, keys=(*found.keys, ("response_s",)), values=values, **changes)
+
+
+def test_a_warm_up_is_said(found: Replicated) -> None:
+    assert "the first 1,250 requests of a run are left out" in shown(
+        replication_tables(streamed(found, removed=WarmUp(1250)))
+    )
+    assert "may not have settled" in shown(replication_tables(streamed(found, removed=WarmUp(5, late=True))))
+
+
+def test_batches_are_said(found: Replicated) -> None:
+    alone = replace(found, seeds=found.seeds[:1], values=found.values[:1])
+    good, bad = (batch_means(values) for values in (np.random.default_rng(0).normal(9, 1, 400), np.arange(400.0)))
+    for batches, words in ((good, "may be taken as independent"), (bad, "the interval is too narrow")):
+        text = shown(replication_tables(streamed(alone, removed=WarmUp(0), batches=batches)))
+        assert f"20 batches of {batches.size} requests" in text
+        assert words in text
+
+
+def test_two_machines_end_with_a_verdict(against: Against) -> None:
+    text = shown(against_tables(against))
+    gap = against.verdict.difference
+    assert f"on xeon-cluster is smaller than on torus-cluster by {Form('s').wide(gap).lstrip('-')}" in text
+    assert "does not hold 0: it is not chance" in text
+    assert f"would be {against.verdict.narrowing:.2g} times as wide" in text
+    assert "±" in text
+
+
+def test_the_same_machine_twice(found: Replicated) -> None:
+    same = replicate_against("jacobi", "torus-cluster", {"P": 4}, against="torus-cluster", replications=3)
+    assert machine_names(same) == ("torus-cluster", "torus-cluster (second)")
+    assert "is the same on both" in shown(against_tables(same))
+
+
+def test_undecided_is_said(against: Against) -> None:
+    key = against.first.stopping.of
+    gap = against.verdict.difference
+    open_pair = replace(against.verdict, difference=replace(gap, low=-1.0, high=1.0))
+    undecided = replace(against, pairs={**against.pairs, key: open_pair})
+    assert "it is not known which is better" in shown(against_tables(undecided))
+
+
+# --- Plots and progress --------------------------------------------------------------------------------------
+
+
+def test_plots_are_written(found: Replicated, against: Against, tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    for number, one in enumerate((found, against)):
+        path = tmp_path / f"{number}.png"
+        replications_plot(one, path)
+        assert path.stat().st_size > 10_000
+    with pytest.raises(InputError, match="nothing to plot"):
+        replications_plot(replace(found, seeds=found.seeds[:1], values=found.values[:1]), tmp_path / "one.png")
+
+
+def test_what_is_drawn_so_far_are_intervals() -> None:
+    seen = running(np.array([1.0, 2.0, 4.0]), 0.95)
+    assert [one.count for one in seen] == [2, 3]
+    assert seen[1].mean == pytest.approx(7 / 3)
+
+
+def test_progress_takes_any_width() -> None:
+    console = Console(file=io.StringIO())
+    with ReplicationProgress(console) as progress:
+        progress.update(2, 1000, math.inf)
+        progress.update(3, 1000, 0.02)
+    assert console.file.getvalue() == ""  # type: ignore[attr-defined]
+
+
+# --- Options -------------------------------------------------------------------------------------------------
+
+
+def test_replications_as_json(run: Any, found: Replicated) -> None:
+    answer = run(*CASE, "--replications", 6, "--json").json
+    assert answer["reading"] == "replications"
+    assert answer["replications"] == 6
+    assert answer["each"]["makespan_s"] == found.column(("makespan_s",)).tolist()
+    assert answer["means"]["makespan_s"]["half_width"] == pytest.approx(found.interval("makespan_s").half_width)
+    assert answer["means"]["phases_s"]["sweep"]["total"]["mean"] == pytest.approx(
+        found.interval("phases_s", "sweep", "total").mean
+    )
+
+
+def test_a_plain_simulation_stays_what_it_was(run: Any) -> None:
+    answer = run(*CASE, "--json").json
+    assert answer == json.loads(json.dumps(simulate("jacobi", "torus-cluster", {"P": 8}, phases=["sweep"]).to_dict()))
+
+
+def test_confidence_is_that_of_the_interval(run: Any) -> None:
+    widths = [
+        run(*CASE, "--replications", 4, "--confidence", level, "--json").json["means"]["makespan_s"]["half_width"]
+        for level in ("80%", "0.99")
+    ]
+    assert widths[0] < widths[1]
+
+
+def test_status_says_whether_the_precision_was_reached(run: Any) -> None:
+    assert run(*CASE, "--precision", "50%").status == 0
+    missed = run(*CASE, "--precision", "0.0001%", "--at-most", 20)
+    assert missed.status == 1
+    assert "NOT REACHED" in missed.out
+
+
+def test_against_another_machine(run: Any) -> None:
+    answer = run(*CASE, "--against", "xeon-cluster", "--replications", 4, "--json").json
+    assert answer["pairs"]["makespan_s"]["decided"]
+    assert answer["first"]["seeds"] == answer["second"]["seeds"]
+    assert "xeon-cluster is smaller" in " ".join(run(*CASE, "--against", "xeon-cluster").out.split())
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("--jobs", "2"), "--jobs: says nothing of a single run"),
+        (("--warm-up", "10"), "--warm-up: says nothing of a single run"),
+        (("--replications", "3", "--at-most", "20"), "--at-most: goes with a precision"),
+        (("--replications", "3", "--precision-of", "x"), "--precision-of: goes with a precision"),
+        (("--replications", "3", "--timeline", "x.json"), "--timeline: shows one run"),
+        (("--replications", "3", "--warm-up", "mser"), "mser5, or a number of requests"),
+        (("--precision", "1 s"), "--precision"),
+        (("--precision", "200%"), "precision, got 2.0"),
+        (("--precision", "-1%"), "--precision: a share"),
+        (("--precision", "1%", "--precision-of", "makespan_ss"), "did you mean 'makespan_s'"),
+        (("--replications", "1"), "one replication has no interval"),
+        (("--against", "xeon-clusterr"), "did you mean 'xeon-cluster'"),
+        (("--replications", "2", "--confidence", "100%"), "confidence"),
+    ],
+)
+def test_options_that_cannot_be(run: Any, arguments: tuple[str, ...], message: str) -> None:
+    found: Ran = run(*CASE, *arguments)
+    assert found.status == 2
+    assert found.err.startswith("error: ")
+    assert message in " ".join(found.err.split())
+    assert found.out == ""

@@ -1,0 +1,155 @@
+"""Plots of sweeps: what is drawn from which rows, checked in the artists."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from simcodesign.core.errors import InputError
+from simcodesign.report.common import plot_style
+from simcodesign.report.sweep.plot import MOST_LINES, check_plot, sweep_plot
+from simcodesign.studies.sweep.grid import Axis, Design, Known, grid, parse_axis
+from simcodesign.studies.sweep.sampling import sampled
+
+pytest.importorskip("matplotlib")
+
+
+@pytest.fixture
+def figures(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
+    """The figures that are saved."""
+    seen: list[Any] = []
+    saved = plot_style.save
+    monkeypatch.setattr(plot_style, "save", lambda figure, path: (seen.append(figure), saved(figure, path)))
+    return seen
+
+
+def design(*texts: str) -> Design:
+    return grid([parse_axis(text) for text in texts])
+
+
+def table(made: Design, both: bool = True) -> pd.DataFrame:
+    """A table whose forecast is 1 + the number of the point, and whose simulation is twice that."""
+    number = np.arange(made.count)
+    results = {"forecast_makespan_s": number + 1.0}
+    if both:
+        results |= {"simulated_makespan_s": 2 * (number + 1.0), "ratio": np.full(made.count, 0.5)}
+    return pd.DataFrame({"point": number, **made.columns(), **results, "error": ""})
+
+
+def test_one_axis_has_both_readings_in_one_panel(figures: list[Any], tmp_path: Path) -> None:
+    made = design("P=1:8:x2")
+    sweep_plot(table(made), made.axes, tmp_path / "a.png")
+    times, ratio = figures[0].axes
+    assert [line.get_ydata().tolist() for line in times.lines] == [[1, 2, 3, 4], [2, 4, 6, 8]]
+    assert (times.get_xscale(), ratio.get_title(loc="left")) == ("log", "forecast / simulated")
+    assert (tmp_path / "a.png").stat().st_size > 1000
+
+
+def test_of_an_open_stream_response_times_are_drawn(figures: list[Any], tmp_path: Path) -> None:
+    made = design("rate=1:8:x2")
+    responses = {"forecast_response_s": made.columns()["rate"] * 3, "simulated_response_s": made.columns()["rate"] * 4}
+    sweep_plot(table(made).assign(**responses), made.axes, tmp_path / "a.png")
+    times, _ = figures[0].axes
+    assert [line.get_ydata().tolist() for line in times.lines] == [[3, 6, 12, 24], [4, 8, 16, 32]]
+
+
+def test_lines_are_those_of_the_second_axis(figures: list[Any], tmp_path: Path) -> None:
+    made = design("n=1:3:+1", "t=1,2us")
+    sweep_plot(table(made, both=False), made.axes, tmp_path / "a.svg", form="lines")
+    (panel,) = figures[0].axes
+    assert [line.get_ydata().tolist() for line in panel.lines] == [[1, 3, 5], [2, 4, 6]]
+    assert [text.get_text() for text in panel.get_legend().get_texts()] == ["1 us", "2 us"]
+
+
+def test_too_many_lines_are_chosen_evenly(figures: list[Any], tmp_path: Path) -> None:
+    made = design("n=1:3:+1", "m=1:100:+1")
+    sweep_plot(table(made), made.axes, tmp_path / "a.png", "forecast", "lines")
+    (panel,) = figures[0].axes
+    assert len(panel.lines) == MOST_LINES
+    assert panel.get_legend().get_title().get_text() == "m (91 more)"
+
+
+def test_a_heat_map_shows_every_value_at_its_place(figures: list[Any], tmp_path: Path) -> None:
+    made = design("n=1:3:+1", "m=1,10,100,1000")
+    shown = table(made)
+    shown.loc[5, ["forecast_makespan_s", "simulated_makespan_s", "ratio"]] = np.nan
+    sweep_plot(shown, made.axes, tmp_path / "a.png", form="heat")
+    first = figures[0].axes[0]
+    cells = first.collections[0].get_array()
+    expected = (np.arange(12) + 1.0).reshape(3, 4).T
+    assert np.ma.getmaskarray(cells).sum() == 1
+    assert bool(np.ma.getmaskarray(cells)[1, 1])
+    assert np.ma.allclose(cells, expected)
+    assert (first.get_xscale(), first.get_yscale()) == ("linear", "log")
+    # Forecast and simulation share their colours.
+    norms = [panel.collections[0].norm for panel in figures[0].axes[:2]]
+    assert {(norm.vmin, norm.vmax) for norm in norms} == {(1, 24)}
+
+
+def test_contours_and_samples_are_drawn(figures: list[Any], tmp_path: Path) -> None:
+    made = design("n=1:3:+1", "m=1:1000:n=5:log")
+    sweep_plot(table(made), made.axes, tmp_path / "a.png", form="contour")
+    drawn = sampled(["n=1:10:log", "m=0:5"], 32, "sobol", 1)
+    for form in ("lines", "heat", "contour"):
+        sweep_plot(table(drawn, both=False), drawn.axes, tmp_path / "b.png", form=form)
+    alone = sampled(["n=1:10:log"], 8, "sobol", 1)
+    sweep_plot(table(alone, both=False), alone.axes, tmp_path / "c.png", zipped=True)
+    assert len(figures) == 5
+    assert len(figures[2].axes[0].collections[0].get_offsets()) == 32
+
+
+def test_words_stand_in_their_order(figures: list[Any], tmp_path: Path) -> None:
+    kind = Axis("kind", ("torus", "mesh", "ring"), known=Known("kind", "change"))
+    made = grid([kind, parse_axis("P=1,2")])
+    sweep_plot(table(made, both=False), made.axes, tmp_path / "a.png", form="heat")
+    panel = figures[0].axes[0]
+    assert [text.get_text() for text in panel.get_xticklabels()] == ["torus", "mesh", "ring"]
+    assert np.allclose(panel.collections[0].get_array(), [[1, 3, 5], [2, 4, 6]])
+
+
+def test_seeds_are_averaged_and_other_axes_held(figures: list[Any], tmp_path: Path) -> None:
+    made = design("P=1,2", "m=1,2", "k=7,8", "seed=1,2,3")
+    shown = table(made)
+    sweep_plot(shown, made.axes, tmp_path / "a.png", "forecast", title="a title")
+    cells = figures[0].axes[0].collections[0].get_array()
+    held = shown[shown["k"] == 7].groupby(["m", "P"])["forecast_makespan_s"].mean().to_numpy()
+    assert np.allclose(cells.ravel(), held)
+    assert figures[0].get_suptitle() == "a title\nk = 7, mean over 3 seeds"
+
+
+def test_a_panel_without_values_says_so(figures: list[Any], tmp_path: Path) -> None:
+    made = design("P=1,2")
+    shown = table(made, both=False).assign(forecast_makespan_s=np.nan)
+    sweep_plot(shown, made.axes, tmp_path / "a.png")
+    assert [text.get_text() for text in figures[0].axes[0].texts] == ["no point has this"]
+
+
+@pytest.mark.parametrize(
+    ("texts", "of", "form", "named"),
+    [
+        (["P=1,2"], [], "heat", "needs two axes"),
+        (["P=1,2"], [], "pie", "form of a plot"),
+        (["P=1,2", "m=1,2"], ["times"], None, "nothing to draw of this name"),
+        (["P=1,2", "m=1,2"], "P", None, "nothing to draw of this name"),
+    ],
+)
+def test_what_cannot_be_drawn(texts: list[str], of: list[str], form: str | None, named: str) -> None:
+    made = design(*texts)
+    with pytest.raises(InputError, match=named):
+        check_plot(table(made).columns, made.axes, of, form)
+
+
+def test_contours_need_numbers(tmp_path: Path) -> None:
+    made = grid([Axis("kind", ("torus", "mesh"), known=Known("kind", "change")), parse_axis("P=1,2")])
+    with pytest.raises(InputError, match="contours need two axes"):
+        sweep_plot(table(made), made.axes, tmp_path / "a.png", form="contour")
+    assert not (tmp_path / "a.png").exists()
+
+
+def test_nothing_is_drawn_of_nothing() -> None:
+    with pytest.raises(InputError, match="no point has a result"):
+        check_plot(["point", "P", "error"], design("P=1,2").axes)

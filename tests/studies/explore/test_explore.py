@@ -1,0 +1,448 @@
+"""Workloads and machines as problems of design: metrics, planners, studies in files, confirmation by simulation."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import simcodesign as sc
+from simcodesign.core.errors import InputError
+from simcodesign.core.result import Result
+from simcodesign.core.units import Amount
+from simcodesign.describe.machine import Machine
+from simcodesign.studies.explore.confirmation import best_points, confirm
+from simcodesign.studies.explore.models import MachineModel, NativeModel
+from simcodesign.studies.explore.planners import plan
+from simcodesign.studies.explore.problem import Problem
+from simcodesign.studies.explore.problem_parser import constraint, objective, variable
+from simcodesign.studies.explore.solvers.solve import solve
+from simcodesign.studies.explore.study import load_study
+
+
+def native(workload: str, machine: str, given: Mapping[str, object] | None = None, **options: object) -> NativeModel:
+    return NativeModel(sc.load_workload(workload), sc.load_machine(machine), given or {}, **options)  # type: ignore[arg-type]
+
+
+def asked(
+    planner: str,
+    model: NativeModel | MachineModel,
+    vary: list[str],
+    subject_to: list[str] | None = None,
+    minimise: list[str] | None = None,
+    maximise: list[str] | None = None,
+    size: str = "n",
+) -> Problem:
+    names = [text.split("=")[0] for text in vary]
+    known = {**{name: model.parameter(name)[1] for name in names}, **model.dimensions}
+    variables = [variable(text, known) for text in vary]
+    constraints = [constraint(text, known) for text in subject_to or []]
+    goals = [
+        objective(text, largest, known)
+        for largest, texts in ((False, minimise), (True, maximise))
+        for text in texts or []
+    ]
+    return plan(planner, model, variables, goals, constraints, size)
+
+
+@settings(max_examples=10)
+@given(st.lists(st.tuples(st.integers(1, 256), st.floats(100, 1e4), st.floats(1e-6, 1e-4)), min_size=1, max_size=6))
+def test_metrics_at_many_points_are_those_of_each(points: list[tuple[int, float, float]]) -> None:
+    model = native("jacobi", "torus-cluster")
+    columns = np.array(points, float).T
+    found = model.evaluate(dict(zip(("P", "n", "network.startup"), columns, strict=True)))
+    for at, (ranks, n, startup) in enumerate(points):
+        alone = sc.forecast("jacobi", "torus-cluster", {"P": ranks, "n": n, "network.startup": startup})
+        assert np.broadcast_to(found["time"], len(points))[at] == pytest.approx(alone.makespan_s, rel=1e-14)
+        assert np.broadcast_to(found["messages"], len(points))[at] == alone.messages
+        assert np.broadcast_to(found["edge_bytes"], len(points))[at] == pytest.approx(8 * n / ranks**0.5, rel=1e-14)
+
+
+UNEVEN = """\
+simcodesign: 1
+name: uneven
+parameters:
+  size: {default: 10}
+program:
+  - compute: {flops: 1e6*(rank + 1)*size}
+  - allreduce: {bytes: size}
+"""
+
+
+def test_workloads_whose_ranks_differ_take_many_p(tmp_path: Path) -> None:
+    path = tmp_path / "uneven.yaml"
+    path.write_text(UNEVEN)
+    model = native(str(path), "crossbar-16")
+    assert model.by_rank
+    ranks, sizes = np.array([2.0, 16, 2, 5]), np.array([1e3, 1e4, 1e5, 0])
+    found = model.evaluate({"P": ranks, "size": sizes})
+    alone = [sc.forecast(path, "crossbar-16", {"P": p, "size": s}) for p, s in zip(ranks, sizes, strict=True)]
+    assert np.asarray(found["time"]).tolist() == [one.makespan_s for one in alone]
+    assert np.asarray(found["message_bytes"]).tolist() == [one.message_bytes for one in alone]
+
+
+def test_a_bandwidth_is_the_inverse_of_a_time_per_byte() -> None:
+    model = native("jacobi", "torus-cluster")
+    one = model.evaluate({"network.bandwidth": np.array([1e9, 2e9])})
+    other = model.evaluate({"network.per_byte": np.array([1e-9, 0.5e-9])})
+    assert np.array_equal(one["time"], other["time"])
+    with pytest.raises(InputError, match="in another unit"):
+        model.evaluate({"network.bandwidth": np.array([1e9]), "network.per_byte": np.array([1e-9])})
+
+
+def test_what_is_not_varied_can_be_used() -> None:
+    model = native("jacobi", "torus-cluster", {"n": 1000, "P": 4})
+    fixed = model.fixed(("n", "network.bandwidth"))
+    assert fixed["P"] == 4
+    assert "n" not in fixed
+    assert not {"network.bandwidth", "network.per_byte"} & fixed.keys()
+    found = solve(asked("tune", model, ["n=4:4000"], ["n*n/P <= 1e6"], maximise=["n"]))
+    assert found.objective == pytest.approx(2000, rel=1e-12)
+
+
+def test_the_tuner_looks_at_every_number_of_ranks() -> None:
+    found = solve(asked("tune", native("jacobi", "torus-cluster", {"n": 500}), ["P=1:256"]))
+    every = sc.forecast("jacobi", "torus-cluster", {"n": 500, "P": np.arange(1, 257)}).makespan_s
+    assert found.exact
+    assert found.objective == np.min(every)
+    assert found.point.values["P"] == 1 + np.argmin(every)
+
+
+def test_the_size_planner_fills_the_memory() -> None:
+    """lulesh has 1e5 n log2 n bytes, and a process of juqueen 1 GB."""
+    found = solve(asked("size", native("lulesh", "juqueen"), []))
+    n = found.point.values["n"]
+    assert found.exact
+    assert 1e5 * n * np.log2(n) == pytest.approx(1e9, rel=1e-13)
+    by_hand = asked("size", native("lulesh", "juqueen"), [], ["footprint <= 500 MB"])
+    assert [one.text for one in by_hand.constraints] == ["footprint <= 500 MB"]
+
+
+def test_the_machine_planner_finds_the_least_rate() -> None:
+    """Time is compute_s at the rate plus the rest: the least rate follows from two forecasts."""
+    model = native("jacobi", "torus-cluster", {"n": 4096, "P": 64})
+    found = solve(asked("machine", model, ["processor.rate=1 MFLOP/s:1 TFLOP/s"], ["time <= 100 ms"]))
+    whole = sc.forecast("jacobi", "torus-cluster", {"n": 4096, "P": 64, "processor.rate": 1e9})
+    work = float(whole.components["computation"]) * 1e9
+    rest = float(whole.makespan_s) - float(whole.components["computation"])
+    assert found.exact
+    assert found.objective == pytest.approx(work / (0.1 - rest), rel=1e-12)
+    with pytest.raises(InputError, match="least there is"):
+        asked("machine", model, ["processor.rate=1 MFLOP/s:1 TFLOP/s"])
+
+
+def test_the_machine_planner_multiplies_rates_and_inverse_times() -> None:
+    model = native("jacobi", "torus-cluster", {"n": 4096})
+    vary = ["network.startup=1 us:1 ms", "processor.rate=1 GFLOP/s:2 GFLOP/s", "network.bandwidth=1 GB/s:2 GB/s"]
+    (found,) = asked("machine", model, vary, ["time <= 1 s"]).objectives
+    assert found.text == "1/network.startup*processor.rate*network.bandwidth"
+    assert not found.maximise
+
+
+def test_the_architect_counts_a_machine() -> None:
+    model = MachineModel(sc.load_machine("torus-cluster"))
+    found = model.evaluate({"nodes": np.array([10.0]), "processor.rate": np.array([2e9])})
+    assert found["peak_rate"] == 10 * 4 * 2e9
+    assert found["memory_bandwidth"] == pytest.approx(10 * 20e9, rel=1e-14)
+    assert found["flops_per_byte"] == pytest.approx(4 * 2e9 / 20e9, rel=1e-14)
+    assert found["injection_bandwidth"] == pytest.approx(10 * 4e9, rel=1e-14)
+    best = solve(
+        asked(
+            "architect",
+            model,
+            ["nodes=1:1000", "processor.rate=1 GFLOP/s:10 GFLOP/s"],
+            ["flops_per_byte <= 1", "nodes <= 100"],
+        )
+    )
+    assert best.objective == pytest.approx(100 * 20e9, rel=1e-9)
+
+
+def test_more_metrics_come_in_from_outside() -> None:
+    class Power:
+        @property
+        def dimensions(self) -> Mapping[str, str]:
+            return {"power": "power", "energy": "energy"}
+
+        def evaluate(self, machine: Machine, counts: Mapping[str, Amount], result: Result | None) -> dict[str, Amount]:
+            power = counts["nodes"] * (50.0 + 1e-8 * np.asarray(machine.processor.rate_flop_per_s))
+            return {"power": power, "energy": power * (0.0 if result is None else np.asarray(result.makespan_s))}
+
+    model = native("jacobi", "torus-cluster", {"n": 4096, "P": 64}, extras=(Power(),))
+    found = solve(
+        asked(
+            "machine",
+            model,
+            ["processor.rate=100 MFLOP/s:1 TFLOP/s"],
+            minimise=["energy"],
+            subject_to=["power <= 1 MW"],
+        )
+    )
+    part = sc.forecast("jacobi", "torus-cluster", {"n": 4096, "P": 64, "processor.rate": 1e9})
+    work = float(part.components["computation"]) * 1e9
+    rest = float(part.makespan_s) - work / 1e9
+    # d/dr of 64 (50 + 1e-8 r)(work/r + rest) is 0 at r = sqrt(50 work / (1e-8 rest)).
+    assert found.point.values["processor.rate"] == pytest.approx(np.sqrt(50 * work / (1e-8 * rest)), rel=1e-5)
+    assert found.problem.constraints[0].dimension == "power"
+
+
+@pytest.mark.parametrize(
+    ("vary", "says"),
+    [
+        (["nn=1:2"], "did you mean 'n'"),
+        (["n=1:2"], "beyond what"),
+        (["P=1:1000"], "within 1 to 256"),
+        (["P=1.5,2"], "whole numbers"),
+        (["sweeps=2.2:2.8"], "no whole numbers"),
+        ([], "nothing is varied"),
+    ],
+)
+def test_bad_variables(vary: list[str], says: str) -> None:
+    model = native("jacobi", "torus-cluster")
+    with pytest.raises(InputError, match=says):
+        plan("tune", model, [variable(text, {}) for text in vary])
+
+
+def test_parameters_that_must_be_whole_are() -> None:
+    space = asked("tune", native("jacobi", "torus-cluster"), ["P=2:9", "sweeps=1:5", "n=10:20"]).space
+    assert [one.whole for one in space.variables] == [True, True, False]
+    assert [one.default for one in space.variables] == [None, None, None]
+
+
+def test_points_that_the_model_refuses_are_told() -> None:
+    """An interface of 4 GB/s: faster messages are refused."""
+    found = solve(asked("tune", native("jacobi", "torus-cluster"), ["network.bandwidth=1 GB/s, 3 GB/s, 8 GB/s"]))
+    assert found.point.values == {"network.bandwidth": 3e9}
+    (refusal,) = found.refusals
+    assert (refusal.count, refusal.values) == (1, {"network.bandwidth": 8e9})
+    with pytest.raises(InputError, match="no point of the space"):
+        solve(asked("tune", native("jacobi", "torus-cluster"), ["network.bandwidth=5 GB/s, 8 GB/s"]))
+
+
+# Files.
+
+STUDY = """\
+simcodesign: 1
+name: sweeps-in-time
+planner: machine
+workload: jacobi
+machine: torus-cluster
+set: {n: 4096}
+vary:
+  processor.rate: 1 GFLOP/s:100 GFLOP/s:log
+  P: [16, 64]
+subject_to:
+  - time <= 1 s
+minimise: [processor.rate]
+seed: 7
+"""
+
+
+def test_a_study_in_a_file(tmp_path: Path) -> None:
+    path = tmp_path / "study.yaml"
+    path.write_text(STUDY)
+    study = load_study(path)
+    assert (study.planner, study.workload, study.seed, dict(study.settings)) == ("machine", "jacobi", 7, {"n": "4096"})
+    problem = study.problem(native("jacobi", "torus-cluster", {"n": 4096}))
+    assert problem.space.names == ("processor.rate", "P")
+    assert problem.space.variables[1].choices == (16, 64)
+    assert problem.space.variables[0].log
+
+
+def test_formulas_in_a_file(tmp_path: Path) -> None:
+    path = tmp_path / "study.yaml"
+    path.write_text(
+        "simcodesign: 1\nvary: {n: 1:100:whole}\nformulas: {cost: n*price, price: '3', time: 60/n}\n"
+        "units: {time: time}\nsubject_to: [time <= 4 s]\nminimize: cost\n"
+    )
+    study = load_study(path)
+    found = solve(study.problem(study.formula_model()))
+    assert (found.point.values["n"], found.objective) == (15, 45)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "line", "says"),
+    [
+        ("planner: machine", "planner: machines", 3, "did you mean 'machine'"),
+        ("seed: 7", "sead: 7", 13, "did you mean 'seed'"),
+        ("seed: 7", "seed: -7", 13, "whole number"),
+        ("seed: 7", "formulas: {a: '1'}", 13, "in place of a workload"),
+        ("seed: 7", "minimize: time", 13, "said twice"),
+        ("seed: 7", "units: {a: lenght}", 13, "unknown dimension"),
+        ("  - time <= 1 s", "  - time <= 1 GB", 11, "unit of size"),
+        ("  - time <= 1 s", "  - tme <= 1", 11, "did you mean 'time'"),
+        ("minimise: [processor.rate]", "minimise: [processor.rat]", 12, "did you mean 'processor.rate'"),
+        ("  P: [16, 64]", "  P: [16.5, 64]", 9, "whole numbers"),
+        ("  P: [16, 64]", "  P: 64:16", 9, "not in order"),
+        ("  P: [16, 64]", "  Q: 1:16", 9, "can be varied"),
+        ("  P: [16, 64]", "  n: 10:16", 9, "set and varied"),
+    ],
+)
+def test_bad_studies(tmp_path: Path, old: str, new: str, line: int, says: str) -> None:
+    path = tmp_path / "study.yaml"
+    path.write_text(STUDY.replace(old, new))
+    with pytest.raises(InputError, match=says) as caught:
+        load_study(path).problem(native("jacobi", "torus-cluster", {"n": 4096}))
+    assert f"study.yaml:{line}" in str(caught.value)
+
+
+# Confirmation.
+
+
+def test_confirmation_simulates_points_and_neighbours() -> None:
+    problem = asked("tune", native("jacobi", "torus-cluster", {"n": 256, "sweeps": 2}), ["P=4:16"])
+    found = confirm(solve(problem), 2, effects=("hops", "links"))
+    every = {
+        p: sc.forecast("jacobi", "torus-cluster", {"n": 256, "sweeps": 2, "P": p}).makespan_s for p in range(4, 17)
+    }
+    best = sorted(every, key=lambda p: every[p])[:2]
+    near = {q for p in best for q in (p - 1, p, p + 1) if 4 <= q <= 16}
+    assert {one.forecast.values["P"] for one in found.points} == near
+    for one in found.points:
+        p = one.forecast.values["P"]
+        seen = sc.simulate("jacobi", "torus-cluster", {"n": 256, "sweeps": 2, "P": p}, effects=("hops", "links"))
+        assert one.forecast_total == every[p]
+        assert one.simulated_total == seen.makespan_s
+    totals = [one.simulated_total for one in found.points]
+    turned = sum(b < a for at, a in enumerate(totals) for b in totals[at + 1 :])
+    assert found.changed == turned
+    assert found.best_stays is (totals[0] == min(totals))
+
+
+def test_without_effects_the_order_stays() -> None:
+    """Without effects a simulation of equal ranks is the forecast."""
+    problem = asked("tune", native("jacobi", "torus-cluster", {"n": 256}), ["P=4,16,64"])
+    found = confirm(solve(problem), 3, effects="none")
+    assert found.best_stays
+    assert [one.simulated_total for one in found.points] == pytest.approx(
+        [one.forecast_total for one in found.points], rel=1e-12
+    )
+
+
+def test_an_overtaking_is_explained() -> None:
+    """Disks are shared by 64 ranks each: what the forecast takes for as fast is not."""
+    problem = asked("tune", native("jacobi", "torus-cluster", {"n": 4096}), ["P=251,256"])
+    found = confirm(solve(problem), 1, effects=("hops", "disks"))
+    (one,) = found.overtakings
+    assert one.effect == "disks"
+    assert [name for name, _, _ in one.rungs] == ["forecast", "order and waiting", "hops", "disks"]
+    assert all(before[0] == after[0] == 0 for _, before, after in one.rungs)
+    turned = [before > after for _, before, after in one.rungs]
+    assert turned == [False, False, False, True]
+
+
+def test_only_workloads_are_confirmed() -> None:
+    found = solve(asked("architect", MachineModel(sc.load_machine("torus-cluster")), ["nodes=1:9"]))
+    with pytest.raises(InputError, match="cannot be simulated"):
+        confirm(found, 1)
+
+
+def test_distinct_best_points() -> None:
+    problem = asked("tune", native("jacobi", "torus-cluster", {"n": 1000}), ["P=1:9", "network.startup=1 us:2 us"])
+    found = best_points(solve(problem), 5)
+    assert len(found) == 5
+    for at, one in enumerate(found):
+        for other in found[at + 1 :]:
+            assert one[0] != other[0] or abs(one[1] - other[1]) >= 0.05 * max(one[1], other[1]) * (1 - 1e-9)
+
+
+# --- What a machine file defines: parameters, resources, power, costs ---------------------------------------------
+
+
+def test_the_largest_transform_that_keeneland_does_in_ten_seconds() -> None:
+    """By hand: all n^2 pencils pass 120 links one after another, and the transforms and copies fill 360 memories."""
+    limits = ["time <= 10 s", "energy <= 5 MJ"]
+    found = solve(asked("size", native("fft3d", "keeneland", {"P": 360}), ["n=1000:10000:whole"], limits))
+    assert found.exact
+    assert found.point.values == {"n": 5012}
+    exchange = 2 * 5012**2 / 120 * (1.07e-6 + 5012 * 16 / 4e9)
+    assert found.point.metrics["phase.exchange"] == pytest.approx(exchange, rel=1e-4)
+    assert found.point.metrics["energy"] < 0.1 * 5e6
+
+
+def test_the_tiles_of_least_operations() -> None:
+    problem = asked("tune", native("sscp-tile", "keeneland", {"P": 360}), ["tf=16:64:whole"], minimise=["used.flops"])
+    found = solve(problem)
+    assert (found.exact, found.point.values) == (True, {"tf": 34})
+    assert found.point.metrics["used.flops"] == pytest.approx(7.0092648505e13, rel=1e-11)
+
+
+RACK = """
+simcodesign: 1
+name: rack
+nodes: 1000
+processor: {rate: 1 TFLOP/s, dynamic_power: 100 W}
+network: {topology: {kind: crossbar}, startup: 1 us, bandwidth: 10 GB/s}
+disk: {read_startup: 1 ms, write_startup: 1 ms, bandwidth: 1 GB/s}
+parameters:
+  clock: {default: 1 GHz, unit: Hz, range: [0.5 GHz, 2 GHz]}
+properties:
+  rate_of_all: nodes*clock*1000
+components:
+  node: {count: nodes, static_power: 200 W, rack_units: 2, die_area: 500 mm2, price: 3000}
+"""
+
+
+def test_the_architect_fills_a_rack(tmp_path: Path) -> None:
+    """42 units hold 21 nodes, 18 kW supply 60 of 300 W, 50 000 buy 16: the price binds."""
+    file = tmp_path / "rack.yaml"
+    file.write_text(RACK)
+    model = MachineModel(sc.load_machine(file))
+    vary, most = ["nodes=1:1000:whole", "machine.clock=0.5 GHz:2 GHz"], ["rate_of_all"]
+    limits = ["rack_units <= 42", "full_power <= 18 kW", "price <= 50000"]
+    found = solve(asked("architect", model, vary, limits, maximise=most))
+    assert found.point.values == pytest.approx({"nodes": 16, "machine.clock": 2e9})
+    assert {
+        name: found.point.metrics[name] for name in ("rack_units", "full_power", "price", "die_area")
+    } == pytest.approx({"rack_units": 32, "full_power": 4800, "price": 48000, "die_area": 0.008})
+    without = solve(asked("architect", model, vary, limits[:2], maximise=most))
+    assert without.point.values["nodes"] == 21
+
+
+TOY = """\
+simcodesign: 1
+name: toy
+about: boards of which a faster clock costs more
+nodes: 4
+processor: {rate: 1 GFLOP/s}
+network: {topology: {kind: crossbar}, startup: 10 us, bandwidth: 1 GB/s}
+parameters:
+  clock: {default: 1 GHz, unit: Hz, range: [500 MHz, 2 GHz]}
+components:
+  board: {count: nodes, static_power: 30 W, rack_units: 2, price: "1000 + clock/1e6"}
+  switch: {count: 1, static_power: 50 W, rack_units: 1, price: 5000}
+"""
+
+
+def test_the_architect_counts_to_the_last_node_that_can_be_paid(tmp_path: Path) -> None:
+    """At 500 MHz a node costs 1500: 45 000 buy 30. N times clock is largest with few fast nodes: 15 at 2 GHz."""
+    file = tmp_path / "toy.yaml"
+    file.write_text(TOY)
+    model = MachineModel(sc.load_machine(file))
+    vary = ["nodes=1:50", "machine.clock=500 MHz:2 GHz"]
+    found = solve(asked("architect", model, vary, ["price <= 50000"], maximise=["nodes"]))
+    assert found.point.values == {"nodes": 30, "machine.clock": 5e8}
+    assert found.point.metrics["price"] == 50_000
+    found = solve(asked("architect", model, vary, ["price <= 50000"], maximise=["nodes*machine.clock"]))
+    assert found.point.values == pytest.approx({"nodes": 15, "machine.clock": 2e9})
+
+
+@given(clock=st.floats(1e8, 2e9), memory=st.floats(1e8, 4e9))
+def test_parameters_of_a_machine_are_varied_as_they_are_set(clock: float, memory: float) -> None:
+    model = native("comd-eam", "keeneland", {"P": 360})
+    names = ("machine.core_clock", "machine.memory_clock")
+    found = model.evaluate({name: np.array([value]) for name, value in zip(names, (clock, memory), strict=True)})
+    alone = sc.forecast("comd-eam", "keeneland", {"P": 360, **dict(zip(names, (clock, memory), strict=True))})
+    assert float(np.squeeze(found["time"])) == pytest.approx(alone.makespan_s, rel=1e-14)
+    assert float(np.squeeze(found["energy"])) == pytest.approx(alone.energy_j, rel=1e-14)
+
+
+def test_limits_of_a_parameter_of_a_machine_hold() -> None:
+    model = native("comd-eam", "keeneland", {"P": 360})
+    with pytest.raises(InputError, match=r"limits of machine\.core_clock beyond"):
+        asked("machine", model, ["machine.core_clock=10 MHz:2 GHz"], ["time <= 1 s"])
+    with pytest.raises(InputError, match=r"machine\.core_clok.*machine\.core_clock"):
+        model.parameter("machine.core_clok")

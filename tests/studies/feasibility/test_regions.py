@@ -1,0 +1,201 @@
+"""Feasibility regions against closed forms: linear times written by hand, and the published conjugate-gradient region."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import simcodesign as sc
+from simcodesign.core.errors import InputError
+from simcodesign.describe.workload import Workload
+from simcodesign.describe.yaml.tree import parse_yaml
+from simcodesign.describe.yaml.workload import workload_from
+from simcodesign.studies.feasibility.regions import forecast_region, question, simulated_region, threshold
+
+RING = """
+simcodesign: 1
+name: ring
+parameters:
+  work: {default: 1e6}
+  messages: {default: 10}
+  size: {default: 100}
+  eta: {default: 1, range: [1e-9, 1]}
+  power: {default: 1}
+program:
+  - phase: step
+    useful_flops: P*work
+    do:
+      - compute: {flops: work/eta}
+      - repeat: messages
+        do:
+          - exchange: {pattern: halo1d, bytes: size}
+  - phase: unpaid
+    do:
+      - compute: {seconds: 1}
+"""
+
+
+def ring() -> Workload:
+    return workload_from(parse_yaml(RING.lstrip(), "ring.yaml"))
+
+
+def machine(rate: float = 1e9) -> sc.Machine:
+    return sc.load_machine("crossbar-16", {"processor.rate": f"{rate} FLOP/s", "network.hop_latency": "0 s"})
+
+
+amounts = st.floats(1e-3, 1e3)
+
+
+@settings(deadline=None)
+@given(work=amounts, messages=st.integers(1, 50), size=amounts, spare=st.floats(1.01, 100))
+def test_the_region_of_a_linear_time_is_a_triangle(work: float, messages: int, size: float, spare: float) -> None:
+    """work/rate + 2 messages (startup + size per_byte) <= 16 work / target, on 16 ranks."""
+    target = 16e9 / spare
+    asked = question(
+        ring(),
+        machine(),
+        ("network.startup", "network.per_byte"),
+        target,
+        {"work": 1e6 * work, "messages": messages, "size": size},
+    )
+    region = forecast_region(asked, points=5)
+    room = 1e-3 * work * (spare - 1)
+    assert region.fixed_s == pytest.approx(1e-3 * work, rel=1e-12)
+    assert region.limit_s == pytest.approx(1e-3 * work * spare, rel=1e-12)
+    assert region.intercepts == pytest.approx((room / (2 * messages), room / (2 * messages * size)), rel=1e-9)
+    assert region.slopes == pytest.approx((2 * messages, 2 * messages * size), rel=1e-9)
+    assert 2 * messages * (region.x + size * region.y) == pytest.approx(np.full(5, room), rel=1e-9)
+
+
+def test_every_point_of_the_boundary_has_the_time_allowed() -> None:
+    asked = question("cg", "exascale-cg", ("ts", "tw"), 1e18, {"eta": 0.5})
+    region = forecast_region(asked, points=7)
+    for x, y in zip(region.x, region.y, strict=True):
+        said = sc.forecast(
+            "cg", "exascale-cg", {"eta": 0.5, "network.startup": x, "network.per_byte": y / 8}, phases="iterate"
+        )
+        assert said.makespan_s == pytest.approx(region.limit_s, rel=1e-11)
+
+
+def test_a_time_per_value_counts_the_bytes_of_a_value() -> None:
+    """Half as many bytes a value, half the bandwidth: the time per value stays."""
+    halves = [
+        forecast_region(question("cg", "exascale-cg", ("ts", "tw"), 1e18, {"value_bytes": b}), 2) for b in (4.0, 8.0)
+    ]
+    assert halves[0].intercepts == pytest.approx(halves[1].intercepts, rel=1e-9)
+    assert [region.costs[1].scale for region in halves] == [0.25, 0.125]
+
+
+def test_a_simulated_region_without_effects_is_the_forecast() -> None:
+    asked = question("cg", sc.load_machine("exascale-cg", {"nodes": 64}), ("ts", "tw"), 1e18 / 2**14, {"train": 104.0})
+    said, seen = forecast_region(asked, 3), simulated_region(asked, (), 3)
+    assert seen.x == pytest.approx(said.x, rel=1e-6)
+    assert seen.y == pytest.approx(said.y, rel=1e-6)
+    assert seen.slopes is None
+
+
+def test_endpoints_halve_the_bandwidth_that_suffices() -> None:
+    """Without startup, one interface passes what comes in after what goes out: the boundary comes to half and a bit."""
+    asked = question("cg", sc.load_machine("exascale-cg", {"nodes": 64}), ("ts", "tw"), 1e18 / 2**14, {"train": 104.0})
+    said, seen = forecast_region(asked, 2), simulated_region(asked, ("endpoints",), 2)
+    assert 0.5 < seen.intercepts[1] / said.intercepts[1] < 0.56
+
+
+def test_a_boundary_gathers_points_where_it_bends() -> None:
+    """One interface for both directions: flat while it is the limit, then down the line of the forecast."""
+    asked = question("cg", sc.load_machine("exascale-cg", {"nodes": 64}), ("ts", "tw"), 1e18 / 2**14, {"train": 104.0})
+    seen = simulated_region(asked, ("endpoints",))
+    assert seen.off == 0.0
+    assert 3 < len(seen.x) < 17
+    assert np.all(np.diff(seen.x) > 0)
+    x, y = seen.bend or (0.0, 0.0)
+    said = forecast_region(asked, 2).intercepts
+    assert x / said[0] + y / said[1] == pytest.approx(1.0, abs=0.01)  # there the forecast holds again
+    for i in range(len(seen.x) - 1):  # any simulation between two points is where the straight line says
+        between = [(line[i] + line[i + 1]) / 2 for line in (seen.x, seen.y)]
+        near, far = (asked.simulated_s(s * between[0], s * between[1], ("endpoints",)) for s in (0.985, 1.025))
+        assert near <= seen.limit_s <= far
+
+
+def test_too_few_points_are_said() -> None:
+    asked = question("cg", sc.load_machine("exascale-cg", {"nodes": 64}), ("ts", "tw"), 1e18 / 2**14, {"train": 104.0})
+    assert simulated_region(asked, ("endpoints",), 2).off == math.inf
+    few = simulated_region(asked, ("endpoints",), 3)
+    assert len(few.x) == 3
+    assert few.off > 0.1
+
+
+def test_a_message_is_no_faster_than_its_link() -> None:
+    """2 * 10 messages of 100 bytes at 5 ps per byte at least, the rest of the time is for both costs."""
+    built = sc.load_machine(
+        "crossbar-16",
+        {"processor.rate": "1 GFLOP/s", "network.hop_latency": "0 s", "network.link_bandwidth": "200 GB/s"},
+    )
+    region = forecast_region(question(ring(), built, ("ts", "tw"), 8e9), 5)
+    floor_s = 1e-3 + 20 * 100 * 5e-12
+    assert region.costs[1].low == pytest.approx(5e-12)
+    assert region.fixed_s == pytest.approx(floor_s, rel=1e-12)
+    assert region.intercepts == pytest.approx(((2e-3 - floor_s) / 20, 1e-3 / 2000), rel=1e-9)
+    assert region.slopes == pytest.approx((20, 2000), rel=1e-6)
+    assert region.y.min() == pytest.approx(5e-12)
+
+
+def test_a_link_is_no_slower_than_a_message() -> None:
+    """What the time does not bound ends where the machine does not allow more."""
+    region = forecast_region(question(ring(), machine(), ("ts", "network.link_per_byte"), 8e9), 3)
+    assert region.capped == (False, True)
+    assert region.intercepts[1] == machine().network.per_byte_s
+
+
+def test_what_takes_too_long_without_messages_is_not_feasible() -> None:
+    asked = question("cg", "exascale-cg", ("ts", "tw"), 1e18, {"eta": 0.09})
+    region = forecast_region(asked)
+    assert not region.feasible
+    assert region.x.shape == region.y.shape == (0,)
+    assert all(math.isnan(cost) for cost in region.intercepts)
+
+
+def test_the_threshold_is_where_the_computation_takes_all_the_time() -> None:
+    """work/(rate eta) = 16 work/target."""
+    asked = question(ring(), machine(), ("ts", "tw"), 16e9 * 0.3)
+    assert threshold(asked, "eta", 1e-3, 1.0) == pytest.approx(0.3, rel=1e-9)
+    assert threshold(asked, "eta", 0.5, 1.0) is None
+    assert threshold(asked, "eta", 1e-3, 0.1) is None
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"over": ("ts", "nothing")}, "a cost that does not exist"),
+        ({"over": ("ts", "ts")}, "two costs"),
+        ({"over": ("ts", "processor.rate")}, "no cost"),
+        ({"over": ("ts", "cores")}, "whole numbers only"),
+        ({"over": ("ts", "network.bandwidth")}, "allowed: tw"),
+        ({"over": ("ts", "s_i")}, "useful flops change"),
+        ({"over": ("tw", "network.link_per_byte")}, "do not span a region"),
+        ({"over": ("ts", "network.startup")}, "these are one"),
+        ({"rate_flop_per_s": 0.0}, "rate to be reached"),
+        ({"rate_flop_per_s": math.nan}, "rate to be reached"),
+        ({"parameters": {"network.startup": 1e-6}}, "a cost to be found"),
+        ({"workload": "jacobi", "machine": "crossbar-16"}, "useful_flops"),
+    ],
+)
+def test_bad_questions(change: dict[str, object], said: str) -> None:
+    base: dict[str, object] = {
+        "workload": "cg",
+        "machine": "exascale-cg",
+        "over": ("ts", "tw"),
+        "rate_flop_per_s": 1e18,
+    }
+    with pytest.raises(InputError, match=said):
+        question(**{**base, **change})  # type: ignore[arg-type]
+
+
+def test_a_cost_that_does_not_matter_has_no_boundary() -> None:
+    asked = question(ring(), machine(), ("ts", "power"), 1e9)
+    with pytest.raises(InputError, match="does not grow"):
+        forecast_region(asked)

@@ -1,0 +1,376 @@
+"""Replications: the plain simulation again and again, whoever works on it, and machines under the same chance."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from simcodesign.core import ordered_map as repeated_module
+from simcodesign.core.errors import InputError
+from simcodesign.describe.machine import Machine
+from simcodesign.describe.setting import set_up
+from simcodesign.describe.workload import Workload
+from simcodesign.describe.yaml.files import load_machine, load_workload
+from simcodesign.engine.simulate import simulate
+from simcodesign.generate.random_streams import stream
+from simcodesign.report.common.terminal import strict
+from simcodesign.studies.replication.output_analysis import ROUND
+from simcodesign.studies.replication.replicate import (
+    Replicated,
+    drawn_by,
+    replicate,
+    replicate_against,
+    replication_seed,
+)
+
+MACHINE = """\
+simcodesign: 1
+name: small
+about: A machine of tests
+nodes: 4
+processor: {rate: 100 MFLOP/s}
+network:
+  topology: {kind: mesh, shape: [2, 2]}
+  startup: 100 us
+  bandwidth: 10 MB/s
+disk: {read_startup: 10 ms, write_startup: 10 ms, bandwidth: 20 MB/s}
+noise: 5 %
+"""
+LOOP = """\
+simcodesign: 1
+name: loop
+about: A workload of tests
+imbalance: 20 %
+program:
+  - phase: work
+    repeat: 3
+    do:
+      - compute: {flops: 1e6}
+      - allreduce: {bytes: 8}
+"""
+QUEUE = """\
+simcodesign: 1
+name: queue
+about: M/M/1 with a mean service of 10 ms
+parameters:
+  rate: {default: 50}
+  requests: {default: 800}
+program:
+  - arrivals: {to: disk, rate: rate, requests: requests, bytes: 0, varies: exponential}
+"""
+#: One replication and its processes are cheap; without this everything would be done at home.
+AT_ONCE = pytest.mark.usefixtures("at_once")
+
+
+@pytest.fixture
+def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Processes are started however little they save."""
+    monkeypatch.setattr(repeated_module, "WORTH_S", 0.0)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("files")
+
+
+def read(folder: Path, name: str, text: str, load: Any) -> Any:
+    path = folder / f"{name}.yaml"
+    path.write_text(text, encoding="utf-8")
+    return load(path)
+
+
+@pytest.fixture(scope="module")
+def machine(folder: Path) -> Machine:
+    found: Machine = read(folder, "machine", MACHINE, load_machine)
+    return found
+
+
+@pytest.fixture(scope="module")
+def loop(folder: Path) -> Workload:
+    found: Workload = read(folder, "loop", LOOP, load_workload)
+    return found
+
+
+@pytest.fixture(scope="module")
+def queue(folder: Path) -> Workload:
+    found: Workload = read(folder, "queue", QUEUE, load_workload)
+    return found
+
+
+@pytest.fixture(scope="module")
+def twelve(loop: Workload, machine: Machine) -> Replicated:
+    return replicate(loop, machine, replications=12, seed=5)
+
+
+def text(found: Any) -> str:
+    return json.dumps(strict(found.to_dict()))
+
+
+# --- Seeds ---------------------------------------------------------------------------------------------------
+
+
+def test_every_replication_is_a_plain_simulation(twelve: Replicated, loop: Workload, machine: Machine) -> None:
+    assert twelve.count == 12
+    for number, seed in enumerate(twelve.seeds):
+        assert seed == replication_seed(5, number)
+        alone = simulate(loop, machine, seed=seed)
+        assert twelve.column(("makespan_s",))[number] == alone.makespan_s
+        assert twelve.column(("components_s", "computation"))[number] == alone.components["computation"]
+    mean = twelve.interval("makespan_s")
+    known = stats.t.interval(0.95, 11, *(f(twelve.column(("makespan_s",))) for f in (np.mean, stats.sem)))
+    assert (mean.low, mean.high) == pytest.approx(known)
+
+
+def test_seeds_are_whole_distinct_and_of_63_bits() -> None:
+    seeds = [replication_seed(seed, number) for seed in (0, 1, 2**64) for number in range(2000)]
+    assert len(set(seeds)) == len(seeds)
+    assert all(type(seed) is int and 0 <= seed < 2**63 for seed in seeds)
+    assert np.mean([seed >> 62 for seed in seeds]) == pytest.approx(0.5, abs=0.03)
+
+
+def test_streams_of_replications_are_independent() -> None:
+    """Draws of neighbouring replications: uniform, and uncorrelated by number and by name of the stream."""
+    every = np.array(
+        [
+            [stream(replication_seed(0, number), name).random(4) for name in ("imbalance", "noise in main")]
+            for number in range(3000)
+        ]
+    )
+    assert stats.kstest(every.ravel(), "uniform").pvalue > 1e-3
+    bound = 4 / np.sqrt(every[1:].size / 2)
+    for one, other in ((every[1:], every[:-1]), (every[:, 0], every[:, 1]), (every[..., 1:], every[..., :-1])):
+        assert abs(np.corrcoef(one.ravel(), other.ravel())[0, 1]) < bound
+
+
+def test_the_stored_first_result_holds_no_arrays(twelve: Replicated) -> None:
+    assert twelve.first.ranks is None
+    assert len(twelve.first.stations) == 0
+    assert twelve.first.seed == twelve.seeds[0]
+
+
+# --- Processes -----------------------------------------------------------------------------------------------
+
+
+@AT_ONCE
+def test_the_number_of_processes_changes_no_byte(twelve: Replicated, loop: Workload, machine: Machine) -> None:
+    for workers in (2, 3):
+        assert text(replicate(loop, machine, replications=12, seed=5, workers=workers)) == text(twelve)
+
+
+@AT_ONCE
+def test_nor_with_sequential_stopping(queue: Workload, machine: Machine) -> None:
+    found = [
+        text(replicate(queue, machine, {"P": 1, "requests": 200}, precision=0.15, seed=3, workers=workers))
+        for workers in (1, 2)
+    ]
+    assert len(set(found)) == 1
+
+
+@AT_ONCE
+@pytest.mark.slow
+def test_nor_with_two_machines(loop: Workload, machine: Machine) -> None:
+    other = replace(machine, name="other", noise=0.1)
+    found = [
+        text(replicate_against(loop, machine, against=other, replications=5, workers=workers)) for workers in (1, 2)
+    ]
+    assert found[0] == found[1]
+
+
+def test_little_work_starts_no_process(loop: Workload, machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(repeated_module, "ProcessExecutor", None)
+    assert replicate(loop, machine, replications=3, workers=2).count == 3
+
+
+# --- Stopping ------------------------------------------------------------------------------------------------
+
+
+def test_stops_when_the_makespan_is_known(loop: Workload, machine: Machine) -> None:
+    told: list[tuple[int, int, float]] = []
+    found = replicate(loop, machine, precision=0.05, progress=lambda *now: told.append(now))
+    assert found.stopping.reached
+    assert found.interval("makespan_s").relative <= 0.05
+    assert found.count % ROUND == 0
+    earlier = found.column(("makespan_s",))[:-ROUND]  # the look before found the same, the one before that did not
+    assert stats.sem(earlier) * stats.t.ppf(0.975, len(earlier) - 1) <= 0.05 * earlier.mean()
+    assert [done for done, _, _ in told] == list(range(2, found.count + 1))
+    assert told[-1][1] == 1000
+    assert told[-1][2] == pytest.approx(found.interval("makespan_s").relative)
+
+
+def test_stops_at_most_where_it_must(loop: Workload, machine: Machine) -> None:
+    found = replicate(loop, machine, precision=1e-6, most=25)
+    assert found.count == 30  # whole rounds
+    assert not found.stopping.reached
+
+
+def test_a_precision_of_something_else(loop: Workload, machine: Machine) -> None:
+    found = replicate(loop, machine, precision=0.9, precision_of="components_s.computation")
+    assert found.stopping.of == ("components_s", "computation")
+    assert replicate(loop, machine, precision=0.9, precision_of="makespan").stopping.of == ("makespan_s",)
+    with pytest.raises(InputError, match=r"did you mean 'components_s\.computation'"):
+        replicate(loop, machine, precision=0.9, precision_of="components_s.computatio")
+
+
+def test_replications_before_a_precision(loop: Workload, machine: Machine) -> None:
+    assert replicate(loop, machine, replications=33, precision=0.9).count == 40
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"replications": 0}, "replications"),
+        ({"replications": 2.0}, "replications"),
+        ({"replications": 1}, "one replication has no interval"),
+        ({"precision": 0.0}, "precision"),
+        ({"precision": 1.0}, "precision"),
+        ({"precision": 0.1, "replications": 1}, "more than one replication"),
+        ({"precision": 0.1, "replications": 50, "most": 40}, "before a precision"),
+        ({"precision": 0.1, "most": 19}, "replications at most, got 19"),
+        ({"confidence": 95}, "confidence"),
+        ({"warm_up": -3}, "warm-up"),
+        ({"workers": 0}, "workers"),
+        ({"seed": -1}, "seed"),
+        ({"effects": "nois"}, "no such effect"),
+    ],
+)
+def test_bad_options_are_refused(loop: Workload, machine: Machine, options: dict[str, Any], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        replicate(loop, machine, **options)
+
+
+def test_arrays_are_refused(loop: Workload, machine: Machine) -> None:
+    with pytest.raises(InputError, match="one design point"):
+        replicate(loop, machine, {"P": [1, 2]})
+
+
+# --- Chance --------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("effects", "drawn"), [("all", ("imbalance", "noise")), ("imbalance", ("imbalance",)), ("links", ()), ("none", ())]
+)
+def test_what_is_drawn(loop: Workload, machine: Machine, effects: str, drawn: tuple[str, ...]) -> None:
+    found = replicate(loop, machine, replications=4, effects=effects)
+    assert found.drawn == drawn
+    assert found.count == (4 if drawn else 1)
+    assert found.stopping.reached
+
+
+def test_arrivals_are_drawn_whatever_the_effects(queue: Workload, machine: Machine) -> None:
+    assert drawn_by(set_up(queue, machine), ()) == ("arrivals",)
+
+
+def test_what_does_not_vary_says_so(twelve: Replicated) -> None:
+    assert twelve.interval("messages").same
+    assert not twelve.interval("makespan_s").same
+    assert twelve.to_dict()["means"]["messages"] == {"mean": twelve.first.messages, "same": True}  # type: ignore[index]
+
+
+# --- Open streams --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.slow
+def test_coverage_of_a_simulated_queue(machine: Machine, queue: Workload) -> None:
+    """200 simulated experiments of 10 replications: the 95 % interval holds 1 / (mu - lambda) in 90 to 99 % of them.
+
+    A load of 0.3 settles within a few requests, so that 200 of them are enough.
+    """
+    parameters = {"P": 1, "rate": 30, "requests": 200}
+    hits = 0
+    for seed in range(200):
+        found = replicate(queue, machine, parameters, replications=10, seed=seed, engine="compiled")
+        hits += found.interval("response_s").holds(1 / (100 - 30))
+    assert 0.90 * 200 <= hits <= 0.99 * 200
+
+
+def test_one_long_run_in_batches(machine: Machine, queue: Workload) -> None:
+    found = replicate(queue, machine, {"P": 1, "requests": 20_000}, replications=1)
+    assert found.count == 1
+    assert found.batches is not None
+    assert found.batches.batches >= 20
+    assert found.interval("response_s") == found.batches.interval
+    assert found.interval("response_s").holds(0.02)
+    assert np.isnan(found.interval("makespan_s").low)
+
+
+def test_a_stated_warm_up(machine: Machine, queue: Workload) -> None:
+    found = replicate(queue, machine, {"P": 1}, replications=3, warm_up=100)
+    for number, seed in enumerate(found.seeds):
+        requests = simulate(queue, machine, {"P": 1}, seed=seed).requests
+        assert requests is not None
+        times = (requests.left_s - requests.arrived_s)[100:]
+        assert found.column(("response_s",))[number] == pytest.approx(times.mean(), rel=1e-12)
+    with pytest.raises(InputError, match="warm-up"):
+        replicate(queue, machine, {"P": 1}, replications=3, warm_up=800)
+
+
+def test_a_short_stream_has_no_batches(machine: Machine, queue: Workload) -> None:
+    with pytest.raises(InputError, match="too short for batch means"):
+        replicate(queue, machine, {"P": 1, "requests": 90}, replications=1)
+
+
+def test_a_precision_is_of_the_response_time_of_a_stream(machine: Machine, queue: Workload) -> None:
+    found = replicate(queue, machine, {"P": 1}, precision=0.5)
+    assert found.stopping.of == ("response_s",)
+
+
+# --- Two machines --------------------------------------------------------------------------------------------
+
+
+def test_common_random_numbers_narrow_the_difference(loop: Workload, machine: Machine) -> None:
+    """A processor that is slightly slower: the same shares of computation, so most of the spread cancels."""
+    other = replace(machine, name="other", processor=replace(machine.processor, rate_flop_per_s=0.98e8))
+    found = replicate_against(loop, machine, against=other, replications=15)
+    pair = found.verdict
+    assert found.first.seeds == found.second.seeds
+    assert pair.correlation > 0.99
+    assert pair.narrowing > 5
+    assert pair.decided
+    assert pair.difference.mean > 0
+    both = [replicate(loop, one, replications=15) for one in (machine, other)]
+    assert [side.values.tolist() for side in both] == [found.first.values.tolist(), found.second.values.tolist()]
+    known = stats.ttest_rel(both[1].column(("makespan_s",)), both[0].column(("makespan_s",))).confidence_interval(0.95)
+    assert (pair.difference.low, pair.difference.high) == pytest.approx((known.low, known.high))
+
+
+def load_machine_with(machine: Machine, **network: float) -> Machine:
+    return replace(machine, name="other", network=replace(machine.network, **network))
+
+
+def test_a_difference_that_is_always_the_same(loop: Workload, machine: Machine) -> None:
+    """A slower start of messages costs the same whatever the shares are: nothing of the spread is left."""
+    pair = replicate_against(
+        loop, machine, against=load_machine_with(machine, startup_s=120e-6), replications=5
+    ).verdict
+    assert pair.difference.same
+    assert pair.decided
+    assert pair.narrowing == np.inf
+
+
+def test_a_machine_against_itself(loop: Workload, machine: Machine) -> None:
+    pair = replicate_against(loop, machine, against=machine, replications=5).verdict
+    assert pair.difference.same
+    assert not pair.decided
+    assert pair.ratio.mean == 1.0
+
+
+def test_a_precision_of_the_difference(loop: Workload, machine: Machine) -> None:
+    other = load_machine_with(machine, startup_s=120e-6)
+    found = replicate_against(loop, machine, against=other, precision=0.01)
+    assert found.first.stopping.reached
+    assert found.first.count == 20  # the difference is known long before the makespan is
+    gap = found.verdict.difference
+    assert gap.half_width <= 0.01 * found.first.interval("makespan_s").mean
+    assert found.first.interval("makespan_s").relative > 0.01
+
+
+def test_without_chance_one_run_of_each(loop: Workload, machine: Machine) -> None:
+    found = replicate_against(loop, machine, against=load_machine_with(machine, startup_s=1e-3), effects="none")
+    assert (found.first.count, found.second.count) == (1, 1)
+    assert found.verdict.difference.mean > 0

@@ -1,0 +1,195 @@
+"""Upgrades: their files, and ratios against closed forms of power laws."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+import simcodesign as sc
+from simcodesign.core.errors import InputError
+from simcodesign.describe.workload import Workload
+from simcodesign.describe.yaml.tree import parse_yaml
+from simcodesign.describe.yaml.workload import workload_from
+from simcodesign.studies.requirements.upgrade import RATIOS, share_of, upgrade_study, upgrade_table
+from simcodesign.studies.requirements.upgrade_file import Upgrade, load_upgrade, upgrade_from, upgrades
+
+LAWS = """
+simcodesign: 1
+name: laws
+parameters:
+  n: {default: 1, range: [1e-9, 1e15]}
+  a: {default: 1, range: [0, 9]}
+  b: {default: 0, range: [-9, 9]}
+  c: {default: 1, range: [0, 9]}
+  d: {default: 0, range: [-9, 9]}
+footprint: 1000*n**a*P**b
+program:
+  - compute: {flops: 7*n**c*P**d}
+  - exchange: {pattern: halo2d, bytes: n/4}
+  - memory: {accesses: 5*n, stack_distance: 2*n}
+"""
+
+
+def laws() -> Workload:
+    return workload_from(parse_yaml(LAWS.lstrip(), "laws.yaml"))
+
+
+def machine(memory: float = 1e9) -> sc.Machine:
+    return sc.load_machine("crossbar-16", {"nodes": 1024, "processors_per_node": 4, "memory": {"capacity": 4 * memory}})
+
+
+def read(text: str) -> Upgrade:
+    return upgrade_from(parse_yaml(text, "u.yaml"))
+
+
+def test_those_of_table_3_are_shipped() -> None:
+    found = {name: load_upgrade(name) for name in upgrades()}
+    assert {name: (it.processes, it.memory) for name, it in found.items()} == {
+        "racks": (2, 1),
+        "sockets": (2, 0.5),
+        "memory": (1, 2),
+    }
+    for name, upgrade in found.items():
+        assert (upgrade.name, bool(upgrade.about), bool(upgrade.source)) == (name, True, True)
+        assert all(upgrade.rate(part) == 1 for part in ("processor", "network", "memory", "disk"))
+
+
+def test_a_file_of_ones_own(tmp_path: Path) -> None:
+    path = tmp_path / "mine.yaml"
+    path.write_text(
+        "simcodesign: 1\nname: mine\nnodes: 1.5\nprocessors_per_node: 4\nmemory: 0.25\nrates: {network: 2, disk: 0.5}\n"
+    )
+    found = load_upgrade(path)
+    assert (found.processes, found.nodes, found.memory) == (6, 1.5, 0.25)
+    assert (found.rate("network"), found.rate("disk"), found.rate("processor")) == (2, 0.5, 1)
+    assert load_upgrade(str(path)) == found
+
+
+@pytest.mark.parametrize(
+    ("text", "what"),
+    [
+        ("name: x\n", r"'simcodesign' is missing"),
+        ("simcodesign: 2\nname: x\n", r"u\.yaml:1: simcodesign: unknown format version"),
+        ("simcodesign: 1\nname: x\nnode: 2\n", r"u\.yaml:3: node: unknown key.*did you mean 'nodes'"),
+        ("simcodesign: 1\nname: x\nnodes: two\n", r"u\.yaml:3: nodes: must be a number"),
+        ("simcodesign: 1\nname: x\nmemory: 0\n", r"u\.yaml:3: memory: a factor, got '0'.*1 where nothing changes"),
+        ("simcodesign: 1\nname: x\nnodes: 1e12\n", r"u\.yaml:3: nodes: a factor"),
+        ("simcodesign: 1\nname: x\nrates:\n  net: 2\n", r"u\.yaml:4: rates\.net: unknown key.*network"),
+        ("simcodesign: 1\nname: x\nrates:\n  network: -1\n", r"u\.yaml:4: rates\.network: a factor"),
+    ],
+)
+def test_errors_say_where(text: str, what: str) -> None:
+    with pytest.raises(InputError, match=what):
+        read(text)
+
+
+def test_upgrades_made_in_a_program_are_checked_too() -> None:
+    with pytest.raises(InputError, match="rate of an upgrade"):
+        Upgrade("x", rates={"cpu": 2})
+    with pytest.raises(InputError, match="factor of nodes"):
+        Upgrade("x", nodes=math.nan)
+    with pytest.raises(InputError, match=r"no such upgrade, got 'rack'.*did you mean 'racks'"):
+        load_upgrade("rack")
+
+
+@given(
+    a=st.floats(0.3, 3),
+    b=st.floats(-1, 1),
+    c=st.floats(0, 3),
+    d=st.floats(-1, 1),
+    nodes=st.sampled_from([1, 2, 3, 8]),
+    per_node=st.sampled_from([1, 2, 0.5]),
+    memory=st.floats(0.2, 5),
+)
+@settings(max_examples=60, deadline=None)
+def test_ratios_of_power_laws(
+    a: float, b: float, c: float, d: float, nodes: float, per_node: float, memory: float
+) -> None:
+    """m = 1000 n^a P^b, so that n goes with (m'/m)^(1/a) (p'/p)^(-b/a)."""
+    p = nodes * per_node
+    size = memory ** (1 / a) * p ** (-b / a)
+    old = (1e6 * 4096.0**-b) ** (1 / a)
+    assume(1e-6 < old < 1e12 and 1e-6 < old * size < 1e12)
+    change = Upgrade("x", nodes=nodes, processors_per_node=per_node, memory=memory)
+    found = upgrade_study(laws(), machine(), change, {"a": a, "b": b, "c": c, "d": d})
+    expected = {
+        "size": size,
+        "overall": size * p,
+        "computation": size**c * p**d,
+        "communication": size,
+        "memory_access": size**2,
+        "loads_stores": size,
+    }
+    assert found.ratios.keys() == {*RATIOS}
+    assert found.ratios == pytest.approx(expected, rel=1e-9)
+    assert found.inflated_bytes == pytest.approx(1e9 * p**b, rel=1e-9)
+    assert (found.new.processes, found.new.memory_bytes) == (4096 * p, 1e9 * memory)
+    assert found.baseline["overall"] == p * memory
+    assert found.baseline["communication"] == memory
+
+
+def test_lulesh_as_table_4_walks_through_it() -> None:
+    found = upgrade_study("lulesh", "juqueen", "racks")
+    p = 458752.0
+    assert (found.old.processes, found.new.processes, found.old.memory_bytes) == (p, 2 * p, 1e9)
+    assert found.ratios["size"] == 1
+    assert found.ratios["overall"] == 2
+    assert found.ratios["computation"] == pytest.approx(2**0.25 * math.log(2 * p) / math.log(p))
+    assert found.ratios["loads_stores"] == pytest.approx(math.log(2 * p) / math.log(p))
+    fewer = upgrade_study("lulesh", "juqueen", "racks", {"P": 1024})
+    assert fewer.ratios["computation"] == pytest.approx(2**0.25 * 11 / 10)
+    natural = upgrade_study("lulesh", "juqueen", "racks", {"p_base": math.e})
+    assert natural.ratios["computation"] == pytest.approx(found.ratios["computation"])
+    assert natural.old.metric("computation") == pytest.approx(found.old.metric("computation") * math.log(2))
+
+
+def test_nothing_fits_any_more() -> None:
+    found = upgrade_study("icofoam", "juqueen", "racks")
+    assert not found.new.fit.fits
+    assert found.old.fit.fits
+    assert (found.ratios["size"], found.ratios["overall"]) == (0, 0)
+    assert all(math.isnan(found.ratios[name]) for name in RATIOS[2:])
+    assert found.new.needs is None
+
+
+def test_nothing_fitted_before() -> None:
+    found = upgrade_study("icofoam", "strawman-hybrid", "memory")
+    assert not found.old.fit.fits
+    assert all(math.isnan(ratio) for ratio in found.ratios.values())
+    assert math.isnan(found.inflated_bytes)
+
+
+def test_a_table_gives_every_workload_what_is_its_own() -> None:
+    studies = upgrade_table(["kripke", laws()], machine(), ["racks", "memory"], {"a": 2, "c_bytes": 10, "P": 16})
+    assert [(study.upgrade.name, study.workload.name) for study in studies] == [
+        ("racks", "kripke"),
+        ("racks", "laws"),
+        ("memory", "kripke"),
+        ("memory", "laws"),
+    ]
+    assert studies[0].old.fit.size == pytest.approx(1e8)
+    assert studies[1].old.fit.size == pytest.approx(1e3)
+    assert {study.old.processes for study in studies} == {16}
+    with pytest.raises(InputError, match="no workload has this parameter, got 'z'"):
+        upgrade_table(["kripke"], machine(), ["racks"], {"z": 2})
+
+
+def test_what_cannot_be_studied() -> None:
+    with pytest.raises(InputError, match="does not say how much memory"):
+        upgrade_study("kripke", "crossbar-16", "racks")
+    with pytest.raises(InputError, match="does not say its footprint"):
+        upgrade_study("cg", machine(), "racks")
+    with pytest.raises(InputError, match=r"u\.yaml:1: the upgrade x leaves no whole number of processes, got 1\.5"):
+        upgrade_study("kripke", machine(), read("simcodesign: 1\nname: x\nnodes: 1.5\n"), {"P": 1})
+    with pytest.raises(InputError, match="processes on crossbar-16: P"):
+        upgrade_study("kripke", machine(), "racks", {"P": 5000})
+
+
+def test_the_share_of_a_process() -> None:
+    assert share_of(machine()) == (4096, 1e9)
+    assert share_of(machine(), {"P": 3}) == (3, 1e9)
+    assert share_of(sc.load_machine("strawman-vector")) == (5e7, 2e8)

@@ -1,0 +1,326 @@
+"""Imports go strictly downward, read from the syntax tree of every module of the package.
+
+A part is a package directly under ``simcodesign``. Within a layer, parts of the same group may
+import each other; parts of different groups (the two readings, for instance) may not.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from graphlib import CycleError, TopologicalSorter
+from pathlib import Path
+
+import pytest
+
+from tests import ROOT
+
+PACKAGE = "simcodesign"
+FOLDER = ROOT / PACKAGE
+
+# Low to high; a layer is a list of groups.
+LAYERS: list[list[set[str]]] = [
+    [{"core"}],
+    [{"locality"}],
+    [{"describe"}],
+    [{"generate"}, {"fitting"}],
+    [{"analytic"}, {"engine"}],
+    [{"comparison"}, {"calibration"}, {"counters"}],
+    [{"aspen"}],
+    [{"studies"}],
+    [{"report"}],
+    [{"cli"}],
+]
+# The two readings are independent: analytic stands above generate, and may still not import it.
+FORBIDDEN = {("analytic", "generate")}
+# The tour and the program entry stand above everything, and nothing imports them.
+EXEMPT = {PACKAGE, f"{PACKAGE}.__main__"}
+# What may be imported inside a function, because an installation may lack it.
+OPTIONAL = {"dask", "distributed", "jinja2", "matplotlib", "numba", "pyarrow", "pycubexr", "sympy"}
+
+RANK = {part: level for level, groups in enumerate(LAYERS) for group in groups for part in group}
+GROUP = {part: group for groups in LAYERS for group in groups for part in group}
+
+
+@dataclass(frozen=True)
+class Import:
+    """One imported dotted name, and how it stands in the file: its line and whether inside a function."""
+
+    target: str
+    line: int
+    local: bool
+
+
+def read_package(folder: Path) -> dict[str, str]:
+    """Source text by dotted module name; a package stands under its own name, followed by ``.__init__``."""
+    paths = sorted(folder.rglob("*.py"))
+    names = (".".join(path.relative_to(folder.parent).with_suffix("").parts) for path in paths)
+    return {name: path.read_text(encoding="utf-8") for name, path in zip(names, paths, strict=True)}
+
+
+def plain(name: str) -> str:
+    """The name under which a module is imported."""
+    return name.removesuffix(".__init__")
+
+
+def imports(name: str, source: str) -> list[Import]:
+    """Every import of module ``name``, relative ones made absolute, ``from a import b`` as ``a.b``."""
+    tree = ast.parse(source)
+    inside = {id(node) for function in ast.walk(tree) if is_function(function) for node in ast.walk(function)}
+    return [
+        Import(target, node.lineno, id(node) in inside)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Import | ast.ImportFrom)
+        for target in targets(name, node)
+    ]
+
+
+def is_function(node: ast.AST) -> bool:
+    return isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+
+
+def targets(name: str, node: ast.Import | ast.ImportFrom) -> Iterator[str]:
+    if isinstance(node, ast.Import):
+        yield from (alias.name for alias in node.names)
+        return
+    # Level 1 is the package that holds the module; a package holds its own __init__.
+    above = name.split(".")[: -node.level] if node.level else []
+    base = ".".join([*above, *([node.module] if node.module else [])])
+    yield from (f"{base}.{alias.name}" for alias in node.names)
+
+
+def part_of(dotted: str) -> str | None:
+    """``describe`` for ``simcodesign.describe.machine``; empty for the package itself, else None."""
+    head, *rest = dotted.split(".")
+    if head != PACKAGE:
+        return None
+    return rest[0] if rest else ""
+
+
+def direction(source: str, target: str) -> str | None:
+    """What is wrong with part ``source`` importing part ``target``; None if nothing is."""
+    if source not in RANK:
+        return f"{source!r} has no layer"
+    if target not in RANK:
+        return f"imports {target!r}, which has no layer: import a name from its own module"
+    if (source, target) in FORBIDDEN:
+        return f"{source} may not import {target}"
+    if RANK[target] > RANK[source]:
+        return f"{source} imports upward from {target}"
+    if RANK[target] == RANK[source] and target not in GROUP[source]:
+        return f"{source} imports sideways from {target}"
+    return None
+
+
+def wrong_directions(modules: Mapping[str, str]) -> list[str]:
+    found = []
+    for name, source in modules.items():
+        if plain(name) in EXEMPT:
+            continue
+        for item in imports(name, source):
+            # The version of the package is read from its metadata, and leads to no module.
+            if part_of(item.target) is None or item.target == f"{PACKAGE}.__version__":
+                continue
+            reason = direction(part_of(name) or "", part_of(item.target) or "")
+            found += [f"{name}:{item.line}: {reason}"] if reason else []
+    return found
+
+
+def local_imports(modules: Mapping[str, str]) -> list[str]:
+    return [
+        f"{name}:{item.line}: imports {item.target} inside a function"
+        for name, source in modules.items()
+        for item in imports(name, source)
+        if item.local and item.target.split(".")[0] not in OPTIONAL
+    ]
+
+
+def type_checking(modules: Mapping[str, str]) -> list[str]:
+    """Every use of TYPE_CHECKING, under whatever name the typing module was imported."""
+    return [
+        f"{name}:{getattr(node, 'lineno', 0)}: TYPE_CHECKING"
+        for name, source in modules.items()
+        for node in ast.walk(ast.parse(source))
+        if "TYPE_CHECKING" in (getattr(node, field, None) for field in ("id", "attr", "name"))
+    ]
+
+
+def dependencies(modules: Mapping[str, str]) -> dict[str, set[str]]:
+    """Which modules each module imports: ``from a import b`` is ``a.b`` if that is a module, else ``a``."""
+    known = {plain(name) for name in modules}
+    graph: dict[str, set[str]] = {}
+    for name, source in modules.items():
+        candidates = (
+            item.target if item.target in known else item.target.rpartition(".")[0] for item in imports(name, source)
+        )
+        graph[plain(name)] = {target for target in candidates if target in known}
+    return graph
+
+
+def cycle(modules: Mapping[str, str]) -> list[str]:
+    """The modules of one import cycle, the first repeated at the end; empty if there is none."""
+    try:
+        TopologicalSorter(dependencies(modules)).prepare()
+    except CycleError as error:
+        return list(error.args[1])
+    return []
+
+
+# The package itself.
+
+
+@pytest.fixture(scope="module")
+def package() -> dict[str, str]:
+    return read_package(FOLDER)
+
+
+def test_the_package_is_found(package: dict[str, str]) -> None:
+    assert {f"{PACKAGE}.__init__", f"{PACKAGE}.core.errors", f"{PACKAGE}.describe.__init__"} <= package.keys()
+
+
+def test_every_module_has_a_layer(package: dict[str, str]) -> None:
+    parts = {part_of(name) for name in package if plain(name) not in EXEMPT}
+    assert parts <= RANK.keys()
+
+
+def test_imports_go_downward(package: dict[str, str]) -> None:
+    assert wrong_directions(package) == []
+
+
+def test_only_optional_dependencies_are_imported_inside_functions(package: dict[str, str]) -> None:
+    assert local_imports(package) == []
+
+
+def test_type_checking_is_not_used(package: dict[str, str]) -> None:
+    assert type_checking(package) == []
+
+
+def test_modules_form_no_cycle(package: dict[str, str]) -> None:
+    assert cycle(package) == []
+
+
+# The checker: sources made up to break each rule, and their lawful neighbours.
+
+
+@pytest.mark.parametrize(
+    ("name", "source", "reason"),
+    [
+        ("core.units", "import simcodesign.describe.machine", "upward from describe"),
+        ("describe.machine", "from simcodesign.engine.disk import Disk", "upward from engine"),
+        ("describe.machine", "from simcodesign import cli", "upward from cli"),
+        ("describe.machine", "from ..engine import disk", "upward from engine"),
+        ("describe.__init__", "from ..engine import disk", "upward from engine"),
+        ("describe.machine", "from .. import engine", "upward from engine"),
+        ("describe.machine", "def f():\n    from simcodesign import engine", "upward from engine"),
+        ("describe.machine", "try:\n    import simcodesign.engine\nexcept ImportError: ...", "upward"),
+        ("analytic.forecast", "import simcodesign.generate.plan", "may not import generate"),
+        ("analytic.forecast", "from simcodesign.engine import disk", "sideways from engine"),
+        ("engine.disk", "from simcodesign.analytic import disk", "sideways from analytic"),
+        ("generate.plan", "from simcodesign.analytic import disk", "upward from analytic"),
+        ("locality.stack", "from simcodesign import fitting", "upward from fitting"),
+        ("fitting.fit", "from simcodesign import generate", "sideways from generate"),
+        ("counters.table", "from simcodesign import comparison", "sideways from comparison"),
+        ("studies.sweep", "from simcodesign.report import sweep", "upward from report"),
+        ("studies.replication", "from simcodesign import simulate", "has no layer"),
+        ("studies.replication", "import simcodesign", "has no layer"),
+        ("studies.replication", "from simcodesign import *", "has no layer"),
+        ("cli", "from simcodesign.__main__ import main", "has no layer"),
+        ("helpers", "from simcodesign.core import errors", "'helpers' has no layer"),
+    ],
+)
+def test_a_wrong_direction_is_found(name: str, source: str, reason: str) -> None:
+    (found,) = wrong_directions({f"{PACKAGE}.{name}": source})
+    assert reason in found
+
+
+@pytest.mark.parametrize(
+    ("name", "source"),
+    [
+        ("core.units", "from simcodesign.core.errors import InputError"),
+        ("studies.sweep.run", "from simcodesign.studies.replication.replicate import replicate"),
+        ("comparison.compare", "from simcodesign.analytic import forecast\nfrom simcodesign.engine import simulate"),
+        ("engine.disk", "from simcodesign.generate.plan import Plan\nfrom . import station"),
+        ("describe.files", "from .machine import Machine\nfrom ..core.errors import InputError"),
+        ("describe.__init__", "from .machine import Machine"),
+        ("analytic.disk", "import numpy as np\nimport simcodesign_other.cli"),
+        ("core.result", "from simcodesign import __version__"),
+        ("__init__", "from simcodesign.cli import main"),
+        ("__main__", "from simcodesign.cli import main"),
+    ],
+)
+def test_a_right_direction_passes(name: str, source: str) -> None:
+    assert wrong_directions({f"{PACKAGE}.{name}": source}) == []
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "def f():\n    import numpy",
+        "async def f():\n    from simcodesign import errors",
+        "class A:\n    def f(self):\n        if True:\n            import pandas as pd",
+        "def f():\n    def g():\n        from . import machine",
+    ],
+)
+def test_an_import_inside_a_function_is_found(source: str) -> None:
+    assert len(local_imports({f"{PACKAGE}.describe.files": source})) == 1
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "import numpy",
+        "def f():\n    import sympy",
+        "def f():\n    from matplotlib import pyplot",
+        "try:\n    import numba\nexcept ImportError:\n    numba = None",
+    ],
+)
+def test_other_imports_pass(source: str) -> None:
+    assert local_imports({f"{PACKAGE}.describe.files": source}) == []
+
+
+@pytest.mark.parametrize(
+    ("source", "count"),
+    [
+        ("from typing import TYPE_CHECKING", 1),
+        ("from typing import TYPE_CHECKING as CHECKING", 1),
+        ("import typing as t\nif t.TYPE_CHECKING:\n    import numpy", 1),
+        ("TYPE_CHECKING = False\nif TYPE_CHECKING:\n    import numpy", 2),
+        ("'TYPE_CHECKING is not used here'", 0),
+    ],
+)
+def test_type_checking_is_found(source: str, count: int) -> None:
+    assert len(type_checking({f"{PACKAGE}.units": source})) == count
+
+
+@pytest.mark.parametrize(
+    ("sources", "members"),
+    [
+        (
+            {"core.errors": "from simcodesign.core.units import x", "core.units": "import simcodesign.core.errors"},
+            "errors units",
+        ),
+        ({"core.errors": "from simcodesign.core import units", "core.units": "from . import errors"}, "errors units"),
+        ({"cli.a": "from . import b", "cli.b": "from . import c", "cli.c": "from .a import x"}, "a b c"),
+        ({"engine.__init__": "from .a import x", "engine.a": "from simcodesign.engine import y"}, "a engine"),
+        ({"units": "import simcodesign.units"}, "units"),
+    ],
+)
+def test_a_cycle_is_found(sources: dict[str, str], members: str) -> None:
+    found = cycle({f"{PACKAGE}.{name}": source for name, source in sources.items()})
+    assert sorted({name.rpartition(".")[2] for name in found}) == members.split()
+
+
+def test_a_diamond_is_no_cycle() -> None:
+    sources = {"a": "from . import b, c", "b": "from .d import x", "c": "from . import d", "d": ""}
+    assert cycle({f"{PACKAGE}.engine.{name}": source for name, source in sources.items()}) == []
+
+
+def test_a_package_is_read_from_its_folder(tmp_path: Path) -> None:
+    (tmp_path / PACKAGE / "engine").mkdir(parents=True)
+    (tmp_path / PACKAGE / "engine" / "__init__.py").write_text("import a\n", encoding="utf-8")
+    (tmp_path / PACKAGE / "units.py").write_text("import b\n", encoding="utf-8")
+    assert read_package(tmp_path / PACKAGE) == {
+        f"{PACKAGE}.engine.__init__": "import a\n",
+        f"{PACKAGE}.units": "import b\n",
+    }

@@ -1,0 +1,68 @@
+"""The package as it is imported: light, with every public name, and ``compare`` always the function."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import tomllib
+from importlib import metadata
+
+import pytest
+
+import simcodesign
+from tests import ROOT
+
+HEAVY = ["importlib.metadata", "networkx", "numpy", "pandas", "rich", "scipy", "simpy", "typer", "yaml"]
+
+
+def run_fresh(source: str) -> str:
+    """The output of ``source`` in a new interpreter, where nothing is imported yet."""
+    done = subprocess.run(
+        [sys.executable, "-c", source], cwd=ROOT, capture_output=True, text=True, check=False, timeout=60
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout.strip()
+
+
+def test_import_stays_light() -> None:
+    loaded = run_fresh(f"import sys, simcodesign; print([m for m in {HEAVY} if m in sys.modules])")
+    assert loaded == "[]"
+
+
+@pytest.mark.parametrize("name", simcodesign.__all__)
+def test_every_public_name_resolves_and_is_listed(name: str) -> None:
+    assert getattr(simcodesign, name) is not None
+    assert name in dir(simcodesign)
+
+
+def test_public_names_are_the_objects_of_their_modules() -> None:
+    assert simcodesign.InputError.__module__ == "simcodesign.core.errors"
+    assert simcodesign.Machine.__module__ == "simcodesign.describe.machine"
+    assert simcodesign.Workload.__module__ == "simcodesign.describe.workload"
+
+
+def test_an_unknown_name_is_an_attribute_error() -> None:
+    with pytest.raises(AttributeError, match="'simcodesign' has no attribute 'simulat'"):
+        _ = simcodesign.simulat
+
+
+def test_compare_can_be_replaced_by_a_test(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(simcodesign, "compare", len)
+    assert simcodesign.compare is len
+
+
+def test_other_submodules_are_bound_as_usual() -> None:
+    assert (
+        run_fresh("import simcodesign.core.errors; print(simcodesign.core.errors.__name__)")
+        == "simcodesign.core.errors"
+    )
+
+
+def test_the_version_is_that_of_the_project_file() -> None:
+    written = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["version"]
+    try:
+        metadata.version("simcodesign")
+    except metadata.PackageNotFoundError:
+        assert simcodesign.__version__ == "unknown"
+    else:
+        assert simcodesign.__version__ == written

@@ -1,0 +1,115 @@
+"""Every example of the README runs, and prints what the README says it prints."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import shutil
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+import simcodesign
+from simcodesign.cli import app
+from simcodesign.comparison.compare import compare
+from simcodesign.describe.yaml.files import load_machine, load_workload
+from tests import ROOT
+
+BLOCKS = re.findall(r"^```(\w+)\n(.*?)^```$", (ROOT / "README.md").read_text(), re.MULTILINE | re.DOTALL)
+
+
+def blocks(language: str) -> list[str]:
+    return [text for name, text in BLOCKS if name == language]
+
+
+def commands() -> list[tuple[str, str]]:
+    """Command lines and what is said to follow them."""
+    found = []
+    for text in blocks("console"):
+        for part in re.split(r"^\$ ", text, flags=re.MULTILINE)[1:]:
+            command, _, output = part.partition("\n")
+            found.append((command, output))
+    return found
+
+
+def test_python(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.chdir(tmp_path)
+    names: dict[str, object] = {}
+    assert len(blocks("python")) >= 2
+    for text in blocks("python"):
+        exec(compile(text, "README.md", "exec"), names)
+    assert "forecast" in capsys.readouterr().out
+
+
+def before(arguments: list[str]) -> list[list[str]]:
+    """The commands that write the schedule or the counters that this one reads."""
+    every = [shlex.split(command)[1:] for command, _ in commands()]
+    return [one for one in every if one != arguments and written_by(one) & {*arguments}]
+
+
+def written_by(arguments: list[str]) -> set[str]:
+    if arguments[0] == "export":
+        return {arguments[3]}
+    return {file for option, file in pairwise(arguments) if option == "--counters" and arguments[0] == "simulate"}
+
+
+@pytest.mark.parametrize(("command", "output"), commands())
+def test_commands(command: str, output: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "80")
+    program, *arguments = shlex.split(command)
+    assert program == "simcodesign"
+    if "--run" in arguments and shutil.which("valgrind") is None:
+        pytest.skip("needs valgrind")
+    (tmp_path / "runs.csv").write_text(blocks("csv")[0])
+    shutil.copytree(ROOT / "validation" / "aspen", tmp_path / "validation" / "aspen")
+    if "times.csv" in arguments:
+        names: dict[str, object] = {"sc": simcodesign}
+        exec(compile(next(text for text in blocks("python") if "times.csv" in text), "README.md", "exec"), names)
+    for first in before(arguments):
+        assert CliRunner().invoke(app, first).exit_code == 0
+    result = CliRunner().invoke(app, arguments)
+    assert result.exit_code == 0, result.output
+    parts = [part.strip("\n") for part in re.split(r"^\.\.\.$", output, flags=re.MULTILINE)]
+    rest = result.output
+    for part in filter(None, parts):
+        assert part in rest, f"{command} does not print:\n{part}\nbut:\n{result.output}"
+        rest = rest.partition(part)[2]
+    for option, file in pairwise(arguments):
+        if option in ("--plot", "--timeline"):
+            assert Path(file).stat().st_size > 1000
+
+
+def test_descriptions(tmp_path: Path) -> None:
+    workload, machine = tmp_path / "sweep.yaml", tmp_path / "my-cluster.yaml"
+    workload.write_text(next(text for text in blocks("yaml") if "program:" in text))
+    machine.write_text(next(text for text in blocks("yaml") if "extends:" in text))
+    comparison = compare(load_workload(workload), load_machine(machine), {"P": 64}, preset="tiny", effects="hops")
+    assert comparison.simulation.makespan_s > 0
+
+
+def test_make_targets_exist() -> None:
+    makefile = (ROOT / "Makefile").read_text()
+    for target in re.findall(r"`make (\w+)`", (ROOT / "README.md").read_text()):
+        assert re.search(rf"^{target}:", makefile, re.MULTILINE), target
+
+
+def test_tables_name_what_exists() -> None:
+    """Algorithms and effects in the tables are those of the program."""
+    from_describe = load_workload("collectives")
+    text = (ROOT / "README.md").read_text()
+    for step in from_describe.program:
+        for demand in step.body:
+            assert f"`{demand.name}`" in text
+            assert f"`{demand.algorithm}`" in text
+
+
+def test_the_loggops_machine(tmp_path: Path) -> None:
+    file = tmp_path / "loggop-64.yaml"
+    file.write_text(next(text for text in blocks("yaml") if "model: loggop" in text))
+    machine = load_machine(file)
+    network = machine.network
+    assert (network.latency_s, network.overhead_s, network.gap_s, network.per_byte_s) == (2.5e-6, 1.5e-6, 1e-6, 6e-9)
+    assert compare("transpose", machine, {"P": 16}, effects="none").error == pytest.approx(0, abs=1e-12)

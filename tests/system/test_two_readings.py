@@ -1,0 +1,235 @@
+"""With every effect off, the simulation is the forecast: for every shipped workload on every shipped machine it fits.
+All draw power, so that their energies are the same, too.
+
+The two sides share the description and nothing else (tests/test_layers.py). A difference above rounding would mean that a
+closed form and the messages that it stands for are not the same.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from simcodesign.analytic.forecast import forecast
+from simcodesign.describe.machine import Machine
+from simcodesign.describe.machine_parts import DISTANCES, Disk, Network, Processor
+from simcodesign.describe.topology.build import build_topology
+from simcodesign.describe.workload import ALGORITHMS, Workload
+from simcodesign.describe.yaml.files import available, load_machine
+from simcodesign.describe.yaml.tree import parse_yaml
+from simcodesign.describe.yaml.workload import workload_from
+from simcodesign.engine.simulate import simulate
+from tests.shipped_pairs import (
+    arrives,
+    is_open,
+    load_workload,
+    needs_memory,
+    pairs,
+    plain_workloads,
+    powered,
+    with_power,
+)
+
+#: Some 10^5 additions of float64: each rounds by at most 1.1e-16 of the sum, rarely in the same direction.
+ROUNDING = 1e-12
+#: One, powers of two, odd, prime, and as many as the smallest machine has.
+RANKS = (1, 2, 3, 5, 7, 8, 12, 13, 16)
+#: Workloads that take fractions of an iteration, or no grid at all, unless P is a power of two.
+POWERS_ONLY = ("seismic", "cg")
+
+
+def both(workload: str, machine: str, ranks: int, preset: str | None = None):
+    described = load_workload(workload), powered(machine)
+    if workload in POWERS_ONLY and ranks & (ranks - 1):
+        return None, None
+    if ranks == 1 and arrives(workload, "network"):
+        return None, None
+    if is_open(workload):
+        given = {"P": ranks, "requests": 20}
+        return forecast(*described, given, queueing=False), simulate(*described, given, effects="none")
+    said = forecast(*described, {"P": ranks}, preset=preset)
+    return said, simulate(*described, {"P": ranks}, preset=preset, effects="none")
+
+
+def assert_equal(said, seen) -> None:
+    if said.response_s is not None:
+        assert_streams_equal(said, seen)
+        return
+    assert seen.makespan_s == pytest.approx(said.makespan_s, rel=ROUNDING)
+    scale = said.makespan_s * ROUNDING
+    for phase, times in said.phases.items():
+        for part, time in times.items():
+            assert seen.phases[phase][part] == pytest.approx(time, rel=ROUNDING, abs=scale), (phase, part)
+    assert (seen.messages, seen.message_bytes) == pytest.approx((said.messages, said.message_bytes), rel=ROUNDING)
+    assert seen.disk_bytes == pytest.approx(said.disk_bytes, rel=ROUNDING)
+    assert (seen.flops, seen.instructions) == pytest.approx((said.flops, said.instructions), rel=ROUNDING)
+    assert seen.served == pytest.approx(said.served, rel=ROUNDING)
+    assert seen.used == pytest.approx(said.used, rel=ROUNDING)
+    assert (seen.energy_j is None) == (said.energy_j is None)
+    if said.energy_j is not None:
+        assert seen.energy_j == pytest.approx(said.energy_j, rel=10 * ROUNDING)
+
+
+def assert_streams_equal(said, seen) -> None:
+    """When requests arrive is drawn, and how long they take is not; clocks are rounded at the end of the run."""
+    ulp = np.spacing(seen.makespan_s)
+    assert seen.response_s == pytest.approx(said.response_s, rel=ROUNDING, abs=4 * ulp)
+    assert seen.refused == said.refused == 0
+    assert (seen.messages, seen.message_bytes) == pytest.approx((said.messages, said.message_bytes), rel=ROUNDING)
+    assert seen.disk_bytes == pytest.approx(said.disk_bytes, rel=ROUNDING)
+    said_j, seen_j = (side.energy_j - side.static_power_w * side.makespan_s for side in (said, seen))
+    assert seen_j == pytest.approx(said_j, rel=1e-9)
+
+
+@pytest.mark.parametrize(("workload", "machine"), pairs())
+def test_simulation_without_effects_is_the_forecast(workload: str, machine: str) -> None:
+    compared = 0
+    for ranks in RANKS:
+        said, seen = both(workload, machine, ranks)
+        if seen is not None:
+            assert_equal(said, seen)
+            compared += 1
+    assert compared >= 3
+
+
+@pytest.mark.parametrize("machine", available("topologies"))
+@pytest.mark.parametrize("ranks", [4, 8, 16])
+def test_seismic_small(machine: str, ranks: int) -> None:
+    said, seen = both("seismic", machine, ranks, "small")
+    assert seen is not None
+    assert_equal(said, seen)
+
+
+LARGE = [pair for pair in pairs() if pair[1] in ("torus-cluster", "fat-tree-cluster", "mesh-256")]
+
+
+@pytest.mark.parametrize(("workload", "machine"), [pair for pair in LARGE if pair[0] != "seismic"])
+def test_whole_machine(workload: str, machine: str) -> None:
+    assert_equal(*both(workload, machine, load_machine(machine).processors))
+
+
+# LogGOPS: exact for every operation; a program's sum is an upper bound where gaps do not outlast operations.
+
+#: L, o, g, G, O: gaps that do not outlast the processor's work, gaps that do, nothing but a gap, nothing per byte.
+LOGGOP = [
+    (20e-6, 10e-6, 8e-6, 8e-9, 9e-9),
+    (2.5e-6, 1.5e-6, 1e-6, 6e-9, 0.0),
+    (0.0, 0.0, 5e-6, 1e-9, 0.0),
+    (1e-6, 2e-6, 9e-6, 0.0, 0.0),
+]
+
+
+def loggop(constants: tuple[float, ...], rendezvous_above_bytes: float | None = None) -> Machine:
+    latency, overhead, gap, per_byte, overhead_per_byte = constants
+    network = Network(
+        build_topology("crossbar", 64),
+        model="loggop",
+        latency_s=latency,
+        overhead_s=overhead,
+        gap_s=gap,
+        per_byte_s=per_byte,
+        overhead_per_byte_s=overhead_per_byte,
+        rendezvous_above_bytes=rendezvous_above_bytes,
+    )
+    return with_power(Machine("loggop", Processor(1e9), network, Disk(1e-3, 1e-3, 1e-9)))
+
+
+def operation(text: str) -> Workload:
+    return workload_from(parse_yaml(f"simcodesign: 1\nname: one\nprogram:\n  - {text}\n", "one.yaml"))
+
+
+OPERATIONS = [
+    *(
+        f"{name}: {{bytes: 1000, algorithm: {way}}}"
+        for name, ways in ALGORITHMS.items()
+        for way in ways
+        if name != "barrier"
+    ),
+    "barrier: {}",
+    *(
+        f"exchange: {{pattern: halo{dims}d, bytes: 1000, periodic: {periodic}}}"
+        for dims in (1, 2, 3)
+        for periodic in ("true", "false")
+    ),
+]
+
+
+@pytest.mark.parametrize("constants", LOGGOP)
+@pytest.mark.parametrize("text", OPERATIONS)
+def test_one_operation_in_loggops_is_its_closed_form(text: str, constants: tuple[float, ...]) -> None:
+    for limit in (None, 100.0):
+        machine = loggop(constants, limit)
+        for ranks in (1, 2, 3, 5, 6, 8, 12, 13, 16, 27, 64):
+            said = forecast(operation(text), machine, {"P": ranks})
+            seen = simulate(operation(text), machine, {"P": ranks}, effects="none")
+            assert seen.makespan_s == pytest.approx(said.makespan_s, rel=ROUNDING), (ranks, limit)
+            assert seen.energy_j == pytest.approx(said.energy_j, rel=10 * ROUNDING), (ranks, limit)
+            assert (seen.messages, seen.message_bytes) == pytest.approx(
+                (said.messages, said.message_bytes), rel=ROUNDING
+            )
+
+
+@pytest.mark.parametrize("constants", LOGGOP)
+def test_several_messages_in_loggops(constants: tuple[float, ...]) -> None:
+    for dims, several in ((1, "[3]"), (2, "[4, 2]"), (2, "[0, 3]"), (3, "[2, 5, 1]")):
+        for periodic in ("true", "false"):
+            step = operation(
+                f"exchange: {{pattern: halo{dims}d, bytes: 1000, messages: {several}, periodic: {periodic}}}"
+            )
+            for ranks in (1, 2, 3, 6, 9, 27, 64):
+                said = forecast(step, loggop(constants), {"P": ranks})
+                seen = simulate(step, loggop(constants), {"P": ranks}, effects="none")
+                assert_equal(said, seen)
+
+
+@pytest.mark.parametrize("distance", DISTANCES)
+@pytest.mark.parametrize("text", OPERATIONS)
+def test_one_operation_whose_hops_do_not_hold_the_sender(text: str, distance: str) -> None:
+    for receive_s, switching in ((0.0, "cut_through"), (2e-6, "store_and_forward"), (9e-6, "cut_through")):
+        network = Network(
+            build_topology("torus", 64),
+            startup_s=4e-6,
+            per_byte_s=1e-9,
+            hop_latency_s=3e-6,
+            distance=distance,
+            receive_overhead_s=receive_s,
+            switching=switching,
+            hops_hold_sender=False,
+        )
+        machine = with_power(Machine("free", Processor(1e9), network))
+        for ranks in (1, 2, 3, 5, 6, 8, 12, 13, 16, 27, 64):
+            said = forecast(operation(text), machine, {"P": ranks})
+            assert_equal(said, simulate(operation(text), machine, {"P": ranks}, effects="none"))
+
+
+@pytest.mark.parametrize("workload", ["jacobi", "cg-iteration"])
+@pytest.mark.parametrize("machine", available("topologies"))
+def test_no_hops_at_all(workload: str, machine: str) -> None:
+    described = load_machine(machine, {"network.distance": "none", "mapping": "one_per_node"})
+    ranks = min(described.most_ranks, 16)
+    said = forecast(workload, described, {"P": ranks})
+    assert_equal(said, simulate(workload, described, {"P": ranks}, effects="none"))
+
+
+@pytest.mark.parametrize(
+    "workload", [name for name in plain_workloads() if name != "seismic" and not needs_memory(name)]
+)
+def test_programs_in_loggops_take_at_most_the_sum(workload: str) -> None:
+    machine = loggop(LOGGOP[0])
+    for ranks in RANKS if workload not in POWERS_ONLY else (1, 2, 8, 16):
+        said, seen = (
+            forecast(workload, machine, {"P": ranks}),
+            simulate(workload, machine, {"P": ranks}, effects="none"),
+        )
+        assert 0.94 * said.makespan_s <= seen.makespan_s <= said.makespan_s * (1 + ROUNDING)
+
+
+@pytest.mark.parametrize("constants", [values for values in LOGGOP if values[0] + values[1] > values[3]])
+def test_idle_links_add_nothing_in_loggops(constants: tuple[float, ...]) -> None:
+    """A broadcast on a crossbar: no link ever carries two messages at a time. The first byte passes within o + L."""
+    for size in (0, 1, 2, 1000):
+        for ranks in (2, 8, 64):
+            broadcast = operation(f"broadcast: {{bytes: {size}}}")
+            said = forecast(broadcast, loggop(constants), {"P": ranks})
+            seen = simulate(broadcast, loggop(constants), {"P": ranks}, effects="links")
+            assert seen.makespan_s == pytest.approx(said.makespan_s, rel=ROUNDING)

@@ -1,0 +1,359 @@
+"""What the published feasibility region of conjugate gradients leaves out: routes, shared links, shared interfaces.
+
+Nobody has published these numbers. What can be derived without a simulation is expected exactly (hops on the torus) or
+between bounds (interfaces; hops elsewhere); the rest is shown: the ladder at three points of the published boundary, and
+the region that is left. How much shared links take on a hypercube or a fat tree has an upper bound only.
+The paper has no latency of a hop: 40 ns is assumed where one is needed, and one case goes over a range of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import cache
+from typing import Any
+
+import simcodesign as sc
+from simcodesign.comparison.compare import Comparison
+from simcodesign.studies.feasibility.regions import Question, Region, forecast_region, question, simulated_region
+from simcodesign.studies.validation.case import Case, Derived, Label, Said, Tolerance
+
+from .iteration import N_SHARED, RATE, ROUNDING, SOURCE, P, S, constants, node_grid, t_iter, useful_flops
+
+WORKLOAD = "cg"
+HOP = 40e-9
+EFFECTS = ("hops", "links", "endpoints")
+#: One effect after another; each is called by its last.
+STEPS = tuple(EFFECTS[: k + 1] for k in range(3))
+#: Where on the line between the intercepts: bound by bandwidth, by both, by latency.
+POINTS = {"bandwidth": 0.0, "both": 0.5, "latency": 1.0}
+TRAIN = {"train": 104.0}
+#: Levels of the fat tree of 32 ports by the number of nodes: 32^levels hosts are enough.
+LEVELS = {2**9: 2, 2**20: 4}
+MACHINES = {"torus": "exascale-cg", "hypercube": "exascale-cg-hypercube", "fat-tree": "exascale-cg-fat-tree"}
+#: Nodes in an ordinary run, and of the whole machine.
+NODES = 2**9
+
+
+def boundary(nodes: int) -> dict[str, tuple[float, float]]:
+    """Three points of the published boundary at eta = 1: (t_s, t_w). It depends on the nodes by lg P alone."""
+    lg = nodes.bit_length() - 1
+    most_s, most_w = room_s(nodes) / (2 * (S + 2 * lg)), room_s(nodes) / (2 * (S * N_SHARED + 2 * lg))
+    return {name: (share * most_s, (1 - share) * most_w) for name, share in POINTS.items()}
+
+
+def limit_s(nodes: int) -> float:
+    """Time allowed: that of the whole machine at 1 Eflop/s; a part of it must reach that part of the rate."""
+    return useful_flops(nodes=nodes) / (RATE * nodes / P)
+
+
+def room_s(nodes: int) -> float:
+    """What of it computation leaves for messages."""
+    return limit_s(nodes) - t_iter(nodes, 0.0, 0.0)
+
+
+def asked(network: str, nodes: int) -> Question:
+    """Which messages let so many nodes reach their share of 1 Eflop/s?"""
+    machine = sc.load_machine(MACHINES[network], {"nodes": nodes})
+    return question(WORKLOAD, machine, ("ts", "tw"), RATE * nodes / P, TRAIN)
+
+
+def _simulated(network: str, nodes: int, ts: float, tw: float, effects: str) -> float:
+    machine = sc.load_machine(MACHINES[network], {"nodes": nodes})
+    given = {**constants(ts, tw), **TRAIN}
+    return float(sc.simulate(WORKLOAD, machine, given, phases="iterate", effects=effects).makespan_s)
+
+
+def _ladders(network: str, nodes: int) -> dict[str, Comparison]:
+    machine = sc.load_machine(MACHINES[network], {"nodes": nodes})
+    return {
+        f"bound by {name}: t_s = {1e9 * ts:.4g} ns, t_w = {1e12 * tw:.4g} ps": sc.compare(
+            WORKLOAD, machine, {**constants(ts, tw), **TRAIN}, phases="iterate", effects=EFFECTS
+        )
+        for name, (ts, tw) in boundary(nodes).items()
+    }
+
+
+def hop_sum(nodes: int) -> int:
+    """Hops on the way up the binomial tree on the torus: partners at 1, 2, 4, ... in every dimension of k hosts.
+
+    Distances 1, 2, ..., k/2 add up to k - 1.
+    """
+    return sum(extent - 1 for extent in node_grid(nodes))
+
+
+def hops_case(nodes: int, full: bool) -> Case:
+    """With routes counted, and nothing shared: exact on the torus; contention for links adds nothing to it."""
+    way = hop_sum(nodes)
+    expected: dict[Label, float] = {
+        f"{name}, {effect}": t_iter(nodes, ts, tw) + (2 + 4 * way) * HOP
+        for name, (ts, tw) in boundary(nodes).items()
+        for effect in ("hops", "links")
+    }
+
+    def measure() -> Said:
+        points = boundary(nodes)
+        return Said(
+            simulation={
+                label: _simulated("torus", nodes, *points[str(label).split(", ")[0]], str(label).split(", ")[1])
+                for label in expected
+            }
+        )
+
+    x, y, z = node_grid(nodes)
+    return Case(
+        name=f"cg-effects/hops-torus-{nodes}",
+        claim="On the torus, hops prolong the published time by one for each exchange and by four ways through the tree, "
+        "and no two messages meet on a link.",
+        source=f"{SOURCE}; hops of the binomial tree on the torus added up here",
+        unit="s",
+        expected=expected,
+        tolerance=ROUNDING,
+        reading="simulation",
+        measure=measure,
+        workload=WORKLOAD,
+        machine=MACHINES["torus"],
+        parameters={"nodes": nodes, "network.hop_latency": HOP, **TRAIN},
+        derivation=(
+            Derived("way", "x - 1 + y - 1 + z - 1", {"x": x, "y": y, "z": z}, "hops"),
+            Derived(
+                "T",
+                "limit + (2 + 4*way)*hop",
+                {"limit": limit_s(nodes), "way": way, "hop": HOP},
+                "s",
+                "on the boundary",
+            ),
+        ),
+        full=full,
+    )
+
+
+#: Latencies of a hop, in ns: from an ideal network to one that spends more on the way than all else takes.
+HOPS_NS = (0, 10, 20, 40, 80, 160)
+
+
+def hop_latency_case(nodes: int) -> Case:
+    """How much startup is left for a given latency of a hop, which the paper does not mention."""
+    lg, way = nodes.bit_length() - 1, hop_sum(nodes)
+    left_s = {hop_ns: (room_s(nodes) - (2 + 4 * way) * 1e-9 * hop_ns) / (2 * (S + 2 * lg)) for hop_ns in HOPS_NS}
+
+    def measure() -> Said:
+        machine = sc.load_machine(MACHINES["torus"], {"nodes": nodes})
+        seen = {
+            hop_ns: simulated_region(
+                question(
+                    WORKLOAD, machine, ("ts", "tw"), RATE * nodes / P, {**TRAIN, "network.hop_latency": 1e-9 * hop_ns}
+                ),
+                ("hops",),
+                points=2,
+            ).intercepts[0]
+            for hop_ns in HOPS_NS
+        }
+        return Said(simulation=seen)
+
+    whole = {"room": room_s(P), "way": hop_sum(P)}
+    return Case(
+        name=f"cg-effects/hop-latency-torus-{nodes}",
+        claim="The startup that is allowed falls linearly with the latency of a hop (in ns).",
+        source=f"{SOURCE}; hops of the binomial tree on the torus added up here",
+        unit="s",
+        expected=left_s,
+        tolerance=Tolerance("accuracy of the boundary", relative=1e-6),
+        reading="simulation",
+        measure=measure,
+        workload=WORKLOAD,
+        machine=MACHINES["torus"],
+        parameters={"nodes": nodes, **TRAIN},
+        axis="latency of a hop, ns",
+        derivation=(
+            Derived(
+                "most t_s",
+                "(room - (2 + 4*way)*hop)/(2*(S + 2*lg))",
+                {"room": room_s(nodes), "way": way, "hop": HOP, "S": S, "lg": lg},
+                "s",
+            ),
+            Derived("nothing is feasible from", "room/(2 + 4*way)", whole, "s", f"{P} nodes, latency of a hop"),
+        ),
+    )
+
+
+def interface_case(network: str, nodes: int, full: bool) -> Case:
+    """With one interface for sends and receives: at least both directions of both exchanges, one after another."""
+    expected: dict[Label, float] = {
+        name: t_iter(nodes, 0.0, 0.0) + 2 * S * max(ts + N_SHARED * tw, 2 * N_SHARED * tw)
+        for name, (ts, tw) in boundary(nodes).items()
+    }
+
+    def measure() -> Said:
+        ladders = _ladders(network, nodes)
+        seen = [float(comparison.simulation.makespan_s) for comparison in ladders.values()]
+        return Said(simulation=dict(zip(expected, seen, strict=True)), ladders=ladders)
+
+    tw = boundary(nodes)["bandwidth"][1]
+    values = {"S": S, "n": N_SHARED, "t_w": tw, "T_0": t_iter(nodes, 0.0, 0.0)}
+    return Case(
+        name=f"cg-effects/ladder-{network}-{nodes}",
+        claim="One interface that sends or receives needs the time of both directions, at three points of the boundary.",
+        source=f"{SOURCE}; what a node sends and receives in an iteration",
+        unit="s",
+        expected=expected,
+        tolerance=Tolerance("a lower bound: waiting comes on top", relative=1e-12, sense="at_least"),
+        reading="simulation",
+        measure=measure,
+        workload=WORKLOAD,
+        machine=MACHINES[network],
+        parameters={"nodes": nodes, "network.hop_latency": HOP, **TRAIN},
+        derivation=(Derived("bound by bandwidth", "T_0 + 2*S*2*n*t_w", values, "s"),),
+        full=full,
+    )
+
+
+@cache
+def region(network: str, nodes: int, effects: tuple[str, ...]) -> Region:
+    """What is left of the region under these effects; of the whole machine one point between the intercepts."""
+    return simulated_region(asked(network, nodes), effects, points=9 if nodes <= NODES else 3)
+
+
+def latency(nodes: int, hops: float, about: str) -> Derived:
+    """The most startup, the other cost being zero, when so many hops one after another prolong an iteration."""
+    values = {"room": room_s(nodes), "hops": hops, "hop": HOP, "S": S, "lg": nodes.bit_length() - 1}
+    return Derived("t_s", "(room - hops*hop)/(2*(S + 2*lg))", values, "s", about)
+
+
+def bandwidth(nodes: int, hops: float, about: str) -> Derived:
+    """The most time per value, likewise, while messages share nothing."""
+    values = {"room": room_s(nodes), "hops": hops, "hop": HOP, "S": S, "n": N_SHARED, "lg": nodes.bit_length() - 1}
+    return Derived("t_w", "(room - hops*hop)/(2*(S*n + 2*lg))", values, "s", about)
+
+
+def shared_interface(nodes: int, hops: float, idle: float, about: str) -> Derived:
+    """The most time per value when an interface passes S messages out and S in, one after another, in both exchanges,
+    and stands still for the time of ``idle`` messages in each."""
+    values = {
+        "room": room_s(nodes),
+        "hops": hops,
+        "hop": HOP,
+        "S": S,
+        "idle": idle,
+        "n": N_SHARED,
+        "lg": nodes.bit_length() - 1,
+    }
+    return Derived("t_w", "(room - hops*hop)/(2*((2*S + idle)*n + 2*lg))", values, "s", about)
+
+
+def torus_lines(nodes: int, names: tuple[str, ...]) -> dict[str, dict[Label, Derived]]:
+    """On the torus hops are known, no two messages meet on a link, and at t_w = 0 nobody waits for an interface.
+
+    All interfaces do the same at the same time. One has messages to pass, out or in, all through both exchanges, but at
+    their ends, where the last train that comes in may be on its way.
+    """
+    tree, all_hops = 4 * hop_sum(nodes), 2 + 4 * hop_sum(nodes)
+    exact: dict[Label, Derived] = {f"latency, {name}": latency(nodes, all_hops, f"with {name}") for name in names}
+    exact |= {f"bandwidth, {name}": bandwidth(nodes, all_hops, f"with {name}") for name in names if name != EFFECTS[-1]}
+    label = f"bandwidth, {EFFECTS[-1]}"
+    return {
+        "": exact,
+        "at-most": {label: shared_interface(nodes, tree, 0.0, "interfaces never stand still")},
+        "at-least": {label: shared_interface(nodes, all_hops, TRAIN["train"], "interfaces wait for one train")},
+    }
+
+
+def other_lines(nodes: int, names: tuple[str, ...], diameter: int) -> dict[str, dict[Label, Derived]]:
+    """On another network a message goes over one hop at least and over the diameter at most; two exchanges and four
+    ways through the tree follow one another. Links that messages share have no bound from below here."""
+    messages = 2.0 + 4 * (nodes.bit_length() - 1)
+
+    def lines(hops: float, about: str, without: tuple[str, ...]) -> dict[Label, Derived]:
+        found: dict[Label, Derived] = {f"latency, {name}": latency(nodes, hops, about) for name in names}
+        return found | {f"bandwidth, {name}": bandwidth(nodes, hops, about) for name in names if name not in without}
+
+    shared = shared_interface(nodes, messages - 2, 0.0, "interfaces never stand still")
+    return {
+        "at-most": lines(messages, "one hop a message", EFFECTS[-1:]) | {f"bandwidth, {EFFECTS[-1]}": shared},
+        "at-least": lines(messages * diameter, "the diameter for each message", EFFECTS[1:]),
+    }
+
+
+CLAIMS = {
+    "": "On the torus the published region loses just the hops where messages share nothing: links are not shared, and "
+    "without time per value interfaces are not either (intercepts at eta = 1).",
+    "at-most": "What is left of the published region is no more than hops and both directions through one interface "
+    "leave (intercepts at eta = 1).",
+    "at-least": "What is left of the published region is no less than the longest routes, and on the torus interfaces "
+    "that wait for one train, leave (intercepts at eta = 1).",
+}
+
+
+def region_case(network: str, nodes: int, bound: str, lines: Mapping[Label, Derived], full: bool, shown: bool) -> Case:
+    """The region that is left. ``bound``: whether that is known exactly or on one side; ``shown``: with notes and plot."""
+    chosen = tuple(step for step in STEPS if any(str(label).endswith(step[-1]) for label in lines))
+
+    def measure() -> Said:
+        seen = {step[-1]: region(network, nodes, step) for step in chosen}
+        places = {"latency": 0, "bandwidth": 1}
+        values = {
+            label: seen[name].intercepts[places[axis]] for label in lines for axis, name in [str(label).split(", ")]
+        }
+        if not shown:
+            return Said(simulation=values)
+        said = forecast_region(asked(network, nodes), points=2)
+        return Said(simulation=values, notes=_notes(said, seen), plot=_drawn(said, seen))
+
+    return Case(
+        name=f"cg-effects/region-{network}-{nodes}{bound and '-' + bound}",
+        claim=CLAIMS[bound],
+        source=f"{SOURCE}, region of Figure 9, for {nodes} nodes; what the effects add, added up here",
+        unit="s",
+        expected={label: line.value for label, line in lines.items()},
+        tolerance=Tolerance("accuracy of the boundary", relative=1e-6, sense=bound.replace("-", "_") or "equal"),
+        reading="simulation",
+        measure=measure,
+        workload=WORKLOAD,
+        machine=MACHINES[network],
+        parameters={"nodes": nodes, "network.hop_latency": HOP, **TRAIN},
+        derivation=tuple(lines.values()),
+        full=full,
+    )
+
+
+def region_cases(network: str, nodes: int, names: tuple[str, ...], full: bool) -> list[Case]:
+    """What is known of the region that is left on a network."""
+    diameter = {"hypercube": nodes.bit_length() - 1, "fat-tree": 2 * LEVELS[nodes]}
+    known = torus_lines(nodes, names) if network == "torus" else other_lines(nodes, names, diameter[network])
+    first = next(iter(known))
+    return [region_case(network, nodes, bound, lines, full, bound == first) for bound, lines in known.items()]
+
+
+def _notes(said: Region, seen: dict[str, Region]) -> tuple[str, ...]:
+    """What is left of the region, in words."""
+    notes = []
+    for name, found in seen.items():
+        most_ts, most_tw = found.intercepts
+        startup, value = (got / had for got, had in zip(found.intercepts, said.intercepts, strict=True))
+        bend = f" it bends at {1e9 * found.bend[0]:.3g} ns and {1e12 * found.bend[1]:.3g} ps;" if found.bend else ""
+        notes.append(
+            f"With {name}: t_s up to {1e9 * most_ts:.4g} ns ({startup:.1%} of the forecast), t_w up to "
+            f"{1e12 * most_tw:.4g} ps per value, {8e-9 / most_tw:.4g} GB/s ({value:.1%});{bend} {found.runs} simulations."
+        )
+    return tuple(notes)
+
+
+def _drawn(said: Region, seen: dict[str, Region]) -> Callable[[Any], None]:
+    def draw(axes: Any) -> None:
+        axes.plot(1e9 * said.x, 1e12 * said.y, color="black", label="forecast (published)")
+        for marker, (name, found) in zip("osD^", seen.items(), strict=False):
+            axes.plot(1e9 * found.x, 1e12 * found.y, marker=marker, label=f"simulated, with {name}")
+        axes.set(xlabel="startup t_s in ns", ylabel="time per value t_w in ps", xlim=(0, None), ylim=(0, None))
+        axes.legend()
+
+    return draw
+
+
+CASES = [
+    hops_case(NODES, full=False),
+    hops_case(P, full=True),
+    hop_latency_case(NODES),
+    *(interface_case(network, NODES, full=False) for network in MACHINES),
+    *(case for network in MACHINES for case in region_cases(network, NODES, EFFECTS, full=False)),
+    *(interface_case(network, P, full=True) for network in MACHINES),
+    *(case for network in MACHINES for case in region_cases(network, P, EFFECTS[-1:], full=True)),
+]

@@ -1,0 +1,335 @@
+"""SPECseis96: what section 3.3 says about how its times and messages change with the processors, and Figure 3.
+
+Source: Armstrong and Eigenmann, Performance Forecasting: Characterization of Applications on Current and Future
+Architectures. Each statement is a number with a bound; the counts and sizes behind it are reconstructed
+(see ``seismic``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from functools import cache
+from itertools import pairwise
+
+import numpy as np
+
+import simcodesign as sc
+from simcodesign.core.result import READ
+from simcodesign.studies.validation.case import Case, Derived, Label, Said, Tolerance
+
+from ...published import tables
+from .equations import (
+    ADDED,
+    CLOSED,
+    DATASETS,
+    MACHINE,
+    MOST,
+    PAPER,
+    PHASES,
+    RANKS,
+    SIMULATED,
+    WORKLOAD,
+    communication_s,
+    forecasts,
+    machine_note,
+    row,
+    simulations,
+    startups_s,
+    traffic,
+)
+
+#: What a difference of rounding alone is not.
+FALLS = Tolerance("claimed is that it falls: by a thousandth at least, which no rounding is", sense="at_most")
+GROWS = Tolerance("claimed is that it grows: by a thousandth at least, which no rounding is", sense="at_least")
+GROWS_OR_OWN = replace(
+    GROWS, reason=f"{GROWS.reason}; where equation 3 says otherwise, {ADDED.reason}", relative=ADDED.relative
+)
+LESS, MORE = 0.999, 1.001
+LOWER = Tolerance("claimed is that it is lower: by a thousandth at least, which no rounding is", sense="at_most")
+
+
+# What section 3.3 says, each statement as a number.
+
+
+def said_case(
+    name: str,
+    claim: str,
+    expected: Mapping[Label, float],
+    tolerance: Tolerance,
+    reading: str,
+    measure: Callable[[], Said],
+    own: Mapping[Label, float] | None = None,
+    axis: str = "",
+    quick: bool = True,
+    derivation: tuple[Derived, ...] = (),
+    unit: str = "ratio",
+    dataset: str = "",
+) -> Case:
+    """A statement of section 3.3."""
+    return Case(
+        name=f"seismic/section-3.3/{name}",
+        claim=claim,
+        source=f"{PAPER}, section 3.3",
+        unit=unit,
+        expected=expected,
+        tolerance=tolerance,
+        reading=reading,
+        measure=measure,
+        own=own or {},
+        axis=axis,
+        quick=quick,
+        workload=WORKLOAD,
+        machine=MACHINE,
+        derivation=derivation,
+        parameters={**({"preset": dataset} if dataset else {}), **machine_note(reading)},
+    )
+
+
+def of_datasets(reading: str, value: Callable[[Callable[[int, str, int], float]], float | None]) -> dict[Label, float]:
+    """A value for every data set: ``value`` is given the seconds of a phase, component and number of processors."""
+    datasets = DATASETS if reading == "forecast" else tuple(SIMULATED)
+
+    def seconds(dataset: str) -> Callable[[int, str, int], float]:
+        if reading == "forecast":
+            return lambda phase, part, ranks: float(forecasts(dataset, phase, part)[RANKS.index(ranks)])
+        return lambda phase, part, ranks: float(simulations(dataset, phase, part, [ranks])[0])
+
+    found = {dataset: value(seconds(dataset)) for dataset in datasets}
+    return {dataset: number for dataset, number in found.items() if number is not None}
+
+
+def ratio_cases(
+    name: str,
+    claim: str,
+    bound: float,
+    tolerance: Tolerance,
+    value: Callable[[Callable[[int, str, int], float], int], float],
+    own: Callable[[str, int], float] | None = None,
+) -> list[Case]:
+    """A ratio for every data set by both readings: to 2048 processors by the forecast, to 16 by the simulation."""
+    cases = []
+    for reading, most in (("forecast", MOST), ("simulation", 16)):
+        datasets = DATASETS if reading == "forecast" else tuple(SIMULATED)
+
+        def measure(reading: str = reading, most: int = most) -> Said:
+            return Said(**{reading: of_datasets(reading, lambda seconds: value(seconds, most))})
+
+        cases.append(
+            said_case(
+                f"{name}-{reading}",
+                claim.format(most=most),
+                dict.fromkeys(datasets, bound),
+                tolerance,
+                reading,
+                measure,
+                own={dataset: own(dataset, most) for dataset in datasets} if own else None,
+                quick=reading == "forecast",
+            )
+        )
+    return cases
+
+
+def growth(phase: int, part: str) -> Callable[[Callable[[int, str, int], float], int], float]:
+    """Seconds on most processors over those on 2."""
+    return lambda seconds, most: seconds(phase, part, most) / seconds(phase, part, 2)
+
+
+def statement_cases() -> list[Case]:
+    """Order and growth of communication, disk and computation times."""
+    return [
+        *ratio_cases(
+            "communication-starts-lower",
+            "On 2 processors, the fewest that send messages, phase 4 communicates for less time than phase 2.",
+            LESS,
+            LOWER,
+            lambda seconds, _: seconds(4, "communication", 2) / seconds(2, "communication", 2),
+        ),
+        *ratio_cases(
+            "communication-grows-faster",
+            "From 2 to {most} processors, communication grows by a larger factor in phase 4 than in phase 2.",
+            MORE,
+            GROWS,
+            lambda seconds, most: growth(4, "communication")(seconds, most) / growth(2, "communication")(seconds, most),
+        ),
+        *ratio_cases(
+            "communication-grows-phase-4",
+            "From 2 to {most} processors, communication time grows in phase 4.",
+            MORE,
+            GROWS,
+            growth(4, "communication"),
+        ),
+        *ratio_cases(
+            "communication-grows-phase-2",
+            "From 2 to {most} processors, communication time grows in phase 2; where number and size of messages both "
+            "fall as 1/P (the same section says that both fall), equation 3 makes it fall.",
+            MORE,
+            GROWS_OR_OWN,
+            growth(2, "communication"),
+            own=lambda dataset, most: float(communication_s(2, dataset, most) / communication_s(2, dataset, 2)),
+        ),
+        *ratio_cases(
+            "computation-ideal-phase-2",
+            "Computation of phase 2 is ideal: it is {most} times as fast on {most} processors.",
+            1.0,
+            ADDED,
+            lambda seconds, most: seconds(2, "computation", 1) / seconds(2, "computation", most) / most,
+        ),
+        *ratio_cases(
+            "computation-ideal-phase-4",
+            "Computation of phase 4 is ideal: it is {most} times as fast on {most} processors.",
+            1.0,
+            ADDED,
+            lambda seconds, most: seconds(4, "computation", 1) / seconds(4, "computation", most) / most,
+        ),
+        *ratio_cases(
+            "disk-phase-2",
+            "Disk time of phase 2 speeds up like computation: {most} times on {most} processors.",
+            1.0,
+            ADDED,
+            lambda seconds, most: seconds(2, "disk", 1) / seconds(2, "disk", most) / most,
+        ),
+        *ratio_cases(
+            "disk-phase-4-limited",
+            "In phase 4, each doubling of the processors saves a smaller part of the disk time: the last up to {most} "
+            "leaves a larger part of it than the first.",
+            MORE,
+            GROWS,
+            lambda seconds, most: (
+                (seconds(4, "disk", most) / seconds(4, "disk", most // 2))
+                / (seconds(4, "disk", 2) / seconds(4, "disk", 1))
+            ),
+        ),
+    ]
+
+
+def limits(dataset: str) -> tuple[float, float]:
+    """Disk time of phase 4 as a + b / P: both numbers from the forecasts of 1024 and 2048 processors."""
+    before, last = forecasts(dataset, 4, "disk")[-2:]
+    constant_s = 2 * last - before
+    return float(constant_s), float((last - constant_s) * MOST)
+
+
+def constant_cases() -> list[Case]:
+    """Phase 4: disk time becomes constant, later for larger data sets."""
+    pairs = [f"{after} over {before}" for before, after in pairwise(DATASETS)]
+
+    def points() -> dict[Label, float]:
+        half = [falling_s / constant_s for constant_s, falling_s in map(limits, DATASETS)]
+        return row(pairs, [after / before for before, after in pairwise(half)])
+
+    return [
+        said_case(
+            "disk-phase-4-constant",
+            "In phase 4, disk time falls to a constant: the startups of a number of requests that stays the same.",
+            {name: startups_s(4, name, MOST) for name in DATASETS},
+            ADDED,
+            "forecast",
+            lambda: Said(forecast={name: limits(name)[0] for name in DATASETS}),
+            unit="s",
+        ),
+        said_case(
+            "disk-phase-4-point",
+            "In phase 4, the number of processors at which half of the disk time is its constant part is higher for "
+            "larger data sets.",
+            dict.fromkeys(pairs, MORE),
+            GROWS,
+            "forecast",
+            lambda: Said(forecast=points()),
+        ),
+    ]
+
+
+# Numbers and sizes of messages.
+
+
+def traffic_case(phase: int, place: int, dataset: str) -> Case:
+    """How the number (``place`` 0) or size (1) of the messages changes when the processors are doubled."""
+    readings = ("forecast", "simulation") if dataset in SIMULATED else ("forecast",)
+    ranks = (2, 4, 8, 16, 32) if dataset in SIMULATED else RANKS[1:]
+    constant_number = phase == 4 and place == 0
+    what = ("all-to-all broadcasts of a processor", "the size of a message")[place]
+
+    def measure() -> Said:
+        seen = {name: np.array([traffic(name, dataset, phase, count)[place] for count in ranks]) for name in readings}
+        return Said(**{name: row(ranks[1:], values[1:] / values[:-1]) for name, values in seen.items()})
+
+    return said_case(
+        f"{'broadcasts' if place == 0 else 'message-size'}-phase-{phase}-{dataset}",
+        f"When the processors are doubled to the number shown, {what} in phase {phase} "
+        f"{'stay as they are' if constant_number else 'falls' if place else 'fall'}, {dataset} set.",
+        dict.fromkeys(ranks[1:], 1.0 if constant_number else LESS),
+        CLOSED if constant_number else FALLS,
+        "both" if len(readings) == 2 else "forecast",
+        measure,
+        axis="processors",
+        quick=len(readings) == 1,
+        dataset=dataset,
+    )
+
+
+# Figure 3: processors at the disk at the same time.
+
+#: Of computation times, to show what the unpublished one would do.
+SPREAD = "5 %"
+
+
+@cache
+def whole_run(noise: str) -> sc.Result:
+    """The test set on 16 processors with every effect; alone, a phase would begin on all of them together."""
+    return sc.simulate(WORKLOAD, sc.load_machine(MACHINE, {"noise": noise}), {"P": 16}, preset="test", timeline=True)
+
+
+def at_disk(phase: int, noise: str = "0 %") -> tuple[float, float]:
+    """Peak and mean number of processors reading or writing in a phase."""
+    line = whole_run(noise).timeline
+    assert line is not None
+    here = line.phase == line.phases.index(PHASES[phase])
+    busy = here & (line.kind >= READ) & (line.finish_s > line.start_s)
+    begin, end = line.start_s[busy], line.finish_s[busy]
+    change = np.repeat([1, -1], len(begin))
+    order = np.lexsort((change, np.concatenate([begin, end])))  # at the same moment, one ends before another begins
+    span = line.finish_s[here].max() - line.ready_s[here].min()
+    return float(np.cumsum(change[order]).max()), float((end - begin).sum() / span)
+
+
+def concurrency_case(phase: int) -> Case:
+    """The peak, which the text gives in words."""
+    expected = tables.number("seismic-figure-3", "processors", phase=phase)
+    peak = "processors at once"
+
+    def measure() -> Said:
+        most, mean = at_disk(phase)
+        notes = (
+            f"Mean over the phase: {mean:.3g} processors.",
+            "Simulated processors all compute for exactly as long, and come to the disk together. Where computations "
+            f"vary by a coefficient of variation of {SPREAD}, at most {at_disk(phase, SPREAD)[0]:g} are there at once.",
+        )
+        return Said(simulation={peak: most}, notes=notes)
+
+    words = "no more than three" if phase == 1 else "nearly fifteen"
+    return Case(
+        name=f"seismic/figure-3/peak-phase-{phase}",
+        claim=f"In phase {phase}, {words} of 16 processors are at the disk at the same time.",
+        source=f"{PAPER}, Figure 3 and section 2",
+        unit="processors",
+        expected={peak: expected},
+        tolerance=Tolerance("'no more than'", sense="at_most")
+        if phase == 1
+        else Tolerance("'nearly' a number read from a plot: one processor", absolute=1.0),
+        reading="simulation",
+        measure=measure,
+        # When processors come to the disk depends on it in every phase, least where broadcasts hold them together.
+        needs={"spread of the processors' computation times": None},
+        workload=WORKLOAD,
+        machine=MACHINE,
+        parameters={"P": 16, "preset": "test"},
+    )
+
+
+CASES: list[Case] = [
+    *statement_cases(),
+    *constant_cases(),
+    *(traffic_case(phase, place, dataset) for phase in (2, 4) for place in (0, 1) for dataset in ("test", "ultra")),
+    *(concurrency_case(phase) for phase in (1, 2, 4)),
+]

@@ -1,0 +1,435 @@
+"""Resource-usage constants from times: recovery of known ones, what times cannot tell apart, and the seismic tables.
+
+Source: Armstrong and Eigenmann, Performance Forecasting: Characterization of Applications on Current and Future
+Architectures, Tables 1, 3 and 6. Cases of ``recovery`` and ``degeneracy`` test the method on times made by equations 3
+and 4, written out in ``seismic``: with reconstructed counts and sizes, which no verdict here rests on. Which numbers are
+calibration and which evidence is said in every claim.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import cache
+from itertools import combinations
+
+import numpy as np
+
+from simcodesign.calibration.calibrate import Calibration, calibrate
+from simcodesign.calibration.common_direction import common_direction
+from simcodesign.calibration.timings import Timing
+from simcodesign.studies.validation.case import Case, Derived, Label, Said, Tolerance
+
+from ..papers.seismic.equations import (
+    MACHINE,
+    PAPER,
+    PHASES,
+    WORKLOAD,
+    communication_s,
+    constant,
+    disk_s,
+    simulated,
+    sizes,
+    structure,
+)
+from ..papers.seismic.tables import COUNTS, THREE_DIGITS
+from ..published.tables import SOURCE_ALONE, number, room
+
+NETWORK = {"network.startup": "CComm-Start", "network.per_byte": "CComm-Trans"}
+DISK = {"disk.read_startup": "CRd-Start", "disk.write_startup": "CWr-Start", "disk.per_byte": "CMem-Trans"}
+SETS, RANKS = ("test", "small", "medium"), (2, 4, 8, 16)
+SOLVED = Tolerance(
+    "rounding of the times (1e-15), times the condition of equations with columns scaled to one length (below 1e4)",
+    relative=1e-10,
+)
+COUNTED = Tolerance("a whole number")
+METHOD = "Verification of the method: times and counts are made up here, and no number of the paper is tested."
+
+
+def timings(
+    part: str, seconds: Callable[[int, str, float], object], phases: Sequence[int], sets: Sequence[str]
+) -> list[Timing]:
+    """Times of a component that a formula gives, for every phase, data set and number of processors."""
+    return [
+        Timing(float(np.asarray(seconds(phase, name, ranks))), {"P": ranks}, name, PHASES[phase], part)
+        for phase in phases
+        for name in sets
+        for ranks in RANKS
+    ]
+
+
+@cache
+def recovered(part: str, sets: tuple[str, ...] = SETS) -> Calibration:
+    """Constants from times by equation 3 (communication) or 4 (disk)."""
+    if part == "communication":
+        return calibrate(WORKLOAD, MACHINE, timings(part, communication_s, (2, 4), sets), unknown=list(NETWORK))
+    return calibrate(WORKLOAD, MACHINE, timings(part, disk_s, (1, 2, 4), sets), unknown=list(DISK))
+
+
+def estimates(found: Calibration, names: dict[str, str]) -> dict[Label, float]:
+    """Determined constants by the names of Table 6 and the phase."""
+    numbers = {name: number for number, name in PHASES.items()}
+    return {
+        f"{names[unknown.path]}, phase {numbers[unknown.phase]}": estimate.value
+        for unknown, estimate in zip(found.unknowns, found.fit.estimates, strict=True)
+        if estimate.determined
+    }
+
+
+def startups(found: Calibration) -> float:
+    """Seconds that a read startup and 3/16 of a write startup take together in phase 4, as far as it is determined."""
+    (one,) = (one for group in found.fit.groups for one in group.combinations if "depth" in next(iter(one.weights)))
+    return one.value
+
+
+def recovery_case(part: str, names: dict[str, str]) -> Case:
+    """The constants of Table 6 from times that equations 3 and 4 give with them."""
+    wanted = {
+        "communication": [(n, p) for p in (2, 4) for n in names.values()],
+        "disk": [(n, p) for p in (1, 2) for n in names.values() if (n, p) != ("CRd-Start", 1)] + [("CMem-Trans", 4)],
+    }[part]
+    expected: dict[Label, float] = {f"{name}, phase {phase}": constant(name, phase) for name, phase in wanted}
+    together = "CRd-Start + 3/16 CWr-Start, phase 4"
+    if part == "disk":
+        expected[together] = constant("CRd-Start", 4) + 3 / 16 * constant("CWr-Start", 4)
+
+    def measure() -> Said:
+        found = recovered(part)
+        return Said(forecast=estimates(found, names) | ({together: startups(found)} if part == "disk" else {}))
+
+    return Case(
+        name=f"calibration/recovery/{part}",
+        claim=f"From {part} times that the equations give for three data sets on 2 to 16 processors, least squares finds "
+        f"the constants that they were made with. {METHOD}",
+        source=f"{PAPER}, equations 3 and 4",
+        unit="SI units",
+        expected=expected,
+        tolerance=SOLVED,
+        reading="forecast",
+        measure=measure,
+        workload=WORKLOAD,
+        machine=MACHINE,
+        quick=True,
+    )
+
+
+def simulated_case() -> Case:
+    """The same from simulated times."""
+
+    def measure() -> Said:
+        def seconds(phase: int, dataset: str, ranks: float) -> float:
+            return float(simulated(dataset, phase, int(ranks)).phases[PHASES[phase]]["communication"])
+
+        made = timings("communication", seconds, (2, 4), ("test",))
+        return Said(simulation=estimates(calibrate(WORKLOAD, MACHINE, made, unknown=list(NETWORK)), NETWORK))
+
+    return Case(
+        name="calibration/recovery/simulated",
+        claim="From communication times simulated with no effects, on 2 to 16 processors, least squares by the closed "
+        f"form finds the constants that were simulated. {METHOD}",
+        source=f"{PAPER}, equation 3",
+        unit="SI units",
+        expected={f"{name}, phase {phase}": constant(name, phase) for phase in (2, 4) for name in NETWORK.values()},
+        tolerance=Tolerance(
+            "a simulated time is a sum of up to 10^5 durations (1e-11), times the condition of the equations (below 1e3)",
+            relative=1e-8,
+        ),
+        reading="simulation",
+        measure=measure,
+        workload=WORKLOAD,
+        machine=MACHINE,
+        parameters={"preset": "test"},
+    )
+
+
+def degeneracy_case(name: str, sets: tuple[str, ...], ranks: dict[int, int], why: str) -> Case:
+    """How many combinations of the three disk constants are determined."""
+
+    def measure() -> Said:
+        found = recovered("disk", sets)
+        seen = {}
+        for phase, title in PHASES.items():
+            groups = [group for group in found.fit.groups if group.names and f"({title})" in group.names[0]]
+            if groups:
+                seen[f"phase {phase}"] = float(sum(len(group.names) - group.missing for group in groups))
+        return Said(forecast=seen, notes=tuple(sorted(words for advice in found.advice for words in advice)))
+
+    return Case(
+        name=f"calibration/degeneracy/{name}",
+        claim=f"Disk times of {' and '.join(sets)} on 2 to 16 processors determine so many combinations of the disk "
+        f"constants in use: {why}. {METHOD}",
+        source=f"{PAPER}, equation 4",
+        unit="combinations",
+        expected={f"phase {phase}": float(rank) for phase, rank in ranks.items()},
+        tolerance=COUNTED,
+        reading="forecast",
+        measure=measure,
+        workload=WORKLOAD,
+        machine=MACHINE,
+        quick=True,
+    )
+
+
+def combination_case() -> Case:
+    """What a single data set determines in phase 2, by hand."""
+    groups, size = sizes("test")["groups"], 4 * sizes("test")["samples"]
+    by_hand = {"weight of CWr-Start": 1 / groups, "weight of CMem-Trans": 2 * size}
+    read, write, per_byte = (constant(name, 2) for name in DISK.values())
+    own = Derived(
+        "sum",
+        "read + write/groups + per_byte*2*size",
+        {"read": read, "write": write, "per_byte": per_byte, "groups": groups, "size": size},
+        "s",
+    )
+
+    def measure() -> Said:
+        found = recovered("disk", ("test",))
+        (one,) = (
+            one for group in found.fit.groups for one in group.combinations if "stacking" in next(iter(one.weights))
+        )
+        _, write_weight, byte_weight = one.weights.values()
+        return Said(forecast=dict(zip(by_hand, (write_weight, byte_weight), strict=True)) | {"sum": one.value})
+
+    return Case(
+        name="calibration/degeneracy/phase-2-combination",
+        claim="Of the test set alone, the disk times of phase 2 determine one sum: a read startup, a write startup by the "
+        f"groups of a line, and twice a trace's bytes times the time of a byte. {METHOD}",
+        source=f"{PAPER}, equation 4",
+        unit="SI units",
+        expected={**by_hand, "sum": own.value},
+        tolerance=SOLVED,
+        reading="forecast",
+        measure=measure,
+        workload=WORKLOAD,
+        machine=MACHINE,
+        derivation=(own,),
+        quick=True,
+    )
+
+
+def vector_case() -> Case:
+    """Table 6: the three disk constants together."""
+    phases, names, table = (1, 2, 4), list(DISK.values()), "seismic-table-6"
+    printed = np.array([[constant(name, phase) for phase in phases] for name in names])
+    rooms = np.array([[room(table, f"phase{phase}", constant=name) for phase in phases] for name in names])
+    found = common_direction(printed, rooms)
+
+    def derived(column: int) -> Derived:
+        off = np.abs(found.vector * found.factors[column] - printed[:, column]) / rooms[:, column]
+        worst = int(np.argmax(off))
+        values = {
+            "vector": found.vector[worst],
+            "factor": found.factors[column],
+            "printed": printed[worst, column],
+            "half": rooms[worst, column],
+        }
+        about = f"{names[worst]} of phase {phases[column]}, the worst; vector and factors by a linear programme"
+        return Derived(
+            "misfit", "abs(vector*factor - printed)/half", {k: float(v) for k, v in values.items()}, about=about
+        )
+
+    lines = tuple(derived(column) for column in range(len(phases)))
+    return Case(
+        name="calibration/table-6/one-vector",
+        claim="The three disk constants of every phase are one vector times one factor of the phase, to the digits that "
+        f"are printed: one number a phase was fitted, not three. {SOURCE_ALONE}",
+        source=f"{PAPER}, Table 6",
+        unit="half units of the last digit",
+        expected={f"phase {phase}": 1.0 for phase in phases},
+        own={f"phase {phase}": line.value for phase, line in zip(phases, lines, strict=True)},
+        tolerance=Tolerance(
+            "rounding moves a printed number by half a unit of its last digit at most", sense="at_most"
+        ),
+        reading="source",
+        quick=True,
+        derivation=lines,
+    )
+
+
+# Table 1: can any constants at all explain its times?
+
+
+def columns(phase: int, ranks: np.ndarray) -> np.ndarray:
+    """What the equations add up, as functions of P alone, whatever the counts: computation and what else falls as 1/P,
+    messages, their bytes; in phase 4 a constant number of disk startups."""
+    if phase == 2:  # broadcasts and sizes fall as 1/P (section 3.3)
+        return np.stack([1 / ranks, (ranks - 1) / ranks, (ranks - 1) / ranks**2], axis=1)
+    return np.stack([1 / ranks, ranks - 1, (ranks - 1) / ranks, np.ones(len(ranks))], axis=1)
+
+
+def best_fit(phase: int, ranks: np.ndarray, times: np.ndarray) -> np.ndarray:
+    """The times nearest (relatively to themselves) that the equations can give, with no factor below 0: every choice of
+    factors that are 0 is tried."""
+    design, fitted = columns(phase, ranks), times
+    for _ in range(30):
+        tried = []
+        for count in range(1, 4):
+            for chosen in combinations(range(design.shape[1]), count):
+                part = design[:, chosen]
+                factors = np.linalg.lstsq(part / fitted[:, None], times / fitted, rcond=None)[0]
+                if np.all(factors >= -1e-9):
+                    tried.append(part @ factors)
+        fitted = min(tried, key=lambda values, scale=fitted: float(np.sum(((values - times) / scale) ** 2)))
+    return fitted
+
+
+def table_1_case(phase: int) -> Case:
+    """Times of the small set on 4, 8 and 16 processors."""
+    ranks = np.array([4.0, 8.0, 16.0])
+    times = np.array([number("seismic-table-1", f"phase{phase}", P=int(count)) for count in ranks])
+    unknown = ["computation", *NETWORK, *(["disk.read_startup"] if phase == 4 else [])]
+
+    def measure() -> Said:
+        made = [
+            Timing(seconds, {"P": count}, "small", PHASES[phase])
+            for count, seconds in zip(ranks.tolist(), times.tolist(), strict=True)
+        ]
+        found = calibrate(WORKLOAD, MACHINE, made, unknown=unknown)
+        words = [
+            f"{unknown} = {estimate.value:.3g}, 90 % interval {estimate.low:.3g} to {estimate.high:.3g}"
+            for unknown, estimate in zip(found.unknowns, found.fit.estimates, strict=True)
+        ]
+        said = dict(zip(map(int, ranks), found.fit.fitted_s.tolist(), strict=True))
+        note = "What differs is more than the rounding of printed times; how much single runs scatter is not published."
+        return Said(
+            forecast=said,
+            notes=(
+                note,
+                "With the reconstructed counts (constants in SI units): " + "; ".join(words),
+            ),
+        )
+
+    return Case(
+        name=f"calibration/table-1/phase-{phase}",
+        claim=f"Some time of computation and some constants, none below 0, give the times of phase {phase} of the small set "
+        "on 4, 8 and 16 processors by equations 2 to 4. The times are evidence: no calibrated computation time is used, "
+        "and counts enter only by how section 3.3 lets them change with P.",
+        source=f"{PAPER}, Table 1; equations 2 to 4; section 3.3",
+        unit="s",
+        expected=dict(zip(map(int, ranks), times.tolist(), strict=True)),
+        own=dict(zip(map(int, ranks), best_fit(phase, ranks, times).tolist(), strict=True)),
+        tolerance=THREE_DIGITS,
+        reading="forecast",
+        measure=measure,
+        workload=WORKLOAD,
+        machine=MACHINE,
+        parameters={"preset": "small"},
+        axis="processors",
+        quick=True,
+    )
+
+
+# Table 3: one time for each phase and component.
+
+
+def table_3_case(phase: int, part: str, column: str, names: dict[str, str], lacking: str) -> Case:
+    """Constants of Table 6 from the measured times of Table 3."""
+    seconds = number("seismic-table-3", f"phase{phase}", component=column)
+    iterations = float(structure(phase, "iterations", "test", 16))
+
+    def measure() -> Said:
+        made = [Timing(seconds, {"P": 16}, "test", PHASES[phase], part)]
+        found = calibrate(
+            WORKLOAD,
+            MACHINE,
+            made,
+            unknown=list(names),
+            error=room("seismic-table-3", f"phase{phase}", component=column) / seconds,
+        )
+        notes = [
+            f"{unknown}: anything from {estimate.least:.3g} to {estimate.most:.3g} gives the measured time; "
+            f"Table 6 says {constant(names[unknown.path], phase):.3g}."
+            for unknown, estimate in zip(found.unknowns, found.fit.estimates, strict=True)
+        ]
+        (one,) = found.fit.groups[0].combinations
+        published = sum(
+            weight * constant(names[path], phase) for weight, path in zip(one.weights.values(), names, strict=True)
+        )
+        terms = " + ".join(
+            f"{weight:.4g} {name}" for weight, name in zip(one.weights.values(), names.values(), strict=True)
+        )
+        notes.append(
+            f"Determined is {terms} = {one.value:.4g} s, with reconstructed counts; Table 6 gives {published:.4g} s."
+        )
+        notes.append(f"{iterations:g} iterations of the main loop were reconstructed.")
+        return Said(forecast=estimates(found, names), notes=tuple(notes))
+
+    return Case(
+        name=f"calibration/table-3/{part}-phase-{phase}",
+        claim=f"The {part} time of phase {phase} of the test set gives the constants of Table 6. The time is "
+        f"{'calibration: a count was chosen for it' if part == 'disk' and phase != 2 else 'evidence'}.",
+        source=f"{PAPER}, Tables 3 and 6",
+        unit="SI units",
+        expected={f"{name}, phase {phase}": constant(name, phase) for name in names.values()},
+        tolerance=THREE_DIGITS,
+        reading="forecast",
+        measure=measure,
+        needs={lacking: None, COUNTS: None},
+        workload=WORKLOAD,
+        machine=MACHINE,
+        parameters={"preset": "test", "P": 16},
+        quick=True,
+    )
+
+
+def factor_case() -> Case:
+    """Factors of the phases' disk constants, from the measured times and the vector of phase 1."""
+    phases = (2, 4)
+    table = "seismic-table-3"
+    vector = {path: constant(name, 1) for path, name in DISK.items()}
+
+    def measure() -> Said:
+        made = [
+            Timing(number(table, f"phase{phase}", component="io"), {"P": 16}, "test", PHASES[phase], "disk")
+            for phase in phases
+        ]
+        found = calibrate(WORKLOAD, MACHINE, made, unknown=[], ratios=[vector])
+        values = [estimate.value for estimate in found.fit.estimates]
+        return Said(forecast={f"phase {phase}": value for phase, value in zip(phases, values, strict=True)})
+
+    return Case(
+        name="calibration/table-3/disk-factors",
+        claim="With the disk constants of phase 1 as the vector, the disk times of phases 2 and 4 of the test set give the "
+        "factors of Table 6. Phase 2 is evidence; phase 4 is calibration: the number of its writes was chosen for it.",
+        source=f"{PAPER}, Tables 3 and 6",
+        unit="ratio",
+        expected={f"phase {phase}": constant("CWr-Start", phase) / constant("CWr-Start", 1) for phase in phases},
+        tolerance=THREE_DIGITS,
+        reading="forecast",
+        measure=measure,
+        needs={COUNTS: None},
+        workload=WORKLOAD,
+        machine=MACHINE,
+        parameters={"preset": "test", "P": 16},
+        quick=True,
+    )
+
+
+ANOTHER_SIZE = "communication times with messages of another size"
+ANOTHER_ACCESS = "disk times with accesses of other sizes and numbers"
+CASES: list[Case] = [
+    recovery_case("communication", NETWORK),
+    recovery_case("disk", DISK),
+    simulated_case(),
+    degeneracy_case(
+        "one-data-set",
+        ("test",),
+        {1: 1, 2: 1, 4: 2},
+        "phases 1 and 2 repeat one mixture of accesses, only fewer times; in phase 4 the size of accesses falls "
+        "with P, but reads and writes keep their proportion",
+    ),
+    degeneracy_case(
+        "three-data-sets",
+        SETS,
+        {1: 2, 2: 3, 4: 2},
+        "sizes of accesses and groups differ between the sets, which tells the constants of phases 1 and 2 apart; "
+        "in phase 4 reads and writes keep their proportion still",
+    ),
+    combination_case(),
+    vector_case(),
+    table_1_case(2),
+    table_1_case(4),
+    table_3_case(2, "communication", "comm", NETWORK, ANOTHER_SIZE),
+    table_3_case(4, "communication", "comm", NETWORK, ANOTHER_SIZE),
+    table_3_case(2, "disk", "io", DISK, ANOTHER_ACCESS),
+    factor_case(),
+]
