@@ -16,9 +16,9 @@ from pathlib import Path
 import numpy as np
 
 from simcodesign.core.result import SEND
+from simcodesign.describe.design_point import bind
 from simcodesign.describe.machine import Machine
 from simcodesign.describe.machine_parts import Network, Processor
-from simcodesign.describe.setting import set_up
 from simcodesign.describe.topology.build import build_topology
 from simcodesign.describe.workload import Workload
 from simcodesign.describe.yaml.tree import parse_yaml
@@ -74,14 +74,14 @@ def described(name: str) -> tuple[Workload, Machine]:
 def measure(name: str, effects: tuple[str, ...], engine: str) -> dict[str, float]:
     """CPU seconds of the Plan, of the engine and of the rest of a simulation, and its peak memory."""
     run = import_module(ENGINES[engine]).run
-    run(make_plan(set_up(*described("warm-up")), effects))  # compiled or loaded from the cache
-    setting = set_up(*described(name))
+    run(make_plan(bind(*described("warm-up")), effects))  # compiled or loaded from the cache
+    point = bind(*described(name))
     times = [time.process_time()]
-    plan = make_plan(setting, effects)
+    plan = make_plan(point, effects)
     times.append(time.process_time())
     log = run(plan)
     times.append(time.process_time())
-    result = measured(setting, plan, log, effects, 0)
+    result = measured(point, plan, log, effects, 0)
     times.append(time.process_time())
     return {
         "messages": int(np.count_nonzero(plan.kind == SEND)),

@@ -17,16 +17,16 @@ from simcodesign.analytic.collective_traffic import Traffic, checked_peers, coll
 from simcodesign.analytic.critical_path_bound import SYNCHRONISING, Path, cut
 from simcodesign.analytic.disk import access_s
 from simcodesign.analytic.memory import memory_s, transfer_s
-from simcodesign.analytic.message_costs import FORMULAS, FREE, Price, floor_log2, lawful_hops, price, process_grid
+from simcodesign.analytic.message_costs import FORMULAS, FREE, Price, floor_log2, modelled_hops, price, process_grid
 from simcodesign.analytic.processor import compute_s, operations
 from simcodesign.analytic.resources import all_in_turn_s, block_s, item_uses
 from simcodesign.core.errors import InputError
 from simcodesign.core.expression import Expression
 from simcodesign.core.result import Bracket
-from simcodesign.core.units import Amount
+from simcodesign.core.units import FloatOrArray
 from simcodesign.describe.demands.memory_accesses import memory_of, touched
+from simcodesign.describe.design_point import DesignPoint
 from simcodesign.describe.machine import Machine
-from simcodesign.describe.setting import Setting
 from simcodesign.describe.workload import (
     Access,
     Block,
@@ -48,25 +48,27 @@ Floats = NDArray[np.float64]
 MOST_MESSAGES = 20_000_000
 
 
-def bracket(setting: Setting) -> Bracket | None:
+def bracket(design_point: DesignPoint) -> Bracket | None:
     """The bracket of one design point, None for operations of too many messages. InputError for several points."""
-    setting.require_one_point("a bracket")
-    ranks = setting.ranks
-    if max(ranks, *(_messages_of(step, ranks) for step in walk(setting.workload.program))) > MOST_MESSAGES:
+    design_point.require_one_point("a bracket")
+    ranks = design_point.ranks
+    if max(ranks, *(_messages_of(step, ranks) for step in walk(design_point.workload.program))) > MOST_MESSAGES:
         return None
-    node = setting.machine.node_of(ranks)
+    node = design_point.machine.node_of(ranks)
     nodes, place = np.unique(node, return_inverse=True)
     disks, disk = np.unique(
-        node // (setting.machine.disk.shared_by if setting.machine.disk else 1), return_inverse=True
+        node // (design_point.machine.disk.shared_by if design_point.machine.disk else 1), return_inverse=True
     )
-    load = _Walk(setting, ranks, node, place, disk, np.zeros(len(nodes)), np.zeros(len(disks)), np.zeros(len(nodes)))
-    path = load.program(setting.workload.program, setting.machine, 1.0)
+    load = _Walk(
+        design_point, ranks, node, place, disk, np.zeros(len(nodes)), np.zeros(len(disks)), np.zeros(len(nodes))
+    )
+    path = load.program(design_point.workload.program, design_point.machine, 1.0)
     shared = {
         "most loaded interface": float(load.interfaces.max()),
         "most loaded link": max(load.links.values(), default=0.0),
     }
-    if setting.machine.disk is not None:
-        shared["most loaded disk"] = float(load.disks.max()) / setting.machine.disk.spindles
+    if design_point.machine.disk is not None:
+        shared["most loaded disk"] = float(load.disks.max()) / design_point.machine.disk.spindles
     shared["most loaded memory"] = float(load.memories.max())
     lower = {"ranks' own work": path.length_s} | {name: bound for name, bound in shared.items() if bound}
     return Bracket(lower, load.serial_s)
@@ -85,7 +87,7 @@ def _messages_of(step: Step, ranks: int) -> float:
 class _Walk:
     """Occupation in seconds, added up over the program per node interface, disk and link, and of everything in turn."""
 
-    setting: Setting
+    design_point: DesignPoint
     ranks: int
     node: NDArray[np.int64]  # of every rank
     interface: NDArray[np.int64]  # place of its node in ``interfaces`` and ``memories``
@@ -100,9 +102,9 @@ class _Walk:
         """The value for every rank."""
         return np.broadcast_to(np.asarray(expression.evaluate(self.names()), dtype=np.float64), self.ranks)
 
-    def names(self) -> dict[str, Amount]:
+    def names(self) -> dict[str, FloatOrArray]:
         """All values, and ``rank``."""
-        return {**self.setting.values, "rank": self.setting.every_rank()}
+        return {**self.design_point.values, "rank": self.design_point.every_rank()}
 
     def program(self, steps: tuple[Step, ...], machine: Machine, times: float) -> Path:
         """The path of one repetition of the steps; everything else is added up for ``times`` repetitions."""
@@ -114,7 +116,7 @@ class _Walk:
         return path
 
     def _block(self, block: Block, machine: Machine, times: float) -> Path:
-        values: dict[str, Amount] = {path: float(self.each(value)[0]) for path, value in block.constants}
+        values: dict[str, FloatOrArray] = {path: float(self.each(value)[0]) for path, value in block.constants}
         repeat = float(self.each(block.repeat)[0])
         return self.program(block.body, machine.with_constants(values, block.place), times * repeat).repeated(repeat)
 
@@ -144,7 +146,7 @@ class _Walk:
             case _:
                 return self._messages(step, machine, times)
 
-    def _empty_receive_s(self, machine: Machine) -> Amount:
+    def _empty_receive_s(self, machine: Machine) -> FloatOrArray:
         """Time of a receive before the bytes count, which only the send knows."""
         return price(machine.network, self.ranks, 0.0).message(0.0).receive_s
 
@@ -211,7 +213,7 @@ class _Walk:
     def _in_turn(self, sent: Traffic, machine: Machine, times: float) -> None:
         """Every message alone: its sender, every station of the longest way, and its flight."""
         network = machine.network
-        hops = max(float(network.topology.diameter), float(lawful_hops(network, self.ranks)))
+        hops = max(float(network.topology.diameter), float(modelled_hops(network, self.ranks)))
         most = price(network, self.ranks, hops).message(sent.size_bytes)
         total = float(sent.load_bytes.sum())
         stations = hops * network.link_occupancy_s_per_byte + 2 * network.interface_occupancy_s_per_byte

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from simcodesign.core.errors import InputError
 from simcodesign.core.expression import Expression
-from simcodesign.core.units import Amount
+from simcodesign.core.units import FloatOrArray
 
 Ints = NDArray[np.int64]
 
@@ -44,7 +44,7 @@ def halo_traffic(
     return _together(_shifts(place, sizes_bytes, periodic, several))
 
 
-def checked_peers(what: str, expression: Expression, values: Mapping[str, Amount], here: Ints) -> Ints:
+def checked_peers(what: str, expression: Expression, values: Mapping[str, FloatOrArray], here: Ints) -> Ints:
     """The peer of each rank in ``here``. InputError for one that is no other rank."""
     ranks = int(values["P"])
     every = np.broadcast_to(np.asarray(expression.evaluate(values), dtype=np.float64), ranks)

@@ -6,12 +6,12 @@ Armstrong and Eigenmann, SPECseis96, equation 4, per iteration: X (C_start + C_m
 from __future__ import annotations
 
 from simcodesign.core.errors import InputError
-from simcodesign.core.units import Amount
+from simcodesign.core.units import FloatOrArray
 from simcodesign.describe.machine_parts import Disk
 from simcodesign.describe.workload import Access
 
 
-def access_s(demand: Access, disk: Disk | None, size_bytes: Amount, times: Amount) -> Amount:
+def access_s(demand: Access, disk: Disk | None, size_bytes: FloatOrArray, times: FloatOrArray) -> FloatOrArray:
     """Seconds of ``times`` accesses of ``size_bytes``. InputError when the machine has no disk."""
     if disk is None:
         raise InputError(f"a {demand.kind} needs a disk, which this machine has not", demand.place)

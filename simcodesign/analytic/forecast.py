@@ -25,14 +25,14 @@ from simcodesign.analytic.resources import block_s, item_uses, use_s
 from simcodesign.core.errors import InputError
 from simcodesign.core.expression import Expression
 from simcodesign.core.result import COMPONENTS, Result
-from simcodesign.core.units import Amount
+from simcodesign.core.units import FloatOrArray
 from simcodesign.describe.constants import CAPACITY
 from simcodesign.describe.demands.memory_accesses import Touched, memory_of, touched
 from simcodesign.describe.demands.message_trains import check_train
 from simcodesign.describe.demands.resource_uses import ItemUse
+from simcodesign.describe.design_point import DesignPoint, bind, finite
 from simcodesign.describe.machine import Machine
 from simcodesign.describe.machine_parts import Memory
-from simcodesign.describe.setting import Setting, finite, set_up
 from simcodesign.describe.workload import (
     MAIN_PHASE,
     ONE,
@@ -79,19 +79,19 @@ def forecast(
     """
     workload = workload if isinstance(workload, Workload) else load_workload(workload)
     machine = machine if isinstance(machine, Machine) else load_machine(machine)
-    setting = set_up(workload, machine, parameters, preset=preset, phases=phases)
-    if setting.workload.is_open:
-        return open_forecast(setting, queueing)
-    reading = _Reading(setting, queueing)
+    design_point = bind(workload, machine, parameters, preset=preset, phases=phases)
+    if design_point.workload.is_open:
+        return open_forecast(design_point, queueing)
+    reading = _Reading(design_point, queueing)
     with np.errstate(all="ignore"):  # overflow is found as a makespan that is not finite
-        reading.program(setting.workload.program, _Where(MAIN_PHASE, reading.machine, 1.0))
+        reading.program(design_point.workload.program, _Where(MAIN_PHASE, reading.machine, 1.0))
         result = reading.result()
         energy = 0.0 if result.energy_j is None else result.energy_j
         for number in (result.makespan_s, result.messages, result.message_bytes, result.disk_bytes, energy):
             if not np.all(np.isfinite(number)):
                 what = "time, bytes or energy of the forecast are too large to be a number"
-                raise InputError(what, setting.workload.place)
-        return replace(result, bracket=bracket(setting)) if bounds else result
+                raise InputError(what, design_point.workload.place)
+        return replace(result, bracket=bracket(design_point)) if bounds else result
 
 
 @dataclass(frozen=True)
@@ -100,48 +100,50 @@ class _Where:
 
     phase: str
     machine: Machine
-    times: Amount
+    times: FloatOrArray
 
 
 @dataclass
 class _Reading:
     """The walk over the program. Where demands depend on ``rank``, numbers get the ranks as their last axis."""
 
-    setting: Setting
+    design_point: DesignPoint
     queueing: bool = True
     loop: Loop | None = None  # the outermost repeated block while it is read
     formulas: list[str] = field(default_factory=list)
     machine: Machine = field(init=False)
-    names: dict[str, Amount] = field(init=False)
-    phases: dict[str, dict[str, Amount]] = field(default_factory=dict)
-    messages: Amount = 0.0
-    message_bytes: Amount = 0.0
-    disk_bytes: Amount = 0.0
-    work: dict[str, Amount] = field(default_factory=dict)
-    used: dict[str, Amount] = field(default_factory=dict)
+    names: dict[str, FloatOrArray] = field(init=False)
+    phases: dict[str, dict[str, FloatOrArray]] = field(default_factory=dict)
+    messages: FloatOrArray = 0.0
+    message_bytes: FloatOrArray = 0.0
+    disk_bytes: FloatOrArray = 0.0
+    work: dict[str, FloatOrArray] = field(default_factory=dict)
+    used: dict[str, FloatOrArray] = field(default_factory=dict)
     power: PowerBook | None = field(init=False)
-    served: dict[str, Amount] = field(default_factory=dict)
+    served: dict[str, FloatOrArray] = field(default_factory=dict)
     hit_methods: dict[str, str] = field(default_factory=dict)
     by_rank: bool = field(init=False)
-    zero: Amount = 0.0
+    zero: FloatOrArray = 0.0
 
     def __post_init__(self) -> None:
-        self.by_rank = any(depends_on_rank(step) for step in walk(self.setting.workload.program))
-        self.machine, self.names = self.setting.machine, dict(self.setting.values)
-        self.power = PowerBook() if self.setting.has_power else None
+        self.by_rank = any(depends_on_rank(step) for step in walk(self.design_point.workload.program))
+        self.machine, self.names = self.design_point.machine, dict(self.design_point.values)
+        self.power = PowerBook() if self.design_point.has_power else None
         if self.by_rank:
-            ranks = self.setting.every_rank()
+            ranks = self.design_point.every_rank()
             self.zero = np.zeros(len(ranks))
-            self.names = {name: np.asarray(value)[..., None] for name, value in self.setting.values.items()}
+            self.names = {name: np.asarray(value)[..., None] for name, value in self.design_point.values.items()}
             self.names["rank"] = ranks
             everything = self.machine.varying()
             constants = {path: np.asarray(value)[..., None] for path, value in everything.items() if path != CAPACITY}
             self.machine = self.machine.with_constants(constants)
 
-    def value(self, expression: Expression, what: str, changed: Mapping[str, Amount] = MappingProxyType({})) -> Amount:
+    def value(
+        self, expression: Expression, what: str, changed: Mapping[str, FloatOrArray] = MappingProxyType({})
+    ) -> FloatOrArray:
         """An amount, finite and not negative; of the names, some may be ``changed``."""
         text = f"{what} = {expression.text}"
-        value = finite(expression.evaluate({**self.names, **changed}), text, self.setting.workload, expression)
+        value = finite(expression.evaluate({**self.names, **changed}), text, self.design_point.workload, expression)
         if np.any(np.asarray(value) < 0):
             raise InputError(f"{text} is negative", expression.place, value=float(np.min(value)))
         return value
@@ -161,14 +163,14 @@ class _Reading:
             self.loop = Loop()
         self.program(block.body, inside)
         if outermost and self.loop is not None:
-            formula, waits = self.loop.queues(self.machine, self.names["P"], self.setting.shape)
+            formula, waits = self.loop.queues(self.machine, self.names["P"], self.design_point.shape)
             self.formulas += [formula] if formula and formula not in self.formulas else []
             for wait in waits:
                 phase = self.phases[wait.phase]
                 phase[wait.station] = phase[wait.station] + wait.wait_s
             self.loop = None
 
-    def _visit(self, step: Access | References, where: _Where, station: str, service_s: Amount) -> None:
+    def _visit(self, step: Access | References, where: _Where, station: str, service_s: FloatOrArray) -> None:
         """Note that a station which ranks may share serves the demand."""
         if self.loop is not None:
             factors = visit_factors(where.machine, station, step.varies)
@@ -225,7 +227,7 @@ class _Reading:
             if self.power is not None:
                 self._draw_use(step, where, use, parallelism)
 
-    def _draw_use(self, step: Execute, where: _Where, use: ItemUse, parallelism: Amount) -> None:
+    def _draw_use(self, step: Execute, where: _Where, use: ItemUse, parallelism: FloatOrArray) -> None:
         """The power and energy of a use: idle instances draw nothing, and what takes no time nothing either."""
         assert self.power is not None
         total_s, here = use_s(use, parallelism), self._present(step)
@@ -236,7 +238,7 @@ class _Reading:
         at_once_w = np.minimum(parallelism, use.instances) * use.power_w + besides / np.where(lasts, total_s, 1.0)
         self.power.draw(where.phase, use.resource, self._over_ranks(np.where(lasts, at_once_w, 0.0) * here), True)
 
-    def _draw(self, step: Demand, where: _Where, part: str, time_s: Amount) -> None:
+    def _draw(self, step: Demand, where: _Where, part: str, time_s: FloatOrArray) -> None:
         """The power and energy of a built-in part, of all ranks."""
         watts = getattr(getattr(where.machine, part), "dynamic_power_w", None)
         if self.power is None or watts is None:
@@ -277,14 +279,18 @@ class _Reading:
 
     def _check_peers(self, step: Demand) -> None:
         """InputError for messages to or from nobody; only for a single P can all ranks be asked."""
-        if isinstance(step, Send | Receive) and np.ndim(self.setting.values["P"]) == 0 and not self.setting.shape:
-            names = {**self.setting.values, "rank": self.setting.every_rank()}
-            here = np.ones(self.setting.ranks) if step.when is None else np.asarray(step.when.evaluate(names))
+        if (
+            isinstance(step, Send | Receive)
+            and np.ndim(self.design_point.values["P"]) == 0
+            and not self.design_point.shape
+        ):
+            names = {**self.design_point.values, "rank": self.design_point.every_rank()}
+            here = np.ones(self.design_point.ranks) if step.when is None else np.asarray(step.when.evaluate(names))
             what, peer = ("to", step.to) if isinstance(step, Send) else ("from", step.source)
             if peer is None:
                 return
             if peer is not None:
-                checked_peers(what, peer, names, np.flatnonzero(np.broadcast_to(here, self.setting.ranks)))
+                checked_peers(what, peer, names, np.flatnonzero(np.broadcast_to(here, self.design_point.ranks)))
 
     def _communication(self, step: Demand, where: _Where) -> None:
         cost = self._cost(step, where)
@@ -311,11 +317,11 @@ class _Reading:
                 return Cost(prices.message(self._received_bytes(step)).receive_s, 0.0, 0.0)
         raise AssertionError(step)
 
-    def _received_bytes(self, receive: Receive) -> Amount:
+    def _received_bytes(self, receive: Receive) -> FloatOrArray:
         """Its own number, or that of the send with its tag which stands nearest before it, or after it if none does."""
         if receive.bytes is not None:
             return self.value(receive.bytes, "bytes")
-        steps = [step for step in walk(self.setting.workload.program) if isinstance(step, Send | Receive)]
+        steps = [step for step in walk(self.design_point.workload.program) if isinstance(step, Send | Receive)]
         here = next(place for place, step in enumerate(steps) if step is receive)
         sends = [step for step in (*reversed(steps[:here]), *steps[here:]) if isinstance(step, Send)]
         send = next((step for step in sends if step.tag == receive.tag), None)
@@ -324,11 +330,11 @@ class _Reading:
         if "rank" not in send.bytes.names:
             return self.value(send.bytes, "bytes")
         if receive.source is None:
-            most: Amount = np.max(self.value(send.bytes, "bytes"), axis=-1, keepdims=True)
+            most: FloatOrArray = np.max(self.value(send.bytes, "bytes"), axis=-1, keepdims=True)
             return most  # from anyone: the largest counts
         return self.value(send.bytes, "bytes", {"rank": receive.source.evaluate(self.names)})
 
-    def _grid(self, step: Exchange) -> list[Amount]:
+    def _grid(self, step: Exchange) -> list[FloatOrArray]:
         if step.grid is None:
             return process_grid(self.names["P"], step.dims)
         grid = [self.value(extent, "grid") for extent in step.grid]
@@ -338,21 +344,21 @@ class _Reading:
             raise InputError("the process grid does not hold P ranks", step.place, value=[e.text for e in step.grid])
         return grid
 
-    def _present(self, demand: Demand) -> Amount:
+    def _present(self, demand: Demand) -> FloatOrArray:
         """1 for ranks that the demand applies to, 0 for others."""
         if demand.when is None:
             return 1.0
         when = demand.when.evaluate(self.names)
-        return np.where(finite(when, f"when = {demand.when.text}", self.setting.workload, demand.when), 1.0, 0.0)
+        return np.where(finite(when, f"when = {demand.when.text}", self.design_point.workload, demand.when), 1.0, 0.0)
 
-    def _over_ranks(self, each: Amount) -> Amount:
+    def _over_ranks(self, each: FloatOrArray) -> FloatOrArray:
         """The sum over all ranks of what each does."""
         if not self.by_rank:
             return each * self.names["P"]
-        total: Amount = np.sum(each + self.zero, axis=-1, keepdims=True)
+        total: FloatOrArray = np.sum(each + self.zero, axis=-1, keepdims=True)
         return total
 
-    def _book(self, demand: Demand, where: _Where, component: str, time_s: Amount) -> None:
+    def _book(self, demand: Demand, where: _Where, component: str, time_s: FloatOrArray) -> None:
         phase = self.phases.setdefault(where.phase, dict.fromkeys(COMPONENTS, 0.0))
         time_s = time_s * where.times * self._present(demand)
         phase[component] = phase[component] + time_s
@@ -370,10 +376,10 @@ class _Reading:
         }
         result = Result(
             reading="forecast",
-            workload=self.setting.workload.name,
-            machine=self.setting.machine.name,
-            values=dict(self.setting.values),
-            preset=self.setting.preset,
+            workload=self.design_point.workload.name,
+            machine=self.design_point.machine.name,
+            values=dict(self.design_point.values),
+            preset=self.design_point.preset,
             makespan_s=self._for_every_point(_of_rank(total, total, busiest)),
             phases=phases,
             messages=self._for_every_point(_of_rank(self.messages, total, busiest)),
@@ -387,18 +393,18 @@ class _Reading:
             },
             hit_methods=self.hit_methods,
             used={name: self._for_every_point(_of_rank(it, total, busiest)) for name, it in self.used.items()},
-            size=self.setting.size,
-            footprint_bytes=self.setting.footprint_bytes,
-            capacity_bytes=self.setting.capacity_bytes,
+            size=self.design_point.size,
+            footprint_bytes=self.design_point.footprint_bytes,
+            capacity_bytes=self.design_point.capacity_bytes,
             formulas=tuple(self.formulas),
         )
         return self._with_power(result, total, busiest)
 
-    def _with_power(self, result: Result, total: Amount, busiest: NDArray[np.int64] | None) -> Result:
+    def _with_power(self, result: Result, total: FloatOrArray, busiest: NDArray[np.int64] | None) -> Result:
         """The Result with power and energy, where the machine says anything of them."""
         if self.power is None:
             return result
-        said = self.setting.machine.totals().static_power_w
+        said = self.design_point.machine.totals().static_power_w
         static = self._for_every_point(0.0 if said is None else said)
         energy_j, highest_w = (
             self._for_every_point(_of_rank(value, total, busiest))
@@ -411,9 +417,9 @@ class _Reading:
             peak_power_w=static + highest_w,
         )
 
-    def _for_every_point(self, value: Amount) -> Amount:
+    def _for_every_point(self, value: FloatOrArray) -> FloatOrArray:
         """The value at every design point, also where some of the arrays change nothing (a read-only view)."""
-        shape = self.setting.shape
+        shape = self.design_point.shape
         return np.broadcast_to(value, shape) if shape != np.shape(value) else value
 
 
@@ -426,7 +432,7 @@ def depends_on_rank(step: Step) -> bool:
     return step.when is not None or any("rank" in amount.names for amount in amounts)
 
 
-def _of_rank(value: Amount, total: Amount, rank: NDArray[np.int64] | None) -> Amount:
+def _of_rank(value: FloatOrArray, total: FloatOrArray, rank: NDArray[np.int64] | None) -> FloatOrArray:
     """The value of one rank (last axis), or the value itself where ranks do not differ; plain when it is one number."""
     if rank is not None:
         every = np.broadcast_to(value, np.broadcast_shapes(np.shape(value), np.shape(total)))

@@ -9,15 +9,15 @@ from dataclasses import dataclass
 import numpy as np
 
 from simcodesign.analytic.message_costs import Cost, Message, Price
-from simcodesign.core.units import Amount
+from simcodesign.core.units import FloatOrArray
 
 
 def halo(
-    sizes: Sequence[Amount],
-    grid: Sequence[Amount],
+    sizes: Sequence[FloatOrArray],
+    grid: Sequence[FloatOrArray],
     periodic: bool,
     p: Price,
-    messages: Sequence[Amount] | None = None,
+    messages: Sequence[FloatOrArray] | None = None,
 ) -> Cost:
     """``messages`` (one each, if None) to every neighbour in the grid: two neighbours per dimension, one at an edge.
 
@@ -29,17 +29,19 @@ def halo(
     """
     several = [1.0] * len(sizes) if messages is None else list(messages)
     rows = [_Row(p.message(m), n, extent, periodic) for m, n, extent in zip(sizes, several, grid, strict=True)]
-    time: Amount = 0.0
+    time: FloatOrArray = 0.0
     for edges in itertools.product(*((False, True) if row.edge_may_be_last else (False,) for row in rows)):
         time = np.maximum(time, _finish_s(rows, edges))
     sent, total = _sent(rows, sizes, p.ranks)
     return Cost(time, sent, total)
 
 
-def _sent(rows: Sequence[_Row], sizes: Sequence[Amount], ranks: Amount) -> tuple[Amount, Amount]:
+def _sent(
+    rows: Sequence[_Row], sizes: Sequence[FloatOrArray], ranks: FloatOrArray
+) -> tuple[FloatOrArray, FloatOrArray]:
     """Messages and bytes of all ranks together."""
-    messages: Amount = 0.0
-    total: Amount = 0.0
+    messages: FloatOrArray = 0.0
+    total: FloatOrArray = 0.0
     for row, size in zip(rows, sizes, strict=True):
         inside = ranks if row.periodic else ranks / row.extent * (row.extent - 1)
         sent = 2.0 * row.count * np.where(np.asarray(row.extent) > 1, inside, 0.0)
@@ -52,15 +54,15 @@ class _Row:
     """The ranks of one dimension: their messages and how many of them go to each neighbour."""
 
     message: Message
-    count: Amount
-    extent: Amount
+    count: FloatOrArray
+    extent: FloatOrArray
     periodic: bool
 
     @property
     def edge_may_be_last(self) -> bool:
         return not self.periodic and bool(np.any(np.asarray(self.extent) == 3))
 
-    def neighbours(self, edge: bool) -> Amount:
+    def neighbours(self, edge: bool) -> FloatOrArray:
         """Of the rank that is looked at: the first of three if ``edge``, else one with most of them."""
         extent = np.asarray(self.extent)
         most = 2.0 if self.periodic else np.minimum(extent - 1.0, 1.0 if edge else 2.0)
@@ -68,16 +70,16 @@ class _Row:
         most = np.where(edge & (extent != 3), np.minimum(extent - 1.0, 2.0), most)
         return np.where(extent > 1, most, 0.0)
 
-    def before(self, edge: bool) -> Amount:
+    def before(self, edge: bool) -> FloatOrArray:
         """Messages that the neighbour above sends upwards first."""
         extent = np.asarray(self.extent)
         return np.where(self.periodic | (extent > 3) | (edge & (extent == 3)), self.count, 0.0)
 
 
-def _finish_s(rows: Sequence[_Row], edges: Sequence[bool]) -> Amount:
+def _finish_s(rows: Sequence[_Row], edges: Sequence[bool]) -> FloatOrArray:
     """When a rank that sits at these edges has received everything."""
-    begin: Amount = 0.0
-    ready: Amount = 0.0
+    begin: FloatOrArray = 0.0
+    ready: FloatOrArray = 0.0
     for row, edge in zip(rows, edges, strict=True):
         count = row.neighbours(edge) * row.count
         last = begin + (count - 1.0) * row.message.next_send_s + row.message.send_s

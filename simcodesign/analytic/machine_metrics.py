@@ -10,7 +10,7 @@ import numpy as np
 
 from simcodesign.analytic.resources import highest_power
 from simcodesign.core.result import Result
-from simcodesign.core.units import Amount
+from simcodesign.core.units import FloatOrArray
 from simcodesign.describe.machine import Machine
 from simcodesign.describe.resources import PREFIX, Totals, instances_of, not_negative
 
@@ -23,7 +23,7 @@ _OF_RUN = {"energy": ("energy_j", "energy"), "peak_power": ("peak_power_w", "pow
 FULL_POWER = "full_power"
 
 
-def full_power_w(machine: Machine, counts: Mapping[str, Amount] | None = None) -> Amount:
+def full_power_w(machine: Machine, counts: Mapping[str, FloatOrArray] | None = None) -> FloatOrArray:
     """Static power, and dynamic power of all that can be at work at the same time, on all processors (Spafford and
     Vetter, 2015): built-in parts, and of conflicting resources those that draw most together without a conflict.
 
@@ -33,9 +33,11 @@ def full_power_w(machine: Machine, counts: Mapping[str, Amount] | None = None) -
     return _full_power_w(machine, every, machine.custom.names(every), machine.custom.totals(every))
 
 
-def _full_power_w(machine: Machine, every: Mapping[str, Amount], names: Mapping[str, Amount], totals: Totals) -> Amount:
+def _full_power_w(
+    machine: Machine, every: Mapping[str, FloatOrArray], names: Mapping[str, FloatOrArray], totals: Totals
+) -> FloatOrArray:
     custom = machine.custom
-    watts: dict[str, Amount] = {
+    watts: dict[str, FloatOrArray] = {
         title: instances_of(one, title, names)
         * not_negative(one.dynamic_power, names, f"dynamic_power of {title}", one.place)
         for title, one in custom.resources.items()
@@ -47,7 +49,7 @@ def _full_power_w(machine: Machine, every: Mapping[str, Amount], names: Mapping[
     return static + every["processors"] * of_rank
 
 
-def _counts(machine: Machine, counts: Mapping[str, Amount] | None) -> dict[str, Amount]:
+def _counts(machine: Machine, counts: Mapping[str, FloatOrArray] | None) -> dict[str, FloatOrArray]:
     every = machine.counts() | dict(counts or {})
     return every | {"processors": every["nodes"] * every["processors_per_node"]}
 
@@ -82,13 +84,13 @@ class HardwareMetrics:
         return found | {FULL_POWER: "power"} | of_run
 
     def evaluate(
-        self, machine: Machine, counts: Mapping[str, Amount] | None = None, result: Result | None = None
-    ) -> dict[str, Amount]:
+        self, machine: Machine, counts: Mapping[str, FloatOrArray] | None = None, result: Result | None = None
+    ) -> dict[str, FloatOrArray]:
         """For a machine like this one whose constants and parameters may be arrays, with so many nodes and processors
         of a node; ``result`` of the run, None for the machine alone."""
         every = _counts(machine, counts)
         names, totals = machine.custom.names(every), machine.custom.totals(every)
-        found: dict[str, Amount] = {self._name_of(name): names[name] for name in machine.custom.properties}
+        found: dict[str, FloatOrArray] = {self._name_of(name): names[name] for name in machine.custom.properties}
         found |= {_NAMES.get(key, key): getattr(totals, key) for key in _TOTALS}
         found[FULL_POWER] = _full_power_w(machine, every, names, totals)
         for name, (key, _) in _OF_RUN.items():

@@ -10,22 +10,22 @@ from __future__ import annotations
 
 import numpy as np
 
-from simcodesign.core.units import Amount
+from simcodesign.core.units import FloatOrArray
 from simcodesign.describe.demands.memory_accesses import Touched
 from simcodesign.describe.machine_parts import Memory
 
 
-def stall_s(seen: Touched, blocking: Amount, memory: Memory) -> Amount:
+def stall_s(seen: Touched, blocking: FloatOrArray, memory: Memory) -> FloatOrArray:
     """Seconds for which a processor stands still."""
     latency_s = sum(share * each_s for share, each_s in zip(seen.served.shares, memory.latencies_s, strict=True))
     return blocking * seen.accesses * latency_s
 
 
-def transfer_s(seen: Touched, memory: Memory) -> Amount:
+def transfer_s(seen: Touched, memory: Memory) -> FloatOrArray:
     """Seconds for which the memory controller is busy with the bytes that come and go."""
     return seen.accesses * seen.served.traffic_bytes * memory.per_byte_s
 
 
-def memory_s(seen: Touched, blocking: Amount, memory: Memory) -> Amount:
+def memory_s(seen: Touched, blocking: FloatOrArray, memory: Memory) -> FloatOrArray:
     """Seconds of a memory demand that has the memory for itself."""
     return np.maximum(stall_s(seen, blocking, memory), transfer_s(seen, memory))

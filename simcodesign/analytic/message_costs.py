@@ -32,7 +32,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from simcodesign.core.units import Amount
+from simcodesign.core.units import FloatOrArray
 from simcodesign.describe.machine_parts import Network
 from simcodesign.describe.topology.build import balanced_shape
 
@@ -41,35 +41,35 @@ from simcodesign.describe.topology.build import balanced_shape
 class Message:
     """Times of a message of one size: c, f, r, u and v above. ``waits`` where its sender waits for its receiver."""
 
-    send_s: Amount
-    flight_s: Amount
-    receive_s: Amount
-    next_send_s: Amount
-    next_receive_s: Amount
+    send_s: FloatOrArray
+    flight_s: FloatOrArray
+    receive_s: FloatOrArray
+    next_send_s: FloatOrArray
+    next_receive_s: FloatOrArray
     waits: bool | NDArray[np.bool_] = False
 
     @property
-    def arrival_s(self) -> Amount:
+    def arrival_s(self) -> FloatOrArray:
         """From the beginning of the send to the arrival."""
         return self.send_s + self.flight_s
 
     @property
-    def whole_s(self) -> Amount:
+    def whole_s(self) -> FloatOrArray:
         """D: from the beginning of the send to the end of the receive."""
         return self.arrival_s + self.receive_s
 
     @property
-    def apart_s(self) -> Amount:
+    def apart_s(self) -> FloatOrArray:
         """From the beginning of a send to that of the next one."""
         return np.where(self.waits, np.maximum(self.next_send_s, self.whole_s), self.next_send_s)
 
     @property
-    def round_s(self) -> Amount:
+    def round_s(self) -> FloatOrArray:
         """The same where every send waits for the message of the round before."""
         return np.maximum(self.next_send_s, self.whole_s)
 
     @property
-    def charged_s(self) -> Amount:
+    def charged_s(self) -> FloatOrArray:
         """What a send by itself takes: until its message is there, or has been received if the sender waits for it."""
         return self.arrival_s + np.where(self.waits, self.receive_s, 0.0)
 
@@ -82,14 +82,14 @@ FREE = Message(0.0, 0.0, 0.0, 0.0, 0.0)
 class Price:
     """What messages cost among ``ranks`` ranks: ``message(size_bytes)``."""
 
-    ranks: Amount
-    message: Callable[[Amount], Message]
+    ranks: FloatOrArray
+    message: Callable[[FloatOrArray], Message]
 
 
-def price(network: Network, ranks: Amount, hops: Amount | None = None) -> Price:
+def price(network: Network, ranks: FloatOrArray, hops: FloatOrArray | None = None) -> Price:
     """The price list of a network by its distance law, or for messages of ``hops`` hops."""
-    h = lawful_hops(network, ranks) if hops is None else hops
-    again: Amount = 0.0
+    h = modelled_hops(network, ranks) if hops is None else hops
+    again: FloatOrArray = 0.0
     if network.switching == "store_and_forward":
         again = np.maximum(h - 1.0, 0.0) * network.link_occupancy_s_per_byte
     way = h * network.hop_latency_s
@@ -103,18 +103,18 @@ def price(network: Network, ranks: Amount, hops: Amount | None = None) -> Price:
     return Price(ranks, functools.partial(_hockney, empty, network.per_byte_s + again, network.receive_overhead_s))
 
 
-def _hockney(empty_s: Amount, per_byte_s: Amount, receive_s: Amount, size: Amount) -> Message:
+def _hockney(empty_s: FloatOrArray, per_byte_s: FloatOrArray, receive_s: FloatOrArray, size: FloatOrArray) -> Message:
     send = empty_s + per_byte_s * size
     return Message(send, 0.0, receive_s, send, receive_s)
 
 
-def _posted(network: Network, way_s: Amount, again_s_per_byte: Amount, size: Amount) -> Message:
+def _posted(network: Network, way_s: FloatOrArray, again_s_per_byte: FloatOrArray, size: FloatOrArray) -> Message:
     """Hockney's model where hops do not hold the sender."""
     send, receive = network.startup_s + network.per_byte_s * size, network.receive_overhead_s
     return Message(send, way_s + again_s_per_byte * size, receive, send, receive)
 
 
-def _loggop(network: Network, way_s: Amount, again_s_per_byte: Amount, size: Amount) -> Message:
+def _loggop(network: Network, way_s: FloatOrArray, again_s_per_byte: FloatOrArray, size: FloatOrArray) -> Message:
     rest = np.maximum(size - 1.0, 0.0)
     busy = network.overhead_s + rest * network.overhead_per_byte_s
     last = rest * network.per_byte_s  # how far the last byte is behind the first
@@ -124,7 +124,7 @@ def _loggop(network: Network, way_s: Amount, again_s_per_byte: Amount, size: Amo
     return Message(busy, flight, busy, apart, apart, False if limit is None else np.asarray(size > limit))
 
 
-def lawful_hops(network: Network, ranks: Amount) -> Amount:
+def modelled_hops(network: Network, ranks: FloatOrArray) -> FloatOrArray:
     """Hops of every message by the distance law of the network: 0, 1, log2 P, sqrt P, or the topology's mean."""
     if network.distance == "none":
         return 0.0
@@ -132,7 +132,7 @@ def lawful_hops(network: Network, ranks: Amount) -> Amount:
         return 1.0
     if network.distance == "mean":
         return network.topology.mean_hops()
-    hops: Amount = np.log2(ranks) if network.distance == "log2" else np.sqrt(ranks)
+    hops: FloatOrArray = np.log2(ranks) if network.distance == "log2" else np.sqrt(ranks)
     return hops
 
 
@@ -140,42 +140,42 @@ def lawful_hops(network: Network, ranks: Amount) -> Amount:
 class Cost:
     """Time of one operation of all ranks, and what it sends in total."""
 
-    time_s: Amount
-    messages: Amount
-    message_bytes: Amount
+    time_s: FloatOrArray
+    messages: FloatOrArray
+    message_bytes: FloatOrArray
 
 
-def floor_log2(count: Amount) -> NDArray[np.float64]:
+def floor_log2(count: FloatOrArray) -> NDArray[np.float64]:
     """Largest k with 2^k <= count, exactly."""
     return np.asarray(np.frexp(count)[1] - 1.0)
 
 
-def ceil_log2(count: Amount) -> NDArray[np.float64]:
+def ceil_log2(count: FloatOrArray) -> NDArray[np.float64]:
     """Smallest k with 2^k >= count, exactly."""
     whole = floor_log2(count)
     return np.where(np.exp2(whole) < count, whole + 1.0, whole)
 
 
-def broadcast_binomial(size: Amount, p: Price) -> Cost:
+def broadcast_binomial(size: FloatOrArray, p: Price) -> Cost:
     """Down a binomial tree, the largest subtree first: ceil(log2 P) (2o + L + (m - 1) G) for LogGP and P = 2^k."""
     m = p.message(size)
     return Cost(_tree_s(p.ranks, m.whole_s, m.apart_s), p.ranks - 1, (p.ranks - 1) * size)
 
 
-def broadcast_linear(size: Amount, p: Price) -> Cost:
+def broadcast_linear(size: FloatOrArray, p: Price) -> Cost:
     """The root sends P - 1 times, u apart; the last receiver receives."""
     m, others = p.message(size), p.ranks - 1
     return Cost(_row_s(others, m.whole_s, m.apart_s), others, others * size)
 
 
-def allreduce_recursive_doubling(size: Amount, p: Price) -> Cost:
+def allreduce_recursive_doubling(size: FloatOrArray, p: Price) -> Cost:
     """k = floor(log2 P) exchanges, and one message before and one after when P is no power of two.
 
     The P - 2^k ranks that hear first and tell last are numbered from 0 in the hypercube: between two of them at most
     h = ceil(log2(P - 2^k)) rounds lead to another rank and take D; the other rounds stay on a rank and take s.
     """
     m, rounds = p.message(size), floor_log2(p.ranks)
-    power: Amount = np.exp2(rounds)
+    power: FloatOrArray = np.exp2(rounds)
     rest = p.ranks - power
     stay = np.maximum(np.maximum(m.apart_s, m.next_receive_s), m.send_s + m.receive_s)
     between = rounds * stay + ceil_log2(np.maximum(rest, 1.0)) * np.maximum(m.whole_s - stay, 0.0)
@@ -184,19 +184,19 @@ def allreduce_recursive_doubling(size: Amount, p: Price) -> Cost:
     return Cost(np.where(rest > 0, folded, _row_s(rounds, m.whole_s, m.round_s)), messages, messages * size)
 
 
-def allreduce_ring(size: Amount, p: Price) -> Cost:
+def allreduce_ring(size: FloatOrArray, p: Price) -> Cost:
     """2 (P - 1) steps with a P-th of the data."""
     return _equal_rounds(2 * (p.ranks - 1), size / p.ranks, p)
 
 
-def allreduce_reduce_broadcast(size: Amount, p: Price) -> Cost:
+def allreduce_reduce_broadcast(size: FloatOrArray, p: Price) -> Cost:
     """Up the binomial tree, whose receives are v apart, then a broadcast."""
     down, m = broadcast_binomial(size, p), p.message(size)
     up = _tree_s(p.ranks, m.whole_s, m.next_receive_s)
     return Cost(up + down.time_s, 2 * down.messages, 2 * down.message_bytes)
 
 
-def _tree_s(ranks: Amount, whole_s: Amount, apart_s: Amount) -> Amount:
+def _tree_s(ranks: FloatOrArray, whole_s: FloatOrArray, apart_s: FloatOrArray) -> FloatOrArray:
     """Time of a binomial tree of messages of D, the messages of a rank a apart.
 
     T(1) = 0; for n = 2^i + j ranks, 1 <= j <= 2^i, T(n) = max(D + T(j), a + T(2^i)): the first child and the others.
@@ -204,51 +204,51 @@ def _tree_s(ranks: Amount, whole_s: Amount, apart_s: Amount) -> Amount:
     """
     depth, most = ceil_log2(ranks), np.maximum(apart_s, whole_s)
     below = np.where(np.exp2(depth) == ranks, (depth - 1) * most, (depth - 2) * most + apart_s)
-    time: Amount = np.where(depth > 0, whole_s + below, 0.0)
+    time: FloatOrArray = np.where(depth > 0, whole_s + below, 0.0)
     return time
 
 
-def _row_s(count: Amount, whole_s: Amount, apart_s: Amount) -> Amount:
+def _row_s(count: FloatOrArray, whole_s: FloatOrArray, apart_s: FloatOrArray) -> FloatOrArray:
     """Time of so many messages of D, one after another and a apart."""
     return np.minimum(count, 1.0) * whole_s + np.maximum(count - 1.0, 0.0) * apart_s
 
 
-def _equal_rounds(rounds: Amount, size: Amount, p: Price) -> Cost:
+def _equal_rounds(rounds: FloatOrArray, size: FloatOrArray, p: Price) -> Cost:
     """Rounds in which every rank sends a message and receives one: D for the last, max(D, u) for those before."""
     m = p.message(size)
     return Cost(_row_s(rounds, m.whole_s, m.round_s), p.ranks * rounds, p.ranks * rounds * size)
 
 
-def allgather_ring(size: Amount, p: Price) -> Cost:
+def allgather_ring(size: FloatOrArray, p: Price) -> Cost:
     """P - 1 steps of one message each way."""
     return _equal_rounds(p.ranks - 1, size, p)
 
 
-def barrier_dissemination(size: Amount, p: Price) -> Cost:
+def barrier_dissemination(size: FloatOrArray, p: Price) -> Cost:
     """ceil(log2 P) rounds of a message each."""
     return _equal_rounds(ceil_log2(p.ranks), size, p)
 
 
-def allgather_bruck(size: Amount, p: Price) -> Cost:
+def allgather_bruck(size: FloatOrArray, p: Price) -> Cost:
     """ceil(log2 P) rounds: of the P - 1 blocks of the others 1, 2, 4, ..., and in the last what is missing."""
     return _growing_rounds(size, p, lambda k: np.clip(p.ranks - 2.0**k, 0.0, 2.0**k))
 
 
-def all_to_all_bruck(size: Amount, p: Price) -> Cost:
+def all_to_all_bruck(size: FloatOrArray, p: Price) -> Cost:
     """ceil(log2 P) rounds; in round k go the blocks whose distance 1..P-1 has bit k set."""
 
-    def blocks(k: int) -> Amount:
-        pairs: Amount = np.floor(p.ranks / 2 ** (k + 1)) * 2**k
-        rest: Amount = np.maximum(p.ranks - 2 * pairs - 2**k, 0.0)
+    def blocks(k: int) -> FloatOrArray:
+        pairs: FloatOrArray = np.floor(p.ranks / 2 ** (k + 1)) * 2**k
+        rest: FloatOrArray = np.maximum(p.ranks - 2 * pairs - 2**k, 0.0)
         return pairs + rest
 
     return _growing_rounds(size, p, blocks)
 
 
-def _growing_rounds(size: Amount, p: Price, blocks: Callable[[int], Amount]) -> Cost:
+def _growing_rounds(size: FloatOrArray, p: Price, blocks: Callable[[int], FloatOrArray]) -> Cost:
     """ceil(log2 P) rounds in which every rank sends a message and receives one, of ``blocks(k)`` times the size."""
     rounds = ceil_log2(p.ranks)
-    now: Amount = 0.0
+    now: FloatOrArray = 0.0
     sent, next_send, next_receive = now, now, now
     for k in range(int(np.max(rounds))):
         bytes_now = blocks(k) * size
@@ -260,7 +260,7 @@ def _growing_rounds(size: Amount, p: Price, blocks: Callable[[int], Amount]) -> 
     return Cost(now, rounds * p.ranks, sent * p.ranks)
 
 
-def all_to_all_linear(size: Amount, p: Price) -> Cost:
+def all_to_all_linear(size: FloatOrArray, p: Price) -> Cost:
     """Every rank sends n = P - 1 times and then receives n times, its right neighbour first.
 
     The receives are paced by v from the last own send or the first arrival on, or the last one waits for its arrival.
@@ -271,14 +271,14 @@ def all_to_all_linear(size: Amount, p: Price) -> Cost:
     return Cost(np.where(steps > 0, time, 0.0), p.ranks * steps, p.ranks * steps * size)
 
 
-def all_broadcast_linear(size: Amount, p: Price) -> Cost:
+def all_broadcast_linear(size: FloatOrArray, p: Price) -> Cost:
     """Every rank sends to ranks 0, 1, 2, ...: all n = P - 1 messages of the last rank are the last of their senders."""
     m, steps = p.message(size), p.ranks - 1
     time = m.whole_s + (steps - 1) * (m.next_send_s + m.next_receive_s)
     return Cost(np.where(steps > 0, time, 0.0), p.ranks * steps, p.ranks * steps * size)
 
 
-def process_grid(ranks: Amount, dims: int) -> list[Amount]:
+def process_grid(ranks: FloatOrArray, dims: int) -> list[FloatOrArray]:
     """Extents of the balanced process grid of every number of ranks."""
     several, where = np.unique(ranks, return_inverse=True)
     shapes = np.array([balanced_shape(int(count), dims) for count in several], dtype=np.float64)
@@ -286,7 +286,7 @@ def process_grid(ranks: Amount, dims: int) -> list[Amount]:
 
 
 #: (collective, algorithm) -> closed form.
-FORMULAS: dict[tuple[str, str], Callable[[Amount, Price], Cost]] = {
+FORMULAS: dict[tuple[str, str], Callable[[FloatOrArray, Price], Cost]] = {
     ("broadcast", "binomial"): broadcast_binomial,
     ("broadcast", "linear"): broadcast_linear,
     ("allreduce", "recursive_doubling"): allreduce_recursive_doubling,

@@ -18,7 +18,7 @@ import numpy as np
 
 from simcodesign.analytic.requirements_per_process import COST_FUNCTIONS
 from simcodesign.core.expression import Expression, parse
-from simcodesign.core.units import Amount
+from simcodesign.core.units import FloatOrArray
 from simcodesign.describe.workload import Access, Block, Collective, Compute, Exchange, References, Send, Step, Workload
 
 #: Longer ones are not printed.
@@ -45,7 +45,7 @@ class TermValue:
     value: float
 
 
-def model_texts(workload: Workload, values: Mapping[str, Amount], size: str = "n") -> dict[str, str]:
+def model_texts(workload: Workload, values: Mapping[str, FloatOrArray], size: str = "n") -> dict[str, str]:
     """Metric -> its model of the size and ``p``: flops, sent_bytes, loads_stores, stack_distance, disk_bytes,
     footprint_bytes, as far as the workload has them. ``values``: of every parameter."""
     found: dict[str, list[str]] = {}
@@ -66,7 +66,7 @@ def _sum_text(terms: Sequence[ast.expr]) -> str:
     return text if len(text) <= MOST_TEXT else f"a sum of {len(terms)} long terms"
 
 
-def footprint_terms(workload: Workload, values: Mapping[str, Amount], size: str = "n") -> tuple[TermValue, ...]:
+def footprint_terms(workload: Workload, values: Mapping[str, FloatOrArray], size: str = "n") -> tuple[TermValue, ...]:
     """The terms of the sum that the footprint is, with their values in bytes, the largest first."""
     if workload.footprint is None:
         return ()
@@ -76,7 +76,7 @@ def footprint_terms(workload: Workload, values: Mapping[str, Amount], size: str 
     return tuple(sorted(every, key=lambda term: -term.value))
 
 
-def _known(workload: Workload, values: Mapping[str, Amount], size: str) -> dict[str, float]:
+def _known(workload: Workload, values: Mapping[str, FloatOrArray], size: str) -> dict[str, float]:
     """Parameters that have one value and are not what the model is a function of."""
     names = [name for name in workload.parameters if name not in (size, "P")]
     return {name: float(np.asarray(values[name]).item()) for name in names if np.size(values[name]) == 1}

@@ -19,7 +19,7 @@ import numpy as np
 
 from simcodesign.analytic.message_costs import Cost, Message, Price
 from simcodesign.analytic.resources import highest_power
-from simcodesign.core.units import Amount
+from simcodesign.core.units import FloatOrArray
 from simcodesign.describe.machine_parts import Network
 from simcodesign.describe.resources import Custom
 
@@ -28,34 +28,34 @@ from simcodesign.describe.resources import Custom
 class PowerBook:
     """What all ranks draw, added up over a program: ``energy_j``, and power by phase and by what is used in it."""
 
-    energy_j: Amount = 0.0
-    built_in_w: dict[str, dict[str, Amount]] = field(default_factory=dict)
-    resources_w: dict[str, dict[str, Amount]] = field(default_factory=dict)
+    energy_j: FloatOrArray = 0.0
+    built_in_w: dict[str, dict[str, FloatOrArray]] = field(default_factory=dict)
+    resources_w: dict[str, dict[str, FloatOrArray]] = field(default_factory=dict)
 
-    def spend(self, energy_j: Amount) -> None:
+    def spend(self, energy_j: FloatOrArray) -> None:
         """Note the energy of all ranks and repetitions."""
         self.energy_j = self.energy_j + energy_j
 
-    def draw(self, phase: str, what: str, watts: Amount, resource: bool = False) -> None:
+    def draw(self, phase: str, what: str, watts: FloatOrArray, resource: bool = False) -> None:
         """Note what all ranks draw together while they use this in a phase; the most of several counts."""
         powers = (self.resources_w if resource else self.built_in_w).setdefault(phase, {})
         powers[what] = np.maximum(powers.get(what, 0.0), watts)
 
-    def highest_w(self, custom: Custom) -> Amount:
+    def highest_w(self, custom: Custom) -> FloatOrArray:
         """The dynamic power of the phase that draws most."""
-        highest: Amount = 0.0
+        highest: FloatOrArray = 0.0
         for phase in {**self.built_in_w, **self.resources_w}:
             at_once = sum(self.built_in_w.get(phase, {}).values(), start=0.0)
             highest = np.maximum(highest, at_once + highest_power(self.resources_w.get(phase, {}), custom))
         return highest
 
 
-def busy_s(message: Message) -> Amount:
+def busy_s(message: Message) -> FloatOrArray:
     """Seconds for which sender and receiver of a message are at work, waiting apart."""
     return message.send_s + message.receive_s
 
 
-def all_busy_s(cost: Cost, prices: Price) -> Amount:
+def all_busy_s(cost: Cost, prices: Price) -> FloatOrArray:
     """Seconds for which all ranks are at work on the messages of an operation.
 
     The time of a message is linear in its size (in LogGOPS from one byte on, so that either all messages or none must
@@ -66,7 +66,7 @@ def all_busy_s(cost: Cost, prices: Price) -> Amount:
     return cost.messages * busy_s(prices.message(mean))
 
 
-def byte_power_w(network: Network, cost: Cost) -> Amount:
+def byte_power_w(network: Network, cost: Cost) -> FloatOrArray:
     """The mean power of what the bytes of an operation cost."""
     if network.energy_per_byte_j is None:
         return 0.0

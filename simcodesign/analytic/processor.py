@@ -10,21 +10,21 @@ from collections.abc import Callable
 
 from simcodesign.core.errors import InputError
 from simcodesign.core.expression import Expression
-from simcodesign.core.units import Amount
+from simcodesign.core.units import FloatOrArray
 from simcodesign.describe.machine_parts import Processor
 from simcodesign.describe.workload import Compute
 
-Evaluate = Callable[[Expression], Amount]
+Evaluate = Callable[[Expression], FloatOrArray]
 
 
-def operations(demand: Compute, value: Evaluate) -> Amount:
+def operations(demand: Compute, value: Evaluate) -> FloatOrArray:
     """What is computed, in the unit of the demand."""
     if demand.amount is not None:
         return value(demand.amount)
     return sum((value(loop.range) * value(loop.operations) for loop in demand.loops), start=0.0)
 
 
-def compute_s(demand: Compute, processor: Processor, amount: Amount) -> Amount:
+def compute_s(demand: Compute, processor: Processor, amount: FloatOrArray) -> FloatOrArray:
     """Seconds of one computation. InputError when instructions are to be priced without a clock."""
     if demand.unit == "seconds":
         return amount

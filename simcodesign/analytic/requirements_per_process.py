@@ -25,11 +25,11 @@ from simcodesign.analytic.message_costs import FORMULAS, price, process_grid
 from simcodesign.analytic.processor import operations
 from simcodesign.core.errors import CapacityError, InputError
 from simcodesign.core.expression import Expression
-from simcodesign.core.units import Amount
+from simcodesign.core.units import FloatOrArray
 from simcodesign.describe.demands.memory_accesses import MOST_ACCESSES
+from simcodesign.describe.design_point import DesignPoint, bind, finite
 from simcodesign.describe.machine import Machine
 from simcodesign.describe.machine_parts import Network, Processor
-from simcodesign.describe.setting import Setting, finite, set_up
 from simcodesign.describe.topology.build import build_topology
 from simcodesign.describe.workload import (
     Access,
@@ -60,26 +60,26 @@ MOST_PROCESSES = 10**15
 ELEMENT_BYTES = 8
 
 
-def _each_other(ranks: Amount) -> Amount:
-    found: Amount = np.asarray(ranks) - 1.0
+def _each_other(ranks: FloatOrArray) -> FloatOrArray:
+    found: FloatOrArray = np.asarray(ranks) - 1.0
     return found
 
 
-def _both_ways(ranks: Amount) -> Amount:
-    found: Amount = 2.0 * (np.asarray(ranks) - 1.0) / np.asarray(ranks)
+def _both_ways(ranks: FloatOrArray) -> FloatOrArray:
+    found: FloatOrArray = 2.0 * (np.asarray(ranks) - 1.0) / np.asarray(ranks)
     return found
 
 
-def _named(name: str) -> Callable[[Amount], Amount]:
-    def shape(ranks: Amount) -> Amount:
-        found: Amount = COLLECTIVES[name].numeric(np.asarray(ranks, dtype=np.float64))
+def _named(name: str) -> Callable[[FloatOrArray], FloatOrArray]:
+    def shape(ranks: FloatOrArray) -> FloatOrArray:
+        found: FloatOrArray = COLLECTIVES[name].numeric(np.asarray(ranks, dtype=np.float64))
         return found
 
     return shape
 
 
 #: (collective, algorithm) -> bytes that a process sends on average, for each byte that it contributes.
-COST_FUNCTIONS: Mapping[tuple[str, str], Callable[[Amount], Amount]] = MappingProxyType(
+COST_FUNCTIONS: Mapping[tuple[str, str], Callable[[FloatOrArray], FloatOrArray]] = MappingProxyType(
     {
         ("broadcast", "binomial"): _named("Bcast"),
         ("broadcast", "linear"): _named("Bcast"),
@@ -107,14 +107,14 @@ class Requirements:
     workload does not say it.
     """
 
-    flops: Amount = 0.0
-    sent_bytes: Amount = 0.0
-    loads_stores: Amount = 0.0
-    weighted_accesses: Amount = 0.0
-    disk_bytes: Amount = 0.0
-    footprint_bytes: Amount | None = None
+    flops: FloatOrArray = 0.0
+    sent_bytes: FloatOrArray = 0.0
+    loads_stores: FloatOrArray = 0.0
+    weighted_accesses: FloatOrArray = 0.0
+    disk_bytes: FloatOrArray = 0.0
+    footprint_bytes: FloatOrArray | None = None
 
-    def to_dict(self) -> dict[str, Amount | None]:
+    def to_dict(self) -> dict[str, FloatOrArray | None]:
         """By name."""
         return {item.name: getattr(self, item.name) for item in fields(self)}
 
@@ -146,15 +146,15 @@ def requirements(
         raise InputError("requirements of a process need P, the number of processes", workload.place)
     if counting not in COUNTINGS:
         raise InputError("counting of bytes sent", value=counting, allowed=", ".join(COUNTINGS))
-    setting = set_up(workload, skeleton(), given, preset=preset, phases=phases)
-    return requirements_of(setting, counting)
+    design_point = bind(workload, skeleton(), given, preset=preset, phases=phases)
+    return requirements_of(design_point, counting)
 
 
-def requirements_of(setting: Setting, counting: str = "cost_functions") -> Requirements:
+def requirements_of(design_point: DesignPoint, counting: str = "cost_functions") -> Requirements:
     """Requirements of a process where every name has its value already."""
-    reading = _Reading(setting, counting)
+    reading = _Reading(design_point, counting)
     with np.errstate(all="ignore"):  # what overflows is refused below
-        reading.program(setting.workload.program, 1.0)
+        reading.program(design_point.workload.program, 1.0)
         return reading.result()
 
 
@@ -162,29 +162,29 @@ def requirements_of(setting: Setting, counting: str = "cost_functions") -> Requi
 class _Reading:
     """The walk over the program. Where ranks differ, they are the last axis until the mean is taken."""
 
-    setting: Setting
+    design_point: DesignPoint
     counting: str
     by_rank: bool = field(init=False)
-    names: dict[str, Amount] = field(init=False)
-    totals: dict[str, Amount] = field(default_factory=dict)
+    names: dict[str, FloatOrArray] = field(init=False)
+    totals: dict[str, FloatOrArray] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        self.by_rank = any(depends_on_rank(step) for step in walk(self.setting.workload.program))
-        self.names = dict(self.setting.values)
+        self.by_rank = any(depends_on_rank(step) for step in walk(self.design_point.workload.program))
+        self.names = dict(self.design_point.values)
         if self.by_rank:
-            ranks = self.setting.every_rank()
+            ranks = self.design_point.every_rank()
             self.names = {name: np.asarray(value)[..., None] for name, value in self.names.items()}
             self.names["rank"] = ranks
 
-    def value(self, expression: Expression, what: str) -> Amount:
+    def value(self, expression: Expression, what: str) -> FloatOrArray:
         """An amount, finite and not negative."""
         text = f"{what} = {expression.text}"
-        value = finite(expression.evaluate(self.names), text, self.setting.workload, expression)
+        value = finite(expression.evaluate(self.names), text, self.design_point.workload, expression)
         if np.any(np.asarray(value) < 0):
             raise InputError(f"{text} is negative", expression.place, value=float(np.min(value)))
         return value
 
-    def program(self, steps: tuple[Step, ...], times: Amount) -> None:
+    def program(self, steps: tuple[Step, ...], times: FloatOrArray) -> None:
         for step in steps:
             if isinstance(step, Block):
                 self.program(step.body, times * self.value(step.repeat, "repeat"))
@@ -198,24 +198,24 @@ class _Reading:
         found = {metric: self._mean(self.totals.get(metric, 0.0)) for metric in metrics}
         for metric, total in found.items():
             if not np.all(np.isfinite(total)):
-                raise InputError(f"{metric} are too many to be a number", self.setting.workload.place)
-        return Requirements(**found, footprint_bytes=self.setting.footprint_bytes)
+                raise InputError(f"{metric} are too many to be a number", self.design_point.workload.place)
+        return Requirements(**found, footprint_bytes=self.design_point.footprint_bytes)
 
-    def _mean(self, total: Amount) -> Amount:
+    def _mean(self, total: FloatOrArray) -> FloatOrArray:
         """Over the ranks, at every design point."""
         if self.by_rank:
-            every = np.broadcast_to(total, (*np.shape(total)[:-1], self.setting.ranks))
+            every = np.broadcast_to(total, (*np.shape(total)[:-1], self.design_point.ranks))
             total = np.mean(every, axis=-1)
-        shape = self.setting.shape
+        shape = self.design_point.shape
         return np.broadcast_to(total, shape) if shape else float(np.asarray(total).item())
 
-    def _present(self, demand: Demand) -> Amount:
+    def _present(self, demand: Demand) -> FloatOrArray:
         if demand.when is None:
             return 1.0
         when = demand.when.evaluate(self.names)
-        return np.where(finite(when, f"when = {demand.when.text}", self.setting.workload, demand.when), 1.0, 0.0)
+        return np.where(finite(when, f"when = {demand.when.text}", self.design_point.workload, demand.when), 1.0, 0.0)
 
-    def _of(self, step: Demand) -> dict[str, Amount]:
+    def _of(self, step: Demand) -> dict[str, FloatOrArray]:
         """What one demand adds to which metrics."""
         match step:
             case Compute():
@@ -242,14 +242,14 @@ class _Reading:
                 raise InputError("requirements are of what ranks do, not of arrivals", step.place)
         return {}
 
-    def _collective(self, step: Collective) -> Amount:
+    def _collective(self, step: Collective) -> FloatOrArray:
         size, ranks = self.value(step.bytes, "bytes"), self.names["P"]
         if self.counting == "cost_functions":
             return size * COST_FUNCTIONS[step.name, step.algorithm](ranks)
-        prices = price(self.setting.machine.network, ranks)
+        prices = price(self.design_point.machine.network, ranks)
         return FORMULAS[step.name, step.algorithm](size, prices).message_bytes / ranks
 
-    def _exchange(self, step: Exchange) -> Amount:
+    def _exchange(self, step: Exchange) -> FloatOrArray:
         sizes = [self.value(size, "bytes") for size in step.bytes]
         messages = [self.value(count, "messages") for count in step.messages_by_dim]
         if self.counting == "cost_functions":
@@ -257,10 +257,10 @@ class _Reading:
             return 2.0 * sum((size * count for size, count in pairs), start=np.zeros(()))
         ranks = self.names["P"]
         grid = process_grid(ranks, step.dims) if step.grid is None else [self.value(it, "grid") for it in step.grid]
-        prices = price(self.setting.machine.network, ranks)
+        prices = price(self.design_point.machine.network, ranks)
         return halo(sizes, grid, step.periodic, prices, messages).message_bytes / ranks
 
-    def _memory(self, step: References) -> dict[str, Amount]:
+    def _memory(self, step: References) -> dict[str, FloatOrArray]:
         times = self.value(step.times, "times")
         if step.hits:
             what = "hits of caches say nothing of stack distances, which are a requirement"

@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator
 import networkx as nx
 import numpy as np
 
-from simcodesign.core.units import Amount
+from simcodesign.core.units import FloatOrArray
 from simcodesign.describe.demands.resource_uses import Evaluate, FoundUse, ItemUse, check_time, found_uses
 from simcodesign.describe.machine import Machine
 from simcodesign.describe.resources import BASE, Custom, Resource, instances_of, not_negative
@@ -37,17 +37,19 @@ def item_uses(step: Execute, machine: Machine, value: Evaluate) -> tuple[ItemUse
         return tuple(_item_use(one, names, parts[one.title], value) for one in found)
 
 
-def _of_instance(resource: Resource, title: str, names: dict[str, Amount]) -> tuple[Amount, Amount]:
+def _of_instance(resource: Resource, title: str, names: dict[str, FloatOrArray]) -> tuple[FloatOrArray, FloatOrArray]:
     """Instances of a rank, and watts of one at work."""
     power, what = resource.dynamic_power, f"dynamic_power of {title}"
     watts = 0.0 if power is None else not_negative(power, names, what, resource.place)
     return instances_of(resource, title, names), watts
 
 
-def _item_use(one: FoundUse, names: dict[str, Amount], part: tuple[Amount, Amount], value: Evaluate) -> ItemUse:
+def _item_use(
+    one: FoundUse, names: dict[str, FloatOrArray], part: tuple[FloatOrArray, FloatOrArray], value: Evaluate
+) -> ItemUse:
     resource, amount = one.resource, value(one.use.amount, one.title)
     here = {**names, resource.argument: amount}
-    time_s: Amount = resource.time.evaluate(here)
+    time_s: FloatOrArray = resource.time.evaluate(here)
     for name, trait, argument in one.traits:
         if argument is not None:
             here[trait.argument] = value(argument, name)
@@ -59,39 +61,39 @@ def _item_use(one: FoundUse, names: dict[str, Amount], part: tuple[Amount, Amoun
     return ItemUse(one.title, amount, time_s, part[0], part[1], joules)
 
 
-def turns(parallelism: Amount, instances: Amount) -> Amount:
+def turns(parallelism: FloatOrArray, instances: FloatOrArray) -> FloatOrArray:
     """How many items an instance works on, one after another, at most: ceil(p / I)."""
-    whole: Amount = np.ceil(parallelism / instances * (1.0 - ROUNDING))
+    whole: FloatOrArray = np.ceil(parallelism / instances * (1.0 - ROUNDING))
     return whole
 
 
-def use_s(use: ItemUse, parallelism: Amount) -> Amount:
+def use_s(use: ItemUse, parallelism: FloatOrArray) -> FloatOrArray:
     """Seconds of one use in a block of so many items."""
     return turns(parallelism, use.instances) * use.time_s
 
 
-def block_s(uses: Iterable[ItemUse], parallelism: Amount, custom: Custom) -> Amount:
+def block_s(uses: Iterable[ItemUse], parallelism: FloatOrArray, custom: Custom) -> FloatOrArray:
     """Seconds of a block: the heaviest clique of the graph of conflicts."""
-    by_resource: dict[str, Amount] = {}
+    by_resource: dict[str, FloatOrArray] = {}
     for use in uses:
         by_resource[use.resource] = by_resource.get(use.resource, 0.0) + use_s(use, parallelism)
     return heaviest(by_resource, cliques(custom, by_resource))
 
 
-def all_in_turn_s(uses: Iterable[ItemUse], parallelism: Amount) -> Amount:
+def all_in_turn_s(uses: Iterable[ItemUse], parallelism: FloatOrArray) -> FloatOrArray:
     """Seconds of a block in which nothing overlaps."""
     return sum((use_s(use, parallelism) for use in uses), start=0.0)
 
 
-def highest_power(watts: dict[str, Amount], custom: Custom) -> Amount:
+def highest_power(watts: dict[str, FloatOrArray], custom: Custom) -> FloatOrArray:
     """The most that resources draw at once: that of the heaviest set of which no two conflict."""
     return heaviest(watts, cliques(custom, watts, together=True))
 
 
-def heaviest(weights: dict[str, Amount], sets: Iterable[Iterable[str]]) -> Amount:
+def heaviest(weights: dict[str, FloatOrArray], sets: Iterable[Iterable[str]]) -> FloatOrArray:
     """The largest sum of weights of a set; 0 without any."""
     sums = [sum((weights[name] for name in names), start=0.0) for names in sets]
-    most: Amount = 0.0
+    most: FloatOrArray = 0.0
     for total in sums:
         most = np.maximum(most, total)
     return most

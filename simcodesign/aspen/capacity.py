@@ -10,11 +10,11 @@ import numpy as np
 from simcodesign.aspen.application import Application
 from simcodesign.aspen.machine import AspenMachine
 from simcodesign.aspen.scope import Given, read_given
-from simcodesign.aspen.timing import Amount, read_machine_parameters
+from simcodesign.aspen.timing import FloatOrArray, read_machine_parameters
 from simcodesign.core.errors import InputError, nearest
 
 
-def data_bytes(application: Application, parameters: Mapping[str, Given] | None = None) -> dict[str, Amount]:
+def data_bytes(application: Application, parameters: Mapping[str, Given] | None = None) -> dict[str, FloatOrArray]:
     """The size of each data set of an application, in bytes; those of imports are not counted."""
     given = {}
     for name, value in (parameters or {}).items():
@@ -29,7 +29,7 @@ def data_bytes(application: Application, parameters: Mapping[str, Given] | None 
 
 def memory_bytes(
     machine: AspenMachine, socket: str | None = None, parameters: Mapping[str, Given] | None = None
-) -> Amount:
+) -> FloatOrArray:
     """The capacities of all memories of one kind of socket, over the whole machine.
 
     A memory is a component of the kind ``memory`` with a property ``capacity``.
@@ -46,5 +46,5 @@ def memory_bytes(
     return _plain(total)
 
 
-def _plain(value: Any) -> Amount:
+def _plain(value: Any) -> FloatOrArray:
     return value if isinstance(value, np.ndarray) and value.ndim else float(value)

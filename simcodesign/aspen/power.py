@@ -23,7 +23,7 @@ import numpy as np
 
 from simcodesign.aspen.machine import AspenMachine, Element, Found, conflict_groups
 from simcodesign.aspen.scope import Given, Scope
-from simcodesign.aspen.timing import Amount, BlockTime, Timing, UseTime, read_machine_parameters
+from simcodesign.aspen.timing import BlockTime, FloatOrArray, Timing, UseTime, read_machine_parameters
 from simcodesign.core.expression import Expression, Value
 
 ZERO = np.float64(0.0)
@@ -36,17 +36,17 @@ class EnergyUse:
     kernel: str
     resource: str
     component: str
-    energy_j: Amount
+    energy_j: FloatOrArray
 
 
-def static_power_w(machine: AspenMachine, parameters: Mapping[str, Given] | None = None) -> Amount:
+def static_power_w(machine: AspenMachine, parameters: Mapping[str, Given] | None = None) -> FloatOrArray:
     """The static power of all components of a machine."""
     scope = machine.scope(read_machine_parameters(machine, parameters or {}))
     with np.errstate(all="ignore"):
         return _plain(_static_w(machine, scope))
 
 
-def machine_max_power_w(machine: AspenMachine, parameters: Mapping[str, Given] | None = None) -> Amount:
+def machine_max_power_w(machine: AspenMachine, parameters: Mapping[str, Given] | None = None) -> FloatOrArray:
     """Without an application: static power, and dynamic power of all that may be used at the same time."""
     scope = machine.scope(read_machine_parameters(machine, parameters or {}))
     with np.errstate(all="ignore"):
@@ -61,7 +61,7 @@ def machine_max_power_w(machine: AspenMachine, parameters: Mapping[str, Given] |
         return _plain(total + _all_at_once_w(outside, counts, scope))
 
 
-def max_power_w(timing: Timing) -> Amount:
+def max_power_w(timing: Timing) -> FloatOrArray:
     """P_max: static power of the machine and dynamic power of the kernel that draws most, in watts.
 
     A use whose energy is given per use counts with its mean power, energy over time.
@@ -76,7 +76,7 @@ def max_power_w(timing: Timing) -> Amount:
         return _plain(_static_w(timing.machine, scope) + highest)
 
 
-def energy_j(timing: Timing) -> Amount:
+def energy_j(timing: Timing) -> FloatOrArray:
     """E: static power of the machine over the run time, and the dynamic energy of all uses, in joules.
 
     An idle instance draws no dynamic power: a use counts with the busy seconds of its instances.
@@ -178,5 +178,5 @@ def _at_once_w(powers: Mapping[str, Value], conflicts: frozenset[frozenset[str]]
     return total
 
 
-def _plain(value: Any) -> Amount:
+def _plain(value: Any) -> FloatOrArray:
     return value if isinstance(value, np.ndarray) and value.ndim else float(value)

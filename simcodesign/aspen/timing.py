@@ -18,7 +18,7 @@ from simcodesign.aspen.scope import Given, Scope, out_of_range, read_given
 from simcodesign.core.errors import InputError, nearest
 from simcodesign.core.expression import Value
 
-Amount = float | NDArray[np.float64]
+FloatOrArray = float | NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -32,11 +32,11 @@ class UseTime:
     resource: str
     component: str
     traits: tuple[str, ...]
-    amount: Amount
-    uses: Amount
-    seconds: Amount
-    busy_s: Amount
-    instances: Amount
+    amount: FloatOrArray
+    uses: FloatOrArray
+    seconds: FloatOrArray
+    busy_s: FloatOrArray
+    instances: FloatOrArray
 
 
 @dataclass(frozen=True)
@@ -46,8 +46,8 @@ class BlockTime:
     kernel: str
     label: str
     place: str
-    times: Amount
-    seconds: Amount
+    times: FloatOrArray
+    seconds: FloatOrArray
     uses: tuple[UseTime, ...]
 
 
@@ -56,8 +56,8 @@ class KernelTime:
     """One kernel over the whole run, with all that it calls."""
 
     name: str
-    times: Amount
-    seconds: Amount
+    times: FloatOrArray
+    seconds: FloatOrArray
 
 
 @dataclass(frozen=True)
@@ -71,7 +71,7 @@ class Timing:
     parameters: Mapping[str, Given]
     compatible: bool
     seed: int | None
-    seconds: Amount
+    seconds: FloatOrArray
     warnings: tuple[str, ...]
 
     @cached_property
@@ -91,21 +91,21 @@ class Timing:
         )
 
     @cached_property
-    def compatible_seconds(self) -> Amount:
+    def compatible_seconds(self) -> FloatOrArray:
         """What the original answers: ``map`` and ``par`` added up."""
         return self.seconds if self.compatible else self._other(True)
 
     @cached_property
-    def overlapped_seconds(self) -> Amount:
+    def overlapped_seconds(self) -> FloatOrArray:
         """Our reading: ``map`` and ``par`` overlap."""
         return self._other(False) if self.compatible else self.seconds
 
     @property
-    def overlap_s(self) -> Amount:
+    def overlap_s(self) -> FloatOrArray:
         """The seconds that ``map`` and ``par`` save over the original's sum; 0 without them."""
         return self.compatible_seconds - self.overlapped_seconds
 
-    def _other(self, compatible: bool) -> Amount:
+    def _other(self, compatible: bool) -> FloatOrArray:
         run = _make_run(self.application, self.machine, self.socket, self.parameters, compatible, False, self.seed)[0]
         return _seconds(run, self.kernel)
 
@@ -221,7 +221,7 @@ def _shape(given: Mapping[str, Value]) -> tuple[int, ...]:
         raise InputError(f"arrays do not broadcast: {shapes}", allowed="broadcastable shapes") from error
 
 
-def _seconds(run: Run, kernel: str) -> Amount:
+def _seconds(run: Run, kernel: str) -> FloatOrArray:
     try:
         with np.errstate(all="ignore"):
             return _plain(run.kernel(kernel).seconds)
@@ -230,7 +230,7 @@ def _seconds(run: Run, kernel: str) -> Amount:
         raise InputError("model nested too deeply", place, allowed="shorter expressions, fewer calls") from error
 
 
-def _plain(value: Value) -> Amount:
+def _plain(value: Value) -> FloatOrArray:
     return value if isinstance(value, np.ndarray) else float(value)
 
 

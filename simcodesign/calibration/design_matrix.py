@@ -15,7 +15,7 @@ from simcodesign.analytic.forecast import forecast
 from simcodesign.calibration.timings import Timing
 from simcodesign.core.errors import InputError
 from simcodesign.core.result import COMPONENTS
-from simcodesign.core.units import Amount
+from simcodesign.core.units import FloatOrArray
 from simcodesign.describe.constants import CONSTANTS
 from simcodesign.describe.machine import Machine
 from simcodesign.describe.workload import Block, Step, Workload
@@ -68,7 +68,7 @@ class LinearTimes:
         """The terms of points that differ only in parameters other than P."""
         points = [timing.values for timing in timings]
         # P is one number: where ranks differ, a forecast looks at each of them.
-        values: dict[str, Amount] = {
+        values: dict[str, FloatOrArray] = {
             name: points[0][name] if name == "P" else np.array([point[name] for point in points]) for name in points[0]
         }
         shape = len(points), len(self.phases), len(COMPONENTS)

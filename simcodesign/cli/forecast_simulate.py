@@ -242,7 +242,7 @@ def export(
         complain(f"note: written without {' and '.join(left_out)} (--effects {','.join(left_out)} for with)")
     if "network" in case.machine.noise_model.parts:
         complain("note: a schedule has no noise of messages")
-    described = import_module("simcodesign.describe.setting")
+    described = import_module("simcodesign.describe.design_point")
     if places := described.phases_with_constants(case.workload, "network."):
         complain(f"note: a schedule has no network of its own for phases that have one: {', '.join(places)}")
     import_module("simcodesign.describe.goal.format").write_goal(schedule, file)

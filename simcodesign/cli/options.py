@@ -169,7 +169,7 @@ def case_of(
         changes.get("network.distance"),
     ):
         complain(f"note: the forecast's law for hops stays network.distance = {law}")
-    replaced = import_module("simcodesign.describe.setting").replaced_constants(loaded, changes)
+    replaced = import_module("simcodesign.describe.design_point").replaced_constants(loaded, changes)
     for path, places in replaced.items():
         complain(f"note: {path} has no effect in phases of {loaded.name} that replace it: {', '.join(places)}")
     return case

@@ -22,7 +22,7 @@ from simcodesign.engine.event_contract import Progress
 from simcodesign.engine.simulate import simulate
 
 #: First rung of the ladder: what remains of the gap with every effect off.
-WAITING = "order and waiting"
+WAITING = "dependencies and waiting"
 #: Effects that are drawn.
 CHANCE = ("imbalance", "noise")
 #: Effects that change the work itself: no bounds hold for them.
@@ -59,12 +59,12 @@ class Comparison:
     def error(self) -> float:
         """Signed error of the forecast against the simulation: negative when the forecast is too low. Of the makespan,
         or of the response time of an open stream."""
-        return relative_error(float(self.forecast.answer_s), float(self.simulation.answer_s))
+        return relative_error(float(self.forecast.headline_s), float(self.simulation.headline_s))
 
     @property
     def gap_s(self) -> float:
         """Simulated minus forecast makespan, or response time of an open stream."""
-        return float(self.simulation.answer_s) - float(self.forecast.answer_s)
+        return float(self.simulation.headline_s) - float(self.forecast.headline_s)
 
     @property
     def energy_gap_j(self) -> float | None:
@@ -119,7 +119,7 @@ class Comparison:
 
     def ladder(self) -> pd.DataFrame:
         """One row per effect: simulated seconds with it, what it adds, and its share of the gap."""
-        rows = [(rung.effect, rung.simulation.answer_s, rung.change_s, rung.share) for rung in self.rungs]
+        rows = [(rung.effect, rung.simulation.headline_s, rung.change_s, rung.share) for rung in self.rungs]
         return pd.DataFrame(rows, columns=["effect", "simulated_s", "change_s", "share"])
 
     def to_dict(self) -> dict[str, object]:
@@ -142,8 +142,8 @@ class Comparison:
         explained = ", ".join(f"{rung.effect} {rung.change_s:+.4g} s" for rung in self.rungs if rung.change_s)
         error = round(100 * self.error, 1) + 0.0  # no -0.0
         return (
-            f"{self.forecast.workload} on {self.forecast.machine}: forecast {self.forecast.answer_s:.4g} s, "
-            f"simulated {self.simulation.answer_s:.4g} s, error {error:+.1f}% ({explained or 'no gap'})"
+            f"{self.forecast.workload} on {self.forecast.machine}: forecast {self.forecast.headline_s:.4g} s, "
+            f"simulated {self.simulation.headline_s:.4g} s, error {error:+.1f}% ({explained or 'no gap'})"
         )
 
 
@@ -164,7 +164,7 @@ def compare(
     """Forecast, then simulate with no effect and with the effects switched on one after another.
 
     Arguments as for ``simulate``; ``timeline`` is kept for the last simulation. Effects are switched on in the order
-    hops, links, endpoints, disks, memory, conflicts, caches, imbalance, noise; what one explains depends on those
+    hops, links, interfaces, disks, memory, conflicts, caches, imbalance, noise; what one explains depends on those
     before it.
 
     Raises InputError, CapacityError and DeadlockError as ``forecast`` and ``simulate`` do.
@@ -215,8 +215,8 @@ def has_effect(effect: str, workload: Workload, machine: Machine) -> bool:
 
 
 def _ladder(said: Result, runs: list[Result], effects: tuple[str, ...]) -> tuple[Rung, ...]:
-    times_s = [float(run.answer_s) for run in runs]
-    changes = changes_of([float(said.answer_s), *times_s])
+    times_s = [float(run.headline_s) for run in runs]
+    changes = changes_of([float(said.headline_s), *times_s])
     if said.formulas:
         changes = [(changes[0][0], float("nan")), *changes_of(times_s)]
     return tuple(

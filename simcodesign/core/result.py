@@ -11,7 +11,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from simcodesign.core.errors import InputError, nearest
-from simcodesign.core.units import Amount
+from simcodesign.core.units import FloatOrArray
 
 #: Where time goes.
 COMPONENTS = ("computation", "communication", "disk", "memory")
@@ -24,7 +24,7 @@ COMPONENT_OF_KIND = np.array([0, 1, 1, 2, 2, 3])
 #: The effect under which a lower bound holds; a bound that is not here always holds.
 SHARED_BY = {
     "most loaded link": "links",
-    "most loaded interface": "endpoints",
+    "most loaded interface": "interfaces",
     "most loaded disk": "disks",
     "most loaded memory": "memory",
 }
@@ -325,23 +325,23 @@ class Result:
     reading: str
     workload: str
     machine: str
-    values: Mapping[str, Amount]
-    makespan_s: Amount
-    phases: Mapping[str, Mapping[str, Amount]]
-    messages: Amount
-    message_bytes: Amount
-    disk_bytes: Amount
-    flops: Amount = 0.0
-    instructions: Amount = 0.0
-    served: Mapping[str, Amount] = field(default_factory=dict)
+    values: Mapping[str, FloatOrArray]
+    makespan_s: FloatOrArray
+    phases: Mapping[str, Mapping[str, FloatOrArray]]
+    messages: FloatOrArray
+    message_bytes: FloatOrArray
+    disk_bytes: FloatOrArray
+    flops: FloatOrArray = 0.0
+    instructions: FloatOrArray = 0.0
+    served: Mapping[str, FloatOrArray] = field(default_factory=dict)
     hit_methods: Mapping[str, str] = field(default_factory=dict)
-    footprint_bytes: Amount | None = None
-    capacity_bytes: Amount | None = None
-    size: Amount | None = None
-    used: Mapping[str, Amount] = field(default_factory=dict)
-    energy_j: Amount | None = None
-    peak_power_w: Amount | None = None
-    static_power_w: Amount | None = None
+    footprint_bytes: FloatOrArray | None = None
+    capacity_bytes: FloatOrArray | None = None
+    size: FloatOrArray | None = None
+    used: Mapping[str, FloatOrArray] = field(default_factory=dict)
+    energy_j: FloatOrArray | None = None
+    peak_power_w: FloatOrArray | None = None
+    static_power_w: FloatOrArray | None = None
     preset: str | None = None
     effects: tuple[str, ...] = ()
     seed: int | None = None
@@ -354,20 +354,20 @@ class Result:
     timeline: Timeline | None = field(default=None, repr=False)
     counters: RankCounters | None = field(default=None, repr=False)
     power_profile: PowerProfile | None = field(default=None, repr=False)
-    response_s: Amount | None = None
-    refused: Amount | None = None
+    response_s: FloatOrArray | None = None
+    refused: FloatOrArray | None = None
     requests: Requests | None = field(default=None, repr=False)
     formulas: tuple[str, ...] = ()
 
     @property
-    def answer_s(self) -> Amount:
+    def headline_s(self) -> FloatOrArray:
         """What readings are compared by: the mean response time of an open stream, else the makespan."""
         return self.makespan_s if self.response_s is None else self.response_s
 
     @property
-    def components(self) -> dict[str, Amount]:
+    def components(self) -> dict[str, FloatOrArray]:
         """Seconds per component, summed over the phases."""
-        zero: Amount = 0.0
+        zero: FloatOrArray = 0.0
         return {part: sum((times[part] for times in self.phases.values()), zero) for part in COMPONENTS}
 
     @property

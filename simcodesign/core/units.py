@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from simcodesign.core.errors import InputError, Place, nearest
 
 #: A number, or an array of them: what everything that a forecast computes may be.
-Amount = float | NDArray[np.float64]
+FloatOrArray = float | NDArray[np.float64]
 
 #: Each dimension and its SI base unit.
 DIMENSIONS: Mapping[str, str] = MappingProxyType(

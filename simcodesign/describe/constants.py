@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from simcodesign.core.errors import InputError, Place, nearest
-from simcodesign.core.units import Amount, format_quantity
+from simcodesign.core.units import FloatOrArray, format_quantity
 from simcodesign.describe.machine_parts import HITS, Memory, Network, Processor
 
 #: Path in a file -> (part of the machine, field, dimension of the unit table).
@@ -96,7 +96,7 @@ def check_model(network: Network, place: Place) -> None:
             raise InputError(what, place, value=getattr(network, key))
 
 
-def check_constant(path: str, value: Amount, place: Place) -> None:
+def check_constant(path: str, value: FloatOrArray, place: Place) -> None:
     """InputError unless the value is finite and above 0 (rates), or 0 and above (times), everywhere."""
     array = np.asarray(value)
     if array.dtype.kind not in "iuf":

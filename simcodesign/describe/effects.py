@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterable
 
 from simcodesign.core.errors import InputError, nearest
 
-EFFECTS = ("hops", "links", "endpoints", "disks", "memory", "conflicts", "caches", "imbalance", "noise")
+EFFECTS = ("hops", "links", "interfaces", "disks", "memory", "conflicts", "caches", "imbalance", "noise")
 
 
 def chosen_effects(effects: str | Collection[str]) -> tuple[str, ...]:

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simcodesign.core.errors import InputError, Place, nearest
-from simcodesign.core.units import Amount
+from simcodesign.core.units import FloatOrArray
 from simcodesign.describe.constants import (
     CAPACITY,
     CONSTANTS,
@@ -56,7 +56,7 @@ class Machine:
     mapping: str | tuple[int, ...] = "linear"
     noise: float | Noise = 0.0
     memory: Memory | None = None
-    capacity_bytes: Amount | None = None
+    capacity_bytes: FloatOrArray | None = None
     about: str = ""
     source: str = ""
     place: Place = field(default=Place(), compare=False)
@@ -107,12 +107,12 @@ class Machine:
         return self.processors if isinstance(self.mapping, str) else len(self.mapping)
 
     @property
-    def rank_capacity_bytes(self) -> Amount | None:
+    def rank_capacity_bytes(self) -> FloatOrArray | None:
         """Memory of a rank: its processor's share of the node, or all of it where every rank has a node for itself."""
         sharing = 1 if self.mapping == "one_per_node" else self.processors_per_node
         return None if self.capacity_bytes is None else self.capacity_bytes / sharing
 
-    def constants(self) -> dict[str, Amount]:
+    def constants(self) -> dict[str, FloatOrArray]:
         """Every constant of this machine, by its path in a machine file, in SI units."""
         found = {
             path: getattr(getattr(self, part), name, None)
@@ -121,12 +121,12 @@ class Machine:
         }
         return {path: value for path, value in found.items() if value is not None}
 
-    def powers(self) -> dict[str, Amount]:
+    def powers(self) -> dict[str, FloatOrArray]:
         """What the built-in parts draw where that is said, by its path in a machine file, in SI units."""
         found = {path: getattr(getattr(self, part), name, None) for path, (part, name, _) in POWERS.items()}
         return {path: value for path, value in found.items() if value is not None}
 
-    def varying(self) -> dict[str, Amount]:
+    def varying(self) -> dict[str, FloatOrArray]:
         """All that may be an array, by its path: constants, powers, parameters of the machine, its capacity."""
         found = self.constants() | self.powers()
         found |= {f"{PREFIX}{name}": value for name, value in self.custom.values.items()}
@@ -139,7 +139,7 @@ class Machine:
         drawn = any((one.dynamic_power or one.energy) is not None for one in self.custom.resources.values())
         return bool(self.powers()) or components or drawn
 
-    def counts(self) -> dict[str, Amount]:
+    def counts(self) -> dict[str, FloatOrArray]:
         """The counts that expressions of the machine may use."""
         return {
             "nodes": float(self.nodes),
@@ -147,15 +147,15 @@ class Machine:
             "processors": float(self.processors),
         }
 
-    def names(self) -> dict[str, Amount]:
+    def names(self) -> dict[str, FloatOrArray]:
         """Values of its counts, parameters and properties. InputError for one that is missing or not finite."""
         return dict(self._names)
 
     @cached_property
-    def _names(self) -> dict[str, Amount]:
+    def _names(self) -> dict[str, FloatOrArray]:
         return self.custom.names(self.counts())
 
-    def properties(self) -> dict[str, Amount]:
+    def properties(self) -> dict[str, FloatOrArray]:
         """Values of its properties, the metrics that its file defines."""
         names = self.names()
         return {name: names[name] for name in self.custom.properties}
@@ -164,7 +164,7 @@ class Machine:
         """Rack units, area of dies, price and static power of the whole machine, as far as components say them."""
         return self.custom.totals(self.counts())
 
-    def with_constants(self, values: Mapping[str, Amount], place: Place | None = None) -> Machine:
+    def with_constants(self, values: Mapping[str, FloatOrArray], place: Place | None = None) -> Machine:
         """The same machine with some constants replaced, e.g. ``{"network.startup": 3e-4}``; SI units, arrays allowed.
         Powers (``processor.dynamic_power``) and its parameters (``machine.NAME``) are replaced likewise.
 
@@ -188,7 +188,7 @@ class Machine:
         parts = {part: replace(getattr(self, part), **change) for part, change in changed.items()}
         return replace(self, **parts, place=here) if parts else self
 
-    def _parameters(self, values: Mapping[str, Amount], place: Place) -> dict[str, Amount]:
+    def _parameters(self, values: Mapping[str, FloatOrArray], place: Place) -> dict[str, FloatOrArray]:
         """The values of its parameters, by name. InputError for one that it has not, and beyond its limits."""
         found = {}
         for path, value in values.items():
@@ -205,7 +205,7 @@ class Machine:
             raise InputError(what, place or self.place, value=path, allowed=allowed)
         return known[path.removeprefix(PREFIX)]
 
-    def _model_with(self, values: Mapping[str, Amount], place: Place) -> str | None:
+    def _model_with(self, values: Mapping[str, FloatOrArray], place: Place) -> str | None:
         """The network model that these constants bring with them, None if it is that of the machine."""
         own = self.network.model
         alien = [path for path in values if MODEL_OF.get(path, own) != own]

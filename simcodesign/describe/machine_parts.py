@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from simcodesign.core.units import Amount
+from simcodesign.core.units import FloatOrArray
 from simcodesign.describe.topology.build import Topology
 from simcodesign.locality.associativity import METHODS
 from simcodesign.locality.cache import CacheGeometry
@@ -35,10 +35,10 @@ class Processor:
     """``rate_flop_per_s`` prices operations; ``clock_hz`` and ``cycles_per_instruction`` price instructions. A rank
     that computes draws ``dynamic_power_w``."""
 
-    rate_flop_per_s: Amount
-    clock_hz: Amount | None = None  # only a demand in instructions needs it
-    cycles_per_instruction: Amount = 1.0
-    dynamic_power_w: Amount | None = None
+    rate_flop_per_s: FloatOrArray
+    clock_hz: FloatOrArray | None = None  # only a demand in instructions needs it
+    cycles_per_instruction: FloatOrArray = 1.0
+    dynamic_power_w: FloatOrArray | None = None
 
 
 @dataclass(frozen=True)
@@ -64,32 +64,32 @@ class Network:
     """
 
     topology: Topology
-    startup_s: Amount = 0.0
-    per_byte_s: Amount = 0.0
-    receive_overhead_s: Amount = 0.0
-    hop_latency_s: Amount = 0.0
-    link_per_byte_s: Amount | None = None
-    interface_per_byte_s: Amount | None = None
+    startup_s: FloatOrArray = 0.0
+    per_byte_s: FloatOrArray = 0.0
+    receive_overhead_s: FloatOrArray = 0.0
+    hop_latency_s: FloatOrArray = 0.0
+    link_per_byte_s: FloatOrArray | None = None
+    interface_per_byte_s: FloatOrArray | None = None
     startup_per: str = "message"
     hops_hold_sender: bool = True
     distance: str = "one"
     switching: str = "cut_through"
     model: str = "hockney"
-    latency_s: Amount = 0.0
-    overhead_s: Amount = 0.0
-    gap_s: Amount = 0.0
-    overhead_per_byte_s: Amount = 0.0
-    rendezvous_above_bytes: Amount | None = None
-    dynamic_power_w: Amount | None = None
-    energy_per_byte_j: Amount | None = None
+    latency_s: FloatOrArray = 0.0
+    overhead_s: FloatOrArray = 0.0
+    gap_s: FloatOrArray = 0.0
+    overhead_per_byte_s: FloatOrArray = 0.0
+    rendezvous_above_bytes: FloatOrArray | None = None
+    dynamic_power_w: FloatOrArray | None = None
+    energy_per_byte_j: FloatOrArray | None = None
 
     @property
-    def link_occupancy_s_per_byte(self) -> Amount:
+    def link_occupancy_s_per_byte(self) -> FloatOrArray:
         """Seconds for which one byte occupies a link."""
         return self.per_byte_s if self.link_per_byte_s is None else self.link_per_byte_s
 
     @property
-    def interface_occupancy_s_per_byte(self) -> Amount:
+    def interface_occupancy_s_per_byte(self) -> FloatOrArray:
         """Seconds for which one byte occupies the network interface of a node."""
         return self.per_byte_s if self.interface_per_byte_s is None else self.interface_per_byte_s
 
@@ -99,12 +99,12 @@ class Disk:
     """A disk: an access of m bytes takes ``startup + m per_byte_s``; ``shared_by`` consecutive nodes use one disk,
     which serves ``spindles`` accesses at a time in the order of their arrival. Each draws ``dynamic_power_w``."""
 
-    read_startup_s: Amount
-    write_startup_s: Amount
-    per_byte_s: Amount
+    read_startup_s: FloatOrArray
+    write_startup_s: FloatOrArray
+    per_byte_s: FloatOrArray
     shared_by: int = 1
     spindles: int = 1
-    dynamic_power_w: Amount | None = None
+    dynamic_power_w: FloatOrArray | None = None
 
 
 @dataclass(frozen=True)
@@ -118,15 +118,15 @@ class CacheLevel:
 
     name: str
     size_bytes: int
-    latency_s: Amount
+    latency_s: FloatOrArray
     ways: int | None = None
-    clock_hz: Amount | None = None
+    clock_hz: FloatOrArray | None = None
 
-    def latency_cycles(self, clock_hz: Amount) -> Amount:
+    def latency_cycles(self, clock_hz: FloatOrArray) -> FloatOrArray:
         """The latency in cycles of a clock, or of its own where it has one."""
         return self.latency_s * (clock_hz if self.clock_hz is None else self.clock_hz)
 
-    def clocked(self, clock_hz: Amount) -> CacheLevel:
+    def clocked(self, clock_hz: FloatOrArray) -> CacheLevel:
         """The same level at another clock."""
         if self.clock_hz is None or np.array_equal(self.clock_hz, clock_hz):
             return self
@@ -144,12 +144,12 @@ class Memory:
     draws ``dynamic_power_w`` in its memory demands.
     """
 
-    latency_s: Amount
-    per_byte_s: Amount
+    latency_s: FloatOrArray
+    per_byte_s: FloatOrArray
     caches: tuple[CacheLevel, ...] = ()
     line_bytes: int = 64
     hits: str = "auto"
-    dynamic_power_w: Amount | None = None
+    dynamic_power_w: FloatOrArray | None = None
 
     def geometries(self, line_bytes: int | None = None) -> tuple[CacheGeometry, ...]:
         """The shapes of the caches; with lines of another size if ``line_bytes`` is given."""
@@ -162,6 +162,6 @@ class Memory:
         return (*(level.name for level in self.caches), "memory")
 
     @property
-    def latencies_s(self) -> tuple[Amount, ...]:
+    def latencies_s(self) -> tuple[FloatOrArray, ...]:
         """Of every cache and of memory."""
         return (*(level.latency_s for level in self.caches), self.latency_s)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from simcodesign.core.errors import InputError, Place, nearest
-from simcodesign.core.units import DIMENSIONS, Amount, format_quantity, parse_quantity
+from simcodesign.core.units import DIMENSIONS, FloatOrArray, format_quantity, parse_quantity
 
 _DIMENSION_OF = {unit: dimension for dimension, unit in DIMENSIONS.items() if unit}
 
@@ -42,7 +42,7 @@ class Parameter:
         """Whether a value may be more than a plain number: the name of a choice, or with a unit."""
         return bool(self.choices) or self.dimension != "count"
 
-    def check(self, value: Amount, place: Place) -> None:
+    def check(self, value: FloatOrArray, place: Place) -> None:
         """InputError, with ``place``, unless all of the value can be used: finite, in range, whole if it must be."""
         array = np.asarray(value)
         good = np.isfinite(array) & (array >= self.low) & (array <= self.high)

@@ -16,7 +16,7 @@ import numpy as np
 
 from simcodesign.core.errors import InputError, Place, nearest
 from simcodesign.core.expression import Expression, parse
-from simcodesign.core.units import Amount
+from simcodesign.core.units import FloatOrArray
 from simcodesign.describe.equations import ordered
 from simcodesign.describe.parameters import Parameter
 
@@ -72,10 +72,10 @@ class Component:
 class Totals:
     """What a whole machine takes, costs and draws when nothing runs on it; None where no component says it."""
 
-    rack_units: Amount | None
-    die_area_m2: Amount | None
-    price: Amount | None
-    static_power_w: Amount | None
+    rack_units: FloatOrArray | None
+    die_area_m2: FloatOrArray | None
+    price: FloatOrArray | None
+    static_power_w: FloatOrArray | None
 
 
 @dataclass(frozen=True)
@@ -90,7 +90,7 @@ class Custom:
     resources: Mapping[str, Resource] = field(default_factory=dict)
     conflicts: tuple[tuple[str, ...], ...] = ()
     components: Mapping[str, Component] = field(default_factory=dict)
-    values: Mapping[str, Amount] = field(default_factory=dict)
+    values: Mapping[str, FloatOrArray] = field(default_factory=dict)
     place: Place = field(default=Place(), compare=False)
     order: tuple[str, ...] = field(init=False, compare=False)
     pairs: frozenset[frozenset[str]] = field(init=False, compare=False)
@@ -126,9 +126,9 @@ class Custom:
     def __bool__(self) -> bool:
         return bool(self.parameters or self.properties or self.resources or self.components)
 
-    def names(self, counts: Mapping[str, Amount]) -> dict[str, Amount]:
+    def names(self, counts: Mapping[str, FloatOrArray]) -> dict[str, FloatOrArray]:
         """The values of all names. InputError for a parameter without a value, and a property that is not finite."""
-        values: dict[str, Amount] = dict(counts)
+        values: dict[str, FloatOrArray] = dict(counts)
         for parameter in self.parameters.values():
             value = self.values.get(parameter.name, parameter.default)
             if value is None:
@@ -150,10 +150,10 @@ class Custom:
             raise InputError(what, place, value=name, allowed=nearest(name, self.resources))
         return self.resources[name]
 
-    def totals(self, counts: Mapping[str, Amount]) -> Totals:
+    def totals(self, counts: Mapping[str, FloatOrArray]) -> Totals:
         """Sums over the components: count times what each says."""
         names = self.names(counts)
-        sums: dict[str, Amount | None] = dict.fromkeys(("static_power", "rack_units", "die_area", "price"))
+        sums: dict[str, FloatOrArray | None] = dict.fromkeys(("static_power", "rack_units", "die_area", "price"))
         for title, component in self.components.items():
             count = not_negative(component.count, names, f"count of {title}", component.place)
             for key, sum_ in sums.items():
@@ -179,7 +179,7 @@ def trait_of(resource: Resource, title: str, name: str, has_argument: bool, plac
     return trait
 
 
-def evaluated(expression: Expression, names: Mapping[str, Amount], what: str, place: Place) -> Amount:
+def evaluated(expression: Expression, names: Mapping[str, FloatOrArray], what: str, place: Place) -> FloatOrArray:
     """The value. InputError unless it is finite everywhere."""
     value = expression.evaluate(names)
     if not (math.isfinite(value) if isinstance(value, float) else np.isfinite(value).all()):
@@ -187,7 +187,7 @@ def evaluated(expression: Expression, names: Mapping[str, Amount], what: str, pl
     return value
 
 
-def not_negative(expression: Expression, names: Mapping[str, Amount], what: str, place: Place) -> Amount:
+def not_negative(expression: Expression, names: Mapping[str, FloatOrArray], what: str, place: Place) -> FloatOrArray:
     """The value. InputError unless it is finite and 0 or above everywhere."""
     value = evaluated(expression, names, what, place)
     if value < 0 if isinstance(value, float) else (value < 0).any():
@@ -196,7 +196,7 @@ def not_negative(expression: Expression, names: Mapping[str, Amount], what: str,
     return value
 
 
-def instances_of(resource: Resource, title: str, names: Mapping[str, Amount]) -> Amount:
+def instances_of(resource: Resource, title: str, names: Mapping[str, FloatOrArray]) -> FloatOrArray:
     """Instances that a rank has. InputError unless it is above 0."""
     value = not_negative(resource.instances, names, f"instances of {title}", resource.place)
     if np.any(np.asarray(value) == 0):

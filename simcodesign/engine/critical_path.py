@@ -37,7 +37,7 @@ class _Dependencies:
     """What operations wait for besides messages."""
 
     def __init__(self, plan: Plan, log: Log) -> None:
-        self._chained, self._finish, self._duration = plan.chained, log.finish_s, plan.duration_s
+        self._chained, self._finish, self._duration = plan.follows_previous, log.finish_s, plan.duration_s
         self._edges = plan.edges
         if plan.edges is not None:
             self._order = np.argsort(plan.edges.target, kind="stable")

@@ -41,7 +41,7 @@ class Log:
     wait_s: NDArray[np.float64]  # (S,) sum of waiting times
     longest_queue: NDArray[np.int64]  # (S,) most requests waiting at a time, the one to be granted included
     refused: NDArray[np.int64]  # (S,) requests that found no room
-    turned_away: NDArray[np.int64]  # operations that found no room, ascending
+    blocked: NDArray[np.int64]  # operations that found no room, ascending
     events: int
 
 
@@ -57,12 +57,12 @@ def count_events(plan: Plan, served: NDArray[np.int64]) -> int:
     return int(own + travelling + served.sum() + on_the_way)
 
 
-def refused_by(plan: Plan, turned_away: NDArray[np.int64]) -> NDArray[np.int64]:
+def refused_by(plan: Plan, blocked: NDArray[np.int64]) -> NDArray[np.int64]:
     """(S,) how many of the operations that were turned away each station refused."""
     count = len(plan.stations)
     if plan.station is None:
         return np.zeros(count, np.int64)
-    return np.bincount(plan.station[turned_away], minlength=count).astype(np.int64)
+    return np.bincount(plan.station[blocked], minlength=count).astype(np.int64)
 
 
 def ends_at_once(plan: Plan) -> NDArray[np.bool_]:

@@ -7,10 +7,10 @@ from pathlib import Path
 
 from simcodesign.core.errors import InputError
 from simcodesign.core.result import Result
+from simcodesign.describe.design_point import DesignPoint, bind
 from simcodesign.describe.effects import chosen_effects
 from simcodesign.describe.goal.schedule import Schedule
 from simcodesign.describe.machine import Machine
-from simcodesign.describe.setting import Setting, set_up
 from simcodesign.describe.workload import Workload
 from simcodesign.describe.yaml.files import load_machine, load_workload
 from simcodesign.engine.event_contract import Progress
@@ -40,7 +40,7 @@ def simulate(
 
     ``workload`` and ``machine`` are objects, shipped names or paths of files. ``parameters`` sets workload parameters,
     ``P``, machine constants (``network.startup``, SI units) and parameters (``machine.NAME``). ``effects``: ``"all"``,
-    ``"none"`` or some of ``hops links endpoints disks memory conflicts caches imbalance noise`` (``links`` includes
+    ``"none"`` or some of ``hops links interfaces disks memory conflicts caches imbalance noise`` (``links`` includes
     ``hops``). ``timeline`` keeps every operation; ``counters`` those of every rank and phase (``Result.counters``).
 
     ``engine``: ``"simpy"``, ``"compiled"`` (needs Numba), or ``"auto"``, which takes the compiled one above
@@ -54,22 +54,22 @@ def simulate(
     chosen = chosen_effects(effects)
     workload = workload if isinstance(workload, Workload) else load_workload(workload)
     machine = machine if isinstance(machine, Machine) else load_machine(machine)
-    setting = set_up(workload, machine, parameters, preset=preset, phases=phases)
+    point = bind(workload, machine, parameters, preset=preset, phases=phases)
     seed, engine = whole_seed(seed), check_engine(engine)
 
-    def simulated(setting: Setting, timeline: bool = timeline) -> Result:
-        plan = make_plan(setting, chosen, seed, counters)
+    def simulated(point: DesignPoint, timeline: bool = timeline) -> Result:
+        plan = make_plan(point, chosen, seed, counters)
         taken = chosen_engine(plan, engine)
-        return measured(setting, plan, run(plan, taken, progress), chosen, seed, taken, timeline)
+        return measured(point, plan, run(plan, taken, progress), chosen, seed, taken, timeline)
 
     if check_iterations(iterations) == ALL:
-        return simulated(setting, timeline)
+        return simulated(point, timeline)
     tolerance = tolerance_of(iterations)
     if timeline:
         raise InputError("a timeline shows every iteration", value="iterations = steady", allowed="iterations = all")
     if counters:
         raise InputError("counters are of every iteration", value="iterations = steady", allowed="iterations = all")
-    return steady(setting, simulated, chosen, tolerance)
+    return steady(point, simulated, chosen, tolerance)
 
 
 def schedule_of(
@@ -90,8 +90,8 @@ def schedule_of(
     chosen = chosen_effects(effects)
     workload = workload if isinstance(workload, Workload) else load_workload(workload)
     machine = machine if isinstance(machine, Machine) else load_machine(machine)
-    setting = set_up(workload, machine, parameters, preset=preset, phases=phases)
-    return as_schedule(make_plan(setting, chosen, whole_seed(seed)), workload.name)
+    point = bind(workload, machine, parameters, preset=preset, phases=phases)
+    return as_schedule(make_plan(point, chosen, whole_seed(seed)), workload.name)
 
 
 def whole_seed(seed: object) -> int:

@@ -22,8 +22,8 @@ from simcodesign.core.errors import DeadlockError, InputError, Place
 from simcodesign.core.expression import parse
 from simcodesign.core.result import RECEIVE, Result, SettledLoop, SteadyState, Timeline
 from simcodesign.core.units import parse_quantity
+from simcodesign.describe.design_point import DesignPoint
 from simcodesign.describe.randomness import has_noise
-from simcodesign.describe.setting import Setting
 from simcodesign.describe.workload import MAIN_PHASE, Block, Step, phase_name, with_phase
 
 ALL, STEADY = "all", "steady"
@@ -42,7 +42,7 @@ Floats = NDArray[np.float64]
 class Simulate(Protocol):
     """Simulates a setting."""
 
-    def __call__(self, setting: Setting, timeline: bool = ...) -> Result: ...
+    def __call__(self, point: DesignPoint, timeline: bool = ...) -> Result: ...
 
 
 def check_iterations(iterations: object) -> str:
@@ -61,21 +61,21 @@ def tolerance_of(iterations: str) -> float:
     return value
 
 
-def steady(setting: Setting, simulated: Simulate, effects: Sequence[str], tolerance: float) -> Result:
+def steady(point: DesignPoint, simulated: Simulate, effects: Sequence[str], tolerance: float) -> Result:
     """The Result of all iterations, of which only some are simulated; ``Result.steady`` says which."""
-    program, loops = _prepared(setting)
-    if "noise" in effects and has_noise(setting.workload, setting.machine):
-        return _whole(setting, simulated, loops, tolerance, "with noise no two iterations are the same")
+    program, loops = _prepared(point)
+    if "noise" in effects and has_noise(point.workload, point.machine):
+        return _whole(point, simulated, loops, tolerance, "with noise no two iterations are the same")
     count, reason = FIRST, "no block is repeated often enough"
     while cut := [loop for loop in loops if loop.repeat > _simulated(count, len(loops))]:
         try:
-            runs = _Runs(setting, program, simulated, cut, count)
+            runs = _Runs(point, program, simulated, cut, count)
             if all(runs.settled(loop, tolerance) for loop in cut):
                 return runs.extrapolated(tolerance)
         except (InputError, DeadlockError):  # if it is not the cut, the whole program has the same error
-            return _whole(setting, simulated, loops, tolerance, "messages of a loop are received outside of it")
+            return _whole(point, simulated, loops, tolerance, "messages of a loop are received outside of it")
         count, reason = 2 * count, "the iterations did not settle"
-    return _whole(setting, simulated, loops, tolerance, reason)
+    return _whole(point, simulated, loops, tolerance, reason)
 
 
 def _simulated(count: int, loops: int) -> int:
@@ -83,8 +83,8 @@ def _simulated(count: int, loops: int) -> int:
     return (1 + 2 * loops) * count + 1 + TIMES
 
 
-def _whole(setting: Setting, simulated: Simulate, loops: Sequence[_Loop], tolerance: float, reason: str) -> Result:
-    result = simulated(setting)
+def _whole(point: DesignPoint, simulated: Simulate, loops: Sequence[_Loop], tolerance: float, reason: str) -> Result:
+    result = simulated(point)
     same = tuple(SettledLoop(loop.phase, loop.repeat, loop.repeat, float("nan")) for loop in loops)
     return replace(result, steady=SteadyState(same, TIMES, tolerance, reason))
 
@@ -102,43 +102,43 @@ class _Loop:
     repeat: int
 
 
-def _prepared(setting: Setting) -> tuple[tuple[Step, ...], list[_Loop]]:
+def _prepared(point: DesignPoint) -> tuple[tuple[Step, ...], list[_Loop]]:
     """The program with every loop in one place only, and its loops."""
-    program = tuple(_unrolled(setting.workload.program, setting))
-    return program, list(_loops(program, setting, (), MAIN_PHASE))
+    program = tuple(_unrolled(point.workload.program, point))
+    return program, list(_loops(program, point, (), MAIN_PHASE))
 
 
-def _repeat(block: Block, setting: Setting) -> float:
-    return float(np.asarray(block.repeat.evaluate(setting.values)))
+def _repeat(block: Block, point: DesignPoint) -> float:
+    return float(np.asarray(block.repeat.evaluate(point.values)))
 
 
-def _is_loop(block: Block, setting: Setting) -> bool:
-    times = _repeat(block, setting)
+def _is_loop(block: Block, point: DesignPoint) -> bool:
+    times = _repeat(block, point)
     return times == np.floor(times) and _simulated(FIRST, 1) < times <= MOST
 
 
-def _unrolled(program: Sequence[Step], setting: Setting) -> Iterator[Step]:
+def _unrolled(program: Sequence[Step], point: DesignPoint) -> Iterator[Step]:
     """The program with blocks written out that are repeated a few times and have a loop in them."""
     for step in program:
-        if not isinstance(step, Block) or _is_loop(step, setting):
+        if not isinstance(step, Block) or _is_loop(step, point):
             yield step
             continue
-        body, times = tuple(_unrolled(step.body, setting)), _repeat(step, setting)
-        if 1 < times == np.floor(times) and any(_loops(body, setting, (), MAIN_PHASE)):
+        body, times = tuple(_unrolled(step.body, point)), _repeat(step, point)
+        if 1 < times == np.floor(times) and any(_loops(body, point, (), MAIN_PHASE)):
             yield from [replace(step, repeat=parse(1), body=body)] * int(times)
         else:
             yield replace(step, body=body)
 
 
-def _loops(program: Sequence[Step], setting: Setting, path: tuple[int, ...], phase: str) -> Iterator[_Loop]:
+def _loops(program: Sequence[Step], point: DesignPoint, path: tuple[int, ...], phase: str) -> Iterator[_Loop]:
     """The outermost loops."""
     for place, step in enumerate(program):
         if isinstance(step, Block):
             inside = phase_name(phase, step.phase)
-            if _is_loop(step, setting):
-                yield _Loop((*path, place), inside, int(_repeat(step, setting)))
-            elif _repeat(step, setting) == 1:
-                yield from _loops(step.body, setting, (*path, place), inside)
+            if _is_loop(step, point):
+                yield _Loop((*path, place), inside, int(_repeat(step, point)))
+            elif _repeat(step, point) == 1:
+                yield from _loops(step.body, point, (*path, place), inside)
 
 
 def _changed(program: tuple[Step, ...], path: tuple[int, ...], **changes: Any) -> tuple[Step, ...]:
@@ -167,13 +167,13 @@ class _Runs:
 
     def __init__(
         self,
-        setting: Setting,
+        point: DesignPoint,
         program: tuple[Step, ...],
         simulated: Simulate,
         loops: Sequence[_Loop],
         count: int,
     ) -> None:
-        self._setting, self._simulate, self._loops, self._count = setting, simulated, loops, count
+        self._setting, self._simulate, self._loops, self._count = point, simulated, loops, count
         self._marks = {loop: f"\0{number}\0" for number, loop in enumerate(loops)}
         self._program = program
         for loop, mark in self._marks.items():

@@ -21,7 +21,7 @@ from simcodesign.core.result import (
     StationUses,
     Timeline,
 )
-from simcodesign.describe.setting import Setting
+from simcodesign.describe.design_point import DesignPoint
 from simcodesign.engine.counters import counted
 from simcodesign.engine.critical_path import critical_path_s
 from simcodesign.engine.event_contract import Log
@@ -35,7 +35,7 @@ RANKS_AT_ONCE = 2**14
 
 
 def measured(
-    setting: Setting,
+    point: DesignPoint,
     plan: Plan,
     log: Log,
     effects: Collection[str],
@@ -51,7 +51,7 @@ def measured(
     makespan = float(log.finish_s.max()) if len(plan) else 0.0
     powers: dict[str, Any] = {}
     if plan.powers is not None:
-        static = setting.machine.totals().static_power_w
+        static = point.machine.totals().static_power_w
         seen = drawn(plan, log, plan.powers, 0.0 if static is None else float(static))
         powers = {
             "energy_j": seen.energy_j,
@@ -61,10 +61,10 @@ def measured(
         }
     return Result(
         reading="simulation",
-        workload=setting.workload.name,
-        machine=setting.machine.name,
-        values=dict(setting.values),
-        preset=setting.preset,
+        workload=point.workload.name,
+        machine=point.machine.name,
+        values=dict(point.values),
+        preset=point.preset,
         makespan_s=makespan,
         phases={
             name: {part: float(path[number, place]) for place, part in enumerate(COMPONENTS)}
@@ -77,15 +77,15 @@ def measured(
         instructions=plan.work.get("instructions", 0.0),
         served=plan.served,
         hit_methods=plan.hit_methods,
-        footprint_bytes=setting.footprint_bytes,
-        capacity_bytes=setting.capacity_bytes,
-        size=setting.size,
+        footprint_bytes=point.footprint_bytes,
+        capacity_bytes=point.capacity_bytes,
+        size=point.size,
         effects=tuple(effects),
         seed=seed,
         events=log.events,
         engine=engine,
         ranks=times,
-        stations=_stations(setting, plan, log, makespan),
+        stations=_stations(point, plan, log, makespan),
         timeline=_timeline(plan, log) if keep_timeline else None,
         counters=None if plan.accounts is None else counted(plan, log, plan.accounts, RANKS_AT_ONCE),
         used=plan.used,
@@ -96,10 +96,10 @@ def measured(
 
 def _without_refused(plan: Plan, log: Log) -> Plan:
     """The Plan where operations that found no room took no time and moved no bytes."""
-    if not len(log.turned_away):
+    if not len(log.blocked):
         return plan
     duration_s, size_bytes = plan.duration_s.copy(), plan.size_bytes.copy()
-    duration_s[log.turned_away] = size_bytes[log.turned_away] = 0.0
+    duration_s[log.blocked] = size_bytes[log.blocked] = 0.0
     return replace(plan, duration_s=duration_s, size_bytes=size_bytes)
 
 
@@ -110,7 +110,7 @@ def _open_stream(plan: Plan, log: Log) -> dict[str, Any]:
     ends = plan.requests.leaves
     arrived = log.finish_s[plan.requests.arrives]
     left = np.where(plan.kind[ends] == SEND, log.arrival_s[ends], log.finish_s[ends])
-    left[np.isin(ends, log.turned_away)] = np.nan
+    left[np.isin(ends, log.blocked)] = np.nan
     order = np.argsort(arrived, kind="stable")
     requests = Requests(arrived[order], left[order], plan.requests.source[order])
     served = requests.response_s
@@ -142,9 +142,9 @@ def _rank_times(plan: Plan, log: Log) -> RankTimes:
     return RankTimes(plan.phases, busy, waiting, end)
 
 
-def _stations(setting: Setting, plan: Plan, log: Log, makespan_s: float) -> StationUses:
+def _stations(point: DesignPoint, plan: Plan, log: Log, makespan_s: float) -> StationUses:
     stations = plan.stations
-    topology = setting.machine.network.topology
+    topology = point.machine.network.topology
 
     def name(number: int) -> str:
         kind, unit = int(stations.kind[number]), int(stations.unit[number])

@@ -25,7 +25,7 @@ def released_s(plan: Plan, log: Log) -> Floats | None:
 def ready_s(plan: Plan, log: Log, released: Floats | None, part: slice) -> Floats:
     """When each operation was its rank's turn: when the one before it was done, and others that it depends on."""
     before = np.arange(part.start, part.stop) - 1
-    ready = np.where(plan.chained[part], log.finish_s[before], 0.0)
+    ready = np.where(plan.follows_previous[part], log.finish_s[before], 0.0)
     return ready if released is None else np.maximum(ready, released[part])
 
 

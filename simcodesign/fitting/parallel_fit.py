@@ -55,20 +55,20 @@ def fitted(
     *,
     workers: int = 1,
     progress: Callable[[int], object] | None = None,
-    worth_s: float | None = None,
+    min_saving_s: float | None = None,
     **options: Any,
 ) -> Iterator[T]:
     """``make(fits)`` of each block of series, in their order; ``make`` must be picklable where ``workers`` > 1.
 
     ``workers``: the most processes. ``options``: those of ``fit``. ``progress``: called with the number of series that
-    were finished. ``worth_s``: seconds of work saved from which on processes are started,
+    were finished. ``min_saving_s``: seconds of work saved from which on processes are started,
     by default ``WORTH_S``.
     Raises what ``fit`` raises, and SimcodesignError when a process dies.
     """
     task = Task(make, options)
     size = block_size(measurements, options)
     total, done, spent = len(measurements.regions), 0, 0.0
-    least_s = WORTH_S if worth_s is None else worth_s
+    least_s = WORTH_S if min_saving_s is None else min_saving_s
     while done < total:
         if workers > 1 and total - done > size and _left(spent, done, total, workers) > least_s:
             break

@@ -9,15 +9,15 @@ from numpy.typing import NDArray
 
 from simcodesign.core.errors import InputError, Place
 from simcodesign.core.result import MEMORY, READ, WRITE
+from simcodesign.describe.design_point import DesignPoint
 from simcodesign.describe.machine import Machine
-from simcodesign.describe.setting import Setting
 from simcodesign.describe.workload import Receive, Send, walk
 from simcodesign.generate.demands.replay import Order
 from simcodesign.generate.dependencies import edges_of, rendezvous
 from simcodesign.generate.messages.matching import matches
 from simcodesign.generate.messages.pricing import Prices
 from simcodesign.generate.messages.routes_and_stations import disks_of, stations_of
-from simcodesign.generate.noise import Messages, Variations, spend_chance
+from simcodesign.generate.noise import Messages, Variations, apply_randomness
 from simcodesign.generate.plan import MOST_OPERATIONS, NONE, Edges, Plan, Stations
 from simcodesign.generate.segment import Segment
 
@@ -26,7 +26,7 @@ Int32s = NDArray[np.int32]
 
 def assembled(
     segment: Segment,
-    setting: Setting,
+    point: DesignPoint,
     prices: Prices,
     phases: tuple[str, ...],
     effects: frozenset[str],
@@ -39,18 +39,18 @@ def assembled(
 
     Raises InputError when sends and receives do not match in number or size.
     """
-    messages = (step.place for step in walk(setting.workload.program) if isinstance(step, Send | Receive))
-    place = next(messages, setting.workload.program[0].place)
+    messages = (step.place for step in walk(point.workload.program) if isinstance(step, Send | Receive))
+    place = next(messages, point.workload.program[0].place)
     fields = segment.fields
     if len(fields["kind"]) > MOST_OPERATIONS:
         raise InputError("operations of a simulation", place, value=len(fields["kind"]), allowed=f"{MOST_OPERATIONS}")
     rank = np.repeat(np.arange(len(segment.first) - 1, dtype=np.int32), segment.counts)
     match, mailbox, boxes = matches(segment, rank, place)
     prices.price_receives(fields, place)
-    chained = np.ones(len(match) + 1, bool)
+    follows_previous = np.ones(len(match) + 1, bool)
     if order is not None:
-        chained[:-1] = order.chained
-    chained[segment.first] = False
+        follows_previous[:-1] = order.follows_previous
+    follows_previous[segment.first] = False
     plan = Plan(
         first=segment.first,
         kind=fields["kind"],
@@ -60,7 +60,7 @@ def assembled(
         size_bytes=fields["size_bytes"],
         duration_s=fields["duration_s"],
         match=match,
-        chained=chained,
+        follows_previous=follows_previous,
         phases=phases,
         stations=Stations(np.zeros(0, np.int8), np.zeros(0, np.int64), np.zeros(0, np.int32)),
         edges=_edges(segment, rank, match, order),
@@ -71,10 +71,10 @@ def assembled(
     )
     fixed = np.zeros(0, np.int64) if order is None or order.fixed is None else order.fixed
     lasts = plan.duration_s[fixed]
-    varied = spend_chance(plan, setting, effects, seed, variations or Variations(), fields.get("varies"))
+    varied = apply_randomness(plan, point, effects, seed, variations or Variations(), fields.get("varies"))
     plan.duration_s[fixed] = lasts
     _check_finite(plan, place)
-    return _with_stations(plan, setting.machine, prices, segment, effects, boxes, order, varied)
+    return _with_stations(plan, point.machine, prices, segment, effects, boxes, order, varied)
 
 
 def _edges(segment: Segment, rank: Int32s, match: Int32s, order: Order | None) -> Edges | None:

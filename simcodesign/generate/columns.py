@@ -13,13 +13,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simcodesign.core.result import RECEIVE, SEND
-from simcodesign.core.units import Amount
+from simcodesign.core.units import FloatOrArray
 from simcodesign.generate.plan import NONE
 
 Int32s = NDArray[np.int32]
 
 
-def of_ranks(value: Amount, who: Int32s | None) -> Amount:
+def of_ranks(value: FloatOrArray, who: Int32s | None) -> FloatOrArray:
     """The part of an amount that concerns these ranks."""
     return value if who is None or np.ndim(value) == 0 else np.asarray(value)[who]
 
@@ -37,12 +37,12 @@ class Column:
     kind: int
     who: Int32s | None
     peer: Int32s | int
-    size_bytes: Amount
-    duration_s: Amount = 0.0
+    size_bytes: FloatOrArray
+    duration_s: FloatOrArray = 0.0
     match: NDArray[np.int32] | int | None = None
     tag: int | None = None
     until: int = 1
-    extra: Mapping[str, Amount] = field(default_factory=dict)
+    extra: Mapping[str, FloatOrArray] = field(default_factory=dict)
     train: int = 1
 
     def costs_as(self, other: Column) -> bool:
@@ -51,7 +51,7 @@ class Column:
         return same and self.train == other.train and _same(self.size_bytes, other.size_bytes)
 
 
-def _same(value: Amount, other: Amount) -> bool:
+def _same(value: FloatOrArray, other: FloatOrArray) -> bool:
     return value is other or (isinstance(value, float) and isinstance(other, float) and value == other)
 
 
@@ -63,34 +63,36 @@ class Ranks:
         self.rank = np.arange(ranks, dtype=np.int32)
         self.columns: list[Column] = []
 
-    def send(self, to: Int32s, size_bytes: Amount, who: Int32s | None = None, until: int = 1, train: int = 1) -> None:
+    def send(
+        self, to: Int32s, size_bytes: FloatOrArray, who: Int32s | None = None, until: int = 1, train: int = 1
+    ) -> None:
         """Every rank (of ``who``) sends a message; the receive says where it came from. In a rendezvous, nothing that
         stands ``until`` columns after this one or later begins before the message is received. ``size_bytes`` are
         those of a whole ``train`` of messages."""
         self.columns.append(Column(SEND, who, to, size_bytes, until=until, train=train))
 
-    def exchange(self, to: Int32s, source: Int32s, size_bytes: Amount, who: Int32s | None = None) -> None:
+    def exchange(self, to: Int32s, source: Int32s, size_bytes: FloatOrArray, who: Int32s | None = None) -> None:
         """Every rank (of ``who``) sends a message and receives another; neither waits for the other."""
         self.send(to, size_bytes, who, until=2)
         self.receive(source, size_bytes, who=who)
 
     def receive(
-        self, source: Int32s, size_bytes: Amount, match: NDArray[np.int32] | int = -1, who: Int32s | None = None
+        self, source: Int32s, size_bytes: FloatOrArray, match: NDArray[np.int32] | int = -1, who: Int32s | None = None
     ) -> None:
         """Every rank (of ``who``) waits for the message that its source sent ``-match`` columns before this one."""
         self.columns.append(Column(RECEIVE, who, source, size_bytes, match=match))
 
-    def message(self, kind: int, peer: Int32s | int, size_bytes: Amount, tag: int, who: Int32s | None) -> None:
+    def message(self, kind: int, peer: Int32s | int, size_bytes: FloatOrArray, tag: int, who: Int32s | None) -> None:
         """A send or receive that is paired by its tag; the peer of a receive may be ``ANY``."""
         self.columns.append(Column(kind, who, peer, size_bytes, tag=tag))
 
     def work(
         self,
         kind: int,
-        size_bytes: Amount,
-        duration_s: Amount,
+        size_bytes: FloatOrArray,
+        duration_s: FloatOrArray,
         who: Int32s | None = None,
-        extra: Mapping[str, Amount] | None = None,
+        extra: Mapping[str, FloatOrArray] | None = None,
     ) -> None:
         """Every rank (of ``who``) computes, reads or writes for ``duration_s``."""
         self.columns.append(Column(kind, who, NONE, size_bytes, duration_s, extra=extra or {}))

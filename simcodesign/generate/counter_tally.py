@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simcodesign.core.result import RANK_COUNTERS
-from simcodesign.core.units import Amount
+from simcodesign.core.units import FloatOrArray
 from simcodesign.describe.demands.memory_accesses import Touched
 from simcodesign.describe.machine import Machine
 from simcodesign.describe.machine_parts import Processor
@@ -41,7 +41,7 @@ class Tally:
         """Memory that the counters take at most."""
         return 2.0 * 8 * len(RANK_COUNTERS) * self.ranks * self.phases
 
-    def note(self, name: str, phase: int, amount: Amount) -> None:
+    def note(self, name: str, phase: int, amount: FloatOrArray) -> None:
         """Add an amount: that of every rank, or one for all."""
         if name not in self.counts:
             self.counts[name] = np.zeros((self.ranks, self.phases))
@@ -51,7 +51,7 @@ class Tally:
         """Note that the processor of this clock computes or looks things up in this phase."""
         self.clocks_hz.setdefault(phase, set()).add(clock_of(processor))
 
-    def served(self, phase: int, seen: Touched, times: Amount) -> None:
+    def served(self, phase: int, seen: Touched, times: FloatOrArray) -> None:
         """Note a memory demand, made so many ``times``."""
         *caches, memory = seen.served.shares
         for name, share in zip(level_counters(len(caches)), caches, strict=True):
@@ -86,7 +86,7 @@ def clock_of(processor: Processor) -> float:
     return float("nan") if processor.clock_hz is None else float(processor.clock_hz)
 
 
-def retired(unit: str, demand: Amount, duration_s: Amount, processor: Processor) -> Amount:
+def retired(unit: str, demand: FloatOrArray, duration_s: FloatOrArray, processor: Processor) -> FloatOrArray:
     """Instructions of a computation: as it states them, else as many as the processor retires in its time."""
     if unit == "instructions":
         return demand

@@ -71,14 +71,14 @@ def _postings(plan: Plan) -> Flags:
     if plan.station is None:
         return found
     idle = (plan.kind == COMPUTE) & (plan.duration_s == 0) & (plan.station == NONE)
-    receives = (plan.kind == RECEIVE) & (plan.station != NONE) & plan.chained[:-1]
+    receives = (plan.kind == RECEIVE) & (plan.station != NONE) & plan.follows_previous[:-1]
     found[:-1] = idle[:-1] & receives[1:]
     return found
 
 
 def _waits(plan: Plan, posting: Flags) -> Waits:
     """What waits for what inside the ranks."""
-    following = np.flatnonzero(plan.chained[:-1]).astype(np.int64)
+    following = np.flatnonzero(plan.follows_previous[:-1]).astype(np.int64)
     parts: list[Waits] = [(following - 1, following, np.zeros(len(following), bool))]
     held = np.zeros((2, 0), np.int64)
     if plan.edges is not None:
@@ -166,7 +166,7 @@ def _numbers(pair: Int64s, receives: Int32s, loose: Flags) -> Int64s:
 
 def _loose(plan: Plan) -> Flags:
     """(N,) operations of ranks that do not work in order."""
-    free = ~plan.chained[:-1]
+    free = ~plan.follows_previous[:-1]
     free[plan.first[:-1][np.diff(plan.first) > 0]] = False
     ranks = np.zeros(plan.ranks, bool)
     ranks[plan.rank[free]] = True

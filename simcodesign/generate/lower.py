@@ -13,13 +13,13 @@ from simcodesign.core.errors import InputError
 from simcodesign.core.expression import Expression
 from simcodesign.core.memory_limit import check_room
 from simcodesign.core.result import COMPUTE, READ, RECEIVE, SEND, WRITE
-from simcodesign.core.units import Amount
+from simcodesign.core.units import FloatOrArray
 from simcodesign.describe.demands.arrivals import BETWEEN
 from simcodesign.describe.demands.memory_accesses import Touched, memory_of, touched
 from simcodesign.describe.demands.message_trains import check_train
+from simcodesign.describe.design_point import DesignPoint, finite
 from simcodesign.describe.machine import Machine
 from simcodesign.describe.randomness import varies
-from simcodesign.describe.setting import Setting, finite
 from simcodesign.describe.topology.build import balanced_shape
 from simcodesign.describe.workload import (
     MAIN_PHASE,
@@ -71,8 +71,8 @@ OPEN_BYTES = 70
 class _Context:
     """Where the walk stands: names, machine variants met so far, and the number of every phase."""
 
-    setting: Setting
-    names: dict[str, Amount]
+    design_point: DesignPoint
+    names: dict[str, FloatOrArray]
     parts: list[Machine]
     phases: dict[str, int]
     ranks: int
@@ -98,7 +98,7 @@ class _Context:
     @property
     def sliced(self) -> bool:
         """Whether memory demands meet at the controller of a node."""
-        machine = self.setting.machine
+        machine = self.design_point.machine
         return "memory" in self.effects and machine.processors_per_node > 1 and machine.mapping != "one_per_node"
 
     @property
@@ -108,14 +108,14 @@ class _Context:
         names = names if self.powers is None else (*names, "power")
         return (*names, "varies") if self.variations.marked else names
 
-    def varying(self, step: Access | Compute | References) -> dict[str, Amount]:
+    def varying(self, step: Access | Compute | References) -> dict[str, FloatOrArray]:
         """The extra field of operations whose times vary."""
         if not self.variations.marked or step.varies is None or step.varies.constant:
             return {}
         width = self.variations.slices if isinstance(step, References) else 1
         return {"varies": self.variations.add(self.phase, step.varies, width)}
 
-    def worked_s(self, step: Compute) -> Amount:
+    def worked_s(self, step: Compute) -> FloatOrArray:
         """How long a demand computes, which is noted for the Result."""
         work, applies = work_of_computation(step, self.amount), self.when(step)
         here = np.ones(self.ranks) if applies is None else applies
@@ -128,7 +128,7 @@ class _Context:
             self.tally.note("instructions", phase, np.where(here, instructions, 0.0) * self.times)
         return duration_s
 
-    def execute(self, step: Execute, pen: Ranks) -> None:
+    def execute(self, step: Execute, program_writer: Ranks) -> None:
         """Write a block of uses, and note for the Result what it uses."""
         parallelism = self.amount(step.parallelism, "parallelism")
         uses, applies, who = item_uses(step, self.machine, self.amount), self.when(step), self.who(step)
@@ -144,11 +144,11 @@ class _Context:
             self.tally.at_work(phase, processor)
             instructions = retired("seconds", times.duration_s, times.duration_s, processor)
             self.tally.note("instructions", phase, np.where(here, instructions, 0.0) * self.times)
-        extra: dict[str, Amount] = {}
+        extra: dict[str, FloatOrArray] = {}
         if self.powers is not None:
             rows: Any = self.powers.of_block(times.pieces, self.ranks)
             extra = {"power": of_ranks(rows, who)}
-        pen.work(COMPUTE, 0.0, of_ranks(times.duration_s, who), who, extra)
+        program_writer.work(COMPUTE, 0.0, of_ranks(times.duration_s, who), who, extra)
 
     def collective_bytes(self, step: Collective) -> float:
         """What every rank contributes, which is noted with the call."""
@@ -176,9 +176,9 @@ class _Context:
             self.tally.served(self.phases[self.phase], seen, np.multiply(here, self.times, dtype=np.float64))
         return seen
 
-    def segment(self, pen: Ranks, collective: bool) -> Segment:
+    def segment(self, program_writer: Ranks, collective: bool) -> Segment:
         """What was written, with its prices, rank by rank."""
-        columns = self.prices.priced(pen.columns, self.machine)
+        columns = self.prices.priced(program_writer.columns, self.machine)
         if self.powers is not None:
             columns = [self.powers.marked(column, self.machine) for column in columns]
         made = woven(columns, self.ranks, self.phases[self.phase], self.extras)
@@ -187,14 +187,16 @@ class _Context:
     def joined(self, parts: list[Segment]) -> Segment:
         return joined(parts, self.ranks, self.extras)
 
-    def value(self, expression: Expression, what: str) -> Amount:
-        return finite(expression.evaluate(self.names), f"{what} = {expression.text}", self.setting.workload, expression)
+    def value(self, expression: Expression, what: str) -> FloatOrArray:
+        return finite(
+            expression.evaluate(self.names), f"{what} = {expression.text}", self.design_point.workload, expression
+        )
 
-    def amount(self, expression: Expression, what: str) -> Amount:
+    def amount(self, expression: Expression, what: str) -> FloatOrArray:
         """A demand: finite and not negative."""
         value = self.value(expression, what)
         if np.any(np.asarray(value) < 0):
-            place = expression.place or self.setting.workload.place
+            place = expression.place or self.design_point.workload.place
             raise InputError(f"{what} = {expression.text} is negative", place, value=float(np.min(value)))
         return value
 
@@ -217,22 +219,22 @@ class _Context:
         return float(value)
 
 
-def make_plan(setting: Setting, effects: Collection[str] = (), seed: int = 0, counters: bool = False) -> Plan:
+def make_plan(design_point: DesignPoint, effects: Collection[str] = (), seed: int = 0, counters: bool = False) -> Plan:
     """The Plan of one design point with the named effects; with ``counters``, it has ``accounts``.
 
     Raises InputError for repeats that are not whole, ranks that do not exist, sends and receives that do not match;
     CapacityError when the Plan would not fit in memory.
     """
-    setting.require_one_point("a simulation")
-    ranks = setting.ranks
-    phases = {name: number for number, name in enumerate(setting.workload.phases())}
-    prices = Prices(setting, frozenset(effects))
-    tally = Tally(ranks, len(phases), _replaces_clock(setting.workload.program)) if counters else None
-    powers = PowerTable() if setting.has_power else None
+    design_point.require_one_point("a simulation")
+    ranks = design_point.ranks
+    phases = {name: number for number, name in enumerate(design_point.workload.phases())}
+    prices = Prices(design_point, frozenset(effects))
+    tally = Tally(ranks, len(phases), _replaces_clock(design_point.workload.program)) if counters else None
+    powers = PowerTable() if design_point.has_power else None
     context = _Context(
-        setting,
-        {**setting.values},
-        [setting.machine],
+        design_point,
+        {**design_point.values},
+        [design_point.machine],
         phases,
         ranks,
         prices,
@@ -241,28 +243,28 @@ def make_plan(setting: Setting, effects: Collection[str] = (), seed: int = 0, co
         tally=tally,
         powers=powers,
     )
-    marked = "noise" in effects and varies(setting.workload)
+    marked = "noise" in effects and varies(design_point.workload)
     context = replace(context, variations=Variations(operations_of(context.sliced), marked))
-    routed = bool({"links", "endpoints"} & {*effects})
-    context.names["rank"] = setting.every_rank()
+    routed = bool({"links", "interfaces"} & {*effects})
+    context.names["rank"] = design_point.every_rank()
     with np.errstate(all="ignore"):
-        _check_memory(_count(setting.workload.program, context), routed, setting, tally, powers)
-    if isinstance(first := setting.workload.program[0], Replay):
-        segment, order = replayed(first.schedule, prices, setting.machine)
+        _check_memory(_count(design_point.workload.program, context), routed, design_point, tally, powers)
+    if isinstance(first := design_point.workload.program[0], Replay):
+        segment, order = replayed(first.schedule, prices, design_point.machine)
         if tally is not None:
-            _note_calcs(tally, segment, setting.machine)
-        accounts = _accounts(tally, segment, setting, effects, seed)
-        plan = assembled(segment, setting, prices, tuple(phases), frozenset(effects), seed, order)
-        drawn = None if powers is None else powers.built(powers.of_kinds(plan.kind, setting.machine))
+            _note_calcs(tally, segment, design_point.machine)
+        accounts = _accounts(tally, segment, design_point, effects, seed)
+        plan = assembled(segment, design_point, prices, tuple(phases), frozenset(effects), seed, order)
+        drawn = None if powers is None else powers.built(powers.of_kinds(plan.kind, design_point.machine))
         return replace(plan, accounts=accounts, powers=drawn)
-    if setting.workload.is_open:
+    if design_point.workload.is_open:
         return _open_plan(context, powers, counters)
     with np.errstate(all="ignore"):  # overflow is found as a duration that is not finite
-        segment = context.joined(_lower(setting.workload.program, context))
+        segment = context.joined(_lower(design_point.workload.program, context))
         plan = assembled(
-            segment, setting, prices, tuple(phases), frozenset(effects), seed, variations=context.variations
+            segment, design_point, prices, tuple(phases), frozenset(effects), seed, variations=context.variations
         )
-        accounts = _accounts(tally, segment, setting, effects, seed)
+        accounts = _accounts(tally, segment, design_point, effects, seed)
         return replace(
             plan,
             work=context.work,
@@ -276,27 +278,29 @@ def make_plan(setting: Setting, effects: Collection[str] = (), seed: int = 0, co
 
 def _open_plan(context: _Context, powers: PowerTable | None, counters: bool) -> Plan:
     """The Plan of a program of arrivals."""
-    setting = context.setting
-    program = [step for step in setting.workload.program if isinstance(step, Arrivals)]
+    design_point = context.design_point
+    program = [step for step in design_point.workload.program if isinstance(step, Arrivals)]
     if counters:
         raise InputError("counters are of what ranks do, not of arrivals", program[0].place)
     with np.errstate(all="ignore"):
         segment, order, requests = arrivals_as_operations(program, context)
-        plan = assembled(segment, setting, context.prices, tuple(context.phases), context.effects, context.seed, order)
+        plan = assembled(
+            segment, design_point, context.prices, tuple(context.phases), context.effects, context.seed, order
+        )
     if powers is None:
         return replace(plan, requests=requests)
-    rows = powers.of_kinds(plan.kind, setting.machine)
+    rows = powers.of_kinds(plan.kind, design_point.machine)
     rows[plan.phase == context.phases[BETWEEN]] = NONE
     return replace(plan, requests=requests, powers=powers.built(rows))
 
 
 def _accounts(
-    tally: Tally | None, segment: Segment, setting: Setting, effects: Collection[str], seed: int
+    tally: Tally | None, segment: Segment, design_point: DesignPoint, effects: Collection[str], seed: int
 ) -> Accounts | None:
     """What counters need, where they are asked for."""
     if tally is None:
         return None
-    return tally.accounts(segment, setting.machine, imbalance_shares(setting, effects, seed))
+    return tally.accounts(segment, design_point.machine, imbalance_shares(design_point, effects, seed))
 
 
 def _replaces_clock(program: tuple[Step, ...]) -> bool:
@@ -314,18 +318,18 @@ def _note_calcs(tally: Tally, segment: Segment, machine: Machine) -> None:
 
 
 def _check_memory(
-    operations: float, routed: bool, setting: Setting, tally: Tally | None, powers: PowerTable | None
+    operations: float, routed: bool, design_point: DesignPoint, tally: Tally | None, powers: PowerTable | None
 ) -> None:
-    name, ranks = setting.workload.name, setting.ranks
+    name, ranks = design_point.workload.name, design_point.ranks
     what = f"simulating {name} with {ranks} ranks takes up to {operations:.3g} operations"
     needed = operations * (BYTES_WITH_ROUTE if routed else BYTES_PER_OPERATION)
     if tally is not None:
         needed += operations * TALLY_BYTES + tally.bytes
     if powers is not None:
         needed += operations * POWER_BYTES
-    if setting.workload.is_open:
+    if design_point.workload.is_open:
         needed += operations * OPEN_BYTES
-    check_room(what, needed, setting.workload.place, "fewer ranks or iterations, or iterations = steady")
+    check_room(what, needed, design_point.workload.place, "fewer ranks or iterations, or iterations = steady")
 
 
 def _repeats(block: Block, context: _Context) -> int:
@@ -380,41 +384,43 @@ def _lower_block(block: Block, context: _Context) -> Segment:
 
 
 def _lower_demand(step: Step, context: _Context) -> Segment:
-    pen = Ranks(context.ranks)
+    program_writer = Ranks(context.ranks)
     match step:
         case Compute():
             who, duration = context.who(step), context.worked_s(step)
-            pen.work(COMPUTE, 0.0, of_ranks(duration, who), who, context.varying(step))
+            program_writer.work(COMPUTE, 0.0, of_ranks(duration, who), who, context.varying(step))
         case Execute():
-            context.execute(step, pen)
+            context.execute(step, program_writer)
         case Access():
             who, size = context.who(step), context.amount(step.bytes, "bytes")
             times = context.amount(step.times, "times")
             kind = READ if step.kind == "read" else WRITE
             duration = duration_of_access_s(step, context.machine, size, times)
             amount_bytes = of_ranks(np.multiply(size, times), who)
-            pen.work(kind, amount_bytes, of_ranks(duration, who), who, context.varying(step))
+            program_writer.work(kind, amount_bytes, of_ranks(duration, who), who, context.varying(step))
         case References():
             who, seen = context.who(step), context.touched(step)
             machine, extra = context.machine, context.varying(step)
-            reference_memory(pen, step, seen, machine, context.amount, who, context.sliced, extra)
+            reference_memory(program_writer, step, seen, machine, context.amount, who, context.sliced, extra)
         case Send():
             who = context.who(step)
             size = context.amount(step.bytes, "bytes")
-            pen.message(SEND, _peer(step.to, "to", who, context), of_ranks(size, who), step.tag, who)
+            program_writer.message(SEND, _peer(step.to, "to", who, context), of_ranks(size, who), step.tag, who)
         case Receive():
             who = context.who(step)
             size = np.nan if step.bytes is None else context.amount(step.bytes, "bytes")
             peer = ANY if step.source is None else _peer(step.source, "from", who, context)
-            pen.message(RECEIVE, peer, of_ranks(size, who), step.tag, who)
+            program_writer.message(RECEIVE, peer, of_ranks(size, who), step.tag, who)
         case Exchange():
             sizes = [context.one(size, "bytes") for size in step.bytes]
             messages, train = _messages(step, context)
             whole = [int(count) for count in messages]
-            halo_exchange(pen, _grid(step, context), sizes, step.periodic, whole, int(min(train, max(whole) or 1)))
+            halo_exchange(
+                program_writer, _grid(step, context), sizes, step.periodic, whole, int(min(train, max(whole) or 1))
+            )
         case Collective():
-            GENERATORS[step.name, step.algorithm][0](pen, context.collective_bytes(step))
-    return context.segment(pen, isinstance(step, Collective))
+            GENERATORS[step.name, step.algorithm][0](program_writer, context.collective_bytes(step))
+    return context.segment(program_writer, isinstance(step, Collective))
 
 
 def _messages(step: Exchange, context: _Context) -> tuple[list[float], float]:

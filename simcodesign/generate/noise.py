@@ -27,8 +27,8 @@ from numpy.typing import NDArray
 from simcodesign.core.errors import InputError, Place
 from simcodesign.core.memory_limit import check_room
 from simcodesign.core.result import COMPUTE, MEMORY, READ, SEND, WRITE
+from simcodesign.describe.design_point import DesignPoint
 from simcodesign.describe.distribution import Distribution
-from simcodesign.describe.setting import Setting
 from simcodesign.generate.plan import NONE, Plan, Routes
 from simcodesign.generate.random_streams import drawn, imbalance_shares, slow_factors, stream
 
@@ -77,9 +77,9 @@ class Messages:
         return replace(routes, cost=cost, **times)
 
 
-def spend_chance(
+def apply_randomness(
     plan: Plan,
-    setting: Setting,
+    point: DesignPoint,
     effects: Collection[str],
     seed: int,
     variations: Variations,
@@ -92,7 +92,7 @@ def spend_chance(
     if not {"imbalance", "noise"} & {*effects}:
         return None
     computes = np.flatnonzero(plan.kind == COMPUTE)
-    for every in (imbalance_shares(setting, effects, seed), slow_factors(setting, effects, seed)):
+    for every in (imbalance_shares(point, effects, seed), slow_factors(point, effects, seed)):
         if every is not None:
             plan.duration_s[computes] *= every[plan.rank[computes]]
     if "noise" not in effects:
@@ -100,7 +100,7 @@ def spend_chance(
     if varies is not None:
         _spend_variations(plan, seed, variations, varies)
     messages = None
-    for part, law in setting.machine.noise_model.parts.items():
+    for part, law in point.machine.noise_model.parts.items():
         ops = computes if part == "compute" else np.flatnonzero(np.isin(plan.kind, KINDS_OF[part]))
         factor = _noise(plan, part, law, seed, ops, variations.slices if part == "memory" else 1)
         for times in (plan.duration_s, *((plan.flight_s, plan.gap_s) if part == "network" else ())):
@@ -108,8 +108,8 @@ def spend_chance(
                 times[ops] *= factor
         if part == "network":
             messages = Messages(ops, factor)
-    if setting.machine.noise_model.bursts:
-        _spend_bursts(plan, setting, seed, computes)
+    if point.machine.noise_model.bursts:
+        _spend_bursts(plan, point, seed, computes)
     return messages
 
 
@@ -134,11 +134,11 @@ def _noise(plan: Plan, part: str, law: Distribution, seed: int, ops: Int64s, wid
     return found
 
 
-def _spend_bursts(plan: Plan, setting: Setting, seed: int, computes: Int64s) -> None:
+def _spend_bursts(plan: Plan, point: DesignPoint, seed: int, computes: Int64s) -> None:
     """Add to each computation the bursts that come in it, by the clock of its rank's work."""
-    bursts = setting.machine.noise_model.bursts
+    bursts = point.machine.noise_model.bursts
     assert bursts is not None
-    generator, node = stream(seed, "bursts"), setting.machine.node_of(plan.ranks)
+    generator, node = stream(seed, "bursts"), point.machine.node_of(plan.ranks)
     share = np.full(plan.ranks, generator.random()) if bursts.together else generator.random(int(node.max()) + 1)[node]
     phase_s = share * bursts.between_s
     rank = plan.rank[computes]

@@ -122,8 +122,8 @@ class OpenStream:
 class Plan:
     """N operations of P ranks.
 
-    An operation is ready when the one before it in its rank is done (unless ``chained`` is False) and all that it
-    waits for by ``edges``. A receive then waits for its message: that of ``match`` (receive -> its send, send -> its
+    An operation is ready when the one before it in its rank is done (unless ``follows_previous`` is False) and all that
+    it waits for by ``edges``. A receive then waits for its message: that of ``match`` (receive -> its send, send -> its
     receive), or, with a ``mailbox``, the first that comes there. An operation with a ``station`` queues for it. It
     begins; with ``gap_s``, a send (a receive) not before the gap after the last send (receive) of the same processor
     is over, or of the same rank if it has no station. It is done ``duration_s`` later. A message without a route
@@ -138,7 +138,7 @@ class Plan:
     size_bytes: Floats
     duration_s: Floats
     match: Int32s
-    chained: NDArray[np.bool_]  # (N + 1,)
+    follows_previous: NDArray[np.bool_]  # (N + 1,)
     phases: tuple[str, ...]
     stations: Stations
     station: Int32s | None = None  # (N,) station that serves the operation for its duration, or NONE

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simcodesign.core.result import COMPUTE, KINDS, MEMORY, READ, RECEIVE, SEND, WRITE
-from simcodesign.core.units import Amount
+from simcodesign.core.units import FloatOrArray
 from simcodesign.describe.machine import Machine
 from simcodesign.generate.columns import Column
 from simcodesign.generate.demands.resources import Piece
@@ -66,7 +66,7 @@ class PowerTable:
         """The column with its rows, unless it has them."""
         if "power" in column.extra:
             return column
-        rows: Amount = self.of_kind(column.kind, machine)
+        rows: FloatOrArray = self.of_kind(column.kind, machine)
         return replace(column, extra={**column.extra, "power": rows})
 
     def of_kinds(self, kind: NDArray[np.int8], machine: Machine) -> Int32s:

@@ -9,8 +9,8 @@ from collections.abc import Collection
 import numpy as np
 from numpy.typing import NDArray
 
+from simcodesign.describe.design_point import DesignPoint
 from simcodesign.describe.distribution import Distribution
-from simcodesign.describe.setting import Setting
 
 Floats = NDArray[np.float64]
 #: Variation below which a gamma distribution is 1 to the last bit, and its shape no number.
@@ -57,29 +57,29 @@ def factors(generator: np.random.Generator, variation: float, count: int) -> Flo
     return generator.lognormal(-(sigma**2) / 2, sigma, count)
 
 
-def imbalance_shares(setting: Setting, effects: Collection[str], seed: int) -> Floats | None:
+def imbalance_shares(point: DesignPoint, effects: Collection[str], seed: int) -> Floats | None:
     """(P,) the factor of every rank on its computations, None where all are alike: the ranks of a node have one
     factor, where the imbalance is that of nodes."""
-    uneven = setting.workload.imbalance_model
+    uneven = point.workload.imbalance_model
     if "imbalance" not in effects or not uneven:
         return None
     generator = stream(seed, "imbalance")
     if uneven.of == "ranks":
-        return drawn(uneven.distribution, generator, setting.ranks)
-    node = setting.machine.node_of(setting.ranks)
+        return drawn(uneven.distribution, generator, point.ranks)
+    node = point.machine.node_of(point.ranks)
     return drawn(uneven.distribution, generator, int(node.max()) + 1)[node]
 
 
-def slow_factors(setting: Setting, effects: Collection[str], seed: int) -> Floats | None:
+def slow_factors(point: DesignPoint, effects: Collection[str], seed: int) -> Floats | None:
     """(P,) the factor of every rank on the time of its computations that comes of slow nodes, None without any."""
-    slow = setting.machine.noise_model.slow_nodes
+    slow = point.machine.noise_model.slow_nodes
     if "imbalance" not in effects or not slow:
         return None
-    node, generator = setting.machine.node_of(setting.ranks), stream(seed, "slow nodes")
+    node, generator = point.machine.node_of(point.ranks), stream(seed, "slow nodes")
     if slow.share:
         hit = generator.random(int(node.max()) + 1)[node] < slow.share
     elif slow.count:
-        hit = np.isin(node, generator.choice(setting.machine.nodes, slow.count, replace=False))
+        hit = np.isin(node, generator.choice(point.machine.nodes, slow.count, replace=False))
     else:
         hit = np.isin(node, slow.nodes)
     return np.where(hit, slow.factor, 1.0)

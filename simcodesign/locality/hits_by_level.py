@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from simcodesign.core.units import Amount
+from simcodesign.core.units import FloatOrArray
 from simcodesign.locality.associativity import hit_probability, level_hits, method_for
 from simcodesign.locality.cache import CacheGeometry
 from simcodesign.locality.hierarchy.counts import NON_INCLUSIVE, Policy
@@ -27,8 +27,8 @@ class Served(NamedTuple):
     """``shares`` of all accesses: of every level, nearest first, and of memory; they add to 1. ``traffic_bytes`` per
     access between the last level and memory. ``methods``: by what each level's share was found."""
 
-    shares: tuple[Amount, ...]
-    traffic_bytes: Amount
+    shares: tuple[FloatOrArray, ...]
+    traffic_bytes: FloatOrArray
     methods: tuple[str, ...]
 
 
@@ -39,16 +39,19 @@ def served_by_profile(profile: StackDistanceProfile, levels: Sequence[CacheGeome
 
 
 def served_by_distances(
-    distances: Sequence[tuple[Amount, Amount]], moved_bytes: int, levels: Sequence[CacheGeometry], method: str
+    distances: Sequence[tuple[FloatOrArray, FloatOrArray]],
+    moved_bytes: int,
+    levels: Sequence[CacheGeometry],
+    method: str,
 ) -> Served:
     """By the stack model, for pairs of a share of the accesses and its stack distance: numbers or arrays.
 
     What the shares leave of 1 is never found in a cache. A miss moves ``moved_bytes``.
     """
-    shares: list[Amount] = []
-    before: list[Amount] = [0.0] * len(distances)  # probability of each distance to hit one of the levels so far
+    shares: list[FloatOrArray] = []
+    before: list[FloatOrArray] = [0.0] * len(distances)  # probability of each distance to hit one of the levels so far
     for level in levels:
-        hit: Amount = 0.0
+        hit: FloatOrArray = 0.0
         for place, (share, distance) in enumerate(distances):
             farther = np.maximum(before[place], hit_probability(np.floor(distance), level, method))
             hit = hit + share * (farther - before[place])

@@ -18,9 +18,9 @@ from simcodesign.comparison.compare import compare
 from simcodesign.core.errors import InputError, Place
 from simcodesign.core.expression import parse
 from simcodesign.core.result import Result
+from simcodesign.describe.design_point import bind
 from simcodesign.describe.machine import MAPPINGS, Machine
 from simcodesign.describe.machine_parts import DISTANCES, SWITCHINGS, Disk, Network, Processor
-from simcodesign.describe.setting import set_up
 from simcodesign.describe.topology.build import build_topology
 from simcodesign.describe.workload import (
     ALGORITHMS,
@@ -38,7 +38,7 @@ from simcodesign.describe.workload import (
 from simcodesign.engine.simulate import simulate
 
 KEYS = [(name, algorithm) for name, algorithms in ALGORITHMS.items() for algorithm in algorithms]
-SHARING = {"links": "most loaded link", "endpoints": "most loaded interface", "disks": "most loaded disk"}
+SHARING = {"links": "most loaded link", "interfaces": "most loaded interface", "disks": "most loaded disk"}
 #: Rounding of sums of at most some thousand numbers, added in another order.
 ROUNDING = 1e-10
 
@@ -257,9 +257,9 @@ def plain(kind: str, nodes: int, disk: Disk | None = None, **constants: float) -
 def test_one_rank_alone_is_bound_from_both_sides() -> None:
     machine = plain("crossbar", 1, Disk(1.0, 2.0, 0.5))
     work = one(Compute(None, Place(), "flops", parse(7)), Access(None, Place(), "read", parse(4), parse(3)))
-    found = bracket(set_up(work, machine))
+    found = bracket(bind(work, machine))
     assert (
-        found.least_s(("links", "endpoints", "disks"))
+        found.least_s(("links", "interfaces", "disks"))
         == found.upper_s
         == simulate(work, machine).makespan_s
         == 7 + 3 * (1 + 4 * 0.5)
@@ -271,7 +271,7 @@ def test_a_bus_is_as_busy_as_its_bytes() -> None:
     machine = plain("bus", 6)
     send = Send(parse("rank > 0"), Place(), parse(0), parse(100))
     receives = [Receive(parse("rank == 0"), Place(), parse(source), None) for source in range(1, 6)]
-    found = bracket(set_up(one(send, *receives), machine))
+    found = bracket(bind(one(send, *receives), machine))
     assert found.lower_s["most loaded link"] == 500
     assert simulate(one(send, *receives), machine, effects="links").makespan_s == 500
 
@@ -279,7 +279,7 @@ def test_a_bus_is_as_busy_as_its_bytes() -> None:
 def test_a_disk_is_as_busy_as_its_accesses() -> None:
     machine = plain("crossbar", 6, Disk(3.0, 0.0, 1.0, shared_by=6, spindles=2))
     read = Access(None, Place(), "read", parse(2), parse(1))
-    assert bracket(set_up(one(read), machine)).lower_s["most loaded disk"] == 6 * 5 / 2
+    assert bracket(bind(one(read), machine)).lower_s["most loaded disk"] == 6 * 5 / 2
     assert simulate(one(read), machine, effects="disks").makespan_s == 15
 
 
@@ -287,8 +287,8 @@ def test_an_interface_is_as_busy_as_what_comes_and_goes() -> None:
     machine = plain("crossbar", 4)
     gather = Send(parse("rank > 0"), Place(), parse(0), parse(10))
     receives = [Receive(parse("rank == 0"), Place(), parse(source), None) for source in (1, 2, 3)]
-    assert bracket(set_up(one(gather, *receives), machine)).lower_s["most loaded interface"] == 30
-    assert simulate(one(gather, *receives), machine, effects="endpoints").makespan_s == 30
+    assert bracket(bind(one(gather, *receives), machine)).lower_s["most loaded interface"] == 30
+    assert simulate(one(gather, *receives), machine, effects="interfaces").makespan_s == 30
 
 
 def test_a_barrier_adds_the_busiest_ranks_before_and_after() -> None:
@@ -296,7 +296,7 @@ def test_a_barrier_adds_the_busiest_ranks_before_and_after() -> None:
     first = Compute(parse("rank == 0"), Place(), "seconds", parse(10))
     second = Compute(parse("rank == 1"), Place(), "seconds", parse(20))
     barrier = Collective(None, Place(), "barrier", "dissemination", parse(0))
-    found = bracket(set_up(one(first, barrier, second), plain("crossbar", 4, startup_s=1.0)))
+    found = bracket(bind(one(first, barrier, second), plain("crossbar", 4, startup_s=1.0)))
     assert found.lower_s["ranks' own work"] == 10 + 2 + 20
     assert simulate(one(first, barrier, second), plain("crossbar", 4, startup_s=1.0), effects="none").makespan_s == 32
 
@@ -312,7 +312,7 @@ def test_work_of_one_rank_before_and_of_another_after_a_collective(name: str, al
         before = Compute(parse(f"rank == {last}"), Place(), "seconds", parse(1000))
         after = Compute(parse(f"rank == {busy}"), Place(), "seconds", parse(500))
         work = one(before, collective, after)
-        found = bracket(set_up(work, machine))
+        found = bracket(bind(work, machine))
         seen = float(simulate(work, machine, effects="none").makespan_s)
         assert found.lower_s["ranks' own work"] <= seen * (1 + ROUNDING)
         assert seen <= found.upper_s * (1 + ROUNDING)
@@ -329,7 +329,7 @@ def test_a_receive_counts_where_it_stands() -> None:
     barrier = Collective(None, Place(), "barrier", "dissemination", parse(0))
     work = one(send, before, barrier, receive, after)
     machine = plain("crossbar", 3, startup_s=1.0, receive_overhead_s=50.0)
-    found, seen = bracket(set_up(work, machine)), simulate(work, machine, effects="none")
+    found, seen = bracket(bind(work, machine)), simulate(work, machine, effects="none")
     assert found.lower_s["ranks' own work"] <= seen.makespan_s <= found.upper_s
 
 
@@ -343,7 +343,7 @@ def test_a_receive_counts_where_it_stands() -> None:
 )
 def test_a_program_that_cannot_be_is_refused(step: Step, text: str) -> None:
     with pytest.raises(InputError) as caught:
-        bracket(set_up(one(step), plain("crossbar", 4)))
+        bracket(bind(one(step), plain("crossbar", 4)))
     assert text in str(caught.value)
 
 

@@ -17,9 +17,9 @@ from simcodesign.analytic.message_costs import FORMULAS, ceil_log2, floor_log2, 
 from simcodesign.core.errors import Place
 from simcodesign.core.expression import parse
 from simcodesign.core.result import SEND, Result
+from simcodesign.describe.design_point import bind
 from simcodesign.describe.machine import Machine
 from simcodesign.describe.machine_parts import DISTANCES, SWITCHINGS, Network, Processor
-from simcodesign.describe.setting import set_up
 from simcodesign.describe.topology.build import KINDS, Topology, build_topology
 from simcodesign.describe.workload import Collective, Exchange, Receive, Send, Step, Workload
 from simcodesign.engine.reference.engine import run as engine
@@ -202,7 +202,7 @@ def in_a_row(network: Network, effects: tuple[str, ...], train: int = 1) -> tupl
     there = {2: 0, 7: 1}  # two ranks of a ring of nine nodes
     chosen = Machine("test machine", Processor(1.0), network, mapping=tuple(there))
     step = Exchange(None, Place(), 1, (parse(1000),), None, False, (parse(3),), parse(train))
-    plan = make_plan(set_up(Workload("test", {}, {}, (step,)), chosen, {"P": 2}), effects)
+    plan = make_plan(bind(Workload("test", {}, {}, (step,)), chosen, {"P": 2}), effects)
     log = engine(plan)
     sends = np.flatnonzero((plan.kind == SEND) & (plan.rank == 0))
     return log.finish_s[sends].tolist(), log.arrival_s[sends].tolist()
@@ -212,7 +212,7 @@ def in_a_row(network: Network, effects: tuple[str, ...], train: int = 1) -> tupl
 RING = {"startup_s": 5e-6, "per_byte_s": 3e-9, "hop_latency_s": 2e-7, "interface_per_byte_s": 0.0}
 
 
-@pytest.mark.parametrize("effects", [("hops",), ("links",), ("hops", "endpoints"), ("links", "endpoints")])
+@pytest.mark.parametrize("effects", [("hops",), ("links",), ("hops", "interfaces"), ("links", "interfaces")])
 @pytest.mark.parametrize("distance", ["none", "log2"])
 @pytest.mark.parametrize("holds", [True, False])
 def test_hops_hold_the_sender_or_not(holds: bool, distance: str, effects: tuple[str, ...]) -> None:
@@ -241,7 +241,7 @@ def test_no_hops_by_law() -> None:
             hops_hold_sender=holds,
             **RING,
         )
-        for effects in ((), ("endpoints",)):
+        for effects in ((), ("interfaces",)):
             free, there = in_a_row(network, effects)
             assert there == [close(time) for time in free]
             assert free == [close(number * (5e-6 + 1000 * 3e-9)) for number in (1, 2, 3)]
@@ -251,7 +251,7 @@ def test_a_stored_train_alone_on_the_network() -> None:
     """Where hops hold the sender, the last byte arrives when the sender is done, as with single messages."""
     network = Network(build_topology("torus", 9, (9,)), switching="store_and_forward", **RING)
     each = 5e-6 + 4 * 2e-7 + (1 + 3) * 1000 * 3e-9
-    for effects in (("hops",), ("links",), ("hops", "endpoints")):
+    for effects in (("hops",), ("links",), ("hops", "interfaces")):
         assert in_a_row(network, effects, train=3) == ([close(3 * each)], [close(3 * each)])
 
 
@@ -280,12 +280,12 @@ def test_one_message_on_its_route(topology: Topology, startup_per: str, switchin
     for source, target in PAIRS:
         hops = nx.shortest_path_length(graph, source, target)
         expected = textbook(network, hops, 4000.0)
-        for effects in (("hops",), ("links",), ("hops", "links"), ("hops", "endpoints")):
+        for effects in (("hops",), ("links",), ("hops", "links"), ("hops", "interfaces")):
             assert alone(network, source, target, 4000.0, effects) == close(expected), (source, target, effects)
         # A stored message leaves the last link at the link's rate, which is more than the interface takes here.
         stored = switching == "store_and_forward" and hops > 1
         expected += stored * 4000 * (network.interface_per_byte_s - network.link_per_byte_s)
-        assert alone(network, source, target, 4000.0, ("links", "endpoints")) == close(expected), (source, target)
+        assert alone(network, source, target, 4000.0, ("links", "interfaces")) == close(expected), (source, target)
 
 
 @pytest.mark.parametrize("switching", SWITCHINGS)
@@ -294,7 +294,7 @@ def test_one_message_through_interfaces_takes_the_lawful_hops(distance: str, swi
     network = Network(TOPOLOGIES["torus"], distance=distance, switching=switching, **PRICES)
     mean = nx.average_shortest_path_length(TOPOLOGIES["torus"].to_networkx())
     hops = {"none": 0.0, "one": 1.0, "log2": np.log2(15), "sqrt": np.sqrt(15), "mean": mean}[distance]
-    for effects in ((), ("endpoints",)):
+    for effects in ((), ("interfaces",)):
         assert alone(network, 2, 9, 1e5, effects) == close(textbook(network, hops, 1e5))
 
 
@@ -305,7 +305,7 @@ def test_one_message_within_a_node_takes_no_hop(startup_per: str) -> None:
     send = Send(parse("rank == 2"), Place(), parse(3), parse(100))
     receive = Receive(parse("rank == 3"), Place(), parse(2), None)
     workload = Workload("test", {}, {}, (send, receive))
-    for effects in (("hops",), ("links", "endpoints")):
+    for effects in (("hops",), ("links", "interfaces")):
         result = simulate(workload, whole, effects=effects)
         expected = network.startup_s + 100 * network.per_byte_s + network.receive_overhead_s
         assert result.makespan_s == close(expected)

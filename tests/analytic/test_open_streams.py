@@ -15,11 +15,11 @@ from simcodesign.analytic.requirements_per_process import requirements_of
 from simcodesign.comparison.compare import compare
 from simcodesign.core.errors import InputError
 from simcodesign.describe.demands.arrivals import BETWEEN, REQUESTS
+from simcodesign.describe.design_point import bind
 from simcodesign.describe.distribution import Distribution
 from simcodesign.describe.machine import Machine
 from simcodesign.describe.machine_parts import Disk, Network, Processor
 from simcodesign.describe.noise import Noise
-from simcodesign.describe.setting import set_up
 from simcodesign.describe.topology.build import build_topology
 from simcodesign.describe.workload import Workload
 from simcodesign.describe.yaml.tree import parse_yaml
@@ -206,7 +206,7 @@ def test_comparison_is_of_response_times() -> None:
     assert comparison.simulation.response_s is not None
     assert comparison.error == pytest.approx(2 * S / float(comparison.simulation.response_s) - 1)
     ladder = comparison.ladder().set_index("effect")["simulated_s"]
-    assert ladder["order and waiting"] == pytest.approx(S)
+    assert ladder["dependencies and waiting"] == pytest.approx(S)
     assert S < ladder["disks"] < ladder["noise"]
     assert comparison_tables(comparison)
     assert forecast_tables(comparison.forecast)
@@ -222,7 +222,7 @@ def test_what_has_no_formula() -> None:
 
 def test_requirements_are_of_ranks() -> None:
     with pytest.raises(InputError, match="arrivals"):
-        requirements_of(set_up(workload(DISK), machine(1), {"P": 1}))
+        requirements_of(bind(workload(DISK), machine(1), {"P": 1}))
 
 
 WRONG = {

@@ -15,7 +15,7 @@ from simcodesign.analytic.model_text import footprint_terms, model_texts, short
 from simcodesign.analytic.requirements_per_process import COST_FUNCTIONS, requirements, skeleton
 from simcodesign.core.errors import CapacityError, InputError
 from simcodesign.core.expression import parse
-from simcodesign.describe.setting import set_up
+from simcodesign.describe.design_point import bind
 from simcodesign.describe.workload import ALGORITHMS, Workload
 from simcodesign.describe.yaml.files import load_workload
 from simcodesign.describe.yaml.tree import parse_yaml
@@ -182,7 +182,7 @@ PRINTED = [
 @pytest.mark.parametrize(("name", "bases", "preset"), PRINTED)
 def test_printed_models_are_the_requirements(name: str, bases: dict[str, float], preset: str | None) -> None:
     described, given = load_workload(name), {"n": 12345.5, "P": 48, **bases}
-    texts = model_texts(described, set_up(described, skeleton(), given, preset=preset).values)
+    texts = model_texts(described, bind(described, skeleton(), given, preset=preset).values)
     said = requirements(described, given, preset=preset)
     expected = {
         metric: value for metric, value in said.to_dict().items() if metric not in ("weighted_accesses", "disk_bytes")
@@ -195,21 +195,19 @@ def test_printed_models_are_the_requirements(name: str, bases: dict[str, float],
 
 def test_models_are_written_as_in_papers() -> None:
     described = load_workload("lulesh")
-    values = set_up(described, skeleton(), {"P": 8}).values
+    values = bind(described, skeleton(), {"P": 8}).values
     assert model_texts(described, values)["flops"] == "1e5 n log2(n) p^0.25 log2(p)"
     assert model_texts(described, {**values, "n_base": math.e})["footprint_bytes"] == "1e5 n log(n)"
     assert model_texts(described, {**values, "additive": 1.0})["flops"] == "1e5 n log2(n) + p^0.25 log2(p)"
-    assert (
-        len(model_texts(load_workload("cg"), set_up(load_workload("cg"), skeleton(), {"P": 8}).values)["flops"]) < 300
-    )
+    assert len(model_texts(load_workload("cg"), bind(load_workload("cg"), skeleton(), {"P": 8}).values)["flops"]) < 300
 
 
 def test_terms_of_a_footprint_add_up_to_it() -> None:
     described = load_workload("icofoam")
-    setting = set_up(described, skeleton(), {"P": 2e9, "n": 1})
-    terms = footprint_terms(described, setting.values)
+    point = bind(described, skeleton(), {"P": 2e9, "n": 1})
+    terms = footprint_terms(described, point.values)
     assert [term.text for term in terms] == ["100 p log2(p)", "1e3 n"]
-    assert sum(term.value for term in terms) == pytest.approx(setting.footprint_bytes)
+    assert sum(term.value for term in terms) == pytest.approx(point.footprint_bytes)
     assert terms[0].value == pytest.approx(100 * 2e9 * math.log2(2e9))
     assert footprint_terms(load_workload("cg"), {}) == ()
 

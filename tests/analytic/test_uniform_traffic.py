@@ -142,13 +142,13 @@ SLOW_DOORS = replace(HOCKNEY, link_per_byte_s=0.25, interface_per_byte_s=1.0, st
     "topology", [grid(MeshTopology, 4), build_topology("fat_tree", 4, arity=2)], ids=["mesh", "tree"]
 )
 @pytest.mark.parametrize(
-    "effects", [("hops",), ("hops", "links"), ("hops", "endpoints"), ("hops", "links", "endpoints")]
+    "effects", [("hops",), ("hops", "links"), ("hops", "interfaces"), ("hops", "links", "interfaces")]
 )
 def test_an_empty_network_is_what_the_simulator_says(
     network: Network, switching: str, topology: Topology, effects: tuple[str, ...]
 ) -> None:
     network = replace(network, topology=topology, switching=switching)
-    shared = {"links": "links" in effects, "endpoints": "endpoints" in effects}
+    shared = {"links": "links" in effects, "interfaces": "interfaces" in effects}
     received = network.overhead_s + 7 * network.overhead_per_byte_s  # of a receive in LogGOPS
     latency = uniform_latency(network, 0.0, 8.0, **shared)
     assert latency.latency_s == latency.empty_s
@@ -164,10 +164,10 @@ def plain(topology: Topology, link: float = 1.0, interface: float = 0.0) -> Netw
 
 
 def test_where_messages_meet_once_it_is_the_queue_itself() -> None:
-    bus = uniform_latency(plain(BusTopology(5)), 0.1, 1.0, endpoints=False)
+    bus = uniform_latency(plain(BusTopology(5)), 0.1, 1.0, interfaces=False)
     assert bus.waiting_s == pytest.approx(md1(0.5, 1.0).waiting_s)
     assert (bus.utilisation, bus.saturation_per_s) == pytest.approx((0.5, 0.2))
-    varied = uniform_latency(plain(CrossbarTopology(4)), 1.5, 1.0, 2.0, endpoints=False)
+    varied = uniform_latency(plain(CrossbarTopology(4)), 1.5, 1.0, 2.0, interfaces=False)
     assert varied.waiting_s == pytest.approx(mg1(0.5, 1.0, 2.0).waiting_s)
     assert varied.formula == "Kleinrock's independence"
     doors = uniform_latency(plain(CrossbarTopology(4), 0.0, 1.0), 0.2, 1.0, 0.5, links=False)
@@ -180,9 +180,9 @@ def test_two_hops_by_hand() -> None:
     network, load = plain(grid(MeshTopology, 3)), 0.4
     wait = load / (2 * (1 - load))
     onward = wait * (1 - 0.25) * (1 + 0.8 * load * 0.25)
-    latency = uniform_latency(network, load, 1.0, endpoints=False)
+    latency = uniform_latency(network, load, 1.0, interfaces=False)
     assert latency.waiting_s == pytest.approx((2 * wait + 2 * onward) * load / load / 3)
-    assert uniform_latency(network, load, 1.0, endpoints=False, independent=True).waiting_s == pytest.approx(
+    assert uniform_latency(network, load, 1.0, interfaces=False, independent=True).waiting_s == pytest.approx(
         4 / 3 * wait
     )
 
@@ -250,14 +250,14 @@ def test_a_higher_rate_waits_longer(topology: Topology, one: float, other: float
 
 def test_saturation_and_beyond() -> None:
     network = plain(HypercubeTopology(16))
-    most = float(saturation_per_s(network, 4.0, endpoints=False))
+    most = float(saturation_per_s(network, 4.0, interfaces=False))
     assert most == pytest.approx(15 / 8 / 4)
-    latency = uniform_latency(network, np.array([0.0, 0.999, 1.0, 2.0]) * most, 4.0, endpoints=False)
+    latency = uniform_latency(network, np.array([0.0, 0.999, 1.0, 2.0]) * most, 4.0, interfaces=False)
     assert list(np.isfinite(latency.latency_s)) == [True, True, False, False]
     assert latency.utilisation == pytest.approx([0, 0.999, 1, 2])
     doors = plain(HypercubeTopology(16), 1.0, 1.0)
     assert saturation_per_s(doors, 4.0) == pytest.approx(1 / 8)  # each interface sends and receives
-    assert saturation_per_s(doors, 4.0, links=False, endpoints=False) == math.inf
+    assert saturation_per_s(doors, 4.0, links=False, interfaces=False) == math.inf
 
 
 def test_rates_sizes_and_constants_broadcast() -> None:

@@ -205,7 +205,7 @@ def test_stations_can_be_left_out(files: tuple[str, str]) -> None:
 
 def test_compare_ends_with_a_verdict(files: tuple[str, str]) -> None:
     text = run("compare", *files).stdout
-    for part in ("order and waiting", "share of the gap", "inside the bracket"):
+    for part in ("dependencies and waiting", "share of the gap", "inside the bracket"):
         assert part in text
     # Two ranks write through one disk: the second waits for three writes of 2 ms and 5 ms each.
     assert "(disks), which adds 21 ms" in " ".join(text.split())
@@ -612,8 +612,8 @@ def test_the_verdict_in_words(changes: tuple[float, ...], words: str) -> None:
         for effect, change in zip(("hops", "links", "disks"), changes, strict=False)
     ]
     comparison: Any = SimpleNamespace(
-        forecast=SimpleNamespace(answer_s=said, response_s=None, formulas=()),
-        simulation=SimpleNamespace(answer_s=said + gap),
+        forecast=SimpleNamespace(headline_s=said, response_s=None, formulas=()),
+        simulation=SimpleNamespace(headline_s=said + gap),
         rungs=rungs,
         error=-gap / (said + gap) if said + gap else math.nan,
     )
@@ -643,8 +643,8 @@ def test_a_constant_that_phases_replace_is_noted(capsys: pytest.CaptureFixture[s
 )
 def test_chance_is_said_to_be_one_draw(effects: tuple[str, ...], words: str) -> None:
     comparison: Any = SimpleNamespace(
-        forecast=SimpleNamespace(answer_s=1.0, response_s=None, formulas=()),
-        simulation=SimpleNamespace(answer_s=3.0, seed=7),
+        forecast=SimpleNamespace(headline_s=1.0, response_s=None, formulas=()),
+        simulation=SimpleNamespace(headline_s=3.0, seed=7),
         error=-2 / 3,
         rungs=[SimpleNamespace(effect=effect, change_s=1.0, share=0.5) for effect in effects],
     )

@@ -69,9 +69,9 @@ def test_no_gap_is_said(comparison) -> None:
 
 
 def test_half_duplex_interface_doubles_the_bytes_of_an_exchange_by_hand() -> None:
-    """One message each way between two nodes: with `endpoints` each interface serves a send and a receive in turn."""
+    """One message each way between two nodes: with `interfaces` each interface serves a send and a receive in turn."""
     machine = load_machine("crossbar-16")
-    comparison = compare("transpose", machine, {"P": 2}, phases=["transpose"], effects=["endpoints"])
+    comparison = compare("transpose", machine, {"P": 2}, phases=["transpose"], effects=["interfaces"])
     size = 16 * 128**3 / 4
     bytes_s = size * 1e-8
     assert comparison.forecast.makespan_s == pytest.approx(10e-6 + bytes_s)

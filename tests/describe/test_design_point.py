@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from simcodesign.core.errors import InputError
 from simcodesign.describe.demands.useful_flops import useful_flops, useful_phases
+from simcodesign.describe.design_point import DesignPoint, bind, select_phases
 from simcodesign.describe.machine import Machine
-from simcodesign.describe.setting import Setting, select_phases, set_up
 from simcodesign.describe.workload import Block, Compute, Workload, walk
 from simcodesign.describe.yaml.machine import machine_from
 from simcodesign.describe.yaml.tree import parse_yaml
@@ -63,13 +63,13 @@ def workload(text: str = WORKLOAD) -> Workload:
     return workload_from(parse_yaml(text, "w.yaml"))
 
 
-def setting(parameters: dict[str, object] | None = None, preset: str | None = None) -> Setting:
-    return set_up(workload(), machine(), {"bare": 0, **(parameters or {})}, preset=preset)
+def design_point(parameters: dict[str, object] | None = None, preset: str | None = None) -> DesignPoint:
+    return bind(workload(), machine(), {"bare": 0, **(parameters or {})}, preset=preset)
 
 
 def problem(parameters: dict[str, object], preset: str | None = None) -> str:
     with pytest.raises(InputError) as caught:
-        setting(parameters, preset)
+        design_point(parameters, preset)
     return str(caught.value)
 
 
@@ -77,28 +77,28 @@ def problem(parameters: dict[str, object], preset: str | None = None) -> str:
 
 
 def test_defaults_and_equations() -> None:
-    here = setting({"bare": 7})
+    here = design_point({"bare": 7})
     assert here.values == {"P": 4, "n": 100, "k": 2, "bare": 7, "area": 1e4, "share": 2507, "total": 10028}
     assert here.shape == ()
     assert here.ranks == 4
 
 
 def test_what_is_given_wins_over_the_preset_and_the_preset_over_the_default() -> None:
-    assert set_up(workload(), machine(), preset="small").values["area"] == 100
-    assert set_up(workload(), machine(), {"n": 3}, preset="small").values["area"] == 9
-    assert set_up(workload(), machine(), preset="two").ranks == 2
-    assert set_up(workload(), machine(), {"P": 3}, preset="two").ranks == 3
+    assert bind(workload(), machine(), preset="small").values["area"] == 100
+    assert bind(workload(), machine(), {"n": 3}, preset="small").values["area"] == 9
+    assert bind(workload(), machine(), preset="two").ranks == 2
+    assert bind(workload(), machine(), {"P": 3}, preset="two").ranks == 3
 
 
 @given(st.integers(1, 4), st.floats(1, 1e6), st.floats(-1e6, 1e6))
 def test_equations_by_hand(ranks: int, n: float, bare: float) -> None:
-    values = setting({"P": ranks, "n": n, "bare": bare}).values
+    values = design_point({"P": ranks, "n": n, "bare": bare}).values
     share = n**2 / ranks + bare
     assert (values["share"], values["total"]) == (share, share * ranks)
 
 
 def test_arrays_broadcast() -> None:
-    here = setting({"n": [1, 2, 3], "P": np.array([[1], [2]]), "network.startup": np.ones(3)})
+    here = design_point({"n": [1, 2, 3], "P": np.array([[1], [2]]), "network.startup": np.ones(3)})
     assert here.shape == (2, 3)
     assert np.array_equal(here.values["share"], np.array([[1, 4, 9], [0.5, 2, 4.5]]))
     assert np.shape(here.values["area"]) == (3,)
@@ -117,13 +117,13 @@ def test_arrays_that_do_not_broadcast() -> None:
 
 @pytest.mark.parametrize("value", [5, 5.0, np.int8(5), np.float32(5), Fraction(5), np.array(5), [5], np.array([5])])
 def test_numbers_of_every_kind(value: object) -> None:
-    area = setting({"n": value}).values["area"]
+    area = design_point({"n": value}).values["area"]
     assert area == 25
     assert isinstance(area, float) == (np.ndim(value) == 0)  # type: ignore[arg-type]
 
 
 def test_whole_numbers_beyond_64_bits() -> None:
-    assert setting({"bare": 10**25}).values["bare"] == 1e25
+    assert design_point({"bare": 10**25}).values["bare"] == 1e25
 
 
 NO_NUMBERS = [
@@ -194,49 +194,49 @@ def test_a_value_that_is_missing() -> None:
     with pytest.raises(
         InputError, match=r"^w\.yaml:6: parameters\.bare: parameter 'bare' has no default and was not given"
     ):
-        set_up(workload(), machine())
+        bind(workload(), machine())
 
 
 @pytest.mark.parametrize("equation", ["1/(n - 100)", "log(n - 101)", "sqrt(50 - n)", "10**n**2", "0/(k - 2)"])
 def test_equations_without_a_finite_value(equation: str) -> None:
     toy = workload(WORKLOAD.replace("area: n**2", f"area: {equation}"))
     with pytest.raises(InputError, match=r"^w\.yaml:10: equations\.area: equation 'area' = .* is not finite"):
-        set_up(toy, machine(), {"bare": 0})
+        bind(toy, machine(), {"bare": 0})
     with pytest.raises(InputError, match="not finite"):
-        set_up(toy, machine(), {"bare": 0, "n": [5, 100]} if "n - 100" in equation else {"bare": [0, 1]})
+        bind(toy, machine(), {"bare": 0, "n": [5, 100]} if "n - 100" in equation else {"bare": [0, 1]})
 
 
 @pytest.mark.parametrize("parameters", [[1], "n=5", 5, ("n", 5)])
 def test_parameters_that_are_no_mapping(parameters: dict[str, object]) -> None:
     with pytest.raises(InputError, match="must map names to values"):
-        set_up(workload(), machine(), parameters)
+        bind(workload(), machine(), parameters)
 
 
 # --- Ranks -------------------------------------------------------------------------------------------------
 
 
 def test_ranks_default_to_what_the_machine_takes() -> None:
-    assert setting().ranks == 4
+    assert design_point().ranks == 4
     two = machine(MACHINE.replace("nodes: 4", "nodes: 4\nprocessors_per_node: 3"))
-    assert set_up(workload(), two, {"bare": 0}).ranks == 12
+    assert bind(workload(), two, {"bare": 0}).ranks == 12
     placed = machine(MACHINE + "mapping: [3, 1]\n")
-    assert set_up(workload(), placed, {"bare": 0}).ranks == 2
+    assert bind(workload(), placed, {"bare": 0}).ranks == 2
     with pytest.raises(
         InputError, match=r"more ranks than four has places in its mapping: P, got 3\.0 \(allowed: 1 to 2\)"
     ):
-        set_up(workload(), placed, {"bare": 0, "P": 3})
+        bind(workload(), placed, {"bare": 0, "P": 3})
 
 
 def test_ranks_as_a_parameter_of_the_workload() -> None:
     declared = workload(WORKLOAD.replace("  bare:", "  P: {about: ranks, range: [2, 8]}\n  bare:"))
-    assert set_up(declared, machine(), {"bare": 0}).ranks == 4
+    assert bind(declared, machine(), {"bare": 0}).ranks == 4
     with pytest.raises(InputError, match="at least 2, at most 8"):
-        set_up(declared, machine(), {"bare": 0, "P": 1})
+        bind(declared, machine(), {"bare": 0, "P": 1})
     fixed = workload(WORKLOAD.replace("  bare:", "  P: 2\n  bare:"))
-    assert set_up(fixed, machine(), {"bare": 0}).ranks == 2
+    assert bind(fixed, machine(), {"bare": 0}).ranks == 2
     greedy = workload(WORKLOAD.replace("  bare:", "  P: 16\n  bare:"))
     with pytest.raises(InputError, match="more ranks than four has processors"):
-        set_up(greedy, machine(), {"bare": 0})
+        bind(greedy, machine(), {"bare": 0})
 
 
 # --- Phases ------------------------------------------------------------------------------------------------
@@ -274,7 +274,7 @@ def test_selection_keeps_repetitions_and_constants() -> None:
 @pytest.mark.parametrize("phases", [["c"], ["x"], [""], [], "", ["a", "c"], ["a/"], [5], [None]])
 def test_phases_that_do_not_exist(phases: list[str]) -> None:
     with pytest.raises(InputError, match="toy has no such phase"):
-        set_up(workload(), machine(), {"bare": 0}, phases=phases)
+        bind(workload(), machine(), {"bare": 0}, phases=phases)
 
 
 # --- Anything ------------------------------------------------------------------------------------------------
@@ -310,7 +310,7 @@ NAMES = st.sampled_from(
 @given(st.dictionaries(NAMES, ANYTHING, max_size=3))
 def test_any_parameters_work_or_are_refused(parameters: dict[str, object]) -> None:
     try:
-        here = set_up(workload(), machine(), parameters)
+        here = bind(workload(), machine(), parameters)
     except InputError:
         return
     for name, value in here.given.items():
@@ -341,7 +341,7 @@ program:
 
 
 def useful(parameters: dict[str, object] | None = None, phases: list[str] | None = None, text: str = RATED) -> object:
-    return useful_flops(set_up(workload(text), machine(), parameters, phases=phases))
+    return useful_flops(bind(workload(text), machine(), parameters, phases=phases))
 
 
 def test_useful_flops_count_as_often_as_they_are_repeated() -> None:
@@ -376,34 +376,36 @@ def test_useful_flops_that_cannot_be() -> None:
 
 def test_one_rank_on_each_node() -> None:
     one_each = machine(MACHINE.replace("nodes: 4\n", "nodes: 4\nprocessors_per_node: 8\nmapping: one_per_node\n"))
-    assert set_up(workload(), one_each, {"bare": 0}).ranks == 4
+    assert bind(workload(), one_each, {"bare": 0}).ranks == 4
     with pytest.raises(InputError, match=r"more ranks than four has nodes \(its mapping puts one on each\): P.*1 to 4"):
-        set_up(workload(), one_each, {"bare": 0, "P": 5})
+        bind(workload(), one_each, {"bare": 0, "P": 5})
 
 
 # --- Memory ----------------------------------------------------------------------------------------------------
 
 
-def sized(footprint: str = "8*area", capacity: str = "memory: {capacity: 4e5}\nprocessors_per_node: 2\n") -> Setting:
+def sized(
+    footprint: str = "8*area", capacity: str = "memory: {capacity: 4e5}\nprocessors_per_node: 2\n"
+) -> DesignPoint:
     text = WORKLOAD.replace("program:", f"footprint: {footprint}\nprogram:")
     work = workload_from(parse_yaml(text, "w.yaml"))
-    return set_up(work, machine(MACHINE + capacity), {"bare": 0})
+    return bind(work, machine(MACHINE + capacity), {"bare": 0})
 
 
 def test_footprint_and_capacity_of_a_rank() -> None:
     assert (sized().footprint_bytes, sized().capacity_bytes) == (8e4, 2e5)
     assert sized(capacity="").capacity_bytes is None
-    assert set_up(sized().workload, machine(), {"bare": 0, "memory.capacity": 7}).capacity_bytes == 7
-    plain = set_up(workload_from(parse_yaml(WORKLOAD, "w.yaml")), machine(), {"bare": 0})
+    assert bind(sized().workload, machine(), {"bare": 0, "memory.capacity": 7}).capacity_bytes == 7
+    plain = bind(workload_from(parse_yaml(WORKLOAD, "w.yaml")), machine(), {"bare": 0})
     assert (plain.footprint_bytes, plain.capacity_bytes) == (None, None)
 
 
 def test_arrays_of_footprints_and_capacities() -> None:
     given = {"bare": 0, "n": [[10.0], [20.0]], "memory.capacity": [1e3, 1e4, 1e5]}
-    setting = set_up(sized().workload, sized().machine, given)
-    assert setting.shape == (2, 3)
-    assert np.array_equal(setting.footprint_bytes, [[800.0] * 3, [3200.0] * 3])
-    assert np.array_equal(setting.capacity_bytes, [[5e2, 5e3, 5e4]] * 2)
+    design_point = bind(sized().workload, sized().machine, given)
+    assert design_point.shape == (2, 3)
+    assert np.array_equal(design_point.footprint_bytes, [[800.0] * 3, [3200.0] * 3])
+    assert np.array_equal(design_point.capacity_bytes, [[5e2, 5e3, 5e4]] * 2)
 
 
 @pytest.mark.parametrize(
@@ -416,14 +418,14 @@ def test_footprints_that_are_none(footprint: str, what: str) -> None:
 
 def test_a_capacity_of_nothing_is_refused() -> None:
     with pytest.raises(InputError, match="above 0"):
-        set_up(sized().workload, machine(), {"bare": 0, "memory.capacity": 0})
+        bind(sized().workload, machine(), {"bare": 0, "memory.capacity": 0})
 
 
 def test_size_of_the_problem() -> None:
     text = WORKLOAD.replace("program:", "size: area\nprogram:")
     work = workload_from(parse_yaml(text, "w.yaml"))
-    assert set_up(work, machine(), {"bare": 0}).size == 1e4
-    assert np.array_equal(set_up(work, machine(), {"bare": 0, "n": [1, 2, 3]}).size, [1, 4, 9])
+    assert bind(work, machine(), {"bare": 0}).size == 1e4
+    assert np.array_equal(bind(work, machine(), {"bare": 0, "n": [1, 2, 3]}).size, [1, 4, 9])
     assert sized().size is None
 
 
@@ -433,4 +435,4 @@ def test_size_of_the_problem() -> None:
 def test_sizes_that_are_none(size: str, what: str) -> None:
     text = WORKLOAD.replace("program:", f"size: {size}\nprogram:")
     with pytest.raises(InputError, match=what):
-        _ = set_up(workload_from(parse_yaml(text, "w.yaml")), machine(), {"bare": 0}).size
+        _ = bind(workload_from(parse_yaml(text, "w.yaml")), machine(), {"bare": 0}).size

@@ -10,7 +10,7 @@ from simcodesign.core.errors import InputError
 from simcodesign.describe.effects import EFFECTS, chosen_effects
 
 #: As the design has it.
-LADDER = ("hops", "links", "endpoints", "disks", "memory", "conflicts", "caches", "imbalance", "noise")
+LADDER = ("hops", "links", "interfaces", "disks", "memory", "conflicts", "caches", "imbalance", "noise")
 
 
 @given(st.lists(st.sampled_from(EFFECTS)))

@@ -96,7 +96,7 @@ def steps_back(plan: Plan, log: Log) -> list[tuple[int, float, float]]:
     path, op, until = [], int(log.finish_s.argmax()), float(log.finish_s.max())
     while op is not None:
         causes = list(sources[op])
-        if plan.chained[op]:
+        if plan.follows_previous[op]:
             causes.append((float(log.finish_s[op - 1]), op - 1))
         if plan.kind[op] == RECEIVE:
             causes.append((float(log.arrival_s[log.match[op]]), int(log.match[op])))

@@ -17,10 +17,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from simcodesign.core.errors import DeadlockError
+from simcodesign.describe.design_point import bind
 from simcodesign.describe.effects import EFFECTS
 from simcodesign.describe.machine import Machine
 from simcodesign.describe.machine_parts import DISTANCES, SWITCHINGS, Network, Processor
-from simcodesign.describe.setting import set_up
 from simcodesign.describe.topology.build import build_topology
 from simcodesign.describe.workload import Workload
 from simcodesign.describe.yaml.tree import parse_yaml
@@ -206,7 +206,7 @@ def test_the_oracle_refuses_the_same(name: str, plan: Plan, seed: int) -> None:
 def test_many_of_these_are_refused(other: Run) -> None:
     random = Random(5)
     plans_ = [with_room(Writer(random, TIED, 60, hoarding=False).plan(), random) for _ in range(200)]
-    refused = [len(other(plan).turned_away) for plan in plans_]
+    refused = [len(other(plan).blocked) for plan in plans_]
     assert sum(count > 0 for count in refused) > 40
 
 
@@ -218,7 +218,7 @@ def test_an_empty_plan(other: Run) -> None:
 # ---------------------------------------------------------------------------------------------------------------------
 # What is shipped
 
-SETS = [(), *((effect,) for effect in EFFECTS), EFFECTS, ("endpoints", "links", "disks")]
+SETS = [(), *((effect,) for effect in EFFECTS), EFFECTS, ("interfaces", "links", "disks")]
 #: Small versions of workloads whose usual size takes too long, and numbers of ranks that they can be run with.
 SMALL = {
     "disk-queue": {"requests": 20},
@@ -268,16 +268,16 @@ def test_exchanges_in_trains_and_hops_that_do_not_hold_the_sender(
     other: Run, case: tuple[Workload, Machine, int], effects: tuple[str, ...]
 ) -> None:
     workload, machine, ranks = case
-    assert not isinstance(agree(other, make_plan(set_up(workload, machine, {"P": ranks}), effects)), str)
+    assert not isinstance(agree(other, make_plan(bind(workload, machine, {"P": ranks}), effects)), str)
 
 
 @pytest.mark.parametrize(("workload", "machine"), pairs())
 def test_shipped_workloads_on_shipped_machines(other: Run, workload: str, machine: str) -> None:
     described = load_workload(workload), load_machine(machine)
     for ranks in RANKS.get(workload, (1, 8, 13)):
-        setting = set_up(*described, {"P": ranks, **SMALL.get(workload, {})})
+        point = bind(*described, {"P": ranks, **SMALL.get(workload, {})})
         # Effects that do nothing to a workload give the same Plan: one is enough.
         for plan in {
-            pickle.dumps(plan): plan for plan in (make_plan(setting, effects, seed=3) for effects in SETS)
+            pickle.dumps(plan): plan for plan in (make_plan(point, effects, seed=3) for effects in SETS)
         }.values():
             assert not isinstance(agree(other, plan), str)

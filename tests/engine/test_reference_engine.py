@@ -80,8 +80,8 @@ def with_idle_steps(plan: Plan, before: list[int]) -> tuple[Plan, np.ndarray]:
         return None if values is None else np.where(old == NONE, np.array(idle, values.dtype), values[old])
 
     first = np.concatenate([[0], np.cumsum(np.bincount(plan.rank[owner], minlength=plan.ranks))]).astype(np.int64)
-    chained = np.append(plan.chained[owner], False)
-    chained[:-1] |= np.append(False, owner[1:] == owner[:-1])  # the operation waits for its idle steps
+    follows_previous = np.append(plan.follows_previous[owner], False)
+    follows_previous[:-1] |= np.append(False, owner[1:] == owner[:-1])  # the operation waits for its idle steps
     routes = plan.routes
     if routes is not None:
         routes = replace(routes, route=spread(routes.route, NONE), cost=spread(routes.cost, 0))
@@ -96,7 +96,7 @@ def with_idle_steps(plan: Plan, before: list[int]) -> tuple[Plan, np.ndarray]:
         duration_s=spread(plan.duration_s, 0),
         match=new[spread(plan.match, NONE)],
         station=spread(plan.station, NONE),
-        chained=chained,
+        follows_previous=follows_previous,
         routes=routes,
         mailbox=spread(plan.mailbox, NONE),
         gap_s=spread(plan.gap_s, 0),
@@ -243,7 +243,7 @@ def test_only_operations_of_no_time() -> None:
 
 
 def test_unchained_operations_start_at_once() -> None:
-    ops = [Op(0, COMPUTE, 5.0), Op(0, COMPUTE, 1.0, chained=False), Op(0, COMPUTE, 1.0)]
+    ops = [Op(0, COMPUTE, 5.0), Op(0, COMPUTE, 1.0, follows_previous=False), Op(0, COMPUTE, 1.0)]
     assert run(plan_of(ops, 1)).finish_s.tolist() == [5.0, 1.0, 2.0]
 
 
@@ -257,7 +257,7 @@ def test_extra_dependencies_hold_an_operation_back() -> None:
 
 
 def test_a_processor_serves_what_overlaps_one_after_another() -> None:
-    ops = [Op(0, COMPUTE, time, station=0, chained=False) for time in (3.0, 1.0, 2.0)]
+    ops = [Op(0, COMPUTE, time, station=0, follows_previous=False) for time in (3.0, 1.0, 2.0)]
     log = run(plan_of(ops, 1, (PROCESSOR,), (1,)))
     assert log.finish_s.tolist() == [3.0, 4.0, 6.0]
     assert (log.busy_s.tolist(), log.wait_s.tolist(), log.longest_queue.tolist()) == ([6.0], [3.0 + 4.0], [3])
@@ -265,8 +265,8 @@ def test_a_processor_serves_what_overlaps_one_after_another() -> None:
 
 def test_a_receive_asks_for_its_processor_when_its_message_is_there() -> None:
     send, receive = message(0, 1, 2.0, 1.0)
-    receive.station, receive.chained = 0, False
-    ops = [send, Op(1, COMPUTE, 1.5, station=0), receive, Op(1, COMPUTE, 1.0, station=0, chained=False)]
+    receive.station, receive.follows_previous = 0, False
+    ops = [send, Op(1, COMPUTE, 1.5, station=0), receive, Op(1, COMPUTE, 1.0, station=0, follows_previous=False)]
     log = run(plan_of(ops, 2, (PROCESSOR,), (1,)))
     assert log.finish_s.tolist() == [2.0, 1.5, 3.5, 2.5]
 
@@ -293,8 +293,8 @@ def test_gaps_of_sends_and_of_receives_are_apart() -> None:
 def test_a_processor_is_held_until_the_gap_is_over_but_not_busy() -> None:
     pairs = [message(0, 1, 1.0) for _ in range(2)]
     for send, receive in pairs:
-        send.gap, receive.gap, send.station, send.chained = 4.0, 0.0, 0, False
-    work = Op(0, COMPUTE, 2.0, station=0, chained=False)
+        send.gap, receive.gap, send.station, send.follows_previous = 4.0, 0.0, 0, False
+    work = Op(0, COMPUTE, 2.0, station=0, follows_previous=False)
     ops = [*(send for send, _ in pairs), work, *(receive for _, receive in pairs)]
     log = run(plan_of(ops, 2, (PROCESSOR,), (1,)))
     assert log.finish_s[:3].tolist() == [1.0, 5.0, 7.0]
@@ -365,7 +365,7 @@ def test_receives_that_wait_together_are_served_by_the_time_of_their_posting() -
     ends = [posted(1, 0, 0, 3.0) for _ in range(2)]
     late, early = (receive for _, receive in ends)
     work = Op(0, COMPUTE, 1.0)
-    late.chained, early.chained = True, False
+    late.follows_previous, early.follows_previous = True, False
     log = run(plan_of([work, late, early, *(send for send, _ in ends)], 2, (MAILBOX,), (1,)))
     assert log.match.tolist() == [NONE, 4, 3, 2, 1]
     assert (log.wait_s.tolist(), log.longest_queue.tolist()) == ([3.0 + 5.0], [2])
@@ -394,7 +394,7 @@ def test_many_receives_that_release_one_another() -> None:
     pairs = [message(0, 1, 0.0) for _ in range(MANY)]
     hold = Op(1, COMPUTE, 1.0)
     for before, (_, receive) in zip([hold, *(pair[1] for pair in pairs)], pairs, strict=False):
-        receive.chained, receive.after = False, [before]
+        receive.follows_previous, receive.after = False, [before]
     log = run(plan_of([hold, *(op for pair in pairs for op in pair)], 2))
     assert set(log.finish_s[MANY:]) == {1.0}
 

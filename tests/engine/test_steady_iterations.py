@@ -20,7 +20,7 @@ from simcodesign.describe.yaml.tree import parse_yaml
 from simcodesign.describe.yaml.workload import workload_from
 from simcodesign.engine.simulate import simulate
 
-QUIET = ("hops", "links", "endpoints", "disks", "imbalance")
+QUIET = ("hops", "links", "interfaces", "disks", "imbalance")
 SETS = ("none", "links", "imbalance", QUIET)
 
 
@@ -310,7 +310,7 @@ def machines(draw: st.DrawFn) -> Machine:
 
 
 @settings(max_examples=60)
-@given(RANDOM_PROGRAMS, machines(), st.sampled_from(["none", "hops", "links", "endpoints", "disks", QUIET]))
+@given(RANDOM_PROGRAMS, machines(), st.sampled_from(["none", "hops", "links", "interfaces", "disks", QUIET]))
 def test_random_programs(parts: list[object], machine: Machine, effects: object) -> None:
     program = workload(written(parts))
     whole = simulate(program, machine, effects=effects)

@@ -143,7 +143,9 @@ def test_stations_are_busy_for_at_most_all_the_time(work: Workload, machine: Mac
         assert station.served > 0
     assert len({station.name for station in result.stations}) == len(result.stations)
     assert {station.kind for station in result.stations} <= {
-        kind for effect, kind in (("links", "link"), ("endpoints", "interface"), ("disks", "disk")) if effect in effects
+        kind
+        for effect, kind in (("links", "link"), ("interfaces", "interface"), ("disks", "disk"))
+        if effect in effects
     }
 
 

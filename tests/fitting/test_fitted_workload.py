@@ -16,9 +16,9 @@ from simcodesign.analytic.forecast import forecast
 from simcodesign.comparison.compare import compare
 from simcodesign.core.errors import InputError
 from simcodesign.core.expression import MAX_LENGTH
+from simcodesign.describe.design_point import bind
 from simcodesign.describe.machine import Machine
 from simcodesign.describe.machine_parts import CacheLevel, Disk, Memory, Network, Processor
-from simcodesign.describe.setting import set_up
 from simcodesign.describe.topology.build import build_topology
 from simcodesign.describe.workload import Block, Workload
 from simcodesign.describe.yaml.files import load_workload
@@ -393,7 +393,7 @@ def test_the_longest_models_can_be_read() -> None:
     longest = Model(names, 1 / 3, terms)
     written = workload_text(known({("region" * 50, "flop"): longest}, np.ones((1, 4)) * 2), "toy")
     assert max(map(len, written.text.splitlines())) < MAX_LENGTH
-    values = set_up(read(written), machine(), {"P": 2}).values
+    values = bind(read(written), machine(), {"P": 2}).values
     assert max(map(float, values.values())) == pytest.approx(float(longest.evaluate([2, 2, 2, 2])), rel=ROUNDING)
 
 

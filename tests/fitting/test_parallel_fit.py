@@ -57,7 +57,7 @@ def test_the_models_are_the_same_whoever_fits_them(monkeypatch: pytest.MonkeyPat
     monkeypatch.setenv("OPENBLAS_NUM_THREADS", "7")
     measurements = made_up(3 * BLOCK + 50)
     seen: list[int] = []
-    found = list(fitted(measurements, all_of_it, workers=2, worth_s=0.0, progress=seen.append))
+    found = list(fitted(measurements, all_of_it, workers=2, min_saving_s=0.0, progress=seen.append))
     parts = [fits for _, _, fits in found]
     assert [region for fits in parts for region in fits.measurements.regions] == list(measurements.regions)
     assert sum(seen) == 3 * BLOCK + 50
@@ -79,8 +79,8 @@ def test_all_fits_together() -> None:
 
 def test_little_work_starts_no_process(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(parallel_fit, "_pooled", None)  # calling it would fail
-    assert len(fit_parallel(made_up(3 * BLOCK), workers=8, worth_s=1e9)) == 3 * BLOCK
-    assert len(fit_parallel(made_up(BLOCK + 1), workers=8, worth_s=0.0)) == BLOCK + 1  # one block is left
+    assert len(fit_parallel(made_up(3 * BLOCK), workers=8, min_saving_s=1e9)) == 3 * BLOCK
+    assert len(fit_parallel(made_up(BLOCK + 1), workers=8, min_saving_s=0.0)) == BLOCK + 1  # one block is left
 
 
 def died(home: int, fits: Fits) -> None:
@@ -95,18 +95,18 @@ def failed(home: int, fits: Fits) -> None:
 
 def test_a_process_that_dies_is_said() -> None:
     with pytest.raises(SimcodesignError, match="ended before it was done"):
-        list(fitted(made_up(3 * BLOCK), partial(died, os.getpid()), workers=2, worth_s=0.0))
+        list(fitted(made_up(3 * BLOCK), partial(died, os.getpid()), workers=2, min_saving_s=0.0))
     assert multiprocessing.active_children() == []
 
 
 def test_an_error_in_a_process_arrives() -> None:
     with pytest.raises(InputError, match="something in another process"):
-        list(fitted(made_up(3 * BLOCK), partial(failed, os.getpid()), workers=2, worth_s=0.0))
+        list(fitted(made_up(3 * BLOCK), partial(failed, os.getpid()), workers=2, min_saving_s=0.0))
     assert multiprocessing.active_children() == []
 
 
 def test_no_process_is_left_when_nobody_wants_the_rest() -> None:
-    found = fitted(made_up(6 * BLOCK), all_of_it, workers=2, worth_s=0.0)
+    found = fitted(made_up(6 * BLOCK), all_of_it, workers=2, min_saving_s=0.0)
     next(found), next(found)
     found.close()  # type: ignore[attr-defined]
     assert multiprocessing.active_children() == []

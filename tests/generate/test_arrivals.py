@@ -13,11 +13,11 @@ from scipy import stats
 from simcodesign.core.errors import InputError
 from simcodesign.core.result import Result
 from simcodesign.describe.demands.arrivals import BETWEEN, REQUESTS
+from simcodesign.describe.design_point import bind
 from simcodesign.describe.distribution import Distribution
 from simcodesign.describe.machine import Machine
 from simcodesign.describe.machine_parts import Disk, Network, Processor
 from simcodesign.describe.noise import Bursts, Noise
-from simcodesign.describe.setting import set_up
 from simcodesign.describe.topology.build import build_topology
 from simcodesign.describe.workload import Workload
 from simcodesign.describe.yaml.tree import parse_yaml
@@ -183,7 +183,7 @@ def test_more_requests_begin_with_the_same() -> None:
 
 def test_gaps_and_destinations_have_their_distributions() -> None:
     step = "to: network, rate: 100, requests: 4000, bytes: 0"
-    plan = make_plan(set_up(workload(step), machine(8), {"P": 8}), (), 3)
+    plan = make_plan(bind(workload(step), machine(8), {"P": 8}), (), 3)
     gaps = plan.duration_s[plan.phase == plan.phases.index(BETWEEN)]
     assert stats.kstest(gaps * 100, "expon").pvalue > 0.001
     sends = plan.kind == 1

@@ -39,14 +39,14 @@ def counts(algorithm: str) -> list[int]:
 class Columns:
     """What a pen wrote as tables: C operations of each of P ranks, of which some sit a column out."""
 
-    def __init__(self, pen: Ranks) -> None:
-        shape = (len(pen.columns), pen.count)
-        self.pen = pen
-        self.kind = np.array([column.kind for column in pen.columns], int)
+    def __init__(self, program_writer: Ranks) -> None:
+        shape = (len(program_writer.columns), program_writer.count)
+        self.program_writer = program_writer
+        self.kind = np.array([column.kind for column in program_writer.columns], int)
         self.present = np.zeros(shape, bool)
         self.peer, self.match, self.size_bytes = np.zeros(shape, int), np.zeros(shape, int), np.zeros(shape)
-        for row, column in enumerate(pen.columns):
-            who = np.arange(pen.count) if column.who is None else column.who
+        for row, column in enumerate(program_writer.columns):
+            who = np.arange(program_writer.count) if column.who is None else column.who
             assert (np.diff(who) > 0).all()
             self.present[row, who] = True
             self.peer[row, who], self.size_bytes[row, who] = column.peer, column.size_bytes
@@ -57,9 +57,9 @@ class Columns:
 
 
 def written(name: str, algorithm: str, ranks: int, size: float = SIZE) -> Columns:
-    pen = Ranks(ranks)
-    GENERATORS[name, algorithm][0](pen, size)
-    return Columns(pen)
+    program_writer = Ranks(ranks)
+    GENERATORS[name, algorithm][0](program_writer, size)
+    return Columns(program_writer)
 
 
 @dataclass
@@ -272,9 +272,9 @@ GRIDS = st.integers(1, 4).flatmap(
 
 
 def exchanged(grid: tuple[int, ...], sizes: list[float], periodic: bool) -> Columns:
-    pen = Ranks(int(np.prod(grid)))
-    halo_exchange(pen, grid, sizes, periodic)
-    return Columns(pen)
+    program_writer = Ranks(int(np.prod(grid)))
+    halo_exchange(program_writer, grid, sizes, periodic)
+    return Columns(program_writer)
 
 
 @given(GRIDS)
@@ -358,7 +358,7 @@ def test_operations_of_a_plan_match_each_other(name: str, algorithm: str) -> Non
     """Twice the same collective, numbered here rank by rank: every receive is matched with the send of its column."""
     for ranks in (1, 2, 5, 16, 19):
         columns = written(name, algorithm, ranks)
-        segment = woven(columns.pen.columns, ranks, 0).repeated(2)
+        segment = woven(columns.program_writer.columns, ranks, 0).repeated(2)
         rank = np.repeat(np.arange(ranks, dtype=np.int32), segment.counts)
         match, _, _ = matches(segment, rank, Place())
         present = np.concatenate([columns.present] * 2)

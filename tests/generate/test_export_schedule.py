@@ -13,11 +13,11 @@ from hypothesis import strategies as st
 from simcodesign.core.errors import DeadlockError, InputError, Place
 from simcodesign.core.expression import parse
 from simcodesign.core.result import COMPUTE, READ, RECEIVE, SEND
+from simcodesign.describe.design_point import bind
 from simcodesign.describe.goal.format import read_goal, write_goal
 from simcodesign.describe.goal.schedule import ANY, NONE, Schedule
 from simcodesign.describe.machine import Machine
 from simcodesign.describe.machine_parts import Disk, Network, Processor
-from simcodesign.describe.setting import set_up
 from simcodesign.describe.topology.build import build_topology
 from simcodesign.describe.workload import Block, Collective, Compute, Exchange, Receive, Send, Step, Workload
 from simcodesign.describe.yaml.files import load_machine, load_workload, workload_of
@@ -56,12 +56,12 @@ def hockney(startup: float = 5e-6, per_byte: float = 1e-9, overhead: float = 1e-
 
 
 def planned(workload: Workload, machine: Machine, ranks: int) -> Plan:
-    return make_plan(set_up(workload, machine, {"P": ranks}))
+    return make_plan(bind(workload, machine, {"P": ranks}))
 
 
 def replayed_s(schedule: Schedule, machine: Machine) -> np.ndarray:
     """When the operations of a schedule are done."""
-    return run(make_plan(set_up(workload_of(schedule), machine)), "simpy").finish_s
+    return run(make_plan(bind(workload_of(schedule), machine)), "simpy").finish_s
 
 
 def through_file(schedule: Schedule, folder: Path) -> Schedule:
@@ -170,7 +170,7 @@ def test_random_programs(tmp_path: Path, program: list[list[Step]], ranks: int, 
     """Whole times and sizes, so that every finish is the same to the last bit, even if it is a deadlock."""
     plan = planned(Workload("random", {}, {}, tuple(step for part in program for step in part)), machine, ranks)
     again = through_file(schedule_of(plan, "random"), tmp_path)
-    assert outcome(make_plan(set_up(workload_of(again), machine))) == outcome(plan)
+    assert outcome(make_plan(bind(workload_of(again), machine))) == outcome(plan)
 
 
 def rows(schedule: Schedule) -> list[tuple[int, int, bool]]:
@@ -199,7 +199,7 @@ def test_a_schedule_comes_back_as_it_was(tmp_path: Path, machine: Machine) -> No
     """But for tags, which number the messages of ranks 1 and 0, and processors, which are numbered without gaps."""
     (tmp_path / "b.goal").write_text(GOAL)
     there = read_goal(tmp_path / "b.goal")
-    back = schedule_of(make_plan(set_up(workload_of(there), machine)), "back")
+    back = schedule_of(make_plan(bind(workload_of(there), machine)), "back")
     assert rows(back) == rows(there)
     for name in ("first", "kind", "peer", "size_bytes", "calc_s"):
         assert np.array_equal(getattr(back, name), getattr(there, name))
@@ -234,14 +234,14 @@ def test_work_and_disks_become_calcs() -> None:
 def test_imbalance_and_noise_are_kept() -> None:
     machine = replace(hockney(), noise=0.3)
     workload = Workload("uneven", {}, {}, (Compute(None, HERE, "seconds", parse("1e-3")),), imbalance=0.2)
-    plan = make_plan(set_up(workload, machine, {"P": 8}), {"imbalance", "noise"}, seed=3)
+    plan = make_plan(bind(workload, machine, {"P": 8}), {"imbalance", "noise"}, seed=3)
     assert len({*plan.duration_s}) == 8
     assert schedule_of(plan, "uneven").calc_s.tolist() == plan.duration_s.tolist()
 
 
 def test_processors_are_numbered_in_their_rank() -> None:
     ops = [
-        Op(rank, COMPUTE, 1e-6, station=station, chained=False)
+        Op(rank, COMPUTE, 1e-6, station=station, follows_previous=False)
         for rank, station in ((0, 1), (0, 0), (1, 3), (1, 2), (1, 3))
     ]
     schedule = schedule_of(plan_of(ops, 2, (PROCESSOR,) * 4, (1,) * 4), "processors")
@@ -251,8 +251,8 @@ def test_processors_are_numbered_in_their_rank() -> None:
 
 def test_dependencies_inside_a_rank() -> None:
     one = Op(0, COMPUTE, 1e-6)
-    two = Op(0, COMPUTE, 1e-6, chained=False)
-    three = Op(0, COMPUTE, 1e-6, chained=False, after=[one], early=[two])
+    two = Op(0, COMPUTE, 1e-6, follows_previous=False)
+    three = Op(0, COMPUTE, 1e-6, follows_previous=False, after=[one], early=[two])
     assert rows(schedule_of(plan_of([one, two, three], 1), "edges")) == [(0, 2, False), (1, 2, True)]
 
 
@@ -282,7 +282,7 @@ def test_any_plan(plan: Plan) -> None:
     schedule = schedule_of(plan, "any")
     if len(schedule) < len(plan):  # without the operations that only say when a receive is posted
         return
-    waits = {(op - 1, op) for op in range(len(plan)) if plan.chained[op]}
+    waits = {(op - 1, op) for op in range(len(plan)) if plan.follows_previous[op]}
     perhaps = set()
     for op in range(len(plan)) if plan.edges is not None else ():
         for target in plan.edges.target[plan.edges.start[op] : plan.edges.start[op + 1]].tolist():
@@ -298,9 +298,9 @@ def test_any_plan(plan: Plan) -> None:
 # Tags
 
 
-def sent(count: int, order: list[int], chained: bool = True) -> Schedule:
+def sent(count: int, order: list[int], follows_previous: bool = True) -> Schedule:
     """Messages from rank 0 to 1, received in some order; one back."""
-    pairs = [message(0, 1, 1e-6, chained=chained) for _ in range(count)]
+    pairs = [message(0, 1, 1e-6, follows_previous=follows_previous) for _ in range(count)]
     back = message(1, 0, 1e-6)
     ops = [pair[0] for pair in pairs] + [pairs[place][1] for place in order] + [*back]
     return schedule_of(plan_of(ops, 2), "sent")
@@ -317,7 +317,7 @@ def test_tags_of_messages_that_cross() -> None:
 
 def test_tags_of_messages_of_ranks_that_do_not_work_in_order() -> None:
     """Which of them comes first is known only when it runs. One message alone needs no number."""
-    assert sent(2, [0, 1], chained=False).tag.tolist() == [0, 1, 0, 0, 1, 0]
+    assert sent(2, [0, 1], follows_previous=False).tag.tolist() == [0, 1, 0, 0, 1, 0]
 
 
 def test_mailboxes_have_tags_of_their_own() -> None:

@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from simcodesign.core.errors import InputError, Place
 from simcodesign.core.expression import parse
 from simcodesign.core.result import COMPUTE, RECEIVE, SEND
+from simcodesign.describe.design_point import bind
 from simcodesign.describe.machine import Machine
 from simcodesign.describe.machine_parts import Disk, Network, Processor
-from simcodesign.describe.setting import set_up
 from simcodesign.describe.topology.build import build_topology
 from simcodesign.describe.workload import Access, Receive, Send, Step, Workload
 from simcodesign.engine.reference.engine import run
@@ -41,14 +41,14 @@ class End:
 
 
 def segment_of(ranks: int, ends: list[End]) -> Segment:
-    pen = Ranks(ranks)
+    program_writer = Ranks(ranks)
     for end in ends:
         who, peer = np.array([end.rank], np.int32), np.array([end.peer], np.int32)
         if end.tag is None:
-            pen.work(end.kind, end.size, 1.0, who)
+            program_writer.work(end.kind, end.size, 1.0, who)
         else:
-            pen.message(end.kind, peer, end.size, end.tag, who)
-    return woven(pen.columns, ranks, 0)
+            program_writer.message(end.kind, peer, end.size, end.tag, who)
+    return woven(program_writer.columns, ranks, 0)
 
 
 def matched(ranks: int, ends: list[End]) -> tuple[Segment, list[End], np.ndarray, np.ndarray | None, int]:
@@ -163,12 +163,12 @@ def test_a_stated_size_must_be_what_was_sent() -> None:
 
 
 def test_collectives_do_not_mix_with_messages_by_tag() -> None:
-    pen = Ranks(4)
-    everyone = pen.rank
-    pen.message(SEND, (everyone + 1) % 4, 3.0, 0, None)
-    all_to_all_linear(pen, 9.0)
-    pen.message(RECEIVE, (everyone - 1) % 4, 3.0, 0, None)
-    segment = woven(pen.columns, 4, 0)
+    program_writer = Ranks(4)
+    everyone = program_writer.rank
+    program_writer.message(SEND, (everyone + 1) % 4, 3.0, 0, None)
+    all_to_all_linear(program_writer, 9.0)
+    program_writer.message(RECEIVE, (everyone - 1) % 4, 3.0, 0, None)
+    segment = woven(program_writer.columns, 4, 0)
     match, _, _ = matches(segment, np.repeat(everyone, segment.counts), PLACE)
     first = segment.first
     assert match[first[1:] - 1].tolist() == np.roll(first[:-1], 1).tolist()
@@ -192,11 +192,11 @@ def program() -> tuple[Step, ...]:
     )
 
 
-@pytest.mark.parametrize("effects", [(), ("disks",), ("links",), ("links", "endpoints", "disks")])
+@pytest.mark.parametrize("effects", [(), ("disks",), ("links",), ("links", "interfaces", "disks")])
 def test_mailboxes_are_the_last_stations(effects: tuple[str, ...]) -> None:
     network = Network(build_topology("mesh", 4), startup_s=1.0, per_byte_s=1.0)
     machine = Machine("test machine", Processor(1.0), network, Disk(1.0, 1.0, 100.0))
-    plan = make_plan(set_up(Workload("test", {}, {}, program()), machine), effects)
+    plan = make_plan(bind(Workload("test", {}, {}, program()), machine), effects)
     kinds = plan.stations.kind.tolist()
     boxes = [number for number, kind in enumerate(kinds) if kind == MAILBOX]
     assert boxes == [len(kinds) - 2, len(kinds) - 1]

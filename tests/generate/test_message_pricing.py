@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 from simcodesign.core.errors import InputError, Place
 from simcodesign.core.expression import parse
 from simcodesign.core.result import RECEIVE, SEND
+from simcodesign.describe.design_point import bind
 from simcodesign.describe.machine import Machine
 from simcodesign.describe.machine_parts import DISTANCES, SWITCHINGS, Network, Processor
-from simcodesign.describe.setting import set_up
 from simcodesign.describe.topology.build import build_topology
 from simcodesign.describe.workload import (
     ALGORITHMS,
@@ -41,10 +41,10 @@ EFFECTS = [
     (),
     ("hops",),
     ("links",),
-    ("endpoints",),
-    ("hops", "endpoints"),
-    ("links", "endpoints"),
-    ("hops", "links", "endpoints"),
+    ("interfaces",),
+    ("hops", "interfaces"),
+    ("links", "interfaces"),
+    ("hops", "links", "interfaces"),
 ]
 TIMES = st.sampled_from([0.0, 2.0**-6, 2.0**-3, 0.1])
 
@@ -212,7 +212,7 @@ def programs(draw: st.DrawFn) -> tuple[Step, ...]:
 
 
 def planned(machine: Machine, ranks: int, program: tuple[Step, ...], effects: tuple[str, ...]) -> Plan:
-    return make_plan(set_up(Workload("test", {}, {}, program), machine, {"P": ranks}), effects)
+    return make_plan(bind(Workload("test", {}, {}, program), machine, {"P": ranks}), effects)
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -260,11 +260,11 @@ def check_route(plan: Plan, op: int, machine: Machine, effects: tuple[str, ...])
     """Interface, links as the topology lists them for one pair, interface; nothing within a node."""
     node = machine.node_of(plan.ranks)
     a, b = int(node[plan.rank[op]]), int(node[plan.peer[op]])
-    shared = bool({"links", "endpoints"} & {*effects})
+    shared = bool({"links", "interfaces"} & {*effects})
     expected = []
     if a != b and "links" in effects:
         expected += [(LINK, link) for link in machine.network.topology.route(a, b).tolist()]
-    if a != b and "endpoints" in effects:
+    if a != b and "interfaces" in effects:
         expected = [(INTERFACE, a), *expected, (INTERFACE, b)]
     route = NONE if plan.routes is None else plan.routes.route[op]
     assert (route != NONE) == (shared and a != b)
@@ -301,7 +301,7 @@ def test_every_message_has_its_price_and_its_route(
     check_all(plan, [machine], effects)
 
 
-@pytest.mark.parametrize("effects", [("links",), ("endpoints",)])
+@pytest.mark.parametrize("effects", [("links",), ("interfaces",)])
 def test_columns_of_some_ranks_are_not_taken_for_columns_of_all(effects: tuple[str, ...]) -> None:
     """Two ranks that send to 1 and 0, rank 0 that sends to 1, and rank 1 that sends to 0."""
     machine = Machine("test machine", Processor(1.0), Network(build_topology("mesh", 2)))
@@ -433,7 +433,7 @@ def test_columns_in_a_row_are_priced_as_each_of_them_alone(model: str) -> None:
     network = Network(build_topology("torus", 8), model=model, per_byte_s=1e-9, hop_latency_s=1e-7, **constants)
     workload = Workload("w", {}, {}, (Collective(None, Place(), "barrier", "dissemination", parse(0)),))
     machine = Machine("m", Processor(1e9), network)
-    prices = Prices(set_up(workload, machine, {"P": 8}), frozenset({"hops", "links", "endpoints"}))
+    prices = Prices(bind(workload, machine, {"P": 8}), frozenset({"hops", "links", "interfaces"}))
     ring, back, some = (
         np.roll(np.arange(8, dtype=np.int32), 1),
         np.arange(8, dtype=np.int32)[::-1],

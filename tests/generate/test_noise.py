@@ -15,13 +15,13 @@ from numpy.typing import NDArray
 from simcodesign.comparison.compare import compare, has_effect
 from simcodesign.core.errors import InputError
 from simcodesign.core.result import COMPUTE, MEMORY, RANK_COUNTERS, READ, RECEIVE, SEND, WRITE
+from simcodesign.describe.design_point import bind
 from simcodesign.describe.distribution import Distribution
 from simcodesign.describe.effects import EFFECTS
 from simcodesign.describe.machine import Machine
 from simcodesign.describe.machine_parts import Disk, Memory, Network, Processor
 from simcodesign.describe.noise import Bursts, Imbalance, Noise, SlowNodes
 from simcodesign.describe.randomness import drawn_effects, has_imbalance, has_noise
-from simcodesign.describe.setting import set_up
 from simcodesign.describe.topology.build import build_topology
 from simcodesign.describe.workload import Workload
 from simcodesign.describe.yaml.noise import imbalance_from, noise_from
@@ -62,7 +62,7 @@ def free(nodes: int, noise: float | Noise = 0.0) -> Machine:
 def planned(
     program: Workload, on: Machine, effects: Sequence[str] = BOTH, seed: int = 1, ranks: int | None = None, **more
 ) -> Plan:
-    return make_plan(set_up(program, on, {"P": ranks or on.processors}, **more), effects, seed)
+    return make_plan(bind(program, on, {"P": ranks or on.processors}, **more), effects, seed)
 
 
 def stretched(
@@ -447,9 +447,9 @@ def test_two_machines_have_common_random_numbers() -> None:
         {"processor.rate": 9.0, "network.startup": 1e-6, "disk.read_startup": 1e-4}
     )
     assert stretched(program, quick)[1] == pytest.approx(one, rel=1e-12)
-    assert stretched(program, machine(noise=noise), ("hops", "links", "endpoints", "disks", *BOTH))[1] == pytest.approx(
-        one, rel=1e-12
-    )
+    assert stretched(program, machine(noise=noise), ("hops", "links", "interfaces", "disks", *BOTH))[
+        1
+    ] == pytest.approx(one, rel=1e-12)
     assert stretched(program, machine(16, noise), ranks=8)[1] == pytest.approx(one, rel=1e-12)
 
 
@@ -647,7 +647,7 @@ def test_bursts_that_cannot_be_counted() -> None:
 RING = workload(
     "- {repeat: 4, do: [send: {to: (rank + 1) % P, bytes: 1000}, receive: {from: (rank + P - 1) % P}, barrier: {}]}\n"
 )
-WAYS = [(), ("hops", "links"), ("endpoints",), ("hops", "links", "endpoints")]
+WAYS = [(), ("hops", "links"), ("interfaces",), ("hops", "links", "interfaces")]
 
 
 @pytest.mark.parametrize("shared", WAYS)

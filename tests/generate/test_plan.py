@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from simcodesign.analytic.forecast import forecast
 from simcodesign.core.errors import CapacityError, InputError, Place
 from simcodesign.core.result import COMPUTE, KINDS, MEMORY, READ, RECEIVE, SEND, WRITE
+from simcodesign.describe.design_point import bind
 from simcodesign.describe.machine import Machine
 from simcodesign.describe.machine_parts import Disk, Network, Processor
-from simcodesign.describe.setting import set_up
 from simcodesign.describe.topology.build import build_topology
 from simcodesign.describe.workload import Workload
 from simcodesign.describe.yaml.tree import parse_yaml
@@ -37,7 +37,7 @@ def machine(ranks: int, **constants: float) -> Machine:
 
 
 def planned(program: str, ranks: int, effects: tuple[str, ...] = ()) -> Plan:
-    return make_plan(set_up(workload(program), machine(ranks)), effects)
+    return make_plan(bind(workload(program), machine(ranks)), effects)
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -51,16 +51,16 @@ Case = tuple[Ranks, list[list[tuple[int, float]]]]
 def columns(draw: st.DrawFn) -> Case:
     """Random computations with masks, and each rank's operations (column, duration) as they should come out."""
     ranks, count = draw(st.integers(1, 5)), draw(st.integers(0, 6))
-    pen = Ranks(ranks)
+    program_writer = Ranks(ranks)
     expected: list[list[tuple[int, float]]] = [[] for _ in range(ranks)]
     for column in range(count):
         when = draw(st.one_of(st.just([True] * ranks), st.lists(st.booleans(), min_size=ranks, max_size=ranks)))
         times = draw(st.lists(st.floats(0, 9), min_size=ranks, max_size=ranks))
         who = None if all(when) else np.flatnonzero(when).astype(np.int32)
-        pen.work(COMPUTE, float(column), np.array(times)[slice(None) if who is None else who], who)
+        program_writer.work(COMPUTE, float(column), np.array(times)[slice(None) if who is None else who], who)
         for rank in range(ranks):
             expected[rank] += [(column, times[rank])] if when[rank] else []
-    return pen, expected
+    return program_writer, expected
 
 
 def operations(segment: Segment) -> list[list[tuple[int, float]]]:
@@ -72,15 +72,15 @@ def operations(segment: Segment) -> list[list[tuple[int, float]]]:
 
 @given(columns())
 def test_operations_are_numbered_rank_by_rank_in_program_order(case: Case) -> None:
-    pen, expected = case
-    assert operations(woven(pen.columns, pen.count, 0)) == expected
+    program_writer, expected = case
+    assert operations(woven(program_writer.columns, program_writer.count, 0)) == expected
 
 
 @given(columns(), st.integers(1, 3))
 def test_columns_repeat_and_join(case: Case, times: int) -> None:
-    pen, expected = case
-    written = woven(pen.columns, pen.count, 0)
-    repeated, added = written.repeated(times), joined([written] * times, pen.count)
+    program_writer, expected = case
+    written = woven(program_writer.columns, program_writer.count, 0)
+    repeated, added = written.repeated(times), joined([written] * times, program_writer.count)
     assert operations(repeated) == operations(added) == [steps * times for steps in expected]
     assert repeated.first.tolist() == added.first.tolist()
     for name in written.fields:
@@ -114,7 +114,7 @@ def test_a_plan_written_out() -> None:
     assert plan.size_bytes.tolist() == [0, 6, 5, 5, 4, 0, 4, 0, 6, 5, 5, 4]
     # read: 2 x (1 + 3); send: 1 + 5; write: 2 + 4
     assert plan.duration_s.tolist() == [1, 8, 6, 6, 6, 2, 6, 3, 8, 0, 0, 6]
-    assert plan.chained.tolist() == [False, *[True] * 4, False, True, False, *[True] * 4, False]
+    assert plan.follows_previous.tolist() == [False, *[True] * 4, False, True, False, *[True] * 4, False]
     assert plan.station is None
     assert plan.routes is plan.edges is plan.mailbox is plan.gap_s is plan.flight_s is None
     assert plan.describe(9) == "receive from rank 0 (operation 2, phase 'talk')"
@@ -309,11 +309,11 @@ def test_a_plan_too_large_for_the_memory_is_refused_at_once() -> None:
 
 
 def test_receives_of_a_pen_say_how_far_back_their_send_is() -> None:
-    pen = Ranks(3)
-    pen.send((pen.rank + 1) % 3, 8.0)
-    pen.work(COMPUTE, 0.0, 1.0, np.array([1], np.int32))
-    pen.receive((pen.rank - 1) % 3, 8.0, match=-2)
-    segment = woven(pen.columns, 3, 0)
+    program_writer = Ranks(3)
+    program_writer.send((program_writer.rank + 1) % 3, 8.0)
+    program_writer.work(COMPUTE, 0.0, 1.0, np.array([1], np.int32))
+    program_writer.receive((program_writer.rank - 1) % 3, 8.0, match=-2)
+    segment = woven(program_writer.columns, 3, 0)
     match, mailbox, boxes = matches(segment, np.repeat(np.arange(3, dtype=np.int32), segment.counts), Place())
     # ranks 0 and 2: send, receive; rank 1: send, compute, receive
     assert match.tolist() == [4, 5, 6, NONE, 0, 1, 2]
@@ -355,7 +355,7 @@ def test_a_train_on_its_way() -> None:
 
 def refused(program: str, **constants: object) -> str:
     with pytest.raises(InputError) as caught:
-        make_plan(set_up(workload(program), machine(4, **constants)))  # type: ignore[arg-type]
+        make_plan(bind(workload(program), machine(4, **constants)))  # type: ignore[arg-type]
     return str(caught.value)
 
 

@@ -13,10 +13,10 @@ from numpy.typing import NDArray
 from simcodesign.core.errors import Place
 from simcodesign.core.expression import parse
 from simcodesign.core.result import COMPUTE
+from simcodesign.describe.design_point import bind
 from simcodesign.describe.effects import EFFECTS
 from simcodesign.describe.machine import Machine
 from simcodesign.describe.machine_parts import Network, Processor
-from simcodesign.describe.setting import set_up
 from simcodesign.describe.topology.build import build_topology
 from simcodesign.describe.workload import Block, Collective, Compute, Step, Workload
 from simcodesign.engine.simulate import simulate
@@ -92,7 +92,7 @@ LOOP = Block(parse(STEPS), (compute(1), Collective(None, Place(), "allreduce", "
 
 
 def planned(effects: tuple[str, ...], seed: int = 0, ranks: int = 16, program: Step = LOOP) -> Plan:
-    return make_plan(set_up(workload(program), machine(ranks)), effects, seed)
+    return make_plan(bind(workload(program), machine(ranks)), effects, seed)
 
 
 def computed(plan: Plan) -> NDArray[np.float64]:

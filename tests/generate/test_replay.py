@@ -16,11 +16,11 @@ from hypothesis import strategies as st
 
 from simcodesign.core.errors import DeadlockError, InputError, Place
 from simcodesign.core.result import COMPUTE, RECEIVE, SEND
+from simcodesign.describe.design_point import bind
 from simcodesign.describe.goal.format import read_goal
 from simcodesign.describe.goal.schedule import ANY, ANY_TAG, NONE, Schedule
 from simcodesign.describe.machine import Machine
 from simcodesign.describe.machine_parts import Network, Processor
-from simcodesign.describe.setting import set_up
 from simcodesign.describe.topology.build import build_topology
 from simcodesign.describe.yaml.files import workload_of
 from simcodesign.engine.selection import run
@@ -78,7 +78,7 @@ def replay(schedule: Schedule, machine: Machine, engine: str) -> tuple[list[floa
 
     Before a receive whose start something waits for stands its posting in the Plan.
     """
-    plan = make_plan(set_up(workload_of(schedule), machine))
+    plan = make_plan(bind(workload_of(schedule), machine))
     log = run(plan, engine)
     source = np.repeat(np.arange(len(schedule)), np.diff(schedule.edge_start))
     started = np.unique(source[schedule.edge_early])

@@ -14,9 +14,9 @@ from simcodesign.analytic.collective_traffic import Traffic, collective_traffic,
 from simcodesign.core.errors import Place
 from simcodesign.core.expression import parse
 from simcodesign.core.result import READ, SEND
+from simcodesign.describe.design_point import bind
 from simcodesign.describe.machine import MAPPINGS, Machine
 from simcodesign.describe.machine_parts import SWITCHINGS, Disk, Network, Processor
-from simcodesign.describe.setting import set_up
 from simcodesign.describe.topology.build import balanced_shape, build_topology
 from simcodesign.describe.workload import ALGORITHMS, Access, Collective, Exchange, Receive, Send, Step, Workload
 from simcodesign.engine.reference.engine import run
@@ -57,7 +57,7 @@ MACHINES = st.builds(
 
 
 def planned(machine: Machine, ranks: int, program: tuple[Step, ...], effects: tuple[str, ...]) -> Plan:
-    return make_plan(set_up(Workload("test", {}, {}, program), machine, {"P": ranks}), effects)
+    return make_plan(bind(Workload("test", {}, {}, program), machine, {"P": ranks}), effects)
 
 
 def exchange(dims: int, periodic: bool) -> Exchange:
@@ -88,9 +88,9 @@ def communications(draw: st.DrawFn) -> tuple[Machine, int, Step, Traffic]:
 
 @settings(max_examples=150)
 @given(communications(), st.booleans())
-def test_links_carry_the_bytes_of_the_traffic(case: tuple[Machine, int, Step, Traffic], with_endpoints: bool) -> None:
+def test_links_carry_the_bytes_of_the_traffic(case: tuple[Machine, int, Step, Traffic], with_interfaces: bool) -> None:
     machine, ranks, step, traffic = case
-    effects = ("links", "endpoints") if with_endpoints else ("links",)
+    effects = ("links", "interfaces") if with_interfaces else ("links",)
     plan = planned(machine, ranks, (step,), effects)
     node = machine.node_of(ranks)
     source, target = node[traffic.source], node[traffic.target]
@@ -111,7 +111,7 @@ def test_links_carry_the_bytes_of_the_traffic(case: tuple[Machine, int, Step, Tr
 @given(communications(), st.booleans())
 def test_interfaces_carry_what_comes_and_what_goes(case: tuple[Machine, int, Step, Traffic], with_links: bool) -> None:
     machine, ranks, step, traffic = case
-    effects = ("links", "endpoints") if with_links else ("endpoints",)
+    effects = ("links", "interfaces") if with_links else ("interfaces",)
     plan = planned(machine, ranks, (step,), effects)
     node = machine.node_of(ranks)
     bytes_passed: dict[int, float] = defaultdict(float)
@@ -139,7 +139,7 @@ def ways(plan: Plan) -> Iterator[tuple[int, int, list[tuple[int, int]]]]:
             )
 
 
-@given(communications(), st.sampled_from([("links",), ("endpoints",), ("links", "endpoints")]))
+@given(communications(), st.sampled_from([("links",), ("interfaces",), ("links", "interfaces")]))
 def test_messages_visit_interface_links_and_interface_in_turn(
     case: tuple[Machine, int, Step, Traffic], effects: tuple[str, ...]
 ) -> None:
@@ -150,7 +150,7 @@ def test_messages_visit_interface_links_and_interface_in_turn(
     for source, target, way in ways(plan):
         a, b = int(node[source]), int(node[target])
         links = [(LINK, link) for link in machine.network.topology.route(a, b).tolist()] if "links" in effects else []
-        ends = ([(INTERFACE, a)], [(INTERFACE, b)]) if "endpoints" in effects else ([], [])
+        ends = ([(INTERFACE, a)], [(INTERFACE, b)]) if "interfaces" in effects else ([], [])
         assert way == [*ends[0], *links, *ends[1]]
         far += 1
     assert far == np.count_nonzero(node[traffic.source] != node[traffic.target])
@@ -190,7 +190,7 @@ def test_disks_serve_the_accesses_of_their_nodes(machine: Machine, data: st.Data
 @given(communications())
 def test_stations_are_disks_then_interfaces_then_links_by_number(case: tuple[Machine, int, Step, Traffic]) -> None:
     machine, ranks, step, _ = case
-    plan = planned(machine, ranks, (read(parse(1)), step), ("links", "endpoints", "disks"))
+    plan = planned(machine, ranks, (read(parse(1)), step), ("links", "interfaces", "disks"))
     names = list(zip(plan.stations.kind.tolist(), plan.stations.unit.tolist(), strict=True))
     assert names == sorted(set(names))
     assert DISK < INTERFACE < LINK
@@ -207,7 +207,7 @@ def pair(source: int, target: int) -> tuple[Step, Step]:
 @pytest.mark.parametrize(("mapping", "far"), [("linear", False), ("round_robin", True), ((1, 0, 0, 1), True)])
 def test_the_mapping_says_which_messages_leave_their_node(mapping: str | tuple[int, ...], far: bool) -> None:
     """Ranks 0 and 1 of four on two nodes; the ranks that do nothing have their place too."""
-    plan = planned(machine("crossbar", 2, 2, mapping), 4, pair(0, 1), ("links", "endpoints"))
+    plan = planned(machine("crossbar", 2, 2, mapping), 4, pair(0, 1), ("links", "interfaces"))
     assert (plan.routes is not None) == far
 
 

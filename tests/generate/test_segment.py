@@ -328,19 +328,19 @@ def test_nothing_at_all() -> None:
 
 
 def test_widths() -> None:
-    pen = Ranks(3)
-    pen.work(COMPUTE, 0.0, 1.0)
-    assert woven(pen.columns, 3, 0).width == 1
-    pen.work(COMPUTE, 0.0, 1.0, np.array([0, 2], np.int32))
-    uneven = woven(pen.columns, 3, 0)
+    program_writer = Ranks(3)
+    program_writer.work(COMPUTE, 0.0, 1.0)
+    assert woven(program_writer.columns, 3, 0).width == 1
+    program_writer.work(COMPUTE, 0.0, 1.0, np.array([0, 2], np.int32))
+    uneven = woven(program_writer.columns, 3, 0)
     assert uneven.width is None
     assert uneven.counts.tolist() == [2, 1, 2]
 
 
 def test_columns_of_nobody() -> None:
-    pen = Ranks(2)
+    program_writer = Ranks(2)
     nobody = np.zeros(0, np.int32)
-    pen.work(COMPUTE, 0.0, 1.0, nobody)
-    pen.send(nobody, 8.0, nobody)
-    pen.receive(nobody, 8.0, who=nobody)
-    assert woven(pen.columns, 2, 0).first.tolist() == [0, 0, 0]
+    program_writer.work(COMPUTE, 0.0, 1.0, nobody)
+    program_writer.send(nobody, 8.0, nobody)
+    program_writer.receive(nobody, 8.0, who=nobody)
+    assert woven(program_writer.columns, 2, 0).first.tolist() == [0, 0, 0]

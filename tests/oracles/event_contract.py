@@ -101,13 +101,13 @@ class Oracle:
         self.plan, self.sign = plan, -1 if youngest_first else 1
         self.now, self.events, self.numbers, self.processed = 0.0, [], 0, 0
         stations = plan.stations
-        self.desks: list[Desk] = [
+        self.servers: list[Desk] = [
             Box([]) if kind == MAILBOX else Desk([0.0] * int(servers))
             for kind, servers in zip(stations.kind, stations.servers, strict=True)
         ]
-        for desk, room in zip(self.desks, () if stations.room is None else stations.room, strict=False):
+        for desk, room in zip(self.servers, () if stations.room is None else stations.room, strict=False):
             desk.room = math.inf if room == NONE else int(room)
-        self.turned_away: list[int] = []
+        self.blocked: list[int] = []
         self.finish: list[float | None] = [None] * len(plan)
         self.arrival: list[float | None] = [None] * len(plan)
         self.match: list[int] = [int(other) for other in plan.match]
@@ -125,7 +125,7 @@ class Oracle:
     def needs_of(self, op: int) -> set[object]:
         """What must have happened in its rank before the operation is ready."""
         first = op == self.plan.first[self.plan.rank[op]]
-        return {("done", op - 1)} if self.plan.chained[op] and not first else {"start"}
+        return {("done", op - 1)} if self.plan.follows_previous[op] and not first else {"start"}
 
     def set_edges(self) -> None:
         edges = self.plan.edges
@@ -137,7 +137,7 @@ class Oracle:
         self.happened("start")
         while True:
             event = min(self.events, default=(math.inf,))
-            turns = [desk.turn(self.now) for desk in self.desks]
+            turns = [desk.turn(self.now) for desk in self.servers]
             turn = min(turns, default=math.inf)
             if event[0] == turn == math.inf:
                 return self
@@ -173,7 +173,7 @@ class Oracle:
         if self.plan.kind[op] != RECEIVE:
             self.go_on(op)
         elif self.of("mailbox", op) != NONE:
-            self.desks[self.of("mailbox", op)].come((self.now, int(self.plan.rank[op]), op))
+            self.servers[self.of("mailbox", op)].come((self.now, int(self.plan.rank[op]), op))
         elif self.match[op] == NONE or self.arrival[self.match[op]] is not None:
             self.go_on(op)
         else:
@@ -182,13 +182,13 @@ class Oracle:
     def arrive(self, send: int) -> None:
         self.arrival[send] = self.now
         if self.of("mailbox", send) != NONE:
-            self.desks[self.of("mailbox", send)].messages.append((self.now, send))
+            self.servers[self.of("mailbox", send)].messages.append((self.now, send))
         elif self.match[send] in self.posted:
             self.at(self.now, "go_on", self.match[send])
 
     def go_on(self, op: int) -> None:
         if self.of("station", op) != NONE:
-            self.desks[self.of("station", op)].come((self.now, int(self.plan.rank[op]), op))
+            self.servers[self.of("station", op)].come((self.now, int(self.plan.rank[op]), op))
         else:
             self.begin(op)
 
@@ -239,12 +239,12 @@ class Oracle:
 
     def reach(self, op: int) -> None:
         self.processed += 1
-        self.desks[self.way(op)[self.place[op]]].come((self.now, int(self.plan.rank[op]), op))
+        self.servers[self.way(op)[self.place[op]]].come((self.now, int(self.plan.rank[op]), op))
 
     def arbitrate(self, station: int) -> None:
-        desk, kind = self.desks[station], self.plan.stations.kind[station]
+        desk, kind = self.servers[station], self.plan.stations.kind[station]
         for op in desk.judge(self.now):
-            self.turned_away.append(op)
+            self.blocked.append(op)
             self.at(self.now, "begun", op)
             self.at(self.now, "done", op)
         if not isinstance(desk, Box) and (not desk.waiting or min(desk.free) > self.now):
@@ -301,12 +301,12 @@ def check_same(log: Log, oracle: Oracle) -> None:
     assert numbers(log.finish_s) == numbers(oracle.finish)
     assert numbers(log.arrival_s) == numbers(oracle.arrival)
     assert log.match.tolist() == oracle.match
-    assert log.served.tolist() == [desk.served for desk in oracle.desks]
-    assert log.busy_s.tolist() == [desk.busy for desk in oracle.desks]
-    assert log.wait_s.tolist() == [desk.wait for desk in oracle.desks]
-    assert log.longest_queue.tolist() == [desk.longest for desk in oracle.desks]
-    assert log.refused.tolist() == [desk.refused for desk in oracle.desks]
-    assert log.turned_away.tolist() == sorted(oracle.turned_away)
+    assert log.served.tolist() == [desk.served for desk in oracle.servers]
+    assert log.busy_s.tolist() == [desk.busy for desk in oracle.servers]
+    assert log.wait_s.tolist() == [desk.wait for desk in oracle.servers]
+    assert log.longest_queue.tolist() == [desk.longest for desk in oracle.servers]
+    assert log.refused.tolist() == [desk.refused for desk in oracle.servers]
+    assert log.blocked.tolist() == sorted(oracle.blocked)
     assert log.events == oracle.processed
 
 
@@ -341,7 +341,7 @@ class Op:
     partner: Op | None = None
     way: tuple[int, ...] = ()
     delays: tuple[float, ...] = (0.0,) * 6
-    chained: bool = True
+    follows_previous: bool = True
     after: list[Op] = field(default_factory=list)
     early: list[Op] = field(default_factory=list)
     mailbox: int = NONE
@@ -375,8 +375,8 @@ def plan_of(ops: list[Op], ranks: int, kinds: tuple[int, ...] = (), servers: tup
     number = {id(op): place for place, op in enumerate(ops)}
     count = np.bincount([op.rank for op in ops], minlength=ranks) if ops else np.zeros(ranks, int)
     first = np.concatenate([[0], np.cumsum(count)]).astype(np.int64)
-    chained = np.array([*(op.chained for op in ops), False])
-    chained[first] = False
+    follows_previous = np.array([*(op.follows_previous for op in ops), False])
+    follows_previous[first] = False
     return Plan(
         first=first,
         kind=np.array([op.kind for op in ops], np.int8),
@@ -386,7 +386,7 @@ def plan_of(ops: list[Op], ranks: int, kinds: tuple[int, ...] = (), servers: tup
         size_bytes=np.zeros(len(ops)),
         duration_s=np.array([op.duration for op in ops], np.float64),
         match=np.array([NONE if op.partner is None else number[id(op.partner)] for op in ops], np.int32),
-        chained=chained,
+        follows_previous=follows_previous,
         phases=("main",),
         stations=Stations(np.array(kinds, np.int8), np.arange(len(kinds)), np.array(servers, np.int32)),
         station=_or_none([op.station for op in ops]),
@@ -463,7 +463,7 @@ class Writer:
         self.of_kind = {kind: [s for s, this in enumerate(self.kinds) if this == kind] for kind, _ in groups}
         self.owner = {box: random.randrange(self.ranks) for box in self.of_kind[MAILBOX]}
         self.gaps, self.flights = random.random() < 0.4, random.random() < 0.3
-        self.chained = random.choice((1.0, 0.9, 0.9, 0.4, 0.0))
+        self.follows_previous = random.choice((1.0, 0.9, 0.9, 0.4, 0.0))
         # With gaps, the messages of a rank all pass a processor or all are in program order.
         self.in_order = [not self.of_kind[PROCESSOR] or random.random() < 0.4 for _ in range(self.ranks)]
         self.hoarding = hoarding and random.random() < 0.5
@@ -473,7 +473,7 @@ class Writer:
         ops = [self.next() for _ in range(self.count)]
         ops += self.owed
         for place, op in enumerate(ops):
-            op.chained = (self.gaps and self.in_order[op.rank]) or self.random.random() < self.chained
+            op.follows_previous = (self.gaps and self.in_order[op.rank]) or self.random.random() < self.follows_previous
             self.tie(op, ops[:place])
             self.equip(op)
         if not self.hoarding:

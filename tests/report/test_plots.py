@@ -187,7 +187,7 @@ def test_comparison(comparison: Comparison, tmp_path: Path) -> None:
     plots.comparison_bars(comparison, path)
     assert axes_of(path) == 2
     found = texts(path)
-    assert {"forecast", "simulated", "order and waiting", "links", "disks", "noise", "simulation"} <= set(found)
+    assert {"forecast", "simulated", "dependencies and waiting", "links", "disks", "noise", "simulation"} <= set(found)
     assert f"error against simulated: forecast {comparison.error:+.1%}".replace("-", "\N{MINUS SIGN}") in found
     assert any(text.startswith(f"gap: {seconds_text(abs(comparison.gap_s))}") for text in found)
     steps = [rung.change_s for rung in comparison.rungs]

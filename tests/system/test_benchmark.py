@@ -19,8 +19,8 @@ import simpy
 
 from simcodesign.analytic.forecast import forecast
 from simcodesign.core.memory_limit import memory_bytes
+from simcodesign.describe.design_point import bind
 from simcodesign.describe.goal.format import read_goal
-from simcodesign.describe.setting import set_up
 from simcodesign.describe.yaml.files import load_machine, load_workload
 from simcodesign.engine.reference.engine import run
 from simcodesign.engine.simulate import simulate
@@ -70,7 +70,7 @@ def bare_simpy(events: int, processes: int) -> None:
 
 
 def plan_of(workload: str, machine, effects=(), **options) -> Plan:
-    return make_plan(set_up(load_workload(workload), machine, **options), effects)
+    return make_plan(bind(load_workload(workload), machine, **options), effects)
 
 
 def test_overhead_over_bare_simpy(benchmark) -> None:

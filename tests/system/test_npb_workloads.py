@@ -19,8 +19,8 @@ from simcodesign.comparison.compare import compare
 from simcodesign.core.errors import InputError
 from simcodesign.core.result import SEND, Result
 from simcodesign.describe.demands.useful_flops import useful_flops
+from simcodesign.describe.design_point import bind
 from simcodesign.describe.machine import Machine
-from simcodesign.describe.setting import set_up
 from simcodesign.describe.workload import Block, walk
 from simcodesign.describe.yaml.files import available
 from simcodesign.describe.yaml.files import load_machine as read_machine
@@ -151,7 +151,7 @@ def test_operations_are_those_the_benchmark_counts(name: str) -> None:
     for preset, size in CLASSES[name].items():
         for iterations in (1, 7) if name != "npb-ep" else (1,):
             given = {"P": 16} | ({} if name == "npb-ep" else {"iterations": iterations})
-            got = useful_flops(set_up(workload, machine, given, preset=preset))
+            got = useful_flops(bind(workload, machine, given, preset=preset))
             assert got == pytest.approx(operations(name, size, iterations), rel=ROUNDING)
 
 
@@ -243,7 +243,7 @@ def test_footprint_is_the_published_memory(name: str) -> None:
 
 @pytest.mark.parametrize("name", EVERY)
 def test_size_is_that_of_the_whole_problem(name: str) -> None:
-    sizes = {set_up(load_workload(name), load_machine(XEON), {"P": P}).size for P in (1, 4, 16)}
+    sizes = {bind(load_workload(name), load_machine(XEON), {"P": P}).size for P in (1, 4, 16)}
     assert len(sizes) == 1
     if name in ("npb-bt", "npb-sp", "npb-lu"):
         assert sizes == {load_workload(name).parameters["n"].default ** 3}
@@ -257,8 +257,8 @@ Message = tuple[int, int, float]
 
 def sent(name: str, ranks: int, given: dict[str, float], phases: list[str] | None = None) -> Counter[Message]:
     """Messages of the simulation: source, target and bytes, each as often as it is sent."""
-    setting = set_up(load_workload(name), load_machine(XEON), {"P": ranks, **given}, phases=phases)
-    plan = make_plan(setting, ())
+    design_point = bind(load_workload(name), load_machine(XEON), {"P": ranks, **given}, phases=phases)
+    plan = make_plan(design_point, ())
     here = plan.kind == SEND
     return Counter(
         zip(
@@ -537,7 +537,7 @@ def test_simulation_stays_in_its_bracket(name: str) -> None:
         load_workload(name),
         load_machine(XEON),
         {"P": 4, **SMALL[name]},
-        effects=["hops", "links", "endpoints", "memory"],
+        effects=["hops", "links", "interfaces", "memory"],
     )
     assert comparison.in_bracket
 
@@ -546,7 +546,7 @@ def test_simulation_stays_in_its_bracket(name: str) -> None:
 def test_engines_agree(name: str) -> None:
     pytest.importorskip("numba")
     given = {"P": 4, **SMALL[name]}
-    effects = ["links", "endpoints", "memory", "imbalance", "noise"]
+    effects = ["links", "interfaces", "memory", "imbalance", "noise"]
     one, other = (
         simulate(name, XEON, given, effects=effects, seed=5, engine=engine) for engine in ("simpy", "compiled")
     )

@@ -55,7 +55,9 @@ def test_parameters_say_what_they_are(name: str) -> None:
 def test_simulation_stays_in_its_bracket(workload: str, machine: str) -> None:
     phases = ["stacking"] if workload == "seismic" else None  # the other phases only repeat the same steps
     described = shipped_pairs.load_workload(workload), shipped_pairs.load_machine(machine)
-    comparison = compare(*described, {"P": 8}, phases=phases, effects=["hops", "links", "endpoints", "disks", "memory"])
+    comparison = compare(
+        *described, {"P": 8}, phases=phases, effects=["hops", "links", "interfaces", "disks", "memory"]
+    )
     assert comparison.in_bracket
     check_laws(comparison.simulation)
 

@@ -407,7 +407,7 @@ def _incast(ranks: int) -> float:
     machine = hockney(build_topology("crossbar", ranks))
     sends = Send(parse("rank > 0"), Place(), parse(0), parse(M))
     receives = [Receive(parse("rank == 0"), Place(), parse(source), parse(M)) for source in range(1, ranks)]
-    return _time(program(sends, *receives), machine, "links, endpoints")
+    return _time(program(sends, *receives), machine, "links, interfaces")
 
 
 QUEUES = [

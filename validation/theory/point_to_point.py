@@ -33,7 +33,7 @@ from .machines import EXACT, ROUNDING, TH, TL, TS, TW, M, furthest, grid, hockne
 
 KUMAR = "Grama, Gupta, Karypis, Kumar, Introduction to Parallel Computing, 2nd ed. 2003"
 #: The effects under which a message that is alone takes its time by the hops of its route.
-EFFECTS = ("hops", "links", "hops, endpoints", "hops, links, endpoints")
+EFFECTS = ("hops", "links", "hops, interfaces", "hops, links, interfaces")
 CUT_THROUGH = "ts + h*th + m*tw"
 STORED = "ts + h*th + m*tw + (h - 1)*m*tl"
 SYMBOLS = {"ts": TS, "th": TH, "tw": TW, "tl": TL, "m": M}

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from simcodesign.analytic.queueing.moments import product_variation
 from simcodesign.analytic.queueing.networks import mva
-from simcodesign.core.units import Amount
+from simcodesign.core.units import FloatOrArray
 from simcodesign.describe.distribution import Distribution
 from simcodesign.describe.machine import Machine
 
@@ -34,8 +34,8 @@ class Visit:
 
     station: str
     phase: str
-    service_s: Amount
-    times: Amount
+    service_s: FloatOrArray
+    times: FloatOrArray
     factors: tuple[Distribution, ...]
 
 
@@ -45,7 +45,7 @@ class Wait:
 
     phase: str
     station: str
-    wait_s: Amount
+    wait_s: FloatOrArray
 
 
 @dataclass
@@ -53,18 +53,18 @@ class Loop:
     """A repeated block while it is read: ``total_s`` of a rank in all, and its visits. ``coupled``: it has messages,
     by which ranks wait for each other, so that it is no closed network. ``random``: a demand in it varies."""
 
-    total_s: Amount = 0.0
+    total_s: FloatOrArray = 0.0
     visits: list[Visit] = field(default_factory=list)
     coupled: bool = False
     random: bool = False
 
-    def add(self, component: str, time_s: Amount, varies: Distribution | None) -> None:
+    def add(self, component: str, time_s: FloatOrArray, varies: Distribution | None) -> None:
         """One demand more: its time in all."""
         self.total_s = self.total_s + time_s
         self.coupled = self.coupled or component == "communication"
         self.random = self.random or (varies is not None and not varies.constant)
 
-    def queues(self, machine: Machine, ranks: Amount, shape: tuple[int, ...]) -> tuple[str, list[Wait]]:
+    def queues(self, machine: Machine, ranks: FloatOrArray, shape: tuple[int, ...]) -> tuple[str, list[Wait]]:
         """The formula and what is waited for by it: nothing where no demand varies (ranks that always need the same
         fall into step and need not wait at all), where none share a station, nor where a disk is shared by several
         nodes that each share a memory."""
@@ -94,7 +94,7 @@ class Loop:
         return any(visit.station == station and np.any(np.asarray(visit.service_s) > 0) for visit in self.visits)
 
 
-def sharing_ranks(machine: Machine, ranks: Amount, station: str) -> NDArray[np.float64]:
+def sharing_ranks(machine: Machine, ranks: FloatOrArray, station: str) -> NDArray[np.float64]:
     """Ranks at the busiest disk, or memory controller, for every number of ranks."""
     nodes = machine.disk.shared_by if station == "disk" and machine.disk is not None else 1
     count, each = np.asarray(ranks, dtype=np.float64), machine.processors_per_node
@@ -118,8 +118,8 @@ class _Station:
     """All visits to a station as one service: ``demand_s`` in all, with the ``variation`` of the mixture."""
 
     visits: tuple[Visit, ...]
-    demand_s: Amount
-    variation: Amount
+    demand_s: FloatOrArray
+    variation: FloatOrArray
     exponential: bool
 
     @classmethod
@@ -142,7 +142,7 @@ class _Station:
                 yield Wait(visit.phase, visit.station, wait_s * np.where(every > 0, visit.times / every, 0.0))
 
 
-def _sums(visit: Visit) -> tuple[Amount, Amount, Amount]:
+def _sums(visit: Visit) -> tuple[FloatOrArray, FloatOrArray, FloatOrArray]:
     """Sum of the services, their number, and the sum of their squares, in the mean."""
     square = visit.service_s**2 * (1 + product_variation(visit.factors) ** 2)
     return visit.service_s * visit.times, visit.times, square * visit.times

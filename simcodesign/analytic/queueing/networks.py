@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from simcodesign.analytic.queueing.station import MOST_SERVERS, Queue, mmc, stable
 from simcodesign.core.errors import InputError, Place
-from simcodesign.core.units import Amount
+from simcodesign.core.units import FloatOrArray
 
 #: Closed networks: the largest population, a step of the recursion each; and the most stations of several servers,
 #: which need a recursion for each set of them.
@@ -29,9 +29,9 @@ class OpenNetwork:
 
     stations: Queue
     visits: _Floats
-    throughput_per_s: Amount
-    response_s: Amount
-    in_system: Amount
+    throughput_per_s: FloatOrArray
+    response_s: FloatOrArray
+    in_system: FloatOrArray
 
 
 def jackson(
@@ -100,8 +100,8 @@ class ClosedNetwork:
     requests there): (..., M)."""
 
     formula: str
-    throughput_per_s: Amount
-    cycle_s: Amount
+    throughput_per_s: FloatOrArray
+    cycle_s: FloatOrArray
     residence_s: _Floats
     queue: _Floats
     utilisation: _Floats
@@ -349,6 +349,6 @@ def _amounts(what: str, values: ArrayLike) -> _Floats:
     return amounts
 
 
-def _plain(value: _Floats) -> Amount:
+def _plain(value: _Floats) -> FloatOrArray:
     """One number as a float."""
     return value if np.ndim(value) else float(value)

@@ -17,7 +17,7 @@ from simcodesign.analytic.queueing.moments import product_variation, variation
 from simcodesign.analytic.queueing.open_evaluation import Floats, Part, Reading, last_s
 from simcodesign.analytic.queueing.station import Queue, allen_cunneen, mg1, mmck
 from simcodesign.core.errors import InputError
-from simcodesign.core.units import Amount
+from simcodesign.core.units import FloatOrArray
 from simcodesign.describe.demands.arrivals import Arrivals
 from simcodesign.describe.distribution import Distribution
 from simcodesign.describe.machine import Machine
@@ -178,7 +178,7 @@ def _places(flows: Sequence[_Flow], reading: Reading) -> Floats | None:
     return values[0]
 
 
-def _disk_part(flow: _Flow, waits: Floats, refused: Floats, watts: Amount) -> Part:
+def _disk_part(flow: _Flow, waits: Floats, refused: Floats, watts: FloatOrArray) -> Part:
     served = flow.visits * (1 - refused)
     busy = served * flow.service_s
     through = np.sum(flow.count * (1 - refused), axis=-1)  # of those that go on to other disks none is refused

@@ -10,11 +10,11 @@ from numpy.typing import NDArray
 
 from simcodesign.core.errors import InputError, Place
 from simcodesign.core.expression import Expression
-from simcodesign.core.units import Amount
+from simcodesign.core.units import FloatOrArray
 from simcodesign.describe.constants import CAPACITY
 from simcodesign.describe.demands.arrivals import Arrivals
+from simcodesign.describe.design_point import DesignPoint, finite
 from simcodesign.describe.machine import Machine
-from simcodesign.describe.setting import Setting, finite
 
 Floats = NDArray[np.float64]
 
@@ -22,20 +22,24 @@ Floats = NDArray[np.float64]
 class Reading:
     """Expressions for every design point and rank: arrays (..., P)."""
 
-    def __init__(self, setting: Setting, queueing: bool) -> None:
-        self.setting, self.queueing = setting, queueing
-        self.ranks = setting.ranks
-        self.names: dict[str, Amount] = {name: np.asarray(value)[..., None] for name, value in setting.values.items()}
-        self.names["rank"] = setting.every_rank()
-        varying = {path: value for path, value in setting.machine.varying().items() if path != CAPACITY}
+    def __init__(self, design_point: DesignPoint, queueing: bool) -> None:
+        self.design_point, self.queueing = design_point, queueing
+        self.ranks = design_point.ranks
+        self.names: dict[str, FloatOrArray] = {
+            name: np.asarray(value)[..., None] for name, value in design_point.values.items()
+        }
+        self.names["rank"] = design_point.every_rank()
+        varying = {path: value for path, value in design_point.machine.varying().items() if path != CAPACITY}
         constants = {path: np.asarray(value)[..., None] for path, value in varying.items()}
-        self.machine: Machine = setting.machine.with_constants(constants) if setting.shape else setting.machine
+        self.machine: Machine = (
+            design_point.machine.with_constants(constants) if design_point.shape else design_point.machine
+        )
         self.formulas: list[str] = []
 
     def value(self, expression: Expression, what: str) -> Floats:
         """(..., P), finite and not negative."""
         text = f"{what} = {expression.text}"
-        found = finite(expression.evaluate(self.names), text, self.setting.workload, expression)
+        found = finite(expression.evaluate(self.names), text, self.design_point.workload, expression)
         value = np.asarray(found, dtype=np.float64)
         if np.any(value < 0):
             raise InputError(f"{text} is negative", expression.place, value=float(np.min(value)))
@@ -58,7 +62,7 @@ class Reading:
 
     def check_load(self, load: Floats, names: Sequence[str], rate: Floats, place: Place) -> None:
         """InputError at a single design point with a load (..., S) of 1 or more; ``rate`` (..., P)."""
-        if self.setting.shape or not np.any(load >= 1):
+        if self.design_point.shape or not np.any(load >= 1):
             return
         worst = int(np.argmax(load))
         highest = float(load.ravel()[worst])
@@ -66,9 +70,9 @@ class Reading:
         most = float(rate.max()) / highest
         raise InputError(what, place, allowed=f"a load below 1: a rate of a rank below {most:.6g} per second")
 
-    def at_every_point(self, value: Amount) -> Amount:
+    def at_every_point(self, value: FloatOrArray) -> FloatOrArray:
         """One number for a single design point, else an array of their shape."""
-        shape = self.setting.shape
+        shape = self.design_point.shape
         return np.broadcast_to(np.asarray(value, dtype=float), shape) if shape else float(value)
 
 
@@ -77,16 +81,16 @@ class Part:
     """What one step comes to: arrays (...), one number for each design point."""
 
     component: str
-    served: Amount  # requests that are
-    refused: Amount
-    response_s: Amount  # mean of those served
-    last_s: Amount  # the last arrival, in the mean
-    messages: Amount = 0.0
-    message_bytes: Amount = 0.0
-    disk_bytes: Amount = 0.0
-    busy_j: Amount = 0.0
+    served: FloatOrArray  # requests that are
+    refused: FloatOrArray
+    response_s: FloatOrArray  # mean of those served
+    last_s: FloatOrArray  # the last arrival, in the mean
+    messages: FloatOrArray = 0.0
+    message_bytes: FloatOrArray = 0.0
+    disk_bytes: FloatOrArray = 0.0
+    busy_j: FloatOrArray = 0.0
 
 
-def last_s(count: Floats, rate_per_s: Floats) -> Amount:
+def last_s(count: Floats, rate_per_s: Floats) -> FloatOrArray:
     """When the last request arrives, in the mean of the rank that takes longest."""
     return np.asarray(np.max(np.where(count > 0, count / np.where(count > 0, rate_per_s, 1.0), 0.0), axis=-1))

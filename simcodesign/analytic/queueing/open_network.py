@@ -19,10 +19,10 @@ from simcodesign.analytic.message_costs import price
 from simcodesign.analytic.queueing.station import mg1
 from simcodesign.analytic.queueing.uniform_traffic import uniform_latency
 from simcodesign.core.errors import CapacityError
-from simcodesign.core.units import Amount
+from simcodesign.core.units import FloatOrArray
 from simcodesign.describe.demands.arrivals import Arrivals
+from simcodesign.describe.design_point import DesignPoint
 from simcodesign.describe.machine import Machine
-from simcodesign.describe.setting import Setting
 
 _Floats = NDArray[np.float64]
 _Ints = NDArray[np.int64]
@@ -34,14 +34,14 @@ MOST_PAIRS = 20_000_000
 class Crowd:
     """Messages under way: their mean latency (...), the load of every station (..., S) and the stations' names."""
 
-    latency_s: Amount
+    latency_s: FloatOrArray
     load: _Floats
     names: Sequence[str]
     formula: str
 
 
 def crowd(
-    step: Arrivals, machine: Machine, setting: Setting, count: _Floats, rate: _Floats, size: _Floats, spread: float
+    step: Arrivals, machine: Machine, point: DesignPoint, count: _Floats, rate: _Floats, size: _Floats, spread: float
 ) -> Crowd:
     """Latency and loads of a step; ``count``, ``rate``, ``size``: (..., P) messages of a rank, their rate and mean
     bytes, ``spread``: coefficient of variation of their services. ``machine``: its constants have a last axis of 1.
@@ -50,18 +50,18 @@ def crowd(
     """
     kind = "M/D/1" if spread == 0 else "M/G/1"
     formula = f"{kind} at every link and interface (Kleinrock's independence)"
-    if _is_uniform(step, setting, rate, size):
-        seen = uniform_latency(setting.machine.network, rate[..., 0], size[..., 0], spread)
+    if _is_uniform(step, point, rate, size):
+        seen = uniform_latency(point.machine.network, rate[..., 0], size[..., 0], spread)
         load = np.asarray(seen.utilisation)[..., None]
         name = f"{kind} at every link and interface ({seen.formula})"
         return Crowd(seen.latency_s, load, ["the busiest link or interface"], name)
-    return _counted(step, machine, setting, count, rate, size, spread, formula)
+    return _counted(step, machine, point, count, rate, size, spread, formula)
 
 
-def _is_uniform(step: Arrivals, setting: Setting, rate: _Floats, size: _Floats) -> bool:
+def _is_uniform(step: Arrivals, point: DesignPoint, rate: _Floats, size: _Floats) -> bool:
     """Whether every host sends alike, to all others."""
-    nodes = setting.machine.node_of(setting.ranks)
-    every_host = setting.ranks == setting.machine.network.topology.node_count == len(np.unique(nodes))
+    nodes = point.machine.node_of(point.ranks)
+    every_host = point.ranks == point.machine.network.topology.node_count == len(np.unique(nodes))
     alike = bool(np.all(rate == rate[..., :1]) and np.all(size == size[..., :1]))
     return step.destination is None and every_host and alike
 
@@ -69,19 +69,19 @@ def _is_uniform(step: Arrivals, setting: Setting, rate: _Floats, size: _Floats) 
 def _counted(
     step: Arrivals,
     machine: Machine,
-    setting: Setting,
+    point: DesignPoint,
     count: _Floats,
     rate: _Floats,
     size: _Floats,
     spread: float,
     formula: str,
 ) -> Crowd:
-    source, target, share = _pairs(step, setting)
-    node, topology = setting.machine.node_of(setting.ranks), setting.machine.network.topology
+    source, target, share = _pairs(step, point)
+    node, topology = point.machine.node_of(point.ranks), point.machine.network.topology
     here, there = node[source], node[target]
     far = here != there
-    stations, passes = _passes(setting.machine, here, there, far)
-    is_link = stations >= setting.machine.nodes
+    stations, passes = _passes(point.machine, here, there, far)
+    is_link = stations >= point.machine.nodes
     network = machine.network
     pair_rate, pair_size = rate[..., source] * share, size[..., source]
     occupied = [
@@ -98,26 +98,26 @@ def _counted(
     waits = np.asarray(mg1(passing, mean, np.sqrt(np.maximum(variations, 0.0))).waiting_s)
     waits = np.where(passing > 0, waits, 0.0)
     hops = np.where(far, topology.hops(here, there), 0).astype(np.float64)
-    alone = np.asarray(price(network, np.asarray(float(setting.ranks)), hops).message(pair_size).arrival_s)
+    alone = np.asarray(price(network, np.asarray(float(point.ranks)), hops).message(pair_size).arrival_s)
     if network.switching == "store_and_forward":  # the receiver's interface may be slower than the last link
         alone = alone + np.where(hops > 1, np.maximum(occupied[0] - occupied[1], 0.0), 0.0)
     latency = alone + _sums(passes.T.tocsr(), waits)
     weight = count[..., source] * share
     mean_latency = np.sum(np.where(weight > 0, weight * latency, 0.0), axis=-1) / weight.sum(axis=-1)
-    names = _Names(setting.machine, stations)
+    names = _Names(point.machine, stations)
     return Crowd(mean_latency, np.asarray(passing * mean), names, formula)
 
 
-def _pairs(step: Arrivals, setting: Setting) -> tuple[_Ints, _Ints, float]:
+def _pairs(step: Arrivals, point: DesignPoint) -> tuple[_Ints, _Ints, float]:
     """Sources and targets, and the share of a source's messages that each pair has."""
-    ranks = setting.ranks
+    ranks = point.ranks
     every = np.arange(ranks)
     if step.destination is not None:
-        names: dict[str, Amount] = {name: value for name, value in setting.values.items() if not np.ndim(value)}
-        names["rank"] = setting.every_rank()
+        names: dict[str, FloatOrArray] = {name: value for name, value in point.values.items() if not np.ndim(value)}
+        names["rank"] = point.every_rank()
         here = every if step.when is None else np.flatnonzero(np.broadcast_to(step.when.evaluate(names), ranks))
         return here, checked_peers("destination", step.destination, names, here), 1.0
-    points = int(np.prod(setting.shape, dtype=np.int64))
+    points = int(np.prod(point.shape, dtype=np.int64))
     if ranks * (ranks - 1) * points > MOST_PAIRS:
         what = f"{ranks * (ranks - 1):.3g} pairs of ranks, whose routes must be looked at"
         raise CapacityError(what, step.place, allowed="all hosts sending alike, one rank on each; or fewer ranks")

@@ -23,12 +23,12 @@ from simcodesign.analytic.queueing.open_evaluation import Part, Reading, last_s
 from simcodesign.analytic.queueing.open_network import crowd
 from simcodesign.core.errors import InputError
 from simcodesign.core.result import COMPONENTS, Result
-from simcodesign.core.units import Amount
+from simcodesign.core.units import FloatOrArray
 from simcodesign.describe.demands.arrivals import BETWEEN, DISK, REQUESTS, Arrivals
-from simcodesign.describe.setting import Setting
+from simcodesign.describe.design_point import DesignPoint
 
 
-def open_forecast(setting: Setting, queueing: bool = True) -> Result:
+def open_forecast(design_point: DesignPoint, queueing: bool = True) -> Result:
     """The forecast of a program of arrivals; arrays of ``setting.shape`` for several design points.
 
     Without ``queueing`` nobody waits and nobody is refused, as in a simulation with every effect off.
@@ -36,23 +36,25 @@ def open_forecast(setting: Setting, queueing: bool = True) -> Result:
     Raises InputError for a single design point at which a station has a load of 1 or more and no limit of places (of
     several points, these have an infinite response), and for anything that cannot be used.
     """
-    reading = Reading(setting, queueing)
-    program = [step for step in setting.workload.program if isinstance(step, Arrivals)]
+    reading = Reading(design_point, queueing)
+    program = [step for step in design_point.workload.program if isinstance(step, Arrivals)]
     with np.errstate(all="ignore"):
         disks = [step for step in program if step.to == DISK]
         parts = parts_at_disks(disks, reading) if disks else []
         parts += [_messages(step, reading) for step in program if step.to != DISK]
         result = _together(parts, reading)
     numbers = [result.message_bytes, result.disk_bytes]
-    numbers += [] if setting.shape else [result.makespan_s, result.energy_j or 0.0]
+    numbers += [] if design_point.shape else [result.makespan_s, result.energy_j or 0.0]
     if not all(np.all(np.isfinite(number)) for number in numbers):
-        raise InputError("time, bytes or energy of the forecast are too large to be a number", setting.workload.place)
+        raise InputError(
+            "time, bytes or energy of the forecast are too large to be a number", design_point.workload.place
+        )
     return result
 
 
 def _together(parts: Sequence[Part], reading: Reading) -> Result:
     """The Result of all steps: the one that ends last makes the makespan."""
-    setting = reading.setting
+    design_point = reading.design_point
     ends = np.stack(np.broadcast_arrays(*(np.asarray(part.last_s + part.response_s) for part in parts)))
     longest = np.argmax(ends, axis=0)
     phases = {name: {part: np.zeros(ends.shape[1:]) for part in COMPONENTS} for name in (BETWEEN, REQUESTS)}
@@ -66,23 +68,23 @@ def _together(parts: Sequence[Part], reading: Reading) -> Result:
     response = sum(np.asarray(part.served * part.response_s) for part in parts) / served
     every = reading.at_every_point
 
-    def total(name: str) -> Amount:
+    def total(name: str) -> FloatOrArray:
         return every(sum(np.asarray(getattr(part, name)) for part in parts))
 
     result = Result(
         reading="forecast",
-        workload=setting.workload.name,
-        machine=setting.machine.name,
-        values=dict(setting.values),
-        preset=setting.preset,
+        workload=design_point.workload.name,
+        machine=design_point.machine.name,
+        values=dict(design_point.values),
+        preset=design_point.preset,
         makespan_s=every(ends.max(axis=0)),
         phases={name: {part: every(time) for part, time in times.items()} for name, times in phases.items()},
         messages=total("messages"),
         message_bytes=total("message_bytes"),
         disk_bytes=total("disk_bytes"),
-        size=setting.size,
-        footprint_bytes=setting.footprint_bytes,
-        capacity_bytes=setting.capacity_bytes,
+        size=design_point.size,
+        footprint_bytes=design_point.footprint_bytes,
+        capacity_bytes=design_point.capacity_bytes,
         response_s=every(response),
         refused=every(refused / (served + refused)),
         formulas=tuple(reading.formulas),
@@ -90,14 +92,14 @@ def _together(parts: Sequence[Part], reading: Reading) -> Result:
     return _with_power(result, total("busy_j"), reading)
 
 
-def _with_power(result: Result, busy_j: Amount, reading: Reading) -> Result:
+def _with_power(result: Result, busy_j: FloatOrArray, reading: Reading) -> Result:
     """The Result with energy and power, where the machine says anything of them: at most, all servers are at work."""
-    setting, machine = reading.setting, reading.setting.machine
-    if not setting.has_power:
+    design_point, machine = reading.design_point, reading.design_point.machine
+    if not design_point.has_power:
         return result
     static = reading.at_every_point(machine.totals().static_power_w or 0.0)
-    steps = [step for step in setting.workload.program if isinstance(step, Arrivals)]
-    highest: Amount = 0.0
+    steps = [step for step in design_point.workload.program if isinstance(step, Arrivals)]
+    highest: FloatOrArray = 0.0
     if any(step.to == DISK for step in steps) and machine.disk is not None and machine.disk.dynamic_power_w is not None:
         servers = machine.disk.spindles * len(disks_of(machine, reading.ranks)[0])
         highest = highest + machine.disk.dynamic_power_w * servers
@@ -126,7 +128,7 @@ def _messages(step: Arrivals, reading: Reading) -> Part:
     every, response = total, np.sum(count * np.asarray(message.arrival_s), axis=-1) / total
     if reading.queueing:
         spread = product_variation(visit_factors(machine, "network", step.varies))
-        seen = crowd(step, machine, reading.setting, count, rate, size, spread)
+        seen = crowd(step, machine, reading.design_point, count, rate, size, spread)
         reading.note(seen.formula)
         reading.check_load(seen.load, seen.names, rate, step.place)
         response = np.asarray(seen.latency_s)
@@ -145,6 +147,6 @@ def _messages(step: Arrivals, reading: Reading) -> Part:
     )
 
 
-def _of_points(constant: Amount) -> Amount:
+def _of_points(constant: FloatOrArray) -> FloatOrArray:
     """A constant of the machine without the axis of ranks."""
     return np.asarray(constant)[..., 0] if np.ndim(constant) else constant

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from simcodesign.core.errors import InputError, Place
-from simcodesign.core.units import Amount
+from simcodesign.core.units import FloatOrArray
 
 #: The largest number of servers of a station: the recursion of Erlang's formula takes a step for each.
 MOST_SERVERS = 1_000_000
@@ -33,18 +33,18 @@ class Queue:
     """
 
     formula: str
-    throughput_per_s: Amount
-    utilisation: Amount
-    waiting_s: Amount
-    response_s: Amount
-    queue_length: Amount
-    in_system: Amount
-    delayed: Amount = np.nan
-    waiting_square_s2: Amount = np.nan
-    refused: Amount = 0.0
+    throughput_per_s: FloatOrArray
+    utilisation: FloatOrArray
+    waiting_s: FloatOrArray
+    response_s: FloatOrArray
+    queue_length: FloatOrArray
+    in_system: FloatOrArray
+    delayed: FloatOrArray = np.nan
+    waiting_square_s2: FloatOrArray = np.nan
+    refused: FloatOrArray = 0.0
 
     @property
-    def waiting_variation(self) -> Amount:
+    def waiting_variation(self) -> FloatOrArray:
         """Coefficient of variation of the wait, NaN where its second moment is not known or nobody waits."""
         mean = np.asarray(self.waiting_s)
         with np.errstate(all="ignore"):
@@ -153,7 +153,7 @@ def allen_cunneen(
 
 def kingman_bound_s(
     rate_per_s: ArrayLike, service_s: ArrayLike, arrival_variation: ArrayLike, service_variation: ArrayLike
-) -> Amount:
+) -> FloatOrArray:
     """What the mean wait of GI/G/1 never exceeds: rate (var A + var S) / (2 (1 - a)), seconds (Kingman, Some
     inequalities for the queue GI/G/1, Biometrika 49, 1962; Kleinrock II, Sec. 2.2)."""
     rate, service, _ = _checked(rate_per_s, service_s, 1)
@@ -165,7 +165,9 @@ def kingman_bound_s(
         return _plain(np.where(load < 1, _times(rate, variances) / (2 * (1 - load)), np.inf))
 
 
-def waiting_quantile_s(share: ArrayLike, rate_per_s: ArrayLike, service_s: ArrayLike, servers: ArrayLike = 1) -> Amount:
+def waiting_quantile_s(
+    share: ArrayLike, rate_per_s: ArrayLike, service_s: ArrayLike, servers: ArrayLike = 1
+) -> FloatOrArray:
     """The wait that ``share`` of the requests of an M/M/c do not exceed: max(0, ln(C / (1 - share)) s / (c - a))
     (Kleinrock I, Sec. 5.7 for c = 1)."""
     share = _share(share)
@@ -176,24 +178,24 @@ def waiting_quantile_s(share: ArrayLike, rate_per_s: ArrayLike, service_s: Array
         return _plain(np.where(offered < count, over * service / (count - offered), np.inf))
 
 
-def response_quantile_s(share: ArrayLike, rate_per_s: ArrayLike, service_s: ArrayLike) -> Amount:
+def response_quantile_s(share: ArrayLike, rate_per_s: ArrayLike, service_s: ArrayLike) -> FloatOrArray:
     """The response that ``share`` of the requests of an M/M/1 do not exceed: it is exponential (ibid.)."""
     return _plain(-np.log1p(-_share(share)) * np.asarray(mm1(rate_per_s, service_s).response_s))
 
 
-def erlang_b(servers: ArrayLike, offered: ArrayLike) -> Amount:
+def erlang_b(servers: ArrayLike, offered: ArrayLike) -> FloatOrArray:
     """Erlang's loss formula B(c, a): the share refused where nobody may wait (Kleinrock I, Sec. 3.7)."""
     offered, _, count = _checked(offered, 1.0, servers)
     return _plain(_erlang_b(count, offered))
 
 
-def erlang_c(servers: ArrayLike, offered: ArrayLike) -> Amount:
+def erlang_c(servers: ArrayLike, offered: ArrayLike) -> FloatOrArray:
     """Erlang's delay formula C(c, a): the share that waits; 1 from a load of 1 on (Kleinrock I, Sec. 3.5)."""
     offered, _, count = _checked(offered, 1.0, servers)
     return _plain(np.where(offered < count, _erlang_c(count, offered), 1.0))
 
 
-def stable(station: str, utilisation: Amount, place: Place | None = None) -> None:
+def stable(station: str, utilisation: FloatOrArray, place: Place | None = None) -> None:
     """InputError, which names the station and its highest load, unless the load is below 1 everywhere."""
     highest = float(np.max(utilisation, initial=0.0))
     if not highest < 1:
@@ -289,6 +291,6 @@ def _share(share: ArrayLike) -> _Floats:
     return amount
 
 
-def _plain(value: NDArray[np.float64]) -> Amount:
+def _plain(value: NDArray[np.float64]) -> FloatOrArray:
     """One number as a float."""
     return value if np.ndim(value) else float(value)

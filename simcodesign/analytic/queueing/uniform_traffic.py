@@ -23,7 +23,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from simcodesign.analytic.queueing.station import mg1
 from simcodesign.core.errors import InputError
-from simcodesign.core.units import Amount
+from simcodesign.core.units import FloatOrArray
 from simcodesign.describe.machine_parts import Network
 from simcodesign.describe.topology.base import Topology
 from simcodesign.describe.topology.grid import GridTopology, HypercubeTopology
@@ -71,11 +71,11 @@ class Latency:
 
     formula: str
 
-    latency_s: Amount
-    empty_s: Amount
-    waiting_s: Amount
-    utilisation: Amount
-    saturation_per_s: Amount
+    latency_s: FloatOrArray
+    empty_s: FloatOrArray
+    waiting_s: FloatOrArray
+    utilisation: FloatOrArray
+    saturation_per_s: FloatOrArray
 
 
 def uniform_traffic(topology: Topology, doors: bool = False) -> UniformTraffic:
@@ -228,9 +228,11 @@ def _counted(topology: Topology, doors: bool) -> tuple[_Kinds, float, float]:
     return kinds, arriving / hosts / (hosts - 1) ** 2, direct
 
 
-def saturation_per_s(network: Network, size_bytes: ArrayLike, *, links: bool = True, endpoints: bool = True) -> Amount:
+def saturation_per_s(
+    network: Network, size_bytes: ArrayLike, *, links: bool = True, interfaces: bool = True
+) -> FloatOrArray:
     """The rate of every host at which the first link or interface is busy all the time; ``inf`` if none ever is."""
-    traffic, service = uniform_traffic(network.topology), _Service.of(network, size_bytes, links, endpoints)
+    traffic, service = uniform_traffic(network.topology), _Service.of(network, size_bytes, links, interfaces)
     with np.errstate(divide="ignore"):
         return _plain(1 / service.busy(traffic))
 
@@ -242,17 +244,17 @@ def uniform_latency(
     variation: ArrayLike = 0.0,
     *,
     links: bool = True,
-    endpoints: bool = True,
+    interfaces: bool = True,
     independent: bool = False,
 ) -> Latency:
     """The mean latency of messages of ``size_bytes`` in the mean (coefficient of variation ``variation``), of which
     every host sends ``rate_per_s``, one rank on each host and nothing else on the network. All broadcast.
 
-    ``links`` and ``endpoints``: whether they are shared, as the effects of a simulation. Hops are those of the routes.
+    ``links`` and ``interfaces``: whether they are shared, as the effects of a simulation. Hops are those of the routes.
     A node's interface serves what it sends and what it receives. ``independent``: Kleinrock's approximation, which is
     also taken where sizes vary.
     """
-    service = _Service.of(network, size_bytes, links, endpoints)
+    service = _Service.of(network, size_bytes, links, interfaces)
     traffic = uniform_traffic(network.topology, bool(np.all(service.interface_s >= service.link_s)))
     rate, spread = np.asarray(rate_per_s, dtype=np.float64), np.asarray(variation, dtype=np.float64)
     busy = service.busy(traffic)
@@ -310,10 +312,10 @@ class _Service:
     interface_s: _Floats
 
     @classmethod
-    def of(cls, network: Network, size_bytes: ArrayLike, links: bool, endpoints: bool) -> _Service:
+    def of(cls, network: Network, size_bytes: ArrayLike, links: bool, interfaces: bool) -> _Service:
         size = np.asarray(size_bytes, dtype=np.float64)
         link = size * network.link_occupancy_s_per_byte * (1.0 if links else 0.0)
-        interface = size * network.interface_occupancy_s_per_byte * (1.0 if endpoints else 0.0)
+        interface = size * network.interface_occupancy_s_per_byte * (1.0 if interfaces else 0.0)
         return cls(*np.broadcast_arrays(link, interface))
 
     def busy(self, traffic: UniformTraffic) -> _Floats:
@@ -323,7 +325,7 @@ class _Service:
 
 def _empty_s(
     network: Network, traffic: UniformTraffic, size_bytes: ArrayLike, service: _Service, links: bool
-) -> Amount:
+) -> FloatOrArray:
     """Mean latency where nobody waits: the head of a message sets out after the startup and takes a latency each hop;
     its tail comes as much later as the slowest part lets it, once, or at each link where messages are stored."""
     size = np.asarray(size_bytes, dtype=np.float64)
@@ -346,6 +348,6 @@ def _empty_s(
     return arrival + (hops - 1) * stored + slower
 
 
-def _plain(value: _Floats) -> Amount:
+def _plain(value: _Floats) -> FloatOrArray:
     """One number as a float."""
     return value if np.ndim(value) else float(value)

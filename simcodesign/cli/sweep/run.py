@@ -133,7 +133,7 @@ def _notes(sweep: Any) -> Iterator[str]:
     if sweep.design.note:
         yield sweep.design.note
     paths = {axis.known.path: "" for axis in sweep.design.axes}
-    replaced = import_module("simcodesign.describe.setting").replaced_constants(sweep.workload, paths)
+    replaced = import_module("simcodesign.describe.design_point").replaced_constants(sweep.workload, paths)
     for path, places in replaced.items():
         yield f"{path} has no effect in phases of {sweep.workload.name} that replace it: {', '.join(places)}"
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from simcodesign.core.errors import CapacityError, InputError
 from simcodesign.core.expression import Expression
-from simcodesign.core.units import Amount
+from simcodesign.core.units import FloatOrArray
 from simcodesign.describe.machine import Machine
 from simcodesign.describe.machine_parts import Memory
 from simcodesign.describe.workload import References
@@ -33,7 +33,7 @@ from simcodesign.locality.streams.from_profile import warm_stream
 from simcodesign.locality.streams.kernels import kernel_trace
 from simcodesign.locality.traces.trace import ArrayTrace
 
-Evaluate = Callable[[Expression, str], Amount]
+Evaluate = Callable[[Expression, str], FloatOrArray]
 #: Accesses of a kernel that are looked at, a second or two of work.
 MOST_ACCESSES = 100_000_000
 #: Accesses of the stream that is made of a profile, to be sent through the sets of caches.
@@ -58,7 +58,7 @@ def memory_of(demand: References, machine: Machine) -> Memory:
 class Touched:
     """``accesses`` in all, and where they are ``served``."""
 
-    accesses: Amount
+    accesses: FloatOrArray
     served: Served
 
 
@@ -90,7 +90,7 @@ class _Asked:
         """The caches with lines of one key of a profile: distances say nothing about what else lies in a line."""
         return self.memory.geometries(key_bytes)
 
-    def kernel(self, value: Evaluate) -> tuple[Amount, Served]:
+    def kernel(self, value: Evaluate) -> tuple[FloatOrArray, Served]:
         """The kernel once: its own accesses, at every size that is asked for."""
         words = {name: size for name, size in self.demand.sizes if isinstance(size, str)}
         numbers = {name: value(size, name) for name, size in self.demand.sizes if not isinstance(size, str)}
@@ -105,10 +105,10 @@ class _Asked:
 
         return _everywhere([*numbers.values()], one)
 
-    def counted(self, value: Evaluate) -> tuple[Amount, Served]:
+    def counted(self, value: Evaluate) -> tuple[FloatOrArray, Served]:
         """Shares as they were counted: a level that the machine lacks leaves its hits to the next one outward."""
         caches = len(self.memory.caches)
-        shares: list[Amount] = [0.0] * caches
+        shares: list[FloatOrArray] = [0.0] * caches
         given = {role: value(share, f"hits of {role}") for role, share in self.demand.hits}
         self._check_shares(list(given.values()))
         for role, share in given.items():
@@ -119,10 +119,10 @@ class _Asked:
         served = Served((*shares, memory), memory * self.memory.line_bytes, (COUNTED,) * caches)
         return (0.0 if self.demand.accesses is None else value(self.demand.accesses, "accesses")), served
 
-    def distances(self, value: Evaluate) -> tuple[Amount, Served]:
+    def distances(self, value: Evaluate) -> tuple[FloatOrArray, Served]:
         """A measured profile, or stack distances by formula."""
         profile, given = self.demand.profile, self.demand.accesses
-        accesses: Amount = 0.0 if given is None else value(given, "accesses")
+        accesses: FloatOrArray = 0.0 if given is None else value(given, "accesses")
         if profile is not None:
             return (profile.accesses if given is None else accesses), self._of_profile(profile)
         pairs = [(value(share, "share"), value(distance, "distance")) for share, distance in self.demand.distances]
@@ -137,7 +137,7 @@ class _Asked:
 
         return accesses, _everywhere([number for pair in pairs for number in pair], one)[1]
 
-    def _check_shares(self, shares: Sequence[Amount]) -> None:
+    def _check_shares(self, shares: Sequence[FloatOrArray]) -> None:
         total = sum(shares, start=np.zeros(()))
         if np.any(total > 1 + ROUNDING):
             raise InputError(
@@ -205,7 +205,7 @@ def _profile_of(shares: tuple[float, ...], distances: tuple[float, ...], key_byt
     return profile.scaled(accesses=float(SAMPLED))
 
 
-def _everywhere(values: list[Amount], one: Callable[..., tuple[float, Served]]) -> tuple[Amount, Served]:
+def _everywhere(values: list[FloatOrArray], one: Callable[..., tuple[float, Served]]) -> tuple[FloatOrArray, Served]:
     """What ``one`` gives at every point of arrays that broadcast together; once at points that are the same."""
     if not any(np.ndim(value) for value in values):
         return one(*(float(value) for value in values))

@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 
 from simcodesign.core.errors import InputError
-from simcodesign.core.units import Amount
+from simcodesign.core.units import FloatOrArray
 from simcodesign.describe.machine_parts import Network
 from simcodesign.describe.workload import Exchange
 
 
-def check_train(step: Exchange, train: Amount, network: Network) -> None:
+def check_train(step: Exchange, train: FloatOrArray, network: Network) -> None:
     """InputError unless ``train`` is a whole number, at least 1, and 1 where a train is not the same as its messages.
 
     A train is received once. That is the same only where a receive takes no time, and where messages have no gaps.

@@ -13,12 +13,12 @@ import numpy as np
 
 from simcodesign.core.errors import InputError, Place
 from simcodesign.core.expression import Expression
-from simcodesign.core.units import Amount
+from simcodesign.core.units import FloatOrArray
 from simcodesign.describe.machine import Machine
 from simcodesign.describe.resources import MOST_RESOURCES, Resource, Trait, trait_of
 from simcodesign.describe.workload import Execute, Use
 
-Evaluate = Callable[[Expression, str], Amount]
+Evaluate = Callable[[Expression, str], FloatOrArray]
 
 
 @dataclass(frozen=True)
@@ -27,11 +27,11 @@ class ItemUse:
     draws ``power_w``; ``energy_j`` is what an item takes besides."""
 
     resource: str
-    amount: Amount
-    time_s: Amount
-    instances: Amount
-    power_w: Amount
-    energy_j: Amount
+    amount: FloatOrArray
+    time_s: FloatOrArray
+    instances: FloatOrArray
+    power_w: FloatOrArray
+    energy_j: FloatOrArray
 
 
 @dataclass(frozen=True)
@@ -65,7 +65,7 @@ def found_uses(step: Execute, machine: Machine) -> tuple[FoundUse, ...]:
     return tuple(found)
 
 
-def check_time(time_s: Amount, title: str, place: Place) -> None:
+def check_time(time_s: FloatOrArray, title: str, place: Place) -> None:
     """InputError for seconds that are negative or not finite."""
     wrong = ~np.isfinite(time_s) | (np.asarray(time_s) < 0)
     if np.any(wrong):

@@ -6,12 +6,12 @@ import numpy as np
 
 from simcodesign.core.errors import InputError
 from simcodesign.core.expression import Expression
-from simcodesign.core.units import Amount
-from simcodesign.describe.setting import Setting, finite
+from simcodesign.core.units import FloatOrArray
+from simcodesign.describe.design_point import DesignPoint, finite
 from simcodesign.describe.workload import Block, Step, Workload, with_phase
 
 
-def useful_flops(setting: Setting) -> Amount:
+def useful_flops(design_point: DesignPoint) -> FloatOrArray:
     """The useful operations of all ranks together: shape of the setting, a plain number for one design point.
 
     Each block that states ``useful_flops`` counts as often as it is repeated, by its ``repeat`` and those around it. Of
@@ -19,12 +19,12 @@ def useful_flops(setting: Setting) -> Amount:
     for amounts that are negative or not finite.
     """
     with np.errstate(all="ignore"):
-        parts = list(_parts(setting, setting.workload.program, 1.0))
+        parts = list(_parts(design_point, design_point.workload.program, 1.0))
     if not parts:
-        raise _none_stated(setting.workload)
+        raise _none_stated(design_point.workload)
     total = sum(parts[1:], start=parts[0])
-    whole: Amount = np.broadcast_to(total, setting.shape) if setting.shape else float(total)
-    return finite(whole, "the sum of useful_flops", setting.workload, None)
+    whole: FloatOrArray = np.broadcast_to(total, design_point.shape) if design_point.shape else float(total)
+    return finite(whole, "the sum of useful_flops", design_point.workload, None)
 
 
 def useful_phases(workload: Workload) -> tuple[str, ...]:
@@ -44,22 +44,22 @@ def _none_stated(workload: Workload) -> InputError:
     return InputError(what, workload.place, allowed="useful_flops in a block of its program")
 
 
-def _parts(setting: Setting, program: tuple[Step, ...], times: Amount) -> list[Amount]:
+def _parts(design_point: DesignPoint, program: tuple[Step, ...], times: FloatOrArray) -> list[FloatOrArray]:
     """What each block adds, the outer ones first."""
-    found: list[Amount] = []
+    found: list[FloatOrArray] = []
     for step in program:
         if isinstance(step, Block):
-            inside = times * _amount(setting, step.repeat, "repeat")
+            inside = times * _amount(design_point, step.repeat, "repeat")
             if step.useful_flops is not None:
-                found.append(inside * _amount(setting, step.useful_flops, "useful_flops"))
-            found += _parts(setting, step.body, inside)
+                found.append(inside * _amount(design_point, step.useful_flops, "useful_flops"))
+            found += _parts(design_point, step.body, inside)
     return found
 
 
-def _amount(setting: Setting, expression: Expression, what: str) -> Amount:
+def _amount(design_point: DesignPoint, expression: Expression, what: str) -> FloatOrArray:
     """A value that is finite and not negative."""
     text = f"{what} = {expression.text}"
-    value = finite(expression.evaluate(setting.values), text, setting.workload, expression)
+    value = finite(expression.evaluate(design_point.values), text, design_point.workload, expression)
     if np.any(np.asarray(value) < 0):
         raise InputError(f"{text} is negative", expression.place, value=float(np.min(value)))
     return value

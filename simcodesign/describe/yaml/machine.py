@@ -7,7 +7,7 @@ from pathlib import Path
 from types import MappingProxyType
 
 from simcodesign.core.errors import InputError
-from simcodesign.core.units import Amount, has_unit
+from simcodesign.core.units import FloatOrArray, has_unit
 from simcodesign.describe.constants import (
     CAPACITY,
     CONSTANTS,
@@ -231,7 +231,7 @@ def _cache(name: str, entry: Entry, line_bytes: int, processor: Processor) -> Ca
     return level
 
 
-def _latency(name: str, entry: Entry, processor: Processor) -> tuple[float, Amount | None]:
+def _latency(name: str, entry: Entry, processor: Processor) -> tuple[float, FloatOrArray | None]:
     """The latency of a cache, and the clock if it is in cycles (``4 cycles``), which then decides how long that is."""
     in_cycles = has_unit(entry.text(), "cycles")
     if not in_cycles and "cyc" in entry.text().lower():

@@ -62,60 +62,60 @@ def calendar_for(plan: Plan) -> Calendar:
 
 
 @inlined
-def schedule(desks: Desks, calendar: Calendar, station: int, time: float) -> None:
+def schedule(servers: Desks, calendar: Calendar, station: int, time: float) -> None:
     """Let a station arbitrate at ``time``, if it does not do so before."""
-    if time >= desks.wake_s[station]:
+    if time >= servers.wake_s[station]:
         return
-    desks.wake_s[station] = time
-    if desks.earlier[station] == IN_HEAP:
-        _rise(desks, calendar.heap, desks.later[station], station)
+    servers.wake_s[station] = time
+    if servers.earlier[station] == IN_HEAP:
+        _rise(servers, calendar.heap, servers.later[station], station)
         return
-    if desks.earlier[station] != NONE:
-        _unlist(desks, calendar, station)
+    if servers.earlier[station] != NONE:
+        _unlist(servers, calendar, station)
     day = _day_of(calendar, time)
     if day <= calendar.counts[TODAY]:
         place = calendar.counts[HEAPED]
         calendar.counts[HEAPED] += 1
-        desks.earlier[station] = IN_HEAP
-        _rise(desks, calendar.heap, place, station)
+        servers.earlier[station] = IN_HEAP
+        _rise(servers, calendar.heap, place, station)
     else:
-        _list(desks, calendar, day & (DAYS - 1), station)
+        _list(servers, calendar, day & (DAYS - 1), station)
 
 
 @inlined
-def next_station(desks: Desks, calendar: Calendar) -> int:
+def next_station(servers: Desks, calendar: Calendar) -> int:
     """Take the next station out of the queue; NONE if there is none."""
     counts = calendar.counts
     while True:
-        if not _skip_changed(desks, calendar) and not counts[HEAPED]:
+        if not _skip_changed(servers, calendar) and not counts[HEAPED]:
             if not counts[LISTED]:
                 return NONE
-            _begin_next_day(desks, calendar)
+            _begin_next_day(servers, calendar)
             continue
         place = counts[NEXT]
-        if place == counts[SORTED] or (counts[HEAPED] and _sooner(desks, calendar.heap[0], calendar.station[place])):
-            return _out_of_heap(desks, calendar)
+        if place == counts[SORTED] or (counts[HEAPED] and _sooner(servers, calendar.heap[0], calendar.station[place])):
+            return _out_of_heap(servers, calendar)
         counts[NEXT] = place + 1
         return calendar.station[place]
 
 
 @inlined
-def _skip_changed(desks: Desks, calendar: Calendar) -> bool:
+def _skip_changed(servers: Desks, calendar: Calendar) -> bool:
     """Whether the sorted part of the day goes on, after stations that were meanwhile moved to an earlier time."""
     counts = calendar.counts
     while counts[NEXT] < counts[SORTED]:
         place = counts[NEXT]
         station = calendar.station[place]
-        if desks.wake_s[station] == calendar.time_s[place] and desks.earlier[station] == NONE:
+        if servers.wake_s[station] == calendar.time_s[place] and servers.earlier[station] == NONE:
             return True
         counts[NEXT] = place + 1
     return False
 
 
 @inlined
-def _sooner(desks: Desks, one: int, other: int) -> bool:
-    if desks.wake_s[one] != desks.wake_s[other]:
-        return desks.wake_s[one] < desks.wake_s[other]
+def _sooner(servers: Desks, one: int, other: int) -> bool:
+    if servers.wake_s[one] != servers.wake_s[other]:
+        return servers.wake_s[one] < servers.wake_s[other]
     return one < other
 
 
@@ -128,34 +128,34 @@ def _day_of(calendar: Calendar, time: float) -> int:
 
 
 @inlined
-def _list(desks: Desks, calendar: Calendar, day: int, station: int) -> None:
+def _list(servers: Desks, calendar: Calendar, day: int, station: int) -> None:
     follower = calendar.first[day]
     calendar.first[day] = station
-    desks.later[station], desks.earlier[station] = follower, FIRST - day
+    servers.later[station], servers.earlier[station] = follower, FIRST - day
     if follower != NONE:
-        desks.earlier[follower] = station
+        servers.earlier[follower] = station
     calendar.counts[LISTED] += 1
 
 
 @inlined
-def _unlist(desks: Desks, calendar: Calendar, station: int) -> None:
-    before, after = desks.earlier[station], desks.later[station]
+def _unlist(servers: Desks, calendar: Calendar, station: int) -> None:
+    before, after = servers.earlier[station], servers.later[station]
     if before <= FIRST:
         calendar.first[FIRST - before] = after
     else:
-        desks.later[before] = after
+        servers.later[before] = after
     if after != NONE:
-        desks.earlier[after] = before
-    desks.earlier[station] = NONE
+        servers.earlier[after] = before
+    servers.earlier[station] = NONE
     calendar.counts[LISTED] -= 1
 
 
 @called
-def _begin_next_day(desks: Desks, calendar: Calendar) -> None:
+def _begin_next_day(servers: Desks, calendar: Calendar) -> None:
     """Collect and sort the stations of the next day that has any."""
     counts = calendar.counts
     if counts[EMPTY] > EMPTY_DAYS * max(counts[SEEN], EVENTS):
-        _lengthen_days(desks, calendar)
+        _lengthen_days(servers, calendar)
         counts[EMPTY] = counts[SEEN] = 0
     elif counts[SEEN] >= EVENTS:
         counts[EMPTY] = counts[SEEN] = 0
@@ -163,39 +163,39 @@ def _begin_next_day(desks: Desks, calendar: Calendar) -> None:
     for _ in range(DAYS):
         counts[TODAY] += 1
         if calendar.first[counts[TODAY] & (DAYS - 1)] != NONE:
-            _collect(desks, calendar, counts[TODAY])
+            _collect(servers, calendar, counts[TODAY])
             if counts[SORTED]:
                 break
         counts[EMPTY] += 1
     if not counts[SORTED]:  # nothing in a whole year: look up when it goes on
-        counts[TODAY] = _first_day(desks, calendar)
-        _collect(desks, calendar, counts[TODAY])
+        counts[TODAY] = _first_day(servers, calendar)
+        _collect(servers, calendar, counts[TODAY])
     counts[SEEN] += counts[SORTED]
     _sort(calendar, counts[SORTED])
 
 
 @inlined
-def _collect(desks: Desks, calendar: Calendar, today: int) -> None:
+def _collect(servers: Desks, calendar: Calendar, today: int) -> None:
     """The stations of this day, out of a list with the same day of other years, in the order in which they came."""
     counts, day, kept = calendar.counts, today & (DAYS - 1), NONE
     station = calendar.first[day]
     calendar.first[day] = NONE
     while station != NONE:
-        follower, time = desks.later[station], desks.wake_s[station]
+        follower, time = servers.later[station], servers.wake_s[station]
         if _day_of(calendar, time) == today:
-            desks.earlier[station] = NONE
+            servers.earlier[station] = NONE
             calendar.station[counts[SORTED]], calendar.time_s[counts[SORTED]] = station, time
             counts[SORTED] += 1
         else:
-            desks.later[station] = kept
+            servers.later[station] = kept
             kept = station
             counts[EMPTY] += 1  # as dear as an empty day
         station = follower
     counts[LISTED] -= counts[SORTED]
     while kept != NONE:
-        follower = desks.later[kept]
+        follower = servers.later[kept]
         counts[LISTED] -= 1
-        _list(desks, calendar, day, kept)
+        _list(servers, calendar, day, kept)
         kept = follower
     _reverse(calendar.station, counts[SORTED])
     _reverse(calendar.time_s, counts[SORTED])
@@ -208,18 +208,18 @@ def _reverse(values: Array, count: int) -> None:
 
 
 @called
-def _first_day(desks: Desks, calendar: Calendar) -> int:
+def _first_day(servers: Desks, calendar: Calendar) -> int:
     first = np.inf
     for day in range(DAYS):
         station = calendar.first[day]
         while station != NONE:
-            first = min(first, desks.wake_s[station])
-            station = desks.later[station]
+            first = min(first, servers.wake_s[station])
+            station = servers.later[station]
     return _day_of(calendar, first)
 
 
 @called
-def _lengthen_days(desks: Desks, calendar: Calendar) -> None:
+def _lengthen_days(servers: Desks, calendar: Calendar) -> None:
     """Put all stations into a calendar of longer days. The current day is over."""
     chain = NONE
     now = calendar.counts[TODAY] / calendar.days_per_s[0]
@@ -227,15 +227,15 @@ def _lengthen_days(desks: Desks, calendar: Calendar) -> None:
         station = calendar.first[day]
         calendar.first[day] = NONE
         while station != NONE:
-            follower = desks.later[station]
-            desks.later[station] = chain
+            follower = servers.later[station]
+            servers.later[station] = chain
             chain, station = station, follower
     calendar.days_per_s[0] /= LONGER
     calendar.counts[LISTED] = 0
     calendar.counts[TODAY] = _day_of(calendar, now) - 1  # the day that goes on may begin again
     while chain != NONE:
-        follower = desks.later[chain]
-        _list(desks, calendar, _day_of(calendar, desks.wake_s[chain]) & (DAYS - 1), chain)
+        follower = servers.later[chain]
+        _list(servers, calendar, _day_of(calendar, servers.wake_s[chain]) & (DAYS - 1), chain)
         chain = follower
 
 
@@ -243,37 +243,37 @@ def _lengthen_days(desks: Desks, calendar: Calendar) -> None:
 
 
 @inlined
-def _rise(desks: Desks, heap: Array, place: int, station: int) -> None:
+def _rise(servers: Desks, heap: Array, place: int, station: int) -> None:
     """Put a station at ``place`` of the heap or above."""
     while place > 0:
         other = heap[(place - 1) // 2]
-        if not _sooner(desks, station, other):
+        if not _sooner(servers, station, other):
             break
         heap[place] = other
-        desks.later[other] = place
+        servers.later[other] = place
         place = (place - 1) // 2
     heap[place] = station
-    desks.later[station] = place
+    servers.later[station] = place
 
 
 @inlined
-def _out_of_heap(desks: Desks, calendar: Calendar) -> int:
+def _out_of_heap(servers: Desks, calendar: Calendar) -> int:
     """The first station of the heap."""
     heap, first = calendar.heap, calendar.heap[0]
     calendar.counts[HEAPED] -= 1
     count = calendar.counts[HEAPED]
     moved, place, child = heap[count], 0, 1
     while child < count:
-        if child + 1 < count and _sooner(desks, heap[child + 1], heap[child]):
+        if child + 1 < count and _sooner(servers, heap[child + 1], heap[child]):
             child += 1
-        if not _sooner(desks, heap[child], moved):
+        if not _sooner(servers, heap[child], moved):
             break
         heap[place] = heap[child]
-        desks.later[heap[place]] = place
+        servers.later[heap[place]] = place
         place, child = child, 2 * child + 1
     heap[place] = moved
-    desks.later[moved] = place
-    desks.earlier[first] = NONE
+    servers.later[moved] = place
+    servers.earlier[first] = NONE
     return first
 
 

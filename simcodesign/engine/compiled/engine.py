@@ -58,15 +58,15 @@ class Run(NamedTuple):
 
     program: Program
     requests: Requests
-    desks: Desks
+    servers: Desks
     memory: Memory
     calendar: Calendar
 
 
 def run(plan: Plan, progress: Progress | None = None) -> Log:
     """Walk the Plan to its end. DeadlockError when ranks wait for each other."""
-    program, desks, memory = program_of(plan), desks_for(plan), memory_for(plan)
-    state = Run(program, requests_for(plan), desks, memory, calendar_for(plan))
+    program, servers, memory = program_of(plan), desks_for(plan), memory_for(plan)
+    state = Run(program, requests_for(plan), servers, memory, calendar_for(plan))
     rounds, now = 0, 0.0
     while now < np.inf:
         now = walk(state, REPORT_EVERY)
@@ -76,19 +76,19 @@ def run(plan: Plan, progress: Progress | None = None) -> Log:
     finish = memory.finish_s
     finish[memory.missing != DONE] = np.nan
     check_finished(plan, finish)
-    desks = Desks(*(field[: len(plan.stations)] for field in desks))
-    served = desks.served.astype(np.int64)
-    turned_away = np.sort(memory.turned_away[: memory.state[REFUSED]]).astype(np.int64)
+    servers = Desks(*(field[: len(plan.stations)] for field in servers))
+    served = servers.served.astype(np.int64)
+    blocked = np.sort(memory.blocked[: memory.state[REFUSED]]).astype(np.int64)
     return Log(
         finish_s=finish,
         arrival_s=memory.arrival_s if len(memory.arrival_s) else np.where(plan.kind == SEND, finish, np.nan),
         match=program.match,
         served=served,
-        busy_s=desks.busy_s.copy(),
-        wait_s=desks.wait_s.copy(),
-        longest_queue=desks.longest.astype(np.int64),
-        refused=refused_by(plan, turned_away),
-        turned_away=turned_away,
+        busy_s=servers.busy_s.copy(),
+        wait_s=servers.wait_s.copy(),
+        longest_queue=servers.longest.astype(np.int64),
+        refused=refused_by(plan, blocked),
+        blocked=blocked,
         events=count_events(plan, served),
     )
 
@@ -103,11 +103,11 @@ def walk(run: Run, limit: int) -> float:
             done += proceed(run, limit)
             if run.memory.state[READY]:
                 return now
-        station = next_station(run.desks, run.calendar)
+        station = next_station(run.servers, run.calendar)
         if station == NONE:
             return np.inf
-        now = run.desks.wake_s[station]
-        run.desks.wake_s[station] = np.inf
+        now = run.servers.wake_s[station]
+        run.servers.wake_s[station] = np.inf
         if station >= run.program.first_mailbox:
             meet(run, station, now)
         elif station >= run.program.first_interface:
@@ -200,7 +200,7 @@ def begin(run: Run, op: int) -> int:
         for edge in range(run.program.edge_start[op], run.program.edge_start[op + 1]):
             release(run, run.program.edge_target[edge], time if run.program.edge_early[edge] else end)
     op += 1
-    if run.program.chained[op]:
+    if run.program.follows_previous[op]:
         run.memory.finish_s[op] = max(run.memory.finish_s[op], end)
         run.memory.missing[op] -= 1
         if run.memory.missing[op] == 0:
@@ -248,10 +248,10 @@ def ask(run: Run, station: int, op: int) -> None:
     """An operation that is ready comes to a station or a mailbox."""
     slot = new_request(run.requests, run.memory, op, run.memory.finish_s[op])
     if len(run.program.room) and run.program.room[station] != NONE:
-        come(run.desks, run.requests, station, slot)
-        schedule(run.desks, run.calendar, station, run.requests.arrival_s[slot])
+        come(run.servers, run.requests, station, slot)
+        schedule(run.servers, run.calendar, station, run.requests.arrival_s[slot])
         return
-    join(run.desks, run.requests, station, slot)
+    join(run.servers, run.requests, station, slot)
     if station >= run.program.first_mailbox:
         wake_mailbox(run, station, 0.0)
     else:
@@ -261,18 +261,18 @@ def ask(run: Run, station: int, op: int) -> None:
 @inlined
 def wake(run: Run, station: int) -> None:
     """Arbitrate as soon as somebody has come and a server is free; with somebody in line, that is settled already."""
-    if run.desks.head[station] == NONE:
-        first = run.requests.arrival_s[run.desks.root[station]]
-        schedule(run.desks, run.calendar, station, max(run.desks.free_s[station], first))
+    if run.servers.head[station] == NONE:
+        first = run.requests.arrival_s[run.servers.root[station]]
+        schedule(run.servers, run.calendar, station, max(run.servers.free_s[station], first))
 
 
 @inlined
 def grant(run: Run, station: int, now: float) -> int:
     """Who is next, with the station's statistics."""
-    line_up(run.desks, run.requests, station, now)
-    slot = next_in_line(run.desks, run.requests, station)
-    run.desks.served[station] += 1
-    run.desks.wait_s[station] += now - run.requests.arrival_s[slot]
+    line_up(run.servers, run.requests, station, now)
+    slot = next_in_line(run.servers, run.requests, station)
+    run.servers.served[station] += 1
+    run.servers.wait_s[station] += now - run.requests.arrival_s[slot]
     return slot
 
 
@@ -292,18 +292,18 @@ def take_up(run: Run, station: int, slot: int, now: float) -> None:
     op = run.requests.op[slot]
     forget(run.requests, run.memory, slot)
     until = beginning_s(run, op, now) + run.program.duration_s[op]
-    run.desks.busy_s[station] += run.program.duration_s[op]
+    run.servers.busy_s[station] += run.program.duration_s[op]
     first, last = run.memory.server_start[station], run.memory.server_start[station + 1]
-    run.desks.free_s[station] = occupied(run.memory.server_free_s, first, last, until)
+    run.servers.free_s[station] = occupied(run.memory.server_free_s, first, last, until)
     go_on(run, op, GRANTED, now)
 
 
 @inlined
 def wake_after(run: Run, station: int, now: float) -> None:
     """After a grant: arbitrate again as soon as possible if somebody has come already or is known to come."""
-    first = first_arrival_s(run.desks, run.requests, station)
+    first = first_arrival_s(run.servers, run.requests, station)
     if first < np.inf:
-        schedule(run.desks, run.calendar, station, max(run.desks.free_s[station], max(first, now)))
+        schedule(run.servers, run.calendar, station, max(run.servers.free_s[station], max(first, now)))
 
 
 @inlined
@@ -331,10 +331,10 @@ def occupied(free_s: Array, first: int, last: int, until: float) -> float:
 def serve_limited(run: Run, station: int, now: float) -> None:
     """A station judges who has come, and then takes up an operation if it can."""
     judge(run, station, now)
-    if run.desks.head[station] != NONE and run.desks.free_s[station] <= now:
-        slot = next_in_line(run.desks, run.requests, station)
-        run.desks.served[station] += 1
-        run.desks.wait_s[station] += now - run.requests.arrival_s[slot]
+    if run.servers.head[station] != NONE and run.servers.free_s[station] <= now:
+        slot = next_in_line(run.servers, run.requests, station)
+        run.servers.served[station] += 1
+        run.servers.wait_s[station] += now - run.requests.arrival_s[slot]
         take_up(run, station, slot, now)
     wake_limited(run, station, now)
 
@@ -345,15 +345,15 @@ def judge(run: Run, station: int, now: float) -> None:
     first, last, places = run.memory.server_start[station], run.memory.server_start[station + 1], 0
     for server in range(first, last):
         places -= run.memory.server_free_s[server] > now
-    places += run.program.room[station] - run.desks.waiting[station]
-    while run.desks.root[station] != NONE and run.requests.arrival_s[run.desks.root[station]] <= now:
-        slot = leave_the_way(run.desks, run.requests, station)
+    places += run.program.room[station] - run.servers.waiting[station]
+    while run.servers.root[station] != NONE and run.requests.arrival_s[run.servers.root[station]] <= now:
+        slot = leave_the_way(run.servers, run.requests, station)
         if places > 0:
             places -= 1
-            line_up_one(run.desks, run.requests, station, slot)
+            line_up_one(run.servers, run.requests, station, slot)
         else:
             refuse(run, slot, now)
-    run.desks.longest[station] = max(run.desks.longest[station], run.desks.waiting[station])
+    run.servers.longest[station] = max(run.servers.longest[station], run.servers.waiting[station])
 
 
 @called
@@ -361,25 +361,25 @@ def refuse(run: Run, slot: int, now: float) -> None:
     """An operation that finds no room is done."""
     op = run.requests.op[slot]
     forget(run.requests, run.memory, slot)
-    run.memory.turned_away[run.memory.state[REFUSED]] = op
+    run.memory.blocked[run.memory.state[REFUSED]] = op
     run.memory.state[REFUSED] += 1
     run.memory.finish_s[op] = now
     run.memory.missing[op] = DONE
     if len(run.program.edge_start):
         for edge in range(run.program.edge_start[op], run.program.edge_start[op + 1]):
             release(run, run.program.edge_target[edge], now)
-    if run.program.chained[op + 1]:
+    if run.program.follows_previous[op + 1]:
         release(run, op + 1, now)
 
 
 @inlined
 def wake_limited(run: Run, station: int, now: float) -> None:
     """Arbitrate when somebody comes, and when a server is free for those in line."""
-    root = run.desks.root[station]
+    root = run.servers.root[station]
     if root != NONE:
-        schedule(run.desks, run.calendar, station, max(run.requests.arrival_s[root], now))
-    if run.desks.head[station] != NONE:
-        schedule(run.desks, run.calendar, station, max(run.desks.free_s[station], now))
+        schedule(run.servers, run.calendar, station, max(run.requests.arrival_s[root], now))
+    if run.servers.head[station] != NONE:
+        schedule(run.servers, run.calendar, station, max(run.servers.free_s[station], now))
 
 
 # --- Mailboxes ------------------------------------------------------------------------------------------------
@@ -398,9 +398,9 @@ def put(run: Run, op: int, time: float) -> None:
 def wake_mailbox(run: Run, box: int, now: float) -> None:
     """Let the first receive and the first message meet as soon as both are there."""
     stock = run.memory.stock[box - run.program.first_mailbox]
-    first = first_arrival_s(run.desks, run.requests, box)
+    first = first_arrival_s(run.servers, run.requests, box)
     if stock != NONE and first < np.inf:
-        schedule(run.desks, run.calendar, box, max(now, max(first, run.requests.arrival_s[stock])))
+        schedule(run.servers, run.calendar, box, max(now, max(first, run.requests.arrival_s[stock])))
 
 
 @called
@@ -432,7 +432,7 @@ def set_out(run: Run, op: int, time: float) -> None:
     run.requests.left[slot] = run.program.way_start[route + 1] - place - 1
     look_ahead(run, slot)
     station = run.program.way[place]
-    join(run.desks, run.requests, station, slot)
+    join(run.servers, run.requests, station, slot)
     wake(run, station)
 
 
@@ -444,8 +444,8 @@ def forward(run: Run, station: int, now: float) -> None:
     cost, left = run.requests.cost[slot], run.requests.left[slot]
     service = run.program.costs[cost, _LINK if is_link else _INTERFACE]
     tail = max(run.requests.tail_s[slot], now + service)
-    run.desks.busy_s[station] += service
-    run.desks.free_s[station] = now + service
+    run.servers.busy_s[station] += service
+    run.servers.free_s[station] = now + service
     wake_after(run, station, now)
     way_s = 0.0
     if is_link or left:
@@ -461,7 +461,7 @@ def forward(run: Run, station: int, now: float) -> None:
     run.requests.tail_s[slot] = tail
     run.requests.arrival_s[slot] = tail if stored else now + way_s
     run.requests.child[slot] = run.requests.sibling[slot] = NONE
-    join(run.desks, run.requests, following, slot)
+    join(run.servers, run.requests, following, slot)
     wake(run, following)
 
 

@@ -30,7 +30,7 @@ class Program(NamedTuple):
 
     kind: Array
     match: Array
-    chained: Array
+    follows_previous: Array
     duration_s: Array
     rank: Array
     station: Array
@@ -96,7 +96,7 @@ class Memory(NamedTuple):
     server_free_s: Array
     stock: Array  # by mailbox: heap of messages
     state: Array
-    turned_away: Array  # operations that found no room
+    blocked: Array  # operations that found no room
 
 
 _REQUEST = np.dtype(
@@ -133,7 +133,7 @@ def program_of(plan: Plan) -> Program:
     return Program(
         kind=plan.kind,
         match=plan.match if plan.mailbox is None else plan.match.copy(),
-        chained=plan.chained,
+        follows_previous=plan.follows_previous,
         duration_s=plan.duration_s,
         rank=plan.rank if plan.gap_s is not None else np.zeros(0, np.int32),
         station=_given(plan.station, np.int32),
@@ -169,16 +169,16 @@ def desks_for(plan: Plan) -> Desks:
     """Stations at which nobody waits."""
     records = _records(max(len(plan.stations), 2), _DESK)
     records[:] = 0
-    desks = Desks(*(records[name] for name in Desks._fields))
-    desks.wake_s[:] = np.inf
-    for links in (desks.root, desks.head, desks.tail, desks.later, desks.earlier):
+    servers = Desks(*(records[name] for name in Desks._fields))
+    servers.wake_s[:] = np.inf
+    for links in (servers.root, servers.head, servers.tail, servers.later, servers.earlier):
         links[:] = NONE
-    return desks
+    return servers
 
 
 def memory_for(plan: Plan) -> Memory:
     """The beginning of the run."""
-    missing = plan.chained[:-1].astype(np.int32)
+    missing = plan.follows_previous[:-1].astype(np.int32)
     missing += (plan.kind == RECEIVE) & (plan.match != NONE)
     if plan.edges is not None:
         missing += np.bincount(plan.edges.target, minlength=len(plan)).astype(np.int32)
@@ -200,7 +200,7 @@ def memory_for(plan: Plan) -> Memory:
         server_free_s=np.zeros(start[-1]),
         stock=np.full(int(np.count_nonzero(kinds == MAILBOX)), NONE, np.int32),
         state=np.array([len(ready), 0, NONE, 0]),
-        turned_away=np.empty(_most_refused(plan), np.int32),
+        blocked=np.empty(_most_refused(plan), np.int32),
     )
 
 

@@ -74,102 +74,102 @@ def without_root(requests: Requests, root: int) -> int:
 
 
 @inlined
-def join(desks: Desks, requests: Requests, station: int, slot: int) -> None:
+def join(servers: Desks, requests: Requests, station: int, slot: int) -> None:
     """Wait at a station, from ``arrival_s`` on."""
-    tail = desks.tail[station]
+    tail = servers.tail[station]
     if tail != NONE and requests.arrival_s[slot] <= requests.arrival_s[tail]:
-        _step_in(desks, requests, station, slot)
+        _step_in(servers, requests, station, slot)
         return
-    root = desks.root[station]
-    desks.root[station] = slot if root == NONE else melded(requests, root, slot)
+    root = servers.root[station]
+    servers.root[station] = slot if root == NONE else melded(requests, root, slot)
 
 
 @inlined
-def come(desks: Desks, requests: Requests, station: int, slot: int) -> None:
+def come(servers: Desks, requests: Requests, station: int, slot: int) -> None:
     """Be on the way to a station that judges everybody who comes."""
-    root = desks.root[station]
-    desks.root[station] = slot if root == NONE else melded(requests, root, slot)
+    root = servers.root[station]
+    servers.root[station] = slot if root == NONE else melded(requests, root, slot)
 
 
 @inlined
-def leave_the_way(desks: Desks, requests: Requests, station: int) -> int:
+def leave_the_way(servers: Desks, requests: Requests, station: int) -> int:
     """The first of those to come."""
-    root = desks.root[station]
-    desks.root[station] = NONE if requests.child[root] == NONE else without_root(requests, root)
+    root = servers.root[station]
+    servers.root[station] = NONE if requests.child[root] == NONE else without_root(requests, root)
     return root
 
 
 @inlined
-def line_up_one(desks: Desks, requests: Requests, station: int, slot: int) -> None:
+def line_up_one(servers: Desks, requests: Requests, station: int, slot: int) -> None:
     """Stand in line, behind those who have come before."""
-    tail = desks.tail[station]
+    tail = servers.tail[station]
     if tail != NONE and requests.arrival_s[slot] <= requests.arrival_s[tail]:
-        _step_in(desks, requests, station, slot)
+        _step_in(servers, requests, station, slot)
         return
     requests.before[slot], requests.sibling[slot] = tail, NONE
     if tail == NONE:
-        desks.head[station] = slot
+        servers.head[station] = slot
     else:
         requests.sibling[tail] = slot
-    desks.tail[station] = slot
-    desks.waiting[station] += 1
+    servers.tail[station] = slot
+    servers.waiting[station] += 1
 
 
 @called
-def _step_in(desks: Desks, requests: Requests, station: int, slot: int) -> None:
+def _step_in(servers: Desks, requests: Requests, station: int, slot: int) -> None:
     """Take one's place in the line among those that have come in this same instant."""
-    after, before = NONE, desks.tail[station]
+    after, before = NONE, servers.tail[station]
     while before != NONE and comes_before(requests, slot, before):
         after, before = before, requests.before[before]
     requests.before[slot], requests.sibling[slot] = before, after
     if before == NONE:
-        desks.head[station] = slot
+        servers.head[station] = slot
     else:
         requests.sibling[before] = slot
     if after == NONE:
-        desks.tail[station] = slot
+        servers.tail[station] = slot
     else:
         requests.before[after] = slot
-    desks.waiting[station] += 1
+    servers.waiting[station] += 1
 
 
 @inlined
-def line_up(desks: Desks, requests: Requests, station: int, now: float) -> None:
+def line_up(servers: Desks, requests: Requests, station: int, now: float) -> None:
     """All that have come by now stand in line."""
-    root = desks.root[station]
+    root = servers.root[station]
     while root != NONE and requests.arrival_s[root] <= now:
         rest = NONE if requests.child[root] == NONE else without_root(requests, root)
-        tail = desks.tail[station]
+        tail = servers.tail[station]
         requests.before[root], requests.sibling[root] = tail, NONE
         if tail == NONE:
-            desks.head[station] = root
+            servers.head[station] = root
         else:
             requests.sibling[tail] = root
-        desks.tail[station] = root
-        desks.waiting[station] += 1
+        servers.tail[station] = root
+        servers.waiting[station] += 1
         root = rest
-    desks.root[station] = root
-    desks.longest[station] = max(desks.longest[station], desks.waiting[station])
+    servers.root[station] = root
+    servers.longest[station] = max(servers.longest[station], servers.waiting[station])
 
 
 @inlined
-def next_in_line(desks: Desks, requests: Requests, station: int) -> int:
+def next_in_line(servers: Desks, requests: Requests, station: int) -> int:
     """The first leaves the line."""
-    slot = desks.head[station]
+    slot = servers.head[station]
     follower = requests.sibling[slot]
-    desks.head[station] = follower
+    servers.head[station] = follower
     if follower == NONE:
-        desks.tail[station] = NONE
+        servers.tail[station] = NONE
     else:
         requests.before[follower] = NONE
-    desks.waiting[station] -= 1
+    servers.waiting[station] -= 1
     return slot
 
 
 @inlined
-def first_arrival_s(desks: Desks, requests: Requests, station: int) -> float:
+def first_arrival_s(servers: Desks, requests: Requests, station: int) -> float:
     """When the first of all requests comes, or came; infinity if there is none."""
-    slot = desks.head[station]
+    slot = servers.head[station]
     if slot == NONE:
-        slot = desks.root[station]
+        slot = servers.root[station]
     return requests.arrival_s[slot] if slot != NONE else float("inf")

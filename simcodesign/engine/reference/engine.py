@@ -56,7 +56,7 @@ class Walk:
         self.plan, self.env = plan, ContractEnvironment()
         self.finish = [float("nan")] * len(plan)
         self._duration = plan.duration_s.tolist()
-        self._chained = plan.chained.tolist()
+        self._chained = plan.follows_previous.tolist()
         self._missing = _missing(plan).tolist()
         self._at_once = ends_at_once(plan).tolist()
         self._match = plan.match.tolist()
@@ -108,7 +108,7 @@ class Walk:
 
     def run(self, progress: Progress | None) -> None:
         """Start every rank and process all events, with a look at the clock in between."""
-        for op in np.flatnonzero(~self.plan.chained[:-1]).tolist():
+        for op in np.flatnonzero(~self.plan.follows_previous[:-1]).tolist():
             self.advance(op)
         step, rounds = self.env.step, 0
         try:
@@ -131,14 +131,14 @@ class Walk:
     def _start(self, op: int) -> None:
         """Everything that ``op`` waited for has happened. Receives that are done at once are passed over in a loop."""
         if self._at_once[op]:
-            missing, at_once, chained, finish = self._missing, self._at_once, self._chained, self.finish
+            missing, at_once, follows_previous, finish = self._missing, self._at_once, self._chained, self.finish
             now = self.env._now  # the property costs a twentieth of the run
             while True:
                 finish[op] = now
                 if self._has_edges:
                     self._release(op)
                 op += 1
-                if not chained[op]:
+                if not follows_previous[op]:
                     return
                 missing[op] -= 1
                 if missing[op]:
@@ -275,7 +275,7 @@ class Walk:
         arrival = np.where(self._lands, finish, np.nan)
         arrival[list(self._arrival)] = list(self._arrival.values())
         served = np.array([station.served for station in stations], dtype=np.int64)
-        turned_away = np.array(sorted(self._turned_away), dtype=np.int64)
+        blocked = np.array(sorted(self._turned_away), dtype=np.int64)
         return Log(
             finish_s=finish,
             arrival_s=arrival,
@@ -284,8 +284,8 @@ class Walk:
             busy_s=np.array([station.busy_s for station in stations]),
             wait_s=np.array([station.wait_s for station in stations]),
             longest_queue=np.array([station.longest_queue for station in stations], dtype=np.int64),
-            refused=refused_by(self.plan, turned_away),
-            turned_away=turned_away,
+            refused=refused_by(self.plan, blocked),
+            blocked=blocked,
             events=count_events(self.plan, served),
         )
 

@@ -7,13 +7,13 @@ import functools
 import numpy as np
 
 from simcodesign.core.expression import Expression
-from simcodesign.core.units import Amount
+from simcodesign.core.units import FloatOrArray
 from simcodesign.describe.demands.resource_uses import Evaluate, FoundUse, ItemUse, check_time, found_uses
 from simcodesign.describe.machine import Machine
 from simcodesign.describe.resources import BASE, instances_of, not_negative
 from simcodesign.describe.workload import Execute
 
-Names = dict[str, Amount]
+Names = dict[str, FloatOrArray]
 
 
 def item_uses(step: Execute, machine: Machine, value: Evaluate) -> tuple[ItemUse, ...]:
@@ -30,7 +30,7 @@ def _drawn_up(found: FoundUse, names: Names, value: Evaluate) -> ItemUse:
     amount = value(found.use.amount, found.title)
     known: Names = {**names, found.resource.argument: amount}
 
-    def changed(base: Amount, one: tuple[str, Expression, str, Expression | None]) -> Amount:
+    def changed(base: FloatOrArray, one: tuple[str, Expression, str, Expression | None]) -> FloatOrArray:
         name, change, argument, given = one
         own: Names = {} if given is None else {argument: value(given, name)}
         return change.evaluate({**known, **own, BASE: base})
@@ -40,7 +40,7 @@ def _drawn_up(found: FoundUse, names: Names, value: Evaluate) -> ItemUse:
         time_s = functools.reduce(changed, steps, found.resource.time.evaluate(known))
     check_time(time_s, found.title, found.use.place)
 
-    def quantity(expression: Expression | None, key: str, where: Names) -> Amount:
+    def quantity(expression: Expression | None, key: str, where: Names) -> FloatOrArray:
         return 0.0 if expression is None else not_negative(expression, where, key, found.resource.place)
 
     return ItemUse(

@@ -13,7 +13,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from simcodesign.core.result import MEMORY
-from simcodesign.core.units import Amount
+from simcodesign.core.units import FloatOrArray
 from simcodesign.describe.demands.memory_accesses import Evaluate, Touched, memory_of
 from simcodesign.describe.machine import Machine
 from simcodesign.describe.workload import References
@@ -24,29 +24,29 @@ SLICES = 16
 
 
 def reference_memory(
-    pen: Ranks,
+    program_writer: Ranks,
     demand: References,
     seen: Touched,
     machine: Machine,
     value: Evaluate,
     who: Int32s | None,
     sliced: bool,
-    extra: Mapping[str, Amount] | None = None,
+    extra: Mapping[str, FloatOrArray] | None = None,
 ) -> None:
     """Write the demand of the ranks ``who``; ``sliced`` where the controller is shared. ``extra``: as of a column."""
     memory = memory_of(demand, machine)
-    one_access_s: Amount = 0.0
+    one_access_s: FloatOrArray = 0.0
     for share, latency_s in zip(seen.served.shares, memory.latencies_s, strict=True):
         one_access_s = one_access_s + latency_s * share
     stall_s = of_ranks(one_access_s * seen.accesses * value(demand.blocking, "blocking"), who)
     moved_bytes = of_ranks(seen.served.traffic_bytes * seen.accesses, who)
     transfer_s = moved_bytes * memory.per_byte_s
     if not sliced:
-        pen.work(MEMORY, moved_bytes, np.maximum(stall_s, transfer_s), who, extra)
+        program_writer.work(MEMORY, moved_bytes, np.maximum(stall_s, transfer_s), who, extra)
         return
     for _ in range(SLICES):
-        pen.work(MEMORY, moved_bytes / SLICES, transfer_s / SLICES, who, extra)
-        pen.work(MEMORY, 0.0, np.maximum(stall_s - transfer_s, 0.0) / SLICES, who, extra)
+        program_writer.work(MEMORY, moved_bytes / SLICES, transfer_s / SLICES, who, extra)
+        program_writer.work(MEMORY, 0.0, np.maximum(stall_s - transfer_s, 0.0) / SLICES, who, extra)
 
 
 def operations_of(sliced: bool) -> int:

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from simcodesign.core.errors import InputError
 from simcodesign.core.expression import Expression, parse
 from simcodesign.core.result import COMPUTE, READ, RECEIVE, SEND, WRITE
-from simcodesign.core.units import Amount
+from simcodesign.core.units import FloatOrArray
 from simcodesign.describe.demands.arrivals import BETWEEN, DISK, NETWORK, REQUESTS, Arrivals
 from simcodesign.describe.distribution import Distribution
 from simcodesign.describe.machine import Machine
@@ -54,8 +54,8 @@ class Context(Protocol):
     def seed(self) -> int: ...
     @property
     def phases(self) -> dict[str, int]: ...
-    def amount(self, expression: Expression, what: str) -> Amount: ...
-    def value(self, expression: Expression, what: str) -> Amount: ...
+    def amount(self, expression: Expression, what: str) -> FloatOrArray: ...
+    def value(self, expression: Expression, what: str) -> FloatOrArray: ...
     def one(self, expression: Expression, what: str) -> float: ...
     def when(self, demand: Demand) -> NDArray[np.bool_] | None: ...
 
@@ -162,10 +162,12 @@ def _between(writer: _Writer, one: _Stream, context: Context) -> Ints:
     """The times between arrivals, a chain in every rank."""
     source = one.source
     times = one.drawn("times between", one.step.between, context.seed) / one.rate_per_s[source]
-    chained = np.ones(len(source), bool)
+    follows_previous = np.ones(len(source), bool)
     starts = np.cumsum(one.counts) - one.counts
-    chained[starts[one.counts > 0]] = False
-    return writer.add(source, kind=COMPUTE, phase=context.phases[BETWEEN], duration_s=times, chained=chained)
+    follows_previous[starts[one.counts > 0]] = False
+    return writer.add(
+        source, kind=COMPUTE, phase=context.phases[BETWEEN], duration_s=times, follows_previous=follows_previous
+    )
 
 
 # --- At disks ---------------------------------------------------------------------------------------------------------
@@ -315,7 +317,7 @@ def _numbered(writer: _Writer, context: Context, room: int) -> tuple[Segment, Or
     return (
         Segment(first, fields),
         Order(
-            chained=writer.field("chained", bool, False)[order],
+            follows_previous=writer.field("chained", bool, False)[order],
             source=source,
             target=target,
             early=np.zeros(len(source), bool),

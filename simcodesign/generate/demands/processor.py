@@ -6,22 +6,22 @@ from collections.abc import Callable
 
 from simcodesign.core.errors import InputError
 from simcodesign.core.expression import Expression
-from simcodesign.core.units import Amount
+from simcodesign.core.units import FloatOrArray
 from simcodesign.describe.machine import Machine
 from simcodesign.describe.workload import Compute
 
 
-def work_of_computation(step: Compute, amount: Callable[[Expression, str], Amount]) -> Amount:
+def work_of_computation(step: Compute, amount: Callable[[Expression, str], FloatOrArray]) -> FloatOrArray:
     """What every rank computes, in the demand's unit; ``amount`` evaluates an expression and names it in errors."""
     if step.amount is not None:
         return amount(step.amount, step.unit)
-    work: Amount = 0.0
+    work: FloatOrArray = 0.0
     for loop in step.loops:
         work = work + amount(loop.range, "range") * amount(loop.operations, "operations")
     return work
 
 
-def duration_of_computation_s(step: Compute, machine: Machine, demand: Amount) -> Amount:
+def duration_of_computation_s(step: Compute, machine: Machine, demand: FloatOrArray) -> FloatOrArray:
     """Seconds of a computation. Raises InputError for a demand in instructions on a machine without a clock."""
     processor = machine.processor
     if step.unit == "seconds":

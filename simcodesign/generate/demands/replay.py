@@ -31,7 +31,7 @@ class Order:
     """What a Plan's operations wait for where that is not the one before: N flags, E dependencies, and the processor of
     each that may overlap others."""
 
-    chained: Flags  # (N,) waits for the operation before it
+    follows_previous: Flags  # (N,) waits for the operation before it
     source: Ints  # (E,)
     target: Ints  # (E,)
     early: Flags  # (E,)
@@ -130,10 +130,10 @@ class _Graph:
     def order(self, rank: Ints, held: Ints) -> Order:
         """What waits for what. ``held``: sends whose dependants also wait for the receive."""
         following = (self._target == self._source + 1) & ~self._early
-        chained = np.zeros(len(self.of), bool)
-        chained[self._target[following]] = True
+        follows_previous = np.zeros(len(self.of), bool)
+        follows_previous[self._target[following]] = True
         source, target, early = (part[~following] for part in (self._source, self._target, self._early))
-        free = ~chained
+        free = ~follows_previous
         free[self.first[:-1][np.diff(self.first) > 0]] = False
         overlaps = np.zeros(len(self.first) - 1, bool)
         overlaps[rank[free]] = True
@@ -146,4 +146,4 @@ class _Graph:
         processor[queues] = number
         waiting = np.isin(self._source, held) & ~self._early
         dependants = self._source[waiting], self._target[waiting]
-        return Order(chained, source, target, early, processor, len(units), dependants)
+        return Order(follows_previous, source, target, early, processor, len(units), dependants)

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from simcodesign.core.units import Amount
+from simcodesign.core.units import FloatOrArray
 from simcodesign.describe.demands.resource_uses import ItemUse
 from simcodesign.describe.resources import Custom
 
@@ -28,30 +28,30 @@ ROUNDING = 4e-15
 class Piece:
     """Power within an operation: ``watts`` between two shares of its time."""
 
-    since: Amount
-    until: Amount
-    watts: Amount
+    since: FloatOrArray
+    until: FloatOrArray
+    watts: FloatOrArray
 
 
 @dataclass(frozen=True)
 class BlockTimes:
     """Seconds of a block, and its power."""
 
-    duration_s: Amount
+    duration_s: FloatOrArray
     pieces: tuple[Piece, ...]
 
 
-def times_of_block(uses: Sequence[ItemUse], parallelism: Amount, custom: Custom, in_order: bool) -> BlockTimes:
+def times_of_block(uses: Sequence[ItemUse], parallelism: FloatOrArray, custom: Custom, in_order: bool) -> BlockTimes:
     """The block for every rank: numbers, or (P,) where ranks differ; ``in_order`` with the effect ``conflicts``."""
     lasts = [_turns(parallelism / use.instances) * use.time_s for use in uses]
-    starts: list[Amount] = []
+    starts: list[FloatOrArray] = []
     for place, use in enumerate(uses):
-        begin: Amount = 0.0
+        begin: FloatOrArray = 0.0
         for other in range(place):
             if custom.conflicting(uses[other].resource, use.resource):
                 begin = np.maximum(begin, starts[other] + lasts[other])
         starts.append(begin)
-    end: Amount = 0.0
+    end: FloatOrArray = 0.0
     for start, last in zip(starts, lasts, strict=True):
         end = np.maximum(end, start + last)
     duration = end if in_order else _longest_chain(uses, lasts, custom)
@@ -61,22 +61,22 @@ def times_of_block(uses: Sequence[ItemUse], parallelism: Amount, custom: Custom,
     return BlockTimes(duration, tuple(pieces))
 
 
-def _turns(quotient: Amount) -> Amount:
+def _turns(quotient: FloatOrArray) -> FloatOrArray:
     """Items of the busiest instance."""
     whole = np.floor(quotient)
-    turns: Amount = np.where(quotient - whole > ROUNDING * np.abs(quotient), whole + 1.0, whole)
+    turns: FloatOrArray = np.where(quotient - whole > ROUNDING * np.abs(quotient), whole + 1.0, whole)
     return turns
 
 
-def _longest_chain(uses: Sequence[ItemUse], lasts: Sequence[Amount], custom: Custom) -> Amount:
+def _longest_chain(uses: Sequence[ItemUse], lasts: Sequence[FloatOrArray], custom: Custom) -> FloatOrArray:
     """The largest total of resources that exclude each other: each is in it with some of those after it, or not."""
-    total: dict[str, Amount] = {}
+    total: dict[str, FloatOrArray] = {}
     for use, last in zip(uses, lasts, strict=True):
         total[use.resource] = total.get(use.resource, 0.0) + last
     return _best(tuple(total), total, custom)
 
 
-def _best(names: tuple[str, ...], total: Mapping[str, Amount], custom: Custom) -> Amount:
+def _best(names: tuple[str, ...], total: Mapping[str, FloatOrArray], custom: Custom) -> FloatOrArray:
     if not names:
         return 0.0
     first, *rest = names
@@ -88,7 +88,12 @@ def _best(names: tuple[str, ...], total: Mapping[str, Amount], custom: Custom) -
 
 
 def _pieces(
-    use: ItemUse, parallelism: Amount, start: Amount, last: Amount, end: Amount, duration: Amount
+    use: ItemUse,
+    parallelism: FloatOrArray,
+    start: FloatOrArray,
+    last: FloatOrArray,
+    end: FloatOrArray,
+    duration: FloatOrArray,
 ) -> list[Piece]:
     """The power of one use: while all instances are at work, and in the last turn, when those are that are left."""
     if not np.any(use.power_w) and not np.any(use.energy_j):
@@ -105,8 +110,8 @@ def _pieces(
     ]
 
 
-def _over(part: Amount, whole: Amount) -> Amount:
+def _over(part: FloatOrArray, whole: FloatOrArray) -> FloatOrArray:
     """The quotient, 0 where there is no whole."""
     some = np.asarray(whole) > 0
-    quotient: Amount = np.where(some, part / np.where(some, whole, 1.0), 0.0)
+    quotient: FloatOrArray = np.where(some, part / np.where(some, whole, 1.0), 0.0)
     return quotient

@@ -12,14 +12,14 @@ from numpy.typing import NDArray
 
 from simcodesign.core.errors import InputError, Place
 from simcodesign.core.result import RECEIVE, SEND
-from simcodesign.core.units import Amount
+from simcodesign.core.units import FloatOrArray
 from simcodesign.describe.constants import MODEL_OF
+from simcodesign.describe.design_point import DesignPoint
 from simcodesign.describe.machine import Machine
-from simcodesign.describe.setting import Setting
 from simcodesign.describe.workload import ONE, Block, Exchange, with_phase
 from simcodesign.generate.columns import Column
 from simcodesign.generate.messages.routes_and_stations import Roads
-from simcodesign.generate.messages.times import arrival_s, between_s, lawful_hops, receive_s, send_s
+from simcodesign.generate.messages.times import arrival_s, between_s, modelled_hops, receive_s, send_s
 
 
 class Prices:
@@ -28,24 +28,24 @@ class Prices:
     ``roads`` is None unless stations are shared on the way.
     """
 
-    def __init__(self, setting: Setting, effects: frozenset[str]) -> None:
-        machine = setting.machine
-        self._machine, self._ranks, self._effects = machine, setting.ranks, effects
-        self._law = lawful_hops(machine, setting.ranks)
+    def __init__(self, point: DesignPoint, effects: frozenset[str]) -> None:
+        machine = point.machine
+        self._machine, self._ranks, self._effects = machine, point.ranks, effects
+        self._law = modelled_hops(machine, point.ranks)
         self._counted = bool(effects & {"hops", "links"})
-        blocks = [step for _, step in with_phase(setting.workload.program) if isinstance(step, Block)]
+        blocks = [step for _, step in with_phase(point.workload.program) if isinstance(step, Block)]
         paths = {path for block in blocks for path, _ in block.constants}
         models = {MODEL_OF.get(path) for path in paths} | {machine.network.model}
         self._loggop = "loggop" in models
         self._flies = self._loggop or not machine.network.hops_hold_sender
-        steps = [step for _, step in with_phase(setting.workload.program)]
+        steps = [step for _, step in with_phase(point.workload.program)]
         self._trains = any(isinstance(step, Exchange) and step.train != ONE for step in steps)
         self._variants: list[Machine] = []
 
     @cached_property
     def roads(self) -> Roads | None:
         """The ways of the messages, None if they share nothing."""
-        shared = bool(self._effects & {"links", "endpoints"})
+        shared = bool(self._effects & {"links", "interfaces"})
         return Roads(self._machine, self.node_of, self._effects) if shared else None
 
     @property
@@ -97,7 +97,7 @@ class Prices:
             extra |= {"route": self.roads.routes_of(column), "cost": self.roads.cost_of(machine, hops, size, train)}
         return replace(column, duration_s=send_s(machine, hops, size, train), extra=extra)
 
-    def _hops(self, column: Column) -> Amount:
+    def _hops(self, column: Column) -> FloatOrArray:
         """Hops of every message: counted on its route, 0 on the same node, or by the law."""
         if not self._counted:
             return self._law

@@ -1,4 +1,4 @@
-"""The way of the messages through shared stations (``endpoints``, ``links``), and the stations that exist at all.
+"""The way of the messages through shared stations (``interfaces``, ``links``), and the stations that exist at all.
 
 Columns that send between the same pairs of ranks share their routes, so that a repeated collective costs nothing.
 """
@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from simcodesign.core.errors import Place
 from simcodesign.core.memory_limit import check_room
-from simcodesign.core.units import Amount
+from simcodesign.core.units import FloatOrArray
 from simcodesign.describe.machine import Machine
 from simcodesign.generate.columns import Column
 from simcodesign.generate.messages.times import flight_s, held_s, inject_s, is_loggop, startup_s, tail_s
@@ -38,7 +38,7 @@ class Roads:
 
     def __init__(self, machine: Machine, node: Int64s, effects: frozenset[str]) -> None:
         self._machine, self._node = machine, node
-        self._links, self._endpoints = "links" in effects, "endpoints" in effects
+        self._links, self._interfaces = "links" in effects, "interfaces" in effects
         self._pairs: list[tuple[Int32s, Int32s]] = []
         self._count = 0
         self._known: dict[bytes, Int32s] = {}
@@ -76,7 +76,7 @@ class Roads:
         self._count += count
         return route
 
-    def cost_of(self, machine: Machine, hops: Amount, size_bytes: Amount, train: int = 1) -> Int32s | int:
+    def cost_of(self, machine: Machine, hops: FloatOrArray, size_bytes: FloatOrArray, train: int = 1) -> Int32s | int:
         """Row of the table of costs for every message, or train of messages of ``size_bytes`` each."""
         network = machine.network
         depends_on_hops = not self._links or network.startup_per == "hop" or train > 1
@@ -113,13 +113,15 @@ class Roads:
             self._rows += 1
         return self._costs[key]
 
-    def _priced(self, machine: Machine, hops: Amount, size_bytes: Amount, train: int) -> NDArray[np.float64]:
+    def _priced(
+        self, machine: Machine, hops: FloatOrArray, size_bytes: FloatOrArray, train: int
+    ) -> NDArray[np.float64]:
         """(6, ...) the times of the table of costs."""
         network, again = machine.network, np.zeros(())
         if train > 1 and not is_loggop(machine):
             # Links repeat the bytes of a stored train themselves.
             again = np.asarray(startup_s(machine, hops) + held_s(machine, hops, 0.0 if self._links else size_bytes))
-        times: list[Amount] = [
+        times: list[FloatOrArray] = [
             inject_s(machine, hops, size_bytes),
             tail_s(machine, size_bytes, train, again),
             train * size_bytes * network.interface_occupancy_s_per_byte,
@@ -166,13 +168,13 @@ class Roads:
             self._machine.network.topology.hops(source, target) if self._links else np.zeros(len(source), np.int64)
             for source, target in self._chunks()
         ]
-        ends = 2 if self._endpoints else 0
+        ends = 2 if self._interfaces else 0
         return np.concatenate(hops) + ends if hops else np.zeros(0, np.int64)
 
     def _ways(self, source: Int64s, target: Int64s, start: Int64s) -> Int64s:
         """Stations in travel order for every pair of nodes: interfaces are numbered by node, links after them."""
         nodes = self._machine.nodes
-        if not self._endpoints:
+        if not self._interfaces:
             return self._machine.network.topology.routes(source, target).link + nodes
         # The sender's interface stands before and the receiver's after the links of each route.
         way = np.empty(start[-1], np.int64)

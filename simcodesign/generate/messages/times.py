@@ -15,11 +15,11 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from simcodesign.core.units import Amount
+from simcodesign.core.units import FloatOrArray
 from simcodesign.describe.machine import Machine
 
 
-def lawful_hops(machine: Machine, ranks: int) -> float:
+def modelled_hops(machine: Machine, ranks: int) -> float:
     """Hops that the distance law gives every message among this many ranks."""
     match machine.network.distance:
         case "none":
@@ -39,7 +39,7 @@ def is_loggop(machine: Machine) -> bool:
     return machine.network.model == "loggop"
 
 
-def send_s(machine: Machine, hops: Amount, size_bytes: Amount, train: Amount = 1) -> Amount:
+def send_s(machine: Machine, hops: FloatOrArray, size_bytes: FloatOrArray, train: FloatOrArray = 1) -> FloatOrArray:
     """Seconds for which messages occupy their sender. Hockney: startup, held flight, bytes. LogGOPS: o + (s-1) O."""
     if is_loggop(machine):
         return overhead_s(machine, size_bytes)
@@ -47,24 +47,24 @@ def send_s(machine: Machine, hops: Amount, size_bytes: Amount, train: Amount = 1
     return first + tail_s(machine, size_bytes, train, first)
 
 
-def startup_s(machine: Machine, hops: Amount) -> Amount:
+def startup_s(machine: Machine, hops: FloatOrArray) -> FloatOrArray:
     """Hockney: the startups that a message costs its sender."""
     return inject_s(machine, hops, 0.0) if machine.network.hops_hold_sender else machine.network.startup_s
 
 
-def held_s(machine: Machine, hops: Amount, size_bytes: Amount) -> Amount:
+def held_s(machine: Machine, hops: FloatOrArray, size_bytes: FloatOrArray) -> FloatOrArray:
     """Hockney: how long the flight of a message holds its sender."""
     return flight_s(machine, hops, size_bytes) if machine.network.hops_hold_sender else 0.0
 
 
-def receive_s(machine: Machine, size_bytes: Amount) -> Amount:
+def receive_s(machine: Machine, size_bytes: FloatOrArray) -> FloatOrArray:
     """Seconds for which a message occupies its receiver."""
     return overhead_s(machine, size_bytes) if is_loggop(machine) else machine.network.receive_overhead_s
 
 
-def arrival_s(machine: Machine, hops: Amount, size_bytes: Amount, train: Amount = 1) -> Amount:
+def arrival_s(machine: Machine, hops: FloatOrArray, size_bytes: FloatOrArray, train: FloatOrArray = 1) -> FloatOrArray:
     """Seconds from the beginning of a send to the arrival of its last byte, alone on the network."""
-    again: Amount = 0.0
+    again: FloatOrArray = 0.0
     if not is_loggop(machine):
         again = startup_s(machine, hops) + held_s(machine, hops, size_bytes)
     return (
@@ -74,14 +74,14 @@ def arrival_s(machine: Machine, hops: Amount, size_bytes: Amount, train: Amount 
     )
 
 
-def between_s(machine: Machine, size_bytes: Amount) -> Amount:
+def between_s(machine: Machine, size_bytes: FloatOrArray) -> FloatOrArray:
     """LogGOPS: seconds from the beginning of a send (receive) to the earliest next one, g + (s-1) G. Hockney: none."""
     if not is_loggop(machine):
         return 0.0
     return machine.network.gap_s + beyond_first(size_bytes) * machine.network.per_byte_s
 
 
-def inject_s(machine: Machine, hops: Amount, size_bytes: Amount) -> Amount:
+def inject_s(machine: Machine, hops: FloatOrArray, size_bytes: FloatOrArray) -> FloatOrArray:
     """Time before the first byte enters the network."""
     network = machine.network
     if is_loggop(machine):
@@ -89,21 +89,23 @@ def inject_s(machine: Machine, hops: Amount, size_bytes: Amount) -> Amount:
     return network.startup_s * np.maximum(hops, 1.0) if network.startup_per == "hop" else network.startup_s
 
 
-def tail_s(machine: Machine, size_bytes: Amount, train: Amount = 1, again_s: Amount = 0.0) -> Amount:
+def tail_s(
+    machine: Machine, size_bytes: FloatOrArray, train: FloatOrArray = 1, again_s: FloatOrArray = 0.0
+) -> FloatOrArray:
     """How far the last byte is behind the first one; ``again_s`` is between the messages of a train."""
     if is_loggop(machine):
         return beyond_first(size_bytes) * machine.network.per_byte_s + _first_byte_s(machine, size_bytes)
     return (train - 1) * again_s + train * size_bytes * machine.network.per_byte_s
 
 
-def _first_byte_s(machine: Machine, size_bytes: Amount) -> Amount:
+def _first_byte_s(machine: Machine, size_bytes: FloatOrArray) -> FloatOrArray:
     """The time in which the first byte passes, which LogGOPS counts to o + L: a link is busy for all bytes."""
     network = machine.network
     first = np.minimum(size_bytes, 1.0) * network.per_byte_s
     return np.minimum(first, overhead_s(machine, size_bytes) + network.latency_s)
 
 
-def flight_s(machine: Machine, hops: Amount, size_bytes: Amount) -> Amount:
+def flight_s(machine: Machine, hops: FloatOrArray, size_bytes: FloatOrArray) -> FloatOrArray:
     """Time that the first byte needs over the hops; store-and-forward repeats the whole message at each."""
     network = machine.network
     flight = hops * network.hop_latency_s
@@ -112,11 +114,11 @@ def flight_s(machine: Machine, hops: Amount, size_bytes: Amount) -> Amount:
     return flight
 
 
-def overhead_s(machine: Machine, size_bytes: Amount) -> Amount:
+def overhead_s(machine: Machine, size_bytes: FloatOrArray) -> FloatOrArray:
     """LogGOPS: o + (s-1) O."""
     return machine.network.overhead_s + beyond_first(size_bytes) * machine.network.overhead_per_byte_s
 
 
-def beyond_first(size_bytes: Amount) -> NDArray[np.float64]:
+def beyond_first(size_bytes: FloatOrArray) -> NDArray[np.float64]:
     """Bytes after the first one."""
     return np.maximum(np.asarray(size_bytes, dtype=np.float64) - 1.0, 0.0)

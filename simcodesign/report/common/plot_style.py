@@ -15,7 +15,7 @@ import numpy as np
 
 from simcodesign.core.errors import InputError
 from simcodesign.core.result import COMPONENTS, Result
-from simcodesign.core.units import Amount, format_quantity
+from simcodesign.core.units import FloatOrArray, format_quantity
 from simcodesign.describe.effects import EFFECTS
 
 SUFFIXES = (".png", ".svg", ".pdf")
@@ -128,7 +128,7 @@ def effects_text(effects: Sequence[str]) -> str:
     return " + ".join(effects) if effects else "no effects"
 
 
-def one_number(value: Amount, what: str) -> float:
+def one_number(value: FloatOrArray, what: str) -> float:
     """The number. InputError for the many of a forecast over many design points, and for what is not finite."""
     if np.size(value) != 1:
         raise InputError(f"a plot shows one design point, {what} has {np.size(value)} values")

@@ -143,7 +143,7 @@ def _rate(asked: Question) -> str:
 def _setting_words(every: Sequence[Question], names: Sequence[str]) -> Iterator[str]:
     """Ranks, nodes and hop latency if all have the same, and what was set."""
     asked = every[0]
-    sizes = {(one.setting().ranks, one.machine.nodes) for one in every}
+    sizes = {(one.design_point().ranks, one.machine.nodes) for one in every}
     if len(sizes) == 1:
         yield "{} ranks on {} nodes".format(*sizes.pop())
     values = {name: text for name, text in _values(asked).items() if name not in (*names, "nodes", "P")}

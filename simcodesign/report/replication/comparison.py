@@ -34,7 +34,7 @@ def component_table(found: ReplicatedComparison) -> Table:
     """Forecast and mean simulation per component, with half-widths."""
     said, name = found.first.forecast, found.keys[0]
     rows = {part: (float(said.components[part]), found.interval("components_s", part)) for part in COMPONENTS}
-    rows[_NAMES[name[0]]] = (float(said.answer_s), found.interval(*name))
+    rows[_NAMES[name[0]]] = (float(said.headline_s), found.interval(*name))
     show = Seconds(value for time_s, seen in rows.values() for value in (time_s, seen.mean))
     table = new_table(f"Time per component ({show.unit})", "component", "forecast", "simulated")
     for part, (time_s, seen) in rows.items():
@@ -46,9 +46,9 @@ def ladder_table(found: ReplicatedComparison) -> Table:
     """What each effect adds, switched on one after another: means of pairs, with half-widths."""
     effects = [key[1] for key in found.keys if key[0] == "simulated_s"]
     times = {effect: found.interval("simulated_s", effect) for effect in effects}
-    show = Seconds([float(found.first.forecast.answer_s), *(seen.mean for seen in times.values())])
+    show = Seconds([float(found.first.forecast.headline_s), *(seen.mean for seen in times.values())])
     table = new_table(f"Effects, switched on one after another ({show.unit})", "effect", "simulated", "change")
-    table.add_row("forecast", show(float(found.first.forecast.answer_s)), "")
+    table.add_row("forecast", show(float(found.first.forecast.headline_s)), "")
     for effect, seen in times.items():
         change = found.interval("change_s", effect)
         table.add_row(effect, _cell(seen, show), _cell(change, show, "+"))

@@ -15,7 +15,7 @@ from simcodesign.analytic.formula import ASSUMPTIONS, SYMBOLS, formula_latex, ph
 from simcodesign.core.errors import InputError
 from simcodesign.core.expression import Expression, parse
 from simcodesign.core.expression_sympy import to_latex
-from simcodesign.core.units import Amount, format_quantity
+from simcodesign.core.units import FloatOrArray, format_quantity
 from simcodesign.describe.constants import CONSTANTS, POWERS
 from simcodesign.describe.demands.arrivals import DISK
 from simcodesign.describe.machine import Machine
@@ -255,11 +255,11 @@ def _disk_rows(disk: Disk, nodes: int) -> Rows:
     yield "accesses served at a time", str(disk.spindles)
 
 
-def _quantity(value: Amount, dimension: str) -> str:
+def _quantity(value: FloatOrArray, dimension: str) -> str:
     return format_quantity(float(value), dimension)
 
 
-def _bandwidth(per_byte_s: Amount) -> str:
+def _bandwidth(per_byte_s: FloatOrArray) -> str:
     return _quantity(1 / per_byte_s, "bandwidth") if per_byte_s else "unlimited"
 
 

@@ -14,7 +14,7 @@ from simcodesign.analytic.forecast import forecast
 from simcodesign.comparison.compare import Comparison, compare, relative_error
 from simcodesign.core.errors import InputError
 from simcodesign.core.result import COMPONENTS
-from simcodesign.core.units import Amount
+from simcodesign.core.units import FloatOrArray
 from simcodesign.describe.yaml.files import load_machine, shipped_path
 from simcodesign.engine.simulate import simulate
 from simcodesign.report.common.number_table import new_table
@@ -36,7 +36,7 @@ DESIGNS: dict[str, tuple[str, dict[str, object]]] = {
 DATASETS = ("test", "small", "medium", "large", "xlarge", "ultra")
 MAP_RANKS = tuple(2**k for k in range(12))
 
-Times = Mapping[str, Mapping[str, Amount]]
+Times = Mapping[str, Mapping[str, FloatOrArray]]
 Comparisons = dict[tuple[str, int], Comparison]
 
 
@@ -114,7 +114,7 @@ def _rows(rows: pd.DataFrame, comparison: Comparison) -> list[tuple[str, str, fl
     return list(zip(*(column.tolist() for column in columns), strict=True))
 
 
-def _seconds(times: Mapping[str, Amount], part: str) -> float:
+def _seconds(times: Mapping[str, FloatOrArray], part: str) -> float:
     return float(sum(times.values()) if part == "total" else times[part])
 
 

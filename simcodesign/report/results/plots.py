@@ -249,8 +249,8 @@ def _percent(error: float) -> str:
 
 def _waterfall(mpl: Any, axis: Any, comparison: Comparison) -> None:
     """From the forecast down to the simulation, one step per effect."""
-    first = plot_style.one_number(comparison.forecast.answer_s, "answer_s")
-    levels = [first, *(float(rung.simulation.answer_s) for rung in comparison.rungs)]
+    first = plot_style.one_number(comparison.forecast.headline_s, "answer_s")
+    levels = [first, *(float(rung.simulation.headline_s) for rung in comparison.rungs)]
     names = ["forecast", *(rung.effect for rung in comparison.rungs), "simulation"]
     cut = _waterfall_limits(mpl, axis, levels)
     for place, level in ((0, first), (len(names) - 1, levels[-1])):
@@ -273,7 +273,7 @@ def _waterfall(mpl: Any, axis: Any, comparison: Comparison) -> None:
 def _gap_text(comparison: Comparison) -> str:
     if not any(rung.change_s for rung in comparison.rungs):
         return "none"
-    gap, whole = abs(comparison.gap_s), float(comparison.simulation.answer_s)
+    gap, whole = abs(comparison.gap_s), float(comparison.simulation.headline_s)
     share = f", {_percent(gap / whole).lstrip('+')} of it" if whole > 0 else ""
     return plot_style.seconds_text(gap) + share
 

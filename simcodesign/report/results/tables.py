@@ -20,7 +20,7 @@ EFFECT_WORDS = {
     WAITING: "the order of operations: ranks wait for each other, or overlap what the formula adds up",
     "hops": "the length of the routes (hops)",
     "links": "contention for links (links)",
-    "endpoints": "the sharing of network interfaces (endpoints)",
+    "interfaces": "the sharing of network interfaces (interfaces)",
     "disks": "queueing at shared disks (disks)",
     "memory": "the sharing of memory controllers (memory)",
     "conflicts": "the order of uses of conflicting resources (conflicts)",
@@ -249,14 +249,14 @@ def _requests(result: Result) -> list[tuple[str, str]]:
 
 def ladder_table(comparison: Comparison) -> Table:
     """What each effect adds, switched on one after another."""
-    show = Seconds(float(rung.simulation.answer_s) for rung in comparison.rungs)
+    show = Seconds(float(rung.simulation.headline_s) for rung in comparison.rungs)
     what = "Effects" if comparison.forecast.response_s is None else "Response time with effects"
     title = f"{what}, switched on one after another ({show.unit})"
     share = "share of what effects add" if comparison.forecast.formulas else "share of the gap"
     table = new_table(title, "effect", "simulated", "change", share)
-    table.add_row("forecast", show(float(comparison.forecast.answer_s)), "", "")
+    table.add_row("forecast", show(float(comparison.forecast.headline_s)), "", "")
     for rung in comparison.rungs:
-        seconds = show(float(rung.simulation.answer_s))
+        seconds = show(float(rung.simulation.headline_s))
         table.add_row(rung.effect, seconds, show(rung.change_s, "+"), _percent(rung.share, "-"))
     return table
 
@@ -298,7 +298,7 @@ def energy_lines(comparison: Comparison) -> list[RenderableType]:
 
 def verdict(comparison: Comparison) -> RenderableType:
     """How far the forecast is off, and the largest contributor, in one sentence."""
-    said, seen = _time(comparison.forecast.answer_s), _time(comparison.simulation.answer_s)
+    said, seen = _time(comparison.forecast.headline_s), _time(comparison.simulation.headline_s)
     largest = max(comparison.rungs, key=lambda rung: abs(rung.change_s))
     if largest.change_s == 0:
         return _line(f"The forecast ({said}) and the simulation ({seen}) agree to rounding.")
@@ -315,7 +315,7 @@ def verdict(comparison: Comparison) -> RenderableType:
 
 def _queueing_verdict(comparison: Comparison) -> RenderableType:
     """How far a formula of queueing theory is off, and what the simulated time is made of."""
-    said, seen = _time(comparison.forecast.answer_s), _time(comparison.simulation.answer_s)
+    said, seen = _time(comparison.forecast.headline_s), _time(comparison.simulation.headline_s)
     first, *effects = comparison.rungs
     added = [f"{rung.effect} {_added(rung.change_s)}" for rung in effects if rung.change_s]
     last = (
@@ -323,7 +323,7 @@ def _queueing_verdict(comparison: Comparison) -> RenderableType:
         if comparison.simulation.response_s is not None
         else (" The formula gives the mean of the ranks, the simulation ends with the last of them.")
     )
-    made = f"with no effect, where nobody queues, it is {_time(first.simulation.answer_s)}"
+    made = f"with no effect, where nobody queues, it is {_time(first.simulation.headline_s)}"
     return _line(
         f"The forecast ({said}, by {', '.join(comparison.forecast.formulas)}) {_how_far(comparison.error)} against the "
         f"simulation ({seen}): {'; '.join([made, *added])}.{_draw(comparison)}{last}"

@@ -22,7 +22,7 @@ from simcodesign.aspen.scope import Definitions, Given, Scope, range_of, read_gi
 from simcodesign.aspen.timing import BlockTime, Timing, read_machine_parameters, run_time, split_parameters
 from simcodesign.core.errors import InputError, Place, nearest
 from simcodesign.core.result import Result
-from simcodesign.core.units import Amount
+from simcodesign.core.units import FloatOrArray
 from simcodesign.describe.workload import Parameter
 from simcodesign.studies.explore.space import FloatArray, Variable
 
@@ -137,21 +137,21 @@ class AspenModel:
         self.parameter(name)
         return float(read_given(*self._names[name], text))
 
-    def parameters(self, values: Mapping[str, Amount]) -> dict[str, Given]:
+    def parameters(self, values: Mapping[str, FloatOrArray]) -> dict[str, Given]:
         """Arguments of ``run_time`` for these values of the variables."""
         return {**self.given, **values}
 
-    def evaluate(self, values: Mapping[str, FloatArray]) -> Mapping[str, Amount]:
+    def evaluate(self, values: Mapping[str, FloatArray]) -> Mapping[str, FloatOrArray]:
         """All metrics at n points."""
         asked = self.parameters(values)
         timing = run_time(self.application, self.machine, self.socket, asked, kernel=self.kernel)
         return self._metrics(timing, timing.seconds)
 
-    def _metrics(self, timing: Timing, seconds: Any) -> dict[str, Amount]:
+    def _metrics(self, timing: Timing, seconds: Any) -> dict[str, FloatOrArray]:
         own, others = split_parameters(self.application, self.machine, timing.parameters)
         static = static_power_w(self.machine, others)
         sizes: Any = sum(data_bytes(self.application, own).values(), 0.0)
-        found: dict[str, Amount] = {
+        found: dict[str, FloatOrArray] = {
             "time": seconds,
             "energy": energy_j(timing) + static * (seconds - np.asarray(timing.seconds)),
             "max_power": max_power_w(timing),
@@ -164,12 +164,12 @@ class AspenModel:
             found |= self.machine.property_values(timing.machine_names)
         return {name: found.get(name, 0.0) for name in self.dimensions}  # 0: a resource that is used elsewhere only
 
-    def metrics(self, simulated: Result, asked: Mapping[str, Any]) -> dict[str, Amount]:
+    def metrics(self, simulated: Result, asked: Mapping[str, Any]) -> dict[str, FloatOrArray]:
         """The metrics at one point with the time of a simulation."""
         timing = run_time(self.application, self.machine, self.socket, asked, kernel=self.kernel)
         return self._metrics(timing, float(simulated.makespan_s))
 
-    def simulate(self, values: Mapping[str, float], **options: Any) -> dict[str, Amount]:
+    def simulate(self, values: Mapping[str, float], **options: Any) -> dict[str, FloatOrArray]:
         """The same metrics by simulation, at one point; options of ``simulate_aspen``."""
         asked = self.parameters(values)
         found = simulate_aspen(self.application, self.machine, self.socket, asked, kernel=self.kernel, **options)
@@ -253,11 +253,11 @@ class AspenMachineModel:
         self.parameter(name)
         return float(read_given(self.machine.definitions, name, text))
 
-    def evaluate(self, values: Mapping[str, FloatArray]) -> Mapping[str, Amount]:
+    def evaluate(self, values: Mapping[str, FloatArray]) -> Mapping[str, FloatOrArray]:
         """Capability at n points."""
         asked: dict[str, Given] = {**self.given, **values}
         scope = self.machine.scope(read_machine_parameters(self.machine, asked))
-        found: dict[str, Amount] = {
+        found: dict[str, FloatOrArray] = {
             "max_power": machine_max_power_w(self.machine, asked),
             "static_power": static_power_w(self.machine, asked),
             "memory_bytes": memory_bytes(self.machine, self.socket, asked),
@@ -286,7 +286,7 @@ def _has_rate(found: Found, scope: Scope) -> bool:
         return False
 
 
-def _rate(found: Found, scope: Scope) -> Amount:
+def _rate(found: Found, scope: Scope) -> FloatOrArray:
     """Of all instances: how much more they do in a second more."""
     resource = found.resource
     first, second = (
@@ -296,8 +296,8 @@ def _rate(found: Found, scope: Scope) -> Amount:
     return rate if np.ndim(rate) else float(rate)
 
 
-def _amounts(blocks: Collection[BlockTime]) -> dict[str, Amount]:
-    found: dict[str, Amount] = {}
+def _amounts(blocks: Collection[BlockTime]) -> dict[str, FloatOrArray]:
+    found: dict[str, FloatOrArray] = {}
     for use in (use for block in blocks for use in block.uses):
         for name, value in ((use.resource, use.amount), (f"{use.resource}_time", use.seconds)):
             found[name] = found[name] + value if name in found else value

@@ -9,7 +9,7 @@ import numpy as np
 
 from simcodesign.aspen.run.comparison import aspen_effects
 from simcodesign.core.errors import InputError, Place, SimcodesignError
-from simcodesign.core.units import Amount
+from simcodesign.core.units import FloatOrArray
 from simcodesign.studies.explore.aspen_model import AspenModel
 from simcodesign.studies.explore.evaluator import Point, point_of
 from simcodesign.studies.explore.models import NativeModel
@@ -245,7 +245,7 @@ class _Simulator:
         simulated = self._point(point, metrics)
         return Confirmed(origin, neighbour, forecast, simulated, total, self._total(simulated))
 
-    def _point(self, point: FloatArray, metrics: dict[str, Amount]) -> Point:
+    def _point(self, point: FloatArray, metrics: dict[str, FloatOrArray]) -> Point:
         every = {name: np.array([float(np.asarray(value))]) for name, value in metrics.items()}
         problem = self.problem
         return point_of(problem, problem.stated(point[None, :], every, np.ones(1, dtype=np.bool_)), 0)

@@ -19,11 +19,11 @@ from simcodesign.analytic.machine_metrics import HardwareMetrics
 from simcodesign.comparison.compare import Comparison, compare
 from simcodesign.core.errors import InputError, Place, nearest
 from simcodesign.core.result import Result
-from simcodesign.core.units import Amount, format_quantity
+from simcodesign.core.units import FloatOrArray, format_quantity
 from simcodesign.describe.constants import CAPACITY, CONSTANTS, POWERS
+from simcodesign.describe.design_point import DesignPoint, bind
 from simcodesign.describe.machine import Machine
 from simcodesign.describe.resources import PREFIX
-from simcodesign.describe.setting import Setting, set_up
 from simcodesign.describe.workload import Execute, Parameter, Workload, walk
 from simcodesign.engine.simulate import simulate
 from simcodesign.studies.explore.problem import Model, RefusedPointsError
@@ -77,7 +77,9 @@ class Extra(Protocol):
     def dimensions(self) -> Mapping[str, str]:
         """Names and dimensions of the metrics."""
 
-    def evaluate(self, machine: Machine, counts: Mapping[str, Amount], result: Result | None) -> Mapping[str, Amount]:
+    def evaluate(
+        self, machine: Machine, counts: Mapping[str, FloatOrArray], result: Result | None
+    ) -> Mapping[str, FloatOrArray]:
         """For a machine whose constants may be arrays, with so many nodes and processors of a node; ``result`` of the
         run, None for a machine alone."""
 
@@ -139,15 +141,15 @@ class NativeModel:
     preset: str | None = None
     phases: Collection[str] | None = None
     extras: tuple[Extra, ...] | None = None
-    setting: Setting = field(init=False, compare=False, repr=False)
+    design_point: DesignPoint = field(init=False, compare=False, repr=False)
 
     def __post_init__(self) -> None:
         if self.extras is None:
             own = {*METRICS, FOOTPRINT, CAPACITY_METRIC, *self.workload.equations, *self.workload.parameters, "P"}
             object.__setattr__(self, "extras", (HardwareMetrics(self.machine, taken=frozenset(own)),))
-        setting = set_up(self.workload, self.machine, self.given, preset=self.preset, phases=self.phases)
-        setting.require_one_point("an exploration")
-        object.__setattr__(self, "setting", setting)
+        design_point = bind(self.workload, self.machine, self.given, preset=self.preset, phases=self.phases)
+        design_point.require_one_point("an exploration")
+        object.__setattr__(self, "setting", design_point)
 
     @property
     def name(self) -> str:
@@ -160,11 +162,11 @@ class NativeModel:
         found = dict(METRICS)
         if self.workload.footprint is not None:
             found[FOOTPRINT] = "size"
-        if self.setting.capacity_bytes is not None:
+        if self.design_point.capacity_bytes is not None:
             found[CAPACITY_METRIC] = "size"
-        found |= {f"phase.{name}": "time" for name in self.setting.workload.phases() if name.isidentifier()}
+        found |= {f"phase.{name}": "time" for name in self.design_point.workload.phases() if name.isidentifier()}
         found |= {name: "" for name in self.workload.equations if name not in found}
-        found |= {f"used.{name}": "count" for name in _resources_of(self.setting.workload)}
+        found |= {f"used.{name}": "count" for name in _resources_of(self.design_point.workload)}
         for extra in self.extras or ():
             found |= extra.dimensions
         return found
@@ -172,7 +174,7 @@ class NativeModel:
     def fixed(self, varied: Collection[str]) -> Mapping[str, float]:
         """Parameters, ``P`` and constants that are not varied."""
         values = {name: self._now(name) for name in (*self.workload.parameters, "P")}
-        return _beside({**values, **_constants_of(self.setting.machine)}, varied, self.machine)
+        return _beside({**values, **_constants_of(self.design_point.machine)}, varied, self.machine)
 
     def parameter(self, name: str) -> tuple[Parameter, str]:
         """A parameter of the workload, ``P``, or a constant of the machine."""
@@ -182,28 +184,28 @@ class NativeModel:
             return replace(known, default=self._now(name), high=high), known.dimension if known.unit else ""
         if name == "P":
             return Parameter("P", self._now(name), whole=True, low=1, high=self.machine.most_ranks), ""
-        constants = _constants_of(self.setting.machine)
+        constants = _constants_of(self.design_point.machine)
         if name in constants:
             return _constant(name, constants[name], self.machine)
         allowed = nearest(name, {*self.workload.parameters, "P", *constants})
         raise InputError(f"{self.name}: nothing of this name can be varied", value=name, allowed=allowed)
 
     def _now(self, name: str) -> float:
-        return float(np.asarray(self.setting.values[name]))
+        return float(np.asarray(self.design_point.values[name]))
 
-    def parameters(self, values: Mapping[str, Amount]) -> dict[str, object]:
+    def parameters(self, values: Mapping[str, FloatOrArray]) -> dict[str, object]:
         """Arguments of ``forecast`` and ``simulate`` for these values of the variables."""
         given = {name: value for name, value in self.given.items() if name not in values}
         return {**given, **_translated(values, self.machine)}
 
-    def evaluate(self, values: Mapping[str, FloatArray]) -> Mapping[str, Amount]:
+    def evaluate(self, values: Mapping[str, FloatArray]) -> Mapping[str, FloatOrArray]:
         """The forecast at n points, and every fixed number."""
         count = len(next(iter(values.values())))
         self._check_occupancy(values, count)
         if not self.by_rank:
             return self._read(values)
         # Ranks that differ are the last axis of all arrays: points of one P at a time, and not too many.
-        ranks = values.get("P", np.full(count, self.setting.values["P"]))
+        ranks = values.get("P", np.full(count, self.design_point.values["P"]))
         whole: dict[str, FloatArray] = {}
         for size in np.unique(ranks):
             held = max(int(MOST_HELD // max(size, 1)), 1)
@@ -217,7 +219,7 @@ class NativeModel:
     def _check_occupancy(self, values: Mapping[str, FloatArray], count: int) -> None:
         """Refuse at once all points at which messages would pass their link or interface faster than it goes: where a
         bandwidth is varied these are many."""
-        asked, network = self.parameters(values), self.setting.machine.network
+        asked, network = self.parameters(values), self.design_point.machine.network
         whole: Any = asked.get(f"network.{'G' if network.model == 'loggop' else 'per_byte'}", network.per_byte_s)
         for part in ("link", "interface"):
             own: Any = asked.get(f"network.{part}_per_byte", getattr(network, f"{part}_per_byte_s"))
@@ -230,14 +232,14 @@ class NativeModel:
     @cached_property
     def by_rank(self) -> bool:
         """Whether ranks differ, so that there is no forecast for several P at once."""
-        return any(depends_on_rank(step) for step in walk(self.setting.workload.program))
+        return any(depends_on_rank(step) for step in walk(self.design_point.workload.program))
 
-    def _read(self, values: Mapping[str, Amount], **more: float) -> dict[str, Amount]:
+    def _read(self, values: Mapping[str, FloatOrArray], **more: float) -> dict[str, FloatOrArray]:
         asked = {**self.parameters(values), **more}
         result = forecast(self.workload, self.machine, asked, preset=self.preset, phases=self.phases)
         return self.metrics(result, asked)
 
-    def metrics(self, result: Result, asked: Mapping[str, object]) -> dict[str, Amount]:
+    def metrics(self, result: Result, asked: Mapping[str, object]) -> dict[str, FloatOrArray]:
         """The metrics of a forecast or simulation with these parameters."""
         found = {**{name: result.values[name] for name in self.workload.equations}, **metrics_of(result)}
         found |= {name: np.nan for name in self.dimensions if name not in found}  # what is not in this Result
@@ -252,7 +254,7 @@ class NativeModel:
                 found |= extra.evaluate(machine, counts, result)
         return {name: found[name] for name in self.dimensions}
 
-    def simulate(self, values: Mapping[str, float], **options: Any) -> dict[str, Amount]:
+    def simulate(self, values: Mapping[str, float], **options: Any) -> dict[str, FloatOrArray]:
         """The same metrics by simulation, at one point; options of ``simulate``."""
         asked = self.parameters(values)
         result = simulate(self.workload, self.machine, asked, preset=self.preset, phases=self.phases, **options)
@@ -307,23 +309,29 @@ class MachineModel:
             return Parameter(name, known[name], low=1, whole=True), ""
         return _constant(name, known[name], self.machine)
 
-    def evaluate(self, values: Mapping[str, FloatArray]) -> Mapping[str, Amount]:
+    def evaluate(self, values: Mapping[str, FloatArray]) -> Mapping[str, FloatOrArray]:
         """Capability at n points."""
         constants = _translated({name: value for name, value in values.items() if name not in COUNTS}, self.machine)
         machine = self.machine.with_constants({name: value for name, value in constants.items() if name != CAPACITY})
         machine = replace(machine, capacity_bytes=constants.get(CAPACITY, machine.capacity_bytes))
-        counts: dict[str, Amount] = {**self._counts(), **{name: values[name] for name in COUNTS if name in values}}
+        counts: dict[str, FloatOrArray] = {
+            **self._counts(),
+            **{name: values[name] for name in COUNTS if name in values},
+        }
         found = capability(machine, counts)
         for extra in self.extras or ():
             found |= extra.evaluate(machine, counts, None)
         return {name: found[name] for name in self.dimensions}
 
 
-def capability(machine: Machine, counts: Mapping[str, Amount]) -> dict[str, Amount]:
+def capability(machine: Machine, counts: Mapping[str, FloatOrArray]) -> dict[str, FloatOrArray]:
     """Metrics of a machine alone with so many ``nodes`` and ``processors_per_node``."""
     nodes = counts["nodes"]
     processors = nodes * counts["processors_per_node"]
-    found: dict[str, Amount] = {"processors": processors, "peak_rate": processors * machine.processor.rate_flop_per_s}
+    found: dict[str, FloatOrArray] = {
+        "processors": processors,
+        "peak_rate": processors * machine.processor.rate_flop_per_s,
+    }
     with np.errstate(all="ignore"):
         found["injection_bandwidth"] = nodes / np.asarray(machine.network.interface_occupancy_s_per_byte)
         if machine.capacity_bytes is not None:
@@ -334,10 +342,10 @@ def capability(machine: Machine, counts: Mapping[str, Amount]) -> dict[str, Amou
     return found
 
 
-def metrics_of(result: Result) -> dict[str, Amount]:
+def metrics_of(result: Result) -> dict[str, FloatOrArray]:
     """The metrics of a forecast or a simulation."""
     parts = result.components
-    found: dict[str, Amount] = {
+    found: dict[str, FloatOrArray] = {
         "time": result.makespan_s,
         "computation": parts["computation"],
         "communication": parts["communication"],
@@ -356,7 +364,7 @@ def metrics_of(result: Result) -> dict[str, Amount]:
     if result.capacity_bytes is not None:
         found[CAPACITY_METRIC] = result.capacity_bytes
     found |= {f"used.{name}": amount for name, amount in result.used.items()}
-    zero: Amount = 0.0
+    zero: FloatOrArray = 0.0
     return {**found, **{f"phase.{name}": sum(times.values(), zero) for name, times in result.phases.items()}}
 
 
@@ -413,9 +421,9 @@ def _beside(known: Mapping[str, float], varied: Collection[str], machine: Machin
     return {name: value for name, value in known.items() if name not in gone}
 
 
-def _translated(values: Mapping[str, Amount], machine: Machine) -> dict[str, Amount]:
+def _translated(values: Mapping[str, FloatOrArray], machine: Machine) -> dict[str, FloatOrArray]:
     """Values with times per byte in place of bandwidths. InputError where both are given."""
-    found: dict[str, Amount] = {}
+    found: dict[str, FloatOrArray] = {}
     for name, value in values.items():
         other = inverse_of(name, machine)
         if other is None:

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from simcodesign.core.errors import InputError, Place, nearest
 from simcodesign.core.expression import Expression, parse
-from simcodesign.core.units import DIMENSIONS, Amount
+from simcodesign.core.units import DIMENSIONS, FloatOrArray
 from simcodesign.describe.equations import ordered
 from simcodesign.studies.explore.space import FloatArray, Space
 
@@ -53,7 +53,7 @@ class Model(Protocol):
     def fixed(self, varied: Collection[str]) -> Mapping[str, float]:
         """Numbers that stay as they are while these variables are varied; expressions may use them."""
 
-    def evaluate(self, values: Mapping[str, FloatArray]) -> Mapping[str, Amount]:
+    def evaluate(self, values: Mapping[str, FloatArray]) -> Mapping[str, FloatOrArray]:
         """Every metric at n points; ``values``: (n,) for each variable. Arrays (n,), or one number for all points.
 
         Raises InputError where it has no answer at one of the points, RefusedPointsError if it knows which.
@@ -85,9 +85,9 @@ class FormulaModel:
         """Nothing: a formula has its numbers in it."""
         return {}
 
-    def evaluate(self, values: Mapping[str, FloatArray]) -> Mapping[str, Amount]:
+    def evaluate(self, values: Mapping[str, FloatArray]) -> Mapping[str, FloatOrArray]:
         """Of all formulas. A value that is not finite stays so."""
-        known: dict[str, Amount] = dict(values)
+        known: dict[str, FloatOrArray] = dict(values)
         for name in self.order:
             known[name] = self.formulas[name].evaluate(known)
         return {name: known[name] for name in self.formulas}
@@ -171,11 +171,11 @@ class Constraint:
         scale = abs(number) or 1.0
         return number + self.slack * scale * (-1 if self.relation == ">=" else 1)
 
-    def gap(self, names: Mapping[str, Amount]) -> Amount:
+    def gap(self, names: Mapping[str, FloatOrArray]) -> FloatOrArray:
         """How far the left side is beyond the right one, relative; signed also for an equality. Without slack."""
         left, right = self.left.evaluate(names), self.right.evaluate(names)
         scale = np.where(np.asarray(right) == 0, 1.0, np.abs(right))
-        gap: Amount = (np.asarray(left) - right) / scale
+        gap: FloatOrArray = (np.asarray(left) - right) / scale
         return -gap if self.relation == ">=" else gap
 
     def excess(self, gap: FloatArray) -> FloatArray:
@@ -240,7 +240,7 @@ class Problem:
 
     def stated(self, points: FloatArray, metrics: Mapping[str, FloatArray], usable: NDArray[np.bool_]) -> Evaluated:
         """What objectives and constraints say of n points with these metrics, as far as the points are usable."""
-        every: dict[str, Amount] = {**self.model.fixed(self.space.names), **metrics, **self.space.columns(points)}
+        every: dict[str, FloatOrArray] = {**self.model.fixed(self.space.names), **metrics, **self.space.columns(points)}
         names = {plain_name(name): value for name, value in every.items()}
         with np.errstate(all="ignore"):
             objectives = _stacked([one.expression.evaluate(names) for one in self.objectives], len(points))
@@ -282,7 +282,7 @@ def check_names(expression: Expression, known: Mapping[str, str]) -> None:
         raise InputError(what, expression.place, value=shown, allowed=nearest(shown, known))
 
 
-def _stacked(columns: Sequence[Amount], count: int) -> FloatArray:
+def _stacked(columns: Sequence[FloatOrArray], count: int) -> FloatArray:
     every = [np.broadcast_to(np.asarray(column, dtype=np.float64), (count,)) for column in columns]
     return np.stack(every, axis=1) if every else np.zeros((count, 0))
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from simcodesign.core.errors import InputError, nearest
-from simcodesign.core.units import Amount
+from simcodesign.core.units import FloatOrArray
 from simcodesign.describe.constants import CONSTANTS, MODEL_OF
 from simcodesign.describe.machine import Machine
 from simcodesign.describe.workload import Workload
@@ -58,7 +58,7 @@ def cost_of(
     workload: Workload,
     machine: Machine,
     parameters: Mapping[str, float],
-    values: Mapping[str, Amount],
+    values: Mapping[str, FloatOrArray],
 ) -> Cost:
     """The cost of this name. ``over``: both names; ``parameters``: what is set; ``values``: of the workload.
 

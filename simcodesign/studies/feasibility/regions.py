@@ -23,8 +23,8 @@ from simcodesign.analytic.forecast import forecast
 from simcodesign.core.errors import InputError
 from simcodesign.describe.constants import CONSTANTS, POSITIVE
 from simcodesign.describe.demands.useful_flops import useful_flops, useful_phases
+from simcodesign.describe.design_point import DesignPoint, bind
 from simcodesign.describe.machine import Machine
-from simcodesign.describe.setting import Setting, set_up
 from simcodesign.describe.workload import Workload
 from simcodesign.describe.yaml.files import load_machine, load_workload
 from simcodesign.engine.simulate import simulate
@@ -132,7 +132,7 @@ class Question:
     def costs(self) -> tuple[Cost, Cost]:
         """The two axes. InputError for what is no cost of this machine and workload."""
         first, second = (
-            cost_of(name, self.over, self.workload, self.machine, self.parameters, self.setting().values)
+            cost_of(name, self.over, self.workload, self.machine, self.parameters, self.design_point().values)
             for name in self.over
         )
         if first.path == second.path:
@@ -144,14 +144,14 @@ class Question:
         """Both costs at the least that machine and workload allow."""
         return self.costs[0].low, self.costs[1].low
 
-    def setting(self, changed: Mapping[str, float] | None = None) -> Setting:
+    def design_point(self, changed: Mapping[str, float] | None = None) -> DesignPoint:
         """All values but constants of the machine, which these do not depend on."""
         plain = {name: value for name, value in self.parameters.items() if name not in CONSTANTS}
         given = {**plain, **(changed or {})}
-        return set_up(self.workload, self.machine, given, preset=self.preset, phases=self.phases)
+        return bind(self.workload, self.machine, given, preset=self.preset, phases=self.phases)
 
     def _useful(self, changed: Mapping[str, float] | None = None) -> float:
-        return float(useful_flops(self.setting(changed)))
+        return float(useful_flops(self.design_point(changed)))
 
     @cached_property
     def limit_s(self) -> float:

@@ -62,7 +62,7 @@ class ReplicatedComparison:
     @property
     def error(self) -> Interval:
         """Signed error of the forecast against the mean simulation; its ends are those of the interval of the mean."""
-        said, seen = float(self.first.forecast.answer_s), self.interval(*self.keys[0])
+        said, seen = float(self.first.forecast.headline_s), self.interval(*self.keys[0])
         mean, low, high = (relative_error(said, end) for end in (seen.mean, seen.high, seen.low))
         return Interval(mean, low, high, self.count, self.confidence, seen.same)
 
@@ -117,13 +117,13 @@ def replicate_comparison(
         _Step(
             effect=rung.effect,
             effects=rung.simulation.effects,
-            first_s=float(rung.simulation.answer_s),
-            drawn=bool(drawn_by(run.setting, rung.simulation.effects)),
+            first_s=float(rung.simulation.headline_s),
+            drawn=bool(drawn_by(run.point, rung.simulation.effects)),
             acts=not number or has_effect(rung.effect, run.workload, run.machine),
         )
         for number, rung in enumerate(first.rungs)
     )
-    ladder = _Ladder(run, rules.seed, float(first.forecast.answer_s), steps, _parts(first.simulation))
+    ladder = _Ladder(run, rules.seed, float(first.forecast.headline_s), steps, _parts(first.simulation))
     rules = rules.with_chance(bool(run.drawn))
     seen = [ladder.observed(start, [step.first_s for step in steps], ladder.parts)]
     (sample,), stopping = gathered(seen, ladder, rules, workers, time.monotonic() - began, progress)
@@ -147,7 +147,7 @@ class _Step:
 def _parts(result: Result) -> dict[Key, float]:
     """What is told of the simulation with every effect."""
     answer = MAKESPAN if result.response_s is None else RESPONSE
-    parts: dict[Key, float] = {answer: float(result.answer_s)}
+    parts: dict[Key, float] = {answer: float(result.headline_s)}
     return parts | {("components_s", part): float(result.components[part]) for part in COMPONENTS}
 
 
@@ -170,7 +170,7 @@ class _Ladder:
                 times_s.append(times_s[-1])
             else:
                 result = self.run.result(seed, step.effects)
-                times_s.append(float(result.answer_s))
+                times_s.append(float(result.headline_s))
                 parts = _parts(result)
         return [self.observed(seed, times_s, parts)]
 

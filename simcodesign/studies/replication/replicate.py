@@ -20,10 +20,10 @@ import numpy as np
 from simcodesign.core.errors import InputError
 from simcodesign.core.ordered_map import repeated
 from simcodesign.core.result import MOST_LISTED, NO_STATIONS, Result
+from simcodesign.describe.design_point import DesignPoint, bind
 from simcodesign.describe.effects import chosen_effects
 from simcodesign.describe.machine import Machine
 from simcodesign.describe.randomness import drawn_effects
-from simcodesign.describe.setting import Setting, set_up
 from simcodesign.describe.workload import Arrivals, Workload, walk
 from simcodesign.describe.yaml.files import load_machine, load_workload
 from simcodesign.engine.simulate import simulate, whole_seed
@@ -222,17 +222,17 @@ def replication_seed(seed: int, number: int) -> int:
     return int(state[0] >> np.uint64(1))
 
 
-def drawn_by(setting: Setting, effects: Collection[str]) -> tuple[str, ...]:
+def drawn_by(point: DesignPoint, effects: Collection[str]) -> tuple[str, ...]:
     """What depends on the seed in a simulation with these effects: arrivals, imbalance, noise."""
-    streams = any(isinstance(step, Arrivals) and step.chance for step in walk(setting.workload.program))
-    return (*(["arrivals"] if streams else []), *drawn_effects(setting.workload, setting.machine, effects))
+    streams = any(isinstance(step, Arrivals) and step.chance for step in walk(point.workload.program))
+    return (*(["arrivals"] if streams else []), *drawn_effects(point.workload, point.machine, effects))
 
 
 @dataclass(frozen=True)
 class Run:
-    """What each replication simulates; picklable. ``setting``: the same as it is set up."""
+    """What each replication simulates; picklable. ``point``: the same as it is set up."""
 
-    setting: Setting
+    point: DesignPoint
     workload: Workload
     machine: Machine
     parameters: Mapping[str, object]
@@ -247,7 +247,7 @@ class Run:
     @property
     def drawn(self) -> tuple[str, ...]:
         """What is random in it."""
-        return drawn_by(self.setting, self.effects)
+        return drawn_by(self.point, self.effects)
 
 
 def prepared(
@@ -265,10 +265,10 @@ def prepared(
     workload = workload if isinstance(workload, Workload) else load_workload(workload)
     machine = machine if isinstance(machine, Machine) else load_machine(machine)
     phases = None if phases is None else list(phases)
-    setting = set_up(workload, machine, parameters, preset=preset, phases=phases)
-    setting.require_one_point("a simulation")
+    point = bind(workload, machine, parameters, preset=preset, phases=phases)
+    point.require_one_point("a simulation")
     options = {"preset": preset, "phases": phases, "engine": engine, "iterations": iterations}
-    return Run(setting, workload, machine, dict(parameters or {}), chosen_effects(effects), options)
+    return Run(point, workload, machine, dict(parameters or {}), chosen_effects(effects), options)
 
 
 @dataclass(frozen=True)

@@ -19,8 +19,8 @@ from scipy.optimize import brentq
 from simcodesign.analytic.model_text import TermValue, footprint_terms
 from simcodesign.analytic.requirements_per_process import skeleton
 from simcodesign.core.errors import InputError
-from simcodesign.core.units import Amount
-from simcodesign.describe.setting import Setting, set_up
+from simcodesign.core.units import FloatOrArray
+from simcodesign.describe.design_point import DesignPoint, bind
 from simcodesign.describe.workload import Workload
 from simcodesign.describe.yaml.files import load_workload
 
@@ -86,12 +86,12 @@ def fit_memory(
     refuse(parameters, size)
     given = {**(parameters or {}), "P": processes}
     low, high = limits(described, size)
-    setting = set_up(described, skeleton(), given | {size: low}, preset=preset)
-    setting.require_one_point("a memory fit")
-    bytes_at = _footprint(setting, size)
+    point = bind(described, skeleton(), given | {size: low}, preset=preset)
+    point.require_one_point("a memory fit")
+    bytes_at = _footprint(point, size)
     _check_grows(bytes_at, low, high, described)
     smallest, largest = float(bytes_at(low)), float(bytes_at(high))
-    terms = footprint_terms(described, setting.values, size)
+    terms = footprint_terms(described, point.values, size)
     if smallest > capacity:
         return Fit(NEVER, processes, capacity, 0.0, None, capacity - smallest, low, smallest, terms)
     found = high if largest <= capacity else _root(bytes_at, capacity, low, high)
@@ -155,9 +155,9 @@ def _checked(capacity_bytes: float) -> float:
     return capacity
 
 
-def _footprint(setting: Setting, size: str) -> Callable[[Amount], Amount]:
+def _footprint(point: DesignPoint, size: str) -> Callable[[FloatOrArray], FloatOrArray]:
     """Bytes at any size: of the equations, those that depend on it are evaluated again."""
-    workload = setting.workload
+    workload = point.workload
     assert workload.footprint is not None
     changing, needed = {size}, set(workload.footprint.names)
     for name in workload.equation_order:
@@ -169,8 +169,8 @@ def _footprint(setting: Setting, size: str) -> Callable[[Amount], Amount]:
     order = [name for name in workload.equation_order if name in changing & needed]
     footprint, equations = workload.footprint, workload.equations
 
-    def bytes_at(value: Amount) -> Amount:
-        values = {**setting.values, size: value}
+    def bytes_at(value: FloatOrArray) -> FloatOrArray:
+        values = {**point.values, size: value}
         for name in order:
             values[name] = equations[name].evaluate(values)
         return footprint.evaluate(values)
@@ -178,7 +178,7 @@ def _footprint(setting: Setting, size: str) -> Callable[[Amount], Amount]:
     return bytes_at
 
 
-def _check_grows(bytes_at: Callable[[Amount], Amount], low: float, high: float, workload: Workload) -> None:
+def _check_grows(bytes_at: Callable[[FloatOrArray], FloatOrArray], low: float, high: float, workload: Workload) -> None:
     """InputError for a footprint that is no number, negative, or falls between sizes that are looked at."""
     sizes = np.exp(np.linspace(math.log(low), math.log(high), LOOKED_AT))
     values = np.broadcast_to(bytes_at(sizes), sizes.shape)
@@ -196,7 +196,7 @@ def _check_grows(bytes_at: Callable[[Amount], Amount], low: float, high: float, 
         )
 
 
-def _root(bytes_at: Callable[[Amount], Amount], capacity: float, low: float, high: float) -> float:
+def _root(bytes_at: Callable[[FloatOrArray], FloatOrArray], capacity: float, low: float, high: float) -> float:
     """The size at which the footprint is the capacity, to the last digits; the bracket is [low, high]."""
 
     def excess(log_size: float) -> float:
@@ -210,7 +210,7 @@ def _root(bytes_at: Callable[[Amount], Amount], capacity: float, low: float, hig
     return _polished(bytes_at, capacity, math.exp(log_size), low)
 
 
-def _polished(bytes_at: Callable[[Amount], Amount], capacity: float, size: float, low: float) -> float:
+def _polished(bytes_at: Callable[[FloatOrArray], FloatOrArray], capacity: float, size: float, low: float) -> float:
     """A size near the root that is not above it: rounding of a logarithm is more than that of the size."""
     for _ in range(3):
         step = 1e-6
@@ -221,7 +221,9 @@ def _polished(bytes_at: Callable[[Amount], Amount], capacity: float, size: float
     return size
 
 
-def _whole(bytes_at: Callable[[Amount], Amount], capacity: float, size: float, low: float, high: float) -> float | None:
+def _whole(
+    bytes_at: Callable[[FloatOrArray], FloatOrArray], capacity: float, size: float, low: float, high: float
+) -> float | None:
     """The largest whole size that fits; what is found may be off by rounding."""
     whole = float(math.floor(size))
     if whole > MOST_WHOLE:

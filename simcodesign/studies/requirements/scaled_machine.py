@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 from simcodesign.core.errors import InputError, nearest
-from simcodesign.core.units import Amount
+from simcodesign.core.units import FloatOrArray
 from simcodesign.describe.machine import Machine
 from simcodesign.describe.machine_parts import CacheLevel
 from simcodesign.describe.topology.build import Topology, build_topology
@@ -121,7 +121,7 @@ def varied_machine(machine: Machine, name: str, factor: float) -> Machine:
     return machine.with_constants(_changed(machine, VARIED[name], factor))
 
 
-def _changed(machine: Machine, paths: tuple[tuple[str, int], ...], factor: float) -> dict[str, Amount]:
+def _changed(machine: Machine, paths: tuple[tuple[str, int], ...], factor: float) -> dict[str, FloatOrArray]:
     """Constants that the machine has, each times a power of the factor."""
     own = machine.constants()
     return {path: own[path] * factor**power for path, power in paths if path in own}

@@ -15,8 +15,8 @@ from pathlib import Path
 from simcodesign.analytic.model_text import model_texts
 from simcodesign.analytic.requirements_per_process import Requirements, requirements, skeleton
 from simcodesign.core.errors import InputError
+from simcodesign.describe.design_point import bind
 from simcodesign.describe.machine import Machine
-from simcodesign.describe.setting import set_up
 from simcodesign.describe.workload import Workload
 from simcodesign.describe.yaml.files import load_machine, load_workload
 from simcodesign.studies.requirements.memory_capacity import SIZE, Fit, fit_memory, limits, sized
@@ -177,8 +177,8 @@ def models(
     """Step I: the requirement models as formulas of the size and p."""
     described = sized(workload, size)
     given = {key: value for key, value in (parameters or {}).items() if key not in (size, "P")}
-    setting = set_up(described, skeleton(), given | {"P": 1, size: limits(described, size)[0]}, preset=preset)
-    return model_texts(described, setting.values, size)
+    point = bind(described, skeleton(), given | {"P": 1, size: limits(described, size)[0]}, preset=preset)
+    return model_texts(described, point.values, size)
 
 
 def of_workload(workload: Workload, parameters: Mapping[str, object] | None) -> dict[str, object]:

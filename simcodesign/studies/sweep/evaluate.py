@@ -16,11 +16,11 @@ from numpy.typing import NDArray
 from simcodesign.analytic.forecast import depends_on_rank, forecast
 from simcodesign.core.errors import InputError, SimcodesignError
 from simcodesign.core.result import Result
-from simcodesign.core.units import Amount
+from simcodesign.core.units import FloatOrArray
 from simcodesign.describe.constants import CAPACITY
+from simcodesign.describe.design_point import bind
 from simcodesign.describe.machine import Machine
 from simcodesign.describe.parameters import Parameter
-from simcodesign.describe.setting import set_up
 from simcodesign.describe.workload import walk
 from simcodesign.engine.simulate import simulate
 from simcodesign.studies.sweep.content_digest import DIGEST_BYTES
@@ -135,9 +135,9 @@ class Evaluator:
         return self.sweep.source.changed(dict(changes))
 
 
-def numbers(result: Result, prefix: str) -> dict[str, Amount]:
+def numbers(result: Result, prefix: str) -> dict[str, FloatOrArray]:
     """What a row tells of a Result, each name with the prefix of the reading."""
-    found: dict[str, Amount] = {"makespan_s": result.makespan_s}
+    found: dict[str, FloatOrArray] = {"makespan_s": result.makespan_s}
     found |= {f"{part}_s": time for part, time in result.components.items()}
     found |= {name: getattr(result, name) for name in COUNTS}
     maybe = {name: getattr(result, name, None) for name in MAYBE}
@@ -145,7 +145,7 @@ def numbers(result: Result, prefix: str) -> dict[str, Amount]:
     return {f"{prefix}_{name}": value for name, value in found.items()}
 
 
-def _plain(found: Mapping[str, Amount]) -> dict[str, float]:
+def _plain(found: Mapping[str, FloatOrArray]) -> dict[str, float]:
     return {name: float(value) for name, value in found.items()}
 
 
@@ -291,7 +291,7 @@ def _codes(values: Sequence[Value]) -> NDArray[np.int64]:
     return np.array([known.setdefault(value, len(known)) for value in values], dtype=np.int64)
 
 
-def _constants_refusal(machine: Machine, constants: Mapping[str, Amount]) -> str:
+def _constants_refusal(machine: Machine, constants: Mapping[str, FloatOrArray]) -> str:
     """Why there is no machine with these constants, empty if there is."""
     try:
         machine.with_constants(constants)
@@ -315,7 +315,7 @@ def _ranks_refusal(ranks: float, machine: Machine, sweep: Sweep) -> str:
         return ""
     asked = {**sweep.given, "P": ranks}
     try:
-        set_up(sweep.workload, machine, asked, preset=sweep.preset, phases=sweep.phases)
+        bind(sweep.workload, machine, asked, preset=sweep.preset, phases=sweep.phases)
     except InputError as error:
         return str(error)
     return ""

@@ -11,11 +11,11 @@ from typing import Any
 from simcodesign import __version__
 from simcodesign.core.errors import InputError, Place, nearest
 from simcodesign.describe.constants import CAPACITY, CONSTANTS, MODEL_OF, POWERS
+from simcodesign.describe.design_point import check_preset, select_phases
 from simcodesign.describe.effects import chosen_effects
 from simcodesign.describe.machine import Machine
 from simcodesign.describe.parameters import Parameter
 from simcodesign.describe.resources import PREFIX
-from simcodesign.describe.setting import check_preset, select_phases
 from simcodesign.describe.workload import Workload
 from simcodesign.describe.yaml.files import load_workload
 from simcodesign.describe.yaml.machine import OTHER_NAMES

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import simcodesign as sc
 from simcodesign.core.errors import InputError
 from simcodesign.core.result import Result
-from simcodesign.core.units import Amount
+from simcodesign.core.units import FloatOrArray
 from simcodesign.describe.machine import Machine
 from simcodesign.studies.explore.confirmation import best_points, confirm
 from simcodesign.studies.explore.models import MachineModel, NativeModel
@@ -167,7 +167,9 @@ def test_more_metrics_come_in_from_outside() -> None:
         def dimensions(self) -> Mapping[str, str]:
             return {"power": "power", "energy": "energy"}
 
-        def evaluate(self, machine: Machine, counts: Mapping[str, Amount], result: Result | None) -> dict[str, Amount]:
+        def evaluate(
+            self, machine: Machine, counts: Mapping[str, FloatOrArray], result: Result | None
+        ) -> dict[str, FloatOrArray]:
             power = counts["nodes"] * (50.0 + 1e-8 * np.asarray(machine.processor.rate_flop_per_s))
             return {"power": power, "energy": power * (0.0 if result is None else np.asarray(result.makespan_s))}
 
@@ -328,7 +330,7 @@ def test_an_overtaking_is_explained() -> None:
     found = confirm(solve(problem), 1, effects=("hops", "disks"))
     (one,) = found.overtakings
     assert one.effect == "disks"
-    assert [name for name, _, _ in one.rungs] == ["forecast", "order and waiting", "hops", "disks"]
+    assert [name for name, _, _ in one.rungs] == ["forecast", "dependencies and waiting", "hops", "disks"]
     assert all(before[0] == after[0] == 0 for _, before, after in one.rungs)
     turned = [before > after for _, before, after in one.rungs]
     assert turned == [False, False, False, True]

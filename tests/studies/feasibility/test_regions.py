@@ -101,14 +101,14 @@ def test_a_simulated_region_without_effects_is_the_forecast() -> None:
 def test_endpoints_halve_the_bandwidth_that_suffices() -> None:
     """Without startup, one interface passes what comes in after what goes out: the boundary comes to half and a bit."""
     asked = question("cg", sc.load_machine("exascale-cg", {"nodes": 64}), ("ts", "tw"), 1e18 / 2**14, {"train": 104.0})
-    said, seen = forecast_region(asked, 2), simulated_region(asked, ("endpoints",), 2)
+    said, seen = forecast_region(asked, 2), simulated_region(asked, ("interfaces",), 2)
     assert 0.5 < seen.intercepts[1] / said.intercepts[1] < 0.56
 
 
 def test_a_boundary_gathers_points_where_it_bends() -> None:
     """One interface for both directions: flat while it is the limit, then down the line of the forecast."""
     asked = question("cg", sc.load_machine("exascale-cg", {"nodes": 64}), ("ts", "tw"), 1e18 / 2**14, {"train": 104.0})
-    seen = simulated_region(asked, ("endpoints",))
+    seen = simulated_region(asked, ("interfaces",))
     assert seen.off == 0.0
     assert 3 < len(seen.x) < 17
     assert np.all(np.diff(seen.x) > 0)
@@ -117,14 +117,14 @@ def test_a_boundary_gathers_points_where_it_bends() -> None:
     assert x / said[0] + y / said[1] == pytest.approx(1.0, abs=0.01)  # there the forecast holds again
     for i in range(len(seen.x) - 1):  # any simulation between two points is where the straight line says
         between = [(line[i] + line[i + 1]) / 2 for line in (seen.x, seen.y)]
-        near, far = (asked.simulated_s(s * between[0], s * between[1], ("endpoints",)) for s in (0.985, 1.025))
+        near, far = (asked.simulated_s(s * between[0], s * between[1], ("interfaces",)) for s in (0.985, 1.025))
         assert near <= seen.limit_s <= far
 
 
 def test_too_few_points_are_said() -> None:
     asked = question("cg", sc.load_machine("exascale-cg", {"nodes": 64}), ("ts", "tw"), 1e18 / 2**14, {"train": 104.0})
-    assert simulated_region(asked, ("endpoints",), 2).off == math.inf
-    few = simulated_region(asked, ("endpoints",), 3)
+    assert simulated_region(asked, ("interfaces",), 2).off == math.inf
+    few = simulated_region(asked, ("interfaces",), 3)
     assert len(few.x) == 3
     assert few.off > 0.1
 

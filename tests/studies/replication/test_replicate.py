@@ -13,8 +13,8 @@ from scipy import stats
 
 from simcodesign.core import ordered_map as repeated_module
 from simcodesign.core.errors import InputError
+from simcodesign.describe.design_point import bind
 from simcodesign.describe.machine import Machine
-from simcodesign.describe.setting import set_up
 from simcodesign.describe.workload import Workload
 from simcodesign.describe.yaml.files import load_machine, load_workload
 from simcodesign.engine.simulate import simulate
@@ -263,7 +263,7 @@ def test_what_is_drawn(loop: Workload, machine: Machine, effects: str, drawn: tu
 
 
 def test_arrivals_are_drawn_whatever_the_effects(queue: Workload, machine: Machine) -> None:
-    assert drawn_by(set_up(queue, machine), ()) == ("arrivals",)
+    assert drawn_by(bind(queue, machine), ()) == ("arrivals",)
 
 
 def test_what_does_not_vary_says_so(twelve: Replicated) -> None:

@@ -203,7 +203,7 @@ def test_steps_lead_from_the_requirements_to_the_time() -> None:
             "weights of resources",
             "stack distances",
             "startups, hops and caches",
-            "order and waiting",
+            "dependencies and waiting",
         ]
         assert "disks" not in names  # nobody uses them
 

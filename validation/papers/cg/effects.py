@@ -21,7 +21,7 @@ from .iteration import N_SHARED, RATE, ROUNDING, SOURCE, P, S, constants, node_g
 
 WORKLOAD = "cg"
 HOP = 40e-9
-EFFECTS = ("hops", "links", "endpoints")
+EFFECTS = ("hops", "links", "interfaces")
 #: One effect after another; each is called by its last.
 STEPS = tuple(EFFECTS[: k + 1] for k in range(3))
 #: Where on the line between the intercepts: bound by bandwidth, by both, by latency.

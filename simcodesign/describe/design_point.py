@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from simcodesign.core.errors import CapacityError, InputError, nearest
 from simcodesign.core.expression import Expression
-from simcodesign.core.units import Amount
+from simcodesign.core.units import FloatOrArray
 from simcodesign.describe.constants import CAPACITY, CONSTANTS, POWERS
 from simcodesign.describe.machine import Machine
 from simcodesign.describe.resources import PREFIX
@@ -25,13 +25,13 @@ MOST_RANKS = 100_000_000
 
 
 @dataclass(frozen=True)
-class Setting:
+class DesignPoint:
     """``values`` holds every parameter and equation, and ``P``; scalars or arrays that broadcast to ``shape``."""
 
     workload: Workload
     machine: Machine
-    values: Mapping[str, Amount]
-    given: Mapping[str, Amount]
+    values: Mapping[str, FloatOrArray]
+    given: Mapping[str, FloatOrArray]
     preset: str | None = None
 
     @cached_property
@@ -41,7 +41,7 @@ class Setting:
         return np.broadcast_shapes(*(np.shape(value) for value in arrays))
 
     @property
-    def footprint_bytes(self) -> Amount | None:
+    def footprint_bytes(self) -> FloatOrArray | None:
         """Memory that every rank uses, at every design point; None where the workload does not say it.
 
         InputError where it is negative or not finite.
@@ -49,7 +49,7 @@ class Setting:
         return self._whole("footprint", self.workload.footprint, positive=False)
 
     @property
-    def size(self) -> Amount | None:
+    def size(self) -> FloatOrArray | None:
         """Size of the problem, at every design point; None where the workload does not say it.
 
         InputError unless it is finite and above 0.
@@ -57,7 +57,7 @@ class Setting:
         return self._whole("size", self.workload.size, positive=True)
 
     @property
-    def capacity_bytes(self) -> Amount | None:
+    def capacity_bytes(self) -> FloatOrArray | None:
         """Memory that every rank has, at every design point; None where the machine does not say it."""
         capacity = self.machine.rank_capacity_bytes
         return None if capacity is None else self._everywhere(capacity)
@@ -68,7 +68,7 @@ class Setting:
         blocks = (step for _, step in with_phase(self.workload.program) if isinstance(step, Block))
         return self.machine.has_power or any(path in POWERS for block in blocks for path, _ in block.constants)
 
-    def _whole(self, name: str, expression: Expression | None, positive: bool) -> Amount | None:
+    def _whole(self, name: str, expression: Expression | None, positive: bool) -> FloatOrArray | None:
         """What the workload says of itself as a whole: above 0, or 0 and above."""
         if expression is None:
             return None
@@ -79,7 +79,7 @@ class Setting:
             raise InputError(f"{text} is {'not above 0' if positive else 'negative'}", expression.place, value=least)
         return self._everywhere(value)
 
-    def _everywhere(self, value: Amount) -> Amount:
+    def _everywhere(self, value: FloatOrArray) -> FloatOrArray:
         """The value at every design point: a plain number for one, else an array of ``shape`` (a read-only view)."""
         return np.broadcast_to(value, self.shape) if self.shape else float(value)
 
@@ -104,14 +104,14 @@ class Setting:
             raise InputError(f"{purpose} takes one design point, but these are arrays", value=names)
 
 
-def set_up(
+def bind(
     workload: Workload,
     machine: Machine,
     parameters: Given | None = None,
     *,
     preset: str | None = None,
     phases: Collection[str] | None = None,
-) -> Setting:
+) -> DesignPoint:
     """Give every name its value.
 
     ``parameters``: values of workload parameters, ``P``, machine constants by path (``network.startup``, SI units),
@@ -133,9 +133,9 @@ def set_up(
     workload = workload if phases is None else select_phases(workload, phases)
     set_here = {name: value for name, value in given.items() if name not in constants and name != CAPACITY}
     values = _values(workload, machine, set_here, preset)
-    setting = Setting(workload, machine, values, given, preset)
-    _check_batch(setting)
-    return setting
+    design_point = DesignPoint(workload, machine, values, given, preset)
+    _check_batch(design_point)
+    return design_point
 
 
 def replaced_constants(workload: Workload, paths: Collection[str]) -> dict[str, list[str]]:
@@ -211,7 +211,7 @@ def _chosen(name: str, value: object, workload: Workload, machine: Machine) -> o
     return value if parameter is None or not parameter.is_named else parameter.parsed(value, parameter.place)
 
 
-def _number(name: object, value: object) -> Amount:
+def _number(name: object, value: object) -> FloatOrArray:
     try:
         array = np.asarray(value)
         is_real = array.dtype.kind in "iuf" or all(isinstance(x, Real) for x in array.flat)  # beyond 64 bits
@@ -223,7 +223,9 @@ def _number(name: object, value: object) -> Amount:
     return float(number) if number.ndim == 0 else number
 
 
-def _values(workload: Workload, machine: Machine, given: Mapping[str, Amount], preset: str | None) -> dict[str, Amount]:
+def _values(
+    workload: Workload, machine: Machine, given: Mapping[str, FloatOrArray], preset: str | None
+) -> dict[str, FloatOrArray]:
     chosen = _preset(workload, preset) | dict(given)
     known = {*workload.parameters, "P"}
     for name in given:
@@ -252,19 +254,19 @@ def check_preset(workload: Workload, preset: str | None) -> None:
         raise InputError(f"{workload.name} has no such preset", workload.place, value=preset, allowed=allowed)
 
 
-def _preset(workload: Workload, preset: str | None) -> dict[str, Amount]:
+def _preset(workload: Workload, preset: str | None) -> dict[str, FloatOrArray]:
     check_preset(workload, preset)
     return {} if preset is None else dict(workload.presets[preset])
 
 
-def _checked(parameter: Parameter, value: Amount | None) -> Amount:
+def _checked(parameter: Parameter, value: FloatOrArray | None) -> FloatOrArray:
     if value is None:
         raise InputError(f"parameter {parameter.name!r} has no default and was not given", parameter.place)
     parameter.check(value, parameter.place)
     return value
 
 
-def _check_ranks(ranks: Amount, machine: Machine) -> None:
+def _check_ranks(ranks: FloatOrArray, machine: Machine) -> None:
     most = machine.most_ranks
     if np.any(np.asarray(ranks) > most):
         one_each = "nodes (its mapping puts one on each)" if machine.mapping == "one_per_node" else "processors"
@@ -277,7 +279,7 @@ def _check_ranks(ranks: Amount, machine: Machine) -> None:
         )
 
 
-def finite(value: Amount, what: str, workload: Workload, expression: object) -> Amount:
+def finite(value: FloatOrArray, what: str, workload: Workload, expression: object) -> FloatOrArray:
     """The value, if finite everywhere. InputError otherwise: a division by zero or an overflow is never silent."""
     if not np.all(np.isfinite(value)):
         place = getattr(expression, "place", None) or workload.place
@@ -285,9 +287,9 @@ def finite(value: Amount, what: str, workload: Workload, expression: object) -> 
     return value
 
 
-def _check_batch(setting: Setting) -> None:
+def _check_batch(design_point: DesignPoint) -> None:
     try:
-        _ = setting.shape
+        _ = design_point.shape
     except ValueError:
-        shapes = {name: np.shape(value) for name, value in setting.given.items() if np.ndim(value)}
+        shapes = {name: np.shape(value) for name, value in design_point.given.items() if np.ndim(value)}
         raise InputError("arrays of parameters do not broadcast together", value=shapes) from None
