@@ -1,1 +1,1 @@
-"""Reading 1, closed forms: what the equations say about a workload on a machine."""
+"""Reading 1, the forecast: closed forms of what a workload costs on a machine."""

@@ -1,1 +1,1 @@
-"""Aspen models read directly: ``.aspen`` files of applications and machines, their run times, power and energy."""
+"""Aspen models: applications and machines in Aspen's language, their run times, power and energy."""

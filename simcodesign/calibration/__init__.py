@@ -1,0 +1,1 @@
+"""Constants of a machine from measured times of workloads."""

@@ -1,1 +1,1 @@
-"""What every other package uses: errors, units, expressions, results, compiled functions, processes, files written whole."""
+"""What all other packages use: errors, units, expressions, results, compiled functions, processes, whole files."""

@@ -1,0 +1,1 @@
+"""Models from hardware counters (APMT): read, checked, fitted, and used to predict larger runs."""

@@ -1,1 +1,1 @@
-"""What is modelled: machines, topologies and workloads as frozen dataclasses, checked on construction."""
+"""What is modelled: workloads, demands, machines, parameters, as frozen dataclasses checked when made."""

@@ -1,1 +1,1 @@
-"""Reading 2, events: a Plan of operations run on processors, disks, interfaces and links."""
+"""Reading 2, the simulation: a Plan run as events on processors, memories, disks, interfaces, links."""

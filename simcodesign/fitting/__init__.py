@@ -1,1 +1,1 @@
-"""From measurements to equations: requirement models, resource-usage constants, and readers of what people have."""
+"""Requirement models from measurements: the performance model normal form, chosen and judged."""

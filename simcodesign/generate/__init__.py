@@ -1,1 +1,1 @@
-"""From a description to operations: collectives become messages, and all randomness is spent here."""
+"""From a description to a Plan: collectives become messages, and all randomness is spent here."""

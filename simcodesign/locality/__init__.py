@@ -1,1 +1,1 @@
-"""The LRU stack model: profiles, exact distances from address traces, caches, synthetic reference streams."""
+"""The LRU stack model: stack distances of address traces, profiles of them, caches, synthetic streams."""

@@ -1,1 +1,1 @@
-"""Tables, plots and timelines of results, and the demonstration."""
+"""What people see of a result: tables, plots, JSON, pages."""

@@ -1,0 +1,1 @@
+"""Numbers of the five papers that simcodesign is grounded in."""

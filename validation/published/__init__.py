@@ -1,0 +1,1 @@
+"""The published numbers, one table per file, with citation."""

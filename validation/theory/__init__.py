@@ -1,0 +1,1 @@
+"""Numbers that theory gives: queueing, collectives, routes, congestion, locality."""

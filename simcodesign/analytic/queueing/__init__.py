@@ -1,0 +1,1 @@
+"""Formulas of queueing theory: stations, networks, closed loops, open streams."""

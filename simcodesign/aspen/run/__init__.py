@@ -1,0 +1,1 @@
+"""Aspen models simulated and compared with their closed form."""

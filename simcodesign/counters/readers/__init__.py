@@ -1,0 +1,1 @@
+"""Files of hardware counters: tables, perf stat, LIKWID."""

@@ -1,0 +1,1 @@
+"""GOAL schedules: the text format of LogGOPSim, read and written."""

@@ -1,0 +1,1 @@
+"""Network topologies: hops, routes and links."""

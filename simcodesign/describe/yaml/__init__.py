@@ -1,0 +1,1 @@
+"""From YAML text to descriptions, with the place of every value for error messages."""

@@ -1,0 +1,1 @@
+"""The engine in Numba, equal to the one in SimPy to the last bit."""

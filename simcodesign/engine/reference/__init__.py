@@ -1,0 +1,1 @@
+"""The engine in SimPy, written to be read: processes, resources, yield."""

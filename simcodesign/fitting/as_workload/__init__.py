@@ -1,0 +1,1 @@
+"""Fitted models written as workload files."""

@@ -1,0 +1,1 @@
+"""The search for the best model: terms, exponents, candidate models and their ranking."""

@@ -1,0 +1,1 @@
+"""Caches of several levels, simulated access by access."""

@@ -1,0 +1,1 @@
+"""Stack-distance profiles from a sample of the accesses, with their error."""

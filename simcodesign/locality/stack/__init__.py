@@ -1,0 +1,1 @@
+"""Exact stack distances of a trace."""

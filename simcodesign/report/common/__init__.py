@@ -1,0 +1,1 @@
+"""What all reports share: tables, number formats, plot style, progress bars."""

@@ -1,0 +1,1 @@
+"""Reports of hardware-counter models and extrapolations."""

@@ -1,0 +1,1 @@
+"""Reports of stack distances and caches."""

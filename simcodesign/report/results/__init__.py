@@ -1,0 +1,1 @@
+"""Reports of single forecasts, simulations and comparisons, and data sheets of descriptions."""

@@ -1,0 +1,1 @@
+"""The report of validation: tables and the page."""

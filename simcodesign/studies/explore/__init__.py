@@ -1,0 +1,1 @@
+"""Searching a space of designs for the best one under constraints."""

@@ -1,0 +1,1 @@
+"""Predictions for large runs from counters of small simulated runs."""

@@ -1,0 +1,1 @@
+"""Which region of message costs meets a goal."""

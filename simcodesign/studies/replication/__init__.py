@@ -1,0 +1,1 @@
+"""Random simulations repeated until a mean is known: confidence intervals, stopping rules."""

@@ -1,0 +1,1 @@
+"""Requirements co-design: how upgrades and straw-man systems serve fitted requirements."""

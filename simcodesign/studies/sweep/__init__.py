@@ -1,1 +1,1 @@
-"""Sweeps: many points of a design, as grids and samples, evaluated anywhere, and kept in a store that survives."""
+"""Sweeps: many points of a design, as grids or samples, by several processes, kept in a store."""

@@ -1,1 +1,1 @@
-"""Holding the system against numbers that others published or that theory gives, with computed verdicts."""
+"""Cases of validation: found, chosen, run, and given a verdict."""

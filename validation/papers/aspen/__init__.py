@@ -1,0 +1,1 @@
+"""Aspen design-space exploration (Spafford, Vetter)."""

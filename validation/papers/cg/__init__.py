@@ -1,0 +1,1 @@
+"""Exascale feasibility of conjugate gradients (Bhatele et al.)."""

@@ -1,0 +1,1 @@
+"""Hardware-counter models (APMT; Ding)."""

@@ -1,0 +1,1 @@
+"""Requirements engineering for co-design (Calotoiu et al.)."""

@@ -1,0 +1,1 @@
+"""SPECseis96 resource-usage equations (Armstrong, Eigenmann)."""

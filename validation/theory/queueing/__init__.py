@@ -1,0 +1,1 @@
+"""Stations and networks of queueing theory."""

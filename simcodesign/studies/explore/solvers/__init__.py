@@ -1,0 +1,1 @@
+"""Bisection, local and global search, and the proof or explanation that nothing is feasible."""
