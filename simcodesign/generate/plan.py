@@ -38,6 +38,7 @@ class Stations:
     unit: Int64s  # (S,) number of the disk, node (controller, interface), processor, link or mailbox
     servers: Int32s  # (S,) 1 but for disks
     room: Int32s | None = None  # (S,) most requests at hand, those in service included; NONE, or None: no limit
+    service_factor: Floats | None = None  # (S,) on the service times of interfaces and links; None: 1 everywhere
 
     def __len__(self) -> int:
         return len(self.kind)

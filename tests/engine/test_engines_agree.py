@@ -39,6 +39,7 @@ from tests.oracles.event_contract import (
     plans,
     shuffled,
     with_room,
+    with_slow_stations,
 )
 from tests.shipped_pairs import load_machine, load_workload, pairs
 
@@ -201,6 +202,13 @@ def test_disks_with_room_for_a_few(other: Run, plan: Plan, seed: int) -> None:
 @given(plan=st.one_of(plans(TIED), crowded_plans(TIED), crowded_plans(ROUNDED)), seed=st.integers(0, 2**64))
 def test_the_oracle_refuses_the_same(name: str, plan: Plan, seed: int) -> None:
     check(with_room(plan, Random(seed)), engine(name))
+
+
+@pytest.mark.parametrize("name", ENGINES)
+@settings(max_examples=200)
+@given(plan=st.one_of(plans(TIED), crowded_plans(TIED), crowded_plans(ROUNDED)), seed=st.integers(0, 2**64))
+def test_stations_that_are_slower_than_others(name: str, plan: Plan, seed: int) -> None:
+    check(with_slow_stations(plan, Random(seed)), engine(name))
 
 
 def test_many_of_these_are_refused(other: Run) -> None:

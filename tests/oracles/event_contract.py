@@ -262,7 +262,9 @@ class Oracle:
             service = float(self.plan.duration_s[op])
             begin = self.begin(op)
         else:
+            factor = self.plan.stations.service_factor
             service = self.cost("interface_s" if kind == INTERFACE else "link_s", op)
+            service *= 1.0 if factor is None else float(factor[station])
             self.leave(station, op, service)
         desk.free.remove(min(desk.free))
         desk.free.append(begin + service)
@@ -353,6 +355,12 @@ def with_room(plan: Plan, random: Random) -> Plan:
     """The Plan where some disks have room for a few requests only."""
     room = [random.choice((NONE, 1, 1, 2, 3, 4)) if kind == DISK else NONE for kind in plan.stations.kind]
     return replace(plan, stations=replace(plan.stations, room=np.array(room, np.int32)))
+
+
+def with_slow_stations(plan: Plan, random: Random) -> Plan:
+    """The Plan where some interfaces and links take longer, or less time, for everything."""
+    factor = [random.choice((1.0, 1.0, 2.0, 0.5, 1.1)) for _ in plan.stations.kind]
+    return replace(plan, stations=replace(plan.stations, service_factor=np.array(factor)))
 
 
 def message(source: int, target: int, duration: float, overhead: float = 0.0, **more: Any) -> tuple[Op, Op]:

@@ -443,6 +443,8 @@ def forward(run: Run, station: int, now: float) -> None:
     is_link = station >= run.program.first_link
     cost, left = run.requests.cost[slot], run.requests.left[slot]
     service = run.program.costs[cost, _LINK if is_link else _INTERFACE]
+    if len(run.program.service_factor):
+        service *= run.program.service_factor[station]
     tail = max(run.requests.tail_s[slot], now + service)
     run.servers.busy_s[station] += service
     run.servers.free_s[station] = now + service

@@ -50,6 +50,7 @@ class Program(NamedTuple):
     first_link: int
     first_mailbox: int
     room: Array  # by station
+    service_factor: Array  # by station
 
 
 class Requests(NamedTuple):
@@ -153,6 +154,7 @@ def program_of(plan: Plan) -> Program:
         first_link=int(np.searchsorted(kinds, LINK)),
         first_mailbox=int(np.searchsorted(kinds, MAILBOX)),
         room=_given(plan.stations.room, np.int32),
+        service_factor=_given(plan.stations.service_factor, np.float64),
     )
 
 

@@ -39,10 +39,14 @@ class Messages:
         """Interfaces and links follow the disks and processors in the order of stations."""
         kinds = plan.stations.kind.tolist()
         self._is_link = [kind == LINK for kind in kinds]
+        factors = plan.stations.service_factor
+        self._factor = [1.0] * len(kinds) if factors is None else factors.tolist()
         mine = [number for number, kind in enumerate(kinds) if kind in (INTERFACE, LINK)]
         self._first_station = mine[0]
         for number in mine:
             service = self._link if self._is_link[number] else self._interface
+            if self._factor[number] != 1:
+                service = [service_s * self._factor[number] for service_s in service]
             grant = self._leave_link if self._is_link[number] else self._leave_interface
             self.stations.append(Station(self._env, number, 1, service, grant))
 
@@ -60,7 +64,8 @@ class Messages:
         self.stations[self._way[self._next[op]] - self._first_station].request(op)
 
     def _leave_interface(self, op: int) -> None:
-        self._tail[op] = max(self._tail[op], self._env.now + self._interface[op])
+        service_s = self._interface[op] * self._factor[self._way[self._next[op]]]
+        self._tail[op] = max(self._tail[op], self._env.now + service_s)
         if self._next[op] == self._end[op]:
             self._ticks[op].at(self._tail[op], self._arrive_callbacks)
             return
@@ -70,7 +75,8 @@ class Messages:
 
     def _leave_link(self, op: int) -> None:
         place = self._next[op]
-        tail = self._tail[op] = max(self._tail[op], self._env.now + self._link[op]) + self._latency[op]
+        service_s = self._link[op] * self._factor[self._way[place]]
+        tail = self._tail[op] = max(self._tail[op], self._env.now + service_s) + self._latency[op]
         if place == self._end[op]:
             self._ticks[op].at(tail, self._arrive_callbacks)
             return
