@@ -159,7 +159,7 @@ class _Loader:
                 imports[item.name] = self._import(item, path, within)
         definitions = define(items)
         return Application(
-            model.name, str(path), definitions, _kernels(model), imports, tuple(_told(model, definitions))
+            model.name, str(path), definitions, _kernels(model), imports, tuple(_warnings(model, definitions))
         )
 
     def _import(self, item: Import, path: Path, within: tuple[Path, ...]) -> Imported:
@@ -185,8 +185,8 @@ def _kernels(model: Model) -> dict[str, Kernel]:
     return kernels
 
 
-def _told(model: Model, definitions: Definitions) -> Iterator[str]:
-    """Data that is never defined changes no time, and is told."""
+def _warnings(model: Model, definitions: Definitions) -> Iterator[str]:
+    """Data that is never defined changes no time: a warning each."""
     for kernel in model.kernels:
         known = {*definitions.data, *(argument.name for argument in kernel.arguments)}
         for statement in statements(kernel.body):

@@ -145,8 +145,8 @@ class Run:
         return time
 
     @property
-    def told(self) -> list[str]:
-        """What the user should know: one line for each trait that is not defined, and what else was met."""
+    def every_warning(self) -> list[str]:
+        """One line for each trait that is not defined, and ``warnings``."""
         lines = []
         for (resource, element, trait), places in self.ignored.items():
             more = f" and {len(places) - 1} more" if len(places) > 1 else ""

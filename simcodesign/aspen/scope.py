@@ -246,12 +246,12 @@ def read_given(definitions: Definitions, name: str, value: Any) -> Value:
 
 
 def out_of_range(definitions: Definitions, given: Mapping[str, Value], scope: Scope) -> list[str]:
-    """What to tell about given values outside the ranges of their parameters."""
-    told = []
+    """Warnings of given values outside the ranges of their parameters."""
+    warnings = []
     for name, value in given.items():
         parameter = definitions.parameters.get(name)
         found = range_of(parameter, scope) if parameter else None
         if found and not np.all((value >= found[0]) & (value <= found[1])):
             worst = np.min(value) if np.min(value) < found[0] else np.max(value)
-            told.append(f"{name} = {worst:g} is outside its range {found[0]:g} .. {found[1]:g}")
-    return told
+            warnings.append(f"{name} = {worst:g} is outside its range {found[0]:g} .. {found[1]:g}")
+    return warnings

@@ -174,18 +174,18 @@ def run_time(
     ``socket`` may be left out where there is one. ``compatible`` adds up ``map`` and ``par`` as the original does.
     Draws (``sample x from normal(..)``) are taken at their means, or with a ``seed`` once for each point.
 
-    Division by zero and the like give inf or nan, and are told in the warnings. Raises InputError for unknown
+    Division by zero and the like give inf or nan, and are among the warnings. Raises InputError for unknown
     parameters, sockets, kernels, resources and names, indices beyond an array, and shapes that do not broadcast.
     """
     given = dict(parameters or {})
-    run, told = _make_run(application, machine, machine.check_socket(socket), given, compatible, False, seed)
+    run, warnings = _make_run(application, machine, machine.check_socket(socket), given, compatible, False, seed)
     seconds = _seconds(run, kernel)
-    told += run.told
+    warnings += run.every_warning
     wrong = np.size(seconds) - np.count_nonzero(np.isfinite(seconds))
     if wrong:
-        told.append(f"no finite run time at {wrong} of {np.size(seconds)} points")
+        warnings.append(f"no finite run time at {wrong} of {np.size(seconds)} points")
     return Timing(
-        application, machine, run.socket, kernel, given, compatible, seed, seconds, (*application.warnings, *told)
+        application, machine, run.socket, kernel, given, compatible, seed, seconds, (*application.warnings, *warnings)
     )
 
 
@@ -202,10 +202,12 @@ def _make_run(
     shape = _shape({**own, **others})
     draws = None if seed is None else _drawing(seed, shape)
     names, machine_names = application.scope(own, draws), machine.scope(others)
-    told = out_of_range(application.definitions, own, names) + out_of_range(machine.definitions, others, machine_names)
+    warnings = out_of_range(application.definitions, own, names) + out_of_range(
+        machine.definitions, others, machine_names
+    )
     points = int(np.prod(shape))
     run = Run(application, machine, socket, names, machine_names, compatible, detailed, len(shape), points)
-    return run, told
+    return run, warnings
 
 
 def _drawing(seed: int, shape: tuple[int, ...]) -> Callable[[], Any]:

@@ -118,10 +118,10 @@ def extrapolate(
             further=_processes(further, "--further") if further else (),
             dimensions=dimensions,
             engine=engine,
-            told=bar.told,
+            on_progress=bar.on_progress,
             **options,
         )
-        ladders = rungs.ladders(study, large, told=bar.told) if ladder else ()
+        ladders = rungs.ladders(study, large, on_progress=bar.on_progress) if ladder else ()
     if as_json:
         write_json(report.profile_dict(study, ladders))
     else:

@@ -131,7 +131,7 @@ def simulate(
             iterations=iterations,
             timeline=bool(plot or timeline),
             counters=counters is not None,
-            progress=progress.update,
+            on_progress=progress.update,
         )
     if counters:
         table = import_module("simcodesign.studies.extrapolation.virtual_profiler").counters_of(result, repetition=seed)
@@ -193,7 +193,7 @@ def compare(
             engine=engine,
             iterations=iterations,
             timeline=bool(timeline),
-            progress=progress.update,
+            on_progress=progress.update,
         )
     if as_json:
         write_json(comparison.to_dict())

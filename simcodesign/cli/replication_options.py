@@ -48,14 +48,14 @@ class Replicating:
             for name in ("precision_of", "at_most"):
                 if getattr(self, name) is not None:
                     raise InputError("goes with a precision", Place(_option(name)), allowed="with --precision")
-        told: dict[str, Any] = {"most": self.at_most, "warm_up": self._warm_up()}
+        given: dict[str, Any] = {"most": self.at_most, "warm_up": self._warm_up()}
         shares = {"precision": self.precision, "confidence": self.confidence}
-        told |= {name: None if text is None else share_of(text, _option(name)) for name, text in shares.items()}
+        given |= {name: None if text is None else share_of(text, _option(name)) for name, text in shares.items()}
         return {
             "replications": self.replications,
             "precision_of": self.precision_of,
             "workers": self.jobs or usable_cpus(),
-        } | {name: value for name, value in told.items() if value is not None}
+        } | {name: value for name, value in given.items() if value is not None}
 
     def _warm_up(self) -> int | str | None:
         if self.warm_up is None or not self.warm_up.isdecimal():
@@ -74,11 +74,11 @@ def replicated(
     """Run and print replications of one case, or of two on different machines. Exit status 1 without the precision."""
     module = import_module("simcodesign.studies.replication.replicate")
     with import_module("simcodesign.report.common.replication_progress").ReplicationProgress() as progress:
-        told = {**options, **asked.options(), "progress": progress.update}
+        arguments = {**options, **asked.options(), "on_progress": progress.update}
         if len(cases) == 1:
-            found = cases[0].call(module.replicate, **told)
+            found = cases[0].call(module.replicate, **arguments)
         else:
-            found = cases[0].call(module.replicate_against, against=cases[1].machine, **told)
+            found = cases[0].call(module.replicate_against, against=cases[1].machine, **arguments)
     tables = import_module("simcodesign.report.replication.tables")
     if as_json:
         write_json(found.to_dict())
@@ -96,7 +96,7 @@ def compared(case: CaseInput, asked: Replicating, options: Mapping[str, Any], as
     """Run and print a comparison with replications; the error of the forecast. Exit status 1 without the precision."""
     module = import_module("simcodesign.studies.replication.comparison")
     with import_module("simcodesign.report.common.replication_progress").ReplicationProgress() as progress:
-        found = case.call(module.replicate_comparison, **options, **asked.options(), progress=progress.update)
+        found = case.call(module.replicate_comparison, **options, **asked.options(), on_progress=progress.update)
     if as_json:
         write_json(found.to_dict())
     else:

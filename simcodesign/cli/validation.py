@@ -83,7 +83,7 @@ def _run(cases: Any, jobs: int, folder: Path | None, draws: bool) -> Any:
         complain("note: Matplotlib is not installed: the report is without plots (pip install 'simcodesign[plot]')")
     with import_module("simcodesign.report.common.case_progress").CaseProgress(len(cases)) as progress:
         runner = import_module("simcodesign.studies.validation.run")
-        return runner.run(cases, jobs=jobs, folder=folder, draw=draw, progress=progress.update)
+        return runner.run(cases, jobs=jobs, folder=folder, draw=draw, on_progress=progress.update)
 
 
 def _print(outcomes: Any, as_json: bool) -> None:

@@ -18,7 +18,7 @@ from simcodesign.describe.machine import Machine
 from simcodesign.describe.randomness import has_imbalance, has_noise
 from simcodesign.describe.workload import Execute, References, Workload, walk
 from simcodesign.describe.yaml.files import load_machine, load_workload
-from simcodesign.engine.event_contract import Progress
+from simcodesign.engine.event_contract import OnProgress
 from simcodesign.engine.simulate import simulate
 
 #: First rung of the ladder: what remains of the gap with every effect off.
@@ -159,7 +159,7 @@ def compare(
     engine: str = "auto",
     iterations: str = "all",
     timeline: bool = False,
-    progress: Progress | None = None,
+    on_progress: OnProgress | None = None,
 ) -> Comparison:
     """Forecast, then simulate with no effect and with the effects switched on one after another.
 
@@ -189,7 +189,7 @@ def compare(
             engine=engine,
             iterations=iterations,
             timeline=keep,
-            progress=progress,
+            on_progress=on_progress,
         )
 
     runs = [simulated(())]

@@ -41,7 +41,7 @@ _FAR = 8.0
 #: CPI that spreads by more than this share of its mean (standard deviation) is not the constant that it is taken for.
 _SPREAD = 0.05
 #: Causes that an error lists.
-_TOLD = 4
+_MOST_CAUSES = 4
 #: Times of communication that vary by this share and of which the models explain less than that are worth a remark.
 _VARIES, _EXPLAINED = 0.2, 0.5
 
@@ -165,10 +165,10 @@ def study(
 
 def _explained(error: InputError, parts: Parts) -> InputError:
     """The error, and what may have caused it: runs set aside for their frequency, kernels that some runs lack."""
-    told = [f"set aside for their frequency: {one}" for one in parts.aside]
+    causes = [f"set aside for their frequency: {one}" for one in parts.aside]
     named = dict.fromkeys(parts.fitted.kernels)
-    told += [note.rstrip(".").replace("Kernel", "kernel", 1) for note in kernel_doubts(means(parts.fitted), [*named])]
-    what = "; ".join([error.what, *told[:_TOLD]])
+    causes += [note.rstrip(".").replace("Kernel", "kernel", 1) for note in kernel_doubts(means(parts.fitted), [*named])]
+    what = "; ".join([error.what, *causes[:_MOST_CAUSES]])
     return InputError(what, error.place, value=error.value, allowed=error.allowed)
 
 
@@ -209,18 +209,18 @@ def _refined_kernels(
         return model, None
     at = model.at(common[0].processes, common[0].size)
     before = {kernel.name: kernel.blocking_factor for kernel in at.kernels}
-    told = tuple(
+    refinements = tuple(
         KernelRefinement(kernel.name, kernel.cpi, before[kernel.name], usable[kernel.name])
         for kernel in model.kernels
         if kernel.name in usable
     )
     clocks = [float(np.nanmean(one.column("frequency_hz"))) for one in (model.runs, second)]
     processes = tuple(point.processes for point in common)
-    return model.refined(usable), Clocks(max(clocks), min(clocks), processes, told)
+    return model.refined(usable), Clocks(max(clocks), min(clocks), processes, refinements)
 
 
 def _usable(model: ApplicationModel, pairs: Sequence[Mapping[str, Refined]], notes: list[str]) -> dict[str, Refined]:
-    """The mean over the pairs of each kernel whose model can take it; what cannot be is told and left out."""
+    """The mean over the pairs of each kernel whose model can take it; what cannot be is noted and left out."""
     found = {}
     for kernel in model.kernels:
         some = [pair[kernel.name] for pair in pairs if kernel.name in pair]

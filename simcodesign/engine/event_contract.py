@@ -25,8 +25,8 @@ from simcodesign.core.errors import DeadlockError
 from simcodesign.core.result import RECEIVE
 from simcodesign.generate.plan import INTERFACE, LINK, NONE, Plan
 
-#: Told now and then how far a run is: simulated seconds, events processed.
-Progress = Callable[[float, int], None]
+#: Called now and then with how far a run is: simulated seconds, events processed.
+OnProgress = Callable[[float, int], None]
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from importlib import import_module
 from simcodesign.core.errors import InputError, Place
 from simcodesign.core.jit import HAVE_NUMBA
 from simcodesign.core.memory_limit import check_room
-from simcodesign.engine.event_contract import Log, Progress
+from simcodesign.engine.event_contract import Log, OnProgress
 from simcodesign.generate.plan import Plan
 
 #: Names of the engines, and the modules with their ``run``, which are loaded when they are used.
@@ -23,7 +23,7 @@ LARGE = 1_000_000
 #: Memory that the SimPy engine takes for an operation and for a message with a route. Measured: 190 and 700 bytes.
 BYTES_PER_OPERATION, BYTES_PER_ROUTE = 250, 900
 
-Run = Callable[[Plan, Progress | None], Log]
+Run = Callable[[Plan, OnProgress | None], Log]
 
 
 def check_engine(engine: object) -> str:
@@ -65,12 +65,12 @@ def _say_that_numba_is_missing() -> None:
     )
 
 
-def run(plan: Plan, engine: str, progress: Progress | None = None) -> Log:
+def run(plan: Plan, engine: str, on_progress: OnProgress | None = None) -> Log:
     """Run the Plan on an engine. CapacityError when it would not fit in memory."""
     if engine == "simpy":
         _check_memory(plan)
     found: Run = import_module(ENGINES[engine]).run
-    return found(plan, progress)
+    return found(plan, on_progress)
 
 
 def _check_memory(plan: Plan) -> None:

@@ -13,7 +13,7 @@ from simcodesign.describe.goal.schedule import Schedule
 from simcodesign.describe.machine import Machine
 from simcodesign.describe.workload import Workload
 from simcodesign.describe.yaml.files import load_machine, load_workload
-from simcodesign.engine.event_contract import Progress
+from simcodesign.engine.event_contract import OnProgress
 from simcodesign.engine.selection import AUTO, check_engine, chosen_engine, run
 from simcodesign.engine.steady_iterations import ALL, check_iterations, steady, tolerance_of
 from simcodesign.engine.to_result import measured
@@ -34,7 +34,7 @@ def simulate(
     iterations: str = ALL,
     timeline: bool = False,
     counters: bool = False,
-    progress: Progress | None = None,
+    on_progress: OnProgress | None = None,
 ) -> Result:
     """Simulate the workload on the machine, event by event.
 
@@ -60,7 +60,7 @@ def simulate(
     def simulated(point: DesignPoint, timeline: bool = timeline) -> Result:
         plan = make_plan(point, chosen, seed, counters)
         taken = chosen_engine(plan, engine)
-        return measured(point, plan, run(plan, taken, progress), chosen, seed, taken, timeline)
+        return measured(point, plan, run(plan, taken, on_progress), chosen, seed, taken, timeline)
 
     if check_iterations(iterations) == ALL:
         return simulated(point, timeline)

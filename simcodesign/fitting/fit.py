@@ -42,7 +42,7 @@ def fit(
     weighting: str = "relative",
     exact: bool = False,
     target: Mapping[str, float] | Sequence[float] | None = None,
-    progress: Callable[[int], object] | None = None,
+    on_progress: Callable[[int], object] | None = None,
 ) -> Fits:
     """Fit each series with a model of the performance-model normal form.
 
@@ -51,7 +51,7 @@ def fit(
     ``refine``: exponents between those of the set where the data ask for them. ``weighting``: see ``weights``.
     ``exact``: the values have no noise, as counts have none (repeated values that are all equal say so by themselves).
     ``target``: where rivals are compared (default: four times the largest value of each parameter).
-    ``progress``: called with the number of series that were finished.
+    ``on_progress``: called with the number of series that were finished.
 
     Raises InputError for unknown names, a bad target and a number of terms outside 0 to 8.
     """
@@ -65,8 +65,8 @@ def fit(
     options = (terms, weighting, negative_coefficients, refine, negative_exponents, exact)
     for start, ranked in _ranked(measurements, choices, *options):
         blocks.append((start, ranked))
-        if progress:
-            progress(len(ranked.scores))
+        if on_progress:
+            on_progress(len(ranked.scores))
     again = partial(
         fit,
         exponents=exponents,

@@ -39,7 +39,7 @@ class Fit:
     at the measured points; ``cross_validated_smape``: the same with each point predicted by the model fitted without it
     (not a number where no point can be spared); ``r2``: share of the variance that is explained (1 for a constant
     that is met exactly). ``warning``: what the reader must know, in words, or empty; ``warnings``: the same as
-    (kind, sentence), the kinds as in ``told``.
+    (kind, sentence), the kinds as in ``diagnostics``.
     """
 
     region: str

@@ -54,14 +54,14 @@ def fitted(
     make: Callable[[Fits], T],
     *,
     workers: int = 1,
-    progress: Callable[[int], object] | None = None,
+    on_progress: Callable[[int], object] | None = None,
     min_saving_s: float | None = None,
     **options: Any,
 ) -> Iterator[T]:
     """``make(fits)`` of each block of series, in their order; ``make`` must be picklable where ``workers`` > 1.
 
-    ``workers``: the most processes. ``options``: those of ``fit``. ``progress``: called with the number of series that
-    were finished. ``min_saving_s``: seconds of work saved from which on processes are started,
+    ``workers``: the most processes. ``options``: those of ``fit``. ``on_progress``: called with the number of series
+    that were finished. ``min_saving_s``: seconds of work saved from which on processes are started,
     by default ``WORTH_S``.
     Raises what ``fit`` raises, and SimcodesignError when a process dies.
     """
@@ -76,12 +76,12 @@ def fitted(
         part = rows_of(measurements, slice(done, done + size))
         made = task(part)
         done, spent = done + len(part.regions), spent + time.monotonic() - began
-        if progress:
-            progress(len(part.regions))
+        if on_progress:
+            on_progress(len(part.regions))
         yield made
     if done < total:
         parts = (rows_of(measurements, slice(start, start + size)) for start in range(done, total, size))
-        yield from _pooled(parts, task, min(workers, math.ceil((total - done) / size)), progress)
+        yield from _pooled(parts, task, min(workers, math.ceil((total - done) / size)), on_progress)
 
 
 def fit_parallel(measurements: Measurements, *, workers: int = 1, **options: Any) -> Fits:
@@ -119,7 +119,7 @@ def block_size(measurements: Measurements, options: dict[str, Any]) -> int:
 
 
 def _pooled(
-    parts: Iterator[Measurements], task: Task[T], workers: int, progress: Callable[[int], object] | None
+    parts: Iterator[Measurements], task: Task[T], workers: int, on_progress: Callable[[int], object] | None
 ) -> Iterator[T]:
     waiting: deque[tuple[int, Future[T]]] = deque()
     over = False
@@ -133,8 +133,8 @@ def _pooled(
             if waiting:
                 series, future = waiting.popleft()
                 made = _answered(future)
-                if progress:
-                    progress(series)
+                if on_progress:
+                    on_progress(series)
                 yield made
 
 

@@ -119,10 +119,10 @@ def test_progress(engine: str, monkeypatch: pytest.MonkeyPatch) -> None:
         pytest.importorskip("numba")
     module = simpy_engine if engine == "simpy" else pytest.importorskip("simcodesign.engine.compiled.engine")
     monkeypatch.setattr(module, "REPORT_EVERY", 50)
-    told: list[tuple[float, int]] = []
-    result = simulate(*CASE, engine=engine, progress=lambda time, events: told.append((time, events)))
-    assert len(told) > 3
-    assert told == sorted(told)
-    assert all(a[1] < b[1] for a, b in pairwise(told))
-    assert told[-1][0] <= result.makespan_s
-    assert told[-1][1] <= result.events
+    calls: list[tuple[float, int]] = []
+    result = simulate(*CASE, engine=engine, on_progress=lambda time, events: calls.append((time, events)))
+    assert len(calls) > 3
+    assert calls == sorted(calls)
+    assert all(a[1] < b[1] for a, b in pairwise(calls))
+    assert calls[-1][0] <= result.makespan_s
+    assert calls[-1][1] <= result.events

@@ -314,7 +314,7 @@ def test_zero_at_one_process() -> None:
 def test_progress_counts_the_series() -> None:
     seen: list[int] = []
     _, values = truth_sets.make(truth_sets.product, 300, 0.0, 1, seed=14)
-    made = fit(measured(values), progress=seen.append, refine=False, terms=1)
+    made = fit(measured(values), on_progress=seen.append, refine=False, terms=1)
     assert sum(seen) == len(made) == 300
 
 

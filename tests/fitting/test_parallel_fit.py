@@ -57,7 +57,7 @@ def test_the_models_are_the_same_whoever_fits_them(monkeypatch: pytest.MonkeyPat
     monkeypatch.setenv("OPENBLAS_NUM_THREADS", "7")
     measurements = made_up(3 * BLOCK + 50)
     seen: list[int] = []
-    found = list(fitted(measurements, all_of_it, workers=2, min_saving_s=0.0, progress=seen.append))
+    found = list(fitted(measurements, all_of_it, workers=2, min_saving_s=0.0, on_progress=seen.append))
     parts = [fits for _, _, fits in found]
     assert [region for fits in parts for region in fits.measurements.regions] == list(measurements.regions)
     assert sum(seen) == 3 * BLOCK + 50

@@ -18,8 +18,8 @@ class Terminal(io.StringIO):
 def shown(file: io.StringIO, monkeypatch: pytest.MonkeyPatch) -> str:
     monkeypatch.setattr("simcodesign.report.common.progress.PATIENCE_S", 0.0)
     with SearchProgress(Console(file=file, width=80, force_terminal=file.isatty())) as bar:
-        bar.told("evolution", 1200)
-        bar.told("polish", 34)
+        bar.on_progress("evolution", 1200)
+        bar.on_progress("polish", 34)
         bar._bar.refresh()
         found = bar._bar.tasks[0]
         assert (found.completed, found.fields["last"]) == (1234, "improving the best")
@@ -34,7 +34,7 @@ def test_points_are_counted_on_a_terminal() -> None:
     file = Terminal()
     bar = SearchProgress(Console(file=file, width=80, force_terminal=True, legacy_windows=False))
     with bar:
-        bar.told("evolution", 1200)
+        bar.on_progress("evolution", 1200)
         bar._bar.start()
         bar._bar.refresh()
     assert "1,200 points evaluated" in file.getvalue()

@@ -86,14 +86,16 @@ def explored(asked: Explored) -> None:
 def _solved(problem: Any, options: dict[str, Any]) -> tuple[Any, Any, Any]:
     """The optimum, why there is none, and what each bound is worth."""
     with import_module("simcodesign.report.common.explore_progress").SearchProgress() as bar:
-        solution = import_module("simcodesign.studies.explore.solvers.solve").solve(problem, **options, told=bar.told)
+        solution = import_module("simcodesign.studies.explore.solvers.solve").solve(
+            problem, **options, on_progress=bar.on_progress
+        )
         if solution.feasible:
             bounds = import_module("simcodesign.studies.explore.bound_sensitivity").bound_sensitivities
-            solution, sensitivities = bounds(solution, **options, told=bar.told)
+            solution, sensitivities = bounds(solution, **options, on_progress=bar.on_progress)
             return solution, None, sensitivities
         why = (
             import_module("simcodesign.studies.explore.solvers.infeasibility").explain(
-                solution, **options, told=bar.told
+                solution, **options, on_progress=bar.on_progress
             )
             if problem.constraints
             else None
@@ -214,7 +216,7 @@ def _aspen_model(study: Any, settings: list[str]) -> Any:
 def _confirmed(asked: Explored, solution: Any, seed: int) -> Any:
     with import_module("simcodesign.report.common.study_progress").StudyProgress() as bar:
         return import_module("simcodesign.studies.explore.confirmation").confirm(
-            solution, asked.confirm, **_simulated(asked, seed), told=bar.told
+            solution, asked.confirm, **_simulated(asked, seed), on_progress=bar.on_progress
         )
 
 
@@ -228,11 +230,11 @@ def _front(asked: Explored, problem: Any, options: dict[str, Any]) -> None:
     why, confirmed = None, None
     with import_module("simcodesign.report.common.explore_progress").SearchProgress() as bar:
         front = import_module("simcodesign.studies.explore.pareto").pareto_front(
-            problem, points=asked.points or 20, **options, told=bar.told
+            problem, points=asked.points or 20, **options, on_progress=bar.on_progress
         )
         if not front.points and problem.constraints:
             why = import_module("simcodesign.studies.explore.solvers.infeasibility").explain(
-                front.solution, **options, told=bar.told
+                front.solution, **options, on_progress=bar.on_progress
             )
     if asked.trace:
         import_module("simcodesign.studies.explore.evaluator").write_trace(front.trace, asked.trace)
@@ -240,7 +242,7 @@ def _front(asked: Explored, problem: Any, options: dict[str, Any]) -> None:
         with import_module("simcodesign.report.common.study_progress").StudyProgress() as bar:
             how = _simulated(asked, options["seed"])
             confirmed = import_module("simcodesign.studies.explore.confirmation").confirm_front(
-                front, asked.confirm, **how, told=bar.told
+                front, asked.confirm, **how, on_progress=bar.on_progress
             )
     report = import_module("simcodesign.report.explore.tables")
     if asked.as_json:

@@ -250,7 +250,7 @@ def _fitted(asked: Asked, measurements: Any, workers: int, draws: bool, blocks: 
     with import_module("simcodesign.report.common.fit_progress").FitProgress(
         len(measurements.regions), wanted=wanted
     ) as progress:
-        found = fitted(measurements, make, workers=workers, progress=progress.update, target=target, **options)
+        found = fitted(measurements, make, workers=workers, on_progress=progress.update, target=target, **options)
         with closing(found):  # an error ends the processes at once
             for fits, seen, parts in found:
                 if digests:

@@ -32,10 +32,17 @@ def simulated_upgrade(
     report = import_module("simcodesign.report.requirements.simulated_tables")
     with import_module("simcodesign.report.common.study_progress").StudyProgress() as bar:
         cells = module.simulated_upgrades(
-            workloads, machine, upgrades, given, **options, ranks=ranks, told=bar.told, progress=bar.update
+            workloads,
+            machine,
+            upgrades,
+            given,
+            **options,
+            ranks=ranks,
+            on_progress=bar.on_progress,
+            on_simulation_progress=bar.update,
         )
         reading = "simulation" if asked else "forecast"
-        varied = numbers.sensitivity(cells, asked, given, **options, reading=reading, told=bar.told)
+        varied = numbers.sensitivity(cells, asked, given, **options, reading=reading, on_progress=bar.on_progress)
     if as_json:
         found = import_module("simcodesign.studies.requirements.upgrade_ranking").rankings(cells)
         write_json(
@@ -64,7 +71,9 @@ def simulated_straw_men(
         import_module("simcodesign.report.requirements.simulated_tables"),
     )
     with import_module("simcodesign.report.common.study_progress").StudyProgress() as bar:
-        studies = module.simulated_straw_men(workloads, machines, given, **options, told=bar.told, progress=bar.update)
+        studies = module.simulated_straw_men(
+            workloads, machines, given, **options, on_progress=bar.on_progress, on_simulation_progress=bar.update
+        )
     if as_json:
         write_json({"studies": [report.simulated_straw_man_dict(study) for study in studies]})
     else:

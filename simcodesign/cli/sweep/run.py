@@ -90,7 +90,7 @@ class Swept:
 
 
 def swept(asked: Swept, arguments: Sequence[str]) -> None:
-    """Run the sweep. ``arguments``: those of the command, which is told when it can be gone on with."""
+    """Run the sweep. ``arguments``: those of the command, to say how to continue it."""
     asked.check()
     sweep = asked.sweep()
     for note in _notes(sweep):
@@ -186,16 +186,16 @@ def _run(asked: Swept, sweep: Any, store: Any, stop: Any) -> Any:
             if asked.scheduler and not crew.count:
                 complain(f"note: the scheduler {asked.scheduler} has no workers yet; the sweep waits for some")
         where = {"store": str(store.path), "workers": str(crew or "this process")}
-        told: Any = progress.SweepEvents(tally, **where) if asked.json_lines else progress.SweepProgress(tally)
-        stack.enter_context(told)
+        reporter: Any = progress.SweepEvents(tally, **where) if asked.json_lines else progress.SweepProgress(tally)
+        stack.enter_context(reporter)
         if crew is None:
-            outcome = module.run_forecast(sweep, store, told.update, stop=stop)
+            outcome = module.run_forecast(sweep, store, reporter.update, stop=stop)
         else:
-            outcome = module.run(sweep, store, crew, told.update, stop=stop)
+            outcome = module.run(sweep, store, crew, reporter.update, stop=stop)
             if outcome.stopped:
                 crew.close(now=True)
         if asked.json_lines:
-            told.end(outcome)
+            reporter.end(outcome)
         return outcome
 
 

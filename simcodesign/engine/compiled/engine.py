@@ -45,10 +45,10 @@ from simcodesign.engine.compiled.waiting_line import (
     next_in_line,
     without_root,
 )
-from simcodesign.engine.event_contract import Log, Progress, check_finished, count_events, refused_by
+from simcodesign.engine.event_contract import Log, OnProgress, check_finished, count_events, refused_by
 from simcodesign.generate.plan import NONE, Plan
 
-#: Operations and arbitrations between two reports of progress, and looks at whether somebody interrupts.
+#: Operations and arbitrations between two reports of on_progress, and looks at whether somebody interrupts.
 REPORT_EVERY = 2_000_000
 _INJECT, _TAIL, _INTERFACE, _LINK, _GAP, _LATENCY = range(6)
 
@@ -63,7 +63,7 @@ class Run(NamedTuple):
     calendar: Calendar
 
 
-def run(plan: Plan, progress: Progress | None = None) -> Log:
+def run(plan: Plan, on_progress: OnProgress | None = None) -> Log:
     """Walk the Plan to its end. DeadlockError when ranks wait for each other."""
     program, servers, memory = program_of(plan), desks_for(plan), memory_for(plan)
     state = Run(program, requests_for(plan), servers, memory, calendar_for(plan))
@@ -71,8 +71,8 @@ def run(plan: Plan, progress: Progress | None = None) -> Log:
     while now < np.inf:
         now = walk(state, REPORT_EVERY)
         rounds += 1
-        if progress is not None and now < np.inf:
-            progress(now, rounds * REPORT_EVERY)
+        if on_progress is not None and now < np.inf:
+            on_progress(now, rounds * REPORT_EVERY)
     finish = memory.finish_s
     finish[memory.missing != DONE] = np.nan
     check_finished(plan, finish)

@@ -17,7 +17,7 @@ from simpy.core import EmptySchedule
 from simpy.events import NORMAL
 
 from simcodesign.core.result import RECEIVE, SEND
-from simcodesign.engine.event_contract import Log, Progress, check_finished, count_events, ends_at_once, refused_by
+from simcodesign.engine.event_contract import Log, OnProgress, check_finished, count_events, ends_at_once, refused_by
 from simcodesign.engine.reference.messages import Messages
 from simcodesign.engine.reference.station import Callbacks, ContractEnvironment, LimitedStation, Mailbox, Station, Tick
 from simcodesign.generate.plan import MAILBOX, NONE, PROCESSOR, Plan
@@ -28,11 +28,11 @@ REPORT_EVERY = 20_000
 TO_MAILBOX = -2
 
 
-def run(plan: Plan, progress: Progress | None = None) -> Log:
+def run(plan: Plan, on_progress: OnProgress | None = None) -> Log:
     """Walk the Plan to its end. DeadlockError when ranks wait for each other."""
     walk = Walk(plan)
     with _no_garbage_collection():
-        walk.run(progress)
+        walk.run(on_progress)
     check_finished(plan, walk.finish)
     return walk.log()
 
@@ -106,7 +106,7 @@ class Walk:
             for number, count in enumerate(servers)
         ]
 
-    def run(self, progress: Progress | None) -> None:
+    def run(self, on_progress: OnProgress | None) -> None:
         """Start every rank and process all events, with a look at the clock in between."""
         for op in np.flatnonzero(~self.plan.follows_previous[:-1]).tolist():
             self.advance(op)
@@ -116,8 +116,8 @@ class Walk:
                 for _ in range(REPORT_EVERY):
                     step()
                 rounds += 1
-                if progress is not None:
-                    progress(self.env.now, rounds * REPORT_EVERY)
+                if on_progress is not None:
+                    on_progress(self.env.now, rounds * REPORT_EVERY)
         except EmptySchedule:
             return
 

@@ -34,7 +34,7 @@ _COMPUTE = ("flops", "instructions", "seconds")
 
 @dataclass(frozen=True)
 class WorkloadText:
-    """The text of a workload file, and ``notes``: what whoever uses it should be told."""
+    """The text of a workload file, and ``notes``: what its user should know."""
 
     text: str
     notes: tuple[str, ...]
@@ -75,12 +75,14 @@ def workload_text(
     for region, places in rows.items():
         writer.region(region, _charged(fits, region, places, uses, writer))
     if not writer.equations:
-        raise InputError("no demand is left", value="; ".join(writer.told()), allowed="a metric that can be charged")
+        raise InputError(
+            "no demand is left", value="; ".join(writer.every_note()), allowed="a metric that can be charged"
+        )
     if not writer.has_ranks:
         writer.note("no parameter is the number of processes: no demand depends on P")
     text = "\n".join(writer.lines(name, source)) + "\n"
     workload_from(parse_yaml(text, clean(name)))  # what is written can be read
-    return WorkloadText(text, tuple(writer.told()))
+    return WorkloadText(text, tuple(writer.every_note()))
 
 
 def write_workload(
@@ -169,10 +171,10 @@ class _Writer:
         return any(parameter.name == "P" for parameter in self.parameters.every)
 
     def note(self, text: str, *regions: str) -> None:
-        """Something to be told, about these regions."""
+        """A note to the user about these regions."""
         self.notes.setdefault(text, []).extend(clean(region) for region in regions)
 
-    def told(self) -> Iterator[str]:
+    def every_note(self) -> Iterator[str]:
         """The notes, each with the regions that it is about."""
         for text, regions in self.notes.items():
             more = f" and {len(regions) - 3} more" if len(regions) > 3 else ""

@@ -18,7 +18,7 @@ STAGES = {
 
 
 class SearchProgress(Bar):
-    """A context manager; ``told`` is the argument of the same name of searches."""
+    """A context manager; ``on_progress`` is the argument of the same name of searches."""
 
     def __init__(self, console: Console | None = None) -> None:
         super().__init__(
@@ -31,6 +31,6 @@ class SearchProgress(Bar):
             last="",
         )
 
-    def told(self, stage: str, count: int) -> None:
+    def on_progress(self, stage: str, count: int) -> None:
         """So many points more are evaluated."""
         self._bar.update(self._task, advance=count, last=STAGES.get(stage, ""))

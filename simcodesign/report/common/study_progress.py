@@ -9,7 +9,7 @@ from simcodesign.report.common.progress import Bar
 
 
 class StudyProgress(Bar):
-    """A context manager; ``told`` is the argument of simulated studies, ``update`` their ``progress``."""
+    """A context manager; ``on_progress`` is the argument of simulated studies, ``update`` their ``progress``."""
 
     def __init__(self, console: Console | None = None) -> None:
         super().__init__(
@@ -25,7 +25,7 @@ class StudyProgress(Bar):
         )
         self._what = ""
 
-    def told(self, workload: str, system: str, done: int, total: int) -> None:
+    def on_progress(self, workload: str, system: str, done: int, total: int) -> None:
         """Tell which system is read now."""
         self._what = f"{workload}, {system}"
         self._bar.update(self._task, completed=done, total=total, last=self._what)
@@ -49,6 +49,6 @@ class RunProgress(Bar):
             last="",
         )
 
-    def told(self, what: str, done: int) -> None:
+    def on_progress(self, what: str, done: int) -> None:
         """Tell what is simulated now."""
         self._bar.update(self._task, completed=done, last=what)

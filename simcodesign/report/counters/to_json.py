@@ -84,8 +84,8 @@ def _further_dict(study: CounterStudy) -> dict[str, Any] | None:
         return None
     verdict = further.verdict
     names = ("measured_s", "before_s", "after_s")
-    told = {name: getattr(verdict, name) for name in names} if verdict else None
-    return {"fitted": further.fitted, "kept": further.kept, "verdict": told}
+    answer = {name: getattr(verdict, name) for name in names} if verdict else None
+    return {"fitted": further.fitted, "kept": further.kept, "verdict": answer}
 
 
 def _forecast_dict(forecast: Forecast) -> dict[str, Any]:

@@ -47,13 +47,13 @@ def main(output: Path, quick: bool = False) -> int:
     with SimulationProgress() as progress:
         comparisons: Comparisons = {
             (preset, ranks): compare(
-                WORKLOAD, MACHINE, {"P": ranks}, preset=preset, timeline=True, progress=progress.update
+                WORKLOAD, MACHINE, {"P": ranks}, preset=preset, timeline=True, on_progress=progress.update
             )
             for preset in presets
             for ranks in RANKS
         }
         designs = {
-            name: compare(WORKLOAD, load_machine(*design), {"P": 16}, preset="test", progress=progress.update)
+            name: compare(WORKLOAD, load_machine(*design), {"P": 16}, preset="test", on_progress=progress.update)
             for name, design in DESIGNS.items()
         }
     measured = measured_times()

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from simcodesign.studies.explore.evaluator import Told
+from simcodesign.studies.explore.evaluator import OnProgress
 from simcodesign.studies.explore.problem import Constraint
 from simcodesign.studies.explore.solvers.solve import Solution, solve, solve_again
 
@@ -56,7 +56,7 @@ def bound_sensitivities(
     solver: str = "auto",
     seed: int = 0,
     evaluations: int | None = None,
-    told: Told | None = None,
+    on_progress: OnProgress | None = None,
 ) -> tuple[Solution, list[BoundSensitivity]]:
     """One for each constraint. A search under a tighter bound may find a better point, which the first one missed: then
     all begins anew there, and the solution that comes back is the better one. ``evaluations``: no more points than that
@@ -64,7 +64,7 @@ def bound_sensitivities(
     for _ in range(MOST_IMPROVEMENTS):
         found, better = [], None
         for at in range(len(solution.problem.constraints)):
-            sensitivity, tight = _of(solution, at, share, evaluations, told)
+            sensitivity, tight = _of(solution, at, share, evaluations, on_progress)
             found.append(sensitivity)
             better = tight if tight is not None and _beats(tight, better or solution) else better
         if better is None:
@@ -77,7 +77,7 @@ def bound_sensitivities(
             evaluations=evaluations,
             start=start,
             scales=solution.scales,
-            told=told,
+            on_progress=on_progress,
         )
         if not _beats(again, solution):
             break
@@ -97,7 +97,7 @@ def is_active(constraint: Constraint, gap: float) -> bool:
 
 
 def _of(
-    solution: Solution, at: int, share: float, evaluations: int | None, told: Told | None
+    solution: Solution, at: int, share: float, evaluations: int | None, on_progress: OnProgress | None
 ) -> tuple[BoundSensitivity, Solution | None]:
     """Of one constraint, and the solution under the tighter bound if it is feasible for the problem itself."""
     problem = solution.problem
@@ -107,7 +107,9 @@ def _of(
     for slack in (share, -share):
         changed = list(problem.constraints)
         changed[at] = constraint.given_way(constraint.slack + slack)
-        again = solve_again(solution, problem.with_constraints(changed), evaluations=evaluations, told=told)
+        again = solve_again(
+            solution, problem.with_constraints(changed), evaluations=evaluations, on_progress=on_progress
+        )
         found.append(again.objective if again.feasible else math.nan)
         tight = again if again.feasible and constraint.relation != "==" else None
     active = is_active(constraint, solution.point.gaps[at])

@@ -17,7 +17,7 @@ from simcodesign.studies.explore.pareto import Front, spread
 from simcodesign.studies.explore.problem import Problem
 from simcodesign.studies.explore.solvers.solve import Solution
 from simcodesign.studies.explore.space import STEP, FloatArray, Space
-from simcodesign.studies.requirements.simulated_upgrade import Told, useful_effects
+from simcodesign.studies.requirements.simulated_upgrade import OnProgress, useful_effects
 
 #: So many points that overtake the best one are explained.
 MOST_EXPLAINED = 3
@@ -80,14 +80,14 @@ def confirm(
     effects: str | Collection[str] = "all",
     engine: str = "auto",
     seed: int = 0,
-    told: Told | None = None,
+    on_progress: OnProgress | None = None,
 ) -> Confirmation:
     """Simulate the best ``count`` distinct feasible points and their neighbours, and compare the order.
 
     Raises InputError for a model that cannot be simulated, and where none of the points can be.
     """
     simulator = _simulator(solution.problem, solution.scales, effects, engine, seed)
-    found = simulator.every(list(_asked(solution, count)), told)
+    found = simulator.every(list(_asked(solution, count)), on_progress)
     ordered = sorted(found, key=lambda one: one.forecast_key)
     changed, pairs = _changed(ordered)
     return Confirmation(tuple(ordered), tuple(simulator.overtakings(ordered)), changed, pairs)
@@ -115,7 +115,7 @@ def confirm_front(
     effects: str | Collection[str] = "all",
     engine: str = "auto",
     seed: int = 0,
-    told: Told | None = None,
+    on_progress: OnProgress | None = None,
 ) -> FrontConfirmation:
     """Simulate up to ``count`` points spread over a front, and say which are beaten then.
 
@@ -126,7 +126,7 @@ def confirm_front(
     simulator = _simulator(front.problem, (), effects, engine, seed)
     chosen = [front.points[at] for at in spread(_rows(front.problem, front.points), count)]
     asked = [(place, False, np.array(list(one.values.values()))) for place, one in enumerate(chosen, start=1)]
-    found = simulator.every(asked, told)
+    found = simulator.every(asked, on_progress)
     return FrontConfirmation(tuple(found), tuple(_beaten(front.problem, one, found) for one in found))
 
 
@@ -216,13 +216,13 @@ class _Simulator:
     engine: str
     seed: int
 
-    def every(self, asked: Sequence[tuple[int, bool, FloatArray]], told: Told | None) -> list[Confirmed]:
+    def every(self, asked: Sequence[tuple[int, bool, FloatArray]], on_progress: OnProgress | None) -> list[Confirmed]:
         """Both readings of all points. InputError where none can be simulated."""
         model, found = self.model, []
         name = model.workload.name if isinstance(model, NativeModel) else model.application.name
         for done, (origin, neighbour, point) in enumerate(asked):
-            if told is not None:
-                told(name, model.machine.name, done, len(asked))
+            if on_progress is not None:
+                on_progress(name, model.machine.name, done, len(asked))
             found.append(self.confirmed(origin, neighbour, point))
         if all(one.simulated is None for one in found):
             raise InputError(f"none of the best points can be simulated: {found[0].why_not}", Place("--confirm"))

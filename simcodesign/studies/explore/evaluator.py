@@ -23,7 +23,7 @@ TRACES = (".csv", ".parquet")
 #: Points that a model is given at once.
 BATCH = 4096
 #: Called with the stage of a search and the number of points of a batch, when it is evaluated.
-Told = Callable[[str, int], None]
+OnProgress = Callable[[str, int], None]
 
 
 @dataclass(frozen=True)
@@ -71,12 +71,13 @@ class SpentError(Exception):
 @dataclass
 class Evaluator:
     """What solvers call. ``scales``: by what the objectives are divided where there are several; ``limit``: so many
-    points may be evaluated, None for any number; ``told`` hears of every batch."""
+    points may be evaluated, None for any number; ``on_progress`` is called with every
+    batch: the stage of the search and the number of points."""
 
     problem: Problem
     scales: tuple[float, ...] = ()
     limit: int | None = None
-    told: Told | None = field(default=None, repr=False)
+    on_progress: OnProgress | None = field(default=None, repr=False)
     evaluations: int = 0
     best_key: tuple[float, float] = (np.inf, np.inf)
     best: FloatArray | None = None
@@ -96,8 +97,8 @@ class Evaluator:
         evaluated = parts[0] if len(parts) == 1 else _joined(parts)
         self.chunks.append((stage, evaluated))
         self.evaluations += len(points)
-        if self.told is not None:
-            self.told(stage, len(points))
+        if self.on_progress is not None:
+            self.on_progress(stage, len(points))
         scored = self.score(evaluated)
         self._note(scored)
         return scored
@@ -112,7 +113,7 @@ class Evaluator:
         """An evaluator that has its own best point, of the same problem or one with other objectives and constraints;
         absorbed when it is done or at the limit."""
         limit = None if self.limit is None else int(self.left)
-        one = Evaluator(problem or self.problem, () if problem else self.scales, limit, self.told)
+        one = Evaluator(problem or self.problem, () if problem else self.scales, limit, self.on_progress)
         try:
             yield one
         finally:

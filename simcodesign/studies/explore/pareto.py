@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from simcodesign.core.errors import InputError
 from simcodesign.core.expression import parse
-from simcodesign.studies.explore.evaluator import Evaluator, Point, SpentError, Told, point_of
+from simcodesign.studies.explore.evaluator import Evaluator, OnProgress, Point, SpentError, point_of
 from simcodesign.studies.explore.problem import Constraint, Problem
 from simcodesign.studies.explore.solvers.local_search import polish
 from simcodesign.studies.explore.solvers.solve import EVALUATIONS, MOST_ENUMERATED, Solution, solve
@@ -62,17 +62,17 @@ def pareto_front(
     solver: str = "auto",
     seed: int = 0,
     evaluations: int | None = None,
-    told: Told | None = None,
+    on_progress: OnProgress | None = None,
 ) -> Front:
     """The front, thinned to so many points; ``evaluations``: no more points than that are evaluated in all. InputError
     unless there are two or three objectives."""
     if not 2 <= len(problem.objectives) <= 3:
         allowed = "2 or 3: --minimise and --maximise"
         raise InputError("objectives of a front", value=len(problem.objectives), allowed=allowed)
-    evaluator = Evaluator(problem, (1.0,) * len(problem.objectives), evaluations, told)
+    evaluator = Evaluator(problem, (1.0,) * len(problem.objectives), evaluations, on_progress)
     each = None if evaluations is None else evaluations // (2 * len(problem.objectives))
     alone = [
-        solve(problem.with_objectives(one), solver=solver, seed=seed, evaluations=each, told=told)
+        solve(problem.with_objectives(one), solver=solver, seed=seed, evaluations=each, on_progress=on_progress)
         for one in problem.objectives
     ]
     if problem.space.count <= min(MOST_ENUMERATED, evaluator.left):

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from simcodesign.comparison.compare import CHANGING, has_effect
-from simcodesign.studies.extrapolation.study import Question, Study, Told, answered
+from simcodesign.studies.extrapolation.study import OnProgress, Question, Study, answered
 from simcodesign.studies.extrapolation.trials import Target, Trial
 
 #: First rung: all effects off. What is wrong there the forms of the models do not say, or not from so few runs.
@@ -59,17 +59,17 @@ class Ladder:
         return max(self.rungs[1:] or self.rungs, key=lambda rung: abs(rung.change))
 
 
-def ladders(study: Study, threshold: float = LARGE, told: Told | None = None) -> tuple[Ladder, ...]:
+def ladders(study: Study, threshold: float = LARGE, on_progress: OnProgress | None = None) -> tuple[Ladder, ...]:
     """A ladder for every target whose mean error by the pipeline is above the threshold, with either sign.
 
-    ``told`` as for ``study``; its count begins again with every rung.
+    ``on_progress`` as for ``study``; its count begins again with every rung.
     """
     wrong = [trial for trial in study.trials if abs(trial.error(trial.pipeline).mean) > threshold]
     if not wrong:
         return ()
     question = replace(study.question, targets=tuple(trial.target for trial in wrong))
     rungs: list[list[Rung]] = [[] for _ in wrong]
-    for effect, trials in _climbed(question, wrong, told):
+    for effect, trials in _climbed(question, wrong, on_progress):
         for place, trial in enumerate(trials):
             below = rungs[place][-1].error if rungs[place] else 0.0
             rung = Rung(effect, trial, 0.0)
@@ -77,26 +77,30 @@ def ladders(study: Study, threshold: float = LARGE, told: Told | None = None) ->
     return tuple(Ladder(trial.target, threshold, tuple(steps)) for trial, steps in zip(wrong, rungs, strict=True))
 
 
-def _climbed(question: Question, last: Sequence[Trial], told: Told | None) -> list[tuple[str, tuple[Trial, ...]]]:
+def _climbed(
+    question: Question, last: Sequence[Trial], on_progress: OnProgress | None
+) -> list[tuple[str, tuple[Trial, ...]]]:
     """Trials of all targets by effect; those of the last rung are there, and effects without an object change none."""
     chosen, seeds = question.effects, [one.seed for one in last[0].outcomes]
     acting = [effect for effect in chosen if has_effect(effect, question.workload, question.machine)]
-    found = [(MODELS, _trials(question, (), seeds, told))]
+    found = [(MODELS, _trials(question, (), seeds, on_progress))]
     for count, effect in enumerate(chosen, start=1):
         if effect not in acting:
             trials = found[-1][1]
         elif effect == acting[-1]:
             trials = tuple(last)
         else:
-            trials = _trials(question, chosen[:count], seeds, told)
+            trials = _trials(question, chosen[:count], seeds, on_progress)
         found.append((effect, trials))
     return found
 
 
-def _trials(question: Question, effects: tuple[str, ...], seeds: Sequence[int], told: Told | None) -> tuple[Trial, ...]:
+def _trials(
+    question: Question, effects: tuple[str, ...], seeds: Sequence[int], on_progress: OnProgress | None
+) -> tuple[Trial, ...]:
     """Without an effect that is drawn, all seeds are the same run."""
     drawn = any(effect in CHANGING for effect in effects)
-    found = answered(replace(question, effects=effects), seeds if drawn else seeds[:1], told).trials
+    found = answered(replace(question, effects=effects), seeds if drawn else seeds[:1], on_progress).trials
     if drawn:
         return found
     return tuple(

@@ -51,7 +51,7 @@ _UNCOUNTED = (
     "stall_cycles",
 )
 
-Told = Callable[[str, int], None]
+OnProgress = Callable[[str, int], None]
 
 
 @dataclass(frozen=True)
@@ -160,14 +160,14 @@ def study(
     dimensions: float = 3,
     guard: float | None = GUARD,
     engine: str = AUTO,
-    told: Told | None = None,
+    on_progress: OnProgress | None = None,
 ) -> Study:
     """Profile on few processes, predict the targets, simulate them, for every seed.
 
     ``further``, ``second_clock_hz``: see ``Question``; ``threshold``, ``dimensions``, ``guard``: see
-    ``fit_application`` and ``predict``. ``told(what, runs)`` is told what is simulated next, and how many simulations
-    are done. InputError for no seed, for a target that is profiled, for one of another size where the workload does not
-    say its size, and as ``simulate`` and the pipeline.
+    ``fit_application`` and ``predict``. ``on_progress(what, runs)`` is called with what is simulated next, and how many
+    simulations are done. InputError for no seed, for a target that is profiled, for one of another size where the
+    workload does not say its size, and as ``simulate`` and the pipeline.
     """
     question = Question(
         workload if isinstance(workload, Workload) else load_workload(workload),
@@ -184,43 +184,43 @@ def study(
         guard,
         engine,
     )
-    return answered(question, seeds, told)
+    return answered(question, seeds, on_progress)
 
 
-def answered(question: Question, seeds: Sequence[int], told: Told | None = None) -> Study:
+def answered(question: Question, seeds: Sequence[int], on_progress: OnProgress | None = None) -> Study:
     """The study of a question."""
     if not len(seeds) or len(set(seeds)) < len(seeds):
         raise InputError("seeds", value=list(seeds), allowed="one or more, each once")
     rows, notes = [], None
     for number, seed in enumerate(seeds):
-        say = _teller(question, seed, told, number * question.runs)
-        outcomes, said = _seed(question, seed, say)
+        report = _reporter(question, seed, on_progress, number * question.runs)
+        outcomes, said = _seed(question, seed, report)
         rows.append(outcomes)
         notes = said if notes is None else notes
     trials = zip(question.targets, zip(*rows, strict=True), strict=True)
     return Study(question, tuple(Trial(target, outcomes) for target, outcomes in trials), notes or ())
 
 
-def _teller(question: Question, seed: int, told: Told | None, before: int) -> Callable[[str], None]:
+def _reporter(question: Question, seed: int, on_progress: OnProgress | None, before: int) -> Callable[[str], None]:
     done = iter(range(before, before + question.runs + 1))
 
-    def say(what: str) -> None:
-        if told:
-            told(f"{question.workload.name}, seed {seed}: {what}", next(done))
+    def report(what: str) -> None:
+        if on_progress:
+            on_progress(f"{question.workload.name}, seed {seed}: {what}", next(done))
 
-    return say
+    return report
 
 
-def _seed(question: Question, seed: int, say: Callable[[str], None]) -> tuple[tuple[Outcome, ...], tuple[str, ...]]:
+def _seed(question: Question, seed: int, report: Callable[[str], None]) -> tuple[tuple[Outcome, ...], tuple[str, ...]]:
     """Outcomes at the targets, and the notes of the last model, with those of its forms that it cannot use there."""
-    tables = list(_profiled(question, seed, say))
+    tables = list(_profiled(question, seed, report))
     models = {PLAIN: fitted_model(question, tables)}
     if question.further or question.second_clock_hz is not None:
-        models[REFINED] = fitted_model(question, [*tables, *_more(question, seed, say)])
+        models[REFINED] = fitted_model(question, [*tables, *_more(question, seed, report)])
     last = models.get(REFINED, models[PLAIN])
     outcomes, notes = [], dict.fromkeys(last[1])
     for target in question.targets:
-        say(target.text)
+        report(target.text)
         truth = question.counted(target, TRUTH, seed)
         size = float(truth.column("size")[0])
         notes |= dict.fromkeys(replaced_forms(last[0], target.processes, None if math.isnan(size) else size))
@@ -228,19 +228,19 @@ def _seed(question: Question, seed: int, say: Callable[[str], None]) -> tuple[tu
     return tuple(outcomes), tuple(notes)
 
 
-def _profiled(question: Question, seed: int, say: Callable[[str], None]) -> Iterator[CounterTable]:
+def _profiled(question: Question, seed: int, report: Callable[[str], None]) -> Iterator[CounterTable]:
     for processes in question.profile:
-        say(f"profile on {processes}")
+        report(f"profile on {processes}")
         yield question.counted(Target(processes), PROFILE, seed)
 
 
-def _more(question: Question, seed: int, say: Callable[[str], None]) -> Iterator[CounterTable]:
+def _more(question: Question, seed: int, report: Callable[[str], None]) -> Iterator[CounterTable]:
     """Runs that refine: those that are measured for their communication, and one at the second clock."""
     for processes in question.further:
-        say(f"communication on {processes}")
+        report(f"communication on {processes}")
         yield communication_of(question.counted(Target(processes), FURTHER, seed))
     if question.second_clock_hz is not None:
-        say("second clock")
+        report("second clock")
         clock = {"processor.clock": question.second_clock_hz}
         yield question.counted(Target(max(question.profile)), CLOCK, seed, clock)
 

@@ -30,7 +30,7 @@ from simcodesign.studies.replication.observations import (
     nested,
 )
 from simcodesign.studies.replication.output_analysis import Interval, interval
-from simcodesign.studies.replication.replicate import Run, Told, drawn_by, gathered, prepared, replication_seed
+from simcodesign.studies.replication.replicate import OnProgress, Run, drawn_by, gathered, prepared, replication_seed
 from simcodesign.studies.replication.stopping import MOST, Rules, Stopping
 
 _NO_STATIONS = StationNumbers((), np.zeros((len(STATION_NUMBERS), 0)))
@@ -102,7 +102,7 @@ def replicate_comparison(
     engine: str = "auto",
     iterations: str = "all",
     workers: int = 1,
-    progress: Told | None = None,
+    on_progress: OnProgress | None = None,
 ) -> ReplicatedComparison:
     """``compare``, again and again with independent random numbers. Arguments, and what is raised, as for
     ``replicate``."""
@@ -126,7 +126,7 @@ def replicate_comparison(
     ladder = _Ladder(run, rules.seed, float(first.forecast.headline_s), steps, _parts(first.simulation))
     rules = rules.with_chance(bool(run.drawn))
     seen = [ladder.observed(start, [step.first_s for step in steps], ladder.parts)]
-    (sample,), stopping = gathered(seen, ladder, rules, workers, time.monotonic() - began, progress)
+    (sample,), stopping = gathered(seen, ladder, rules, workers, time.monotonic() - began, on_progress)
     return ReplicatedComparison(
         first, rules.seed, tuple(sample.seeds), confidence, sample.keys, sample.table(), run.drawn, stopping
     )
@@ -145,7 +145,7 @@ class _Step:
 
 
 def _parts(result: Result) -> dict[Key, float]:
-    """What is told of the simulation with every effect."""
+    """What is known of the simulation with every effect."""
     answer = MAKESPAN if result.response_s is None else RESPONSE
     parts: dict[Key, float] = {answer: float(result.headline_s)}
     return parts | {("components_s", part): float(result.components[part]) for part in COMPONENTS}

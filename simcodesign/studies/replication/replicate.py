@@ -41,8 +41,8 @@ from simcodesign.studies.replication.observations import (
 from simcodesign.studies.replication.output_analysis import BatchMeans, Interval, Paired, WarmUp, interval, paired
 from simcodesign.studies.replication.stopping import MOST, Rules, Stopping, no_such_quantity
 
-#: Told after each replication: how many are done, the most there may be, and the relative half-width so far.
-Told = Callable[[int, int, float], object]
+#: Called after each replication: how many are done, the most there may be, and the relative half-width so far.
+OnProgress = Callable[[int, int, float], object]
 
 
 @dataclass(frozen=True)
@@ -155,7 +155,7 @@ def replicate(
     engine: str = "auto",
     iterations: str = "all",
     workers: int = 1,
-    progress: Told | None = None,
+    on_progress: OnProgress | None = None,
 ) -> Replicated:
     """Simulate with independent random numbers again and again; the mean of every quantity with its interval.
 
@@ -174,7 +174,7 @@ def replicate(
     run = prepared(
         workload, machine, parameters, effects, preset=preset, phases=phases, engine=engine, iterations=iterations
     )
-    (found,) = _replicated((run,), rules, workers, progress)
+    (found,) = _replicated((run,), rules, workers, on_progress)
     return found
 
 
@@ -197,7 +197,7 @@ def replicate_against(
     engine: str = "auto",
     iterations: str = "all",
     workers: int = 1,
-    progress: Told | None = None,
+    on_progress: OnProgress | None = None,
 ) -> Against:
     """The same on two machines with the same random numbers, and paired intervals of the difference and the ratio.
 
@@ -210,7 +210,7 @@ def replicate_against(
         prepared(workload, one, parameters, effects, preset=preset, phases=phases, engine=engine, iterations=iterations)
         for one in (machine, against)
     )
-    first, second = _replicated(runs, rules, workers, progress)
+    first, second = _replicated(runs, rules, workers, on_progress)
     shared = [key for key in first.keys if key in second.keys]
     pairs = {key: paired(first.column(key), second.column(key), confidence) for key in shared}
     return Against(first, second, pairs)
@@ -287,14 +287,16 @@ class _Task:
         return observed(result, self.rules.warm_up, self.rules.confidence)
 
 
-def _replicated(runs: tuple[Run, ...], rules: Rules, workers: int, progress: Told | None) -> tuple[Replicated, ...]:
+def _replicated(
+    runs: tuple[Run, ...], rules: Rules, workers: int, on_progress: OnProgress | None
+) -> tuple[Replicated, ...]:
     """Replications of all runs side by side. The first is at home: what is wrong with the description shows at once."""
     began = time.monotonic()
     task = _Task(runs, rules)
     firsts = [run.result(replication_seed(rules.seed, 0)) for run in runs]
     seen = [task.observed(result) for result in firsts]
     rules = rules.with_chance(any(run.drawn for run in runs))
-    samples, stopping = gathered(seen, task, rules, workers, time.monotonic() - began, progress)
+    samples, stopping = gathered(seen, task, rules, workers, time.monotonic() - began, on_progress)
     return tuple(
         summary(run, first, sample, rules, stopping) for run, first, sample in zip(runs, firsts, samples, strict=True)
     )
@@ -306,7 +308,7 @@ def gathered(
     rules: Rules,
     workers: int,
     spent_s: float,
-    progress: Told | None,
+    on_progress: OnProgress | None,
 ) -> tuple[tuple[Sample, ...], Stopping]:
     """Observations of replications, those of ``first`` in front, until the rules say that there are enough.
 
@@ -322,8 +324,8 @@ def gathered(
         with closing(repeated(task, rules.last, workers, spent_s, sure=rules.precision is None)) as later:
             for seen in later:
                 _add(samples, seen)
-                if progress is not None:
-                    progress(len(samples[0]), rules.last, rules.width(samples, key))
+                if on_progress is not None:
+                    on_progress(len(samples[0]), rules.last, rules.width(samples, key))
                 if rules.over(samples, key):
                     break
     return samples, Stopping(key, rules.precision, rules.last, rules.reached(samples, key))

@@ -17,7 +17,7 @@ from simcodesign.describe.workload import Parameter, Workload
 from simcodesign.engine.simulate import simulate
 from simcodesign.studies.requirements.memory_capacity import SIZE, fit_memory
 from simcodesign.studies.requirements.scaled_machine import VARIED, upgraded_machine, varied_machine
-from simcodesign.studies.requirements.simulated_upgrade import SimulatedCell, Told
+from simcodesign.studies.requirements.simulated_upgrade import OnProgress, SimulatedCell
 from simcodesign.studies.requirements.upgrade import share_of
 from simcodesign.studies.requirements.upgrade_ranking import AS_GOOD
 
@@ -81,7 +81,7 @@ def sensitivity(
     effects: str | Collection[str] = "all",
     seed: int = 0,
     engine: str = "auto",
-    told: Told | None = None,
+    on_progress: OnProgress | None = None,
 ) -> list[Varied]:
     """Every number at every factor (default: all of ``assumed_numbers`` at ``FACTORS``), by the forecast or simulated
     with all ``effects`` at once. InputError for a name that neither the machine nor a workload has, and for factors
@@ -102,8 +102,8 @@ def sensitivity(
     every = [(name, factor) for name, factors in wanted.items() for factor in factors if factor != 1]
     found = []
     for done, (name, factor) in enumerate(every):
-        if told is not None:
-            told("sensitivity", f"{name} x {factor:g}", done, len(every))
+        if on_progress is not None:
+            on_progress("sensitivity", f"{name} x {factor:g}", done, len(every))
         # A parameter of some workloads leaves the others as they are.
         touched = [cell for cell in cells if name in VARIED or name in cell.study.workload.parameters]
         times, scores = timer.ratios(touched, name, factor)

@@ -17,13 +17,13 @@ from simcodesign.core.errors import InputError
 from simcodesign.describe.machine import Machine
 from simcodesign.describe.workload import Workload
 from simcodesign.describe.yaml.files import load_workload
-from simcodesign.engine.event_contract import Progress
+from simcodesign.engine.event_contract import OnProgress as OnSimulationProgress
 from simcodesign.studies.requirements.memory_capacity import SIZE, sized
 from simcodesign.studies.requirements.scaled_machine import varied_machine, with_nodes
 from simcodesign.studies.requirements.simulated_upgrade import (
     MOST_PAIRS,
+    OnProgress,
     SystemRun,
-    Told,
     exchanges_all_with_all,
     useful_effects,
 )
@@ -80,8 +80,8 @@ def simulated_straw_men(
     effects: str | Collection[str] = "all",
     seed: int = 0,
     engine: str = "auto",
-    told: Told | None = None,
-    progress: Progress | None = None,
+    on_progress: OnProgress | None = None,
+    on_simulation_progress: OnSimulationProgress | None = None,
 ) -> list[SimulatedStrawMan]:
     """Every workload on all systems made smaller. ``ranks``: the most of the largest one (default: ``RANKS``);
     workloads that exchange all with all take fewer, so that there are ``MOST_PAIRS`` messages at the most.
@@ -102,8 +102,10 @@ def simulated_straw_men(
         )
         runs: list[SystemRun | None] = []
         for number, system in enumerate(small.systems):
-            if told is not None:
-                told(workload.name, system.machine.name, place * len(whole) + number, len(described) * len(whole))
+            if on_progress is not None:
+                on_progress(
+                    workload.name, system.machine.name, place * len(whole) + number, len(described) * len(whole)
+                )
             if system.benchmark_size is None:
                 runs.append(None)
                 continue
@@ -115,7 +117,7 @@ def simulated_straw_men(
                 seed=seed,
                 engine=engine,
                 effects=useful_effects(workload, effects),
-                progress=progress,
+                on_progress=on_simulation_progress,
             )
             runs.append(SystemRun(system.machine, system.machine.most_ranks, system.benchmark_size, comparison))
         found.append(SimulatedStrawMan(full, small, scale, tuple(runs)))

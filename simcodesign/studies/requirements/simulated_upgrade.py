@@ -26,7 +26,7 @@ from simcodesign.describe.effects import chosen_effects
 from simcodesign.describe.machine import Machine
 from simcodesign.describe.workload import Access, Collective, Workload, walk
 from simcodesign.describe.yaml.files import load_machine, load_workload
-from simcodesign.engine.event_contract import Progress
+from simcodesign.engine.event_contract import OnProgress as OnSimulationProgress
 from simcodesign.studies.requirements.memory_capacity import SIZE, refuse, sized
 from simcodesign.studies.requirements.scaled_machine import smaller_machine, upgraded_machine
 from simcodesign.studies.requirements.upgrade import UpgradeStudy, check_known, of_workload, upgrade_study
@@ -45,8 +45,8 @@ WEIGHTS, DISTANCES, COSTS = "weights of resources", "stack distances", "startups
 #: A step of less than this share of the ratio explains nothing.
 NEGLIGIBLE = 1e-4
 
-#: Told before each system is read: workload, system, how many are done, and how many there are.
-Told = Callable[[str, str, int, int], None]
+#: Called before each system is read: workload, system, how many are done, and how many there are.
+OnProgress = Callable[[str, str, int, int], None]
 
 
 @dataclass(frozen=True)
@@ -201,8 +201,8 @@ def simulated_upgrades(
     effects: str | Collection[str] = "all",
     seed: int = 0,
     engine: str = "auto",
-    told: Told | None = None,
-    progress: Progress | None = None,
+    on_progress: OnProgress | None = None,
+    on_simulation_progress: OnSimulationProgress | None = None,
 ) -> list[SimulatedCell]:
     """Every workload with every upgrade, workload after workload. ``ranks`` of the base machine (default: ``RANKS``, or
     all that it has); workloads that exchange all with all take fewer (``ranks_for``). The rest is as for ``compare``.
@@ -214,15 +214,22 @@ def simulated_upgrades(
     changes = [one if isinstance(one, Upgrade) else load_upgrade(one) for one in upgrades]
     refuse(parameters, "P", size)
     check_known(described, parameters)
-    tell = _Teller(told, len(described) * (1 + len(changes)))
+    report = _Reporter(on_progress, len(described) * (1 + len(changes)))
     found: list[SimulatedCell] = []
     for workload in described:
         given = of_workload(workload, parameters)
         reader = _Reader(
-            sized(workload, size), given, preset, size, useful_effects(workload, effects), seed, engine, progress
+            sized(workload, size),
+            given,
+            preset,
+            size,
+            useful_effects(workload, effects),
+            seed,
+            engine,
+            on_simulation_progress,
         )
         asked = ranks_for(workload, base, changes, ranks)
-        found += _cells(reader, base, smaller_machine(base, asked), changes, tell)
+        found += _cells(reader, base, smaller_machine(base, asked), changes, report)
     return found
 
 
@@ -262,7 +269,7 @@ class _Reader:
     effects: tuple[str, ...]
     seed: int
     engine: str
-    progress: Progress | None
+    on_simulation_progress: OnSimulationProgress | None
 
     def study(self, machine: Machine, upgrade: Upgrade) -> UpgradeStudy:
         return upgrade_study(self.workload, machine, upgrade, self.given, preset=self.preset, size=self.size)
@@ -279,7 +286,7 @@ class _Reader:
             effects=self.effects,
             seed=self.seed,
             engine=self.engine,
-            progress=self.progress,
+            on_progress=self.on_simulation_progress,
         )
         return SystemRun(machine, machine.most_ranks, size, comparison)
 
@@ -290,30 +297,30 @@ class _Reader:
         return requirements(self.workload, self.at(processes, size), preset=self.preset, counting="messages")
 
 
-class _Teller:
+class _Reporter:
     """Counts the systems that are read."""
 
-    def __init__(self, told: Told | None, total: int) -> None:
-        self._told, self._done, self._total = told, 0, total
+    def __init__(self, on_progress: OnProgress | None, total: int) -> None:
+        self._on_progress, self._done, self._total = on_progress, 0, total
 
     def __call__(self, workload: str, system: str) -> None:
-        if self._told is not None:
-            self._told(workload, system, self._done, self._total)
+        if self._on_progress is not None:
+            self._on_progress(workload, system, self._done, self._total)
         self._done += 1
 
 
 def _cells(
-    reader: _Reader, whole: Machine, base: Machine, upgrades: Sequence[Upgrade], tell: _Teller
+    reader: _Reader, whole: Machine, base: Machine, upgrades: Sequence[Upgrade], report: _Reporter
 ) -> Iterator[SimulatedCell]:
     """The cells of one workload, which share the base."""
     studies = [reader.study(base, upgrade) for upgrade in upgrades]
     if studies and not studies[0].old.fit.fits:
         what = f"nothing of {reader.workload.name} fits the {base.most_ranks} processes of {base.name}"
         raise InputError(what, reader.workload.place, allowed="a base machine that the smallest problem fits")
-    tell(reader.workload.name, "as it is")
+    report(reader.workload.name, "as it is")
     old = reader.run(base, studies[0].old.fit.size)
     for upgrade, study in zip(upgrades, studies, strict=True):
-        tell(reader.workload.name, upgrade.name)
+        report(reader.workload.name, upgrade.name)
         fit = study.new.fit
         new = reader.run(upgraded_machine(base, upgrade), fit.size) if fit.fits else None
         full = reader.study(whole, upgrade)

@@ -30,8 +30,8 @@ from simcodesign.studies.sweep.store import Store
 from simcodesign.studies.sweep.sweep import Sweep
 from simcodesign.studies.sweep.table import ERROR, NUMBER
 
-#: Is told of rows when they are durable.
-Told = Callable[[Sequence[Row]], object]
+#: Called with rows when they are durable.
+OnProgress = Callable[[Sequence[Row]], object]
 #: The rows of points, wherever it is called.
 Evaluate = Callable[[Task], list[Row]]
 
@@ -63,7 +63,7 @@ def run(
     sweep: Sweep,
     store: Store,
     crew: Crew,
-    told: Told = lambda _: None,
+    on_progress: OnProgress = lambda _: None,
     *,
     stop: Callable[[], bool] = lambda: False,
     evaluate: Evaluate = evaluate,
@@ -74,7 +74,7 @@ def run(
     written (rows before that are safe), LostScheduler, and SimcodesignError when no process can be started; whatever is
     raised, the rows that have come are stored if that is possible.
     """
-    running = _Run(sweep, store, crew, told, evaluate)
+    running = _Run(sweep, store, crew, on_progress, evaluate)
     try:
         while running.has_work() and not stop():
             running.send()
@@ -88,7 +88,7 @@ def run(
 
 
 def run_forecast(
-    sweep: Sweep, store: Store, told: Told = lambda _: None, *, stop: Callable[[], bool] = lambda: False
+    sweep: Sweep, store: Store, on_progress: OnProgress = lambda _: None, *, stop: Callable[[], bool] = lambda: False
 ) -> Outcome:
     """As ``run`` for a sweep that is only forecast: in this process, a block of points in one call."""
     left, new = store.left(sweep.count), 0
@@ -97,7 +97,7 @@ def run_forecast(
             break
         rows = list(_forecast_rows(sweep, left[start : start + BLOCK]))
         store.add(rows)
-        told(rows)
+        on_progress(rows)
         new += len(rows)
     return outcome_of(store, sweep, new, stopped=new < len(left))
 
@@ -180,8 +180,8 @@ class _Queue:
 class _Run:
     """The state of a run. Rows wait in ``_rows`` until they are stored."""
 
-    def __init__(self, sweep: Sweep, store: Store, crew: Crew, told: Told, evaluate: Evaluate) -> None:
-        self.sweep, self.store, self.crew, self.told, self.evaluate = sweep, store, crew, told, evaluate
+    def __init__(self, sweep: Sweep, store: Store, crew: Crew, on_progress: OnProgress, evaluate: Evaluate) -> None:
+        self.sweep, self.store, self.crew, self.on_progress, self.evaluate = sweep, store, crew, on_progress, evaluate
         self.new = 0
         self._packed: Packed = pack(sweep)
         self._queue = _Queue(store.left(sweep.count), crew.chunk_s)
@@ -224,7 +224,7 @@ class _Run:
             rows, self._rows = self._rows, []
             self.store.add(rows)
             self.new += len(rows)
-            self.told(rows)
+            self.on_progress(rows)
 
     def _came(self, rows: Sequence[Row]) -> None:
         if not self._rows:

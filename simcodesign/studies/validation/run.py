@@ -19,8 +19,8 @@ from simcodesign.studies.validation.verdict import Point, points_of
 
 #: Draws a case as SVG; a function of a module, for it is sent to other processes.
 Draw = Callable[[Case, Sequence[Point], Said], str]
-#: Is told about every outcome as it comes.
-Progress = Callable[[Outcome], None]
+#: Called with every outcome as it comes.
+OnProgress = Callable[[Outcome], None]
 
 
 def run(
@@ -29,21 +29,23 @@ def run(
     jobs: int = 1,
     folder: Path | None = None,
     draw: Draw | None = None,
-    progress: Progress | None = None,
+    on_progress: OnProgress | None = None,
 ) -> tuple[Outcome, ...]:
     """Outcomes in the order of the cases.
 
     With ``jobs`` above 1 other processes load the cases anew, by name, from ``folder`` (None: the shipped ones). A
     process that dies takes only its case with it. An interrupt ends all of them.
     """
-    tell = progress or (lambda _: None)
+    report = on_progress or (lambda _: None)
     if min(jobs, len(cases)) <= 1:
-        return tuple(_told(measured(case, draw), tell) for case in cases)
+        return tuple(_reported(measured(case, draw), report) for case in cases)
     by_name = {case.name: case for case in cases}
     done: dict[str, Outcome] = {}
     with Pool(min(jobs, len(cases)), _prepared, (folder, draw)) as pool:
         for name, answer in pool.answers({case.name: case.group for case in ordered(cases)}):
-            done[name] = _told(answer if isinstance(answer, Outcome) else failed(by_name[name], str(answer)), tell)
+            done[name] = _reported(
+                answer if isinstance(answer, Outcome) else failed(by_name[name], str(answer)), report
+            )
     return tuple(done[case.name] for case in cases)
 
 
@@ -52,8 +54,8 @@ def ordered(cases: Sequence[Case]) -> list[Case]:
     return sorted(cases, key=lambda case: (case.quick, not case.full))
 
 
-def _told(outcome: Outcome, progress: Progress) -> Outcome:
-    progress(outcome)
+def _reported(outcome: Outcome, report: OnProgress) -> Outcome:
+    report(outcome)
     return outcome
 
 

@@ -320,7 +320,7 @@ def test_exact_methods_keep_to_a_limit() -> None:
 
 def test_every_batch_is_told() -> None:
     asked = problem(["x=0:10", "y=0:10"], {"f": "(x - 3)**2 + y"}, ["f"], ["x + y >= 4"])
-    told: list[tuple[str, int]] = []
-    found = solve(asked, told=lambda stage, count: told.append((stage, count)))
-    assert sum(count for _, count in told) == found.evaluations
-    assert {stage for stage, _ in told} >= {"evolution", "polish"}
+    calls: list[tuple[str, int]] = []
+    found = solve(asked, on_progress=lambda stage, count: calls.append((stage, count)))
+    assert sum(count for _, count in calls) == found.evaluations
+    assert {stage for stage, _ in calls} >= {"evolution", "polish"}

@@ -191,16 +191,16 @@ def test_little_work_starts_no_process(loop: Workload, machine: Machine, monkeyp
 
 
 def test_stops_when_the_makespan_is_known(loop: Workload, machine: Machine) -> None:
-    told: list[tuple[int, int, float]] = []
-    found = replicate(loop, machine, precision=0.05, progress=lambda *now: told.append(now))
+    calls: list[tuple[int, int, float]] = []
+    found = replicate(loop, machine, precision=0.05, on_progress=lambda *now: calls.append(now))
     assert found.stopping.reached
     assert found.interval("makespan_s").relative <= 0.05
     assert found.count % ROUND == 0
     earlier = found.column(("makespan_s",))[:-ROUND]  # the look before found the same, the one before that did not
     assert stats.sem(earlier) * stats.t.ppf(0.975, len(earlier) - 1) <= 0.05 * earlier.mean()
-    assert [done for done, _, _ in told] == list(range(2, found.count + 1))
-    assert told[-1][1] == 1000
-    assert told[-1][2] == pytest.approx(found.interval("makespan_s").relative)
+    assert [done for done, _, _ in calls] == list(range(2, found.count + 1))
+    assert calls[-1][1] == 1000
+    assert calls[-1][2] == pytest.approx(found.interval("makespan_s").relative)
 
 
 def test_stops_at_most_where_it_must(loop: Workload, machine: Machine) -> None:

@@ -246,9 +246,11 @@ def test_ranks_of_an_exchange_of_all_with_all() -> None:
 
 
 def test_systems_are_told() -> None:
-    told: list[tuple[str, str, int, int]] = []
-    simulated_upgrades([laws()], "juqueen", ["racks"], ranks=16, effects="none", told=lambda *what: told.append(what))
-    assert told == [("laws", "as it is", 0, 2), ("laws", "racks", 1, 2)]
+    calls: list[tuple[str, str, int, int]] = []
+    simulated_upgrades(
+        [laws()], "juqueen", ["racks"], ranks=16, effects="none", on_progress=lambda *what: calls.append(what)
+    )
+    assert calls == [("laws", "as it is", 0, 2), ("laws", "racks", 1, 2)]
 
 
 # Rankings.

@@ -88,11 +88,11 @@ def broken(task: Task) -> list[Row]:
 def test_as_one_after_another(store: Callable[[Sweep], Store]) -> None:
     """Whoever evaluates them; what cannot be has its reason."""
     sweep = sweep_over("P=1:32:x2", "processor.clock=1:2GHz:+0.1", reading="forecast")
-    told: list[Row] = []
+    calls: list[Row] = []
     kept = store(sweep)
     with crew(2) as workers:
-        outcome = run(sweep, kept, workers, told.extend)
-    assert csv([*kept.rows()]) == expected(sweep) == csv(told)
+        outcome = run(sweep, kept, workers, calls.extend)
+    assert csv([*kept.rows()]) == expected(sweep) == csv(calls)
     assert outcome == Outcome(66, 66, 11, 66, stopped=False)
 
 
@@ -131,17 +131,17 @@ def test_processes_that_somebody_kills_are_survived(store: Callable[[Sweep], Sto
 
 def test_it_ends_when_it_is_asked_to_and_goes_on_later(store: Callable[[Sweep], Store], tmp_path: Path) -> None:
     sweep = sweep_over("processor.clock=1:3GHz:+0.02")
-    kept, told = store(sweep), list[Row]()
+    kept, calls = store(sweep), list[Row]()
     with Processes(2) as workers:
-        outcome = run(sweep, kept, workers, told.extend, stop=lambda: bool(told), evaluate=Slow(tmp_path, 0.01))
+        outcome = run(sweep, kept, workers, calls.extend, stop=lambda: bool(calls), evaluate=Slow(tmp_path, 0.01))
         workers.close(now=True)
     assert outcome.stopped
     assert 0 < outcome.stored == outcome.new == len(kept) < 101
-    assert csv(told[: len(told)]) == csv([*kept.rows()])
+    assert csv(calls[: len(calls)]) == csv([*kept.rows()])
     with Processes(1) as workers:
-        second = run(sweep, kept, workers, told.extend, evaluate=Slow(tmp_path, 0.001))
+        second = run(sweep, kept, workers, calls.extend, evaluate=Slow(tmp_path, 0.001))
     assert second == Outcome(101, 101, 0, 101 - outcome.new, stopped=False)
-    assert csv([*kept.rows()]) == expected(sweep) == csv(told)
+    assert csv([*kept.rows()]) == expected(sweep) == csv(calls)
 
 
 def test_an_error_of_the_program_is_one_of_the_sweep(store: Callable[[Sweep], Store]) -> None:
@@ -164,9 +164,9 @@ def test_another_version_in_a_worker_is_an_error() -> None:
 def test_forecasts_are_stored_in_blocks(store: Callable[[Sweep], Store], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "BLOCK", 7)
     sweep = sweep_over("P=1:32:x2", "processor.clock=1:2GHz:+0.1")
-    kept, told = store(sweep), list[int]()
-    first = run_forecast(sweep, kept, lambda rows: told.append(len(rows)), stop=lambda: len(told) == 3)
-    assert (first, told) == (Outcome(21, 66, 0, 21, stopped=True), [7, 7, 7])
+    kept, calls = store(sweep), list[int]()
+    first = run_forecast(sweep, kept, lambda rows: calls.append(len(rows)), stop=lambda: len(calls) == 3)
+    assert (first, calls) == (Outcome(21, 66, 0, 21, stopped=True), [7, 7, 7])
     second = run_forecast(sweep, kept)
     assert second == Outcome(66, 66, 11, 45, stopped=False)
     table = forecast_frame(sweep)
@@ -302,10 +302,10 @@ def test_chunks_grow_to_a_tenth_of_a_second_and_shrink_towards_the_end() -> None
 
 @pytest.mark.parametrize("room", [0, 10, 50])
 def test_a_store_that_breaks_ends_the_sweep_and_keeps_what_it_has(room: int) -> None:
-    shelf, told = Shelf(breaks_at=room), list[Row]()
+    shelf, calls = Shelf(breaks_at=room), list[Row]()
     with pytest.raises(StoreError, match="the disk is full"):
-        run_made_up(MadeUp(lambda *_: False), shelf, cycled([]), told=told.extend)
-    assert [row.number for row in told] == [*shelf.kept]
+        run_made_up(MadeUp(lambda *_: False), shelf, cycled([]), on_progress=calls.extend)
+    assert [row.number for row in calls] == [*shelf.kept]
     assert len(shelf) <= room
 
 

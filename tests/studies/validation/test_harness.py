@@ -299,9 +299,9 @@ def test_a_verdict_in_short(outcomes: tuple[Outcome, ...]) -> None:
 
 
 def test_parallel_is_serial(folder: Path, outcomes: tuple[Outcome, ...]) -> None:
-    told: list[str] = []
-    parallel = run(load_cases(folder), jobs=3, folder=folder, progress=lambda outcome: told.append(outcome.name))
-    assert sorted(told) == sorted(VERDICTS)
+    calls: list[str] = []
+    parallel = run(load_cases(folder), jobs=3, folder=folder, on_progress=lambda outcome: calls.append(outcome.name))
+    assert sorted(calls) == sorted(VERDICTS)
     assert repr(without_time(parallel)) == repr(without_time(outcomes))  # nan is not equal to itself
 
 

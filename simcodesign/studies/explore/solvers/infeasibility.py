@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from simcodesign.core.errors import InputError
 from simcodesign.core.expression import Expression, Node, Value, Values
-from simcodesign.studies.explore.evaluator import Point, Told
+from simcodesign.studies.explore.evaluator import OnProgress, Point
 from simcodesign.studies.explore.problem import ROUNDING, Constraint, Objective, Problem
 from simcodesign.studies.explore.solvers.solve import Solution, solve
 
@@ -57,13 +57,18 @@ class Infeasibility:
 
 
 def explain(
-    solution: Solution, *, solver: str = "auto", seed: int = 0, evaluations: int | None = None, told: Told | None = None
+    solution: Solution,
+    *,
+    solver: str = "auto",
+    seed: int = 0,
+    evaluations: int | None = None,
+    on_progress: OnProgress | None = None,
 ) -> Infeasibility:
     """Why this solution is not feasible; ``evaluations``: no more points than that in each search. InputError if it
     is."""
     if solution.feasible:
         raise InputError("the problem has a feasible point", value=solution.point.values)
-    asker = _Asker(solution.problem, solver, seed, {"evaluations": evaluations, "told": told})
+    asker = _Asker(solution.problem, solver, seed, {"evaluations": evaluations, "on_progress": on_progress})
     asker.learn(solution)
     relaxations = tuple(asker.relaxation(at) for at in range(len(solution.problem.constraints)))
     conflicts = tuple(asker.conflicts())

@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 
 from simcodesign.core.errors import InputError, Place, nearest
-from simcodesign.studies.explore.evaluator import Evaluator, Point, Refusal, SpentError, Told
+from simcodesign.studies.explore.evaluator import Evaluator, OnProgress, Point, Refusal, SpentError
 from simcodesign.studies.explore.problem import Problem
 from simcodesign.studies.explore.solvers.bisection import bisect
 from simcodesign.studies.explore.solvers.differential_evolution import evolve
@@ -88,21 +88,21 @@ def solve(
     evaluations: int | None = None,
     start: FloatArray | None = None,
     scales: tuple[float, ...] | None = None,
-    told: Told | None = None,
+    on_progress: OnProgress | None = None,
     prove_first: bool = False,
 ) -> Solution:
     """The best point. ``start`` (variables,) is where a search begins besides the points that it draws; ``scales``: by
     what several objectives are divided, if not by their own best. ``evaluations``: no more points than that, here and
-    in the search for the best of each of several objectives. ``told``: see ``Evaluator``. ``prove_first``: no search
-    where it can be shown before that nothing is feasible; then the point is any.
+    in the search for the best of each of several objectives. ``on_progress``: see ``Evaluator``. ``prove_first``: no
+    search where it can be shown before that nothing is feasible; then the point is any.
 
     Raises InputError for an unknown solver, one that does not fit the problem, and a model that refuses every point.
     """
     if solver not in SOLVERS:
         raise InputError("no such solver", Place("--solver"), value=solver, allowed=nearest(solver, SOLVERS))
     if scales is None:
-        scales = _scales(problem, solver, seed, evaluations, told) if len(problem.objectives) > 1 else ()
-    evaluator = Evaluator(problem, scales, evaluations, told)
+        scales = _scales(problem, solver, seed, evaluations, on_progress) if len(problem.objectives) > 1 else ()
+    evaluator = Evaluator(problem, scales, evaluations, on_progress)
     method, proof, spent = _method(evaluator, solver), "", False
     try:
         if prove_first and method not in EXACT:
@@ -120,11 +120,11 @@ def solve(
 
 
 def solve_again(
-    solution: Solution, problem: Problem, *, evaluations: int | None = None, told: Told | None = None
+    solution: Solution, problem: Problem, *, evaluations: int | None = None, on_progress: OnProgress | None = None
 ) -> Solution:
     """The best point of a problem that differs from a solved one by its constraints alone: from all points that are
     known already, of which the best are polished anew with up to so many more."""
-    evaluator = Evaluator(problem, solution.scales, told=told)
+    evaluator = Evaluator(problem, solution.scales, on_progress=on_progress)
     evaluator.absorb(solution.evaluator, "known")
     if solution.method == "enumeration":
         return _solution(evaluator, solution.method, solution.seed)
@@ -167,10 +167,12 @@ def _proof(evaluator: Evaluator, seed: int) -> str:
     return f"{words} in {boxes:,} part{'s' if boxes != 1 else ''}" if boxes else ""
 
 
-def _scales(problem: Problem, solver: str, seed: int, evaluations: int | None, told: Told | None) -> tuple[float, ...]:
+def _scales(
+    problem: Problem, solver: str, seed: int, evaluations: int | None, on_progress: OnProgress | None
+) -> tuple[float, ...]:
     """The absolute value of the best of each objective alone."""
     alone = [
-        solve(problem.with_objectives(one), solver=solver, seed=seed, evaluations=evaluations, told=told)
+        solve(problem.with_objectives(one), solver=solver, seed=seed, evaluations=evaluations, on_progress=on_progress)
         for one in problem.objectives
     ]
     return tuple(abs(solution.objective) or 1.0 for solution in alone)
