@@ -1,4 +1,6 @@
-"""The command line. Exit status: 0 fine, 1 out of tolerance, 2 bad input, 130 interrupted, 141 nobody reads on.
+"""The command line.
+
+Exit status: 0 fine, 1 out of tolerance, 2 bad input, 130 interrupted, 141 nobody reads on.
 
 Commands stand in modules by their subject; to import such a module adds its commands. Modules that take long to import
 are loaded by the command that needs them.
