@@ -1,6 +1,7 @@
 """Functions compiled with Numba where it is installed; without it they are plain Python, with the same results.
 
-Modules that use this import Numba, which takes half a second: whoever needs them loads them (``import_module``).
+Modules that use this import Numba, which takes half a second: whoever needs them imports them
+inside the function that uses them.
 Numba rounds as Python does here: no fast mathematics, every operation in the order that is written.
 """
 

@@ -23,7 +23,6 @@ With 1 or 2 ways neither is to be relied on: simulate the trace.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from importlib import import_module
 from typing import NamedTuple
 
 import numpy as np
@@ -132,7 +131,8 @@ def binomial_hit_probability(distance: ArrayLike, sets: ArrayLike, ways: ArrayLi
         return _by_terms(D, S, int(A.max()), A)
     # The regularised incomplete beta function is the same sum; its second parameter must stay above 0.
     # It is rarely asked for, and SciPy's functions take long to load.
-    betaincc = import_module("scipy.special").betaincc
+    from scipy.special import betaincc
+
     return np.where(D < A, 1.0, betaincc(A, np.maximum(D - A + 1, 1.0), 1 / S))
 
 

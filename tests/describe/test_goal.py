@@ -396,7 +396,15 @@ def plain(name: str) -> ModuleType:
     return module
 
 
-PLAIN = {f"simcodesign.describe.goal.{name}": plain(name) for name in ("scanner", "printer")}
+PLAIN = {name: plain(name) for name in ("scanner", "printer")}
+
+
+def use_plain_python(patch: pytest.MonkeyPatch) -> None:
+    """Files are read and written without Numba."""
+    for name, module in PLAIN.items():
+        patch.setattr(f"simcodesign.describe.goal.{name}", module)
+
+
 PIECES = st.sampled_from(
     [
         "",
@@ -449,7 +457,7 @@ def test_plain_python_gives_the_same_for_damaged_files(tmp_path: Path, data: st.
         text = text[:start] + data.draw(PIECES) + text[start + data.draw(st.integers(0, 9)) :]
     fast = outcome(tmp_path, text)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(format, "import_module", PLAIN.__getitem__)
+        use_plain_python(patch)
         slow = outcome(tmp_path, text)
     assert fast == slow if isinstance(slow, str) else isinstance(fast, Schedule) and same(fast, slow)
 
@@ -457,7 +465,7 @@ def test_plain_python_gives_the_same_for_damaged_files(tmp_path: Path, data: st.
 @pytest.mark.parametrize("text", [EXAMPLE[:end] for end in range(0, len(EXAMPLE), 3)])
 def test_plain_python_gives_the_same_for_cut_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str) -> None:
     fast = outcome(tmp_path, text)
-    monkeypatch.setattr(format, "import_module", PLAIN.__getitem__)
+    use_plain_python(monkeypatch)
     slow = outcome(tmp_path, text)
     assert fast == slow if isinstance(slow, str) else isinstance(fast, Schedule) and same(fast, slow)
 
@@ -467,7 +475,7 @@ def test_plain_python_gives_the_same_for_cut_files(tmp_path: Path, monkeypatch: 
 def test_plain_python_writes_the_same(tmp_path: Path, schedule: Schedule) -> None:
     write_goal(schedule, tmp_path / "fast.goal")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(format, "import_module", PLAIN.__getitem__)
+        use_plain_python(patch)
         write_goal(schedule, tmp_path / "slow.goal")
     assert (tmp_path / "fast.goal").read_bytes() == (tmp_path / "slow.goal").read_bytes()
 

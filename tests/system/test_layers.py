@@ -2,6 +2,9 @@
 
 A part is a package directly under ``simcodesign``. Within a layer, parts of the same group may
 import each other; parts of different groups (the two readings, for instance) may not.
+
+A module imports what it needs at its head. Inside functions stand only imports of optional packages, of slow modules
+that are named here, and those of the command line, whose commands import what they run; all go downward as well.
 """
 
 from __future__ import annotations
@@ -9,6 +12,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import cache
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
@@ -37,7 +41,24 @@ FORBIDDEN = {("analytic", "generate")}
 # The tour and the program entry stand above everything, and nothing imports them.
 EXEMPT = {PACKAGE, f"{PACKAGE}.__main__"}
 # What may be imported inside a function, because an installation may lack it.
-OPTIONAL = {"dask", "distributed", "jinja2", "matplotlib", "numba", "pyarrow", "pycubexr", "sympy"}
+OPTIONAL = {"dask", "distributed", "jinja2", "matplotlib", "nlopt", "numba", "pyarrow", "pycubexr", "sympy"}
+# What may be imported inside a function, because it takes long to import and is not always needed: parts of SciPy, and
+# modules compiled with Numba.
+SLOW = {
+    "scipy.special",
+    "scipy.stats.qmc",
+    "simcodesign.describe.goal.printer",
+    "simcodesign.describe.goal.scanner",
+    "simcodesign.locality.hierarchy.engine",
+    "simcodesign.locality.stack.engine",
+    "simcodesign.locality.stack.reuse",
+    "simcodesign.locality.streams.from_profile_numba",
+    "simcodesign.locality.traces.text_numba",
+}
+# The commands: each imports what it runs, so that the program starts at once.
+COMMANDS = "cli"
+# Modules that import others by a name which is not known before: public names, engines, validation cases.
+LOADERS = {PACKAGE, f"{PACKAGE}.engine.selection", f"{PACKAGE}.studies.validation.registry"}
 
 RANK = {part: level for level, groups in enumerate(LAYERS) for group in groups for part in group}
 GROUP = {part: group for groups in LAYERS for group in groups for part in group}
@@ -52,6 +73,15 @@ class Import:
     local: bool
 
 
+@dataclass(frozen=True)
+class Module:
+    """What the rules look at: the imports of a module, and the lines of what imports and hides types in other ways."""
+
+    imports: tuple[Import, ...]
+    loads: tuple[int, ...]
+    type_checking: tuple[int, ...]
+
+
 def read_package(folder: Path) -> dict[str, str]:
     """Source text by dotted module name; a package stands under its own name, followed by ``.__init__``."""
     paths = sorted(folder.rglob("*.py"))
@@ -64,20 +94,34 @@ def plain(name: str) -> str:
     return name.removesuffix(".__init__")
 
 
-def imports(name: str, source: str) -> list[Import]:
-    """Every import of module ``name``, relative ones made absolute, ``from a import b`` as ``a.b``."""
-    tree = ast.parse(source)
-    inside = {id(node) for function in ast.walk(tree) if is_function(function) for node in ast.walk(function)}
-    return [
-        Import(target, node.lineno, id(node) in inside)
-        for node in ast.walk(tree)
-        if isinstance(node, ast.Import | ast.ImportFrom)
-        for target in targets(name, node)
-    ]
+@cache
+def parsed(name: str, source: str) -> Module:
+    """Module ``name``; relative imports made absolute, ``from a import b`` as ``a.b``."""
+    found: list[Import] = []
+    loads, checks = [], []
+    waiting: list[tuple[ast.AST, bool]] = [(ast.parse(source), False)]
+    while waiting:
+        node, local = waiting.pop()
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            found += [Import(target, node.lineno, local) for target in targets(name, node)]
+        elif isinstance(node, ast.Call) and word(node.func) == "import_module":
+            loads.append(node.lineno)
+        if word(node) == "TYPE_CHECKING":
+            checks.append(getattr(node, "lineno", 0))
+        local = local or isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+        waiting += [(child, local) for child in ast.iter_child_nodes(node)]
+    return Module(tuple(sorted(found, key=lambda item: item.line)), tuple(sorted(loads)), tuple(sorted(checks)))
 
 
-def is_function(node: ast.AST) -> bool:
-    return isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+def word(node: ast.AST) -> str | None:
+    """The name of a variable, an attribute, or of what is imported."""
+    if isinstance(node, ast.Name):
+        return node.id
+    return node.attr if isinstance(node, ast.Attribute) else node.name if isinstance(node, ast.alias) else None
+
+
+def imports(name: str, source: str) -> tuple[Import, ...]:
+    return parsed(name, source).imports
 
 
 def targets(name: str, node: ast.Import | ast.ImportFrom) -> Iterator[str]:
@@ -131,18 +175,32 @@ def local_imports(modules: Mapping[str, str]) -> list[str]:
     return [
         f"{name}:{item.line}: imports {item.target} inside a function"
         for name, source in modules.items()
+        if part_of(name) != COMMANDS
         for item in imports(name, source)
-        if item.local and item.target.split(".")[0] not in OPTIONAL
+        if item.local and item.target.split(".")[0] not in OPTIONAL and not is_slow(item.target)
+    ]
+
+
+def is_slow(target: str) -> bool:
+    return target in SLOW or target.rpartition(".")[0] in SLOW
+
+
+def loaded_by_name(modules: Mapping[str, str]) -> list[str]:
+    """Every call of import_module, whose result has no type and whose direction nobody sees."""
+    return [
+        f"{name}:{line}: import_module"
+        for name, source in modules.items()
+        if plain(name) not in LOADERS and part_of(name) != COMMANDS
+        for line in parsed(name, source).loads
     ]
 
 
 def type_checking(modules: Mapping[str, str]) -> list[str]:
     """Every use of TYPE_CHECKING, under whatever name the typing module was imported."""
     return [
-        f"{name}:{getattr(node, 'lineno', 0)}: TYPE_CHECKING"
+        f"{name}:{line}: TYPE_CHECKING"
         for name, source in modules.items()
-        for node in ast.walk(ast.parse(source))
-        if "TYPE_CHECKING" in (getattr(node, field, None) for field in ("id", "attr", "name"))
+        for line in parsed(name, source).type_checking
     ]
 
 
@@ -188,8 +246,12 @@ def test_imports_go_downward(package: dict[str, str]) -> None:
     assert wrong_directions(package) == []
 
 
-def test_only_optional_dependencies_are_imported_inside_functions(package: dict[str, str]) -> None:
+def test_only_optional_and_slow_modules_are_imported_inside_functions(package: dict[str, str]) -> None:
     assert local_imports(package) == []
+
+
+def test_modules_are_imported_by_statements(package: dict[str, str]) -> None:
+    assert loaded_by_name(package) == []
 
 
 def test_type_checking_is_not_used(package: dict[str, str]) -> None:
@@ -260,6 +322,8 @@ def test_a_right_direction_passes(name: str, source: str) -> None:
         "async def f():\n    from simcodesign import errors",
         "class A:\n    def f(self):\n        if True:\n            import pandas as pd",
         "def f():\n    def g():\n        from . import machine",
+        "def f():\n    from scipy import optimize",
+        "def f():\n    from scipy.specials import gamma",
     ],
 )
 def test_an_import_inside_a_function_is_found(source: str) -> None:
@@ -267,16 +331,34 @@ def test_an_import_inside_a_function_is_found(source: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "source",
+    ("name", "source"),
     [
-        "import numpy",
-        "def f():\n    import sympy",
-        "def f():\n    from matplotlib import pyplot",
-        "try:\n    import numba\nexcept ImportError:\n    numba = None",
+        ("describe.files", "import numpy"),
+        ("describe.files", "def f():\n    import sympy"),
+        ("describe.files", "def f():\n    from matplotlib import pyplot"),
+        ("describe.files", "try:\n    import numba\nexcept ImportError:\n    numba = None"),
+        ("describe.files", "def f():\n    from scipy.stats import qmc"),
+        ("describe.files", "def f():\n    from scipy.special import betaincc"),
+        ("describe.goal.format", "def f():\n    from simcodesign.describe.goal import scanner"),
+        ("cli.forecast", "def run():\n    from simcodesign.analytic.forecast import forecast"),
     ],
 )
-def test_other_imports_pass(source: str) -> None:
-    assert local_imports({f"{PACKAGE}.describe.files": source}) == []
+def test_other_imports_pass(name: str, source: str) -> None:
+    assert local_imports({f"{PACKAGE}.{name}": source}) == []
+
+
+@pytest.mark.parametrize(
+    ("name", "source", "count"),
+    [
+        ("studies.fit", "import_module('simcodesign.fitting.fit').fit()", 1),
+        ("studies.fit", "def f():\n    return importlib.import_module('numpy')", 1),
+        ("cli.fit", "from importlib import import_module", 0),
+        ("__init__", "import_module(name)", 0),
+        ("engine.selection", "import_module(ENGINES[engine])", 0),
+    ],
+)
+def test_an_import_by_name_is_found(name: str, source: str, count: int) -> None:
+    assert len(loaded_by_name({f"{PACKAGE}.{name}": source})) == count
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,6 @@ once in a rank, and only a receive may leave its tag open. A tag counts modulo 2
 
 from __future__ import annotations
 
-from importlib import import_module
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -41,7 +40,8 @@ def read_goal(path: str | Path) -> Schedule:
     A dependency that goes in a circle is not looked for: a simulation reports it as a deadlock.
     """
     data, file = _read(Path(path)), str(path)
-    scanner = import_module("simcodesign.describe.goal.scanner")
+    from simcodesign.describe.goal import scanner
+
     operations, edges, blocks, labels = _room(scanner, data)
     error, at, n_operations, n_edges, n_blocks, ranks = scanner.scan(data, operations, edges, blocks, labels)
     del labels
@@ -144,7 +144,8 @@ def write_goal(schedule: Schedule, path: Path) -> None:
 
 
 def _columns(schedule: Schedule) -> Any:
-    printer = import_module("simcodesign.describe.goal.printer")
+    from simcodesign.describe.goal import printer
+
     amount = np.rint(np.where(schedule.kind == COMPUTE, schedule.calc_s * 1e9, schedule.size_bytes))
     if np.any(amount > MOST):
         operation = int(np.argmax(amount > MOST))
@@ -156,7 +157,8 @@ def _columns(schedule: Schedule) -> Any:
 
 def _write_ranks(columns: Any, file: BinaryIO) -> None:
     """Piece by piece, each of whole ranks."""
-    printer = import_module("simcodesign.describe.goal.printer")
+    from simcodesign.describe.goal import printer
+
     ends = columns.first + columns.edge_start[columns.first] + np.arange(len(columns.first))
     low, last = 0, len(ends) - 1
     while low < last:

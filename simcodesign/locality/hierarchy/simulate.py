@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from importlib import import_module
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any, Protocol
 
 from simcodesign.core.errors import CapacityError, InputError
@@ -82,7 +82,10 @@ def lru_hits(trace: Trace | Any, lines: int, line_bytes: int = 64) -> tuple[int,
     if not HAVE_NUMBA:
         (level,) = simulate_hierarchy(trace, [cache]).levels
         return level.hits, level.misses
-    engine = _compiled("LruEngine", [cache], cache)
+    from simcodesign.locality.hierarchy.engine import LruEngine
+
+    with _enough_memory([cache]):
+        engine = LruEngine(cache)
     for chunk in as_trace(trace).chunks():
         engine.run(chunk)
     return engine.accesses - engine.misses, engine.misses
@@ -98,14 +101,17 @@ def simulator_of(geometries: Sequence[CacheGeometry], policy: Policy) -> Simulat
         raise InputError("line_bytes of the levels of a cache hierarchy", value=sizes, allowed="one size for all")
     if not HAVE_NUMBA:
         return HierarchyModel(levels, policy)
-    simulator: Simulator = _compiled("HierarchyEngine", levels, levels, policy)
-    return simulator
+    from simcodesign.locality.hierarchy.engine import HierarchyEngine
+
+    with _enough_memory(levels):
+        return HierarchyEngine(levels, policy)
 
 
-def _compiled(name: str, levels: Sequence[CacheGeometry], *given: Any) -> Any:
-    """A simulator of ``hierarchy_engine``, which is loaded when it is used, as Numba takes its time."""
+@contextmanager
+def _enough_memory(levels: Sequence[CacheGeometry]) -> Iterator[None]:
+    """CapacityError where the lines of these caches do not fit in memory."""
     try:
-        return getattr(import_module("simcodesign.locality.hierarchy.engine"), name)(*given)
+        yield
     except MemoryError:
         lines = [level.lines for level in levels]
         raise CapacityError("lines of the levels of a cache hierarchy, too many for memory", value=lines) from None

@@ -11,7 +11,6 @@ Numba tens of millions of accesses a second are counted; without it the same ans
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import Any, Protocol
 
 import numpy as np
@@ -57,8 +56,9 @@ def stack_counter(line_bytes: int = 64) -> Counter:
     shift = line_shift(line_bytes)
     if not HAVE_NUMBA:
         return PlainStack(shift)
-    counter: Counter = import_module("simcodesign.locality.stack.engine").StackCounter(shift)
-    return counter
+    from simcodesign.locality.stack.engine import StackCounter
+
+    return StackCounter(shift)
 
 
 def reuse_meter(line_bytes: int = 64) -> Meter:
@@ -66,8 +66,9 @@ def reuse_meter(line_bytes: int = 64) -> Meter:
     shift = line_shift(line_bytes)
     if not HAVE_NUMBA:
         return PlainReuse(shift)
-    meter: Meter = import_module("simcodesign.locality.stack.reuse").ReuseMeter(shift)
-    return meter
+    from simcodesign.locality.stack.reuse import ReuseMeter
+
+    return ReuseMeter(shift)
 
 
 def stack_distances(trace: Trace | Any, line_bytes: int = 64) -> NDArray[np.int64]:

@@ -10,7 +10,6 @@ that depth of the LRU stack is accessed. A distance needs a stack that is deeper
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import NamedTuple
 
 import numpy as np
@@ -79,7 +78,8 @@ def _draws(profile: StackDistanceProfile, accesses: int) -> NDArray[np.int64]:
 
 def _accessed(draws: NDArray[np.int64], keys: int, seed: int, key_bytes: int) -> Addresses:
     """The addresses of the draws in a random order, after a first access to each of ``keys``."""
-    engine = import_module("simcodesign.locality.streams.from_profile_numba")
+    from simcodesign.locality.streams import from_profile_numba as engine
+
     most = keys + int(np.count_nonzero(draws < 0))
     if most > END // key_bytes:
         raise InputError("keys of a stream", value=most, allowed=f"up to {END // key_bytes} of {key_bytes} bytes")

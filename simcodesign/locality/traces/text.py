@@ -12,7 +12,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from importlib import import_module
 from pathlib import Path
 
 import numpy as np
@@ -107,9 +106,9 @@ def parsed_blocks(stream: Stream, text: TextFormat, instructions: bool = False) 
 def parser() -> Callable[[Kinds, Kinds, bool, bool, int], Parsed]:
     """The compiled way of parsing where Numba is installed."""
     if HAVE_NUMBA:
-        found: Callable[[Kinds, Kinds, bool, bool, int], Parsed]
-        found = import_module("simcodesign.locality.traces.text_numba").parse_lines
-        return found
+        from simcodesign.locality.traces.text_numba import parse_lines as compiled_parse_lines
+
+        return compiled_parse_lines
     return parse_lines
 
 

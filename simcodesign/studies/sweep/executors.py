@@ -12,12 +12,12 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from concurrent.futures import BrokenExecutor, CancelledError, Executor, Future
 from contextlib import suppress
-from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
+from simcodesign import __version__
 from simcodesign.core.errors import InputError, Place, SimcodesignError
 from simcodesign.core.process_pool import ProcessExecutor, WorkerDied
 
@@ -220,7 +220,7 @@ def versions() -> dict[str, str]:
 
 def _version(package: str) -> str:
     if package == "simcodesign":
-        return str(import_module("simcodesign").__version__)
+        return __version__
     try:
         return version(package)
     except PackageNotFoundError:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from importlib import import_module
 
 import numpy as np
 from numpy.typing import NDArray
@@ -56,7 +55,8 @@ def sampled(over: Sequence[str], count: int, method: str, seed: int = 0, lookup:
 def _shares(count: int, dimensions: int, method: str, seed: int) -> NDArray[np.float64]:
     """Points in the unit cube: (count, dimensions)."""
     # Imported on use: it takes longer than all else that a worker imports for a sweep, and a grid does not need it.
-    qmc = import_module("scipy.stats.qmc")
+    from scipy.stats import qmc
+
     generator = np.random.default_rng(seed)
     if method == "lhs":
         return np.asarray(qmc.LatinHypercube(dimensions, seed=generator).random(count), dtype=np.float64)

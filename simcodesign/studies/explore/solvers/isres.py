@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -18,10 +17,11 @@ _HUGE = 1e80
 def load_nlopt() -> Any:
     """InputError when it is not installed."""
     try:
-        return import_module("nlopt")
+        import nlopt
     except ImportError as error:
         allowed = "pip install 'simcodesign[opt]', or --solver auto"
         raise InputError("NLopt is not installed", Place("--solver"), allowed=allowed) from error
+    return nlopt
 
 
 def isres(evaluator: Evaluator, seed: int, evaluations: int, start: FloatArray | None = None) -> None:
