@@ -7,8 +7,12 @@ from functools import cache
 from itertools import product
 from math import isqrt
 
+from simcodesign.describe.demands.arrivals import Arrivals
+from simcodesign.describe.demands.computation import Compute
+from simcodesign.describe.demands.memory_accesses import MemoryAccesses
+from simcodesign.describe.demands.resource_uses import Execute
 from simcodesign.describe.machine import Machine
-from simcodesign.describe.workload import Arrivals, Compute, Execute, References, walk
+from simcodesign.describe.program import walk
 from simcodesign.describe.yaml import files
 from simcodesign.describe.yaml.files import available
 
@@ -18,7 +22,7 @@ load_workload, load_machine = cache(files.load_workload), cache(files.load_machi
 
 def needs_memory(workload: str) -> bool:
     """Whether a shipped workload looks things up in memory."""
-    return any(isinstance(step, References) for step in walk(load_workload(workload).program))
+    return any(isinstance(step, MemoryAccesses) for step in walk(load_workload(workload).program))
 
 
 def resources_of(workload: str) -> set[str]:

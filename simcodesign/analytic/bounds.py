@@ -19,27 +19,22 @@ from simcodesign.analytic.disk import access_s
 from simcodesign.analytic.memory import memory_s, transfer_s
 from simcodesign.analytic.message_costs import FORMULAS, FREE, Price, floor_log2, modelled_hops, price, process_grid
 from simcodesign.analytic.processor import compute_s, operations
-from simcodesign.analytic.resources import all_in_turn_s, block_s, item_uses
+from simcodesign.analytic.resources import all_in_turn_s, block_s
 from simcodesign.core.errors import InputError
 from simcodesign.core.expression import Expression
 from simcodesign.core.result import Bracket
 from simcodesign.core.units import FloatOrArray
-from simcodesign.describe.demands.memory_accesses import memory_of, touched
+from simcodesign.describe.demands.collective import Collective
+from simcodesign.describe.demands.computation import Compute
+from simcodesign.describe.demands.disk_access import DiskAccess
+from simcodesign.describe.demands.exchange import Exchange
+from simcodesign.describe.demands.memory_accesses import MemoryAccesses
+from simcodesign.describe.demands.point_to_point import Receive, Send
+from simcodesign.describe.demands.resource_uses import Execute, item_uses
+from simcodesign.describe.demands.served_accesses import memory_of, served_accesses
 from simcodesign.describe.design_point import DesignPoint
 from simcodesign.describe.machine import Machine
-from simcodesign.describe.workload import (
-    Access,
-    Block,
-    Collective,
-    Compute,
-    Exchange,
-    Execute,
-    Receive,
-    References,
-    Send,
-    Step,
-    walk,
-)
+from simcodesign.describe.program import Block, Step, walk
 
 Floats = NDArray[np.float64]
 
@@ -131,14 +126,14 @@ class _Walk:
                 spent = here * block_s(uses, parallelism, machine.custom)
                 self.serial_s += float(np.sum(here * all_in_turn_s(uses, parallelism) - spent)) * times
                 return self._own(spent, times)
-            case Access():
+            case DiskAccess():
                 spent = self._here(step) * access_s(step, machine.disk, self.each(step.bytes), self.each(step.times))
                 if machine.disk is not None:
                     np.add.at(self.disks, self.disk, spent * times)
                 return self._own(spent, times)
-            case References():
+            case MemoryAccesses():
                 here, memory = self._here(step), memory_of(step, machine)
-                seen = touched(step, memory, lambda amount, _: self.each(amount))
+                seen = served_accesses(step, memory, lambda amount, _: self.each(amount))
                 np.add.at(self.memories, self.interface, here * transfer_s(seen, memory) * times)
                 return self._own(here * memory_s(seen, self.each(step.blocking), memory), times)
             case Receive():
@@ -150,7 +145,7 @@ class _Walk:
         """Time of a receive before the bytes count, which only the send knows."""
         return price(machine.network, self.ranks, 0.0).message(0.0).receive_s
 
-    def _here(self, step: Compute | Execute | Access | References | Send | Receive) -> Floats:
+    def _here(self, step: Compute | Execute | DiskAccess | MemoryAccesses | Send | Receive) -> Floats:
         return np.ones(self.ranks) if step.when is None else (self.each(step.when) != 0).astype(np.float64)
 
     def _own(self, spent: Floats, times: float) -> Path:

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from simcodesign.core.errors import InputError
 from simcodesign.core.units import FloatOrArray
+from simcodesign.describe.demands.disk_access import DiskAccess
 from simcodesign.describe.machine_parts import Disk
-from simcodesign.describe.workload import Access
 
 
-def access_s(demand: Access, disk: Disk | None, size_bytes: FloatOrArray, times: FloatOrArray) -> FloatOrArray:
+def access_s(demand: DiskAccess, disk: Disk | None, size_bytes: FloatOrArray, times: FloatOrArray) -> FloatOrArray:
     """Seconds of ``times`` accesses of ``size_bytes``. InputError when the machine has no disk."""
     if disk is None:
         raise InputError(f"a {demand.kind} needs a disk, which this machine has not", demand.place)

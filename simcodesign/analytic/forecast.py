@@ -21,37 +21,27 @@ from simcodesign.analytic.power import PowerBook, all_busy_s, byte_power_w
 from simcodesign.analytic.processor import compute_s, operations
 from simcodesign.analytic.queueing.closed_loops import Loop, Visit, visit_factors
 from simcodesign.analytic.queueing.open_streams import open_forecast
-from simcodesign.analytic.resources import block_s, item_uses, use_s
+from simcodesign.analytic.resources import block_s, use_s
 from simcodesign.core.errors import InputError
 from simcodesign.core.expression import Expression
 from simcodesign.core.result import COMPONENTS, Result
 from simcodesign.core.units import FloatOrArray
 from simcodesign.describe.constants import CAPACITY
-from simcodesign.describe.demands.memory_accesses import Touched, memory_of, touched
-from simcodesign.describe.demands.message_trains import check_train
-from simcodesign.describe.demands.resource_uses import ItemUse
+from simcodesign.describe.demands.base import ONE, Demand
+from simcodesign.describe.demands.collective import Collective
+from simcodesign.describe.demands.computation import Compute
+from simcodesign.describe.demands.disk_access import DiskAccess
+from simcodesign.describe.demands.exchange import Exchange, check_train
+from simcodesign.describe.demands.memory_accesses import MemoryAccesses
+from simcodesign.describe.demands.point_to_point import Receive, Send
+from simcodesign.describe.demands.replay import Replay
+from simcodesign.describe.demands.resource_uses import Execute, ItemUse, item_uses
+from simcodesign.describe.demands.served_accesses import ServedAccesses, memory_of, served_accesses
 from simcodesign.describe.design_point import DesignPoint, bind, finite
 from simcodesign.describe.machine import Machine
 from simcodesign.describe.machine_parts import Memory
-from simcodesign.describe.workload import (
-    MAIN_PHASE,
-    ONE,
-    Access,
-    Block,
-    Collective,
-    Compute,
-    Demand,
-    Exchange,
-    Execute,
-    Receive,
-    References,
-    Replay,
-    Send,
-    Step,
-    Workload,
-    phase_name,
-    walk,
-)
+from simcodesign.describe.program import MAIN_PHASE, Block, Step, phase_name, walk
+from simcodesign.describe.workload import Workload
 from simcodesign.describe.yaml.files import load_machine, load_workload
 
 
@@ -170,7 +160,7 @@ class _Reading:
                 phase[wait.station] = phase[wait.station] + wait.wait_s
             self.loop = None
 
-    def _visit(self, step: Access | References, where: _Where, station: str, service_s: FloatOrArray) -> None:
+    def _visit(self, step: DiskAccess | MemoryAccesses, where: _Where, station: str, service_s: FloatOrArray) -> None:
         """Note that a station which ranks may share serves the demand."""
         if self.loop is not None:
             factors = visit_factors(where.machine, station, step.varies)
@@ -192,7 +182,7 @@ class _Reading:
                 self._draw(step, where, "processor", time_s)
             case Execute():
                 self._execute(step, where)
-            case Access():
+            case DiskAccess():
                 size, times = self.value(step.bytes, "bytes"), self.value(step.times, "times")
                 time_s = access_s(step, where.machine.disk, size, times)
                 self._book(step, where, "disk", time_s)
@@ -200,9 +190,9 @@ class _Reading:
                 self._draw(step, where, "disk", time_s)
                 every = size * times * where.times * self._present(step)
                 self.disk_bytes = self.disk_bytes + self._over_ranks(every)
-            case References():
+            case MemoryAccesses():
                 memory = memory_of(step, where.machine)
-                seen = touched(step, memory, self.value)
+                seen = served_accesses(step, memory, self.value)
                 time_s = memory_s(seen, self.value(step.blocking, "blocking"), memory)
                 self._book(step, where, "memory", time_s)
                 self._visit(step, where, "memory", transfer_s(seen, memory))
@@ -267,7 +257,7 @@ class _Reading:
         self.power.draw(where.phase, "network", self._over_ranks(np.where(busy > 0, watts, 0.0) * here))
         self.power.draw(where.phase, "bytes", byte_power_w(network, cost))
 
-    def _serve(self, step: References, seen: Touched, memory: Memory, where: _Where) -> None:
+    def _serve(self, step: MemoryAccesses, seen: ServedAccesses, memory: Memory, where: _Where) -> None:
         """Note which level serves the accesses."""
         for level, share, method in zip(
             memory.level_names, seen.served.shares, (*seen.served.methods, ""), strict=True
@@ -363,7 +353,7 @@ class _Reading:
         time_s = time_s * where.times * self._present(demand)
         phase[component] = phase[component] + time_s
         if self.loop is not None:
-            varies = demand.varies if isinstance(demand, Compute | Access | References) else None
+            varies = demand.varies if isinstance(demand, Compute | DiskAccess | MemoryAccesses) else None
             self.loop.add(component, time_s, varies)
 
     def result(self) -> Result:

@@ -27,23 +27,17 @@ from simcodesign.core.errors import InputError, Place
 from simcodesign.core.expression import Expression, parse
 from simcodesign.core.expression_sympy import to_sympy
 from simcodesign.describe.constants import CONSTANTS, MODEL_OF
-from simcodesign.describe.workload import (
-    MAIN_PHASE,
-    Access,
-    Block,
-    Collective,
-    Compute,
-    Demand,
-    Exchange,
-    Execute,
-    Receive,
-    References,
-    Replay,
-    Send,
-    Step,
-    Workload,
-    phase_name,
-)
+from simcodesign.describe.demands.base import Demand
+from simcodesign.describe.demands.collective import Collective
+from simcodesign.describe.demands.computation import Compute
+from simcodesign.describe.demands.disk_access import DiskAccess
+from simcodesign.describe.demands.exchange import Exchange
+from simcodesign.describe.demands.memory_accesses import MemoryAccesses
+from simcodesign.describe.demands.point_to_point import Receive, Send
+from simcodesign.describe.demands.replay import Replay
+from simcodesign.describe.demands.resource_uses import Execute
+from simcodesign.describe.program import MAIN_PHASE, Block, Step, phase_name
+from simcodesign.describe.workload import Workload
 
 #: What a formula assumes, in words.
 ASSUMPTIONS = (
@@ -197,11 +191,11 @@ def _bookings(sympy: Any, workload: Workload, where: _Where, step: Demand) -> It
     match step:
         case Compute():
             yield from _compute(prices, step)
-        case Access():
+        case DiskAccess():
             size, times = to_sympy(step.bytes), to_sympy(step.times)
             yield prices.of("t_r" if step.kind == "read" else "t_x"), (times,)
             yield prices.of("t_d"), (times, size)
-        case References():
+        case MemoryAccesses():
             raise InputError("what caches serve has no formula", step.place)
         case Exchange():
             for count, messages, size in _neighbours(step):

@@ -11,21 +11,21 @@ from __future__ import annotations
 import numpy as np
 
 from simcodesign.core.units import FloatOrArray
-from simcodesign.describe.demands.memory_accesses import Touched
+from simcodesign.describe.demands.served_accesses import ServedAccesses
 from simcodesign.describe.machine_parts import Memory
 
 
-def stall_s(seen: Touched, blocking: FloatOrArray, memory: Memory) -> FloatOrArray:
+def stall_s(seen: ServedAccesses, blocking: FloatOrArray, memory: Memory) -> FloatOrArray:
     """Seconds for which a processor stands still."""
     latency_s = sum(share * each_s for share, each_s in zip(seen.served.shares, memory.latencies_s, strict=True))
     return blocking * seen.accesses * latency_s
 
 
-def transfer_s(seen: Touched, memory: Memory) -> FloatOrArray:
+def transfer_s(seen: ServedAccesses, memory: Memory) -> FloatOrArray:
     """Seconds for which the memory controller is busy with the bytes that come and go."""
     return seen.accesses * seen.served.traffic_bytes * memory.per_byte_s
 
 
-def memory_s(seen: Touched, blocking: FloatOrArray, memory: Memory) -> FloatOrArray:
+def memory_s(seen: ServedAccesses, blocking: FloatOrArray, memory: Memory) -> FloatOrArray:
     """Seconds of a memory demand that has the memory for itself."""
     return np.maximum(stall_s(seen, blocking, memory), transfer_s(seen, memory))

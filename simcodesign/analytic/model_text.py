@@ -19,7 +19,14 @@ import numpy as np
 from simcodesign.analytic.requirements_per_process import COST_FUNCTIONS
 from simcodesign.core.expression import Expression, parse
 from simcodesign.core.units import FloatOrArray
-from simcodesign.describe.workload import Access, Block, Collective, Compute, Exchange, References, Send, Step, Workload
+from simcodesign.describe.demands.collective import Collective
+from simcodesign.describe.demands.computation import Compute
+from simcodesign.describe.demands.disk_access import DiskAccess
+from simcodesign.describe.demands.exchange import Exchange
+from simcodesign.describe.demands.memory_accesses import MemoryAccesses
+from simcodesign.describe.demands.point_to_point import Send
+from simcodesign.describe.program import Block, Step
+from simcodesign.describe.workload import Workload
 
 #: Longer ones are not printed.
 MOST_TEXT = 200
@@ -100,9 +107,9 @@ def _demand(step: Step) -> list[tuple[str, str]]:
             return [("flops", amount.text)]
         case Compute(loops=loops):
             return [("flops", f"({loop.range.text})*({loop.operations.text})") for loop in loops]
-        case Access():
+        case DiskAccess():
             return [("disk_bytes", f"({step.bytes.text})*({step.times.text})")]
-        case References(accesses=Expression() as accesses, distances=distances):
+        case MemoryAccesses(accesses=Expression() as accesses, distances=distances):
             far = "+".join(f"({share.text})*({distance.text})" for share, distance in distances)
             distance = [("stack_distance", far)] if far else []
             return [("loads_stores", f"({accesses.text})*({step.times.text})"), *distance]

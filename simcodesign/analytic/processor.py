@@ -11,8 +11,8 @@ from collections.abc import Callable
 from simcodesign.core.errors import InputError
 from simcodesign.core.expression import Expression
 from simcodesign.core.units import FloatOrArray
+from simcodesign.describe.demands.computation import Compute
 from simcodesign.describe.machine_parts import Processor
-from simcodesign.describe.workload import Compute
 
 Evaluate = Callable[[Expression], FloatOrArray]
 

@@ -26,27 +26,23 @@ from simcodesign.analytic.processor import operations
 from simcodesign.core.errors import CapacityError, InputError
 from simcodesign.core.expression import Expression
 from simcodesign.core.units import FloatOrArray
-from simcodesign.describe.demands.memory_accesses import MOST_ACCESSES
+from simcodesign.describe.demands.arrivals import Arrivals
+from simcodesign.describe.demands.base import Demand
+from simcodesign.describe.demands.collective import Collective
+from simcodesign.describe.demands.computation import Compute
+from simcodesign.describe.demands.disk_access import DiskAccess
+from simcodesign.describe.demands.exchange import Exchange
+from simcodesign.describe.demands.memory_accesses import MemoryAccesses
+from simcodesign.describe.demands.point_to_point import Send
+from simcodesign.describe.demands.replay import Replay
+from simcodesign.describe.demands.resource_uses import Execute
+from simcodesign.describe.demands.served_accesses import MOST_ACCESSES
 from simcodesign.describe.design_point import DesignPoint, bind, finite
 from simcodesign.describe.machine import Machine
 from simcodesign.describe.machine_parts import Network, Processor
+from simcodesign.describe.program import Block, Step, walk
 from simcodesign.describe.topology.build import build_topology
-from simcodesign.describe.workload import (
-    Access,
-    Arrivals,
-    Block,
-    Collective,
-    Compute,
-    Demand,
-    Exchange,
-    Execute,
-    References,
-    Replay,
-    Send,
-    Step,
-    Workload,
-    walk,
-)
+from simcodesign.describe.workload import Workload
 from simcodesign.describe.yaml.files import load_workload
 from simcodesign.fitting.normal_form import COLLECTIVES
 from simcodesign.locality.profile import StackDistanceProfile
@@ -226,9 +222,9 @@ class _Reading:
                 parallelism = self.value(step.parallelism, "parallelism")
                 flops = [self.value(use.amount, "flops") for use in step.uses if use.resource == "flops"]
                 return {"flops": parallelism * sum(flops, start=np.zeros(()))}
-            case Access():
+            case DiskAccess():
                 return {"disk_bytes": self.value(step.bytes, "bytes") * self.value(step.times, "times")}
-            case References():
+            case MemoryAccesses():
                 return self._memory(step)
             case Send():
                 return {"sent_bytes": self.value(step.bytes, "bytes")}
@@ -260,7 +256,7 @@ class _Reading:
         prices = price(self.design_point.machine.network, ranks)
         return halo(sizes, grid, step.periodic, prices, messages).message_bytes / ranks
 
-    def _memory(self, step: References) -> dict[str, FloatOrArray]:
+    def _memory(self, step: MemoryAccesses) -> dict[str, FloatOrArray]:
         times = self.value(step.times, "times")
         if step.hits:
             what = "hits of caches say nothing of stack distances, which are a requirement"
@@ -275,7 +271,7 @@ class _Reading:
         mean = float(profile.distance @ profile.count) / profile.accesses if profile.accesses else 0.0
         return {"loads_stores": accesses, "weighted_accesses": accesses * mean}
 
-    def _kernel(self, step: References) -> StackDistanceProfile:
+    def _kernel(self, step: MemoryAccesses) -> StackDistanceProfile:
         """The stack distances of a kernel, of which there must be one size."""
         sizes: dict[str, object] = {}
         for name, size in step.sizes:

@@ -16,49 +16,11 @@ import networkx as nx
 import numpy as np
 
 from simcodesign.core.units import FloatOrArray
-from simcodesign.describe.demands.resource_uses import Evaluate, FoundUse, ItemUse, check_time, found_uses
-from simcodesign.describe.machine import Machine
-from simcodesign.describe.resources import BASE, Custom, Resource, instances_of, not_negative
-from simcodesign.describe.workload import Execute
+from simcodesign.describe.demands.resource_uses import ItemUse
+from simcodesign.describe.resources import Custom
 
 #: Relative: a quotient that is so little above a whole number is that number, rounded.
 ROUNDING = 4e-15
-
-
-def item_uses(step: Execute, machine: Machine, value: Evaluate) -> tuple[ItemUse, ...]:
-    """The uses of a block on a machine, in their order. ``value`` evaluates an expression and names it in errors.
-
-    Raises InputError for resources and traits that the machine has not, and times that are negative or not finite.
-    """
-    found, names = found_uses(step, machine), machine.names()
-    by_name = {one.title: one.resource for one in found}
-    with np.errstate(all="ignore"):
-        parts = {title: _of_instance(resource, title, names) for title, resource in by_name.items()}
-        return tuple(_item_use(one, names, parts[one.title], value) for one in found)
-
-
-def _of_instance(resource: Resource, title: str, names: dict[str, FloatOrArray]) -> tuple[FloatOrArray, FloatOrArray]:
-    """Instances of a rank, and watts of one at work."""
-    power, what = resource.dynamic_power, f"dynamic_power of {title}"
-    watts = 0.0 if power is None else not_negative(power, names, what, resource.place)
-    return instances_of(resource, title, names), watts
-
-
-def _item_use(
-    one: FoundUse, names: dict[str, FloatOrArray], part: tuple[FloatOrArray, FloatOrArray], value: Evaluate
-) -> ItemUse:
-    resource, amount = one.resource, value(one.use.amount, one.title)
-    here = {**names, resource.argument: amount}
-    time_s: FloatOrArray = resource.time.evaluate(here)
-    for name, trait, argument in one.traits:
-        if argument is not None:
-            here[trait.argument] = value(argument, name)
-        time_s = trait.change.evaluate({**here, BASE: time_s})
-        here.pop(trait.argument, None)
-    check_time(time_s, one.title, one.use.place)
-    energy, what = resource.energy, f"energy of {one.title}"
-    joules = 0.0 if energy is None else not_negative(energy, here, what, resource.place)
-    return ItemUse(one.title, amount, time_s, part[0], part[1], joules)
 
 
 def turns(parallelism: FloatOrArray, instances: FloatOrArray) -> FloatOrArray:

@@ -18,7 +18,8 @@ from simcodesign.core.result import COMPONENTS
 from simcodesign.core.units import FloatOrArray
 from simcodesign.describe.constants import CONSTANTS
 from simcodesign.describe.machine import Machine
-from simcodesign.describe.workload import Block, Step, Workload
+from simcodesign.describe.program import Block, Step
+from simcodesign.describe.workload import Workload
 from simcodesign.fitting.measurements import FloatArray
 
 #: A factor of the forecast's computation time, fitted like a constant: for times that hold computation too.

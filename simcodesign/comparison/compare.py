@@ -13,10 +13,13 @@ import pandas as pd
 from simcodesign.analytic.forecast import forecast
 from simcodesign.core.errors import InputError
 from simcodesign.core.result import COMPONENTS, Result
+from simcodesign.describe.demands.memory_accesses import MemoryAccesses
+from simcodesign.describe.demands.resource_uses import Execute
 from simcodesign.describe.effects import chosen_effects
 from simcodesign.describe.machine import Machine
+from simcodesign.describe.program import walk
 from simcodesign.describe.randomness import has_imbalance, has_noise
-from simcodesign.describe.workload import Execute, References, Workload, walk
+from simcodesign.describe.workload import Workload
 from simcodesign.describe.yaml.files import load_machine, load_workload
 from simcodesign.engine.event_contract import OnProgress
 from simcodesign.engine.simulate import simulate
@@ -202,7 +205,7 @@ def compare(
 
 def has_effect(effect: str, workload: Workload, machine: Machine) -> bool:
     """Whether the description leaves anything for the effect to do; if not, the run before stands for it."""
-    references = machine.memory is not None and any(isinstance(step, References) for step in walk(workload.program))
+    references = machine.memory is not None and any(isinstance(step, MemoryAccesses) for step in walk(workload.program))
     absent = {
         "disks": machine.disk is None,
         "memory": not references or machine.processors_per_node == 1 or machine.mapping == "one_per_node",

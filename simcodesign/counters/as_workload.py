@@ -29,7 +29,7 @@ from simcodesign.counters.forms import CONSTANT, LINEAR, LOGARITHMIC, POWER, PRO
 from simcodesign.counters.forms import NormalForm as NormalFormLaw
 from simcodesign.counters.models import LEVELS, ApplicationModel, CommunicationModel, KernelModel
 from simcodesign.counters.runs import WEAK
-from simcodesign.describe.workload import CACHE_ROLES
+from simcodesign.describe.demands.memory_accesses import CACHE_ROLES
 from simcodesign.describe.yaml.tree import MAX_NAME, parse_yaml
 from simcodesign.describe.yaml.workload import workload_from
 from simcodesign.fitting.as_workload.messages import has_negative

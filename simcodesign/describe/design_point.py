@@ -15,8 +15,10 @@ from simcodesign.core.expression import Expression
 from simcodesign.core.units import FloatOrArray
 from simcodesign.describe.constants import CAPACITY, CONSTANTS, POWERS
 from simcodesign.describe.machine import Machine
+from simcodesign.describe.parameters import Parameter
+from simcodesign.describe.program import MAIN_PHASE, Block, Step, phase_name, with_phase
 from simcodesign.describe.resources import PREFIX
-from simcodesign.describe.workload import MAIN_PHASE, Block, Parameter, Step, Workload, phase_name, with_phase
+from simcodesign.describe.workload import Workload
 from simcodesign.describe.yaml.machine import OTHER_NAMES
 
 Given = Mapping[str, object]

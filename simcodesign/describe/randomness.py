@@ -6,7 +6,8 @@ from collections.abc import Collection, Iterator
 
 from simcodesign.describe.distribution import Distribution
 from simcodesign.describe.machine import Machine
-from simcodesign.describe.workload import Workload, walk
+from simcodesign.describe.program import walk
+from simcodesign.describe.workload import Workload
 
 
 def has_imbalance(workload: Workload, machine: Machine) -> bool:

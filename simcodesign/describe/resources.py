@@ -15,12 +15,12 @@ from itertools import combinations
 import numpy as np
 
 from simcodesign.core.errors import InputError, Place, nearest
-from simcodesign.core.expression import Expression, parse
+from simcodesign.core.expression import Expression
 from simcodesign.core.units import FloatOrArray
+from simcodesign.describe.demands.base import ONE
 from simcodesign.describe.equations import ordered
 from simcodesign.describe.parameters import Parameter
 
-ONE = parse(1)
 #: The time that a trait changes.
 BASE = "base"
 #: The amount that the time of a resource depends on, unless ``argument`` calls it something else.

@@ -23,8 +23,8 @@ from simcodesign.core.expression import parse
 from simcodesign.core.result import RECEIVE, Result, SettledLoop, SteadyState, Timeline
 from simcodesign.core.units import parse_quantity
 from simcodesign.describe.design_point import DesignPoint
+from simcodesign.describe.program import MAIN_PHASE, Block, Step, phase_name, with_phase
 from simcodesign.describe.randomness import has_noise
-from simcodesign.describe.workload import MAIN_PHASE, Block, Step, phase_name, with_phase
 
 ALL, STEADY = "all", "steady"
 #: Least number of iterations in a row that must take the same time.

@@ -9,9 +9,10 @@ from numpy.typing import NDArray
 
 from simcodesign.core.errors import InputError, Place
 from simcodesign.core.result import MEMORY, READ, WRITE
+from simcodesign.describe.demands.point_to_point import Receive, Send
 from simcodesign.describe.design_point import DesignPoint
 from simcodesign.describe.machine import Machine
-from simcodesign.describe.workload import Receive, Send, walk
+from simcodesign.describe.program import walk
 from simcodesign.generate.demands.replay import Order
 from simcodesign.generate.dependencies import edges_of, rendezvous
 from simcodesign.generate.messages.matching import matches

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from simcodesign.core.result import RANK_COUNTERS
 from simcodesign.core.units import FloatOrArray
-from simcodesign.describe.demands.memory_accesses import Touched
+from simcodesign.describe.demands.served_accesses import ServedAccesses
 from simcodesign.describe.machine import Machine
 from simcodesign.describe.machine_parts import Processor
 from simcodesign.generate.plan import Accounts
@@ -51,7 +51,7 @@ class Tally:
         """Note that the processor of this clock computes or looks things up in this phase."""
         self.clocks_hz.setdefault(phase, set()).add(clock_of(processor))
 
-    def served(self, phase: int, seen: Touched, times: FloatOrArray) -> None:
+    def served(self, phase: int, seen: ServedAccesses, times: FloatOrArray) -> None:
         """Note a memory demand, made so many ``times``."""
         *caches, memory = seen.served.shares
         for name, share in zip(level_counters(len(caches)), caches, strict=True):

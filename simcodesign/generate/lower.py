@@ -14,37 +14,27 @@ from simcodesign.core.expression import Expression
 from simcodesign.core.memory_limit import check_room
 from simcodesign.core.result import COMPUTE, READ, RECEIVE, SEND, WRITE
 from simcodesign.core.units import FloatOrArray
-from simcodesign.describe.demands.arrivals import BETWEEN
-from simcodesign.describe.demands.memory_accesses import Touched, memory_of, touched
-from simcodesign.describe.demands.message_trains import check_train
+from simcodesign.describe.demands.arrivals import BETWEEN, Arrivals
+from simcodesign.describe.demands.base import Demand
+from simcodesign.describe.demands.collective import Collective
+from simcodesign.describe.demands.computation import Compute
+from simcodesign.describe.demands.disk_access import DiskAccess
+from simcodesign.describe.demands.exchange import Exchange, check_train
+from simcodesign.describe.demands.memory_accesses import MemoryAccesses
+from simcodesign.describe.demands.point_to_point import Receive, Send
+from simcodesign.describe.demands.replay import Replay
+from simcodesign.describe.demands.resource_uses import Execute, item_uses
+from simcodesign.describe.demands.served_accesses import ServedAccesses, memory_of, served_accesses
 from simcodesign.describe.design_point import DesignPoint, finite
 from simcodesign.describe.machine import Machine
+from simcodesign.describe.program import MAIN_PHASE, Block, Step, phase_name, walk
 from simcodesign.describe.randomness import varies
 from simcodesign.describe.topology.build import balanced_shape
-from simcodesign.describe.workload import (
-    MAIN_PHASE,
-    Access,
-    Arrivals,
-    Block,
-    Collective,
-    Compute,
-    Demand,
-    Exchange,
-    Execute,
-    Receive,
-    References,
-    Replay,
-    Send,
-    Step,
-    phase_name,
-    walk,
-)
 from simcodesign.generate.assemble import assembled
 from simcodesign.generate.columns import Int32s, Ranks, of_ranks
 from simcodesign.generate.counter_tally import BYTES_PER_OPERATION as TALLY_BYTES
 from simcodesign.generate.counter_tally import Tally, retired
 from simcodesign.generate.demands.disk import duration_of_access_s
-from simcodesign.generate.demands.item_uses import item_uses
 from simcodesign.generate.demands.memory import operations_of, reference_memory
 from simcodesign.generate.demands.open_streams import arrivals_as_operations, operations_of_arrivals
 from simcodesign.generate.demands.processor import duration_of_computation_s, work_of_computation
@@ -108,11 +98,11 @@ class _Context:
         names = names if self.powers is None else (*names, "power")
         return (*names, "varies") if self.variations.marked else names
 
-    def varying(self, step: Access | Compute | References) -> dict[str, FloatOrArray]:
+    def varying(self, step: DiskAccess | Compute | MemoryAccesses) -> dict[str, FloatOrArray]:
         """The extra field of operations whose times vary."""
         if not self.variations.marked or step.varies is None or step.varies.constant:
             return {}
-        width = self.variations.slices if isinstance(step, References) else 1
+        width = self.variations.slices if isinstance(step, MemoryAccesses) else 1
         return {"varies": self.variations.add(self.phase, step.varies, width)}
 
     def worked_s(self, step: Compute) -> FloatOrArray:
@@ -158,10 +148,10 @@ class _Context:
             self.tally.note("collective_bytes", self.phases[self.phase], size * self.times)
         return size
 
-    def touched(self, step: References) -> Touched:
+    def served_accesses(self, step: MemoryAccesses) -> ServedAccesses:
         """Where the accesses of a demand are served, which is noted for the Result."""
         memory = memory_of(step, self.machine)
-        seen = touched(step, memory, self.amount, SETS if "caches" in self.effects else None, self.seed)
+        seen = served_accesses(step, memory, self.amount, SETS if "caches" in self.effects else None, self.seed)
         applies = self.when(step)
         here = np.ones(self.ranks) if applies is None else applies
         for level, share, method in zip(
@@ -361,7 +351,7 @@ def _count(program: tuple[Step, ...], context: _Context) -> float:
             total += sum(4 * float(np.ceil(count / train)) * context.ranks for count in messages)
         else:
             who = context.who(step)
-            several = operations_of(context.sliced) if isinstance(step, References) else 1
+            several = operations_of(context.sliced) if isinstance(step, MemoryAccesses) else 1
             total += several * (context.ranks if who is None else len(who))
     return total
 
@@ -391,15 +381,15 @@ def _lower_demand(step: Step, context: _Context) -> Segment:
             program_writer.work(COMPUTE, 0.0, of_ranks(duration, who), who, context.varying(step))
         case Execute():
             context.execute(step, program_writer)
-        case Access():
+        case DiskAccess():
             who, size = context.who(step), context.amount(step.bytes, "bytes")
             times = context.amount(step.times, "times")
             kind = READ if step.kind == "read" else WRITE
             duration = duration_of_access_s(step, context.machine, size, times)
             amount_bytes = of_ranks(np.multiply(size, times), who)
             program_writer.work(kind, amount_bytes, of_ranks(duration, who), who, context.varying(step))
-        case References():
-            who, seen = context.who(step), context.touched(step)
+        case MemoryAccesses():
+            who, seen = context.who(step), context.served_accesses(step)
             machine, extra = context.machine, context.varying(step)
             reference_memory(program_writer, step, seen, machine, context.amount, who, context.sliced, extra)
         case Send():

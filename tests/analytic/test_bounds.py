@@ -18,23 +18,17 @@ from simcodesign.comparison.compare import compare
 from simcodesign.core.errors import InputError, Place
 from simcodesign.core.expression import parse
 from simcodesign.core.result import Result
+from simcodesign.describe.demands.collective import ALGORITHMS, Collective
+from simcodesign.describe.demands.computation import Compute
+from simcodesign.describe.demands.disk_access import DiskAccess
+from simcodesign.describe.demands.exchange import Exchange
+from simcodesign.describe.demands.point_to_point import Receive, Send
 from simcodesign.describe.design_point import bind
 from simcodesign.describe.machine import MAPPINGS, Machine
 from simcodesign.describe.machine_parts import DISTANCES, SWITCHINGS, Disk, Network, Processor
+from simcodesign.describe.program import Block, Step, walk
 from simcodesign.describe.topology.build import build_topology
-from simcodesign.describe.workload import (
-    ALGORITHMS,
-    Access,
-    Block,
-    Collective,
-    Compute,
-    Exchange,
-    Receive,
-    Send,
-    Step,
-    Workload,
-    walk,
-)
+from simcodesign.describe.workload import Workload
 from simcodesign.engine.simulate import simulate
 
 KEYS = [(name, algorithm) for name, algorithms in ALGORITHMS.items() for algorithm in algorithms]
@@ -194,7 +188,7 @@ def with_trains(workload: Workload, train: int) -> Workload:
 
 DEMANDS: dict[str, st.SearchStrategy[Step]] = {
     "compute": st.builds(Compute, WHEN, st.just(Place()), st.sampled_from(["seconds", "flops"]), SHARES),
-    "access": st.builds(Access, WHEN, st.just(Place()), st.sampled_from(["read", "write"]), SHARES, SHARES),
+    "access": st.builds(DiskAccess, WHEN, st.just(Place()), st.sampled_from(["read", "write"]), SHARES, SHARES),
     "collective": st.builds(
         lambda key, size: Collective(None, Place(), *key, parse(size)), st.sampled_from(KEYS), SIZES
     ),
@@ -256,7 +250,7 @@ def plain(kind: str, nodes: int, disk: Disk | None = None, **constants: float) -
 
 def test_one_rank_alone_is_bound_from_both_sides() -> None:
     machine = plain("crossbar", 1, Disk(1.0, 2.0, 0.5))
-    work = one(Compute(None, Place(), "flops", parse(7)), Access(None, Place(), "read", parse(4), parse(3)))
+    work = one(Compute(None, Place(), "flops", parse(7)), DiskAccess(None, Place(), "read", parse(4), parse(3)))
     found = bracket(bind(work, machine))
     assert (
         found.least_s(("links", "interfaces", "disks"))
@@ -278,7 +272,7 @@ def test_a_bus_is_as_busy_as_its_bytes() -> None:
 
 def test_a_disk_is_as_busy_as_its_accesses() -> None:
     machine = plain("crossbar", 6, Disk(3.0, 0.0, 1.0, shared_by=6, spindles=2))
-    read = Access(None, Place(), "read", parse(2), parse(1))
+    read = DiskAccess(None, Place(), "read", parse(2), parse(1))
     assert bracket(bind(one(read), machine)).lower_s["most loaded disk"] == 6 * 5 / 2
     assert simulate(one(read), machine, effects="disks").makespan_s == 15
 

@@ -16,12 +16,17 @@ from simcodesign.analytic.queueing.closed_loops import is_exponential, sharing_r
 from simcodesign.analytic.queueing.networks import mva
 from simcodesign.core.errors import Place
 from simcodesign.core.expression import parse
+from simcodesign.describe.demands.collective import Collective
+from simcodesign.describe.demands.computation import Compute
+from simcodesign.describe.demands.disk_access import DiskAccess
+from simcodesign.describe.demands.memory_accesses import MemoryAccesses
 from simcodesign.describe.distribution import Distribution
 from simcodesign.describe.machine import Machine
 from simcodesign.describe.machine_parts import Disk, Memory, Network, Processor
 from simcodesign.describe.noise import Noise
+from simcodesign.describe.program import Block, Step
 from simcodesign.describe.topology.one_hop import CrossbarTopology
-from simcodesign.describe.workload import Access, Block, Collective, Compute, References, Step, Workload
+from simcodesign.describe.workload import Workload
 from simcodesign.engine.simulate import simulate
 
 EXPONENTIAL, FIXED = Distribution("exponential"), Distribution("deterministic")
@@ -38,8 +43,8 @@ def think(varies: Distribution | None = EXPONENTIAL, seconds: str = "4") -> Comp
     return Compute(None, Place(), "seconds", parse(seconds), (), varies)
 
 
-def read(varies: Distribution | None = EXPONENTIAL, times: str = "1") -> Access:
-    return Access(None, Place(), "read", parse("0"), parse(times), varies)
+def read(varies: Distribution | None = EXPONENTIAL, times: str = "1") -> DiskAccess:
+    return DiskAccess(None, Place(), "read", parse("0"), parse(times), varies)
 
 
 def loop(*body: Step, repeat: int = CYCLES) -> Workload:
@@ -190,9 +195,9 @@ def test_disks_of_nodes_that_share_memory_have_no_formula() -> None:
     assert forecast(program, own, {"P": 4}).formulas == ("MVA with residual lives: disk, memory",)
 
 
-def memory(varies: Distribution | None = EXPONENTIAL) -> References:
+def memory(varies: Distribution | None = EXPONENTIAL) -> MemoryAccesses:
     """One access that no cache serves: 64 bytes."""
-    return References(None, Place(), distances=((parse("1"), parse("1e9")),), accesses=parse("1"), varies=varies)
+    return MemoryAccesses(None, Place(), distances=((parse("1"), parse("1e9")),), accesses=parse("1"), varies=varies)
 
 
 # Against the simulator, which draws every demand.

@@ -15,10 +15,11 @@ from simcodesign.analytic.formula import COLLECTIVES, SYMBOLS, expanded, formula
 from simcodesign.core.errors import InputError
 from simcodesign.core.expression import parse
 from simcodesign.core.expression_sympy import to_sympy
+from simcodesign.describe.demands.collective import ALGORITHMS
 from simcodesign.describe.machine import Machine
 from simcodesign.describe.machine_parts import Disk, Network, Processor
 from simcodesign.describe.topology.build import build_topology
-from simcodesign.describe.workload import ALGORITHMS, Workload
+from simcodesign.describe.workload import Workload
 from simcodesign.describe.yaml.files import load_workload
 from simcodesign.describe.yaml.tree import parse_yaml
 from simcodesign.describe.yaml.workload import workload_from

@@ -17,11 +17,15 @@ from simcodesign.analytic.message_costs import FORMULAS, ceil_log2, floor_log2, 
 from simcodesign.core.errors import Place
 from simcodesign.core.expression import parse
 from simcodesign.core.result import SEND, Result
+from simcodesign.describe.demands.collective import Collective
+from simcodesign.describe.demands.exchange import Exchange
+from simcodesign.describe.demands.point_to_point import Receive, Send
 from simcodesign.describe.design_point import bind
 from simcodesign.describe.machine import Machine
 from simcodesign.describe.machine_parts import DISTANCES, SWITCHINGS, Network, Processor
+from simcodesign.describe.program import Step
 from simcodesign.describe.topology.build import KINDS, Topology, build_topology
-from simcodesign.describe.workload import Collective, Exchange, Receive, Send, Step, Workload
+from simcodesign.describe.workload import Workload
 from simcodesign.engine.reference.engine import run as engine
 from simcodesign.engine.simulate import simulate
 from simcodesign.generate.lower import make_plan

@@ -15,8 +15,9 @@ from simcodesign.analytic.model_text import footprint_terms, model_texts, short
 from simcodesign.analytic.requirements_per_process import COST_FUNCTIONS, requirements, skeleton
 from simcodesign.core.errors import CapacityError, InputError
 from simcodesign.core.expression import parse
+from simcodesign.describe.demands.collective import ALGORITHMS
 from simcodesign.describe.design_point import bind
-from simcodesign.describe.workload import ALGORITHMS, Workload
+from simcodesign.describe.workload import Workload
 from simcodesign.describe.yaml.files import load_workload
 from simcodesign.describe.yaml.tree import parse_yaml
 from simcodesign.describe.yaml.workload import workload_from

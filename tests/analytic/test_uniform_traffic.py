@@ -17,13 +17,14 @@ from simcodesign.analytic.queueing.station import md1, mg1
 from simcodesign.analytic.queueing.uniform_traffic import saturation_per_s, uniform_latency, uniform_traffic
 from simcodesign.core.errors import InputError, Place
 from simcodesign.core.expression import parse
+from simcodesign.describe.demands.point_to_point import Receive, Send
 from simcodesign.describe.machine import Machine
 from simcodesign.describe.machine_parts import Network, Processor
 from simcodesign.describe.topology.base import Topology
 from simcodesign.describe.topology.build import build_topology
 from simcodesign.describe.topology.grid import HypercubeTopology, MeshTopology, TorusTopology
 from simcodesign.describe.topology.one_hop import BusTopology, CrossbarTopology
-from simcodesign.describe.workload import Receive, Send, Workload
+from simcodesign.describe.workload import Workload
 from simcodesign.engine.simulate import simulate
 
 

@@ -12,10 +12,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from simcodesign.core.errors import InputError
-from simcodesign.describe.demands.useful_flops import useful_flops, useful_phases
+from simcodesign.describe.demands.computation import Compute
 from simcodesign.describe.design_point import DesignPoint, bind, select_phases
 from simcodesign.describe.machine import Machine
-from simcodesign.describe.workload import Block, Compute, Workload, walk
+from simcodesign.describe.program import Block, walk
+from simcodesign.describe.useful_flops import useful_flops, useful_phases
+from simcodesign.describe.workload import Workload
 from simcodesign.describe.yaml.machine import machine_from
 from simcodesign.describe.yaml.tree import parse_yaml
 from simcodesign.describe.yaml.workload import workload_from

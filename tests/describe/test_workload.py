@@ -12,20 +12,13 @@ from hypothesis import strategies as st
 from rich.console import Console
 
 from simcodesign.core.errors import InputError, Place
-from simcodesign.describe.workload import (
-    ALGORITHMS,
-    Access,
-    Block,
-    Collective,
-    Compute,
-    Exchange,
-    Receive,
-    Send,
-    Step,
-    Workload,
-    phase_name,
-    walk,
-)
+from simcodesign.describe.demands.collective import ALGORITHMS, Collective
+from simcodesign.describe.demands.computation import Compute
+from simcodesign.describe.demands.disk_access import DiskAccess
+from simcodesign.describe.demands.exchange import Exchange
+from simcodesign.describe.demands.point_to_point import Receive, Send
+from simcodesign.describe.program import Block, Step, phase_name, walk
+from simcodesign.describe.workload import Workload
 from simcodesign.describe.yaml.tree import parse_yaml
 from simcodesign.describe.yaml.workload import workload_from
 from simcodesign.report.results.data_sheets import program_tree, workload_sheet
@@ -203,8 +196,8 @@ def test_compute_by_loops() -> None:
 @pytest.mark.parametrize("kind", ["read", "write"])
 def test_access(kind: str) -> None:
     step, other = only(f"- {kind}: {{bytes: n, times: 0.5}}"), only(f"- {kind}: {{bytes: n}}")
-    assert isinstance(step, Access)
-    assert isinstance(other, Access)
+    assert isinstance(step, DiskAccess)
+    assert isinstance(other, DiskAccess)
     assert (step.kind, *texts(step.bytes, step.times, step.when)) == (kind, "n", "0.5", None)
     assert texts(other.times) == ["1"]
 

@@ -19,10 +19,15 @@ from simcodesign.analytic.halo import halo
 from simcodesign.analytic.message_costs import FORMULAS, price
 from simcodesign.core.errors import Place
 from simcodesign.core.expression import parse
+from simcodesign.describe.demands.base import Demand
+from simcodesign.describe.demands.collective import Collective
+from simcodesign.describe.demands.computation import Compute
+from simcodesign.describe.demands.point_to_point import Receive, Send
 from simcodesign.describe.machine import Machine
 from simcodesign.describe.machine_parts import Network, Processor
+from simcodesign.describe.program import Step
 from simcodesign.describe.topology.build import build_topology
-from simcodesign.describe.workload import Collective, Compute, Demand, Receive, Send, Step, Workload
+from simcodesign.describe.workload import Workload
 from simcodesign.report.results.data_sheets import machine_sheet
 
 #: Tolerance: at most some thousand sums follow one another, each rounded to 1.1e-16.

@@ -17,8 +17,9 @@ from simcodesign.analytic.forecast import forecast
 from simcodesign.comparison.compare import compare
 from simcodesign.core.result import PowerProfile, Result
 from simcodesign.describe.constants import POWERS
+from simcodesign.describe.demands.collective import ALGORITHMS
 from simcodesign.describe.machine import Machine
-from simcodesign.describe.workload import ALGORITHMS, Workload
+from simcodesign.describe.workload import Workload
 from simcodesign.describe.yaml.files import workload_of
 from simcodesign.describe.yaml.machine import machine_from
 from simcodesign.describe.yaml.tree import parse_yaml

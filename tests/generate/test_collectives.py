@@ -17,9 +17,9 @@ from simcodesign.analytic.halo import halo
 from simcodesign.analytic.message_costs import FORMULAS, Cost, price
 from simcodesign.core.errors import Place
 from simcodesign.core.result import RECEIVE, SEND
+from simcodesign.describe.demands.collective import ALGORITHMS
 from simcodesign.describe.machine_parts import Network
 from simcodesign.describe.topology.build import build_topology
-from simcodesign.describe.workload import ALGORITHMS
 from simcodesign.generate.columns import Ranks
 from simcodesign.generate.messages.collectives import GENERATORS, halo_exchange
 from simcodesign.generate.messages.matching import matches

@@ -13,13 +13,18 @@ from hypothesis import strategies as st
 from simcodesign.core.errors import DeadlockError, InputError, Place
 from simcodesign.core.expression import parse
 from simcodesign.core.result import COMPUTE, READ, RECEIVE, SEND
+from simcodesign.describe.demands.collective import Collective
+from simcodesign.describe.demands.computation import Compute
+from simcodesign.describe.demands.exchange import Exchange
+from simcodesign.describe.demands.point_to_point import Receive, Send
 from simcodesign.describe.design_point import bind
 from simcodesign.describe.goal.format import read_goal, write_goal
 from simcodesign.describe.goal.schedule import ANY, NONE, Schedule
 from simcodesign.describe.machine import Machine
 from simcodesign.describe.machine_parts import Disk, Network, Processor
+from simcodesign.describe.program import Block, Step
 from simcodesign.describe.topology.build import build_topology
-from simcodesign.describe.workload import Block, Collective, Compute, Exchange, Receive, Send, Step, Workload
+from simcodesign.describe.workload import Workload
 from simcodesign.describe.yaml.files import load_machine, load_workload, workload_of
 from simcodesign.engine.selection import run
 from simcodesign.engine.simulate import simulate

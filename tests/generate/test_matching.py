@@ -13,11 +13,14 @@ from hypothesis import strategies as st
 from simcodesign.core.errors import InputError, Place
 from simcodesign.core.expression import parse
 from simcodesign.core.result import COMPUTE, RECEIVE, SEND
+from simcodesign.describe.demands.disk_access import DiskAccess
+from simcodesign.describe.demands.point_to_point import Receive, Send
 from simcodesign.describe.design_point import bind
 from simcodesign.describe.machine import Machine
 from simcodesign.describe.machine_parts import Disk, Network, Processor
+from simcodesign.describe.program import Step
 from simcodesign.describe.topology.build import build_topology
-from simcodesign.describe.workload import Access, Receive, Send, Step, Workload
+from simcodesign.describe.workload import Workload
 from simcodesign.engine.reference.engine import run
 from simcodesign.generate.columns import Ranks
 from simcodesign.generate.lower import make_plan
@@ -184,7 +187,7 @@ def program() -> tuple[Step, ...]:
     """Everybody but rank 0 sends to it, the later the higher its number; rank 1 sends again and receives from rank 0."""
     away, home, first = parse("rank > 0"), parse("rank == 0"), parse("rank == 1")
     return (
-        Access(away, Place(), "read", parse("rank"), parse(1)),
+        DiskAccess(away, Place(), "read", parse("rank"), parse(1)),
         Send(away, Place(), parse(0), parse("rank"), 5),
         *[Receive(home, Place(), None, None, 5)] * 3,
         Send(home, Place(), parse(1), parse(1), 5),

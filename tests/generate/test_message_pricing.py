@@ -14,21 +14,15 @@ from hypothesis import strategies as st
 from simcodesign.core.errors import InputError, Place
 from simcodesign.core.expression import parse
 from simcodesign.core.result import RECEIVE, SEND
+from simcodesign.describe.demands.collective import ALGORITHMS, Collective
+from simcodesign.describe.demands.exchange import Exchange
+from simcodesign.describe.demands.point_to_point import Receive, Send
 from simcodesign.describe.design_point import bind
 from simcodesign.describe.machine import Machine
 from simcodesign.describe.machine_parts import DISTANCES, SWITCHINGS, Network, Processor
+from simcodesign.describe.program import MAIN_PHASE, Block, Step
 from simcodesign.describe.topology.build import build_topology
-from simcodesign.describe.workload import (
-    ALGORITHMS,
-    MAIN_PHASE,
-    Block,
-    Collective,
-    Exchange,
-    Receive,
-    Send,
-    Step,
-    Workload,
-)
+from simcodesign.describe.workload import Workload
 from simcodesign.engine.reference.engine import run
 from simcodesign.generate.columns import Column
 from simcodesign.generate.lower import make_plan

@@ -13,12 +13,15 @@ from numpy.typing import NDArray
 from simcodesign.core.errors import Place
 from simcodesign.core.expression import parse
 from simcodesign.core.result import COMPUTE
+from simcodesign.describe.demands.collective import Collective
+from simcodesign.describe.demands.computation import Compute
 from simcodesign.describe.design_point import bind
 from simcodesign.describe.effects import EFFECTS
 from simcodesign.describe.machine import Machine
 from simcodesign.describe.machine_parts import Network, Processor
+from simcodesign.describe.program import Block, Step
 from simcodesign.describe.topology.build import build_topology
-from simcodesign.describe.workload import Block, Collective, Compute, Step, Workload
+from simcodesign.describe.workload import Workload
 from simcodesign.engine.simulate import simulate
 from simcodesign.generate.lower import make_plan
 from simcodesign.generate.plan import Plan

@@ -14,11 +14,16 @@ from simcodesign.analytic.collective_traffic import Traffic, collective_traffic,
 from simcodesign.core.errors import Place
 from simcodesign.core.expression import parse
 from simcodesign.core.result import READ, SEND
+from simcodesign.describe.demands.collective import ALGORITHMS, Collective
+from simcodesign.describe.demands.disk_access import DiskAccess
+from simcodesign.describe.demands.exchange import Exchange
+from simcodesign.describe.demands.point_to_point import Receive, Send
 from simcodesign.describe.design_point import bind
 from simcodesign.describe.machine import MAPPINGS, Machine
 from simcodesign.describe.machine_parts import SWITCHINGS, Disk, Network, Processor
+from simcodesign.describe.program import Step
 from simcodesign.describe.topology.build import balanced_shape, build_topology
-from simcodesign.describe.workload import ALGORITHMS, Access, Collective, Exchange, Receive, Send, Step, Workload
+from simcodesign.describe.workload import Workload
 from simcodesign.engine.reference.engine import run
 from simcodesign.generate.lower import make_plan
 from simcodesign.generate.plan import DISK, INTERFACE, LINK, NONE, Plan
@@ -167,8 +172,8 @@ def test_nothing_is_shared_without_an_effect_that_shares_it(
     assert plan.station is None
 
 
-def read(size: object, when: str | None = None) -> Access:
-    return Access(None if when is None else parse(when), Place(), "read", size, parse(2))
+def read(size: object, when: str | None = None) -> DiskAccess:
+    return DiskAccess(None if when is None else parse(when), Place(), "read", size, parse(2))
 
 
 @settings(max_examples=60)

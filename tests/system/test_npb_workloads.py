@@ -18,10 +18,10 @@ from simcodesign.analytic.forecast import forecast as forecast_of
 from simcodesign.comparison.compare import compare
 from simcodesign.core.errors import InputError
 from simcodesign.core.result import SEND, Result
-from simcodesign.describe.demands.useful_flops import useful_flops
 from simcodesign.describe.design_point import bind
 from simcodesign.describe.machine import Machine
-from simcodesign.describe.workload import Block, walk
+from simcodesign.describe.program import Block, walk
+from simcodesign.describe.useful_flops import useful_flops
 from simcodesign.describe.yaml.files import available
 from simcodesign.describe.yaml.files import load_machine as read_machine
 from simcodesign.describe.yaml.files import load_workload as read_workload

@@ -10,7 +10,8 @@ import pytest
 
 from simcodesign.analytic.forecast import forecast
 from simcodesign.comparison.compare import compare
-from simcodesign.describe.workload import Block, Compute, walk
+from simcodesign.describe.demands.computation import Compute
+from simcodesign.describe.program import Block, walk
 from simcodesign.describe.yaml.files import load_machine, load_workload
 from simcodesign.report.results.demo import measured_times
 

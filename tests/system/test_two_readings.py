@@ -11,10 +11,11 @@ import numpy as np
 import pytest
 
 from simcodesign.analytic.forecast import forecast
+from simcodesign.describe.demands.collective import ALGORITHMS
 from simcodesign.describe.machine import Machine
 from simcodesign.describe.machine_parts import DISTANCES, Disk, Network, Processor
 from simcodesign.describe.topology.build import build_topology
-from simcodesign.describe.workload import ALGORITHMS, Workload
+from simcodesign.describe.workload import Workload
 from simcodesign.describe.yaml.files import available, load_machine
 from simcodesign.describe.yaml.tree import parse_yaml
 from simcodesign.describe.yaml.workload import workload_from

@@ -6,10 +6,14 @@ from collections.abc import Callable, Iterable, Sequence
 
 from simcodesign.core.errors import Place
 from simcodesign.core.expression import parse
+from simcodesign.describe.demands.collective import Collective
+from simcodesign.describe.demands.exchange import Exchange
+from simcodesign.describe.demands.point_to_point import Receive, Send
 from simcodesign.describe.machine import Machine
 from simcodesign.describe.machine_parts import Network, Processor
+from simcodesign.describe.program import Step
 from simcodesign.describe.topology.build import Topology, build_topology
-from simcodesign.describe.workload import Collective, Exchange, Receive, Send, Step, Workload
+from simcodesign.describe.workload import Workload
 from simcodesign.studies.validation.case import Tolerance
 
 #: Startup (s), latency of a hop (s), time per byte of a message and of a link (s/B), bytes. A link is faster than a

@@ -26,10 +26,11 @@ from simcodesign.analytic.queueing.uniform_traffic import saturation_per_s, unif
 from simcodesign.core.errors import Place
 from simcodesign.core.expression import parse
 from simcodesign.core.jit import HAVE_NUMBA
+from simcodesign.describe.demands.arrivals import Arrivals
 from simcodesign.describe.distribution import Distribution
 from simcodesign.describe.machine import Machine
 from simcodesign.describe.topology.build import Topology
-from simcodesign.describe.workload import Arrivals, Workload
+from simcodesign.describe.workload import Workload
 from simcodesign.studies.validation.case import Case, Derived, Label, Said, Tolerance
 
 from .definitions import Hop, all_pairs, dimension_order, hypercube_graph, mesh_graph, torus_graph

@@ -19,9 +19,10 @@ from simcodesign.analytic.queueing.station import Queue, allen_cunneen, mg1, mmc
 from simcodesign.core.errors import InputError
 from simcodesign.core.units import FloatOrArray
 from simcodesign.describe.demands.arrivals import Arrivals
+from simcodesign.describe.demands.base import ONE
+from simcodesign.describe.demands.disk_access import DiskAccess
 from simcodesign.describe.distribution import Distribution
 from simcodesign.describe.machine import Machine
-from simcodesign.describe.workload import ONE, Access
 
 
 @dataclass(frozen=True)
@@ -63,7 +64,7 @@ def parts_at_disks(steps: Sequence[Arrivals], reading: Reading) -> list[Part]:
 def _flow(step: Arrivals, reading: Reading) -> _Flow:
     count, rate = reading.stream(step)
     size = reading.value(step.bytes, "bytes")
-    access = Access(step.when, step.place, step.kind, step.bytes, ONE)
+    access = DiskAccess(step.when, step.place, step.kind, step.bytes, ONE)
     service = access_s(access, reading.machine.disk, size, 1.0)
     shape = np.broadcast_shapes(np.shape(service), count.shape)
     visits, flow = count, rate

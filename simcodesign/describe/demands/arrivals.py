@@ -6,6 +6,7 @@ M/G/c queue, ``places`` one with losses, ``next`` a Jackson network; messages to
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
@@ -97,8 +98,7 @@ class Arrivals(Demand):
             what = f"requests never leave the disk of rank {row}"
             raise InputError(what, self.place, allowed="a way out of next: rows that add up to less than 1")
 
-    def expressions(self) -> Iterator[Expression]:
-        yield from super().expressions()
+    def amounts(self) -> Iterator[Expression]:
         yield from (self.rate, self.requests, self.bytes)
         yield from (part for part in (self.places, self.destination) if part is not None)
         for row in self.next:
@@ -115,7 +115,12 @@ def check_alone(program: Iterable[object], imbalance: bool, place: Place) -> boo
     if others:
         where = getattr(others[0], "place", place)
         what = "a program of arrivals has no other steps"
-        raise InputError(what, where, value=type(others[0]).__name__.lower(), allowed="arrivals alone, in no block")
+        raise InputError(what, where, value=_words(type(others[0]).__name__), allowed="arrivals alone, in no block")
     if imbalance:
         raise InputError("imbalance is of computations, which a program of arrivals has not", place)
     return True
+
+
+def _words(name: str) -> str:
+    """``DiskAccess`` as words."""
+    return re.sub(r"(?<!^)(?=[A-Z])", " ", name).lower()

@@ -1,22 +1,49 @@
-"""What every kind of demand of a program has."""
+"""What every kind of demand has. A demand is a leaf of a program: one thing that ranks do."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from typing import ClassVar
 
 from simcodesign.core.errors import Place
-from simcodesign.core.expression import Expression
+from simcodesign.core.expression import Expression, parse
+from simcodesign.core.units import FloatOrArray
+
+#: Evaluates an expression, and names it in errors.
+Evaluate = Callable[[Expression, str], FloatOrArray]
+ONE = parse(1)
 
 
 @dataclass(frozen=True)
 class Demand:
-    """What every kind of demand has: the ranks it applies to (all, when ``when`` is None) and its place in the file."""
+    """The ranks that it applies to (all, when ``when`` is None) and its place in the file."""
 
     when: Expression | None
     place: Place = field(compare=False)
+    #: Whether its amounts must be the same for every rank, so that they may not depend on ``rank``.
+    alike_on_all_ranks: ClassVar[bool] = False
+
+    def amounts(self) -> Iterator[Expression]:
+        """Every expression on which the cost of this demand depends."""
+        yield from ()
+
+    def peers(self) -> Iterator[Expression]:
+        """The ranks that it names: they differ from rank to rank, but the cost does not depend on them."""
+        yield from ()
+
+    def data_names(self) -> Iterator[tuple[str, Place]]:
+        """The data structures of the workload that it names, and where."""
+        yield from ()
 
     def expressions(self) -> Iterator[Expression]:
         """Every expression of this demand."""
         if self.when is not None:
             yield self.when
+        yield from self.peers()
+        yield from self.amounts()
+
+    @property
+    def differs_by_rank(self) -> bool:
+        """Whether its cost may differ from rank to rank."""
+        return self.when is not None or any("rank" in amount.names for amount in self.amounts())

@@ -8,25 +8,17 @@ from pathlib import Path
 from simcodesign.core.errors import InputError
 from simcodesign.core.expression import Expression, parse
 from simcodesign.describe.demands.arrivals import KINDS as ARRIVAL_KINDS
-from simcodesign.describe.demands.arrivals import TARGETS
+from simcodesign.describe.demands.arrivals import TARGETS, Arrivals
+from simcodesign.describe.demands.base import ONE
+from simcodesign.describe.demands.collective import ALGORITHMS, Collective
+from simcodesign.describe.demands.computation import Compute, Loop
+from simcodesign.describe.demands.disk_access import DiskAccess
+from simcodesign.describe.demands.exchange import Exchange
+from simcodesign.describe.demands.memory_accesses import CACHE_ROLES, MemoryAccesses
+from simcodesign.describe.demands.point_to_point import Receive, Send
+from simcodesign.describe.demands.resource_uses import Execute, ResourceUse
 from simcodesign.describe.distribution import Distribution
-from simcodesign.describe.workload import (
-    ALGORITHMS,
-    CACHE_ROLES,
-    ONE,
-    Access,
-    Arrivals,
-    Collective,
-    Compute,
-    Exchange,
-    Execute,
-    Loop,
-    Receive,
-    References,
-    Send,
-    Step,
-    Use,
-)
+from simcodesign.describe.program import Step
 from simcodesign.describe.yaml.distribution import distribution_from
 from simcodesign.describe.yaml.resources import USE_KEYS, quantity_or_expression
 from simcodesign.describe.yaml.tree import Entry
@@ -78,7 +70,7 @@ def _execute(name: str, entry: Entry) -> Execute:
     return Execute(_when(items), entry.place, uses, amount(items, "parallelism") or ONE, label)
 
 
-def _use(entry: Entry) -> Use:
+def _use(entry: Entry) -> ResourceUse:
     """``{RESOURCE: AMOUNT, traits: [...], from: DATA}``."""
     items = entry.mapping()
     used = [key for key in items if key not in USE_KEYS]
@@ -88,7 +80,7 @@ def _use(entry: Entry) -> Use:
         raise InputError("a use is of one resource", entry.place, value=sorted(items), allowed=allowed)
     traits = [trait for item in (items["traits"].sequence() if "traits" in items else []) for trait in _traits(item)]
     data = items[ways[0]].name() if ways else ""
-    return Use(used[0], items[used[0]].expression(), tuple(traits), data, "".join(ways), entry.place)
+    return ResourceUse(used[0], items[used[0]].expression(), tuple(traits), data, "".join(ways), entry.place)
 
 
 def _traits(entry: Entry) -> list[tuple[str, Expression | None]]:
@@ -98,10 +90,10 @@ def _traits(entry: Entry) -> list[tuple[str, Expression | None]]:
     return [(name, item.expression()) for name, item in entry.mapping().items()]
 
 
-def _access(name: str, entry: Entry) -> Access:
+def _access(name: str, entry: Entry) -> DiskAccess:
     items = entry.mapping(("bytes", "times", "when", "varies"), ("bytes",))
     size, times = items["bytes"].expression(), amount(items, "times") or ONE
-    return Access(_when(items), entry.place, name, size, times, _varies(items))
+    return DiskAccess(_when(items), entry.place, name, size, times, _varies(items))
 
 
 #: Whose locality a memory demand has: one of these.
@@ -109,7 +101,7 @@ _LOCALITY = ("kernel", "profile", "stack_distance", "hits")
 _MEMORY_KEYS = (*_LOCALITY, "sizes", "element", "accesses", "loads", "stores", "times", "blocking", "when", "varies")
 
 
-def _references(name: str, entry: Entry) -> References:
+def _references(name: str, entry: Entry) -> MemoryAccesses:
     items = entry.mapping(_MEMORY_KEYS)
     given = [key for key in _LOCALITY if key in items]
     if len(given) != 1:
@@ -127,7 +119,7 @@ def _references(name: str, entry: Entry) -> References:
         raise InputError("how many accesses", entry.place, allowed="accesses, or loads and stores")
     if accesses is not None and "kernel" in items:
         raise InputError("a kernel has its own number of accesses", accesses.place, allowed="times, for more of them")
-    return References(
+    return MemoryAccesses(
         _when(items),
         entry.place,
         kernel=items["kernel"].text(KERNELS) if "kernel" in items else "",
@@ -137,7 +129,7 @@ def _references(name: str, entry: Entry) -> References:
         hits=tuple((role, share.expression()) for role, share in items["hits"].mapping(CACHE_ROLES).items())
         if "hits" in items
         else (),
-        element_bytes=_element(items["element"]) if "element" in items else References.element_bytes,
+        element_bytes=_element(items["element"]) if "element" in items else MemoryAccesses.element_bytes,
         accesses=accesses,
         times=amount(items, "times") or ONE,
         blocking=amount(items, "blocking") or ONE,

@@ -7,10 +7,12 @@ from functools import cache
 from pathlib import Path
 
 from simcodesign.core.errors import InputError, nearest
+from simcodesign.describe.demands.replay import Replay
 from simcodesign.describe.goal.format import read_goal
 from simcodesign.describe.goal.schedule import Schedule
 from simcodesign.describe.machine import Machine
-from simcodesign.describe.workload import Parameter, Replay, Workload
+from simcodesign.describe.parameters import Parameter
+from simcodesign.describe.workload import Workload
 from simcodesign.describe.yaml.machine import OTHER_NAMES, check_format, machine_from
 from simcodesign.describe.yaml.tree import Entry, merged, nested, read_yaml
 from simcodesign.describe.yaml.workload import workload_from

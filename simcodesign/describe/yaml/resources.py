@@ -10,8 +10,9 @@ from dataclasses import replace
 from simcodesign.core.errors import InputError, Place
 from simcodesign.core.expression import FUNCTIONS, Expression, parse
 from simcodesign.core.units import parse_quantity
+from simcodesign.describe.demands.base import ONE
 from simcodesign.describe.parameters import Parameter
-from simcodesign.describe.resources import AMOUNT, ONE, Component, Custom, Resource, Trait
+from simcodesign.describe.resources import AMOUNT, Component, Custom, Resource, Trait
 from simcodesign.describe.yaml.tree import Entry
 
 #: Keys of a machine file.

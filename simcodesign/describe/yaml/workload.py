@@ -5,8 +5,10 @@ from __future__ import annotations
 from simcodesign.core.errors import InputError, nearest
 from simcodesign.core.expression import Expression, parse
 from simcodesign.describe.constants import CONSTANTS, POWERS, check_constant
+from simcodesign.describe.demands.base import ONE
 from simcodesign.describe.parameters import Parameter
-from simcodesign.describe.workload import ONE, RESERVED, Block, Step, Workload
+from simcodesign.describe.program import Block, Step
+from simcodesign.describe.workload import RESERVED, Workload
 from simcodesign.describe.yaml.demands import DEMANDS, amount
 from simcodesign.describe.yaml.machine import check_format, constant_value
 from simcodesign.describe.yaml.noise import imbalance_from

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from simcodesign.core.errors import InputError
 from simcodesign.core.units import FloatOrArray
+from simcodesign.describe.demands.disk_access import DiskAccess
 from simcodesign.describe.machine import Machine
-from simcodesign.describe.workload import Access
 
 
-def duration_of_access_s(step: Access, machine: Machine, size_bytes: FloatOrArray, times: FloatOrArray) -> FloatOrArray:
+def duration_of_access_s(
+    step: DiskAccess, machine: Machine, size_bytes: FloatOrArray, times: FloatOrArray
+) -> FloatOrArray:
     """Seconds of a batch of ``times`` accesses of ``size_bytes``. InputError when the machine has no disk."""
     disk = machine.disk
     if disk is None:

@@ -14,9 +14,10 @@ import numpy as np
 
 from simcodesign.core.result import MEMORY
 from simcodesign.core.units import FloatOrArray
-from simcodesign.describe.demands.memory_accesses import Evaluate, Touched, memory_of
+from simcodesign.describe.demands.base import Evaluate
+from simcodesign.describe.demands.memory_accesses import MemoryAccesses
+from simcodesign.describe.demands.served_accesses import ServedAccesses, memory_of
 from simcodesign.describe.machine import Machine
-from simcodesign.describe.workload import References
 from simcodesign.generate.columns import Int32s, Ranks, of_ranks
 
 #: Slices of a demand that shares a controller: the last core of a node waits for one slice of each other at first.
@@ -25,8 +26,8 @@ SLICES = 16
 
 def reference_memory(
     program_writer: Ranks,
-    demand: References,
-    seen: Touched,
+    demand: MemoryAccesses,
+    seen: ServedAccesses,
     machine: Machine,
     value: Evaluate,
     who: Int32s | None,

@@ -22,9 +22,10 @@ from simcodesign.core.expression import Expression, parse
 from simcodesign.core.result import COMPUTE, READ, RECEIVE, SEND, WRITE
 from simcodesign.core.units import FloatOrArray
 from simcodesign.describe.demands.arrivals import BETWEEN, DISK, NETWORK, REQUESTS, Arrivals
+from simcodesign.describe.demands.base import Demand
+from simcodesign.describe.demands.disk_access import DiskAccess
 from simcodesign.describe.distribution import Distribution
 from simcodesign.describe.machine import Machine
-from simcodesign.describe.workload import Access, Demand
 from simcodesign.generate.columns import Column
 from simcodesign.generate.demands.disk import duration_of_access_s
 from simcodesign.generate.demands.replay import Order
@@ -176,7 +177,7 @@ def _between(writer: _Writer, one: _Stream, context: Context) -> Ints:
 def _at_disks(writer: _Writer, one: _Stream, gaps: Ints, context: Context) -> Ints:
     """Every request at the disk of its rank, and at those to which it goes on; the last operation of each."""
     step, law = one.step, one.step.varies if "noise" in context.effects else None
-    access = Access(step.when, step.place, step.kind, step.bytes, parse(1))
+    access = DiskAccess(step.when, step.place, step.kind, step.bytes, parse(1))
     service = np.broadcast_to(duration_of_access_s(access, context.machine, one.size_bytes, 1.0), context.ranks)
     kind, phase = READ if step.kind == "read" else WRITE, context.phases[REQUESTS]
 

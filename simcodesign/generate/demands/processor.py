@@ -7,8 +7,8 @@ from collections.abc import Callable
 from simcodesign.core.errors import InputError
 from simcodesign.core.expression import Expression
 from simcodesign.core.units import FloatOrArray
+from simcodesign.describe.demands.computation import Compute
 from simcodesign.describe.machine import Machine
-from simcodesign.describe.workload import Compute
 
 
 def work_of_computation(step: Compute, amount: Callable[[Expression, str], FloatOrArray]) -> FloatOrArray:

@@ -14,9 +14,11 @@ from simcodesign.core.errors import InputError, Place
 from simcodesign.core.result import RECEIVE, SEND
 from simcodesign.core.units import FloatOrArray
 from simcodesign.describe.constants import MODEL_OF
+from simcodesign.describe.demands.base import ONE
+from simcodesign.describe.demands.exchange import Exchange
 from simcodesign.describe.design_point import DesignPoint
 from simcodesign.describe.machine import Machine
-from simcodesign.describe.workload import ONE, Block, Exchange, with_phase
+from simcodesign.describe.program import Block, with_phase
 from simcodesign.generate.columns import Column
 from simcodesign.generate.messages.routes_and_stations import Roads
 from simcodesign.generate.messages.times import arrival_s, between_s, modelled_hops, receive_s, send_s

@@ -17,29 +17,24 @@ from simcodesign.core.expression import Expression, parse
 from simcodesign.core.expression_sympy import to_latex
 from simcodesign.core.units import FloatOrArray, format_quantity
 from simcodesign.describe.constants import CONSTANTS, POWERS
-from simcodesign.describe.demands.arrivals import DISK
+from simcodesign.describe.demands.arrivals import DISK, Arrivals
+from simcodesign.describe.demands.base import Demand
+from simcodesign.describe.demands.collective import Collective
+from simcodesign.describe.demands.computation import Compute
+from simcodesign.describe.demands.disk_access import DiskAccess
+from simcodesign.describe.demands.exchange import Exchange
+from simcodesign.describe.demands.memory_accesses import MemoryAccesses
+from simcodesign.describe.demands.point_to_point import Receive, Send
+from simcodesign.describe.demands.replay import Replay
+from simcodesign.describe.demands.resource_uses import Execute
 from simcodesign.describe.machine import Machine
 from simcodesign.describe.machine_parts import Disk, Memory, Network
 from simcodesign.describe.noise import Imbalance, Noise
+from simcodesign.describe.parameters import Parameter
+from simcodesign.describe.program import Block, Step
 from simcodesign.describe.resources import PREFIX, Component, Resource
 from simcodesign.describe.topology.build import Topology
-from simcodesign.describe.workload import (
-    Access,
-    Arrivals,
-    Block,
-    Collective,
-    Compute,
-    Demand,
-    Exchange,
-    Execute,
-    Parameter,
-    Receive,
-    References,
-    Replay,
-    Send,
-    Step,
-    Workload,
-)
+from simcodesign.describe.workload import Workload
 
 Rows = Iterable[tuple[str, str]]
 HOP_LAWS = {"one": "1", "log2": "log2(P)", "sqrt": "sqrt(P)", "mean": "the mean of the topology", "none": "0"}
@@ -365,10 +360,10 @@ def _demand_label(step: Demand) -> str:
     match step:
         case Compute():
             return f"compute {step.amount.text} {step.unit}" if step.amount else "compute the sum of loops"
-        case Access():
+        case DiskAccess():
             times = "" if step.times.text == "1" else f", {step.times.text} times"
             return f"{step.kind} {step.bytes.text} bytes{times}"
-        case References():
+        case MemoryAccesses():
             return _references_label(step)
         case Send():
             return f"send {step.bytes.text} bytes to {step.to.text}{_tag(step.tag)}"
@@ -402,7 +397,7 @@ def _arrivals_label(step: Arrivals) -> str:
     return f"arrivals: {', '.join(parts)}"
 
 
-def _references_label(step: References) -> str:
+def _references_label(step: MemoryAccesses) -> str:
     times = "" if step.times.text == "1" else f", {step.times.text} times"
     if step.kernel:
         sizes = ", ".join(f"{name} = {getattr(size, 'text', size)}" for name, size in step.sizes)

@@ -23,7 +23,7 @@ from simcodesign.aspen.timing import BlockTime, Timing, read_machine_parameters,
 from simcodesign.core.errors import InputError, Place, nearest
 from simcodesign.core.result import Result
 from simcodesign.core.units import FloatOrArray
-from simcodesign.describe.workload import Parameter
+from simcodesign.describe.parameters import Parameter
 from simcodesign.studies.explore.space import FloatArray, Variable
 
 #: Metrics of an application on a machine, and their dimensions.

@@ -21,10 +21,13 @@ from simcodesign.core.errors import InputError, Place, nearest
 from simcodesign.core.result import Result
 from simcodesign.core.units import FloatOrArray, format_quantity
 from simcodesign.describe.constants import CAPACITY, CONSTANTS, POWERS
+from simcodesign.describe.demands.resource_uses import Execute
 from simcodesign.describe.design_point import DesignPoint, bind
 from simcodesign.describe.machine import Machine
+from simcodesign.describe.parameters import Parameter
+from simcodesign.describe.program import walk
 from simcodesign.describe.resources import PREFIX
-from simcodesign.describe.workload import Execute, Parameter, Workload, walk
+from simcodesign.describe.workload import Workload
 from simcodesign.engine.simulate import simulate
 from simcodesign.studies.explore.problem import Model, RefusedPointsError
 from simcodesign.studies.explore.space import FloatArray, Variable

@@ -22,9 +22,9 @@ from scipy.optimize import brentq
 from simcodesign.analytic.forecast import forecast
 from simcodesign.core.errors import InputError
 from simcodesign.describe.constants import CONSTANTS, POSITIVE
-from simcodesign.describe.demands.useful_flops import useful_flops, useful_phases
 from simcodesign.describe.design_point import DesignPoint, bind
 from simcodesign.describe.machine import Machine
+from simcodesign.describe.useful_flops import useful_flops, useful_phases
 from simcodesign.describe.workload import Workload
 from simcodesign.describe.yaml.files import load_machine, load_workload
 from simcodesign.engine.simulate import simulate

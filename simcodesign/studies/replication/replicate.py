@@ -20,11 +20,13 @@ import numpy as np
 from simcodesign.core.errors import InputError
 from simcodesign.core.ordered_map import repeated
 from simcodesign.core.result import MOST_LISTED, NO_STATIONS, Result
+from simcodesign.describe.demands.arrivals import Arrivals
 from simcodesign.describe.design_point import DesignPoint, bind
 from simcodesign.describe.effects import chosen_effects
 from simcodesign.describe.machine import Machine
+from simcodesign.describe.program import walk
 from simcodesign.describe.randomness import drawn_effects
-from simcodesign.describe.workload import Arrivals, Workload, walk
+from simcodesign.describe.workload import Workload
 from simcodesign.describe.yaml.files import load_machine, load_workload
 from simcodesign.engine.simulate import simulate, whole_seed
 from simcodesign.studies.replication.observations import (

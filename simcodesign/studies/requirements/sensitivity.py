@@ -13,7 +13,8 @@ from dataclasses import dataclass
 from simcodesign.analytic.forecast import forecast
 from simcodesign.core.errors import InputError, nearest
 from simcodesign.describe.machine import Machine
-from simcodesign.describe.workload import Parameter, Workload
+from simcodesign.describe.parameters import Parameter
+from simcodesign.describe.workload import Workload
 from simcodesign.engine.simulate import simulate
 from simcodesign.studies.requirements.memory_capacity import SIZE, fit_memory
 from simcodesign.studies.requirements.scaled_machine import VARIED, upgraded_machine, varied_machine

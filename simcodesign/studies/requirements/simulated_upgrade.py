@@ -22,9 +22,12 @@ from simcodesign.analytic.requirements_per_process import Requirements, requirem
 from simcodesign.comparison.compare import Comparison, compare
 from simcodesign.core.errors import InputError
 from simcodesign.core.result import Result
+from simcodesign.describe.demands.collective import Collective
+from simcodesign.describe.demands.disk_access import DiskAccess
 from simcodesign.describe.effects import chosen_effects
 from simcodesign.describe.machine import Machine
-from simcodesign.describe.workload import Access, Collective, Workload, walk
+from simcodesign.describe.program import walk
+from simcodesign.describe.workload import Workload
 from simcodesign.describe.yaml.files import load_machine, load_workload
 from simcodesign.engine.event_contract import OnProgress as OnSimulationProgress
 from simcodesign.studies.requirements.memory_capacity import SIZE, refuse, sized
@@ -254,7 +257,7 @@ def exchanges_all_with_all(workload: Workload) -> bool:
 
 def useful_effects(workload: Workload, effects: str | Collection[str]) -> tuple[str, ...]:
     """Effects but for disks that nobody uses: each costs a simulation."""
-    disks = any(isinstance(step, Access) for step in walk(workload.program))
+    disks = any(isinstance(step, DiskAccess) for step in walk(workload.program))
     return tuple(effect for effect in chosen_effects(effects) if disks or effect != "disks")
 
 

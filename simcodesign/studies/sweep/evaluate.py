@@ -21,7 +21,7 @@ from simcodesign.describe.constants import CAPACITY
 from simcodesign.describe.design_point import bind
 from simcodesign.describe.machine import Machine
 from simcodesign.describe.parameters import Parameter
-from simcodesign.describe.workload import walk
+from simcodesign.describe.program import walk
 from simcodesign.engine.simulate import simulate
 from simcodesign.studies.sweep.content_digest import DIGEST_BYTES
 from simcodesign.studies.sweep.grid import CHANGE, PARAMETER, Design

@@ -20,9 +20,11 @@ from simcodesign.counters.models import fit_application
 from simcodesign.counters.prediction import predict
 from simcodesign.counters.readers.formats import read_counters, write_counters
 from simcodesign.counters.table import APPLICATION, COUNTERS, OTHERS, CounterTable, Latencies, joined
+from simcodesign.describe.demands.collective import ALGORITHMS, Collective
 from simcodesign.describe.effects import EFFECTS
 from simcodesign.describe.machine import Machine
-from simcodesign.describe.workload import ALGORITHMS, Block, Collective, Workload
+from simcodesign.describe.program import Block
+from simcodesign.describe.workload import Workload
 from simcodesign.describe.yaml.files import load_machine, load_workload
 from simcodesign.describe.yaml.machine import machine_from
 from simcodesign.describe.yaml.tree import parse_yaml

@@ -17,7 +17,8 @@ from numpy.typing import NDArray
 
 import simcodesign as sc
 from simcodesign.core.expression import parse
-from simcodesign.describe.workload import Block, Compute
+from simcodesign.describe.demands.computation import Compute
+from simcodesign.describe.program import Block
 from simcodesign.studies.validation.case import Case, Derived, Label, Said, Tolerance
 
 from ...published import tables

@@ -25,10 +25,14 @@ from simcodesign.core.errors import Place
 from simcodesign.core.expression import parse
 from simcodesign.core.jit import HAVE_NUMBA
 from simcodesign.core.result import READ
+from simcodesign.describe.demands.computation import Compute
+from simcodesign.describe.demands.disk_access import DiskAccess
+from simcodesign.describe.demands.memory_accesses import MemoryAccesses
 from simcodesign.describe.distribution import Distribution
 from simcodesign.describe.machine import Machine
 from simcodesign.describe.machine_parts import Memory
-from simcodesign.describe.workload import Access, Block, Compute, References, Step, Workload
+from simcodesign.describe.program import Block, Step
+from simcodesign.describe.workload import Workload
 from simcodesign.studies.validation.case import Case, Derived, Label, Said, Tolerance
 
 from ..machines import ROUNDING
@@ -246,8 +250,8 @@ class Loop:
         if self.memory:
             every = ((parse(1), parse(1)),)
             accesses = parse(round(self.memory * S / (LINE_BYTES * BYTE_S)))
-            body.append(References(None, Place(), distances=every, accesses=accesses, varies=EXPONENTIAL))
-        body.append(Access(None, Place(), "read", parse(0), parse(1), varies=EXPONENTIAL))
+            body.append(MemoryAccesses(None, Place(), distances=every, accesses=accesses, varies=EXPONENTIAL))
+        body.append(DiskAccess(None, Place(), "read", parse(0), parse(1), varies=EXPONENTIAL))
         return program(Block(parse(cycles), tuple(body), phase="cycle"))
 
     def forecast(self, ranks: int) -> float:

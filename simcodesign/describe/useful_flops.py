@@ -8,7 +8,8 @@ from simcodesign.core.errors import InputError
 from simcodesign.core.expression import Expression
 from simcodesign.core.units import FloatOrArray
 from simcodesign.describe.design_point import DesignPoint, finite
-from simcodesign.describe.workload import Block, Step, Workload, with_phase
+from simcodesign.describe.program import Block, Step, with_phase
+from simcodesign.describe.workload import Workload
 
 
 def useful_flops(design_point: DesignPoint) -> FloatOrArray:

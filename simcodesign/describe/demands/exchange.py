@@ -1,13 +1,44 @@
-"""Trains: messages of an exchange that a simulation takes as one transfer, and where it may do so."""
+"""Halo exchanges, and where a simulation may take some of their messages as one transfer: a train."""
 
 from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
 
 import numpy as np
 
 from simcodesign.core.errors import InputError
+from simcodesign.core.expression import Expression
 from simcodesign.core.units import FloatOrArray
+from simcodesign.describe.demands.base import ONE, Demand
 from simcodesign.describe.machine_parts import Network
-from simcodesign.describe.workload import Exchange
+
+
+@dataclass(frozen=True)
+class Exchange(Demand):
+    """Halo exchange with both neighbours in each of ``dims`` dimensions of a process grid; ``bytes`` per dimension.
+
+    ``messages`` of so many bytes go to each neighbour, by dimension (one if it is None). Up to ``train`` of them are
+    simulated as one transfer.
+    """
+
+    dims: int
+    bytes: tuple[Expression, ...]
+    grid: tuple[Expression, ...] | None = None
+    periodic: bool = True
+    messages: tuple[Expression, ...] | None = None
+    train: Expression = ONE
+    alike_on_all_ranks = True
+
+    @property
+    def messages_by_dim(self) -> tuple[Expression, ...]:
+        """Messages to each neighbour in every dimension."""
+        return (ONE,) * self.dims if self.messages is None else self.messages
+
+    def amounts(self) -> Iterator[Expression]:
+        yield from self.bytes
+        yield from self.grid or ()
+        yield from (*(self.messages or ()), self.train)
 
 
 def check_train(step: Exchange, train: FloatOrArray, network: Network) -> None:

@@ -1,0 +1,42 @@
+"""Messages from one rank to another."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from simcodesign.core.expression import Expression
+from simcodesign.describe.demands.base import Demand
+
+
+@dataclass(frozen=True)
+class Send(Demand):
+    """An eager message to rank ``to``."""
+
+    to: Expression
+    bytes: Expression
+    tag: int = 0
+
+    def amounts(self) -> Iterator[Expression]:
+        yield self.bytes
+
+    def peers(self) -> Iterator[Expression]:
+        yield self.to
+
+
+@dataclass(frozen=True)
+class Receive(Demand):
+    """Wait for the next message with this tag from rank ``source``; ``bytes``, if given, must be what was sent.
+
+    Without a source it is the message that comes first, whoever sends it (not checked against ``bytes``).
+    """
+
+    source: Expression | None
+    bytes: Expression | None
+    tag: int = 0
+
+    def amounts(self) -> Iterator[Expression]:
+        yield from (() if self.bytes is None else (self.bytes,))
+
+    def peers(self) -> Iterator[Expression]:
+        yield from (() if self.source is None else (self.source,))

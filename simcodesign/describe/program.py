@@ -1,0 +1,62 @@
+"""A program: a tree whose leaves are demands, and whose blocks repeat their body and may name a phase."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from simcodesign.core.errors import Place
+from simcodesign.core.expression import Expression
+from simcodesign.describe.demands.base import Demand
+
+#: Phase of demands that stand outside any phase.
+MAIN_PHASE = "main"
+
+
+@dataclass(frozen=True)
+class Block:
+    """``repeat`` times the ``body``; ``phase`` names where its time is booked; ``constants`` replace the machine's.
+
+    ``useful_flops``: what one repetition adds to the operations, of all ranks, of which a rate is made.
+    """
+
+    repeat: Expression
+    body: tuple[Step, ...]
+    phase: str | None = None
+    constants: tuple[tuple[str, Expression], ...] = ()
+    about: str = ""
+    place: Place = field(default=Place(), compare=False)
+    useful_flops: Expression | None = None
+
+    def expressions(self) -> Iterator[Expression]:
+        """Every expression of the block itself."""
+        yield self.repeat
+        yield from (value for _, value in self.constants)
+        yield from (() if self.useful_flops is None else (self.useful_flops,))
+
+
+Step = Block | Demand
+
+
+def walk(program: tuple[Step, ...]) -> Iterator[Step]:
+    """Every step of a program, blocks before their bodies."""
+    for step in program:
+        yield step
+        if isinstance(step, Block):
+            yield from walk(step.body)
+
+
+def with_phase(program: tuple[Step, ...], phase: str = MAIN_PHASE) -> Iterator[tuple[str, Step]]:
+    """Every step of a program with the phase in which its time is booked."""
+    for step in program:
+        inner = phase_name(phase, step.phase) if isinstance(step, Block) else phase
+        yield inner, step
+        if isinstance(step, Block):
+            yield from with_phase(step.body, inner)
+
+
+def phase_name(outer: str, inner: str | None) -> str:
+    """Name of a phase inside another: ``outer/inner``."""
+    if inner is None:
+        return outer
+    return inner if outer == MAIN_PHASE else f"{outer}/{inner}"
