@@ -5,14 +5,12 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 from itertools import combinations, pairwise
-from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from simcodesign.analytic import resources as analytic_uses
 from simcodesign.analytic.forecast import forecast
 from simcodesign.analytic.formula import formula
 from simcodesign.analytic.requirements_per_process import requirements
@@ -20,10 +18,9 @@ from simcodesign.analytic.resources import all_in_turn_s, block_s, highest_power
 from simcodesign.comparison.compare import compare
 from simcodesign.core.errors import InputError
 from simcodesign.core.expression import parse
-from simcodesign.describe.demands.resource_uses import ItemUse
+from simcodesign.describe.demands.resource_uses import ItemUse, item_uses
 from simcodesign.describe.resources import Custom, Resource
 from simcodesign.engine.simulate import simulate
-from simcodesign.generate.demands import item_uses as generate_uses
 from simcodesign.generate.demands.resources import times_of_block
 from tests.describe.test_resources import machine, using
 
@@ -222,14 +219,12 @@ resources:
     dynamic_power: 3*clock
     energy: 7*amount
 """
-readings = pytest.mark.parametrize("item_uses", [analytic_uses.item_uses, generate_uses.item_uses])
 trait_lists = st.lists(st.sampled_from(["double", "plus", "times(3)", "times(5)"]), max_size=5)
 
 
-@readings
 @given(trait_lists, st.integers(1, 50))
-def test_traits_change_a_time_in_their_order(item_uses: Any, traits: list[str], amount: int) -> None:
-    """Of both readings, each by its own evaluation: folded by hand."""
+def test_traits_change_a_time_in_their_order(traits: list[str], amount: int) -> None:
+    """Folded by hand."""
     described = machine(TRAITS)
     written = [t if "(" not in t else "{" + t.replace("(", ": ").replace(")", "}") for t in traits]
     [step] = using(f"{{r: {amount}, traits: [{', '.join(written)}]}}").program

@@ -318,7 +318,7 @@ def _numbered(writer: _Writer, context: Context, room: int) -> tuple[Segment, Or
     return (
         Segment(first, fields),
         Order(
-            follows_previous=writer.field("chained", bool, False)[order],
+            follows_previous=writer.field("follows_previous", bool, False)[order],
             source=source,
             target=target,
             early=np.zeros(len(source), bool),
