@@ -105,7 +105,7 @@ def extrapolate(
     module = import_module("simcodesign.studies.extrapolation.study")
     rungs = import_module("simcodesign.studies.extrapolation.ladder")
     report = import_module("simcodesign.report.counters.extrapolation_tables")
-    with import_module("simcodesign.report.common.study_progress").RunProgress() as bar:
+    with import_module("simcodesign.report.common.progress").run_progress() as on_progress:
         study = module.study(
             case.workload,
             case.machine,
@@ -118,10 +118,10 @@ def extrapolate(
             further=_processes(further, "--further") if further else (),
             dimensions=dimensions,
             engine=engine,
-            on_progress=bar.on_progress,
+            on_progress=on_progress,
             **options,
         )
-        ladders = rungs.ladders(study, large, on_progress=bar.on_progress) if ladder else ()
+        ladders = rungs.ladders(study, large, on_progress=on_progress) if ladder else ()
     if as_json:
         write_json(report.profile_dict(study, ladders))
     else:

@@ -122,7 +122,7 @@ def simulate(
     if counters:
         check_folder("--counters", counters, (".csv",))
     case = case_of(workload, machine, settings, ranks, preset, phase)
-    with import_module("simcodesign.report.common.simulation_progress").SimulationProgress() as progress:
+    with import_module("simcodesign.report.common.progress").simulation_progress() as on_progress:
         result = case.call(
             sc.simulate,
             effects=effects,
@@ -131,7 +131,7 @@ def simulate(
             iterations=iterations,
             timeline=bool(plot or timeline),
             counters=counters is not None,
-            on_progress=progress.update,
+            on_progress=on_progress,
         )
     if counters:
         table = import_module("simcodesign.studies.extrapolation.virtual_profiler").counters_of(result, repetition=seed)
@@ -185,7 +185,7 @@ def compare(
         _check_tolerance(error, tolerance, limit)
         return
     asked.check_unused()
-    with import_module("simcodesign.report.common.simulation_progress").SimulationProgress() as progress:
+    with import_module("simcodesign.report.common.progress").simulation_progress() as on_progress:
         comparison = case.call(
             sc.compare,
             effects=effects,
@@ -193,7 +193,7 @@ def compare(
             engine=engine,
             iterations=iterations,
             timeline=bool(timeline),
-            on_progress=progress.update,
+            on_progress=on_progress,
         )
     if as_json:
         write_json(comparison.to_dict())

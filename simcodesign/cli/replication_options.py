@@ -73,8 +73,8 @@ def replicated(
 ) -> None:
     """Run and print replications of one case, or of two on different machines. Exit status 1 without the precision."""
     module = import_module("simcodesign.studies.replication.replicate")
-    with import_module("simcodesign.report.common.replication_progress").ReplicationProgress() as progress:
-        arguments = {**options, **asked.options(), "on_progress": progress.update}
+    with import_module("simcodesign.report.common.progress").replication_progress() as on_progress:
+        arguments = {**options, **asked.options(), "on_progress": on_progress}
         if len(cases) == 1:
             found = cases[0].call(module.replicate, **arguments)
         else:
@@ -95,8 +95,8 @@ def replicated(
 def compared(case: CaseInput, asked: Replicating, options: Mapping[str, Any], as_json: bool) -> float:
     """Run and print a comparison with replications; the error of the forecast. Exit status 1 without the precision."""
     module = import_module("simcodesign.studies.replication.comparison")
-    with import_module("simcodesign.report.common.replication_progress").ReplicationProgress() as progress:
-        found = case.call(module.replicate_comparison, **options, **asked.options(), on_progress=progress.update)
+    with import_module("simcodesign.report.common.progress").replication_progress() as on_progress:
+        found = case.call(module.replicate_comparison, **options, **asked.options(), on_progress=on_progress)
     if as_json:
         write_json(found.to_dict())
     else:

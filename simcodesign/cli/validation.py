@@ -81,9 +81,9 @@ def _run(cases: Any, jobs: int, folder: Path | None, draws: bool) -> Any:
     draw = import_module("simcodesign.report.validation.plots").drawer() if draws else None
     if draws and draw is None:
         complain("note: Matplotlib is not installed: the report is without plots (pip install 'simcodesign[plot]')")
-    with import_module("simcodesign.report.common.case_progress").CaseProgress(len(cases)) as progress:
+    with import_module("simcodesign.report.common.progress").case_progress(len(cases)) as on_progress:
         runner = import_module("simcodesign.studies.validation.run")
-        return runner.run(cases, jobs=jobs, folder=folder, draw=draw, on_progress=progress.update)
+        return runner.run(cases, jobs=jobs, folder=folder, draw=draw, on_progress=on_progress)
 
 
 def _print(outcomes: Any, as_json: bool) -> None:

@@ -25,7 +25,7 @@ import simcodesign
 from simcodesign import cli
 from simcodesign.core.errors import DeadlockError, InputError
 from simcodesign.describe.yaml.files import load_machine
-from simcodesign.report.common.simulation_progress import SimulationProgress
+from simcodesign.report.common.progress import simulation_progress
 from simcodesign.report.common.terminal import complain, print_all, strict
 from simcodesign.report.results.tables import Seconds, verdict
 from tests import ROOT
@@ -560,25 +560,25 @@ class Terminal(io.StringIO):
 
 def test_progress_is_silent_without_a_terminal() -> None:
     file = io.StringIO()
-    with SimulationProgress(Console(file=file, force_terminal=True), patience_s=0.0) as progress:
-        progress.update(1.0, 20_000)
+    with simulation_progress(console=Console(file=file, force_terminal=True), patience_s=0.0) as on_progress:
+        on_progress(1.0, 20_000)
     assert file.getvalue() == ""
 
 
 def test_progress_is_silent_when_quick() -> None:
     file = Terminal()
-    with SimulationProgress(Console(file=file, force_terminal=True), patience_s=60.0) as progress:
-        progress.update(1.0, 20_000)
+    with simulation_progress(console=Console(file=file, force_terminal=True), patience_s=60.0) as on_progress:
+        on_progress(1.0, 20_000)
     assert file.getvalue() == ""
 
 
 def test_progress_shows_time_and_events() -> None:
     file = Terminal()
     console = Console(file=file, force_terminal=True, width=120, _environ={"TERM": "xterm"})
-    with SimulationProgress(console, patience_s=0.0) as progress:
-        progress.update(0.0015, 20_000)
+    with simulation_progress(console=console, patience_s=0.0) as on_progress:
+        on_progress(0.0015, 20_000)
         time.sleep(0.3)
-        progress.update(0.0025, 40_000)
+        on_progress(0.0025, 40_000)
         time.sleep(0.3)
     assert "2.5 ms simulated, 40,000 events" in file.getvalue()
 

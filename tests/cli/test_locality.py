@@ -20,8 +20,9 @@ from rich.console import Console
 from simcodesign.cli.locality.locality import RECORDED
 from simcodesign.core.jit import HAVE_NUMBA
 from simcodesign.locality.profile import StackDistanceProfile, load_profile
+from simcodesign.locality.traces.counted import CountedTrace
 from simcodesign.locality.traces.trace import ArrayTrace
-from simcodesign.report.common.trace_progress import TraceProgress, Watched
+from simcodesign.report.common.progress import trace_progress
 from simcodesign.report.locality.tables import Findings, binary, bins, share, sizes_bytes
 from tests.command_line import command
 
@@ -557,14 +558,14 @@ def test_bins_and_sizes() -> None:
     assert sizes_bytes(Findings("near", near, 2.0)) == [128, 256, 512, 1024, 2048]
 
 
-def test_watched_traces() -> None:
+def test_counted_traces() -> None:
     seen: list[int] = []
-    trace = Watched(ArrayTrace(np.arange(10), np.arange(10) % 3, np.zeros(10, int)), 7, seen.append)
+    trace = CountedTrace(ArrayTrace(np.arange(10), np.arange(10) % 3, np.zeros(10, int)), 7, seen.append)
     assert [len(chunk) for chunk in trace.chunks(4)] == [4, 3]
     assert seen == [4, 7]
     assert trace.kinds is not None
     assert (trace.kinds.loads, trace.kinds.stores, trace.kinds.modifies, trace.grouped) == (3, 2, 2, True)
-    assert [len(chunk) for chunk in Watched(trace).chunks(3)] == [3, 3, 1]  # read again, from the start
+    assert [len(chunk) for chunk in CountedTrace(trace).chunks(3)] == [3, 3, 1]  # read again, from the start
 
 
 def test_progress_on_a_terminal_only(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
@@ -572,11 +573,9 @@ def test_progress_on_a_terminal_only(monkeypatch: pytest.MonkeyPatch, capsys: py
     for terminal in (True, False):
         monkeypatch.setattr(sys.stderr, "isatty", lambda on=terminal: on)
         console = Console(stderr=True, width=100, force_terminal=terminal)
-        with TraceProgress(console, patience_s=0) as progress:
-            for _ in progress.watched(ArrayTrace(np.arange(1000)), "stack distances").chunks(100):
+        with trace_progress(console=console, patience_s=None) as counted:
+            for _ in counted(ArrayTrace(np.arange(1000)), "stack distances").chunks(100):
                 pass
-            if terminal:
-                progress._timer.join()
         shown = capsys.readouterr().err
         assert ("stack distances" in shown and "1,000 accesses" in shown) == terminal
 

@@ -20,7 +20,8 @@ import simcodesign as sc
 from simcodesign import cli
 from simcodesign.cli.sweep.run import _resuming
 from simcodesign.core.stop_signals import StopSignals
-from simcodesign.report.common.sweep_progress import SweepEvents, SweepProgress, Tally, duration
+from simcodesign.report.common.progress import sweep_progress
+from simcodesign.report.sweep.events import SweepEvents, Tally, duration
 from simcodesign.report.sweep.tables import MOST_ROWS, outcome_line
 from simcodesign.studies.sweep.points import Row
 from simcodesign.studies.sweep.run import Outcome
@@ -292,10 +293,9 @@ def test_a_time_that_nobody_knows() -> None:
 def test_a_bar_shows_only_on_a_terminal() -> None:
     for terminal in (False, True):
         file = Terminal() if terminal else io.StringIO()
-        with SweepProgress(Tally(0, 10, 0), Console(file=file, force_terminal=terminal, width=120)) as bar:
-            bar._bar.start() if terminal else None
-            bar.update(rows(4, 1))
-            bar._bar.refresh() if terminal else None
+        console = Console(file=file, force_terminal=terminal, width=120, _environ={"TERM": "xterm"})
+        with sweep_progress(Tally(0, 10, 0), console=console, patience_s=None) as on_progress:
+            on_progress(rows(4, 1))
         assert ("4 of 10 points" in file.getvalue(), "1 failed" in file.getvalue()) == (terminal, terminal)
 
 
@@ -305,9 +305,9 @@ class Terminal(io.StringIO):
 
 
 def test_events(capsys: pytest.CaptureFixture[str]) -> None:
-    with SweepEvents(Tally(2, 10, 1), store="s.sqlite") as told:
-        told.update(rows(3, 1))
-        told.end(Outcome(5, 10, 2, 3, stopped=True))
+    with SweepEvents(Tally(2, 10, 1), store="s.sqlite") as reporter:
+        reporter.update(rows(3, 1))
+        reporter.end(Outcome(5, 10, 2, 3, stopped=True))
     start, failed, progress, stopped = events(capsys.readouterr().out)
     assert start == {"event": "start", "stored": 2, "count": 10, "failed": 1, "store": "s.sqlite"}
     assert failed == {"event": "failed", "point": 0, "axes": {"P": 1.0}, "reason": "too many"}

@@ -22,7 +22,7 @@ from rich.console import Console
 from simcodesign.comparison.compare import compare
 from simcodesign.core.errors import InputError
 from simcodesign.core.units import parse_quantity
-from simcodesign.report.common.case_progress import CaseProgress
+from simcodesign.report.common.progress import case_progress
 from simcodesign.report.common.quantities import shared_unit
 from simcodesign.report.validation import page as pages
 from simcodesign.report.validation.plots import drawer
@@ -404,10 +404,10 @@ def test_a_browser_would_notice(tmp_path: Path, text: str, bad: str, complaint: 
     assert any(complaint in line for line in console) if complaint else asked == [address]
 
 
-def test_cases_that_take_long_are_told_of_when_they_are_done() -> None:
+def test_cases_that_take_long_are_reported_when_they_are_done() -> None:
     """Else an hour of work says nothing until its end, and nothing at all if it is stopped."""
     stream, said = io.StringIO(), Said({1: 1.0}, {1: 1.0})
-    with CaseProgress(2, Console(file=stream, width=200)) as progress:
+    with case_progress(2, console=Console(file=stream, width=200)) as on_progress:
         for seconds in (0.5, 123.4):
-            progress.update(outcome_of(made("toys/one", {1: 1.0}, said), said, seconds=seconds))
+            on_progress(outcome_of(made("toys/one", {1: 1.0}, said), said, seconds=seconds))
     assert stream.getvalue() == "reproduced: toys/one, 123 s\n"

@@ -17,7 +17,7 @@ from rich.console import Console
 
 from simcodesign.core.errors import InputError
 from simcodesign.engine.simulate import simulate
-from simcodesign.report.common.replication_progress import ReplicationProgress
+from simcodesign.report.common.progress import replication_progress
 from simcodesign.report.replication.plot import replications_plot, running
 from simcodesign.report.replication.tables import Form, against_tables, machine_names, replication_tables
 from simcodesign.studies.replication.output_analysis import Interval, WarmUp, batch_means
@@ -193,9 +193,9 @@ def test_what_is_drawn_so_far_are_intervals() -> None:
 
 def test_progress_takes_any_width() -> None:
     console = Console(file=io.StringIO())
-    with ReplicationProgress(console) as progress:
-        progress.update(2, 1000, math.inf)
-        progress.update(3, 1000, 0.02)
+    with replication_progress(console=console) as on_progress:
+        on_progress(2, 1000, math.inf)
+        on_progress(3, 1000, 0.02)
     assert console.file.getvalue() == ""  # type: ignore[attr-defined]
 
 

@@ -85,17 +85,17 @@ def explored(asked: Explored) -> None:
 
 def _solved(problem: Any, options: dict[str, Any]) -> tuple[Any, Any, Any]:
     """The optimum, why there is none, and what each bound is worth."""
-    with import_module("simcodesign.report.common.explore_progress").SearchProgress() as bar:
+    with import_module("simcodesign.report.common.progress").search_progress() as on_progress:
         solution = import_module("simcodesign.studies.explore.solvers.solve").solve(
-            problem, **options, on_progress=bar.on_progress
+            problem, **options, on_progress=on_progress
         )
         if solution.feasible:
             bounds = import_module("simcodesign.studies.explore.bound_sensitivity").bound_sensitivities
-            solution, sensitivities = bounds(solution, **options, on_progress=bar.on_progress)
+            solution, sensitivities = bounds(solution, **options, on_progress=on_progress)
             return solution, None, sensitivities
         why = (
             import_module("simcodesign.studies.explore.solvers.infeasibility").explain(
-                solution, **options, on_progress=bar.on_progress
+                solution, **options, on_progress=on_progress
             )
             if problem.constraints
             else None
@@ -214,9 +214,9 @@ def _aspen_model(study: Any, settings: list[str]) -> Any:
 
 
 def _confirmed(asked: Explored, solution: Any, seed: int) -> Any:
-    with import_module("simcodesign.report.common.study_progress").StudyProgress() as bar:
+    with import_module("simcodesign.report.common.progress").system_progress() as (on_progress, _):
         return import_module("simcodesign.studies.explore.confirmation").confirm(
-            solution, asked.confirm, **_simulated(asked, seed), on_progress=bar.on_progress
+            solution, asked.confirm, **_simulated(asked, seed), on_progress=on_progress
         )
 
 
@@ -228,21 +228,21 @@ def _simulated(asked: Explored, seed: int) -> dict[str, Any]:
 def _front(asked: Explored, problem: Any, options: dict[str, Any]) -> None:
     """The Pareto front in place of one optimum."""
     why, confirmed = None, None
-    with import_module("simcodesign.report.common.explore_progress").SearchProgress() as bar:
+    with import_module("simcodesign.report.common.progress").search_progress() as on_progress:
         front = import_module("simcodesign.studies.explore.pareto").pareto_front(
-            problem, points=asked.points or 20, **options, on_progress=bar.on_progress
+            problem, points=asked.points or 20, **options, on_progress=on_progress
         )
         if not front.points and problem.constraints:
             why = import_module("simcodesign.studies.explore.solvers.infeasibility").explain(
-                front.solution, **options, on_progress=bar.on_progress
+                front.solution, **options, on_progress=on_progress
             )
     if asked.trace:
         import_module("simcodesign.studies.explore.evaluator").write_trace(front.trace, asked.trace)
     if asked.confirm and front.points:
-        with import_module("simcodesign.report.common.study_progress").StudyProgress() as bar:
+        with import_module("simcodesign.report.common.progress").system_progress() as (on_progress, _):
             how = _simulated(asked, options["seed"])
             confirmed = import_module("simcodesign.studies.explore.confirmation").confirm_front(
-                front, asked.confirm, **how, on_progress=bar.on_progress
+                front, asked.confirm, **how, on_progress=on_progress
             )
     report = import_module("simcodesign.report.explore.tables")
     if asked.as_json:

@@ -247,10 +247,10 @@ def _fitted(asked: Asked, measurements: Any, workers: int, draws: bool, blocks: 
     make = partial(import_module("simcodesign.report.fits.output").made, writer.make, digests)
     fitted = import_module("simcodesign.fitting.parallel_fit").fitted
     wanted = asked.output == TABLE or not sys.stdout.isatty()
-    with import_module("simcodesign.report.common.fit_progress").FitProgress(
+    with import_module("simcodesign.report.common.progress").fit_progress(
         len(measurements.regions), wanted=wanted
-    ) as progress:
-        found = fitted(measurements, make, workers=workers, on_progress=progress.update, target=target, **options)
+    ) as on_progress:
+        found = fitted(measurements, make, workers=workers, on_progress=on_progress, target=target, **options)
         with closing(found):  # an error ends the processes at once
             for fits, seen, parts in found:
                 if digests:

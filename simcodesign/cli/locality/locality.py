@@ -152,9 +152,9 @@ def _found(asked: Asked) -> Any:
         return report.Findings(asked.source[0], profile, profile.accesses, hits=hits)
     with (
         _opened(asked) as (trace, recording),
-        import_module("simcodesign.report.common.trace_progress").TraceProgress() as progress,
+        import_module("simcodesign.report.common.progress").trace_progress() as counted,
     ):
-        return _measured(asked, trace, recording, progress, levels)
+        return _measured(asked, trace, recording, counted, levels)
 
 
 def _check_numbers(asked: Asked) -> None:
@@ -213,24 +213,24 @@ def _recorded(asked: Asked, path: Path) -> Any:
     return recording
 
 
-def _measured(asked: Asked, trace: Any, recording: Any, progress: Any, levels: tuple[Any, ...]) -> Any:
+def _measured(asked: Asked, trace: Any, recording: Any, counted: Any, levels: tuple[Any, ...]) -> Any:
     """All passes over a trace."""
     report, line = import_module("simcodesign.report.locality.tables"), asked.line or LINE_BYTES
     most = None if recording else asked.most
-    watched = progress.watched(trace, "stack distances", most)
-    found: dict[str, Any] = _distances(asked, watched, line)
-    accesses, kinds = watched.accesses, watched.kinds
+    first_pass = counted(trace, "stack distances", most)
+    found: dict[str, Any] = _distances(asked, first_pass, line)
+    accesses, kinds = first_pass.accesses, first_pass.kinds
     if asked.groups:
-        if not watched.grouped:
+        if not first_pass.grouped:
             raise InputError("the trace has no instruction groups", Place(trace.name), allowed="without --groups")
         found["groups"] = _named(found["groups"], trace)
     else:
         found.pop("groups", None)
     if asked.reuse:
-        reused = progress.watched(trace, "reuse distances", most)
+        reused = counted(trace, "reuse distances", most)
         found["reuse"] = import_module("simcodesign.locality.stack.distances").reuse_profile(reused, line)
     if levels and asked.simulates:
-        found["hits"] = _simulated(asked, progress.watched(trace, "simulating caches", most), levels)
+        found["hits"] = _simulated(asked, counted(trace, "simulating caches", most), levels)
     elif levels:
         found["hits"] = _modelled(found["profile"], levels, asked.method)
     return report.Findings(trace.name, accesses=accesses, kinds=kinds, recording=recording, **found)

@@ -30,7 +30,10 @@ def simulated_upgrade(
     numbers = import_module("simcodesign.studies.requirements.sensitivity")
     numbers.check_varied(asked, workloads, options["size"])
     report = import_module("simcodesign.report.requirements.simulated_tables")
-    with import_module("simcodesign.report.common.study_progress").StudyProgress() as bar:
+    with import_module("simcodesign.report.common.progress").system_progress() as (
+        on_progress,
+        on_simulation_progress,
+    ):
         cells = module.simulated_upgrades(
             workloads,
             machine,
@@ -38,11 +41,11 @@ def simulated_upgrade(
             given,
             **options,
             ranks=ranks,
-            on_progress=bar.on_progress,
-            on_simulation_progress=bar.update,
+            on_progress=on_progress,
+            on_simulation_progress=on_simulation_progress,
         )
         reading = "simulation" if asked else "forecast"
-        varied = numbers.sensitivity(cells, asked, given, **options, reading=reading, on_progress=bar.on_progress)
+        varied = numbers.sensitivity(cells, asked, given, **options, reading=reading, on_progress=on_progress)
     if as_json:
         found = import_module("simcodesign.studies.requirements.upgrade_ranking").rankings(cells)
         write_json(
@@ -70,9 +73,17 @@ def simulated_straw_men(
         import_module("simcodesign.studies.requirements.simulated_strawman"),
         import_module("simcodesign.report.requirements.simulated_tables"),
     )
-    with import_module("simcodesign.report.common.study_progress").StudyProgress() as bar:
+    with import_module("simcodesign.report.common.progress").system_progress() as (
+        on_progress,
+        on_simulation_progress,
+    ):
         studies = module.simulated_straw_men(
-            workloads, machines, given, **options, on_progress=bar.on_progress, on_simulation_progress=bar.update
+            workloads,
+            machines,
+            given,
+            **options,
+            on_progress=on_progress,
+            on_simulation_progress=on_simulation_progress,
         )
     if as_json:
         write_json({"studies": [report.simulated_straw_man_dict(study) for study in studies]})

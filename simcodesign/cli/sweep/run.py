@@ -108,8 +108,8 @@ def swept(asked: Swept, arguments: Sequence[str]) -> None:
             sweep.count, sweep.count, failed, sweep.count, stopped=False
         )
         if asked.json_lines:
-            progress = import_module("simcodesign.report.common.sweep_progress")
-            with progress.SweepEvents(progress.Tally(0, sweep.count, 0), store=None) as events:
+            events_module = import_module("simcodesign.report.sweep.events")
+            with events_module.SweepEvents(events_module.Tally(0, sweep.count, 0), store=None) as events:
                 events.end(outcome)
     else:
         table, outcome = _stored(asked, sweep, kept, again=_resuming(arguments))
@@ -171,13 +171,13 @@ def _opened(asked: Swept, sweep: Any, kept: Path) -> Any:
 
 
 def _run(asked: Swept, sweep: Any, store: Any, stop: Any) -> Any:
-    module, progress = (
+    module, events_module = (
         import_module("simcodesign.studies.sweep.run"),
-        import_module("simcodesign.report.common.sweep_progress"),
+        import_module("simcodesign.report.sweep.events"),
     )
     stored = len(store)
     left = sweep.count - stored
-    tally = progress.Tally(stored, sweep.count, store.failed())
+    tally = events_module.Tally(stored, sweep.count, store.failed())
     with ExitStack() as stack:
         crew = None
         if sweep.reading != FORECAST and left:
@@ -186,16 +186,17 @@ def _run(asked: Swept, sweep: Any, store: Any, stop: Any) -> Any:
             if asked.scheduler and not crew.count:
                 complain(f"note: the scheduler {asked.scheduler} has no workers yet; the sweep waits for some")
         where = {"store": str(store.path), "workers": str(crew or "this process")}
-        reporter: Any = progress.SweepEvents(tally, **where) if asked.json_lines else progress.SweepProgress(tally)
-        stack.enter_context(reporter)
+        events: Any = stack.enter_context(events_module.SweepEvents(tally, **where)) if asked.json_lines else None
+        bars = import_module("simcodesign.report.common.progress")
+        on_progress = events.update if events else stack.enter_context(bars.sweep_progress(tally))
         if crew is None:
-            outcome = module.run_forecast(sweep, store, reporter.update, stop=stop)
+            outcome = module.run_forecast(sweep, store, on_progress, stop=stop)
         else:
-            outcome = module.run(sweep, store, crew, reporter.update, stop=stop)
+            outcome = module.run(sweep, store, crew, on_progress, stop=stop)
             if outcome.stopped:
                 crew.close(now=True)
-        if asked.json_lines:
-            reporter.end(outcome)
+        if events:
+            events.end(outcome)
         return outcome
 
 

@@ -18,7 +18,7 @@ from simcodesign.core.units import FloatOrArray
 from simcodesign.describe.yaml.files import load_machine, shipped_path
 from simcodesign.engine.simulate import simulate
 from simcodesign.report.common.number_table import new_table
-from simcodesign.report.common.simulation_progress import SimulationProgress
+from simcodesign.report.common.progress import simulation_progress
 from simcodesign.report.common.terminal import print_all, write
 from simcodesign.report.results.heat_maps import TimeMap, time_maps
 from simcodesign.report.results.plots import activity_profile, comparison_bars
@@ -44,16 +44,16 @@ def main(output: Path, quick: bool = False) -> int:
     """Compare, print, and write plots to ``output``; ``quick`` leaves out the small data set and the maps."""
     presets = PRESETS[:1] if quick else PRESETS
     output.mkdir(parents=True, exist_ok=True)
-    with SimulationProgress() as progress:
+    with simulation_progress() as on_progress:
         comparisons: Comparisons = {
             (preset, ranks): compare(
-                WORKLOAD, MACHINE, {"P": ranks}, preset=preset, timeline=True, on_progress=progress.update
+                WORKLOAD, MACHINE, {"P": ranks}, preset=preset, timeline=True, on_progress=on_progress
             )
             for preset in presets
             for ranks in RANKS
         }
         designs = {
-            name: compare(WORKLOAD, load_machine(*design), {"P": 16}, preset="test", on_progress=progress.update)
+            name: compare(WORKLOAD, load_machine(*design), {"P": 16}, preset="test", on_progress=on_progress)
             for name, design in DESIGNS.items()
         }
     measured = measured_times()

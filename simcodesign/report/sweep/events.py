@@ -1,4 +1,4 @@
-"""How far a sweep is: a bar on a terminal, a JSON object per event for scripts, nothing elsewhere."""
+"""How far a sweep is: its counts, and a JSON object for each event, for scripts."""
 
 from __future__ import annotations
 
@@ -10,10 +10,6 @@ from dataclasses import asdict
 from types import TracebackType
 from typing import Any, Self
 
-from rich.console import Console
-from rich.progress import BarColumn, TextColumn, TimeElapsedColumn
-
-from simcodesign.report.common.progress import Bar
 from simcodesign.report.common.terminal import strict, write
 from simcodesign.studies.sweep.points import Row
 from simcodesign.studies.sweep.run import Outcome
@@ -62,39 +58,16 @@ class Tally:
         return ", ".join([*parts, *([f"{self.failed:,} failed"] if self.failed else [])])
 
 
-class SweepProgress(Bar):
-    """A context manager; ``update`` is the ``told`` argument of ``run``."""
-
-    def __init__(self, tally: Tally, console: Console | None = None) -> None:
-        super().__init__(
-            TextColumn("sweeping"),
-            BarColumn(),
-            TextColumn("{task.fields[status]}", markup=False),
-            TimeElapsedColumn(),
-            console=console,
-            description="",
-            total=tally.count,
-            completed=tally.stored,
-            status=tally.text(),
-        )
-        self._tally = tally
-
-    def update(self, rows: Sequence[Row]) -> None:
-        """Tell that rows are stored."""
-        self._tally.add(rows)
-        self._bar.update(self._task, completed=self._tally.stored, status=self._tally.text())
-
-
 class SweepEvents:
-    """The same as JSON lines on standard output: ``start``, ``failed`` (a point), ``progress``, and in the end ``done``
-    (all points are stored), ``stopped`` (somebody asked for it) or ``error``."""
+    """A context manager that writes JSON lines to standard output: ``start``, ``failed`` (a point), ``progress``, and
+    in the end ``done`` (all points are stored), ``stopped`` (on a signal) or ``error``."""
 
-    def __init__(self, tally: Tally, **said: object) -> None:
-        self._tally, self._said = tally, said
+    def __init__(self, tally: Tally, **fields: object) -> None:
+        self._tally, self._fields = tally, fields
 
     def __enter__(self) -> Self:
         tally = self._tally
-        self._event("start", stored=tally.stored, count=tally.count, failed=tally.failed, **self._said)
+        self._event("start", stored=tally.stored, count=tally.count, failed=tally.failed, **self._fields)
         return self
 
     def __exit__(
@@ -104,7 +77,7 @@ class SweepEvents:
             self._event("error", what=str(error) or type(error).__name__, stored=self._tally.stored)
 
     def update(self, rows: Sequence[Row]) -> None:
-        """Tell that rows are stored."""
+        """Events of rows that are stored."""
         tally = self._tally
         tally.add(rows)
         for row in rows:
@@ -120,13 +93,13 @@ class SweepEvents:
             elapsed_s=tally.elapsed_s,
         )
 
-    def end(self, outcome: Outcome, **said: object) -> None:
-        """Tell how it ended."""
+    def end(self, outcome: Outcome, **fields: object) -> None:
+        """The event of the end."""
         what = "stopped" if outcome.stopped else "done"
-        self._event(what, **asdict(outcome), elapsed_s=self._tally.elapsed_s, **said)
+        self._event(what, **asdict(outcome), elapsed_s=self._tally.elapsed_s, **fields)
 
-    def _event(self, event: str, **said: Any) -> None:
-        write(json.dumps(strict({"event": event, **said}), allow_nan=False) + "\n")
+    def _event(self, event: str, **fields: Any) -> None:
+        write(json.dumps(strict({"event": event, **fields}), allow_nan=False) + "\n")
 
 
 def duration(seconds: float) -> str:
