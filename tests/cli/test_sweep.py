@@ -20,8 +20,7 @@ import simcodesign as sc
 from simcodesign import cli
 from simcodesign.cli.sweep.run import _resuming
 from simcodesign.core.stop_signals import StopSignals
-from simcodesign.report.common.progress import sweep_progress
-from simcodesign.report.sweep.events import SweepEvents, Tally, duration
+from simcodesign.report.sweep.events import SweepEvents, Tally, duration, sweep_progress
 from simcodesign.report.sweep.tables import MOST_ROWS, outcome_line
 from simcodesign.studies.sweep.points import Row
 from simcodesign.studies.sweep.run import Outcome

@@ -187,8 +187,7 @@ def _run(asked: Swept, sweep: Any, store: Any, stop: Any) -> Any:
                 complain(f"note: the scheduler {asked.scheduler} has no workers yet; the sweep waits for some")
         where = {"store": str(store.path), "workers": str(crew or "this process")}
         events: Any = stack.enter_context(events_module.SweepEvents(tally, **where)) if asked.json_lines else None
-        bars = import_module("simcodesign.report.common.progress")
-        on_progress = events.update if events else stack.enter_context(bars.sweep_progress(tally))
+        on_progress = events.update if events else stack.enter_context(events_module.sweep_progress(tally))
         if crew is None:
             outcome = module.run_forecast(sweep, store, on_progress, stop=stop)
         else:

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from threading import Timer
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Protocol, Self
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, ProgressColumn, TextColumn, TimeElapsedColumn
@@ -20,11 +20,6 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, ProgressColum
 from simcodesign.core.units import format_quantity
 from simcodesign.locality.traces.counted import CountedTrace
 from simcodesign.locality.traces.trace import Trace
-
-if TYPE_CHECKING:  # a command imports those of its own study only
-    from simcodesign.report.sweep.events import Tally
-    from simcodesign.studies.sweep.points import Row
-    from simcodesign.studies.validation.outcome import Outcome
 
 #: Simulated seconds, events so far.
 OnSimulation = Callable[[float, int], None]
@@ -110,6 +105,19 @@ class ProgressBar:
     def print(self, line: str) -> None:
         """A line that stays, above the bar; also where there is none."""
         self._progress.console.print(line, markup=False)
+
+
+class FinishedCase(Protocol):
+    """What is shown of the outcome of a validation case."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def verdict(self) -> str: ...
+
+    @property
+    def seconds(self) -> float: ...
 
 
 class Counter:
@@ -213,23 +221,11 @@ def fit_progress(total: int, **options: Any) -> Iterator[Callable[[int], None]]:
 
 
 @contextmanager
-def sweep_progress(tally: Tally, **options: Any) -> Iterator[Callable[[Sequence[Row]], None]]:
-    """Of ``run`` of a sweep: rows that are stored."""
-    with ProgressBar("sweeping", total=tally.count, completed=tally.stored, note=tally.text(), **options) as bar:
-
-        def on_progress(rows: Sequence[Row]) -> None:
-            tally.add(rows)
-            bar.update(completed=tally.stored, note=tally.text())
-
-        yield on_progress
-
-
-@contextmanager
-def case_progress(total: int, **options: Any) -> Iterator[Callable[[Outcome], None]]:
+def case_progress(total: int, **options: Any) -> Iterator[Callable[[FinishedCase], None]]:
     """Of ``run`` of validation cases: an outcome; one that took long is printed, also where there is no bar."""
     with ProgressBar("cases", total=total, counted=True, patience_s=None, **options) as bar:
 
-        def on_progress(outcome: Outcome) -> None:
+        def on_progress(outcome: FinishedCase) -> None:
             bar.update(advance=1, note=outcome.name)
             if outcome.seconds >= LONG_CASE_S:
                 bar.print(f"{outcome.verdict}: {outcome.name}, {outcome.seconds:.0f} s")

@@ -1,15 +1,17 @@
-"""How far a sweep is: its counts, and a JSON object for each event, for scripts."""
+"""How far a sweep is: its counts, its bar, and a JSON object for each event, for scripts."""
 
 from __future__ import annotations
 
 import json
 import math
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict
 from types import TracebackType
 from typing import Any, Self
 
+from simcodesign.report.common.progress import ProgressBar
 from simcodesign.report.common.terminal import strict, write
 from simcodesign.studies.sweep.points import Row
 from simcodesign.studies.sweep.run import Outcome
@@ -56,6 +58,18 @@ class Tally:
         if math.isfinite(self.rate):
             parts += [f"{_number(self.rate)}/s", f"{duration(self.left_s)} left"]
         return ", ".join([*parts, *([f"{self.failed:,} failed"] if self.failed else [])])
+
+
+@contextmanager
+def sweep_progress(tally: Tally, **options: Any) -> Iterator[Callable[[Sequence[Row]], None]]:
+    """Of ``run`` of a sweep: rows that are stored."""
+    with ProgressBar("sweeping", total=tally.count, completed=tally.stored, note=tally.text(), **options) as bar:
+
+        def on_progress(rows: Sequence[Row]) -> None:
+            tally.add(rows)
+            bar.update(completed=tally.stored, note=tally.text())
+
+        yield on_progress
 
 
 class SweepEvents:
