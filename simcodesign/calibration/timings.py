@@ -9,19 +9,17 @@ comments.
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from simcodesign.core.errors import InputError, Place, nearest
-from simcodesign.fitting.readers.lines import number, opened
+from simcodesign.core.text_files import CsvRows, check_width, number, opened
 
 SECONDS, RANKS, PRESET, PHASE, COMPONENT = "seconds", "P", "preset", "phase", "component"
 WORDS = (PRESET, PHASE, COMPONENT)
 LABELS = ("repetition", "table", "role", "run", "source", "comment")
 TOTAL = "total"
-DELIMITERS = ",;\t"
 
 
 @dataclass(frozen=True)
@@ -70,17 +68,19 @@ def read_timings(paths: Iterable[Path | str], known: Known) -> tuple[Timing, ...
 
 def _read(path: Path, known: Known) -> Iterator[Timing]:
     with opened(path) as file:
-        numbered = ((line, text) for line, text in enumerate(file, 1) if text.strip() and not text.startswith("#"))
-        line, header = next(numbered, (0, ""))
+        table = CsvRows(file, str(path), commented=True)
+        rows = iter(table)
+        line, header = next(rows, (0, []))
         if not header:
             raise InputError("an empty table", Place(str(path)), allowed="a header with seconds, and rows")
-        delimiter = max(DELIMITERS, key=header.count)
-        columns = _columns(next(csv.reader([header], delimiter=delimiter)), known, Place(str(path), line))
-        empty = True
-        for line, text in numbered:
-            empty = False
-            yield _row(_fields(text, delimiter, columns, Place(str(path), line)), known, _place(path, line))
-        if empty:
+        columns = _columns(header, known, Place(str(path), line))
+        is_empty = True
+        for line, cells in rows:
+            is_empty = False
+            check_width(cells, columns, Place(str(path), line), table.delimiter)
+            entries = {name: cell.strip() for name, cell in zip(columns, cells, strict=True)}
+            yield _timing(entries, known, _place(path, line))
+        if is_empty:
             raise InputError("a table without rows", Place(str(path)), allowed="at least one measured time")
 
 
@@ -101,37 +101,26 @@ def _columns(header: Sequence[str], known: Known, place: Place) -> list[str]:
     return columns
 
 
-def _fields(text: str, delimiter: str, columns: Sequence[str], place: Place) -> dict[str, str]:
-    try:
-        fields = next(csv.reader([text], delimiter=delimiter, strict=True))
-    except csv.Error as error:
-        raise InputError(f"not CSV: {error}", place) from None
-    if len(fields) != len(columns):
-        allowed = f"{len(columns)}: {delimiter.join(columns)}"
-        raise InputError("a row of wrong length", place, value=f"{len(fields)} entries", allowed=allowed)
-    return {name: entry.strip() for name, entry in zip(columns, fields, strict=True)}
-
-
-def _row(fields: Mapping[str, str], known: Known, place: Callable[[str], Place]) -> Timing:
-    seconds = number(fields[SECONDS], place(SECONDS), "a time that is not a number")
+def _timing(entries: Mapping[str, str], known: Known, place: Callable[[str], Place]) -> Timing:
+    seconds = number(entries[SECONDS], place(SECONDS), "a time that is not a number")
     if seconds < 0:
         raise InputError("a time below 0", place(SECONDS), value=seconds, allowed="0 or above")
     for column in WORDS:
-        entry = fields.get(column, "")
+        entry = entries.get(column, "")
         if entry and entry not in known.of(column) and not (column == PHASE and entry == TOTAL):
             allowed = nearest(entry, known.of(column))
             raise InputError(f"no such {column}", place(column), value=entry, allowed=allowed)
     values = {
         name: number(entry, place(name), "a parameter that is not a number")
-        for name, entry in fields.items()
+        for name, entry in entries.items()
         if name in known.parameters and name not in (SECONDS, *WORDS) and entry
     }
-    phase = fields.get(PHASE, "")
+    phase = entries.get(PHASE, "")
     return Timing(
         seconds,
         values,
-        fields.get(PRESET) or None,
+        entries.get(PRESET) or None,
         "" if phase == TOTAL else phase,
-        fields.get(COMPONENT) or TOTAL,
+        entries.get(COMPONENT) or TOTAL,
         place(""),
     )

@@ -135,7 +135,7 @@ def simulate(
         )
     if counters:
         table = import_module("simcodesign.studies.extrapolation.virtual_profiler").counters_of(result, repetition=seed)
-        import_module("simcodesign.counters.readers.formats").write_counters(counters, table)
+        import_module("simcodesign.counters.readers.tidy_table").write_counters(counters, table)
     if as_json:
         write_json(result.to_dict())
     else:

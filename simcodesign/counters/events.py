@@ -11,8 +11,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields, replace
 
 from simcodesign.core.errors import InputError, Place
+from simcodesign.core.text_files import number
 from simcodesign.counters.table import COUNTERS
-from simcodesign.fitting.readers.lines import number
 
 #: The kernel of a file that holds one run as a whole.
 WHOLE = "main"

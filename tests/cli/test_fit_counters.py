@@ -18,7 +18,8 @@ from simcodesign import cli
 from simcodesign.cli.fit.counters import guard_of, labelled, target_of
 from simcodesign.core.errors import InputError
 from simcodesign.counters.events import Labels
-from simcodesign.counters.readers.formats import read_counters, write_counters
+from simcodesign.counters.readers.formats import read_counters
+from simcodesign.counters.readers.tidy_table import write_counters
 from simcodesign.counters.table import COUNTERS, NUMBERS, CounterTable, counter_table
 from tests.command_line import Ran, command
 from tests.oracles import counter_runs as made_up

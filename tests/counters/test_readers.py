@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 
 from simcodesign.core.errors import InputError
 from simcodesign.counters.events import EventCounts, Labels, counters_of, event_name, slips
-from simcodesign.counters.readers.formats import read_all_counters, read_counters, write_counters
+from simcodesign.counters.readers.formats import read_all_counters, read_counters
+from simcodesign.counters.readers.tidy_table import write_counters
 from simcodesign.counters.table import COUNTERS, NUMBERS, CounterTable, counter_table
 from tests.oracles import counter_runs as made_up
 
@@ -226,7 +227,7 @@ def test_slips_are_those_of_the_recursion(one: str, other: str) -> None:
         (["kernel,processes,cycels", "a,2,3"], r":1: unknown column, got 'cycels' \(allowed: did you mean 'cycles'"),
         (["kernel,processes,cycles,cycles", "a,2,3,3"], ":1: two columns"),
         (["kernel,P,processes", "a,2,3"], ":1: two columns"),
-        (["kernel,processes", "a,2,3"], r":2: a row of wrong length, got '3 cells'"),
+        (["kernel,processes", "a,2,3"], r":2: a row of wrong length, got '3 entries'"),
         (["kernel,processes,cycles", "a,2,1_0"], ":2: column cycles: not a number"),
         (["kernel,processes,PAPI_TOT_CYC", "a,2,inf"], ":2: column PAPI_TOT_CYC: not a number"),
         (["kernel,cycles", "a,2"], ":2: a row without processes"),

@@ -22,7 +22,7 @@ from hypothesis import strategies as st
 from simcodesign.core.errors import InputError
 from simcodesign.fitting.measurements import Measurements
 from simcodesign.fitting.readers.cube import run_of
-from simcodesign.fitting.readers.formats import FORMATS, read_measurements
+from simcodesign.fitting.readers.formats import READERS, read_measurements
 
 TEXT = """# two runs
 PARAMETER p n
@@ -408,7 +408,7 @@ def test_files_that_are_none(tmp_path: Path) -> None:
     (tmp_path / "profile.cubex").write_bytes(b"x")
     for path, message in (
         (tmp_path / "none", "no such file"),
-        (tmp_path / "profile.cubex", "one Cube file"),
+        (tmp_path / "profile.cubex", "a file, where a folder of runs is needed"),
         (tmp_path, "a folder without runs"),
     ):
         with pytest.raises(InputError, match=message):
@@ -610,4 +610,4 @@ def test_runs_with_other_parameters_are_refused(tmp_path: Path) -> None:
 
 
 def test_all_formats_are_tried_here() -> None:
-    assert set(FORMATS) == {"text", "json", "jsonlines", "talpas", "csv", "parquet", "cube"}
+    assert set(READERS.readers) == {"text", "json", "jsonlines", "talpas", "csv", "parquet", "cube"}

@@ -21,8 +21,8 @@ from hypothesis import strategies as st
 
 from simcodesign.core.errors import InputError
 from simcodesign.core.jit import HAVE_NUMBA
-from simcodesign.locality.traces import text as read_text
 from simcodesign.locality.traces.formats import open_trace
+from simcodesign.locality.traces.readers import text as read_text
 from simcodesign.locality.traces.text_numpy import DIN, LACKEY, Parsed, parse_lines
 from simcodesign.locality.traces.trace import FETCH, LOAD, MODIFY, STORE, Accesses, read_all
 

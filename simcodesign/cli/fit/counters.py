@@ -299,4 +299,4 @@ def _label(label: str, value: str, place: Place) -> object:
         return import_module("simcodesign.core.units").parse_quantity(value, "frequency", place)
     if label in ("processes", "size"):
         return _positive(value, place, label)
-    return import_module("simcodesign.fitting.readers.lines").number(value, place, f"{label} that is not a number")
+    return import_module("simcodesign.core.text_files").number(value, place, f"{label} that is not a number")

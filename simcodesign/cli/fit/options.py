@@ -141,9 +141,7 @@ class WorkloadAsked:
 def _hinted(error: InputError) -> InputError:
     """The error of a file, with a word on ``--counters`` where it may hold hardware counters."""
     try:
-        import_module("simcodesign.counters.readers.formats").guessed_format(
-            Path(error.place.file if error.place else "")
-        )
+        import_module("simcodesign.counters.readers.formats").recognised(Path(error.place.file if error.place else ""))
     except (InputError, OSError):
         return error
     allowed = f"{error.allowed}; for hardware counters, --counters" if error.allowed else "--counters"

@@ -1,64 +1,39 @@
-"""Counters from files: ``read_counters(path)`` finds out what a file is, and reads it; ``write_counters`` writes.
+"""Counters from files: ``read_counters(path)`` finds out what a file is, and reads it.
 
 | format | holds |
 |---|---|
 | csv | a tidy table, one row per run, kernel and rank, as ``simulate --counters`` writes it; columns may be events |
-| perf | ``perf stat -x``, one run a file (``read_perf_stat``) |
-| likwid | ``likwid-perfctr -O``, one run a file (``read_likwid``) |
+| perf | ``perf stat -x``, one run a file (``perf_stat``) |
+| likwid | ``likwid-perfctr -O``, one run a file (``likwid``) |
 
-Columns of a tidy table are those of ``counters`` and events as tools call them (``PAPI_TOT_CYC``, ``instructions:u``).
-``P`` stands for ``processes``, ``function`` and ``region`` for ``kernel``, ``class`` for ``problem_class``, ``seconds``
-for ``time_s``. An empty cell, or ``nan``, is missing. Lines that begin with # are comments. ``summed`` in labels or
-comments: all counts are those of all processes together; columns of times are those of one process all the same.
+Each format registers itself in ``READERS``, in the module of this package that reads it; other packages register
+theirs with the same call.
 """
 
 from __future__ import annotations
 
-import csv
-import math
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from simcodesign.core.atomic_files import replacing_text
-from simcodesign.core.errors import InputError, Place, nearest
-from simcodesign.counters.events import (
-    EVENTS,
-    NO_LABELS,
-    SCALES,
-    EventCounts,
-    Labels,
-    counters_of,
-    event_name,
-    labels_in,
-    misspelt,
-)
-from simcodesign.counters.readers.likwid import read_likwid
-from simcodesign.counters.readers.perf_stat import is_perf_stat, read_perf_stat
-from simcodesign.counters.table import CLASS, COLUMNS, COUNTERS, KERNEL, NUMBERS, CounterTable, counter_table, joined
-from simcodesign.fitting.readers.lines import number, opened
+from simcodesign.core.errors import InputError, Place
+from simcodesign.core.readers import START_BYTES, FileStart, Reader, Registry
+from simcodesign.core.text_files import opened
+from simcodesign.counters.events import NO_LABELS, Labels
+from simcodesign.counters.table import CounterTable, joined
 
-CSV, PERF, LIKWID = FORMATS = ("csv", "perf", "likwid")
-DELIMITERS = ",;\t"
-SYNONYMS = {"P": "processes", "function": KERNEL, "region": KERNEL, "class": CLASS, "seconds": "time_s"}
-#: Columns that only label rows.
-IGNORED = ("source", "comment")
-MISSING = ("", "nan", "NaN", "NAN")
-LOOKED_AT = 1 << 16
-#: What is divided by the processes where it is that of all together.
-COUNTS = tuple(name for name, (unit, _) in COUNTERS.items() if unit != "s")
+CounterReader = Reader[Callable[[Path, Labels], CounterTable]]
+
+READERS: Registry[CounterReader] = Registry("counters", __package__)
 
 
 def read_counters(path: str | Path, labels: Labels = NO_LABELS, format: str | None = None) -> CounterTable:
-    """The rows of a file. ``labels``: what the file does not say of its run; ``format``: one of ``FORMATS``.
+    """The rows of a file. ``labels``: what the file does not say of its run; ``format`` names a reader.
 
     Raises InputError naming file and line for what cannot be read.
     """
     path = Path(path)
-    if format is not None and format not in FORMATS:
-        raise InputError("no such format of counters", Place(str(path)), value=format, allowed=nearest(format, FORMATS))
-    readers = {CSV: read_counter_csv, PERF: read_perf_stat, LIKWID: read_likwid}
-    return readers[format or guessed_format(path)](path, labels)
+    reader = recognised(path) if format is None else READERS.named(format, path)
+    return reader.read(path, labels)
 
 
 def read_all_counters(paths: Sequence[str | Path], labels: Labels = NO_LABELS) -> CounterTable:
@@ -66,148 +41,14 @@ def read_all_counters(paths: Sequence[str | Path], labels: Labels = NO_LABELS) -
     return joined([read_counters(path, labels) for path in paths])
 
 
-def guessed_format(path: Path) -> str:
-    """What a file holds, by its first lines. Raises InputError for an empty one."""
+def recognised(path: Path) -> CounterReader:
+    """The reader of a file, by its first lines. Raises InputError for a file that is empty or of no known format."""
     with opened(path) as file:
-        texts = [text for line in file.read(LOOKED_AT).splitlines() if (text := line.strip())]
-    if any(text.startswith("TABLE,") for text in texts):
-        return LIKWID
-    data = next((text for text in texts if not text.startswith("#")), None)
-    if data is None:
-        raise InputError("the file is empty", Place(str(path)), allowed=f"counters: {', '.join(FORMATS)}")
-    if is_perf_stat(data):
-        return PERF
-    delimiter = max(DELIMITERS, key=data.count)
-    cells = [cell.strip().strip('"') for cell in data.split(delimiter)]
-    if any(SYNONYMS.get(cell, cell) in COLUMNS or event_name(cell)[0] in EVENTS for cell in cells):
-        return CSV
-    raise InputError("a file of no known format", Place(str(path)), value=data[:40], allowed=", ".join(FORMATS))
-
-
-@dataclass(frozen=True)
-class _Column:
-    """A column of a tidy table: one of ``COLUMNS``, an event, or passed over."""
-
-    title: str
-    name: str = ""
-    event: bool = False
-
-    @property
-    def passed_over(self) -> bool:
-        return not (self.name or self.event)
-
-
-def read_counter_csv(path: Path, labels: Labels = NO_LABELS) -> CounterTable:
-    """A tidy table, as the module says. Columns of counters count for more than events that mean the same.
-
-    Raises InputError with line and column, and for labels that contradict a row.
-    """
-    comments: list[tuple[str, Place]] = []
-    rows: list[tuple[dict[str, object], EventCounts]] = []
-    places: list[Place] = []
-    columns: list[_Column] = []
-    delimiter = ","
-    with opened(path) as file:
-        for line, text in enumerate(file, 1):
-            place = Place(str(path), line)
-            if text.startswith("#"):
-                comments.append((text, place))
-            elif text.strip() and not columns:
-                delimiter = max(DELIMITERS, key=text.count)
-                columns = _columns(_cells(text, delimiter, place), place)
-            elif text.strip():
-                rows.append(_row(_cells(text, delimiter, place), columns, place))
-                places.append(place)
-    if not rows:
-        raise InputError("a table without rows", Place(str(path)), allowed="a header, and one row or more")
-    run = labels.over(labels_in(comments))
-    complete = []
-    for (row, events), place in zip(rows, places, strict=True):
-        labels.check(row, place)
-        complete.append(_of_one_process(run.row() | row, events, run.summed, place))
-    events_there = [event_name(column.title)[0] for column in columns if column.event]
-    unknown = [misspelt(column.title, events_there) for column in columns if column.passed_over]
-    return counter_table(complete, places, [f"{path.name}: {note}" for note in unknown if note])
-
-
-def _of_one_process(row: dict[str, object], events: EventCounts, summed: bool, place: Place) -> dict[str, object]:
-    """The row with counters from events, and counts divided by the processes where they are those of all together."""
-    for name in (KERNEL, "processes"):
-        if name not in row:
-            raise InputError(f"a row without {name}", place, allowed=f"a column {name}, or '# {name}: ...'")
-    share = float(row["processes"]) if summed else 1.0  # type: ignore[arg-type]
-    if share < 1:  # refused with its place by the table
-        return row
-    counts = {name: float(row[name]) / share for name in COUNTS if name in row}  # type: ignore[arg-type]
-    return counters_of(events, share) | row | counts
-
-
-def _cells(text: str, delimiter: str, place: Place) -> list[str]:
-    try:
-        return [cell.strip() for cell in next(csv.reader([text.rstrip("\r\n")], delimiter=delimiter, strict=True))]
-    except csv.Error as error:
-        raise InputError(f"not CSV: {error}", place) from None
-
-
-def _columns(titles: list[str], place: Place) -> list[_Column]:
-    columns = []
-    for title in titles:
-        name = SYNONYMS.get(title, title)
-        if name in COLUMNS:
-            columns.append(_Column(title, name))
-        elif event_name(title)[0] in EVENTS:
-            columns.append(_Column(title, event=True))
-        elif title in IGNORED or title.upper().startswith("PAPI_"):
-            columns.append(_Column(title))
-        else:
-            raise unknown_column(title, place)
-        if name and [column.name or column.title for column in columns].count(name) > 1:
-            raise InputError("two columns of one name", place, value=title)
-    return columns
-
-
-def unknown_column(title: str, place: Place) -> InputError:
-    """The error of a column that is neither a counter nor an event."""
-    allowed = nearest(title, (*COLUMNS, *SYNONYMS, *IGNORED))
-    return InputError("unknown column", place, value=title, allowed=f"{allowed}; or an event such as PAPI_TOT_CYC")
-
-
-def _row(cells: list[str], columns: list[_Column], place: Place) -> tuple[dict[str, object], EventCounts]:
-    """What columns of ours say, and the events."""
-    if len(cells) != len(columns):
-        titles = ", ".join(column.title for column in columns)
-        raise InputError(
-            "a row of wrong length", place, value=f"{len(cells)} cells", allowed=f"{len(columns)}: {titles}"
-        )
-    row: dict[str, object] = {}
-    events = EventCounts.empty()
-    for cell, column in zip(cells, columns, strict=True):
-        at = Place(place.file, place.line, f"column {column.title}")
-        if column.name in (KERNEL, CLASS):
-            if cell:
-                row[column.name] = cell
-        elif cell in MISSING or column.passed_over:
-            continue
-        elif column.event:
-            events.add(column.title, number(cell, at) * SCALES.get(event_name(column.title)[0], 1.0))
-        else:
-            row[column.name] = number(cell, at)
-    return row, events
-
-
-def write_counters(path: str | Path, table: CounterTable) -> None:
-    """Write a tidy table, numbers in full, columns that nothing is known of left out. InputError as ``replacing``."""
-    there = [name for name in NUMBERS if not all(math.isnan(value) for value in table.column(name))]
-    names = [KERNEL, *([CLASS] if any(table.classes) else []), *there]
-    with replacing_text(Path(path)) as file:
-        writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(names)
-        for row in range(len(table)):
-            texts = {KERNEL: table.kernels[row], CLASS: table.classes[row]}
-            writer.writerow([texts[name] if name in texts else _text(float(table.column(name)[row])) for name in names])
-
-
-def _text(value: float) -> str:
-    if math.isnan(value):
-        return ""
-    return str(int(value)) if value == int(value) and abs(value) < 1e15 else repr(value)
+        start = FileStart(path.suffix.lower(), file.read(START_BYTES).encode())
+    reader = READERS.recognised(start)
+    if reader is None:
+        data = next((line for line in start.lines if not line.startswith("#")), None)
+        if data is None:
+            raise InputError("the file is empty", Place(str(path)), allowed=f"counters: {READERS.names}")
+        raise InputError("a file of no known format", Place(str(path)), value=data[:40], allowed=READERS.names)
+    return reader

@@ -15,9 +15,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from simcodesign.core.errors import InputError, Place
+from simcodesign.core.readers import FileStart, Match
+from simcodesign.core.text_files import lines, number
 from simcodesign.counters.events import NO_LABELS, WHOLE, EventCounts, Labels, counters_of, labels_in
+from simcodesign.counters.readers.formats import READERS, CounterReader
 from simcodesign.counters.table import CounterTable, counter_table
-from simcodesign.fitting.readers.lines import lines, number
 
 MISSING = ("", "-", "nan", "-nan")
 _CLOCK = re.compile(r"([0-9.]+)\s*([GM])Hz")
@@ -144,3 +146,11 @@ def _rows(reader: _Reader, run: Labels) -> CounterTable:
             rows.append(row)
             places.append(region.place)
     return counter_table(rows, places)
+
+
+def sniff(start: FileStart) -> Match:
+    """A line that begins a table."""
+    return Match.CERTAIN if any(line.startswith("TABLE,") for line in start.lines) else Match.NONE
+
+
+READERS.register(CounterReader("likwid", read_likwid, sniff=sniff))

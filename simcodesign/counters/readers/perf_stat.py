@@ -12,6 +12,8 @@ import re
 from pathlib import Path
 
 from simcodesign.core.errors import InputError, Place
+from simcodesign.core.readers import FileStart, Match
+from simcodesign.core.text_files import lines, number
 from simcodesign.counters.events import (
     NO_LABELS,
     SCALES,
@@ -23,8 +25,8 @@ from simcodesign.counters.events import (
     labels_in,
     misspelt,
 )
+from simcodesign.counters.readers.formats import READERS, CounterReader
 from simcodesign.counters.table import CounterTable, counter_table
-from simcodesign.fitting.readers.lines import lines, number
 
 SEPARATORS = (";", "\t", "|", ",")
 MISSING = ("<not counted>", "<not supported>")
@@ -82,15 +84,6 @@ def read_perf_stat(path: Path, labels: Labels = NO_LABELS) -> CounterTable:
     return counter_table([found], [Place(str(path), 1)], [f"{path.name}: {note}" for note in unknown])
 
 
-def is_perf_stat(text: str) -> bool:
-    """Whether a line can be one of perf stat."""
-    try:
-        parse_line(text, separator_of(text, Place()), Place())
-    except InputError:
-        return False
-    return True
-
-
 def separator_of(text: str, place: Place) -> str:
     """The separator with which a line can be read, none that could stand in a number before one that could."""
     for separator in SEPARATORS:
@@ -130,3 +123,16 @@ def _value(entries: list[str], separator: str) -> tuple[str | None, list[str]]:
     if separator == "," and whole_and_part:
         return f"{entries[0]}.{entries[1]}", entries[2:]
     return entries[0], entries[1:]
+
+
+def sniff(start: FileStart) -> Match:
+    """The first line that is no comment can be one of perf stat."""
+    line = next((line for line in start.lines if not line.startswith("#")), "")
+    try:
+        parse_line(line, separator_of(line, Place()), Place())
+    except InputError:
+        return Match.NONE
+    return Match.CERTAIN
+
+
+READERS.register(CounterReader("perf", read_perf_stat, sniff=sniff))

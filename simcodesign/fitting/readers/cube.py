@@ -17,7 +17,9 @@ from typing import Any
 import numpy as np
 
 from simcodesign.core.errors import InputError, Place
+from simcodesign.core.readers import FileStart, Match
 from simcodesign.fitting.measurements import Measurements, check_parameters
+from simcodesign.fitting.readers.formats import READERS, MeasurementReader
 from simcodesign.fitting.readers.rows import Rows, pair
 
 PROFILE = "profile.cubex"
@@ -155,3 +157,11 @@ def call_paths(profile: Any) -> list[tuple[int, str]]:
         paths.append((node.id, name))
         waiting += [(child, name) for child in reversed(node.get_children())]
     return paths
+
+
+def sniff(start: FileStart) -> Match:
+    """A folder, of whatever name."""
+    return Match.CERTAIN if start.is_folder else Match.NONE
+
+
+READERS.register(MeasurementReader("cube", read_cube, (".cubex",), sniff, reads_folder=True))

@@ -24,7 +24,10 @@ from typing import TypeGuard
 import numpy as np
 
 from simcodesign.core.errors import InputError, Place
+from simcodesign.core.readers import FileStart, Match
+from simcodesign.core.text_files import whole_text
 from simcodesign.fitting.measurements import FloatArray, IntArray, Measurements, check_parameters
+from simcodesign.fitting.readers.formats import READERS, MeasurementReader
 from simcodesign.fitting.readers.json_parts import (
     JsonError,
     Pairs,
@@ -36,7 +39,6 @@ from simcodesign.fitting.readers.json_parts import (
     step,
     text_of,
 )
-from simcodesign.fitting.readers.lines import whole_text
 from simcodesign.fitting.readers.rows import CHUNK_ROWS, METRIC_BITS, Rows, chunks_of, pair
 
 POSITIVE = "positive finite numbers"
@@ -400,3 +402,11 @@ def is_rows(value: object) -> bool:
 def plain(value: object) -> object:
     """A value of the text in words, where it has been folded."""
     return "measurements" if isinstance(value, Row | Slot) else value
+
+
+def sniff(start: FileStart) -> Match:
+    """An object, whatever stands in it."""
+    return Match.POSSIBLE if start.text.startswith("{") else Match.NONE
+
+
+READERS.register(MeasurementReader("json", read_extrap_json, (".json",), sniff))

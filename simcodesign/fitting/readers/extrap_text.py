@@ -14,8 +14,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from simcodesign.core.errors import InputError, Place, nearest
+from simcodesign.core.readers import FileStart, Match
+from simcodesign.core.text_files import lines, number
 from simcodesign.fitting.measurements import MAX_PARAMETERS, Measurements, check_parameters, point_text
-from simcodesign.fitting.readers.lines import lines, number
+from simcodesign.fitting.readers.formats import READERS, MeasurementReader
 from simcodesign.fitting.readers.rows import CHUNK_ROWS, Rows, pair
 
 ROOT, UNNAMED = "<root>", ""
@@ -198,3 +200,13 @@ def wrong_length(given: str, parameters: int, place: Place) -> InputError:
         value=given,
         allowed=f"{parameters} numbers in parentheses, one for each PARAMETER",
     )
+
+
+def sniff(start: FileStart) -> Match:
+    """A keyword at the beginning of the first line that is no comment; also any .txt file that is no JSON."""
+    first = next((line for line in start.lines if not line.startswith("#")), "")
+    is_text = start.suffix == ".txt" and not start.text.startswith("{")
+    return Match.POSSIBLE if is_text or first.split(None, 1)[:1] in ([word] for word in KEYWORDS) else Match.NONE
+
+
+READERS.register(MeasurementReader("text", read_extrap_text, sniff=sniff))

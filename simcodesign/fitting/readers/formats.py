@@ -10,127 +10,81 @@
 | parquet | the same table; needs pyarrow | .parquet .pq |
 | cube | a folder of Score-P's runs; needs pycubexr (extra ``cube``) | a folder |
 
-What a file begins with counts for more than its suffix.
+What a file begins with counts for more than its suffix. Each format registers itself in ``READERS``, in the module of
+this package that reads it; other packages register theirs with the same call.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-from simcodesign.core.errors import InputError, Place, nearest
+from simcodesign.core.errors import InputError, Place
+from simcodesign.core.readers import START_BYTES, FileStart, Reader, Registry
 from simcodesign.fitting.measurements import Measurements
-from simcodesign.fitting.readers.cube import PROFILE, read_cube
-from simcodesign.fitting.readers.extrap_json import read_extrap_json
-from simcodesign.fitting.readers.extrap_text import KEYWORDS, read_extrap_text
-from simcodesign.fitting.readers.json_lines import read_json_lines, read_talpas
-from simcodesign.fitting.readers.table import DELIMITERS, VALUE, read_csv, read_parquet
-
-TEXT, JSON, JSON_LINES, TALPAS = "text", "json", "jsonlines", "talpas"
-CSV, PARQUET, CUBE = "csv", "parquet", "cube"
 
 
-class Reader(Protocol):
-    """What reads one format."""
+class ReadMeasurements(Protocol):
+    """What reads one format. ``partial``: whether a series may lack points that others have."""
 
     def __call__(self, path: Path, partial: bool = ...) -> Measurements: ...
 
 
-READERS: dict[str, Reader] = {
-    TEXT: read_extrap_text,
-    JSON: read_extrap_json,
-    JSON_LINES: read_json_lines,
-    TALPAS: read_talpas,
-    CSV: read_csv,
-    PARQUET: read_parquet,
-    CUBE: read_cube,
-}
-FORMATS = tuple(READERS)
-SUFFIXES = {
-    ".json": JSON,
-    ".jsonl": JSON_LINES,
-    ".ndjson": JSON_LINES,
-    ".csv": CSV,
-    ".tsv": CSV,
-    ".parquet": PARQUET,
-    ".pq": PARQUET,
-}
-PARQUET_BYTES = b"PAR1"
-LOOKED_AT_BYTES = 1 << 16
+@dataclass(frozen=True)
+class MeasurementReader(Reader[ReadMeasurements]):
+    """The reader of one format of measurements, from a file or from a folder."""
+
+    reads_folder: bool = False
+
+
+READERS: Registry[MeasurementReader] = Registry("measurements", __package__)
 
 
 def read_measurements(path: str | Path, format: str | None = None, *, partial: bool | None = None) -> Measurements:
-    """The measurements in a file, or in a folder of Score-P's runs; ``format`` is one of ``FORMATS``, None to find out.
+    """The measurements in a file, or in a folder of Score-P's runs; ``format`` names a reader, None to find it out.
 
     ``partial``: whether a series may lack points that others have (NaN in ``values``). By default only a folder of
     runs may, as call trees differ; elsewhere a point that is missing is an error that names it.
     Raises InputError naming file and line (or byte, or path of keys): see the modules of the formats.
     """
     path = Path(path)
-    if format is not None and format not in READERS:
-        raise InputError(
-            "no such format of measurements", Place(str(path)), value=format, allowed=nearest(format, FORMATS)
-        )
+    named = None if format is None else READERS.named(format, path)
     if not path.exists():
         raise InputError("no such file", Place(str(path)))
-    found = format or guessed_format(path)
-    if (found == CUBE) != path.is_dir():
-        what = "a folder, where a file is needed" if path.is_dir() else "a file, where a folder of runs is needed"
-        raise InputError(what, Place(str(path)), allowed=f"format {CUBE} for a folder of Score-P's runs, only")
-    if found != CUBE and not first_bytes(path).strip():
-        raise InputError("the file is empty", Place(str(path)), allowed=f"measurements: {', '.join(FORMATS)}")
-    if partial is None:
-        return READERS[found](path)
-    return READERS[found](path, partial)
+    start = start_of(path)
+    reader = named or recognised(start, path)
+    if start.is_folder and not reader.reads_folder:
+        folders = ", ".join(name for name, reader in READERS.readers.items() if reader.reads_folder)
+        raise InputError("a folder, where a file is needed", Place(str(path)), allowed=f"a folder for format {folders}")
+    if reader.reads_folder and not start.is_folder:
+        allowed = "the folder that holds a folder for each run"
+        raise InputError("a file, where a folder of runs is needed", Place(str(path)), allowed=allowed)
+    if not start.is_folder and not start.text:
+        raise InputError("the file is empty", Place(str(path)), allowed=f"measurements: {READERS.names}")
+    return reader.read(path) if partial is None else reader.read(path, partial)
 
 
-def guessed_format(path: Path) -> str:
-    """The format that a file's first bytes show, or its suffix. Raises InputError where neither tells."""
-    if path.is_dir():
-        return CUBE
-    suffix = path.suffix.lower()
-    if suffix == ".cubex":
+def recognised(start: FileStart, path: Path) -> MeasurementReader:
+    """The reader that the first bytes of a file show, or its suffix. Raises InputError where neither tells."""
+    reader = READERS.recognised(start)
+    if reader is None:
         raise InputError(
-            "one Cube file", Place(str(path)), allowed=f"the folder with a folder for each run ({PROFILE})"
+            "a file of no known format" if start.text else "the file is empty",
+            Place(str(path), 1 if start.text else None),
+            value=start.text[:40] or None,
+            allowed=f"one of {READERS.names}; --format (format=) names it",
         )
-    start = first_bytes(path)
-    if start.startswith(PARQUET_BYTES):
-        return PARQUET
-    text = start.removeprefix(b"\xef\xbb\xbf").decode("utf-8", "replace").lstrip()
-    if text.startswith("{") and suffix not in (".csv", ".tsv"):
-        return json_format(text, suffix)
-    if suffix in SUFFIXES:
-        return SUFFIXES[suffix]
-    lines = [line for line in map(str.strip, text.splitlines()) if line and not line.startswith("#")]
-    if any(line.split(None, 1)[0] in KEYWORDS for line in lines[:1]) or not text or suffix == ".txt":
-        return TEXT
-    if any(VALUE in map(clean, lines[0].split(delimiter)) for delimiter in DELIMITERS if lines):
-        return CSV
-    raise InputError(
-        "a file of no known format",
-        Place(str(path), 1),
-        value=text[:40],
-        allowed=f"one of {', '.join(FORMATS)}; --format (format=) names it",
-    )
+    return reader
 
 
-def json_format(text: str, suffix: str) -> str:
-    """Which format that begins with an object this is: one object a line, or one for the whole file."""
-    line = text.splitlines()[0].rstrip()
-    if '"parameters"' in line and ";" in line and '"measurements"' not in line:
-        return TALPAS
-    if '"params"' in line and line.endswith("}"):
-        return JSON_LINES
-    return SUFFIXES.get(suffix, JSON)
-
-
-def clean(name: str) -> str:
-    return name.strip().strip('"').lower()
-
-
-def first_bytes(path: Path) -> bytes:
+def start_of(path: Path) -> FileStart:
+    """What shows the format of a file. Raises InputError where it cannot be read."""
+    suffix = path.suffix.lower()
+    if path.is_dir():
+        return FileStart(suffix, is_folder=True)
     try:
         with path.open("rb") as file:
-            return file.read(LOOKED_AT_BYTES)
+            return FileStart(suffix, file.read(START_BYTES))
     except OSError as error:
         raise InputError(f"the file cannot be read: {error.strerror or error}", Place(str(path))) from None

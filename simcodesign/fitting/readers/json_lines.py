@@ -17,7 +17,10 @@ from math import isfinite
 from pathlib import Path
 
 from simcodesign.core.errors import InputError, Place
+from simcodesign.core.readers import FileStart, Match
+from simcodesign.core.text_files import lines
 from simcodesign.fitting.measurements import Measurements, check_parameters
+from simcodesign.fitting.readers.formats import READERS, MeasurementReader
 from simcodesign.fitting.readers.json_parts import (
     JsonError,
     Pairs,
@@ -28,7 +31,6 @@ from simcodesign.fitting.readers.json_parts import (
     step,
     text_of,
 )
-from simcodesign.fitting.readers.lines import lines
 from simcodesign.fitting.readers.rows import CHUNK_ROWS, Rows, check_coordinate, pair
 
 ROOT, DEFAULT = "<root>", "<default>"
@@ -183,3 +185,28 @@ def with_commas(text: str) -> str:
     if not any(";" in part for part in parts[1::2]):
         return text.replace(";", ",")
     return "".join(part if index % 2 else part.replace(";", ",") for index, part in enumerate(parts))
+
+
+def first_object(start: FileStart) -> str:
+    """The first line where it begins with an object, and the file is not called a table."""
+    if not start.text.startswith("{") or start.suffix in (".csv", ".tsv"):
+        return ""
+    return start.lines[0]
+
+
+def sniff_json_lines(start: FileStart) -> Match:
+    """An object with ``params`` that ends with the line."""
+    line = first_object(start)
+    if sniff_talpas(start) or not ('"params"' in line and line.endswith("}")):
+        return Match.NONE
+    return Match.CERTAIN
+
+
+def sniff_talpas(start: FileStart) -> Match:
+    """An object with ``parameters`` and semicolons."""
+    line = first_object(start)
+    return Match.CERTAIN if '"parameters"' in line and ";" in line and '"measurements"' not in line else Match.NONE
+
+
+READERS.register(MeasurementReader("jsonlines", read_json_lines, (".jsonl", ".ndjson"), sniff_json_lines))
+READERS.register(MeasurementReader("talpas", read_talpas, sniff=sniff_talpas))

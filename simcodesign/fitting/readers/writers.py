@@ -16,7 +16,7 @@ import numpy as np
 from simcodesign.core.atomic_files import replacing_text
 from simcodesign.core.errors import InputError, Place
 from simcodesign.fitting.measurements import Measurements
-from simcodesign.fitting.readers.table import METRIC, NAMED, REGION, REPETITION, SYNONYMS, VALUE
+from simcodesign.fitting.readers.tidy_table import METRIC, NAMED, REGION, REPETITION, SYNONYMS, VALUE
 
 SERIES_AT_ONCE = 1 << 12
 

@@ -28,9 +28,9 @@ import numpy as np
 from numpy.lib import format as npy
 
 from simcodesign.core.errors import InputError, Place
-from simcodesign.locality.traces.arrays import ADDRESS, GROUP, KIND
 from simcodesign.locality.traces.byte_streams import Stream
-from simcodesign.locality.traces.text import LACKEY_TEXT, parsed_blocks
+from simcodesign.locality.traces.readers.arrays import ADDRESS, GROUP, KIND
+from simcodesign.locality.traces.readers.text import LACKEY_TEXT, parsed_blocks
 from simcodesign.locality.traces.trace import Accesses
 
 SUFFIX = ".npz"

@@ -18,7 +18,8 @@ from simcodesign.core.result import RANK_COUNTERS, RankCounters
 from simcodesign.counters.frequency_refinement import refine_kernels
 from simcodesign.counters.models import fit_application
 from simcodesign.counters.prediction import predict
-from simcodesign.counters.readers.formats import read_counters, write_counters
+from simcodesign.counters.readers.formats import read_counters
+from simcodesign.counters.readers.tidy_table import write_counters
 from simcodesign.counters.table import APPLICATION, COUNTERS, OTHERS, CounterTable, Latencies, joined
 from simcodesign.describe.demands.collective import ALGORITHMS, Collective
 from simcodesign.describe.effects import EFFECTS

@@ -1,4 +1,4 @@
-"""Tidy tables: one measurement a row, as CSV (comma, semicolon or tab) or Parquet.
+"""Tidy tables: one measurement a row. What their columns mean, and their rows taken in from frames of pandas.
 
 How columns are told apart: ``region`` (or ``callpath``), ``metric``, ``value`` and ``repetition`` are known by their
 names, in small or capital letters; every other column is a parameter, and must hold positive numbers. Only ``value``
@@ -9,41 +9,25 @@ keeps its place among the repetitions; without one, rows of the same region, met
 
 from __future__ import annotations
 
-import csv
 import math
-import warnings
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
-from contextlib import closing
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from simcodesign.core.errors import InputError, Place
-from simcodesign.fitting.measurements import MAX_PARAMETERS, FloatArray, IntArray, Measurements, check_parameters
-from simcodesign.fitting.readers.lines import NUMBER, not_utf8, number, opened
-from simcodesign.fitting.readers.rows import CHUNK_ROWS, METRIC_BITS, Rows, check_coordinate
+from simcodesign.core.text_files import NUMBER, number
+from simcodesign.fitting.measurements import MAX_PARAMETERS, FloatArray, IntArray, check_parameters
+from simcodesign.fitting.readers.rows import METRIC_BITS, Rows, check_coordinate
 
 REGION, METRIC, VALUE, REPETITION = NAMED = ("region", "metric", "value", "repetition")
 SYNONYMS = {"callpath": REGION}
 ROOT, DEFAULT = "<root>", "<default>"
-DELIMITERS = ",;\t"
-MISSING = ("", "nan", "NaN", "NAN")
 ALLOWED_COLUMNS = f"region (or callpath), metric, value, repetition, and 1 to {MAX_PARAMETERS} parameters"
-
-# Up to pandas 3.0 numbers are exact only on request; later ones always are, and warn of the request.
-EXACT: dict[str, Any] = (
-    {} if tuple(map(int, pd.__version__.split(".")[:2])) >= (3, 1) else {"float_precision": "round_trip"}
-)
 
 Locate = Callable[[int, str], Place]
 """Where a row (from 0) and column of a table stand in the file."""
-
-
-class NumericNamesError(Exception):
-    """Names that look like numbers, and have been read as such."""
 
 
 @dataclass(frozen=True)
@@ -55,55 +39,7 @@ class Columns:
     named: dict[str, str]
 
 
-def read_csv(path: Path, partial: bool = False) -> Measurements:
-    """The measurements in a tidy CSV table, as the module says.
-
-    Raises InputError naming line and column. The table is read in parts, at about 20 bytes of memory a row.
-    """
-    columns, delimiter = csv_header(path)
-    try:
-        return csv_measurements(path, columns, delimiter, "category", partial)
-    except NumericNamesError:
-        return csv_measurements(path, columns, delimiter, "object", partial)
-
-
-def csv_measurements(path: Path, columns: Columns, delimiter: str, names: str, partial: bool) -> Measurements:
-    """``read_csv`` where the columns are known; ``names`` is how pandas keeps names: as category or object."""
-    rows = Rows(str(path), partial)
-
-    def locate(row: int, column: str) -> Place:
-        return Place(str(path), line_of_row(path, delimiter, row), f"column {column}" if column else "")
-
-    gaps = False
-    try:
-        with closing(csv_frames(path, columns, delimiter, names)) as frames:
-            for frame in frames:
-                gaps |= add_frame(rows, columns, frame, locate)
-    except UnicodeDecodeError:
-        raise not_utf8(path) from None
-    except InputError:
-        raise
-    except (ValueError, OverflowError, pd.errors.ParserWarning) as error:
-        # pandas says little of where: find it in the plain file.
-        check_rows(path, columns, delimiter)
-        raise InputError(f"the table cannot be read: {error}", Place(str(path))) from None
-    if gaps:  # an empty value, or a row cut short
-        check_rows(path, columns, delimiter)
-    return rows.measurements(columns.parameters, lambda row: locate(row, columns.named[REPETITION]))
-
-
-def csv_header(path: Path) -> tuple[Columns, str]:
-    """The columns of a CSV table, and what separates them."""
-    with opened(path) as file:
-        first = next((line for line in file if line.strip()), "")
-        delimiter = max(DELIMITERS, key=first.count)
-        file.seek(0)
-        for line, fields in plain_rows(file, delimiter, str(path)):
-            return told_apart(fields, Place(str(path), line)), delimiter
-    raise InputError("the file is empty", Place(str(path)), allowed=f"a table with columns {ALLOWED_COLUMNS}")
-
-
-def told_apart(names: Sequence[str], place: Place) -> Columns:
+def columns_of(names: Sequence[str], place: Place) -> Columns:
     """Which column is which. Raises InputError where one is missing, stands twice or has no name."""
     given = tuple(name.strip() for name in names)
     meaning = {name: SYNONYMS.get(name.lower(), name.lower()) for name in given}
@@ -115,35 +51,6 @@ def told_apart(names: Sequence[str], place: Place) -> Columns:
         raise InputError("two columns of one name", place, value=", ".join(given), allowed="each once")
     check_parameters(parameters, place)
     return Columns(given, parameters, named)
-
-
-def csv_frames(path: Path, columns: Columns, delimiter: str, names: str) -> Generator[pd.DataFrame, None, None]:
-    """The table in parts: the values as numbers, all else as categories, which are cheap to tell apart.
-
-    Raises NumericNamesError where pandas made numbers of categories that are names, 0 of 00.
-    """
-    value = columns.named[VALUE]
-    kinds = {name: "category" if name in columns.parameters else names for name in columns.names} | {value: "float64"}
-    texts = [name for name in columns.names if kinds[name] == "category" and name not in columns.parameters]
-    with warnings.catch_warnings():
-        warnings.simplefilter("error", pd.errors.ParserWarning)  # rows longer than the header
-        with pd.read_csv(
-            path,
-            sep=delimiter,
-            header=0,
-            names=list(columns.names),
-            dtype=kinds,
-            index_col=False,
-            keep_default_na=False,
-            na_values={value: list(MISSING)},
-            encoding="utf-8-sig",
-            chunksize=CHUNK_ROWS,
-            **EXACT,
-        ) as frames:
-            for frame in frames:
-                if any(pd.api.types.is_numeric_dtype(frame[name].cat.categories.dtype) for name in texts):
-                    raise NumericNamesError
-                yield frame
 
 
 def add_frame(rows: Rows, columns: Columns, frame: pd.DataFrame, locate: Locate) -> bool:
@@ -263,71 +170,3 @@ def coordinates_of(codes: IntArray, entries: list[object], where: Callable[[int]
 
 def is_finite(text: str) -> bool:
     return NUMBER.fullmatch(text) is not None and math.isfinite(float(text))
-
-
-def plain_rows(file: Iterable[str], delimiter: str, name: str) -> Iterator[tuple[int, list[str]]]:
-    """The rows of a CSV file that are not empty, each with the number of its last line. Slow, but it knows the line."""
-    reader = csv.reader(file, delimiter=delimiter, strict=True)
-    try:
-        for fields in reader:
-            if fields and (len(fields) > 1 or fields[0].strip()):
-                yield reader.line_num, fields
-    except csv.Error as error:
-        raise InputError(f"not CSV: {error}", Place(name, reader.line_num)) from None
-
-
-def line_of_row(path: Path, delimiter: str, row: int) -> int | None:
-    """The line of a row (from 0) below the header."""
-    with opened(path) as file:
-        for index, (line, _) in enumerate(plain_rows(file, delimiter, str(path)), -1):
-            if index == row:
-                return line
-    return None
-
-
-def check_rows(path: Path, columns: Columns, delimiter: str) -> None:
-    """Raise InputError at the first row of a wrong length, or with a value that is not a number."""
-    value = columns.names.index(columns.named[VALUE])
-    with opened(path) as file:
-        rows = plain_rows(file, delimiter, str(path))
-        next(rows)
-        for line, fields in rows:
-            if len(fields) != len(columns.names):
-                raise InputError(
-                    "a row of wrong length",
-                    Place(str(path), line),
-                    value=f"{len(fields)} entries",
-                    allowed=f"{len(columns.names)}: {delimiter.join(columns.names)}",
-                )
-            if fields[value] not in MISSING:
-                number(fields[value].strip(), Place(str(path), line, f"column {columns.names[value]}"))
-
-
-def read_parquet(path: Path, partial: bool = False) -> Measurements:
-    """The measurements in a tidy table in a Parquet file; needs pyarrow.
-
-    Raises InputError naming row (from 1, below the names of the columns) and column.
-    """
-    try:
-        import pyarrow
-        import pyarrow.parquet
-    except ImportError:
-        raise InputError(
-            "reading Parquet needs the package pyarrow, which is not installed",
-            Place(str(path)),
-            allowed="pip install pyarrow, or the table as CSV",
-        ) from None
-    rows = Rows(str(path), partial)
-
-    def locate(row: int, column: str) -> Place:
-        return Place(str(path), path=f"row {row + 1}, column {column}")
-
-    try:
-        with pyarrow.parquet.ParquetFile(path) as file:
-            columns = told_apart(file.schema_arrow.names, Place(str(path)))
-            for batch in file.iter_batches(batch_size=CHUNK_ROWS):
-                frame = batch.to_pandas()
-                add_frame(rows, columns, frame.set_axis(list(columns.names), axis=1), locate)
-    except (OSError, pyarrow.ArrowException) as error:
-        raise InputError(f"the Parquet file cannot be read: {error}", Place(str(path))) from None
-    return rows.measurements(columns.parameters, lambda row: locate(row, columns.named[REPETITION]))

@@ -18,7 +18,9 @@ from numpy.lib import format as npy
 from numpy.typing import NDArray
 
 from simcodesign.core.errors import InputError, Place
+from simcodesign.core.readers import FileStart, Match
 from simcodesign.locality.traces.byte_streams import Readable, Stream, check_is_file, open_stream
+from simcodesign.locality.traces.formats import READERS, TraceReader
 from simcodesign.locality.traces.trace import (
     CHUNK,
     Accesses,
@@ -214,3 +216,36 @@ def check_length(header: Header, size_bytes: int, place: Place) -> None:
         raise InputError(f"the array is cut off after {whole} of {entries} entries", at)
     if size_bytes > end:
         raise InputError(f"more bytes follow the {entries} entries that the header names", at)
+
+
+def read_npy(path: Path, compression: str, instructions: bool) -> Trace:
+    """The trace of one array, perhaps compressed."""
+    return NpyTrace(path, compression)
+
+
+def read_npz(path: Path, compression: str, instructions: bool) -> Trace:
+    """The trace of an archive. Raises InputError for one that is compressed once more."""
+    if compression:
+        allowed = "the file without compression"
+        raise InputError("a .npz file is compressed in itself", Place(str(path)), allowed=allowed)
+    return NpzTrace(path)
+
+
+def read_raw(path: Path, compression: str, instructions: bool) -> Trace:
+    """The trace of plain addresses, perhaps compressed."""
+    return RawTrace(path, compression)
+
+
+def sniff_npy(start: FileStart) -> Match:
+    """What NumPy begins an array with."""
+    return Match.CERTAIN if start.content.startswith(npy.MAGIC_PREFIX) else Match.NONE
+
+
+def sniff_npz(start: FileStart) -> Match:
+    """What a zip archive begins with."""
+    return Match.CERTAIN if start.content.startswith(b"PK\x03\x04") else Match.NONE
+
+
+READERS.register(TraceReader("npy", read_npy, (".npy",), sniff_npy))
+READERS.register(TraceReader("npz", read_npz, (".npz",), sniff_npz))
+READERS.register(TraceReader("raw", read_raw, (".u64", ".raw", ".bin"), is_any_bytes=True))

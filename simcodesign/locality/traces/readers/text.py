@@ -18,7 +18,9 @@ import numpy as np
 
 from simcodesign.core.errors import InputError
 from simcodesign.core.jit import HAVE_NUMBA
+from simcodesign.core.readers import FileStart, Match
 from simcodesign.locality.traces.byte_streams import Stream, open_stream
+from simcodesign.locality.traces.formats import READERS, TraceReader
 from simcodesign.locality.traces.text_numpy import DIN, LACKEY, Parsed, parse_lines
 from simcodesign.locality.traces.trace import CHUNK, MOST_ADDRESS, Accesses, Kinds, Trace, at_least_one, empty_trace
 
@@ -132,3 +134,23 @@ def cut_line(stream: Stream, line: bytes) -> InputError:
     return InputError(
         what, stream.place(offset), value=shown, allowed=f"a newline after it, or the first {offset} bytes only"
     )
+
+
+def reader_of(text: TextFormat) -> TraceReader:
+    """The reader of a format of text."""
+
+    def read(path: Path, compression: str, instructions: bool) -> Trace:
+        return TextTrace(path, text, compression, instructions)
+
+    def sniff(start: FileStart) -> Match:
+        """Its first line that is no message of valgrind; messages alone are of lackey."""
+        lines = [line for line in start.content.splitlines(keepends=True) if line.strip()]
+        records = [line for line in lines if not MESSAGE_LINE.match(line)]
+        fits = bool(text.record.match(records[0])) if records else bool(lines) and text is LACKEY_TEXT
+        return Match.POSSIBLE if fits else Match.NONE
+
+    return TraceReader(text.name, read, (f".{text.name}",), sniff, has_instructions=True)
+
+
+READERS.register(reader_of(LACKEY_TEXT))
+READERS.register(reader_of(DIN_TEXT))

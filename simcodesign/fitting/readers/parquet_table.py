@@ -1,0 +1,52 @@
+"""Tidy tables of measurements in Parquet; columns as ``tidy_table`` says. Needs pyarrow."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from simcodesign.core.errors import InputError, Place
+from simcodesign.core.readers import FileStart, Match
+from simcodesign.fitting.measurements import Measurements
+from simcodesign.fitting.readers.formats import READERS, MeasurementReader
+from simcodesign.fitting.readers.rows import CHUNK_ROWS, Rows
+from simcodesign.fitting.readers.tidy_table import REPETITION, add_frame, columns_of
+
+FIRST_BYTES = b"PAR1"
+
+
+def read_parquet(path: Path, partial: bool = False) -> Measurements:
+    """The measurements in a tidy table in a Parquet file; needs pyarrow.
+
+    Raises InputError naming row (from 1, below the names of the columns) and column.
+    """
+    try:
+        import pyarrow
+        import pyarrow.parquet
+    except ImportError:
+        raise InputError(
+            "reading Parquet needs the package pyarrow, which is not installed",
+            Place(str(path)),
+            allowed="pip install pyarrow, or the table as CSV",
+        ) from None
+    rows = Rows(str(path), partial)
+
+    def locate(row: int, column: str) -> Place:
+        return Place(str(path), path=f"row {row + 1}, column {column}")
+
+    try:
+        with pyarrow.parquet.ParquetFile(path) as file:
+            columns = columns_of(file.schema_arrow.names, Place(str(path)))
+            for batch in file.iter_batches(batch_size=CHUNK_ROWS):
+                frame = batch.to_pandas()
+                add_frame(rows, columns, frame.set_axis(list(columns.names), axis=1), locate)
+    except (OSError, pyarrow.ArrowException) as error:
+        raise InputError(f"the Parquet file cannot be read: {error}", Place(str(path))) from None
+    return rows.measurements(columns.parameters, lambda row: locate(row, columns.named[REPETITION]))
+
+
+def sniff(start: FileStart) -> Match:
+    """The first bytes of every Parquet file."""
+    return Match.CERTAIN if start.content.startswith(FIRST_BYTES) else Match.NONE
+
+
+READERS.register(MeasurementReader("parquet", read_parquet, (".parquet", ".pq"), sniff))

@@ -1,0 +1,1 @@
+"""The package extended from outside: everything here is added without an edit of it."""
