@@ -57,8 +57,13 @@ SLOW = {
 }
 # The commands: each imports what it runs, so that the program starts at once.
 COMMANDS = "cli"
-# Modules that import others by a name which is not known before: public names, engines, validation cases.
-LOADERS = {PACKAGE, f"{PACKAGE}.engine.selection", f"{PACKAGE}.studies.validation.registry"}
+# Modules that import others by a name which is not known before: public names, readers, engines, validation cases.
+LOADERS = {
+    PACKAGE,
+    f"{PACKAGE}.core.readers",
+    f"{PACKAGE}.engine.selection",
+    f"{PACKAGE}.studies.validation.registry",
+}
 
 RANK = {part: level for level, groups in enumerate(LAYERS) for group in groups for part in group}
 GROUP = {part: group for groups in LAYERS for group in groups for part in group}
