@@ -34,7 +34,7 @@ from numpy.typing import NDArray
 
 from simcodesign.core.units import FloatOrArray
 from simcodesign.describe.machine_parts import Network
-from simcodesign.describe.topology.build import balanced_shape
+from simcodesign.describe.topology.grid_shape import balanced_shape
 
 
 @dataclass(frozen=True)

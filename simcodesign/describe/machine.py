@@ -35,7 +35,7 @@ from simcodesign.describe.machine_parts import CHOICES, Disk, Memory, Network, P
 from simcodesign.describe.noise import Noise, share_as_distribution
 from simcodesign.describe.parameters import Parameter
 from simcodesign.describe.resources import PREFIX, Custom, Totals
-from simcodesign.describe.topology.build import Topology
+from simcodesign.describe.topology.base import Topology
 
 MAPPINGS = ("linear", "round_robin", "one_per_node")
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from simcodesign.core.units import FloatOrArray
-from simcodesign.describe.topology.build import Topology
+from simcodesign.describe.topology.base import Topology
 from simcodesign.locality.associativity import METHODS
 from simcodesign.locality.cache import CacheGeometry
 from simcodesign.locality.hits_by_level import SETS

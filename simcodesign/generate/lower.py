@@ -29,7 +29,7 @@ from simcodesign.describe.design_point import DesignPoint, finite
 from simcodesign.describe.machine import Machine
 from simcodesign.describe.program import MAIN_PHASE, Block, Step, phase_name, walk
 from simcodesign.describe.randomness import varies
-from simcodesign.describe.topology.build import balanced_shape
+from simcodesign.describe.topology.grid_shape import balanced_shape
 from simcodesign.generate.assemble import assembled
 from simcodesign.generate.columns import Int32s, Ranks, of_ranks
 from simcodesign.generate.counter_tally import BYTES_PER_OPERATION as TALLY_BYTES

@@ -24,7 +24,9 @@ from simcodesign.describe.design_point import bind
 from simcodesign.describe.machine import Machine
 from simcodesign.describe.machine_parts import DISTANCES, SWITCHINGS, Network, Processor
 from simcodesign.describe.program import Step
-from simcodesign.describe.topology.build import KINDS, Topology, build_topology
+from simcodesign.describe.topology import base
+from simcodesign.describe.topology.base import Topology
+from simcodesign.describe.topology.build import build_topology
 from simcodesign.describe.workload import Workload
 from simcodesign.engine.reference.engine import run as engine
 from simcodesign.engine.simulate import simulate
@@ -272,7 +274,7 @@ def test_fractions_of_messages_lie_between(dims: int, network: Network, periodic
 
 
 def test_every_kind_of_topology_is_tried() -> None:
-    assert {topology.kind for topology in TOPOLOGIES.values()} == set(TOPOLOGIES) == set(KINDS)
+    assert {topology.kind for topology in TOPOLOGIES.values()} == set(TOPOLOGIES) == set(base.TOPOLOGIES)
 
 
 @pytest.mark.parametrize("switching", SWITCHINGS)

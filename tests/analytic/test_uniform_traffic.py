@@ -22,7 +22,8 @@ from simcodesign.describe.machine import Machine
 from simcodesign.describe.machine_parts import Network, Processor
 from simcodesign.describe.topology.base import Topology
 from simcodesign.describe.topology.build import build_topology
-from simcodesign.describe.topology.grid import HypercubeTopology, MeshTopology, TorusTopology
+from simcodesign.describe.topology.grid import MeshTopology, TorusTopology
+from simcodesign.describe.topology.hypercube import HypercubeTopology
 from simcodesign.describe.topology.one_hop import BusTopology, CrossbarTopology
 from simcodesign.describe.workload import Workload
 from simcodesign.engine.simulate import simulate

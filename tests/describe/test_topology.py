@@ -16,15 +16,12 @@ from hypothesis import strategies as st
 from simcodesign.core.errors import InputError, Place
 from simcodesign.describe.topology import base as topology_base
 from simcodesign.describe.topology import graph as graph_module
-from simcodesign.describe.topology import graphml
-from simcodesign.describe.topology.build import (
-    KINDS,
-    FatTreeTopology,
-    Topology,
-    balanced_shape,
-    build_topology,
-    load_graphml,
-)
+from simcodesign.describe.topology import graphml, link_loads
+from simcodesign.describe.topology.base import TOPOLOGIES, Topology
+from simcodesign.describe.topology.build import build_topology
+from simcodesign.describe.topology.fat_tree import FatTreeTopology
+from simcodesign.describe.topology.graphml import load_graphml
+from simcodesign.describe.topology.grid_shape import balanced_shape
 
 
 def star_of_rings() -> nx.Graph:
@@ -115,7 +112,7 @@ def by_digits(number: int, base: int, count: int) -> tuple[int, ...]:
 
 
 def test_every_kind_is_covered() -> None:
-    assert {topology.kind for topology in SMALL.values()} == set(KINDS)
+    assert {topology.kind for topology in SMALL.values()} == set(TOPOLOGIES)
 
 
 @each
@@ -180,7 +177,7 @@ def test_loads_do_not_depend_on_chunks_and_counters(topology: Topology, monkeypa
     links, loads = topology.traffic_loads(matrix)
     monkeypatch.setattr(topology_base, "PAIRS_AT_ONCE", 7)
     monkeypatch.setattr(topology_base, "DENSE_LINKS", 0)
-    monkeypatch.setattr(topology_base, "PENDING_LINKS", 20)
+    monkeypatch.setattr(link_loads, "PENDING_LINKS", 20)
     sparse_links, sparse_loads = topology.traffic_loads(matrix)
     assert links.tolist() == sparse_links.tolist()
     assert loads.tolist() == sparse_loads.tolist()

@@ -22,7 +22,8 @@ from simcodesign.describe.design_point import bind
 from simcodesign.describe.machine import MAPPINGS, Machine
 from simcodesign.describe.machine_parts import SWITCHINGS, Disk, Network, Processor
 from simcodesign.describe.program import Step
-from simcodesign.describe.topology.build import balanced_shape, build_topology
+from simcodesign.describe.topology.build import build_topology
+from simcodesign.describe.topology.grid_shape import balanced_shape
 from simcodesign.describe.workload import Workload
 from simcodesign.engine.reference.engine import run
 from simcodesign.generate.lower import make_plan

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import simcodesign as sc
-from simcodesign.describe.topology.build import Topology
+from simcodesign.describe.topology.base import Topology
 from simcodesign.studies.validation.case import Case, Derived, Label, Said, Tolerance
 
 from .machines import EXACT, ROUNDING, TL, TS, collective, grid, hockney, kind_of

@@ -21,7 +21,8 @@ import simcodesign as sc
 from simcodesign.core.errors import Place
 from simcodesign.core.expression import parse
 from simcodesign.describe.demands.point_to_point import Receive, Send
-from simcodesign.describe.topology.build import Topology, build_topology
+from simcodesign.describe.topology.base import Topology
+from simcodesign.describe.topology.build import build_topology
 from simcodesign.studies.validation.case import Case, Derived, Label, Said, Tolerance
 
 from .definitions import all_pairs, bits, most_passed

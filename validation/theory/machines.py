@@ -12,7 +12,8 @@ from simcodesign.describe.demands.point_to_point import Receive, Send
 from simcodesign.describe.machine import Machine
 from simcodesign.describe.machine_parts import Network, Processor
 from simcodesign.describe.program import Step
-from simcodesign.describe.topology.build import Topology, build_topology
+from simcodesign.describe.topology.base import Topology
+from simcodesign.describe.topology.build import build_topology
 from simcodesign.describe.workload import Workload
 from simcodesign.studies.validation.case import Tolerance
 

@@ -17,7 +17,8 @@ import networkx as nx
 import numpy as np
 
 import simcodesign as sc
-from simcodesign.describe.topology.build import Topology, build_topology
+from simcodesign.describe.topology.base import Topology
+from simcodesign.describe.topology.build import build_topology
 from simcodesign.studies.validation.case import Case, Derived, Said, Tolerance
 
 from .definitions import (

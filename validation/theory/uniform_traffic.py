@@ -29,7 +29,7 @@ from simcodesign.core.jit import HAVE_NUMBA
 from simcodesign.describe.demands.arrivals import Arrivals
 from simcodesign.describe.distribution import Distribution
 from simcodesign.describe.machine import Machine
-from simcodesign.describe.topology.build import Topology
+from simcodesign.describe.topology.base import Topology
 from simcodesign.describe.workload import Workload
 from simcodesign.studies.validation.case import Case, Derived, Label, Said, Tolerance
 

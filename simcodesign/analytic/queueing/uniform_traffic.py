@@ -26,7 +26,8 @@ from simcodesign.core.errors import InputError
 from simcodesign.core.units import FloatOrArray
 from simcodesign.describe.machine_parts import Network
 from simcodesign.describe.topology.base import Topology
-from simcodesign.describe.topology.grid import GridTopology, HypercubeTopology
+from simcodesign.describe.topology.grid import GridTopology
+from simcodesign.describe.topology.hypercube import HypercubeTopology
 from simcodesign.describe.topology.one_hop import BusTopology, CrossbarTopology
 
 #: Hosts of a topology without a closed form: all pairs of them are looked at.

@@ -3,23 +3,22 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeVar
 
 import networkx as nx
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from simcodesign.core.errors import InputError
-
-IntArray = NDArray[np.int64]
-FloatArray = NDArray[np.float64]
+from simcodesign.core.errors import InputError, Place
+from simcodesign.core.registry import Registry
+from simcodesign.describe.topology.link_loads import DenseLoads, FloatArray, IntArray, SparseLoads
+from simcodesign.describe.topology.options import Option
 
 MAX_DRAWN_LINKS = 200_000
 PAIRS_AT_ONCE = 2**16  # pairs walked together: the working arrays stay in the processor's cache
 DENSE_LINKS = 2**27  # up to this many links an array with one load per link is affordable (1 GiB)
-PENDING_LINKS = 2**22  # entries that the sparse load counter holds before it merges them
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,10 +38,38 @@ class Topology(ABC):
 
     A full-duplex cable is two directed links. Link numbers run from 0 to ``link_count - 1`` and are computed,
     not stored, so that regular topologies of a million hosts cost no memory.
+
+    A subclass says its ``kind`` and its ``options``, has the abstract methods, and is registered by
+    ``register_topology``: machine files, commands, both readings and messages of errors then know it. Of the options,
+    those that are attributes of the same name are shown on the data sheet and kept by a network with other hosts.
     """
 
     kind: ClassVar[str]
+    options: ClassVar[tuple[Option, ...]] = ()
+    can_be_resized: ClassVar[bool] = True
     node_count: int
+
+    @classmethod
+    def build(cls, node_count: int, options: Mapping[str, Any], place: Place | None) -> Topology:
+        """The network of ``node_count`` hosts, 1 or more, by those ``options`` of this kind that are given.
+
+        Raises InputError, with ``place``, for options that are missing or cannot be used.
+        """
+        return cls(node_count, **options)
+
+    def options_for(self, node_count: int) -> dict[str, Any]:
+        """Options of a network like this one with another number of hosts."""
+        names = [option.name for option in self.options if hasattr(self, option.name)]
+        return {name: getattr(self, name) for name in names}
+
+    def facts(self) -> list[tuple[str, str]]:
+        """What the data sheet says of this kind in particular: name and text of every option."""
+        return [(name, _option_text(value)) for name, value in self.options_for(self.node_count).items()]
+
+    @property
+    def label(self) -> str:
+        """A few words for tables: kind and size."""
+        return f"{self.kind} of {self.node_count}"
 
     @property
     def vertex_count(self) -> int:
@@ -85,7 +112,7 @@ class Topology(ABC):
         """The vertices at which the given links, shape (n,), begin and end."""
 
     @abstractmethod
-    def _distance(self, source: IntArray, target: IntArray) -> IntArray:
+    def distance_hops(self, source: IntArray, target: IntArray) -> IntArray:
         """Hops between checked hosts; the arrays broadcast."""
 
     def hops(self, source: ArrayLike, target: ArrayLike) -> IntArray:
@@ -93,7 +120,7 @@ class Topology(ABC):
 
         Raises InputError for what is not a host.
         """
-        distance = self._distance(self._hosts(source, "source"), self._hosts(target, "target"))
+        distance = self.distance_hops(self._hosts(source, "source"), self._hosts(target, "target"))
         return np.asarray(distance, dtype=np.int64)
 
     def route(self, source: int, target: int) -> IntArray:
@@ -104,7 +131,7 @@ class Topology(ABC):
         """The routes of many pairs of hosts, both shape (n,). Raises InputError for what is not a host."""
         source, target = self._pairs(sources, targets)
         start = np.zeros(source.size + 1, dtype=np.int64)
-        np.cumsum(self._distance(source, target), out=start[1:])
+        np.cumsum(self.distance_hops(source, target), out=start[1:])
         links = np.empty(start[-1], dtype=np.int64)
         for hop, (pair, link) in enumerate(self._travel(source, target)):
             links[start[pair] + hop] = link
@@ -121,9 +148,9 @@ class Topology(ABC):
         size = _sizes(size_bytes, source.size)
         busy = np.flatnonzero((size > 0) & (source != target))
         source, target, size = source[busy], target[busy], size[busy]
-        hops = int(self._distance(source, target).sum())
+        hops = int(self.distance_hops(source, target).sum())
         dense = self.link_count <= min(DENSE_LINKS, 8 * hops)
-        loads: _DenseLoads | _SparseLoads = _DenseLoads(self.link_count) if dense else _SparseLoads()
+        loads: DenseLoads | SparseLoads = DenseLoads(self.link_count) if dense else SparseLoads()
         for first in range(0, source.size, PAIRS_AT_ONCE):
             chunk = slice(first, first + PAIRS_AT_ONCE)
             chunk_size = size[chunk]
@@ -210,46 +237,6 @@ class Topology(ABC):
         return given.astype(np.int64, copy=False)
 
 
-class _DenseLoads:
-    """One load per link: fast, for networks whose links can all be listed."""
-
-    def __init__(self, link_count: int) -> None:
-        self._load = np.zeros(link_count)
-
-    def add(self, link: IntArray, size_bytes: FloatArray) -> None:
-        np.add.at(self._load, link, size_bytes)
-
-    def total(self) -> tuple[IntArray, FloatArray]:
-        link = np.flatnonzero(self._load)
-        return link, self._load[link]
-
-
-class _SparseLoads:
-    """Loads of the used links only: for networks with far more links than traffic."""
-
-    def __init__(self) -> None:
-        self._links: list[IntArray] = []
-        self._sizes: list[FloatArray] = []
-        self._pending, self._limit = 0, PENDING_LINKS
-
-    def add(self, link: IntArray, size_bytes: FloatArray) -> None:
-        self._links.append(link)
-        self._sizes.append(size_bytes)
-        self._pending += link.size
-        if self._pending > self._limit:
-            link, size_bytes = self.total()
-            self._links, self._sizes, self._pending = [link], [size_bytes], link.size
-            self._limit = max(PENDING_LINKS, 2 * link.size)
-
-    def total(self) -> tuple[IntArray, FloatArray]:
-        if not self._links:
-            return np.empty(0, dtype=np.int64), np.empty(0)
-        links, sizes = np.concatenate(self._links), np.concatenate(self._sizes)
-        used, position = np.unique(links, return_inverse=True)
-        load: FloatArray = np.bincount(position, weights=sizes, minlength=used.size).astype(np.float64)
-        return used, load
-
-
 def _array(values: ArrayLike, what: str) -> NDArray[Any]:
     try:
         return np.asarray(values)
@@ -272,3 +259,20 @@ def _sizes(size_bytes: ArrayLike, count: int) -> FloatArray:
 
 def _interval(count: int, what: str) -> str:
     return f"{what} 0 to {count - 1}" if count else f"this network has no {what}"
+
+
+def _option_text(value: object) -> str:
+    return " x ".join(str(extent) for extent in value) if isinstance(value, tuple) else str(value)
+
+
+#: Every kind of network by its name in machine files.
+TOPOLOGIES: Registry[str, type[Topology]] = Registry(
+    "topology kind", "simcodesign.describe.topology", "simcodesign.topologies"
+)
+Kind = TypeVar("Kind", bound=type[Topology])
+
+
+def register_topology(topology: Kind) -> Kind:
+    """Register a class of networks under its ``kind``; a decorator. Raises InputError if the kind is taken."""
+    TOPOLOGIES.add(topology.kind, topology)
+    return topology

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Hashable
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import ClassVar
+from pathlib import Path
+from typing import Any, ClassVar
 
 import networkx as nx
 import numpy as np
@@ -15,7 +16,11 @@ from scipy import sparse
 from scipy.sparse import csgraph
 
 from simcodesign.core.errors import InputError, Place
-from simcodesign.describe.topology.base import IntArray, Topology
+from simcodesign.describe.topology.base import Topology, register_topology
+from simcodesign.describe.topology.graphml import load_graphml
+from simcodesign.describe.topology.link_loads import IntArray
+from simcodesign.describe.topology.options import Option
+from simcodesign.describe.yaml.tree import Entry
 
 MAX_VERTICES = 8192
 MAX_COUNTED_HOSTS = 16  # all ways to halve so many hosts can be tried
@@ -23,6 +28,12 @@ TABLE_BYTES = 6  # per host and vertex: next link (int32) and distance (int16)
 CELLS_AT_ONCE = 2**22  # destinations x links handled together while the routing table is made
 
 
+def _graphml(entry: Entry, folder: Path) -> nx.Graph:
+    """The graph in the file that a machine file names."""
+    return load_graphml(folder / entry.text(), entry.place)
+
+
+@register_topology
 @dataclass(frozen=True, eq=False)
 class GraphTopology(Topology):
     """Hosts and switches of an arbitrary graph; made by ``graph_topology``, which checks it.
@@ -36,10 +47,25 @@ class GraphTopology(Topology):
     The routing table is made when the first route or distance is asked for.
     """
 
+    kind: ClassVar[str] = "graph"
+    options: ClassVar[tuple[Option, ...]] = (
+        Option("graph", "a GraphML file; vertices with ``host`` false are switches", _graphml, file_key="file"),
+    )
+    can_be_resized: ClassVar[bool] = False
     names: tuple[str, ...]
     tail: IntArray
     head: IntArray
-    kind: ClassVar[str] = "graph"
+
+    @classmethod
+    def build(cls, node_count: int, options: Mapping[str, Any], place: Place | None) -> GraphTopology:
+        """``graph_topology`` of a graph with so many hosts."""
+        if "graph" not in options:
+            raise InputError("topology kind graph needs a graph", place, allowed="a NetworkX graph")
+        topology = graph_topology(options["graph"], place)
+        if topology.node_count != node_count:
+            what = "node_count differs from the number of hosts in the graph"
+            raise InputError(what, place, value=node_count, allowed=str(topology.node_count))
+        return topology
 
     @property
     def vertex_count(self) -> int:
@@ -77,7 +103,7 @@ class GraphTopology(Topology):
         link = self._table[1][target, at].astype(np.int64)
         return self.head[link], link
 
-    def _distance(self, source: IntArray, target: IntArray) -> IntArray:
+    def distance_hops(self, source: IntArray, target: IntArray) -> IntArray:
         return self._distances[target, source].astype(np.int64)
 
     @property
@@ -177,15 +203,15 @@ def _check_size(graph: nx.Graph, place: Place | None) -> None:
 
 
 def _check_edges(graph: nx.Graph, place: Place | None) -> None:
-    seen: set[tuple[Hashable, Hashable]] = set()
+    linked: set[tuple[Hashable, Hashable]] = set()
     for edge in graph.edges():
         if edge[0] == edge[1]:
             raise InputError("graph with a link from a vertex to itself", place, value=edge[0])
-        if edge in seen:
+        if edge in linked:
             raise InputError("graph with parallel links", place, value=edge, allowed="one link per pair")
-        seen.add(edge)
+        linked.add(edge)
         if not graph.is_directed():
-            seen.add((edge[1], edge[0]))
+            linked.add((edge[1], edge[0]))
 
 
 def _is_host(vertex: Hashable, attributes: dict[str, object], place: Place | None) -> bool:

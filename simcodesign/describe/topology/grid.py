@@ -1,15 +1,20 @@
-"""Mesh, torus and hypercube: hosts on a grid, routed dimension after dimension, the lowest first."""
+"""Mesh and torus: hosts on a grid, routed dimension after dimension, the lowest first."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from simcodesign.describe.topology.base import IntArray, Topology
+from simcodesign.core.errors import Place
+from simcodesign.describe.topology.base import Topology, register_topology
+from simcodesign.describe.topology.grid_shape import checked_shape, similar_shape
+from simcodesign.describe.topology.link_loads import IntArray
+from simcodesign.describe.topology.options import Option, whole, wholes
 
 
 class Axis(NamedTuple):
@@ -29,8 +34,27 @@ class Axis(NamedTuple):
 class GridTopology(Topology):
     """Hosts numbered row by row (last coordinate fastest); cable c is the links 2c (upwards) and 2c + 1."""
 
-    shape: tuple[int, ...]
+    options: ClassVar[tuple[Option, ...]] = (
+        Option("shape", "hosts in every dimension", wholes()),
+        Option("dims", "number of dimensions, instead of a shape: the balanced one, see ``balanced_shape``", whole()),
+    )
     wraps: ClassVar[bool]
+    shape: tuple[int, ...]
+
+    @classmethod
+    def build(cls, node_count: int, options: Mapping[str, Any], place: Place | None) -> GridTopology:
+        """Of the given shape, or the balanced one of ``dims`` dimensions (2, unless given)."""
+        return cls(node_count, checked_shape(node_count, options.get("shape"), options.get("dims"), place))
+
+    def options_for(self, node_count: int) -> dict[str, Any]:
+        """A shape that is as near to this one as the number of hosts allows."""
+        same = node_count == self.node_count
+        return {"shape": self.shape if same else similar_shape(self.shape, node_count)}
+
+    @property
+    def label(self) -> str:
+        """Kind and extents, e.g. ``torus 4x4``."""
+        return f"{self.kind} {'x'.join(map(str, self.shape))}"
 
     @cached_property
     def axes(self) -> tuple[Axis, ...]:
@@ -62,7 +86,7 @@ class GridTopology(Topology):
         means = (_ring_mean(a.extent) if a.is_ring else _line_mean(a.extent) for a in self.axes)
         return sum(means) * self.node_count / (self.node_count - 1)
 
-    def _distance(self, source: IntArray, target: IntArray) -> IntArray:
+    def distance_hops(self, source: IntArray, target: IntArray) -> IntArray:
         total = np.zeros(np.broadcast_shapes(source.shape, target.shape), dtype=np.int64)
         for axis in self.axes:
             apart = np.abs(source // axis.stride % axis.extent - target // axis.stride % axis.extent)
@@ -102,6 +126,7 @@ class GridTopology(Topology):
         return f"{tail}->{head}"
 
 
+@register_topology
 @dataclass(frozen=True)
 class MeshTopology(GridTopology):
     """A grid of 1 to 4 dimensions without wrap-around links.
@@ -114,6 +139,7 @@ class MeshTopology(GridTopology):
     wraps: ClassVar[bool] = False
 
 
+@register_topology
 @dataclass(frozen=True)
 class TorusTopology(GridTopology):
     """A grid whose lines are closed to rings; the shorter way is taken.
@@ -144,49 +170,6 @@ class TorusTopology(GridTopology):
         """Eight times the ordered pairs per directed link along this dimension, which is an integer."""
         lines = self.node_count // axis.extent
         return 4 * self.node_count if axis.extent == 2 else lines * (axis.extent**2 - axis.extent % 2)
-
-
-@dataclass(frozen=True)
-class HypercubeTopology(Topology):
-    """2^d hosts, linked where their numbers differ in one bit; e-cube routing, lowest bit first.
-
-    Link ``host * d + bit`` leaves ``host``. The bisection width, half the hosts, is exact (F. T. Leighton,
-    "Introduction to Parallel Algorithms and Architectures", 1992, Sec. 3.1).
-    """
-
-    kind: ClassVar[str] = "hypercube"
-
-    @property
-    def dimension(self) -> int:
-        return self.node_count.bit_length() - 1
-
-    @property
-    def link_count(self) -> int:
-        return self.node_count * self.dimension
-
-    @property
-    def diameter(self) -> int:
-        return self.dimension
-
-    @property
-    def bisection_width(self) -> int:
-        return self.node_count // 2
-
-    def mean_hops(self) -> float:
-        return self.dimension * self.node_count / 2 / max(1, self.node_count - 1)
-
-    def _distance(self, source: IntArray, target: IntArray) -> IntArray:
-        differing: IntArray = np.bitwise_count(source ^ target).astype(np.int64)
-        return differing
-
-    def step(self, at: IntArray, target: IntArray) -> tuple[IntArray, IntArray]:
-        differing = at ^ target
-        lowest = differing & -differing
-        return at ^ lowest, at * self.dimension + np.bitwise_count(lowest - 1)
-
-    def link_ends(self, link: IntArray) -> tuple[IntArray, IntArray]:
-        tail = link // self.dimension
-        return tail, tail ^ (1 << link % self.dimension)
 
 
 def plane_cut(axes: tuple[tuple[int, int], ...]) -> int:

@@ -7,7 +7,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from simcodesign.describe.topology.base import IntArray, Topology
+from simcodesign.describe.topology.base import Topology, register_topology
+from simcodesign.describe.topology.link_loads import IntArray
 
 
 @dataclass(frozen=True)
@@ -21,11 +22,12 @@ class OneHopTopology(Topology):
     def mean_hops(self) -> float:
         return float(self.diameter)
 
-    def _distance(self, source: IntArray, target: IntArray) -> IntArray:
+    def distance_hops(self, source: IntArray, target: IntArray) -> IntArray:
         apart: IntArray = (source != target).astype(np.int64)
         return apart
 
 
+@register_topology
 @dataclass(frozen=True)
 class BusTopology(OneHopTopology):
     """One link, number 0, that all hosts share in both directions."""
@@ -61,6 +63,7 @@ class BusTopology(OneHopTopology):
         return tail, head, np.zeros_like(tail)
 
 
+@register_topology
 @dataclass(frozen=True)
 class CrossbarTopology(OneHopTopology):
     """A complete graph: link ``source * (node_count - 1) + target`` (one less where target > source)."""

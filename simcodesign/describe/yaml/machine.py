@@ -20,7 +20,8 @@ from simcodesign.describe.constants import (
 )
 from simcodesign.describe.machine import MAPPINGS, Machine, check_mapping
 from simcodesign.describe.machine_parts import CHOICES, HITS, CacheLevel, Disk, Memory, Network, Processor
-from simcodesign.describe.topology.build import KINDS, Topology, build_topology, load_graphml
+from simcodesign.describe.topology.base import TOPOLOGIES, Topology
+from simcodesign.describe.topology.build import build_topology, check_options
 from simcodesign.describe.yaml.noise import noise_from
 from simcodesign.describe.yaml.resources import CUSTOM_KEYS, custom_from
 from simcodesign.describe.yaml.tree import Entry
@@ -162,15 +163,14 @@ def _check_keys_of(model: str, items: Mapping[str, Entry]) -> None:
 
 
 def _topology(entry: Entry, nodes: int, folder: Path) -> Topology:
-    items = entry.mapping(("kind", "shape", "dims", "arity", "file"), ("kind",))
-    kind = items["kind"].text(KINDS)
-    graph = None
-    if "file" in items:
-        graph = load_graphml(folder / items["file"].text(), items["file"].place)
-    shape = [item.whole(low=1) for item in items["shape"].sequence()] if "shape" in items else None
-    dims = items["dims"].whole(low=1) if "dims" in items else None
-    arity = items["arity"].whole(low=2) if "arity" in items else None
-    return build_topology(kind, nodes, shape, dims=dims, arity=arity, graph=graph, place=entry.place)
+    known = {option.key for topology in TOPOLOGIES.values() for option in topology.options}
+    items = entry.mapping({"kind", *known}, ("kind",))
+    kind = items["kind"].text(TOPOLOGIES)
+    options = {option.key: option for option in TOPOLOGIES[kind].options}
+    given = {key: item for key, item in items.items() if key != "kind"}
+    check_options(kind, given, [*options], entry.place)
+    values = {options[key].name: options[key].read(item, folder) for key, item in given.items()}
+    return build_topology(kind, nodes, place=entry.place, **values)
 
 
 def _disk(entry: Entry, nodes: int) -> Disk:

@@ -68,21 +68,15 @@ def _scaling_words(cells: Sequence[SimulatedCell]) -> str:
         names = counts.setdefault(cell.old.processes, [])
         names += [cell.workload] if cell.workload not in names else []
     parts = [
-        f"{', '.join(names)} with {ranks} of {whole.most_ranks} processes ({_network(machine)})"
+        f"{', '.join(names)} with {ranks} of {whole.most_ranks} processes ({machine.network.topology.label})"
         for ranks, names in counts.items()
         for machine in [next(cell.old.machine for cell in cells if cell.old.processes == ranks)]
     ]
     return (
-        f"Simulated on {whole.name} ({_network(whole)}): {'; '.join(parts)}. Scaling: nodes as they are, fewer of them "
-        "in a network of the same kind; a problem that fills the memory of every process at that number of processes. "
-        "An upgrade adds nodes, or processors that share what a node has"
+        f"Simulated on {whole.name} ({whole.network.topology.label}): {'; '.join(parts)}. Scaling: nodes as "
+        "they are, fewer of them in a network of the same kind; a problem that fills the memory of every process at "
+        "that number of processes. An upgrade adds nodes, or processors that share what a node has"
     )
-
-
-def _network(machine: Machine) -> str:
-    topology = machine.network.topology
-    shape = getattr(topology, "shape", None)
-    return f"{topology.kind} {'x'.join(map(str, shape))}" if shape else f"{topology.kind} of {topology.node_count}"
 
 
 def _resource_table(cells: Sequence[SimulatedCell]) -> Table:
@@ -240,7 +234,7 @@ def _run_dict(run: SystemRun) -> dict[str, object]:
     return {
         "processes": run.processes,
         "nodes": run.machine.nodes,
-        "network": _network(run.machine),
+        "network": run.machine.network.topology.label,
         "size": run.size,
         "counters": run.counters,
         "forecast_s": float(comparison.forecast.makespan_s),

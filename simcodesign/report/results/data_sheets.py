@@ -33,7 +33,7 @@ from simcodesign.describe.noise import Imbalance, Noise
 from simcodesign.describe.parameters import Parameter
 from simcodesign.describe.program import Block, Step
 from simcodesign.describe.resources import PREFIX, Component, Resource
-from simcodesign.describe.topology.build import Topology
+from simcodesign.describe.topology.base import Topology
 from simcodesign.describe.workload import Workload
 
 Rows = Iterable[tuple[str, str]]
@@ -171,10 +171,7 @@ def _memory_rows(memory: Memory | None) -> Rows:
 
 def _topology_rows(topology: Topology) -> Rows:
     yield "kind", topology.kind
-    if hasattr(topology, "shape"):
-        yield "shape", " x ".join(str(extent) for extent in topology.shape)
-    if hasattr(topology, "arity"):
-        yield "arity", str(topology.arity)
+    yield from topology.facts()
     yield "links", f"{topology.link_count:,} (one-way)"
     yield "diameter (hops)", f"{topology.diameter:,}"
     yield "mean distance (hops)", f"{topology.mean_hops():.4g}"

@@ -14,7 +14,8 @@ from simcodesign.core.errors import InputError, nearest
 from simcodesign.core.units import FloatOrArray
 from simcodesign.describe.machine import Machine
 from simcodesign.describe.machine_parts import CacheLevel
-from simcodesign.describe.topology.build import Topology, build_topology
+from simcodesign.describe.topology.base import TOPOLOGIES, Topology
+from simcodesign.describe.topology.build import build_topology
 from simcodesign.studies.requirements.upgrade_file import Upgrade
 
 #: What can be varied -> paths of constants, and the power of the factor: a bandwidth is the inverse of a time per byte.
@@ -61,35 +62,12 @@ def with_nodes(machine: Machine, nodes: int) -> Machine:
 
 
 def resized(topology: Topology, nodes: int, machine: Machine) -> Topology:
-    """A network of the same kind: grids by ``similar_shape``, fat trees with switches of the same arity."""
-    if topology.kind == "graph":
-        what = f"the network of {machine.name} is a graph, of which there is none with other nodes"
-        raise InputError(what, machine.place, allowed="a torus, mesh, hypercube, fat_tree, tree, bus or crossbar")
-    shape = getattr(topology, "shape", None)
-    new_shape = None if shape is None else similar_shape(shape, nodes)
-    arity = getattr(topology, "arity", None) if topology.kind == "fat_tree" else None
-    return build_topology(topology.kind, nodes, new_shape, arity=arity, place=machine.place)
-
-
-def similar_shape(shape: tuple[int, ...], nodes: int) -> tuple[int, ...]:
-    """A grid of so many nodes that is near in shape: the prime factors, the largest first, each go to the dimension
-    that is shortest beside its old one. Doubled nodes double one dimension of the same grid."""
-    extents = [1] * len(shape)
-    for prime in sorted(prime_factors(nodes), reverse=True):
-        place = min(range(len(shape)), key=lambda index: (extents[index] / shape[index], index))
-        extents[place] *= prime
-    return tuple(extents)
-
-
-def prime_factors(number: int) -> list[int]:
-    """In increasing order, as often as each divides."""
-    found, divisor = [], 2
-    while divisor * divisor <= number:
-        while number % divisor == 0:
-            found.append(divisor)
-            number //= divisor
-        divisor += 1
-    return [*found, number] if number > 1 else found
+    """A network of the same kind with like options: a grid of a similar shape, a fat tree of the same switches."""
+    if not topology.can_be_resized:
+        what = f"the network of {machine.name} is a {topology.kind}, of which there is none with other nodes"
+        others = sorted(kind for kind, one in TOPOLOGIES.items() if one.can_be_resized)
+        raise InputError(what, machine.place, allowed=", ".join(others))
+    return build_topology(topology.kind, nodes, place=machine.place, **topology.options_for(nodes))
 
 
 def upgraded_machine(machine: Machine, upgrade: Upgrade) -> Machine:

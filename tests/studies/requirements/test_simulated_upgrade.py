@@ -15,14 +15,13 @@ from hypothesis import strategies as st
 
 import simcodesign as sc
 from simcodesign.core.errors import InputError
+from simcodesign.describe.topology.grid_shape import prime_factors, similar_shape
 from simcodesign.describe.workload import Workload
 from simcodesign.describe.yaml.tree import parse_yaml
 from simcodesign.describe.yaml.workload import workload_from
 from simcodesign.report.requirements.simulated_plot import spread
 from simcodesign.studies.requirements.scaled_machine import (
     VARIED,
-    prime_factors,
-    similar_shape,
     smaller_machine,
     upgraded_machine,
     varied_machine,

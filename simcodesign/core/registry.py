@@ -1,0 +1,88 @@
+"""Registries: what can be added to the package without changing it, found by its key.
+
+A registry holds what the modules of one folder of this package register when they are imported, and what other
+installed packages bring: their entry points in the registry's group are loaded once, when the registry is first read.
+A package ``ring_network`` adds a topology with these lines of its ``pyproject.toml``, where loading the class imports
+the module that registers it::
+
+    [project.entry-points."simcodesign.topologies"]
+    ring = "ring_network.topology:Ring"
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterator, Mapping
+from functools import cache
+from importlib import import_module, metadata
+from pkgutil import iter_modules
+from typing import TypeVar
+
+from simcodesign.core.errors import InputError
+
+Key = TypeVar("Key", bound=Hashable)
+Value = TypeVar("Value")
+
+
+class Registry(Mapping[Key, Value]):
+    """What is registered, by key, in the order of registration; ``what`` names one of them in messages.
+
+    ``package``: the dotted name of the folder whose modules register; ``group``: that of the entry points.
+    """
+
+    def __init__(self, what: str, package: str, group: str) -> None:
+        self.what, self.package, self.group = what, package, group
+        self._registered: dict[Key, Value] = {}
+
+    def add(self, key: Key, value: Value) -> None:
+        """Register. Raises InputError if something else stands under the key."""
+        if self._registered.setdefault(key, value) is not value:
+            raise InputError(f"this {self.what} is registered already", value=key, allowed="a name of its own")
+
+    def register(self, key: Key) -> Callable[[Value], Value]:
+        """A decorator that registers what it decorates."""
+
+        def decorate(value: Value) -> Value:
+            self.add(key, value)
+            return value
+
+        return decorate
+
+    def remove(self, key: Key) -> None:
+        """Take back what was registered, as a test does. Raises KeyError if nothing was."""
+        del self._registered[key]
+
+    def __getitem__(self, key: Key) -> Value:
+        return self._all()[key]
+
+    def __iter__(self) -> Iterator[Key]:
+        return iter(self._all())
+
+    def __len__(self) -> int:
+        return len(self._all())
+
+    def _all(self) -> dict[Key, Value]:
+        import_modules_of(self.package)
+        load_entry_points(self.group)
+        return self._registered
+
+
+@cache
+def import_modules_of(package: str) -> None:
+    """Import every module of a package of this program, once in a process."""
+    for module in iter_modules(import_module(package).__path__, f"{package}."):
+        import_module(module.name)
+
+
+@cache
+def load_entry_points(group: str) -> None:
+    """Load the entry points of other packages in this group, once in a process.
+
+    Raises InputError naming the package whose entry point cannot be loaded.
+    """
+    for point in metadata.entry_points(group=group):
+        try:
+            point.load()
+        except Exception as error:
+            package = point.dist.name if point.dist else "?"
+            what = f"the entry point {point.name!r} of the installed package {package} cannot be loaded"
+            raise InputError(f"{what} ({group}): {error}", value=point.value) from error
