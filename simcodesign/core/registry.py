@@ -26,11 +26,12 @@ Value = TypeVar("Value")
 class Registry(Mapping[Key, Value]):
     """What is registered, by key, in the order of registration; ``what`` names one of them in messages.
 
-    ``package``: the dotted name of the folder whose modules register; ``group``: that of the entry points.
+    ``module``: the dotted name of the module that makes the registry, in whose folder all modules register; ``group``:
+    that of the entry points.
     """
 
-    def __init__(self, what: str, package: str, group: str) -> None:
-        self.what, self.package, self.group = what, package, group
+    def __init__(self, what: str, module: str, group: str) -> None:
+        self.what, self.package, self.group = what, module.rpartition(".")[0], group
         self._registered: dict[Key, Value] = {}
 
     def add(self, key: Key, value: Value) -> None:
@@ -68,7 +69,7 @@ class Registry(Mapping[Key, Value]):
 
 @cache
 def import_modules_of(package: str) -> None:
-    """Import every module of a package of this program, once in a process."""
+    """Import every module of this folder, once in a process."""
     for module in iter_modules(import_module(package).__path__, f"{package}."):
         import_module(module.name)
 

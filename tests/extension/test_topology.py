@@ -165,7 +165,7 @@ def test_an_entry_point_that_cannot_be_loaded_is_named(tmp_path: Path) -> None:
 
 
 def test_a_registry_keeps_the_order_and_takes_back() -> None:
-    registry: Registry[str, int] = Registry("number", "simcodesign.core", "simcodesign.no_such_group")
+    registry: Registry[str, int] = Registry("number", "simcodesign.core.registry", "simcodesign.no_such_group")
     registry.add("two", 2)
     registry.register("one")(1)
     assert dict(registry) == {"two": 2, "one": 1}

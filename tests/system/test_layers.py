@@ -57,10 +57,12 @@ SLOW = {
 }
 # The commands: each imports what it runs, so that the program starts at once.
 COMMANDS = "cli"
-# Modules that import others by a name which is not known before: public names, readers, engines, validation cases.
+# Modules that import others by a name which is not known before: public names, readers, engines, validation cases, and
+# what registers itself: modules in the folder of a registry, and entry points of other packages.
 LOADERS = {
     PACKAGE,
     f"{PACKAGE}.core.readers",
+    f"{PACKAGE}.core.registry",
     f"{PACKAGE}.engine.selection",
     f"{PACKAGE}.studies.validation.registry",
 }

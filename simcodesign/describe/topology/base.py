@@ -266,9 +266,7 @@ def _option_text(value: object) -> str:
 
 
 #: Every kind of network by its name in machine files.
-TOPOLOGIES: Registry[str, type[Topology]] = Registry(
-    "topology kind", "simcodesign.describe.topology", "simcodesign.topologies"
-)
+TOPOLOGIES: Registry[str, type[Topology]] = Registry("topology kind", __name__, "simcodesign.topologies")
 Kind = TypeVar("Kind", bound=type[Topology])
 
 
