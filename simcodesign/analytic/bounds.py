@@ -1,4 +1,4 @@
-"""The bracket: what no simulation can undercut or exceed, in closed form.
+"""Bounds of the simulated time: what no simulation can undercut or exceed, in closed form.
 
 Lower bounds: the critical path of the ranks' own work, the most loaded link, interface, disk and memory. Upper bound:
 everything one after another, gaps between messages included; a message's flight, in which its sender works on, counts
@@ -22,7 +22,7 @@ from simcodesign.analytic.processor import compute_s, operations
 from simcodesign.analytic.resources import all_in_turn_s, block_s
 from simcodesign.core.errors import InputError
 from simcodesign.core.expression import Expression
-from simcodesign.core.result import Bracket
+from simcodesign.core.result import Bounds
 from simcodesign.core.units import FloatOrArray
 from simcodesign.describe.demands.collective import Collective
 from simcodesign.describe.demands.computation import Compute
@@ -33,19 +33,20 @@ from simcodesign.describe.demands.point_to_point import Receive, Send
 from simcodesign.describe.demands.resource_uses import Execute, item_uses
 from simcodesign.describe.demands.served_accesses import memory_of, served_accesses
 from simcodesign.describe.design_point import DesignPoint
+from simcodesign.describe.effects import ladder
 from simcodesign.describe.machine import Machine
 from simcodesign.describe.program import Block, Step, walk
 
 Floats = NDArray[np.float64]
 
 
-#: Larger operations are not written out message by message: there is no bracket then.
+#: Larger operations are not written out message by message: there are no bounds then.
 MOST_MESSAGES = 20_000_000
 
 
-def bracket(design_point: DesignPoint) -> Bracket | None:
-    """The bracket of one design point, None for operations of too many messages. InputError for several points."""
-    design_point.require_one_point("a bracket")
+def bounds_of(design_point: DesignPoint) -> Bounds | None:
+    """The bounds of one design point, None for operations of too many messages. InputError for several points."""
+    design_point.require_one_point("a bound of the simulated time")
     ranks = design_point.ranks
     if max(ranks, *(_messages_of(step, ranks) for step in walk(design_point.workload.program))) > MOST_MESSAGES:
         return None
@@ -66,7 +67,8 @@ def bracket(design_point: DesignPoint) -> Bracket | None:
         shared["most loaded disk"] = float(load.disks.max()) / design_point.machine.disk.spindles
     shared["most loaded memory"] = float(load.memories.max())
     lower = {"ranks' own work": path.length_s} | {name: bound for name, bound in shared.items() if bound}
-    return Bracket(lower, load.serial_s)
+    needs_effect = {effect.lower_bound: effect.name for effect in ladder() if effect.lower_bound in lower}
+    return Bounds(lower, load.serial_s, needs_effect)
 
 
 def _messages_of(step: Step, ranks: int) -> float:

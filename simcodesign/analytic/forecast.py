@@ -11,7 +11,7 @@ from types import MappingProxyType
 import numpy as np
 from numpy.typing import NDArray
 
-from simcodesign.analytic.bounds import bracket
+from simcodesign.analytic.bounds import bounds_of
 from simcodesign.analytic.collective_traffic import checked_peers
 from simcodesign.analytic.disk import access_s
 from simcodesign.analytic.halo import halo
@@ -60,7 +60,7 @@ def forecast(
     ``workload`` and ``machine`` are objects, shipped names or paths of files. ``parameters`` sets workload parameters,
     ``P``, machine constants (``network.startup``, SI units) and its parameters (``machine.NAME``); arrays broadcast and
     give arrays of that shape.
-    ``bounds`` adds the bracket of the simulated time: for one design point, and unless an operation has more messages
+    ``bounds`` adds bounds of the simulated time: for one design point, and unless an operation has more messages
     than could be looked at one by one (``bounds.MOST_MESSAGES``).
     ``queueing``: loops without messages whose ranks share disks or memory, and whose demands vary, take what
     queueing theory says (``Result.formulas`` names it); without it, random demands take their mean, and nobody waits.
@@ -81,7 +81,7 @@ def forecast(
             if not np.all(np.isfinite(number)):
                 what = "time, bytes or energy of the forecast are too large to be a number"
                 raise InputError(what, design_point.workload.place)
-        return replace(result, bracket=bracket(design_point)) if bounds else result
+        return replace(result, bounds=bounds_of(design_point)) if bounds else result
 
 
 @dataclass(frozen=True)

@@ -232,11 +232,14 @@ def export(
     """
     case = case_of(workload, machine, settings, ranks, preset, phase)
     schedule = case.call(sc.schedule_of, effects=effects, seed=seed)
-    chance = import_module("simcodesign.describe.randomness")
+    known = import_module("simcodesign.describe.effects")
     left_out = [
-        name
-        for name, there in (("imbalance", chance.has_imbalance), ("noise", chance.has_noise))
-        if there(case.workload, case.machine) and name not in effects and effects != "all"
+        effect.name
+        for effect in known.ladder()
+        if effect.random_on is not None
+        and effect.acts_on(case.workload, case.machine)
+        and effect.name not in effects
+        and effects != "all"
     ]
     if left_out:
         complain(f"note: written without {' and '.join(left_out)} (--effects {','.join(left_out)} for with)")

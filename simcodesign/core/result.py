@@ -21,29 +21,27 @@ KINDS = ("compute", "send", "receive", "read", "write", "memory")
 COMPONENT_OF_KIND = np.array([0, 1, 1, 2, 2, 3])
 
 
-#: The effect under which a lower bound holds; a bound that is not here always holds.
-SHARED_BY = {
-    "most loaded link": "links",
-    "most loaded interface": "interfaces",
-    "most loaded disk": "disks",
-    "most loaded memory": "memory",
-}
-
-
 @dataclass(frozen=True)
-class Bracket:
+class Bounds:
     """Bounds of the simulated time, for the deterministic effects.
 
-    ``lower_s`` names each lower bound; the loads of links, interfaces and disks bound simulations in which these are
-    shared (``SHARED_BY``). ``upper_s`` is generous: every operation and every message alone, on the longest way.
+    ``lower_s`` names each lower bound; those of ``needs_effect`` hold only with that effect: the loads of links,
+    interfaces and disks bound simulations in which these are shared. ``upper_s`` is generous: every operation and every
+    message alone, on the longest way.
     """
 
     lower_s: Mapping[str, float]
     upper_s: float
+    needs_effect: Mapping[str, str] = field(default_factory=dict)
+
+    def lower_with(self, effects: Collection[str]) -> dict[str, float]:
+        """The lower bounds that hold for a simulation with these effects, in seconds by name."""
+        on = ("", *effects)
+        return {name: bound_s for name, bound_s in self.lower_s.items() if self.needs_effect.get(name, "") in on}
 
     def least_s(self, effects: Collection[str]) -> float:
         """The largest lower bound of a simulation with these effects."""
-        return max(bound for name, bound in self.lower_s.items() if SHARED_BY.get(name, "") in ("", *effects))
+        return max(self.lower_with(effects).values())
 
 
 @dataclass(frozen=True)
@@ -348,7 +346,7 @@ class Result:
     events: int = 0
     engine: str = ""
     steady: SteadyState | None = None
-    bracket: Bracket | None = None
+    bounds: Bounds | None = None
     ranks: RankTimes | None = field(default=None, repr=False)
     stations: StationUses = field(default=NO_STATIONS, repr=False)
     timeline: Timeline | None = field(default=None, repr=False)
@@ -424,8 +422,8 @@ class Result:
             plain |= {"response_s": _plain(self.response_s), "refused": _plain(self.refused)}
         if self.formulas:
             plain["formulas"] = list(self.formulas)
-        if self.bracket is not None:
-            plain["bracket_s"] = {"lower": dict(self.bracket.lower_s), "upper": self.bracket.upper_s}
+        if self.bounds is not None:
+            plain["bounds_s"] = {"lower": dict(self.bounds.lower_s), "upper": self.bounds.upper_s}
         if self.ranks is not None:
             plain |= {"effects": list(self.effects), "seed": self.seed, "engine": self.engine, "events": self.events}
             if self.steady is not None:

@@ -1,32 +1,226 @@
-"""The effects that a closed form leaves out: the switches of a simulation, in the order of the ladder.
+"""The effects that a closed form leaves out: the switches of a simulation, one record each, in the order of the ladder.
 
-``conflicts``: in an ``execute`` block, a use of a resource begins when all those before it that it conflicts with are
-done, one after another as they are written; the closed form takes the heaviest set of uses that all conflict. It
-stands before the effects that change the work itself, since the bounds still hold for it.
+What an effect does to a simulation stands in ``generate``, where its name is looked for. An effect of another package
+does it by ``change_plan``. The package calls ``register`` when it is imported, which an entry point sees to::
+
+    [project.entry-points."simcodesign.effects"]
+    slow_links = "slow_links"
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 from simcodesign.core.errors import InputError, nearest
 
-EFFECTS = ("hops", "links", "interfaces", "disks", "memory", "conflicts", "caches", "imbalance", "noise")
+if TYPE_CHECKING:
+    from simcodesign.describe.design_point import DesignPoint
+    from simcodesign.describe.machine import Machine
+    from simcodesign.describe.workload import Workload
+
+
+def _always(workload: Workload, machine: Machine) -> bool:
+    return True
+
+
+def _has_disks(workload: Workload, machine: Machine) -> bool:
+    return machine.disk is not None
+
+
+def _goes_through_caches(workload: Workload, machine: Machine) -> bool:
+    return machine.memory is not None and workload.accesses_memory
+
+
+def _shares_controllers(workload: Workload, machine: Machine) -> bool:
+    several = machine.processors_per_node > 1 and machine.mapping != "one_per_node"
+    return several and _goes_through_caches(workload, machine)
+
+
+def _uses_resources(workload: Workload, machine: Machine) -> bool:
+    return workload.uses_resources
+
+
+def _is_uneven(workload: Workload, machine: Machine) -> bool:
+    """Uneven shares of computation, slow nodes."""
+    return bool(workload.imbalance_model) or bool(machine.noise_model.slow_nodes)
+
+
+def _is_drawn_unevenly(workload: Workload, machine: Machine) -> bool:
+    """Nodes that are named are slow whatever the seed."""
+    slow = machine.noise_model.slow_nodes
+    return bool(workload.imbalance_model) or (slow is not None and slow.drawn)
+
+
+def _is_noisy(workload: Workload, machine: Machine) -> bool:
+    """Noise of the machine, demands that vary."""
+    return machine.noise_model.varies or workload.varies
+
+
+@dataclass(frozen=True)
+class Effect:
+    """A switch of the simulation.
+
+    ``words``: what it is, as the cause of a difference. ``adds``: what it adds to a simulation, in a sentence.
+    ``implies``: effects that it brings with it.
+    ``acts_on``: whether the description leaves it anything to do; where it does not, nothing is simulated anew.
+    ``random_on``: whether what it does depends on the seed; None for an effect that is never random.
+    ``changes_work``: no bounds of the forecast hold with it. ``lower_bound``: the name of the one that holds only
+    with it. ``repeats``: an iteration of a loop may take the same time as the one before it.
+    ``change_plan``: from a Plan (``generate.plan``), the design point and the seed to the Plan that is simulated; None
+    where ``generate`` knows the effect itself.
+    """
+
+    name: str
+    words: str
+    adds: str
+    implies: tuple[str, ...] = ()
+    acts_on: Callable[[Workload, Machine], bool] = _always
+    random_on: Callable[[Workload, Machine], bool] | None = None
+    changes_work: bool = False
+    lower_bound: str = ""
+    repeats: bool = True
+    change_plan: Callable[[Any, DesignPoint, int], Any] | None = None
+
+
+#: ``conflicts`` stands before the effects that change the work itself, since the bounds still hold for it.
+SHIPPED = (
+    Effect(
+        "hops",
+        "the length of the routes (hops)",
+        "latency by each message's own route, instead of the distance law (`none`, `one`, `log2`, `sqrt`, `mean`) of "
+        "the machine",
+    ),
+    Effect(
+        "links",
+        "contention for links (links)",
+        "messages queue for the links of their route, hop by hop (includes `hops`)",
+        implies=("hops",),
+        lower_bound="most loaded link",
+    ),
+    Effect(
+        "interfaces",
+        "the sharing of network interfaces (interfaces)",
+        "sends and receives of a node queue for its one network interface (which also slows a stored message down if "
+        "it is slower than the last link)",
+        lower_bound="most loaded interface",
+    ),
+    Effect(
+        "disks",
+        "queueing at shared disks (disks)",
+        "accesses queue for shared disks",
+        acts_on=_has_disks,
+        lower_bound="most loaded disk",
+    ),
+    Effect(
+        "memory",
+        "the sharing of memory controllers (memory)",
+        "processors of a node queue for its memory controller, a sixteenth of a demand at a time",
+        acts_on=_shares_controllers,
+        lower_bound="most loaded memory",
+    ),
+    Effect(
+        "conflicts",
+        "the order of uses of conflicting resources (conflicts)",
+        "uses of resources that conflict begin one after another in their order, instead of the heaviest set of them",
+        acts_on=_uses_resources,
+    ),
+    Effect(
+        "caches",
+        "the sets and write-backs of caches, in place of stack distances (caches)",
+        "accesses go through the sets of a cache hierarchy, which also writes lines back, instead of the stack model; "
+        "for a profile or formula, those of a stream that is drawn from it",
+        acts_on=_goes_through_caches,
+        changes_work=True,
+    ),
+    Effect(
+        "imbalance",
+        "uneven shares of computation, and slow nodes (imbalance)",
+        "the ranks' shares of the computation differ (`imbalance:` of the workload), some nodes are slow "
+        "(`noise.slow_nodes` of the machine)",
+        acts_on=_is_uneven,
+        random_on=_is_drawn_unevenly,
+        changes_work=True,
+    ),
+    Effect(
+        "noise",
+        "noise of the machine, and demands that vary (noise)",
+        "times vary (`noise:` of the machine), and demands that say so (`varies:` of the workload)",
+        acts_on=_is_noisy,
+        random_on=_is_noisy,
+        changes_work=True,
+        repeats=False,
+    ),
+)
+_LADDER = list(SHIPPED)
+
+
+def ladder() -> tuple[Effect, ...]:
+    """All effects, in the order in which ``compare`` switches them on."""
+    return tuple(_LADDER)
+
+
+def effect_names() -> tuple[str, ...]:
+    """The names of all effects, in the order of the ladder."""
+    return tuple(effect.name for effect in ladder())
+
+
+def effect_named(name: str) -> Effect:
+    """The record of an effect. InputError for an unknown name."""
+    for effect in ladder():
+        if effect.name == name:
+            return effect
+    allowed = f"{nearest(str(name)[:100], effect_names())}; or all, or none"
+    raise InputError("no such effect", value=name, allowed=allowed)
+
+
+def register(effect: Effect, before: str | None = None) -> Effect:
+    """Add an effect to the ladder: at its end, or before another one.
+
+    Raises InputError for a name that is taken, and for one to stand before, or to imply, that is not there.
+    """
+    names = effect_names()
+    if effect.name in (*names, "all", "none"):
+        raise InputError("there is an effect of this name", value=effect.name, allowed="a name of its own")
+    for other in (*effect.implies, *([] if before is None else [before])):
+        effect_named(other)
+    _LADDER.insert(len(names) if before is None else names.index(before), effect)
+    return effect
+
+
+def unregister(name: str) -> None:
+    """Take an effect off the ladder again. InputError for an unknown name."""
+    _LADDER.remove(effect_named(name))
 
 
 def chosen_effects(effects: str | Collection[str]) -> tuple[str, ...]:
-    """The effects of ``"all"``, ``"none"``, a list in one text or a collection, in the order of the ladder.
-
-    ``links`` brings ``hops`` with it: a message that queues for the links of its route also takes that route.
+    """The effects of ``"all"``, ``"none"``, a list in one text or a collection, and those that they imply, in the order
+    of the ladder.
 
     Raises InputError for an unknown one.
     """
     if isinstance(effects, str):
-        named = {"all": EFFECTS, "none": ()}.get(effects)
+        named = {"all": effect_names(), "none": ()}.get(effects)
         effects = named if named is not None else effects.replace(",", " ").split()
-    for name in effects if isinstance(effects, Iterable) else [effects]:
-        if not isinstance(name, str) or name not in EFFECTS:
-            allowed = f"{nearest(str(name)[:100], EFFECTS)}; or all, or none"
-            raise InputError("no such effect", value=name, allowed=allowed)
-    implied = {"hops"} if "links" in effects else set()
-    return tuple(name for name in EFFECTS if name in {*effects, *implied})
+    chosen: set[str] = set()
+    to_add = list(effects) if isinstance(effects, Iterable) else [effects]
+    while to_add:
+        effect = effect_named(to_add.pop(0))
+        to_add += [name for name in effect.implies if name not in chosen]
+        chosen.add(effect.name)
+    return tuple(name for name in effect_names() if name in chosen)
+
+
+def random_effects(workload: Workload, machine: Machine, effects: Collection[str]) -> tuple[str, ...]:
+    """Those of the effects whose doing depends on the seed."""
+    return tuple(
+        effect.name
+        for effect in ladder()
+        if effect.name in effects and effect.random_on is not None and effect.random_on(workload, machine)
+    )
+
+
+def changing_effects(effects: Collection[str]) -> tuple[str, ...]:
+    """Those of the effects that change the work itself, so that no bounds hold."""
+    return tuple(effect.name for effect in ladder() if effect.name in effects and effect.changes_work)

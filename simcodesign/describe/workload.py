@@ -5,12 +5,15 @@ Amounts of the program are expressions over parameters, equations, ``P`` (ranks)
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from simcodesign.core.errors import InputError, Place, nearest
 from simcodesign.core.expression import Expression, parse
 from simcodesign.describe.demands.arrivals import BETWEEN, REQUESTS, Arrivals, check_alone
+from simcodesign.describe.demands.memory_accesses import MemoryAccesses
+from simcodesign.describe.demands.resource_uses import Execute
+from simcodesign.describe.distribution import Distribution
 from simcodesign.describe.equations import ordered
 from simcodesign.describe.noise import Imbalance, share_as_distribution
 from simcodesign.describe.parameters import Parameter
@@ -71,6 +74,22 @@ class Workload:
     def is_open(self) -> bool:
         """Whether its program is of arrivals."""
         return any(isinstance(step, Arrivals) for step in self.program)
+
+    @property
+    def accesses_memory(self) -> bool:
+        """Whether some demand is of loads and stores in memory."""
+        return any(isinstance(step, MemoryAccesses) for step in walk(self.program))
+
+    @property
+    def uses_resources(self) -> bool:
+        """Whether some demand is of resources that the machine file defines."""
+        return any(isinstance(step, Execute) for step in walk(self.program))
+
+    @property
+    def varies(self) -> bool:
+        """Whether some demand takes a different time whenever it is done."""
+        laws: Iterator[Distribution | None] = (getattr(step, "varies", None) for step in walk(self.program))
+        return any(law is not None and not law.constant for law in laws)
 
     def phases(self) -> tuple[str, ...]:
         """Names of the phases in program order; demands outside a named phase are booked under ``main``."""

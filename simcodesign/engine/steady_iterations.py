@@ -23,8 +23,8 @@ from simcodesign.core.expression import parse
 from simcodesign.core.result import RECEIVE, Result, SettledLoop, SteadyState, Timeline
 from simcodesign.core.units import parse_quantity
 from simcodesign.describe.design_point import DesignPoint
+from simcodesign.describe.effects import ladder
 from simcodesign.describe.program import MAIN_PHASE, Block, Step, phase_name, with_phase
-from simcodesign.describe.randomness import has_noise
 
 ALL, STEADY = "all", "steady"
 #: Least number of iterations in a row that must take the same time.
@@ -64,8 +64,10 @@ def tolerance_of(iterations: str) -> float:
 def steady(point: DesignPoint, simulated: Simulate, effects: Sequence[str], tolerance: float) -> Result:
     """The Result of all iterations, of which only some are simulated; ``Result.steady`` says which."""
     program, loops = _prepared(point)
-    if "noise" in effects and has_noise(point.workload, point.machine):
-        return _whole(point, simulated, loops, tolerance, "with noise no two iterations are the same")
+    never_same = [effect for effect in ladder() if effect.name in effects and not effect.repeats]
+    for effect in never_same:
+        if effect.acts_on(point.workload, point.machine):
+            return _whole(point, simulated, loops, tolerance, f"with {effect.name} no two iterations are the same")
     count, reason = FIRST, "no block is repeated often enough"
     while cut := [loop for loop in loops if loop.repeat > _simulated(count, len(loops))]:
         try:

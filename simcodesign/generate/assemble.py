@@ -11,6 +11,7 @@ from simcodesign.core.errors import InputError, Place
 from simcodesign.core.result import MEMORY, READ, WRITE
 from simcodesign.describe.demands.point_to_point import Receive, Send
 from simcodesign.describe.design_point import DesignPoint
+from simcodesign.describe.effects import ladder
 from simcodesign.describe.machine import Machine
 from simcodesign.describe.program import walk
 from simcodesign.generate.demands.replay import Order
@@ -75,7 +76,11 @@ def assembled(
     varied = apply_randomness(plan, point, effects, seed, variations or Variations(), fields.get("varies"))
     plan.duration_s[fixed] = lasts
     _check_finite(plan, place)
-    return _with_stations(plan, point.machine, prices, segment, effects, boxes, order, varied)
+    plan = _with_stations(plan, point.machine, prices, segment, effects, boxes, order, varied)
+    for effect in ladder():
+        if effect.name in effects and effect.change_plan is not None:
+            plan = effect.change_plan(plan, point, seed)
+    return plan
 
 
 def _edges(segment: Segment, rank: Int32s, match: Int32s, order: Order | None) -> Edges | None:

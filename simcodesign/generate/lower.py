@@ -28,7 +28,6 @@ from simcodesign.describe.demands.served_accesses import ServedAccesses, memory_
 from simcodesign.describe.design_point import DesignPoint, finite
 from simcodesign.describe.machine import Machine
 from simcodesign.describe.program import MAIN_PHASE, Block, Step, phase_name, walk
-from simcodesign.describe.randomness import varies
 from simcodesign.describe.topology.grid_shape import balanced_shape
 from simcodesign.generate.assemble import assembled
 from simcodesign.generate.columns import Int32s, Ranks, of_ranks
@@ -233,7 +232,7 @@ def make_plan(design_point: DesignPoint, effects: Collection[str] = (), seed: in
         tally=tally,
         powers=powers,
     )
-    marked = "noise" in effects and varies(design_point.workload)
+    marked = "noise" in effects and design_point.workload.varies
     context = replace(context, variations=Variations(operations_of(context.sliced), marked))
     routed = bool({"links", "interfaces"} & {*effects})
     context.names["rank"] = design_point.every_rank()

@@ -1,4 +1,4 @@
-"""The bracket around every simulation, on random programs and machines; and the algebra of paths behind it."""
+"""Bounds of every simulation, on random programs and machines; and the algebra of paths behind it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from simcodesign.analytic.bounds import bracket
+from simcodesign.analytic.bounds import bounds_of
 from simcodesign.analytic.critical_path_bound import SYNCHRONISING, Path, cut
 from simcodesign.analytic.forecast import forecast
 from simcodesign.comparison.compare import compare
@@ -209,17 +209,17 @@ def cases(draw: st.DrawFn) -> tuple[Workload, Machine, int]:
 
 def holds(said: Result, seen: Result) -> None:
     """Every bound that is for the effects of the simulation."""
-    assert said.bracket is not None
-    for name, bound in said.bracket.lower_s.items():
+    assert said.bounds is not None
+    for name, bound in said.bounds.lower_s.items():
         effect = next((effect for effect, what in SHARING.items() if what == name), None)
         if effect is None or effect in seen.effects:
             assert bound <= seen.makespan_s * (1 + ROUNDING), name
-    assert seen.makespan_s <= said.bracket.upper_s * (1 + ROUNDING)
+    assert seen.makespan_s <= said.bounds.upper_s * (1 + ROUNDING)
 
 
 @settings(max_examples=500)
 @given(cases(), st.sets(st.sampled_from(["hops", *SHARING])))
-def test_every_simulation_lies_in_its_bracket(case: tuple[Workload, Machine, int], effects: set[str]) -> None:
+def test_every_simulation_lies_in_its_bounds(case: tuple[Workload, Machine, int], effects: set[str]) -> None:
     workload, machine, ranks = case
     said = forecast(workload, machine, {"P": ranks}, bounds=True)
     holds(said, simulate(workload, machine, {"P": ranks}, effects=effects))
@@ -227,12 +227,12 @@ def test_every_simulation_lies_in_its_bracket(case: tuple[Workload, Machine, int
 
 @settings(max_examples=50)
 @given(cases(), st.sets(st.sampled_from(["hops", *SHARING])))
-def test_comparisons_lie_in_their_bracket(case: tuple[Workload, Machine, int], effects: set[str]) -> None:
+def test_comparisons_lie_in_their_bounds(case: tuple[Workload, Machine, int], effects: set[str]) -> None:
     workload, machine, ranks = case
     compared = compare(workload, machine, {"P": ranks}, effects=effects)
-    assert compared.in_bracket
-    low = replace(compared.forecast.bracket, upper_s=-1.0)
-    assert not replace(compared, forecast=replace(compared.forecast, bracket=low)).in_bracket
+    assert compared.within_bounds
+    low = replace(compared.forecast.bounds, upper_s=-1.0)
+    assert not replace(compared, forecast=replace(compared.forecast, bounds=low)).within_bounds
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -251,7 +251,7 @@ def plain(kind: str, nodes: int, disk: Disk | None = None, **constants: float) -
 def test_one_rank_alone_is_bound_from_both_sides() -> None:
     machine = plain("crossbar", 1, Disk(1.0, 2.0, 0.5))
     work = one(Compute(None, Place(), "flops", parse(7)), DiskAccess(None, Place(), "read", parse(4), parse(3)))
-    found = bracket(bind(work, machine))
+    found = bounds_of(bind(work, machine))
     assert (
         found.least_s(("links", "interfaces", "disks"))
         == found.upper_s
@@ -265,7 +265,7 @@ def test_a_bus_is_as_busy_as_its_bytes() -> None:
     machine = plain("bus", 6)
     send = Send(parse("rank > 0"), Place(), parse(0), parse(100))
     receives = [Receive(parse("rank == 0"), Place(), parse(source), None) for source in range(1, 6)]
-    found = bracket(bind(one(send, *receives), machine))
+    found = bounds_of(bind(one(send, *receives), machine))
     assert found.lower_s["most loaded link"] == 500
     assert simulate(one(send, *receives), machine, effects="links").makespan_s == 500
 
@@ -273,7 +273,7 @@ def test_a_bus_is_as_busy_as_its_bytes() -> None:
 def test_a_disk_is_as_busy_as_its_accesses() -> None:
     machine = plain("crossbar", 6, Disk(3.0, 0.0, 1.0, shared_by=6, spindles=2))
     read = DiskAccess(None, Place(), "read", parse(2), parse(1))
-    assert bracket(bind(one(read), machine)).lower_s["most loaded disk"] == 6 * 5 / 2
+    assert bounds_of(bind(one(read), machine)).lower_s["most loaded disk"] == 6 * 5 / 2
     assert simulate(one(read), machine, effects="disks").makespan_s == 15
 
 
@@ -281,7 +281,7 @@ def test_an_interface_is_as_busy_as_what_comes_and_goes() -> None:
     machine = plain("crossbar", 4)
     gather = Send(parse("rank > 0"), Place(), parse(0), parse(10))
     receives = [Receive(parse("rank == 0"), Place(), parse(source), None) for source in (1, 2, 3)]
-    assert bracket(bind(one(gather, *receives), machine)).lower_s["most loaded interface"] == 30
+    assert bounds_of(bind(one(gather, *receives), machine)).lower_s["most loaded interface"] == 30
     assert simulate(one(gather, *receives), machine, effects="interfaces").makespan_s == 30
 
 
@@ -290,7 +290,7 @@ def test_a_barrier_adds_the_busiest_ranks_before_and_after() -> None:
     first = Compute(parse("rank == 0"), Place(), "seconds", parse(10))
     second = Compute(parse("rank == 1"), Place(), "seconds", parse(20))
     barrier = Collective(None, Place(), "barrier", "dissemination", parse(0))
-    found = bracket(bind(one(first, barrier, second), plain("crossbar", 4, startup_s=1.0)))
+    found = bounds_of(bind(one(first, barrier, second), plain("crossbar", 4, startup_s=1.0)))
     assert found.lower_s["ranks' own work"] == 10 + 2 + 20
     assert simulate(one(first, barrier, second), plain("crossbar", 4, startup_s=1.0), effects="none").makespan_s == 32
 
@@ -306,7 +306,7 @@ def test_work_of_one_rank_before_and_of_another_after_a_collective(name: str, al
         before = Compute(parse(f"rank == {last}"), Place(), "seconds", parse(1000))
         after = Compute(parse(f"rank == {busy}"), Place(), "seconds", parse(500))
         work = one(before, collective, after)
-        found = bracket(bind(work, machine))
+        found = bounds_of(bind(work, machine))
         seen = float(simulate(work, machine, effects="none").makespan_s)
         assert found.lower_s["ranks' own work"] <= seen * (1 + ROUNDING)
         assert seen <= found.upper_s * (1 + ROUNDING)
@@ -323,7 +323,7 @@ def test_a_receive_counts_where_it_stands() -> None:
     barrier = Collective(None, Place(), "barrier", "dissemination", parse(0))
     work = one(send, before, barrier, receive, after)
     machine = plain("crossbar", 3, startup_s=1.0, receive_overhead_s=50.0)
-    found, seen = bracket(bind(work, machine)), simulate(work, machine, effects="none")
+    found, seen = bounds_of(bind(work, machine)), simulate(work, machine, effects="none")
     assert found.lower_s["ranks' own work"] <= seen.makespan_s <= found.upper_s
 
 
@@ -337,11 +337,11 @@ def test_a_receive_counts_where_it_stands() -> None:
 )
 def test_a_program_that_cannot_be_is_refused(step: Step, text: str) -> None:
     with pytest.raises(InputError) as caught:
-        bracket(bind(one(step), plain("crossbar", 4)))
+        bounds_of(bind(one(step), plain("crossbar", 4)))
     assert text in str(caught.value)
 
 
-def test_several_design_points_have_no_bracket() -> None:
+def test_several_design_points_have_no_bounds() -> None:
     with pytest.raises(InputError, match="one design point"):
         forecast(one(Compute(None, Place(), "seconds", parse("P"))), plain("bus", 4), {"P": [1, 2]}, bounds=True)
 

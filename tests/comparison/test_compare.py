@@ -1,4 +1,4 @@
-"""Comparison and ladder: the rungs add up, effects that a description lacks explain nothing, the bracket holds."""
+"""Comparison and ladder: the rungs add up, effects that a description lacks explain nothing, the bounds hold."""
 
 from __future__ import annotations
 
@@ -7,10 +7,12 @@ from dataclasses import replace
 
 import pytest
 
-from simcodesign.comparison.compare import WAITING, compare, relative_error
+from simcodesign.comparison.attribution import relative_error
+from simcodesign.comparison.compare import compare
+from simcodesign.comparison.effects import WAITING
 from simcodesign.core.errors import InputError
-from simcodesign.core.result import Bracket
-from simcodesign.describe.effects import EFFECTS
+from simcodesign.core.result import Bounds
+from simcodesign.describe.effects import effect_names
 from simcodesign.describe.yaml.files import load_machine
 from simcodesign.engine.simulate import simulate
 
@@ -21,17 +23,17 @@ def comparison():
 
 
 def test_rungs_add_up_to_the_gap(comparison) -> None:
-    assert [rung.effect for rung in comparison.rungs] == [WAITING, *EFFECTS]
+    assert [rung.effect for rung in comparison.rungs] == [WAITING, *effect_names()]
     changes = [rung.change_s for rung in comparison.rungs]
     assert math.fsum(changes) == pytest.approx(comparison.gap_s, rel=1e-9)
     assert math.fsum(rung.share for rung in comparison.rungs) == pytest.approx(1.0)
 
 
-@pytest.mark.parametrize("count", range(len(EFFECTS) + 1))
+@pytest.mark.parametrize("count", range(len(effect_names()) + 1))
 def test_every_rung_is_the_simulation_with_its_effects(comparison, count: int) -> None:
-    alone = simulate("jacobi", "torus-cluster", {"P": 32}, effects=EFFECTS[:count], seed=3)
+    alone = simulate("jacobi", "torus-cluster", {"P": 32}, effects=effect_names()[:count], seed=3)
     assert comparison.rungs[count].simulation.makespan_s == alone.makespan_s
-    assert comparison.rungs[count].simulation.effects == EFFECTS[:count]
+    assert comparison.rungs[count].simulation.effects == effect_names()[:count]
 
 
 def test_absent_effects_are_not_simulated_again() -> None:
@@ -86,24 +88,24 @@ def test_shared_disk_by_hand() -> None:
     barrier = 3 * 10e-6
     assert comparison.simulation.makespan_s == pytest.approx(8 * alone + barrier)
     assert comparison.rungs[-1].change_s == pytest.approx(7 * alone)
-    assert comparison.in_bracket
-    assert comparison.forecast.bracket.lower_s["most loaded disk"] == pytest.approx(8 * alone)
+    assert comparison.within_bounds
+    assert comparison.forecast.bounds.lower_s["most loaded disk"] == pytest.approx(8 * alone)
 
 
-def test_bracket_is_for_the_deterministic_part() -> None:
+def test_bounds_are_for_the_deterministic_part() -> None:
     machine = load_machine("crossbar-16", {"noise": "300 %"})
     comparison = compare("transpose", machine, {"P": 2}, effects=["hops", "noise"], phases=["planes"], seed=5)
     assert comparison.deterministic.effects == ("hops",)
-    assert comparison.in_bracket
+    assert comparison.within_bounds
 
 
-def test_bracket_can_be_left() -> None:
+def test_bounds_can_be_left() -> None:
     """The verdict is computed: bounds moved away from the simulation are left."""
     comparison = compare("transpose", "crossbar-16", {"P": 2}, effects="none")
-    least = comparison.forecast.bracket.lower_s["ranks' own work"]
-    for bracket in (Bracket({"ranks' own work": 2 * least}, 9 * least), Bracket({"ranks' own work": 0.0}, least / 2)):
-        assert not replace(comparison, forecast=replace(comparison.forecast, bracket=bracket)).in_bracket
-    assert replace(comparison, forecast=replace(comparison.forecast, bracket=None)).in_bracket
+    least = comparison.forecast.bounds.lower_s["ranks' own work"]
+    for bounds in (Bounds({"ranks' own work": 2 * least}, 9 * least), Bounds({"ranks' own work": 0.0}, least / 2)):
+        assert not replace(comparison, forecast=replace(comparison.forecast, bounds=bounds)).within_bounds
+    assert replace(comparison, forecast=replace(comparison.forecast, bounds=None)).within_bounds
 
 
 def test_relative_error() -> None:

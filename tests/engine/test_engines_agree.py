@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 from simcodesign.core.errors import DeadlockError
 from simcodesign.describe.design_point import bind
-from simcodesign.describe.effects import EFFECTS
+from simcodesign.describe.effects import effect_names
 from simcodesign.describe.machine import Machine
 from simcodesign.describe.machine_parts import DISTANCES, SWITCHINGS, Network, Processor
 from simcodesign.describe.topology.build import build_topology
@@ -226,7 +226,7 @@ def test_an_empty_plan(other: Run) -> None:
 # ---------------------------------------------------------------------------------------------------------------------
 # What is shipped
 
-SETS = [(), *((effect,) for effect in EFFECTS), EFFECTS, ("interfaces", "links", "disks")]
+SETS = [(), *((effect,) for effect in effect_names()), effect_names(), ("interfaces", "links", "disks")]
 #: Small versions of workloads whose usual size takes too long, and numbers of ranks that they can be run with.
 SMALL = {
     "disk-queue": {"requests": 20},

@@ -1,4 +1,4 @@
-"""LogGOPS: closed forms and bracket against a small simulator and rank programs that share nothing with the package."""
+"""LogGOPS: closed forms and bounds against a small simulator and rank programs that share nothing with the package."""
 
 from __future__ import annotations
 
@@ -468,10 +468,10 @@ def test_sums_are_never_too_low_where_gaps_are_over(
 
 @settings(max_examples=200)
 @given(STEPS, st.integers(1, 12), MODELS)
-def test_every_simulation_lies_in_its_bracket(
+def test_every_simulation_lies_in_its_bounds(
     steps: list[tuple[tuple[str, str], float] | float], ranks: int, model: Model
 ) -> None:
-    found = forecast(workload(steps), machine(model, ranks), {"P": ranks}, bounds=True).bracket
+    found = forecast(workload(steps), machine(model, ranks), {"P": ranks}, bounds=True).bounds
     assert found is not None
     seen = together(model, ranks, steps)
     assert found.lower_s["ranks' own work"] <= seen * (1 + RELATIVE)
@@ -493,7 +493,7 @@ def test_a_send_and_its_receive(size: float, model: Model, said: bool) -> None:
 
 @settings(max_examples=100)
 @given(st.lists(st.tuples(SIZES, times(1e-4)), min_size=1, max_size=5), MODELS.filter(lambda m: math.isinf(m.S)))
-def test_shifts_lie_in_their_bracket(steps: list[tuple[float, float]], model: Model) -> None:
+def test_shifts_lie_in_their_bounds(steps: list[tuple[float, float]], model: Model) -> None:
     """Passing on, with work of rank 0 before the receive."""
     program: list[Step] = []
     ranks: list[list[Do]] = [[] for _ in range(4)]
@@ -504,7 +504,7 @@ def test_shifts_lie_in_their_bracket(steps: list[tuple[float, float]], model: Mo
             todo += [Do("send", (me + 1) % 4, size, number), Do("work", size=work if me == 0 else 0.0)]
             todo += [Do("receive", (me - 1) % 4, tag=number)]
     seen = max(Run(model, ranks).ends)
-    found = forecast(Workload("test", {}, {}, tuple(program)), machine(model, 4), {"P": 4}, bounds=True).bracket
+    found = forecast(Workload("test", {}, {}, tuple(program)), machine(model, 4), {"P": 4}, bounds=True).bounds
     assert found is not None
     assert found.lower_s["ranks' own work"] <= seen * (1 + RELATIVE)
     assert seen <= found.upper_s * (1 + RELATIVE)

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from simcodesign.comparison.compare import compare
 from simcodesign.core.result import COMPONENTS, READ, RECEIVE, SEND, WRITE, Result, StationUses
-from simcodesign.describe.effects import EFFECTS
+from simcodesign.describe.effects import effect_names
 from simcodesign.describe.machine import Machine
 from simcodesign.describe.machine_parts import Disk, Network, Processor
 from simcodesign.describe.topology.build import build_topology
@@ -71,7 +71,7 @@ MACHINES = st.builds(
     st.integers(1, 2),
     st.sampled_from([0.0, 0.01]),
 )
-SWITCHES = st.one_of(st.just(EFFECTS), st.sets(st.sampled_from(EFFECTS)).map(tuple))
+SWITCHES = st.one_of(st.just(effect_names()), st.sets(st.sampled_from(effect_names())).map(tuple))
 RUN = (WORKLOADS, MACHINES, SWITCHES)
 #: Sums of at most some thousand times, in different orders.
 CLOSE = {"rel": 1e-11, "abs": 1e-12}

@@ -155,7 +155,7 @@ def test_arrays_and_comparison(requirements: Fits, tmp_path: Path) -> None:
     assert said.makespan_s.tolist() == [forecast(work, machine(), {"n": size, "P": 16}).makespan_s for size in sizes]
     assert said.fits.tolist() == [True, True, False]
     held = compare(work, machine(), {"P": 8})
-    assert held.in_bracket
+    assert held.within_bounds
     assert held.rungs[0].change_s == pytest.approx(0.0, abs=1e-9 * held.simulation.makespan_s)
 
 

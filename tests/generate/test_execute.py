@@ -169,7 +169,7 @@ def test_the_effect_conflicts() -> None:
     assert comparison.forecast.makespan_s == 2
     assert changes.pop("conflicts") == 3  # a chain: a, b, c, d, e
     assert not any(changes.values())
-    assert comparison.in_bracket
+    assert comparison.within_bounds
     # The energy is that of a alone in both, and static power is not said.
     assert [rung.simulation.energy_j for rung in comparison.rungs] == pytest.approx([10.0] * len(comparison.rungs))
     assert comparison.energy_gap_j == pytest.approx(0)

@@ -12,16 +12,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from simcodesign.comparison.compare import compare, has_effect
+from simcodesign.comparison.compare import compare
 from simcodesign.core.errors import InputError
 from simcodesign.core.result import COMPUTE, MEMORY, RANK_COUNTERS, READ, RECEIVE, SEND, WRITE
 from simcodesign.describe.design_point import bind
 from simcodesign.describe.distribution import Distribution
-from simcodesign.describe.effects import EFFECTS
+from simcodesign.describe.effects import effect_named, effect_names, random_effects
 from simcodesign.describe.machine import Machine
 from simcodesign.describe.machine_parts import Disk, Memory, Network, Processor
 from simcodesign.describe.noise import Bursts, Imbalance, Noise, SlowNodes
-from simcodesign.describe.randomness import drawn_effects, has_imbalance, has_noise
 from simcodesign.describe.topology.build import build_topology
 from simcodesign.describe.workload import Workload
 from simcodesign.describe.yaml.noise import imbalance_from, noise_from
@@ -133,8 +132,8 @@ def test_slow_nodes_that_are_drawn(text: str) -> None:
 def test_noise_that_is_none(text: str) -> None:
     quiet = machine(noise=noise_from(entry(text), 4))
     assert not quiet.noise
-    assert not has_noise(workload("- compute: {seconds: 1}\n"), quiet)
-    assert not has_imbalance(workload("- compute: {seconds: 1}\n"), quiet)
+    assert not effect_named("noise").acts_on(workload("- compute: {seconds: 1}\n"), quiet)
+    assert not effect_named("imbalance").acts_on(workload("- compute: {seconds: 1}\n"), quiet)
     assert simulate(STEPS, quiet, {"P": 8}).makespan_s == simulate(STEPS, machine(), {"P": 8}).makespan_s
 
 
@@ -264,8 +263,7 @@ def test_demands_that_vary(demand: str) -> None:
     kernel = "memory: {stack_distance: 100, accesses: 8, varies: exponential}"
     described = workload(f"- {kernel if demand.startswith('memory') else demand}\n")
     assert described.program[0].varies == EXPONENTIAL
-    assert has_noise(described, machine())
-    assert has_effect("noise", described, machine())
+    assert effect_named("noise").acts_on(described, machine())
 
 
 @pytest.mark.parametrize(
@@ -306,9 +304,12 @@ def test_effects_that_have_something_to_do(
     noise: float | Noise, imbalance: bool, noisy: bool, random: tuple[str, ...]
 ) -> None:
     on = machine(noise=noise)
-    assert (has_effect("imbalance", STEPS, on), has_effect("noise", STEPS, on)) == (imbalance, noisy)
-    assert drawn_effects(STEPS, on, EFFECTS) == random
-    assert drawn_effects(STEPS, on, ("hops",)) == ()
+    assert (effect_named("imbalance").acts_on(STEPS, on), effect_named("noise").acts_on(STEPS, on)) == (
+        imbalance,
+        noisy,
+    )
+    assert random_effects(STEPS, on, effect_names()) == random
+    assert random_effects(STEPS, on, ("hops",)) == ()
     assert bool(on.noise) == (imbalance or noisy)
 
 
@@ -692,7 +693,7 @@ ALL = Noise(
 
 
 @pytest.mark.parametrize("model", ["hockney", "loggop"])
-@pytest.mark.parametrize("effects", [BOTH, EFFECTS])
+@pytest.mark.parametrize("effects", [BOTH, effect_names()])
 def test_both_engines_say_the_same_with_all_of_it(model: str, effects: tuple[str, ...]) -> None:
     pytest.importorskip("numba")
     program = mixed(
@@ -718,7 +719,7 @@ def test_the_schedule_has_the_times_of_the_plan() -> None:
 
 def test_without_these_effects_nothing_varies() -> None:
     program, plain = mixed(compute="exponential", read="exponential", memory="exponential"), mixed()
-    others = [effect for effect in EFFECTS if effect not in BOTH]
+    others = [effect for effect in effect_names() if effect not in BOTH]
     for effects in ((), others):
         varied, same = (planned(one, on, effects) for one, on in ((program, machine(noise=ALL)), (plain, machine())))
         assert varied.duration_s.tolist() == same.duration_s.tolist()

@@ -16,7 +16,7 @@ from simcodesign.core.result import COMPUTE
 from simcodesign.describe.demands.collective import Collective
 from simcodesign.describe.demands.computation import Compute
 from simcodesign.describe.design_point import bind
-from simcodesign.describe.effects import EFFECTS
+from simcodesign.describe.effects import effect_names
 from simcodesign.describe.machine import Machine
 from simcodesign.describe.machine_parts import Network, Processor
 from simcodesign.describe.program import Block, Step
@@ -123,7 +123,7 @@ def test_only_computation_varies() -> None:
     assert (varied.duration_s[others] == plain.duration_s[others]).all()
 
 
-@given(st.sets(st.sampled_from(EFFECTS)), st.integers(0, 1000))
+@given(st.sets(st.sampled_from(effect_names())), st.integers(0, 1000))
 def test_effects_do_not_change_each_others_draws(effects: set[str], seed: int) -> None:
     """Common random numbers: the same seed gives each effect the same factors, whatever else is switched on."""
     expected = computed(planned((), seed))

@@ -532,14 +532,14 @@ def test_simulation_without_effects_is_the_forecast(name: str, machine: str) -> 
 
 
 @pytest.mark.parametrize("name", ELSEWHERE)
-def test_simulation_stays_in_its_bracket(name: str) -> None:
+def test_simulation_stays_in_its_bounds(name: str) -> None:
     comparison = compare(
         load_workload(name),
         load_machine(XEON),
         {"P": 4, **SMALL[name]},
         effects=["hops", "links", "interfaces", "memory"],
     )
-    assert comparison.in_bracket
+    assert comparison.within_bounds
 
 
 @pytest.mark.parametrize("name", ELSEWHERE)

@@ -14,6 +14,7 @@ from typer.testing import CliRunner
 import simcodesign
 from simcodesign.cli import app
 from simcodesign.comparison.compare import compare
+from simcodesign.describe.effects import ladder
 from simcodesign.describe.yaml.files import load_machine, load_workload
 from tests import ROOT
 
@@ -104,6 +105,8 @@ def test_tables_name_what_exists() -> None:
         for demand in step.body:
             assert f"`{demand.name}`" in text
             assert f"`{demand.algorithm}`" in text
+    rows = "\n".join(f"| `{effect.name}` | {effect.adds} |" for effect in ladder())
+    assert f"| effect | what it adds |\n|---|---|\n{rows}\n" in text
 
 
 def test_the_loggops_machine(tmp_path: Path) -> None:

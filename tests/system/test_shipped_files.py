@@ -1,4 +1,4 @@
-"""Every shipped description loads, says where it comes from, runs both ways and stays within its bracket."""
+"""Every shipped description loads, says where it comes from, runs both ways and stays within its bounds."""
 
 from __future__ import annotations
 
@@ -52,13 +52,13 @@ def test_parameters_say_what_they_are(name: str) -> None:
 
 
 @pytest.mark.parametrize(("workload", "machine"), pairs())
-def test_simulation_stays_in_its_bracket(workload: str, machine: str) -> None:
+def test_simulation_stays_in_its_bounds(workload: str, machine: str) -> None:
     phases = ["stacking"] if workload == "seismic" else None  # the other phases only repeat the same steps
     described = shipped_pairs.load_workload(workload), shipped_pairs.load_machine(machine)
     comparison = compare(
         *described, {"P": 8}, phases=phases, effects=["hops", "links", "interfaces", "disks", "memory"]
     )
-    assert comparison.in_bracket
+    assert comparison.within_bounds
     check_laws(comparison.simulation)
 
 

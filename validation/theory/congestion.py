@@ -43,8 +43,8 @@ def _busiest_s(result: sc.Result) -> float:
 
 def _bound_s(workload: sc.Workload, machine: sc.Machine) -> float:
     """The same in the forecast."""
-    bracket = sc.forecast(workload, machine, {"P": machine.nodes}, bounds=True).bracket
-    return bracket.lower_s["most loaded link"] if bracket else 0.0
+    bounds = sc.forecast(workload, machine, {"P": machine.nodes}, bounds=True).bounds
+    return bounds.lower_s["most loaded link"] if bounds else 0.0
 
 
 def _loads(build: Callable[[int], Topology], counts: Mapping[int, float]) -> Said:

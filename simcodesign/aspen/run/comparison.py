@@ -23,7 +23,7 @@ from simcodesign.aspen.run.schedule import Rules, schedule_of_work
 from simcodesign.aspen.run.work import work_of
 from simcodesign.aspen.scope import Given
 from simcodesign.aspen.timing import Timing, run_time
-from simcodesign.comparison.compare import changes_of, relative_error
+from simcodesign.comparison.attribution import changes_of, relative_error
 from simcodesign.core.errors import InputError, Place, nearest
 from simcodesign.core.result import Result
 from simcodesign.describe.goal.schedule import Schedule

@@ -16,7 +16,7 @@ import numpy as np
 from simcodesign.core.errors import InputError
 from simcodesign.core.result import COMPONENTS, Result
 from simcodesign.core.units import FloatOrArray, format_quantity
-from simcodesign.describe.effects import EFFECTS
+from simcodesign.describe.effects import effect_names
 
 SUFFIXES = (".png", ".svg", ".pdf")
 #: Colours that are told apart with any kind of colour vision (Okabe and Ito 2008).
@@ -123,7 +123,7 @@ def _described(result: Result) -> tuple[str, str, str, str]:
 
 def effects_text(effects: Sequence[str]) -> str:
     """``all effects``, ``no effects``, or their names."""
-    if set(effects) == set(EFFECTS):
+    if set(effects) == set(effect_names()):
         return "all effects"
     return " + ".join(effects) if effects else "no effects"
 

@@ -12,7 +12,7 @@ from rich.padding import Padding
 from rich.table import Table
 
 from simcodesign.counters.prediction import ANALYTIC, EMPIRICAL
-from simcodesign.describe.effects import EFFECTS
+from simcodesign.describe.effects import effect_names
 from simcodesign.report.common.number_table import new_table
 from simcodesign.report.common.quantities import quantity
 from simcodesign.report.results.tables import Seconds
@@ -49,7 +49,7 @@ def _facts(study: Study) -> RenderableType:
         rows.append(("communication", f"P = {_listed(asked.further)}"))
     if asked.second_clock_hz is not None:
         rows.append(("second clock", f"{quantity(asked.second_clock_hz, 'Hz')} on P = {max(asked.profile)}"))
-    rows.append(("effects", "all" if asked.effects == EFFECTS else ", ".join(asked.effects) or "none"))
+    rows.append(("effects", "all" if asked.effects == effect_names() else ", ".join(asked.effects) or "none"))
     rows.append(("seeds", f"{count}: every run has draws of its own" if asked.effects else f"{count}"))
     head = Padding(
         f"{asked.workload.name} on {asked.machine.name}: predicted from counters, and simulated",

@@ -9,10 +9,10 @@ from functools import partial
 from rich.console import RenderableType
 from rich.table import Table
 
+from simcodesign.comparison.effects import effect_words
 from simcodesign.core.units import format_quantity
 from simcodesign.report.common.number_table import new_table
 from simcodesign.report.requirements.tables import line
-from simcodesign.report.results.tables import EFFECT_WORDS
 from simcodesign.studies.explore.bound_sensitivity import BoundSensitivity, is_active
 from simcodesign.studies.explore.confirmation import Confirmation, Confirmed, FrontConfirmation, Overtaking
 from simcodesign.studies.explore.evaluator import Point, Refusal
@@ -282,7 +282,7 @@ def confirmation_tables(solution: Solution, confirmed: Confirmation) -> Iterator
         yield rung_table(solution.problem, one)
     for one in confirmed.overtakings[1:]:
         where = point_words(solution.problem, one.after.forecast)
-        yield line(f"It is overtaken also by {where}, because of {EFFECT_WORDS.get(one.effect, one.effect)}")
+        yield line(f"It is overtaken also by {where}, because of {effect_words(one.effect)}")
 
 
 def front_confirmation_tables(problem: Problem, confirmed: FrontConfirmation) -> Iterator[RenderableType]:
@@ -356,7 +356,7 @@ def _verdict(confirmed: Confirmation) -> str:
     first = confirmed.overtakings[0]
     if first.before.simulated is not None and first.before.simulated.violation:
         share = f"the best point violates its constraints by {first.before.simulated.violation:.2%}; {share}"
-    why = EFFECT_WORDS.get(first.effect, first.effect)
+    why = effect_words(first.effect)
     return f"Not confirmed: another point is better when simulated, because of {why} ({share})"
 
 

@@ -8,11 +8,11 @@ from rich.console import RenderableType
 from rich.padding import Padding
 from rich.table import Table
 
-from simcodesign.comparison.compare import WAITING
+from simcodesign.comparison.effects import WAITING, effect_words
 from simcodesign.core.result import COMPONENTS
 from simcodesign.report.common.number_table import new_table
 from simcodesign.report.replication.tables import Form
-from simcodesign.report.results.tables import EFFECT_WORDS, NOBODY_WAITS, Seconds
+from simcodesign.report.results.tables import NOBODY_WAITS, Seconds
 from simcodesign.studies.replication.comparison import ReplicatedComparison
 from simcodesign.studies.replication.observations import RESPONSE
 from simcodesign.studies.replication.output_analysis import Interval
@@ -69,7 +69,7 @@ def verdict(found: ReplicatedComparison) -> str:
     text = f"The error of the forecast of the {name} is {100 * error.mean:+.3g}%{width}"
     if not change.mean:
         return f"{text}."
-    words = EFFECT_WORDS.get(largest, largest)
+    words = effect_words(largest)
     if largest == WAITING and found.first.forecast.formulas:
         words = NOBODY_WAITS
     verb = "adds" if change.mean > 0 else "takes away"

@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 from rich.table import Table
 
 from simcodesign.analytic.forecast import forecast
-from simcodesign.comparison.compare import Comparison, compare, relative_error
+from simcodesign.comparison.attribution import relative_error
+from simcodesign.comparison.compare import Comparison, compare
 from simcodesign.core.errors import InputError
 from simcodesign.core.result import COMPONENTS
 from simcodesign.core.units import FloatOrArray

@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from simcodesign.comparison.compare import Comparison, relative_error
+from simcodesign.comparison.attribution import relative_error
+from simcodesign.comparison.compare import Comparison
 from simcodesign.core.errors import InputError, nearest
 from simcodesign.core.result import COMPONENTS, Result
 from simcodesign.report.common import plot_style

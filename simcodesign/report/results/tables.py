@@ -10,24 +10,14 @@ from rich.console import RenderableType
 from rich.padding import Padding
 from rich.table import Table
 
-from simcodesign.comparison.compare import CHANCE, CHANGING, WAITING, Comparison, relative_error
-from simcodesign.core.result import COMPONENTS, SHARED_BY, Bracket, RankTimes, Result, StationUses
+from simcodesign.comparison.attribution import relative_error
+from simcodesign.comparison.compare import Comparison
+from simcodesign.comparison.effects import effect_words
+from simcodesign.core.result import COMPONENTS, Bounds, RankTimes, Result, StationUses
 from simcodesign.core.units import format_quantity
+from simcodesign.describe.effects import changing_effects, ladder
 from simcodesign.report.common.number_table import new_table
 
-#: What an effect is, in words.
-EFFECT_WORDS = {
-    WAITING: "the order of operations: ranks wait for each other, or overlap what the formula adds up",
-    "hops": "the length of the routes (hops)",
-    "links": "contention for links (links)",
-    "interfaces": "the sharing of network interfaces (interfaces)",
-    "disks": "queueing at shared disks (disks)",
-    "memory": "the sharing of memory controllers (memory)",
-    "conflicts": "the order of uses of conflicting resources (conflicts)",
-    "caches": "the sets and write-backs of caches, in place of stack distances (caches)",
-    "imbalance": "uneven shares of computation, and slow nodes (imbalance)",
-    "noise": "noise of the machine, and demands that vary (noise)",
-}
 #: What the first step is of an open stream, whose forecast has queues.
 NOBODY_WAITS = "the queueing of the forecast: with every effect off nobody waits"
 #: How the share of a level was found, in words.
@@ -70,9 +60,9 @@ def forecast_tables(result: Result) -> list[RenderableType]:
     parts += [_line(f"By queueing theory: {'; '.join(result.formulas)}.")] if result.formulas else []
     if result.response_s is not None:
         return parts
-    if result.bracket is None:
+    if result.bounds is None:
         return [*parts, _line("Bounds of the simulated time were not computed.")]
-    return [*parts, bracket_table(result.bracket)]
+    return [*parts, bounds_table(result.bounds)]
 
 
 def simulation_tables(result: Result, stations: int = 5) -> list[RenderableType]:
@@ -124,7 +114,7 @@ def comparison_tables(comparison: Comparison) -> list[RenderableType]:
         *([component_table(comparison), compared_phases(comparison)] if simulation.response_s is None else []),
         *compared_requests(comparison),
         ladder_table(comparison),
-        *([bracket_line(comparison)] if comparison.forecast.response_s is None else []),
+        *([bounds_line(comparison)] if comparison.forecast.response_s is None else []),
         *energy_lines(comparison),
         verdict(comparison),
     ]
@@ -157,14 +147,14 @@ def served_tables(result: Result) -> list[RenderableType]:
     return [table]
 
 
-def bracket_table(bracket: Bracket) -> Table:
+def bounds_table(bounds: Bounds) -> Table:
     """The bounds by name."""
-    show = Seconds([*bracket.lower_s.values(), bracket.upper_s])
+    show = Seconds([*bounds.lower_s.values(), bounds.upper_s])
     table = new_table(f"Bounds of the simulated time ({show.unit})", "bound", "time")
-    for name, value in bracket.lower_s.items():
-        effect = f" (with {SHARED_BY[name]})" if name in SHARED_BY else ""
+    for name, value in bounds.lower_s.items():
+        effect = f" (with {bounds.needs_effect[name]})" if name in bounds.needs_effect else ""
         table.add_row(f"at least: {name}{effect}", show(float(value)))
-    table.add_row("at most: everything one after another", show(float(bracket.upper_s)))
+    table.add_row("at most: everything one after another", show(float(bounds.upper_s)))
     return table
 
 
@@ -261,23 +251,19 @@ def ladder_table(comparison: Comparison) -> Table:
     return table
 
 
-def bracket_line(comparison: Comparison) -> RenderableType:
-    """Whether the simulation lies within the bracket."""
-    bracket = comparison.forecast.bracket
-    if bracket is None:
-        return _line("No bracket was computed.")
-    seen = comparison.deterministic
-    lower = ", ".join(
-        f"{name} {_time(value)}"
-        for name, value in bracket.lower_s.items()
-        if SHARED_BY.get(name, "") in ("", *seen.effects)
-    )
-    place = "inside" if comparison.in_bracket else "OUTSIDE"
-    off = [rung.effect for rung in comparison.rungs if rung.effect in CHANGING and rung.change_s]
+def bounds_line(comparison: Comparison) -> RenderableType:
+    """Whether the simulation lies within the bounds."""
+    bounds = comparison.forecast.bounds
+    if bounds is None:
+        return _line("No bounds were computed.")
+    simulation = comparison.deterministic
+    lower = ", ".join(f"{name} {_time(value)}" for name, value in bounds.lower_with(simulation.effects).items())
+    place = "inside" if comparison.within_bounds else "OUTSIDE"
+    off = changing_effects([rung.effect for rung in comparison.rungs if rung.change_s])
     without = f"Without {' and '.join(off)} t" if off else "T"
     return _line(
-        f"{without}he simulation ({_time(seen.makespan_s)}) lies {place} the bracket: at least "
-        f"{lower}; at most {_time(bracket.upper_s)}."
+        f"{without}he simulation ({_time(simulation.makespan_s)}) lies {place} the bounds: at least "
+        f"{lower}; at most {_time(bounds.upper_s)}."
     )
 
 
@@ -304,7 +290,7 @@ def verdict(comparison: Comparison) -> RenderableType:
         return _line(f"The forecast ({said}) and the simulation ({seen}) agree to rounding.")
     if comparison.forecast.formulas:
         return _queueing_verdict(comparison)
-    cause = f"{EFFECT_WORDS.get(largest.effect, largest.effect)}, which {_added(largest.change_s)}"
+    cause = f"{effect_words(largest.effect)}, which {_added(largest.change_s)}"
     if not math.isfinite(largest.share):
         return _line(f"The forecast ({said}) agrees with the simulation only because effects cancel: most is {cause}.")
     return _line(
@@ -332,7 +318,8 @@ def _queueing_verdict(comparison: Comparison) -> RenderableType:
 
 def _draw(comparison: Comparison) -> str:
     """A word of caution where chance had a part."""
-    drawn = [rung.effect for rung in comparison.rungs if rung.effect in CHANCE and rung.change_s]
+    changed = [rung.effect for rung in comparison.rungs if rung.change_s]
+    drawn = [effect.name for effect in ladder() if effect.name in changed and effect.random_on is not None]
     if not drawn:
         return ""
     adds = "adds" if len(drawn) == 1 else "add"

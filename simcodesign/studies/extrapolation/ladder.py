@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from simcodesign.comparison.compare import CHANGING, has_effect
+from simcodesign.describe.effects import changing_effects, effect_named
 from simcodesign.studies.extrapolation.study import OnProgress, Question, Study, answered
 from simcodesign.studies.extrapolation.trials import Target, Trial
 
@@ -82,7 +82,7 @@ def _climbed(
 ) -> list[tuple[str, tuple[Trial, ...]]]:
     """Trials of all targets by effect; those of the last rung are there, and effects without an object change none."""
     chosen, seeds = question.effects, [one.seed for one in last[0].outcomes]
-    acting = [effect for effect in chosen if has_effect(effect, question.workload, question.machine)]
+    acting = [effect for effect in chosen if effect_named(effect).acts_on(question.workload, question.machine)]
     found = [(MODELS, _trials(question, (), seeds, on_progress))]
     for count, effect in enumerate(chosen, start=1):
         if effect not in acting:
@@ -99,7 +99,7 @@ def _trials(
     question: Question, effects: tuple[str, ...], seeds: Sequence[int], on_progress: OnProgress | None
 ) -> tuple[Trial, ...]:
     """Without an effect that is drawn, all seeds are the same run."""
-    drawn = any(effect in CHANGING for effect in effects)
+    drawn = bool(changing_effects(effects))
     found = answered(replace(question, effects=effects), seeds if drawn else seeds[:1], on_progress).trials
     if drawn:
         return found

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from simcodesign.comparison.compare import relative_error
+from simcodesign.comparison.attribution import relative_error
 from simcodesign.counters.prediction import ANALYTIC, EMPIRICAL
 from simcodesign.studies.replication.output_analysis import interval
 

@@ -13,8 +13,10 @@ from pathlib import Path
 
 import numpy as np
 
-from simcodesign.comparison.compare import Comparison, changes_of, compare, has_effect, relative_error
+from simcodesign.comparison.attribution import changes_of, relative_error
+from simcodesign.comparison.compare import Comparison, compare
 from simcodesign.core.result import COMPONENTS, Result
+from simcodesign.describe.effects import effect_named
 from simcodesign.describe.machine import Machine
 from simcodesign.describe.workload import Workload
 from simcodesign.engine.simulate import whole_seed
@@ -119,7 +121,7 @@ def replicate_comparison(
             effects=rung.simulation.effects,
             first_s=float(rung.simulation.headline_s),
             drawn=bool(drawn_by(run.point, rung.simulation.effects)),
-            acts=not number or has_effect(rung.effect, run.workload, run.machine),
+            acts=not number or effect_named(rung.effect).acts_on(run.workload, run.machine),
         )
         for number, rung in enumerate(first.rungs)
     )

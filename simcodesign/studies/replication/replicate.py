@@ -22,10 +22,9 @@ from simcodesign.core.ordered_map import repeated
 from simcodesign.core.result import MOST_LISTED, NO_STATIONS, Result
 from simcodesign.describe.demands.arrivals import Arrivals
 from simcodesign.describe.design_point import DesignPoint, bind
-from simcodesign.describe.effects import chosen_effects
+from simcodesign.describe.effects import chosen_effects, random_effects
 from simcodesign.describe.machine import Machine
 from simcodesign.describe.program import walk
-from simcodesign.describe.randomness import drawn_effects
 from simcodesign.describe.workload import Workload
 from simcodesign.describe.yaml.files import load_machine, load_workload
 from simcodesign.engine.simulate import simulate, whole_seed
@@ -227,7 +226,7 @@ def replication_seed(seed: int, number: int) -> int:
 def drawn_by(point: DesignPoint, effects: Collection[str]) -> tuple[str, ...]:
     """What depends on the seed in a simulation with these effects: arrivals, imbalance, noise."""
     streams = any(isinstance(step, Arrivals) and step.chance for step in walk(point.workload.program))
-    return (*(["arrivals"] if streams else []), *drawn_effects(point.workload, point.machine, effects))
+    return (*(["arrivals"] if streams else []), *random_effects(point.workload, point.machine, effects))
 
 
 @dataclass(frozen=True)
@@ -339,7 +338,7 @@ def _add(samples: Sequence[Sample], seen: Sequence[Observation]) -> None:
 
 
 def summary(run: Run, first: Result, sample: Sample, rules: Rules, stopping: Stopping) -> Replicated:
-    bare = replace(first, ranks=None, stations=NO_STATIONS, requests=None, power_profile=None, bracket=None)
+    bare = replace(first, ranks=None, stations=NO_STATIONS, requests=None, power_profile=None, bounds=None)
     return Replicated(
         first=bare,
         seed=rules.seed,

@@ -7,7 +7,8 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass, replace
 
-from simcodesign.comparison.compare import Comparison, relative_error
+from simcodesign.comparison.attribution import relative_error
+from simcodesign.comparison.compare import Comparison
 from simcodesign.studies.validation.case import Case, Said, Tolerance
 from simcodesign.studies.validation.verdict import Point, Verdict, points_of, verdict_of
 

@@ -22,7 +22,7 @@ from simcodesign.counters.readers.formats import read_counters
 from simcodesign.counters.readers.tidy_table import write_counters
 from simcodesign.counters.table import APPLICATION, COUNTERS, OTHERS, CounterTable, Latencies, joined
 from simcodesign.describe.demands.collective import ALGORITHMS, Collective
-from simcodesign.describe.effects import EFFECTS
+from simcodesign.describe.effects import effect_names
 from simcodesign.describe.machine import Machine
 from simcodesign.describe.program import Block
 from simcodesign.describe.workload import Workload
@@ -335,7 +335,7 @@ MACHINES = st.builds(
     st.integers(1, 3),
     st.sampled_from(["0", "1e-7"]),
 )
-SWITCHES = st.one_of(st.just(EFFECTS), st.sets(st.sampled_from(EFFECTS)).map(tuple))
+SWITCHES = st.one_of(st.just(effect_names()), st.sets(st.sampled_from(effect_names())).map(tuple))
 
 
 def only_collectives(program: tuple[object, ...]) -> tuple[object, ...]:

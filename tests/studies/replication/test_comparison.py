@@ -10,8 +10,9 @@ import pytest
 from rich.console import Console
 from scipy import stats
 
-from simcodesign.comparison.compare import WAITING, compare
-from simcodesign.describe.effects import EFFECTS
+from simcodesign.comparison.compare import compare
+from simcodesign.comparison.effects import WAITING
+from simcodesign.describe.effects import effect_names
 from simcodesign.report.replication.comparison import replicated_comparison_tables
 from simcodesign.studies.replication.comparison import ReplicatedComparison, replicate_comparison
 from tests.command_line import command
@@ -47,14 +48,17 @@ def test_every_replication_is_a_plain_comparison(found: ReplicatedComparison) ->
 
 
 def test_changes_add_up_to_the_mean_gap(found: ReplicatedComparison) -> None:
-    changes = [found.interval("change_s", effect).mean for effect in (WAITING, *EFFECTS)]
+    changes = [found.interval("change_s", effect).mean for effect in (WAITING, *effect_names())]
     gap = found.interval("makespan_s").mean - float(found.first.forecast.makespan_s)
     assert sum(changes) == pytest.approx(gap, rel=1e-9)
 
 
 def test_steps_without_chance_are_the_same_in_all(found: ReplicatedComparison) -> None:
     assert found.drawn == ("imbalance", "noise")
-    assert [effect for effect in EFFECTS if not found.interval("simulated_s", effect).same] == ["imbalance", "noise"]
+    assert [effect for effect in effect_names() if not found.interval("simulated_s", effect).same] == [
+        "imbalance",
+        "noise",
+    ]
 
 
 def test_error_is_that_of_the_mean(found: ReplicatedComparison) -> None:

@@ -1,0 +1,67 @@
+"""The ladder: a simulation with no effect, and with the effects switched on one after another."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from simcodesign.comparison.attribution import changes_of
+from simcodesign.core.result import Result
+from simcodesign.describe.effects import effect_named, ladder
+from simcodesign.describe.machine import Machine
+from simcodesign.describe.workload import Workload
+
+#: First rung of the ladder: what remains of the gap with every effect off.
+WAITING = "dependencies and waiting"
+#: Its cause, in words, as those of effects stand in their records.
+WAITING_WORDS = "the order of operations: ranks wait for each other, or overlap what the formula adds up"
+
+
+@dataclass(frozen=True)
+class Rung:
+    """One step of the ladder: the simulation with this effect and all before it."""
+
+    effect: str
+    simulation: Result
+    change_s: float  # of ``Result.headline_s``, since the rung before (since the forecast, of the first)
+    share: float  # of the whole gap, or (see ``Comparison``) of what effects add; nan when there is none
+
+
+def simulations_with(
+    effects: tuple[str, ...],
+    simulate: Callable[[tuple[str, ...]], Result],
+    workload: Workload,
+    machine: Machine,
+    last_anew: bool = False,
+) -> list[Result]:
+    """Results of no effect, of the first of the effects, of the first two, ..., of all of them.
+
+    An effect that has nothing to act on is not simulated: the Result before it stands for it, unless it is the last
+    one, and that is to be simulated anew in any case (``last_anew``).
+    """
+    results = [simulate(())]
+    for count, name in enumerate(effects, start=1):
+        if effect_named(name).acts_on(workload, machine) or (last_anew and count == len(effects)):
+            results.append(simulate(effects[:count]))
+        else:
+            results.append(replace(results[-1], effects=effects[:count]))
+    return results
+
+
+def rungs_of(forecast: Result, simulations: list[Result], effects: tuple[str, ...]) -> tuple[Rung, ...]:
+    """What each simulation adds to the one before it, and the first to the forecast."""
+    times_s = [float(simulation.headline_s) for simulation in simulations]
+    changes = changes_of([float(forecast.headline_s), *times_s])
+    if forecast.formulas:
+        changes = [(changes[0][0], float("nan")), *changes_of(times_s)]
+    return tuple(
+        Rung(effect, simulation, *change)
+        for effect, simulation, change in zip((WAITING, *effects), simulations, changes, strict=True)
+    )
+
+
+def effect_words(effect: str) -> str:
+    """A rung of the ladder as the cause of a difference; what is none stands for itself."""
+    if effect == WAITING:
+        return WAITING_WORDS
+    return next((known.words for known in ladder() if known.name == effect), effect)
