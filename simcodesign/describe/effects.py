@@ -11,51 +11,51 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from simcodesign.core.errors import InputError, nearest
 
-if TYPE_CHECKING:
-    from simcodesign.describe.design_point import DesignPoint
-    from simcodesign.describe.machine import Machine
-    from simcodesign.describe.workload import Workload
+#: Of a Workload and a Machine; these are not named here, so that effects can be listed without importing NumPy.
+Predicate = Callable[[Any, Any], bool]
+#: From a Plan, its DesignPoint and the seed to the Plan that is simulated.
+PlanChange = Callable[[Any, Any, int], Any]
 
 
-def _always(workload: Workload, machine: Machine) -> bool:
+def _always(workload: Any, machine: Any) -> bool:
     return True
 
 
-def _has_disks(workload: Workload, machine: Machine) -> bool:
+def _has_disks(workload: Any, machine: Any) -> bool:
     return machine.disk is not None
 
 
-def _goes_through_caches(workload: Workload, machine: Machine) -> bool:
-    return machine.memory is not None and workload.accesses_memory
+def _goes_through_caches(workload: Any, machine: Any) -> bool:
+    return machine.memory is not None and bool(workload.accesses_memory)
 
 
-def _shares_controllers(workload: Workload, machine: Machine) -> bool:
+def _shares_controllers(workload: Any, machine: Any) -> bool:
     several = machine.processors_per_node > 1 and machine.mapping != "one_per_node"
-    return several and _goes_through_caches(workload, machine)
+    return bool(several) and _goes_through_caches(workload, machine)
 
 
-def _uses_resources(workload: Workload, machine: Machine) -> bool:
-    return workload.uses_resources
+def _uses_resources(workload: Any, machine: Any) -> bool:
+    return bool(workload.uses_resources)
 
 
-def _is_uneven(workload: Workload, machine: Machine) -> bool:
+def _is_uneven(workload: Any, machine: Any) -> bool:
     """Uneven shares of computation, slow nodes."""
     return bool(workload.imbalance_model) or bool(machine.noise_model.slow_nodes)
 
 
-def _is_drawn_unevenly(workload: Workload, machine: Machine) -> bool:
+def _is_drawn_unevenly(workload: Any, machine: Any) -> bool:
     """Nodes that are named are slow whatever the seed."""
     slow = machine.noise_model.slow_nodes
     return bool(workload.imbalance_model) or (slow is not None and slow.drawn)
 
 
-def _is_noisy(workload: Workload, machine: Machine) -> bool:
+def _is_noisy(workload: Any, machine: Any) -> bool:
     """Noise of the machine, demands that vary."""
-    return machine.noise_model.varies or workload.varies
+    return bool(machine.noise_model.varies or workload.varies)
 
 
 @dataclass(frozen=True)
@@ -68,20 +68,19 @@ class Effect:
     ``random_on``: whether what it does depends on the seed; None for an effect that is never random.
     ``changes_work``: no bounds of the forecast hold with it. ``lower_bound``: the name of the one that holds only
     with it. ``repeats``: an iteration of a loop may take the same time as the one before it.
-    ``change_plan``: from a Plan (``generate.plan``), the design point and the seed to the Plan that is simulated; None
-    where ``generate`` knows the effect itself.
+    ``change_plan``: changes the Plan (``generate.plan``); None where ``generate`` knows the effect itself.
     """
 
     name: str
     words: str
     adds: str
     implies: tuple[str, ...] = ()
-    acts_on: Callable[[Workload, Machine], bool] = _always
-    random_on: Callable[[Workload, Machine], bool] | None = None
+    acts_on: Predicate = _always
+    random_on: Predicate | None = None
     changes_work: bool = False
     lower_bound: str = ""
     repeats: bool = True
-    change_plan: Callable[[Any, DesignPoint, int], Any] | None = None
+    change_plan: PlanChange | None = None
 
 
 #: ``conflicts`` stands before the effects that change the work itself, since the bounds still hold for it.
@@ -212,7 +211,7 @@ def chosen_effects(effects: str | Collection[str]) -> tuple[str, ...]:
     return tuple(name for name in effect_names() if name in chosen)
 
 
-def random_effects(workload: Workload, machine: Machine, effects: Collection[str]) -> tuple[str, ...]:
+def random_effects(workload: Any, machine: Any, effects: Collection[str]) -> tuple[str, ...]:
     """Those of the effects whose doing depends on the seed."""
     return tuple(
         effect.name
