@@ -12,7 +12,7 @@ import typer
 
 from simcodesign.cli.app import sc
 from simcodesign.core.errors import InputError, Place, nearest
-from simcodesign.describe.effects import effect_names
+from simcodesign.describe.effects import SHIPPED
 from simcodesign.report.common.terminal import complain
 
 #: Top-level keys of a machine file: with --set they change the machine.
@@ -67,7 +67,8 @@ Counters = Annotated[
 Power = Annotated[
     Path | None, typer.Option(metavar="FILE", help="Write a plot of power over time (.png, .svg or .pdf).")
 ]
-Effects = Annotated[str, typer.Option(metavar="LIST", help=f"all, none, or some of {', '.join(effect_names())}.")]
+EFFECT_LIST = ", ".join(effect.name for effect in SHIPPED)
+Effects = Annotated[str, typer.Option(metavar="LIST", help=f"all, none, or some of {EFFECT_LIST}.")]
 Engine = Annotated[
     str, typer.Option(metavar="NAME", help="auto, simpy, or compiled (needs Numba). The result is the same.")
 ]

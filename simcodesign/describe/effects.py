@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from simcodesign.core.errors import InputError, nearest
+from simcodesign.core.registry import load_entry_points
 
 #: Of a Workload and a Machine; these are not named here, so that effects can be listed without importing NumPy.
 Predicate = Callable[[Any, Any], bool]
@@ -153,10 +154,13 @@ SHIPPED = (
     ),
 )
 _LADDER = list(SHIPPED)
+#: Where installed packages say which of their modules register effects.
+ENTRY_POINTS = "simcodesign.effects"
 
 
 def ladder() -> tuple[Effect, ...]:
-    """All effects, in the order in which ``compare`` switches them on."""
+    """All effects, those of installed packages among them, in the order in which ``compare`` switches them on."""
+    load_entry_points(ENTRY_POINTS)
     return tuple(_LADDER)
 
 
@@ -179,11 +183,12 @@ def register(effect: Effect, before: str | None = None) -> Effect:
 
     Raises InputError for a name that is taken, and for one to stand before, or to imply, that is not there.
     """
-    names = effect_names()
+    names = [known.name for known in _LADDER]
     if effect.name in (*names, "all", "none"):
         raise InputError("there is an effect of this name", value=effect.name, allowed="a name of its own")
     for other in (*effect.implies, *([] if before is None else [before])):
-        effect_named(other)
+        if other not in names:
+            raise InputError("no such effect", value=other, allowed=nearest(other, names))
     _LADDER.insert(len(names) if before is None else names.index(before), effect)
     return effect
 

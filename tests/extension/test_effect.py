@@ -1,7 +1,8 @@
-"""An effect of one's own: every third link takes twice as long for everything, without a change to the package."""
+"""An effect of another package: registered by its own module, or found by an entry point of what is installed."""
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -11,9 +12,9 @@ import pytest
 
 import simcodesign as sc
 from simcodesign.core.errors import InputError
-from simcodesign.describe.design_point import DesignPoint
-from simcodesign.describe.effects import Effect, chosen_effects, effect_names, register, unregister
-from simcodesign.generate.plan import LINK, Plan
+from simcodesign.describe.effects import chosen_effects, effect_names, register, unregister
+from tests.extension.slow_links import SLOW_LINKS
+from tests.extension.test_topology import install, run
 
 MACHINE = """
 simcodesign: 1
@@ -32,20 +33,8 @@ program:
 """
 
 
-def slowed(plan: Plan, point: DesignPoint, seed: int) -> Plan:
-    """The Plan in which links 2, 5, 8, ... need twice the time to serve a message."""
-    slow = (plan.stations.kind == LINK) & (plan.stations.unit % 3 == 2)
-    return replace(plan, stations=replace(plan.stations, service_factor=np.where(slow, 2.0, 1.0)))
-
-
-SLOW_LINKS = Effect(
-    "slow_links",
-    words="slow links (slow_links)",
-    adds="every third link takes twice as long",
-    implies=("links",),
-    changes_work=True,
-    change_plan=slowed,
-)
+# Importing the module registered it; other tests see the shipped effects alone.
+unregister("slow_links")
 
 
 @pytest.fixture(autouse=True)
@@ -117,3 +106,11 @@ def test_what_is_taken_off_is_unknown() -> None:
             chosen_effects("slow_links")
     finally:
         register(SLOW_LINKS, before="caches")
+
+
+def test_an_entry_point_of_an_installed_package_is_found(files: tuple[Path, Path], tmp_path: Path) -> None:
+    shutil.copy(Path(__file__).with_name("slow_links.py"), tmp_path / "slow_links.py")
+    install(tmp_path, "slow_network", "[simcodesign.effects]\nslow_links = slow_links\n")
+    compared = run(tmp_path, "compare", *map(str, files), "--effects", "slow_links", "--set", "target=5", "-P", "6")
+    assert (compared.returncode, compared.stderr) == (0, "")
+    assert "slow links (slow_links), which adds" in " ".join(compared.stdout.split())
