@@ -20,8 +20,9 @@ AUTO = "auto"
 #: load the compiled engine takes 0.7 s, so that it pays from 300,000 on, and from 6 million on if it must be compiled
 #: first, which takes 15 s once for every installation.
 LARGE = 1_000_000
-#: Memory that the SimPy engine takes for an operation and for a message with a route. Measured: 190 and 700 bytes.
-BYTES_PER_OPERATION, BYTES_PER_ROUTE = 250, 900
+#: Memory that the SimPy engine takes for an operation, for a strand of operations (a process) and for a message with a
+#: route (one too). Measured: 150, 1,400 and 850 bytes.
+BYTES_PER_OPERATION, BYTES_PER_STRAND, BYTES_PER_ROUTE = 200, 1_600, 1_100
 
 Run = Callable[[Plan, OnProgress | None], Log]
 
@@ -75,6 +76,7 @@ def run(plan: Plan, engine: str, on_progress: OnProgress | None = None) -> Log:
 
 def _check_memory(plan: Plan) -> None:
     travelling = 0 if plan.routes is None else int((plan.routes.route >= 0).sum())
-    needed = len(plan) * BYTES_PER_OPERATION + travelling * BYTES_PER_ROUTE
+    strands = int((~plan.follows_previous[:-1]).sum())
+    needed = len(plan) * BYTES_PER_OPERATION + strands * BYTES_PER_STRAND + travelling * BYTES_PER_ROUTE
     what = f"{len(plan):.3g} operations take, on the SimPy engine"
     check_room(what, needed, Place(), allowed="the compiled engine, which takes a fraction of it")

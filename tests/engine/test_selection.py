@@ -75,7 +75,8 @@ def test_without_numba_large_runs_say_so_once(monkeypatch: pytest.MonkeyPatch) -
 
 def test_simpy_says_when_memory_is_short(monkeypatch: pytest.MonkeyPatch) -> None:
     plain = len(simulate(*CASE, effects="none", timeline=True).timeline.rank)
-    monkeypatch.setattr(memory_limit, "memory_bytes", lambda: plain * selection.BYTES_PER_OPERATION)
+    enough = plain * selection.BYTES_PER_OPERATION + CASE[2]["P"] * selection.BYTES_PER_STRAND
+    monkeypatch.setattr(memory_limit, "memory_bytes", lambda: enough)
     assert simulate(*CASE, effects="none", engine="simpy").makespan_s > 0
     with pytest.raises(CapacityError, match=r"on the SimPy engine.*allowed: the compiled engine"):
         simulate(*CASE, effects="links", engine="simpy")  # routes take more

@@ -1,45 +1,61 @@
-"""The readable engine: a Plan walked with SimPy under the event contract.
+"""The reference engine: a Plan simulated with SimPy, written to be read. The compiled engine gives the same bits.
 
-Every operation that takes time is one event. A receive takes none of its own: it is done when its rank has come to it
-and its message has arrived. A message that shares nothing on its way arrives when its sender is done with it, or after
-its flight; one that does (``Routes``) is an event at every station that its head reaches.
+How to read it
+    A SimPy simulation consists of *processes*: Python generators that ``yield`` events and go on when these happen.
+    ``Simulation.strand`` is the process of a rank, which does its operations one after another; a rank that does
+    several things at a time (operations that do not follow the previous one) has several strands. ``travel`` and
+    ``fly`` are the processes of messages that take time of their own. Three things hold a process up:
+
+    * time: ``yield env.timeout(duration)``;
+    * another process: ``yield self.done[op]``, an event that the process of ``op`` triggers by ``succeed``;
+    * a resource that others use too: ``yield station.request(...)``, and ``station.release()`` afterwards.
+
+    Begin with ``strand``. ``stations.py`` has the resources: disks, processors, memory controllers, network interfaces
+    and links are queues with servers, mailboxes are where messages for anyone are collected. ``environment.py`` has
+    the clock and the calendar of events: it decides what comes first of what happens at the same time
+    (``event_contract.py`` has the rules).
+
+What a run leaves behind is a ``Log``: when every operation was done, when every message arrived, what stations did.
 """
 
 from __future__ import annotations
 
 import gc
-from collections.abc import Iterator
+from collections import defaultdict
+from collections.abc import Generator, Iterator
 from contextlib import contextmanager
+from itertools import pairwise
+from math import isnan, nan
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+import simpy
 from simpy.core import EmptySchedule
-from simpy.events import NORMAL
 
 from simcodesign.core.result import RECEIVE, SEND
-from simcodesign.engine.event_contract import Log, OnProgress, check_finished, count_events, ends_at_once, refused_by
-from simcodesign.engine.reference.messages import Messages
-from simcodesign.engine.reference.station import Callbacks, ContractEnvironment, LimitedStation, Mailbox, Station, Tick
-from simcodesign.generate.plan import MAILBOX, NONE, PROCESSOR, Plan
+from simcodesign.engine.event_contract import Log, OnProgress, check_finished, ends_at_once, refused_by
+from simcodesign.engine.reference.environment import ContractEnvironment
+from simcodesign.engine.reference.stations import LimitedStation, Mailbox, Station
+from simcodesign.generate.plan import LINK, MAILBOX, NONE, Plan
 
 #: Events between two reports of progress.
 REPORT_EVERY = 20_000
-#: Whom a send tells that it is done: not a receive, but a mailbox.
-TO_MAILBOX = -2
+
+Process = Generator[simpy.Event, Any, None]
 
 
 def run(plan: Plan, on_progress: OnProgress | None = None) -> Log:
-    """Walk the Plan to its end. DeadlockError when ranks wait for each other."""
-    walk = Walk(plan)
+    """Simulate the Plan to its end. DeadlockError when ranks wait for each other."""
     with _no_garbage_collection():
-        walk.run(on_progress)
-    check_finished(plan, walk.finish)
-    return walk.log()
+        simulation = Simulation(plan)
+        simulation.run(on_progress)
+    check_finished(plan, simulation.finish_s)
+    return simulation.log()
 
 
 @contextmanager
 def _no_garbage_collection() -> Iterator[None]:
-    """Nothing here refers to itself, and looking for it takes a quarter of a run with a million messages under way."""
+    """Nothing here becomes garbage in a circle, and looking for it takes a quarter of a run with a million messages."""
     was_on = gc.isenabled()
     gc.disable()
     try:
@@ -49,262 +65,195 @@ def _no_garbage_collection() -> Iterator[None]:
             gc.enable()
 
 
-class Walk:
-    """The ranks on their way through the Plan. Lists, not arrays: single items are several times as quick to read."""
+class Simulation:
+    """The processes of a Plan, and what they record. Lists, not arrays: single items are much quicker to read."""
 
     def __init__(self, plan: Plan) -> None:
         self.plan, self.env = plan, ContractEnvironment()
-        self.finish = [float("nan")] * len(plan)
-        self._duration = plan.duration_s.tolist()
-        self._chained = plan.follows_previous.tolist()
-        self._missing = _missing(plan).tolist()
-        self._at_once = ends_at_once(plan).tolist()
-        self._match = plan.match.tolist()
-        self._has_edges = plan.edges is not None
-        self._released: list[int] = []
-        self._releasing = False
-        self._messages = Messages(self.env, plan, self._arrived)
-        self._set_ways(plan)
-        self._turned_away: list[int] = []
-        self._stations = self._make_stations()
-        self._mailboxes = {
-            number: Mailbox(self.env, number, self._meet)
-            for number in np.flatnonzero(plan.stations.kind == MAILBOX).tolist()
-        }
-        self._gap_over: dict[tuple[bool, int, int], float] = {}
-        self._spare: list[Tick] = []
-        self._done_callbacks: Callbacks = [self._done]
-        self._begun_callbacks: Callbacks = [self._begun]
-        self._flown_callbacks: Callbacks = [self._flown]
+        self.finish_s, self.arrival_s = [nan] * len(plan), [nan] * len(plan)
+        self.match: list[int] = plan.match.tolist()
+        self.blocked: list[int] = []
+        self.events = 0  # as the event contract counts them
+        # By operation: the events that it has begun, is done, that its message has arrived; made when awaited.
+        self.begun: dict[int, simpy.Event] = defaultdict(self.env.event)
+        self.done: dict[int, simpy.Event] = defaultdict(self.env.event)
+        self.arrived: dict[int, simpy.Event] = defaultdict(self.env.event)
+        self.gap_over_s: dict[tuple[int, int, int], float] = defaultdict(float)
+        self.stations = [self.make_station(number) for number in range(len(plan.stations))]
+        self.read_operations(plan)
+        self.read_dependencies(plan)
+        self.read_routes(plan)
+        for first, end in pairwise(np.flatnonzero(~plan.follows_previous).tolist()):
+            self.env.process(self.strand(first, end))
 
-    def _set_ways(self, plan: Plan) -> None:
-        """Which operations just take their time, and which messages arrive with the end of their send."""
-        sends, travels = plan.kind == SEND, self._messages.travels
-        boxed = _given(plan.mailbox, plan)
-        flies = sends & ~travels & (plan.flight_s is not None)
-        gapped = (plan.gap_s is not None) & (sends | (plan.kind == RECEIVE))
-        early = _begin_matters(plan)
-        self._plain = (~(_given(plan.station, plan) | travels | flies | gapped | boxed | early)).tolist()
-        # Looked at once for each operation that is not plain; as arrays these cost nothing where all are.
-        self._travels, self._flies, self._early = travels, flies, early
-        self._lands = sends & ~travels & ~flies
-        self._receiver = np.where(self._lands, np.where(boxed, TO_MAILBOX, plan.match), NONE).tolist()
-        self._arrival: dict[int, float] = {}  # of the messages that do not arrive with the end of their send
-
-    def _make_stations(self) -> list[Station]:
-        """Disks and processors are the first stations."""
+    def make_station(self, number: int) -> Any:
+        """The resource with this number in the order of arbitration."""
         stations = self.plan.stations
-        servers = stations.servers[stations.kind <= PROCESSOR].tolist()
-        gaps = None if self.plan.gap_s is None else self._beginning
-        room = [NONE] * len(servers) if stations.room is None else stations.room.tolist()
-        return [
-            Station(self.env, number, count, self._duration, self._begin, gaps)
-            if room[number] == NONE
-            else LimitedStation(
-                self.env, number, count, self._duration, self._begin, gaps, room[number], self._turn_away
-            )
-            for number, count in enumerate(servers)
-        ]
+        if stations.kind[number] == MAILBOX:
+            return Mailbox(self.env, number)
+        servers = int(stations.servers[number])
+        if stations.room is None or stations.room[number] == NONE:
+            return Station(self.env, number, servers)
+        return LimitedStation(self.env, number, servers, int(stations.room[number]))
+
+    def read_operations(self, plan: Plan) -> None:
+        """What each operation is, how long it takes and where it queues."""
+        nowhere = [NONE] * len(plan)
+        self.kind, self.duration_s = plan.kind.tolist(), plan.duration_s.tolist()
+        self.station = nowhere if plan.station is None else plan.station.tolist()
+        self.mailbox = nowhere if plan.mailbox is None else plan.mailbox.tolist()
+        self.flight_s: list[float] | None = None if plan.flight_s is None else plan.flight_s.tolist()
+        self.gap_s: list[float] | None = None if plan.gap_s is None else plan.gap_s.tolist()
+        self.counts = (~ends_at_once(plan)).tolist()
+
+    def read_dependencies(self, plan: Plan) -> None:
+        """The events that operations wait for besides the one before them and their message."""
+        self.awaited: dict[int, list[simpy.Event]] = defaultdict(list)
+        if plan.edges is not None:
+            source = np.repeat(np.arange(len(plan)), np.diff(plan.edges.start)).tolist()
+            for other, op, early in zip(source, plan.edges.target.tolist(), plan.edges.early.tolist(), strict=True):
+                self.awaited[op].append((self.begun if early else self.done)[other])
+
+    def read_routes(self, plan: Plan) -> None:
+        """Routes as lists of (station, whether it is a link), and what messages cost on them."""
+        self.route = [NONE] * len(plan)
+        if plan.routes is not None:
+            routes, is_link = plan.routes, (plan.stations.kind == LINK).tolist()
+            self.route, self.cost = routes.route.tolist(), routes.cost.tolist()
+            stations = [(number, is_link[number]) for number in routes.station.tolist()]
+            self.ways = [stations[start:end] for start, end in pairwise(routes.start.tolist())]
+            times = routes.inject_s, routes.tail_s, routes.interface_s, routes.link_s, routes.gap_s, routes.latency_s
+            self.store_and_forward = routes.store_and_forward
+            factor = plan.stations.service_factor
+            self.service_factor: list[float] = [1.0] * len(is_link) if factor is None else factor.tolist()
+            self.costs = list(zip(*(time.tolist() for time in times), strict=True))
 
     def run(self, on_progress: OnProgress | None) -> None:
-        """Start every rank and process all events, with a look at the clock in between."""
-        for op in np.flatnonzero(~self.plan.follows_previous[:-1]).tolist():
-            self.advance(op)
-        step, rounds = self.env.step, 0
+        """Process all events, with a report now and then."""
+        step = self.env.step
         try:
             while True:
                 for _ in range(REPORT_EVERY):
                     step()
-                rounds += 1
                 if on_progress is not None:
-                    on_progress(self.env.now, rounds * REPORT_EVERY)
+                    on_progress(self.env.now, self.events)
         except EmptySchedule:
             return
 
-    def advance(self, op: int) -> None:
-        """One thing that operation ``op`` waited for has happened: start it if it was the last one."""
-        missing = self._missing
-        missing[op] -= 1
-        if not missing[op]:
-            self._start(op)
+    # --- Ranks
 
-    def _start(self, op: int) -> None:
-        """Everything that ``op`` waited for has happened. Receives that are done at once are passed over in a loop."""
-        if self._at_once[op]:
-            missing, at_once, follows_previous, finish = self._missing, self._at_once, self._chained, self.finish
-            now = self.env._now  # the property costs a twentieth of the run
-            while True:
-                finish[op] = now
-                if self._has_edges:
-                    self._release(op)
-                op += 1
-                if not follows_previous[op]:
-                    return
-                missing[op] -= 1
-                if missing[op]:
-                    return
-                if not at_once[op]:
-                    break
-        if self._plain[op]:
-            self._occupy(op, self.env._now)
-        elif self._in_mailbox(op):
-            self._mailboxes[self._mailbox(op)].post(op)
-        else:
-            self._queue(op)
+    def strand(self, first: int, end: int) -> Process:
+        """Do the operations ``first`` to ``end`` of a rank, one after another."""
+        for op in range(first, end):
+            for event in self.awaited.get(op, ()):  # noqa: UP028 - a list cannot take what events send
+                yield event
+            if self.kind[op] == RECEIVE:
+                yield from self.receive(op)
+            if self.station[op] == NONE:
+                yield from self.perform(op)
+            else:
+                yield from self.perform_at(self.stations[self.station[op]], op)
+            self.end(op)
 
-    def _in_mailbox(self, op: int) -> bool:
-        return self.plan.kind[op] == RECEIVE and self._mailbox(op) != NONE
+    def receive(self, op: int) -> Process:
+        """Wait for the message: that of one send, or the first that comes to the mailbox."""
+        if self.mailbox[op] != NONE:
+            send = yield self.stations[self.mailbox[op]].get(op)
+            self.match[op], self.match[send] = send, op
+            self.events += 1
+        elif self.match[op] != NONE and isnan(self.arrival_s[self.match[op]]):
+            yield self.arrived[self.match[op]]
 
-    def _mailbox(self, op: int) -> int:
-        return NONE if self.plan.mailbox is None else int(self.plan.mailbox[op])
+    def perform_at(self, station: Station, op: int) -> Process:
+        """Queue for a server of a station, and keep it as long as the operation takes."""
+        if (yield station.request(op, self.duration_s[op])):
+            self.events += 1
+            yield from self.perform(op)
+            station.release()
+        else:  # no room: the operation is done and has taken no time
+            self.blocked.append(op)
+            self.begin(op)
 
-    def _meet(self, receive: int, send: int) -> None:
-        """A receive from anyone has its message."""
-        self._match[receive], self._match[send] = send, receive
-        self._queue(receive)
+    def perform(self, op: int) -> Process:
+        """Wait until the gap after the last message is over, begin, and take the time it takes."""
+        if self.gap_s is not None and self.kind[op] in (SEND, RECEIVE):
+            station = self.station[op]
+            gate = self.kind[op], station, self.plan.rank[op] if station == NONE else NONE
+            begin_s = max(self.env.now, self.gap_over_s[gate])
+            self.gap_over_s[gate] = begin_s + self.gap_s[op]
+            yield self.env.timeout_at(begin_s)
+        self.begin(op)
+        if self.duration_s[op]:
+            yield self.env.timeout(self.duration_s[op])
 
-    def _queue(self, op: int) -> None:
-        """An operation waits for its station, if it has one."""
-        station = NONE if self.plan.station is None else self.plan.station.item(op)
-        if station != NONE:
-            self._stations[station].request(op)
-        else:
-            self._begin(op)
-
-    def _beginning(self, op: int, now: float) -> float:
-        """When an operation begins that could begin now: sends and receives keep their gaps."""
-        if self.plan.gap_s is None or self.plan.kind[op] not in (SEND, RECEIVE):
-            return now
-        return max(now, self._gap_over.get(self._gate(op), 0.0))
-
-    def _gate(self, op: int) -> tuple[bool, int, int]:
-        """What a message must pass: the way out or in, of a processor or of a rank that works in order."""
-        plan = self.plan
-        station = NONE if plan.station is None else int(plan.station[op])
-        return bool(plan.kind[op] == SEND), station, int(plan.rank[op]) if station == NONE else NONE
-
-    def _begin(self, op: int) -> None:
+    def begin(self, op: int) -> None:
         """The operation begins, and its message sets out."""
-        begin = self._beginning(op, self.env._now)
-        if self.plan.gap_s is not None and self.plan.kind[op] in (SEND, RECEIVE):
-            self._gap_over[self._gate(op)] = begin + self.plan.gap_s.item(op)
-        if self._travels[op]:
-            self._messages.set_out(op, begin)
-        elif self._flies[op] and self.plan.flight_s is not None:
-            self._at(begin + self.plan.flight_s.item(op), op, self._flown_callbacks)
-        if self._early[op]:
-            self._at(begin, op, self._begun_callbacks)
-        self._occupy(op, begin)
+        if op in self.begun:
+            self.begun[op].succeed()
+        if self.kind[op] == SEND:
+            if self.route[op] != NONE:
+                self.env.process(self.travel(op))
+            elif self.flight_s is not None:
+                self.env.process(self.fly(op, self.flight_s[op]))
 
-    def _at(self, time: float, op: int, callbacks: Callbacks) -> None:
-        tick = Tick(self.env)
-        tick.op = op
-        tick.at(time, callbacks)
+    def end(self, op: int) -> None:
+        """The operation is done, and its message is there unless it takes time of its own."""
+        self.finish_s[op] = self.env.now
+        self.events += self.counts[op]
+        if op in self.done:
+            self.done[op].succeed()
+        if self.kind[op] == SEND and self.route[op] == NONE and self.flight_s is None:
+            self.arrive(op)
 
-    def _occupy(self, op: int, begin: float) -> None:
-        """The operation takes its time."""
-        tick = self._spare.pop() if self._spare else Tick(self.env)
-        tick.op = op
-        tick.callbacks = self._done_callbacks
-        self.env.schedule_at(tick, NORMAL, begin + self._duration[op])
+    # --- Messages
 
-    def _begun(self, tick: Tick) -> None:
-        self._release(tick.op, early=True)
-
-    def _flown(self, tick: Tick) -> None:
-        self._arrived(tick.op)
-
-    def _done(self, tick: Tick) -> None:
-        """The operation has taken its time. The hot spot, so ``advance`` is written out."""
-        op, missing = tick.op, self._missing
-        self._spare.append(tick)
-        self.finish[op] = self.env._now
-        receive = self._receiver[op]
-        if receive >= 0:
-            missing[receive] -= 1
-            if not missing[receive]:
-                self._start(receive)
-        elif receive == TO_MAILBOX:
-            self._arrived(op)
-        if self._has_edges:
-            self._release(op)
-        op += 1
-        if self._chained[op]:
-            missing[op] -= 1
-            if not missing[op]:
-                self._start(op)
-
-    def _turn_away(self, op: int) -> None:
-        """The operation found no room at its station, and is done."""
-        self._turned_away.append(op)
-        self.finish[op] = self.env._now
-        self._release(op)
-        self._release(op, early=True)
-        if self._chained[op + 1]:
-            self.advance(op + 1)
-
-    def _arrived(self, send: int) -> None:
+    def arrive(self, send: int) -> None:
         """The message of a send is there."""
-        self._arrival[send] = self.env._now
-        receive = self._match[send]
-        if receive == NONE:
-            self._mailboxes[self._mailbox(send)].put(send)
-            return
-        self._missing[receive] -= 1
-        if not self._missing[receive]:
-            self._start(receive)
+        self.arrival_s[send] = self.env.now
+        if self.mailbox[send] != NONE:
+            self.stations[self.mailbox[send]].put(send)
+        elif send in self.arrived:
+            self.arrived.pop(send).succeed()
 
-    def _release(self, op: int, early: bool = False) -> None:
-        """Operations elsewhere that wait for this one; in a loop, since receives that are done at once release more."""
-        edges = self.plan.edges
-        if edges is None:
-            return
-        mine = slice(edges.start[op], edges.start[op + 1])
-        self._released += edges.target[mine][edges.early[mine] == early].tolist()
-        if self._releasing:
-            return
-        self._releasing = True
-        while self._released:
-            self.advance(self._released.pop())
-        self._releasing = False
+    def fly(self, send: int, flight_s: float) -> Process:
+        """A message that shares nothing on its way."""
+        yield self.env.timeout(flight_s)
+        self.arrive(send)
+
+    def travel(self, send: int) -> Process:
+        """The head of a message requests one station of its route after another; its tail follows (see ``Routes``)."""
+        inject_s, tail_s, interface_s, link_s, gap_s, latency_s = self.costs[self.cost[send]]
+        env, way = self.env, self.ways[self.route[send]]
+        yield env.timeout(inject_s)
+        tail_passes_s = env.now + tail_s  # when the last byte has passed the station that the head is at
+        for (number, is_link), following in zip(way, [*way[1:], None], strict=True):
+            service_s, delay_s = (link_s, latency_s) if is_link else (interface_s, gap_s)
+            service_s *= self.service_factor[number]
+            yield self.stations[number].request(send, service_s)
+            self.stations[number].release_after(service_s)
+            self.events += 2  # the head has come, and has been granted the station
+            tail_passes_s = max(tail_passes_s, env.now + service_s)
+            if is_link or following is not None:
+                tail_passes_s += delay_s
+            if following is None or (self.store_and_forward and is_link and following[1]):
+                yield env.timeout_at(tail_passes_s)
+            else:
+                yield env.timeout(delay_s)
+        self.events += 1
+        self.arrive(send)
 
     def log(self) -> Log:
         """What happened."""
-        stations: list[Station | Mailbox] = [*self._stations, *self._messages.stations, *self._mailboxes.values()]
-        finish = np.array(self.finish)
-        arrival = np.where(self._lands, finish, np.nan)
-        arrival[list(self._arrival)] = list(self._arrival.values())
-        served = np.array([station.served for station in stations], dtype=np.int64)
-        blocked = np.array(sorted(self._turned_away), dtype=np.int64)
+        stations, blocked = self.stations, np.array(sorted(self.blocked), dtype=np.int64)
         return Log(
-            finish_s=finish,
-            arrival_s=arrival,
-            match=np.array(self._match, dtype=np.int32) if self._mailboxes else self.plan.match,
-            served=served,
+            finish_s=np.array(self.finish_s),
+            arrival_s=np.array(self.arrival_s),
+            match=np.array(self.match, dtype=np.int32),
+            served=np.array([station.served for station in stations], dtype=np.int64),
             busy_s=np.array([station.busy_s for station in stations]),
             wait_s=np.array([station.wait_s for station in stations]),
             longest_queue=np.array([station.longest_queue for station in stations], dtype=np.int64),
             refused=refused_by(self.plan, blocked),
             blocked=blocked,
-            events=count_events(self.plan, served),
+            events=self.events,
         )
-
-
-def _given(stations: NDArray[np.int32] | None, plan: Plan) -> NDArray[np.bool_]:
-    return np.zeros(len(plan), bool) if stations is None else stations != NONE
-
-
-def _begin_matters(plan: Plan) -> NDArray[np.bool_]:
-    """(N,) operations whose beginning others wait for."""
-    if plan.edges is None:
-        return np.zeros(len(plan), bool)
-    owner = np.repeat(np.arange(len(plan)), np.diff(plan.edges.start))
-    return np.bincount(owner[plan.edges.early], minlength=len(plan)) > 0
-
-
-def _missing(plan: Plan) -> NDArray[np.int64]:
-    """How many things every operation waits for: its start or the one before it, its message, and others (edges)."""
-    missing: NDArray[np.int64] = 1 + ((plan.kind == RECEIVE) & (plan.match != NONE)).astype(np.int64)
-    if plan.edges is not None:
-        missing += np.bincount(plan.edges.target, minlength=len(plan))
-    return missing

@@ -1,36 +1,46 @@
-"""A station in SimPy against the recursions of queueing theory, and the environment that schedules exactly."""
+"""Stations in SimPy against the recursions of queueing theory, and the environment that schedules exactly."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
+from random import Random
 
 import numpy as np
 import pytest
+import simpy
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
-from simpy.core import EventPriority
 
-from simcodesign.engine.reference.station import ContractEnvironment, Station, Tick
+from simcodesign.engine.reference.environment import ContractEnvironment
+from simcodesign.engine.reference.stations import LimitedStation, Station
 
 Floats = NDArray[np.float64]
 
 
+def visit(station: Station, op: int, arrival_s: float, service_s: float, starts: Floats) -> Generator[simpy.Event]:
+    """A process: request the station at a time, note when the service starts, be served."""
+    env = station.env
+    yield env.timeout_at(arrival_s)
+    if (yield station.request(op, service_s)):
+        starts[op] = env.now
+        yield env.timeout(service_s)
+        station.release()
+
+
+def starts_at(station: Station, arrivals: Sequence[float], services: Sequence[float]) -> Floats:
+    """When the station takes up each request; nan for those that it blocks."""
+    starts = np.full(len(arrivals), np.nan)
+    for op, (arrival_s, service_s) in enumerate(zip(arrivals, services, strict=True)):
+        station.env.process(visit(station, op, arrival_s, service_s, starts))
+    station.env.run()
+    return starts
+
+
 def served_from(arrivals: Sequence[float], services: Sequence[float], servers: int) -> tuple[Floats, Station]:
     """When the station takes up each request; requests are numbered in the order of their arrival."""
-    env = ContractEnvironment()
-    starts = np.full(len(arrivals), np.nan)
-
-    def grant(op: int) -> None:
-        starts[op] = env.now
-
-    station = Station(env, 0, servers, list(services), grant)
-    for op, time in enumerate(arrivals):
-        tick = Tick(env)
-        tick.op, tick.callbacks = op, [lambda tick: station.request(tick.op)]
-        env.schedule_at(tick, EventPriority(1), time)
-    env.run()
-    return starts, station
+    station = Station(ContractEnvironment(), 0, servers)
+    return starts_at(station, arrivals, services), station
 
 
 def lindley(arrivals: Sequence[float], services: Sequence[float]) -> Floats:
@@ -139,39 +149,80 @@ def test_an_idle_station_has_done_nothing() -> None:
 @given(st.permutations(range(8)), st.integers(1, 3))
 def test_requests_of_one_instant_are_served_by_number(order: list[int], servers: int) -> None:
     """Whatever the order of the calls."""
-    env = ContractEnvironment()
-    granted: list[int] = []
-    station = Station(env, 0, servers, [1.0] * 8, granted.append)
+    station = Station(ContractEnvironment(), 0, servers)
+    starts = np.full(8, np.nan)
     for op in order:
-        station.request(op)
-    env.run()
-    assert granted == list(range(8))
+        station.env.process(visit(station, op, 0.0, 1.0, starts))
+    station.env.run()
+    assert starts.tolist() == [float(op // servers) for op in range(8)]
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Limited capacity
+
+
+def in_system(arrivals: Sequence[float], services: Sequence[float], servers: int, capacity: int) -> Floats:
+    """Starts of service where whoever finds ``capacity`` requests is blocked (nan): a service that ends now is over."""
+    starts: list[float] = []
+    ends: list[float] = []
+    for arrival, service in zip(arrivals, services, strict=True):
+        present = sorted(end for end in ends if end > arrival)
+        if len(present) >= capacity:
+            starts.append(np.nan)
+            continue
+        starts.append(arrival if len(present) < servers else present[-servers])
+        ends.append(starts[-1] + service)
+    return np.array(starts)
+
+
+@settings(max_examples=200)
+@given(TRAFFIC, st.integers(1, 3), st.integers(0, 3))
+def test_who_finds_a_full_station_is_blocked(
+    traffic: tuple[list[float], list[float]], servers: int, waiting: int
+) -> None:
+    arrivals, services = traffic[0], [service + 0.5 for service in traffic[1]]
+    station = LimitedStation(ContractEnvironment(), 0, servers, servers + waiting)
+    starts = starts_at(station, arrivals, services)
+    assert numbers(starts) == numbers(in_system(arrivals, services, servers, servers + waiting))
+    assert station.served == np.count_nonzero(~np.isnan(starts))
+    assert station.busy_s == pytest.approx(sum(s for s, at in zip(services, starts, strict=True) if at == at))
+
+
+def numbers(values: Floats) -> list[float | str]:
+    return ["never" if value != value else value for value in values.tolist()]
+
+
+def test_a_full_station_with_fewer_places_than_servers() -> None:
+    """One place at three servers: two requests of an instant cannot both be in."""
+    station = LimitedStation(ContractEnvironment(), 0, 3, 1)
+    assert numbers(starts_at(station, [0.0, 0.0, 1.0], [1.0, 1.0, 1.0])) == [0.0, "never", 1.0]
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# The environment
 
 
 def reached(times: Sequence[float]) -> list[float]:
     """The clock at each of the times, scheduled one after another from the one before."""
     env = ContractEnvironment()
-    seen: list[float] = []
+    readings: list[float] = []
 
-    def go_on(tick: Tick) -> None:
-        seen.append(env.now)
-        if len(seen) < len(times):
-            tick.callbacks = [go_on]
-            env.schedule_at(tick, EventPriority(1), times[len(seen)])
+    def clock() -> Generator[simpy.Event]:
+        for time_s in times:
+            yield env.timeout_at(time_s)
+            readings.append(env.now)
 
-    tick = Tick(env)
-    tick.callbacks = [go_on]
-    env.schedule_at(tick, EventPriority(1), times[0])
+    env.process(clock())
     env.run()
-    return seen
+    return readings
 
 
 @given(st.lists(st.floats(0, 1e12), min_size=1, max_size=20).map(sorted))
-def test_schedule_at_is_exact(times: list[float]) -> None:
+def test_timeout_at_is_exact(times: list[float]) -> None:
     assert reached(times) == times
 
 
-def test_schedule_at_is_exact_where_a_delay_would_round() -> None:
+def test_timeout_at_is_exact_where_a_delay_would_round() -> None:
     now, then = np.random.default_rng(5).random((2, 10_000)) / 3 + [[0.0], [1.0]]
     rounds = np.flatnonzero(now + (then - now) != then)
     assert len(rounds) > 100
@@ -180,12 +231,45 @@ def test_schedule_at_is_exact_where_a_delay_would_round() -> None:
         assert reached(times) == times
 
 
-def test_events_of_one_instant_go_by_priority_then_in_turn() -> None:
-    env = ContractEnvironment()
-    seen: list[str] = []
-    for name, priority in (("station 1", 3), ("station 0", 2), ("first", 1), ("second", 1)):
-        tick = Tick(env)
-        tick.callbacks = [lambda tick, name=name: seen.append(name)]
-        env.schedule_at(tick, EventPriority(priority), 5.0)
+class Arbiter:
+    """Notes when it arbitrates, and lets something happen then."""
+
+    def __init__(self, env: ContractEnvironment, number: int, order: list[str]) -> None:
+        self.env, self.number, self.order = env, number, order
+
+    def arbitrate(self) -> None:
+        self.order.append(f"arbiter {self.number}")
+        self.env.timeout(0.0).callbacks.append(lambda event: self.order.append(f"after {self.number}"))
+
+
+@given(st.integers(0, 2**32))
+def test_arbitration_comes_after_the_events_of_an_instant_by_number(seed: int) -> None:
+    """And what follows from one arbitration comes before the next."""
+    env, order = ContractEnvironment(), []
+    entries = [
+        lambda event, number=number: env.arbitrate_at_end_of_instant(Arbiter(env, number, order))
+        for number in (2, 0, 1)
+    ]
+    entries += [lambda event: order.append("arrival")] * 3
+    Random(seed).shuffle(entries)
+    for entry in entries:
+        env.timeout_at(5.0).callbacks.append(entry)
+    env.timeout_at(6.0).callbacks.append(lambda event: order.append("later"))
     env.run()
-    assert seen == ["first", "second", "station 0", "station 1"]
+    assert order[:3] == ["arrival"] * 3
+    assert order[3:] == ["arbiter 0", "after 0", "arbiter 1", "after 1", "arbiter 2", "after 2", "later"]
+    assert env.now == 6.0
+    assert env.peek() == float("inf")
+
+
+def test_an_exception_in_a_process_is_raised() -> None:
+    env = ContractEnvironment()
+
+    def fails() -> Generator[simpy.Event]:
+        yield env.timeout(1.0)
+        raise KeyboardInterrupt
+
+    env.process(fails())
+    with pytest.raises(KeyboardInterrupt):
+        env.run()
+    assert env.now == 1.0

@@ -1,0 +1,151 @@
+"""What operations and messages queue for, as SimPy resources: stations, stations of limited capacity, mailboxes.
+
+SimPy's own resources grant a request as soon as it is made. These wait for the end of the instant, when everybody who
+comes in this instant is there, and then grant one request, the first in the order of the event contract. As long as
+somebody waits and a server is free they arbitrate again in the same instant, after what has followed from that grant.
+"""
+
+from __future__ import annotations
+
+from heapq import heappop, heappush
+
+import simpy
+
+from simcodesign.engine.reference.environment import ContractEnvironment
+
+#: A request in a heap: since when it waits, its operation, its service time and the event that it is granted.
+Request = tuple[float, int, float, simpy.Event]
+
+
+class Resource:
+    """What all have in common: arbitration at the end of an instant, and statistics."""
+
+    def __init__(self, env: ContractEnvironment, number: int) -> None:
+        self.env, self.number = env, number
+        self.arbitrates = False  # at the end of this instant
+        self.served, self.busy_s, self.wait_s, self.longest_queue = 0, 0.0, 0.0, 0
+
+    def can_grant(self) -> bool:
+        """Whether there is anything to decide."""
+        raise NotImplementedError
+
+    def grant(self) -> None:
+        """Decide, once."""
+        raise NotImplementedError
+
+    def arbitrate_if_needed(self) -> None:
+        """Arbitrate at the end of this instant if there is anything to decide."""
+        if not self.arbitrates and self.can_grant():
+            self.arbitrates = True
+            self.env.arbitrate_at_end_of_instant(self)
+
+    def arbitrate(self) -> None:
+        """Called at the end of an instant."""
+        self.arbitrates = False
+        self.grant()
+        self.arbitrate_if_needed()
+
+
+class Station(Resource):
+    """Several servers and one queue: first come, first served, and by operation who came in the same instant."""
+
+    def __init__(self, env: ContractEnvironment, number: int, servers: int) -> None:
+        super().__init__(env, number)
+        self.servers, self.free_servers = servers, servers
+        self.waiting: list[Request] = []  # a heap
+
+    def request(self, op: int, service_s: float) -> simpy.Event:
+        """An event: a server takes up operation ``op`` (value True), or the station has no room for it (False)."""
+        granted = self.env.event()
+        heappush(self.waiting, (self.env.now, op, service_s, granted))
+        self.longest_queue = max(self.longest_queue, len(self.waiting))
+        self.arbitrate_if_needed()
+        return granted
+
+    def release(self) -> None:
+        """A server is free again."""
+        self.free_servers += 1
+        self.arbitrate_if_needed()
+
+    def release_after(self, service_s: float) -> None:
+        """A server is free again after ``service_s``, for which nobody waits."""
+        self.env.timeout(service_s).callbacks.append(lambda event: self.release())
+
+    def can_grant(self) -> bool:
+        """Whether somebody waits and a server is free."""
+        return self.free_servers > 0 and len(self.waiting) > 0
+
+    def grant(self) -> None:
+        """A server takes up the first request."""
+        since, _, service_s, granted = heappop(self.waiting)
+        self.free_servers -= 1
+        self.served += 1
+        self.busy_s += service_s
+        self.wait_s += self.env.now - since
+        granted.succeed(True)
+
+
+class LimitedStation(Station):
+    """A station for at most ``capacity`` requests, waiting or in service: it blocks those that find it full."""
+
+    def __init__(self, env: ContractEnvironment, number: int, servers: int, capacity: int) -> None:
+        super().__init__(env, number, servers)
+        self.capacity = capacity
+        self.arriving: list[Request] = []  # in this instant, a heap
+
+    def request(self, op: int, service_s: float) -> simpy.Event:
+        """As for any station; whether there is room turns out at the end of this instant."""
+        granted = self.env.event()
+        heappush(self.arriving, (self.env.now, op, service_s, granted))
+        self.arbitrate_if_needed()
+        return granted
+
+    def can_grant(self) -> bool:
+        """Whether somebody has come, or waits while a server is free."""
+        return len(self.arriving) > 0 or super().can_grant()
+
+    def grant(self) -> None:
+        """Let in those who find room, block the others; then a server takes up the first request."""
+        while self.arriving:
+            request = heappop(self.arriving)
+            if self.servers - self.free_servers + len(self.waiting) < self.capacity:
+                heappush(self.waiting, request)
+            else:
+                request[-1].succeed(False)
+        self.longest_queue = max(self.longest_queue, len(self.waiting))
+        if super().can_grant():
+            super().grant()
+
+
+class Mailbox(Resource):
+    """Where messages for anyone who receives at a rank meet the receives: the first message and the first receive."""
+
+    def __init__(self, env: ContractEnvironment, number: int) -> None:
+        super().__init__(env, number)
+        self.messages: list[tuple[float, int]] = []  # (arrival time, send), a heap
+        self.receives: list[tuple[float, int, simpy.Event]] = []  # (since, receive, its message), a heap
+
+    def put(self, send: int) -> None:
+        """The message of a send has arrived."""
+        heappush(self.messages, (self.env.now, send))
+        self.arbitrate_if_needed()
+
+    def get(self, receive: int) -> simpy.Event:
+        """An event: the receive has its message; the value is the send."""
+        received = self.env.event()
+        heappush(self.receives, (self.env.now, receive, received))
+        self.longest_queue = max(self.longest_queue, len(self.receives))
+        self.arbitrate_if_needed()
+        return received
+
+    def can_grant(self) -> bool:
+        """Whether a message and a receive are there."""
+        return len(self.messages) > 0 and len(self.receives) > 0
+
+    def grant(self) -> None:
+        """The first receive gets the first message."""
+        since, _, received = heappop(self.receives)
+        _, send = heappop(self.messages)
+        self.served += 1
+        self.wait_s += self.env.now - since
+        received.succeed(send)
