@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from simcodesign.core.errors import InputError
+from simcodesign.core.jit import HAVE_NUMBA
 from simcodesign.locality.profile import StackDistanceProfile
 from simcodesign.locality.stack import distances as module
 from simcodesign.locality.stack.distances import (
@@ -27,12 +28,6 @@ from tests.oracles.mattson import mattson_distances, reuse_distances_by_dict
 
 ADDRESSES = st.lists(st.one_of(st.integers(0, 300), st.integers(2**64 - 300, 2**64 - 1)), min_size=1, max_size=60)
 LINES = st.sampled_from([1, 8, 64, 2**62])
-
-
-@pytest.fixture(params=["as installed", "without numba"])
-def engine(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    if request.param == "without numba":
-        monkeypatch.setattr(module, "HAVE_NUMBA", False)
 
 
 def recorded(cases: Path, name: str) -> np.ndarray:
@@ -60,7 +55,7 @@ def rows(profile: StackDistanceProfile) -> tuple[list[int], list[float], float]:
 @pytest.mark.parametrize(("grain", "line_bytes"), [("line64", 64), ("elem8", 8)])
 def test_histograms_of_recorded_traces(cases: Path, name: str, grain: str, line_bytes: int) -> None:
     """Equal to those on which three other programs agree."""
-    if not module.HAVE_NUMBA:
+    if not HAVE_NUMBA:
         pytest.skip("needs numba: a million accesses take long without it")
     expected = pd.read_csv(cases / "cache" / f"hist_{name}_{grain}.csv")
     found = stack_profile(recorded(cases, name), line_bytes)
@@ -71,7 +66,6 @@ def test_histograms_of_recorded_traces(cases: Path, name: str, grain: str, line_
     assert found.line_bytes == line_bytes
 
 
-@pytest.mark.usefixtures("engine")
 @given(address=ADDRESSES, line_bytes=LINES)
 def test_small_traces(address: list[int], line_bytes: int) -> None:
     keys = [place // line_bytes for place in address]
@@ -85,7 +79,6 @@ def test_small_traces(address: list[int], line_bytes: int) -> None:
         assert profile.line_bytes == line_bytes
 
 
-@pytest.mark.usefixtures("engine")
 @given(st.lists(st.tuples(st.integers(0, 9), st.sampled_from([7, 400_000, 2**64 - 1])), min_size=1, max_size=50))
 def test_profiles_of_groups(accesses: list[tuple[int, int]]) -> None:
     """Distances are those of the whole trace, counted where they occur."""

@@ -15,7 +15,7 @@ from simcodesign.core import jit
 from simcodesign.core.errors import InputError
 from simcodesign.locality.profile import StackDistanceProfile
 from simcodesign.locality.stack.distances import stack_profile
-from simcodesign.locality.streams import from_profile_numba
+from simcodesign.locality.streams import lru_stack
 from simcodesign.locality.streams.from_profile import synthetic_stream, warm_stream
 from simcodesign.locality.streams.kernels import kernel_trace
 
@@ -43,7 +43,7 @@ def profile(counts: dict[int, float], cold: float, line_bytes: int = 64) -> Stac
 
 def plain_python() -> ModuleType:
     """The loops as they are where there is no Numba."""
-    spec = importlib.util.spec_from_file_location("from_profile_numba_without_numba", from_profile_numba.__file__)
+    spec = importlib.util.spec_from_file_location("lru_stack_without_numba", lru_stack.__file__)
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
@@ -126,7 +126,7 @@ def test_without_numba_all_is_the_same(counts: dict[int, int], cold: int, seed: 
     draws = np.sort(np.repeat([-1, *counts], [cold, *counts.values()]))
     chances = np.random.default_rng(seed).random(len(draws))
     ordered = []
-    for module in (PLAIN, from_profile_numba):
+    for module in (PLAIN, lru_stack):
         copy = draws.copy()
         done = module.shuffle(copy, chances, 2)
         found = np.empty(done + 2, np.int64)
@@ -146,7 +146,7 @@ def test_stack(drawn: list[int], most: int, deep: int) -> None:
         distances.append(distance)
         depth += distance < 0
     found = np.empty(len(distances), np.int64)
-    from_profile_numba.touch(from_profile_numba.stack_for(most), np.array(distances), found)
+    lru_stack.touch(lru_stack.stack_for(most), np.array(distances), found)
     stack: list[int] = []
     for distance, key in zip(distances, found.tolist(), strict=True):
         assert key == (len(stack) if distance < 0 else stack.pop(-1 - distance))
@@ -158,7 +158,7 @@ def test_a_large_stack() -> None:
     most, accesses = 20_000, 60_000
     distances = np.random.default_rng(2).integers(0, most, accesses)
     found = np.empty(most + accesses, np.int64)
-    from_profile_numba.touch(from_profile_numba.stack_for(most), np.concatenate([np.full(most, -1), distances]), found)
+    lru_stack.touch(lru_stack.stack_for(most), np.concatenate([np.full(most, -1), distances]), found)
     stack = list(range(most))
     for distance, key in zip(distances.tolist(), found[most:].tolist(), strict=True):
         assert key == stack.pop(-1 - distance)

@@ -21,9 +21,9 @@ from simcodesign.core.jit import HAVE_NUMBA
 from simcodesign.locality.cache import CacheGeometry
 from simcodesign.locality.hierarchy import simulate
 from simcodesign.locality.hierarchy.counts import INCLUSIONS, ByKind, HierarchyCounts, Policy
-from simcodesign.locality.hierarchy.reference import HierarchyModel
 from simcodesign.locality.hierarchy.simulate import lru_hits, simulate_hierarchy
 from simcodesign.locality.traces.trace import FETCH, LOAD, MODIFY, STORE, Accesses, ArrayTrace
+from tests.oracles.hierarchy_model import HierarchyModel
 
 needs_numba = pytest.mark.skipif(not HAVE_NUMBA, reason="needs Numba")
 POLICIES = [Policy(inclusion, allocate) for inclusion in INCLUSIONS for allocate in (True, False)]
@@ -248,12 +248,6 @@ def test_lines_in_step_with_the_hash_table_are_found_fast() -> None:
 
 
 # --- What is refused ------------------------------------------------------------------------------------------
-
-
-def test_without_numba_the_readable_one_answers(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(simulate, "HAVE_NUMBA", False)
-    assert isinstance(simulate.simulator_of(levels(2), Policy()), HierarchyModel)
-    assert lru_hits([0, 64, 0, 128, 64], 2) == (1, 4)
 
 
 REFUSED: list[tuple[Callable[[], object], str]] = [

@@ -1,4 +1,4 @@
-"""The engine, with Numba and without, counts what the list of Mattson finds, wherever its arrays run out of room."""
+"""The engine counts what the list of Mattson finds, wherever its arrays run out of room."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from simcodesign.core.errors import CapacityError
 from simcodesign.core.jit import HAVE_NUMBA
-from simcodesign.locality.stack.plain import PlainReuse, PlainStack
 from tests.oracles.mattson import mattson_distances, reuse_distances_by_dict
+from tests.oracles.plain_stack import PlainReuse, PlainStack
 
 stack_engine = pytest.importorskip("simcodesign.locality.stack.engine") if HAVE_NUMBA else None
 needs_numba = pytest.mark.skipif(not HAVE_NUMBA, reason="needs numba; without it this takes too long")

@@ -20,11 +20,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from simcodesign.core.errors import InputError
-from simcodesign.core.jit import HAVE_NUMBA
+from simcodesign.locality.traces import text_parser
 from simcodesign.locality.traces.formats import open_trace
 from simcodesign.locality.traces.readers import text as read_text
-from simcodesign.locality.traces.text_numpy import DIN, LACKEY, Parsed, parse_lines
+from simcodesign.locality.traces.text_bytes import DIN, LACKEY
 from simcodesign.locality.traces.trace import FETCH, LOAD, MODIFY, STORE, Accesses, read_all
+from tests.oracles import text_lines
 
 COMPRESS: dict[str, Callable[[bytes], bytes]] = {
     "": bytes,
@@ -85,15 +86,9 @@ def din_text(events: list[tuple[str, int]], columns: str = "") -> bytes:
     return "".join(f"{label[kind]} {address:x}{columns}\n" for kind, address in events).encode()
 
 
-both_parsers = pytest.mark.parametrize(
-    "numba", [pytest.param(True, marks=pytest.mark.skipif(not HAVE_NUMBA, reason="needs numba")), False]
-)
-
-
 # --- round trips -------------------------------------------------------------------------------------------------
 
 
-@both_parsers
 @given(
     events=st.lists(EVENT, min_size=1, max_size=60),
     suffix=st.sampled_from([".lackey", ".txt"]),
@@ -105,7 +100,6 @@ both_parsers = pytest.mark.parametrize(
 )
 @settings(deadline=None, max_examples=60)
 def test_lackey_is_read_back(
-    numba: bool,
     events: list[tuple[str, int]],
     suffix: str,
     compression: str,
@@ -117,7 +111,7 @@ def test_lackey_is_read_back(
     expected = events_as_rows(events, instructions)
     with (
         written(lackey_text(events, message), f"t{suffix}{compression}") as path,
-        set_to(HAVE_NUMBA=numba, BLOCK_BYTES=block_bytes),
+        set_to(BLOCK_BYTES=block_bytes),
     ):
         trace = open_trace(path, instructions=instructions)
         if not expected:
@@ -130,7 +124,6 @@ def test_lackey_is_read_back(
             assert [row for chunk in chunks for row in rows(chunk)] == expected
 
 
-@both_parsers
 @given(
     events=st.lists(st.tuples(st.sampled_from("ISL"), ADDRESS), min_size=1, max_size=60),
     columns=st.sampled_from(["", " 4", "\t8 comment, 9", " ", "\r"]),
@@ -140,12 +133,12 @@ def test_lackey_is_read_back(
 )
 @settings(deadline=None, max_examples=60)
 def test_din_is_read_back(
-    numba: bool, events: list[tuple[str, int]], columns: str, compression: str, block_bytes: int, instructions: bool
+    events: list[tuple[str, int]], columns: str, compression: str, block_bytes: int, instructions: bool
 ) -> None:
     expected = events_as_rows(events, instructions)
     with (
         written(din_text(events, columns), f"t.din{compression}") as path,
-        set_to(HAVE_NUMBA=numba, BLOCK_BYTES=block_bytes),
+        set_to(BLOCK_BYTES=block_bytes),
     ):
         trace = open_trace(path, instructions=instructions)
         if expected:
@@ -235,10 +228,6 @@ def parsed_by_regular_expressions(text: str, name: str, fetches: bool, group: in
     return found, len(lines), fetched
 
 
-def parsers() -> list[Callable[..., Parsed]]:
-    return [parse_lines, *([read_text.parser()] if HAVE_NUMBA else [])]
-
-
 NEARLY = st.lists(
     st.builds(
         "{}{}{}{}{}".format,
@@ -262,7 +251,7 @@ def test_both_parsers_do_as_regular_expressions_say(lines: list[str], name: str,
     text = "\n".join(lines) + "\n"
     expected = parsed_by_regular_expressions(text, name, fetches, group)
     data = np.frombuffer(bytearray(text.encode()), np.uint8)
-    for parse in parsers():
+    for parse in (text_parser.parse_lines, text_lines.parse_lines):
         parsed = parse(data, LACKEY if name == "lackey" else DIN, name == "lackey", fetches, group)
         if isinstance(expected, int):
             assert parsed.wrong == expected
@@ -414,24 +403,22 @@ BAD: list[tuple[str, bytes, str]] = [
 ]
 
 
-@both_parsers
 @pytest.mark.parametrize(("name", "data", "says"), BAD)
-def test_bad_files_are_refused_with_their_place(numba: bool, name: str, data: bytes, says: str) -> None:
-    with written(data, name) as path, set_to(HAVE_NUMBA=numba), pytest.raises(InputError, match=says):
+def test_bad_files_are_refused_with_their_place(name: str, data: bytes, says: str) -> None:
+    with written(data, name) as path, pytest.raises(InputError, match=says):
         read_all(open_trace(path))
 
 
-@both_parsers
 @pytest.mark.parametrize("compression", [".gz", ".xz", ".bz2"])
 @given(count=st.integers(1, 3000), cut=st.floats(0.0, 1.0, exclude_max=True))
 @settings(deadline=None, max_examples=20)
-def test_a_compressed_file_that_is_cut_off(numba: bool, compression: str, count: int, cut: float) -> None:
+def test_a_compressed_file_that_is_cut_off(compression: str, count: int, cut: float) -> None:
     """It tells how much there was to read, which is a beginning of the text, in the line after those that are whole."""
     rng = np.random.default_rng(count)
     text = lackey_text([("L", int(address)) for address in rng.integers(0, 2**63, count)])
     whole = COMPRESS[compression](text)
     keep = 2 + int(cut * (len(whole) - 2))
-    with written(b"", "t.lackey") as plain, set_to(HAVE_NUMBA=numba, BLOCK_BYTES=4096):
+    with written(b"", "t.lackey") as plain, set_to(BLOCK_BYTES=4096):
         path = plain.with_name(f"t.lackey{compression}")
         path.write_bytes(whole[:keep])
         with pytest.raises(InputError, match="the compressed file is cut off") as caught:

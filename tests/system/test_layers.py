@@ -52,8 +52,8 @@ SLOW = {
     "simcodesign.locality.hierarchy.engine",
     "simcodesign.locality.stack.engine",
     "simcodesign.locality.stack.reuse",
-    "simcodesign.locality.streams.from_profile_numba",
-    "simcodesign.locality.traces.text_numba",
+    "simcodesign.locality.streams.lru_stack",
+    "simcodesign.locality.traces.text_parser",
 }
 # The commands: each imports what it runs, so that the program starts at once.
 COMMANDS = "cli"

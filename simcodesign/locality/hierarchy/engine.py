@@ -76,6 +76,7 @@ class LruEngine:
         self.sets = sets_for([geometry], few_ways=0)
         self.accesses = self.misses = 0
 
+    @np.errstate(over="ignore")  # without Numba, Python would warn of hashes that wrap around
     def run(self, chunk: Accesses) -> None:
         """Do the accesses in turn."""
         check_keys(chunk, self.shift)
@@ -84,7 +85,7 @@ class LruEngine:
 
 
 class HierarchyEngine:
-    """The levels, the one next to the processor first. It has the methods of ``hierarchy_model.HierarchyModel``."""
+    """The levels, the one next to the processor first."""
 
     def __init__(self, geometries: Sequence[CacheGeometry], policy: Policy) -> None:
         levels = len(geometries)
@@ -100,6 +101,7 @@ class HierarchyEngine:
         chosen = np.zeros(levels, np.int64)
         self.state = Hierarchy(sets, guess, bits, chosen, counts, inclusive, exclusive, policy.write_allocate)
 
+    @np.errstate(over="ignore")  # without Numba, Python would warn of hashes that wrap around
     def run(self, chunk: Accesses) -> None:
         """Do the accesses in turn. Those without kinds are loads."""
         check_keys(chunk, self.shift)

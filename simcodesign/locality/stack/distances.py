@@ -6,7 +6,7 @@ accesses; both are 0 where a key is touched again at once, and -1 (``COLD``) at 
 apart. All accesses that a trace has are counted, whatever their kind.
 
 Traces are read in chunks, once: what is kept is at most 100 bytes for each distinct key, and what is asked for. With
-Numba tens of millions of accesses a second are counted; without it the same answers take about a hundred times as long.
+Numba tens of millions of accesses a second are counted; without it the same answers take a thousand times as long.
 """
 
 from __future__ import annotations
@@ -18,9 +18,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from simcodesign.core.errors import InputError, Place
-from simcodesign.core.jit import HAVE_NUMBA
 from simcodesign.locality.profile import COLD, StackDistanceProfile
-from simcodesign.locality.stack.plain import PlainReuse, PlainStack
 from simcodesign.locality.traces.trace import Addresses, Trace, as_trace, line_shift
 
 #: Rows of a tally that are added up together, unless what is added up already is more.
@@ -52,23 +50,17 @@ def keys_of(address: Addresses, line_bytes: int = 64) -> NDArray[np.uint64]:
 
 
 def stack_counter(line_bytes: int = 64) -> Counter:
-    """What counts stack distances of keys of this size: compiled where Numba is installed."""
-    shift = line_shift(line_bytes)
-    if not HAVE_NUMBA:
-        return PlainStack(shift)
+    """What counts stack distances of keys of this size."""
     from simcodesign.locality.stack.engine import StackCounter
 
-    return StackCounter(shift)
+    return StackCounter(line_shift(line_bytes))
 
 
 def reuse_meter(line_bytes: int = 64) -> Meter:
-    """What measures reuse distances of keys of this size: compiled where Numba is installed."""
-    shift = line_shift(line_bytes)
-    if not HAVE_NUMBA:
-        return PlainReuse(shift)
+    """What measures reuse distances of keys of this size."""
     from simcodesign.locality.stack.reuse import ReuseMeter
 
-    return ReuseMeter(shift)
+    return ReuseMeter(line_shift(line_bytes))
 
 
 def stack_distances(trace: Trace | Any, line_bytes: int = 64) -> NDArray[np.int64]:

@@ -1,6 +1,6 @@
 """Exact stack distances of real traces, compiled with Numba: tens of millions of accesses a second.
 
-Keys are looked up in pages (``stack_keys``), and live slots counted above the one of the last use (``stack_slots``).
+Keys are looked up in pages (``keys``), and live slots counted above the one of the last use (``slots``).
 A key that was the last or the last but one, as every second access is in many programs, needs neither: its distance
 is 0 or 1. The hot loop works on arrays that never change their size; where one is full it returns, Python makes room,
 and the loop goes on: arrays bound anew inside of it would make it three times as slow.
@@ -91,14 +91,15 @@ class StackCounter:
         # Numba would compile again for arrays with gaps, and for those that are read-only.
         address = np.require(address, np.uint64, ["C", "W"])
         self._state[NEXT] = 0
-        while why := count(address, self._shift, self._state, self._slots, self._keys, self._count, distances):
-            if why == NO_SLOTS:
-                self._renumber()
-            elif why == NO_PAGES:
-                self._add_pages()
-            else:
-                # In place; nothing else looks into this array. What is new is zero.
-                self._count.resize(len(self._count) + len(self._count) // 4, refcheck=False)
+        with np.errstate(over="ignore"):  # without Numba, Python would warn of hashes that wrap around
+            while why := count(address, self._shift, self._state, self._slots, self._keys, self._count, distances):
+                if why == NO_SLOTS:
+                    self._renumber()
+                elif why == NO_PAGES:
+                    self._add_pages()
+                else:
+                    # In place; nothing else looks into this array. What is new is zero.
+                    self._count.resize(len(self._count) + len(self._count) // 4, refcheck=False)
 
     def _renumber(self) -> None:
         live, pages = self.cold, int(self._state[USED])

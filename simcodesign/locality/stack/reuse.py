@@ -12,7 +12,7 @@ from simcodesign.locality.stack.slots import ONE, ZERO, U, Words
 from simcodesign.locality.traces.trace import Addresses
 
 #: Places in ``state``: accesses so far, pages in use, different keys, and the access that is next.
-TIME, USED, SEEN, NEXT = range(4)
+TIME, USED, DISTINCT, NEXT = range(4)
 
 
 class ReuseMeter:
@@ -28,9 +28,10 @@ class ReuseMeter:
         address = np.require(address, np.uint64, ["C", "W"])
         distances = np.empty(len(address), np.int64)
         self._state[NEXT] = 0
-        while not measure(address, self._shift, self._state, self._keys, distances):
-            self._keys, pages = grown(self._keys, int(self._state[USED]), int(self._state[SEEN]))
-            self._state[USED] = pages
+        with np.errstate(over="ignore"):  # without Numba, Python would warn of hashes that wrap around
+            while not measure(address, self._shift, self._state, self._keys, distances):
+                self._keys, pages = grown(self._keys, int(self._state[USED]), int(self._state[DISTINCT]))
+                self._state[USED] = pages
         return distances
 
 
@@ -47,7 +48,7 @@ def measure(address: Addresses, shift: np.uint64, state: Words, keys: Keys, dist
         here = stretch + (key & ((ONE << page_bits) - ONE))
         if entry[here] == ZERO:
             distances[n] = COLD
-            state[SEEN] += ONE
+            state[DISTINCT] += ONE
         else:
             distances[n] = np.int64(time - entry[here])
         time += ONE

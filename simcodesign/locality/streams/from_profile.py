@@ -78,16 +78,16 @@ def _draws(profile: StackDistanceProfile, accesses: int) -> NDArray[np.int64]:
 
 def _accessed(draws: NDArray[np.int64], keys: int, seed: int, key_bytes: int) -> Addresses:
     """The addresses of the draws in a random order, after a first access to each of ``keys``."""
-    from simcodesign.locality.streams import from_profile_numba as engine
+    from simcodesign.locality.streams import lru_stack
 
     most = keys + int(np.count_nonzero(draws < 0))
     if most > END // key_bytes:
         raise InputError("keys of a stream", value=most, allowed=f"up to {END // key_bytes} of {key_bytes} bytes")
     chances = np.random.default_rng(at_least("seed", seed, 0)).random(len(draws))
-    engine.shuffle(draws, chances, keys)
-    stack = engine.stack_for(most)
-    engine.touch(stack, np.full(keys, COLD), np.empty(keys, np.int64))
-    engine.touch(stack, draws, draws)
+    lru_stack.shuffle(draws, chances, keys)
+    stack = lru_stack.stack_for(most)
+    lru_stack.touch(stack, np.full(keys, COLD), np.empty(keys, np.int64))
+    lru_stack.touch(stack, draws, draws)
     address = draws.view(np.uint64)
     address *= np.uint64(key_bytes)
     return address

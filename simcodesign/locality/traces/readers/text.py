@@ -10,18 +10,17 @@ M. D. Hill). Its other labels (3, 4, m, c, v) are no accesses and are refused.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
 
 from simcodesign.core.errors import InputError
-from simcodesign.core.jit import HAVE_NUMBA
 from simcodesign.core.readers import FileStart, Match
 from simcodesign.locality.traces.byte_streams import Stream, open_stream
 from simcodesign.locality.traces.formats import READERS, TraceReader
-from simcodesign.locality.traces.text_numpy import DIN, LACKEY, Parsed, parse_lines
+from simcodesign.locality.traces.text_bytes import DIN, LACKEY, Parsed
 from simcodesign.locality.traces.trace import CHUNK, MOST_ADDRESS, Accesses, Kinds, Trace, at_least_one, empty_trace
 
 #: Bytes parsed at a time, and so the longest line.
@@ -80,7 +79,9 @@ class TextTrace(Trace):
 
 def parsed_blocks(stream: Stream, text: TextFormat, instructions: bool = False) -> Iterator[Parsed]:
     """The lines of a stream, a block at a time; InputError at the first that is wrong or does not end."""
-    parse, is_lackey, group = parser(), text is LACKEY_TEXT, 0
+    from simcodesign.locality.traces.text_parser import parse_lines
+
+    is_lackey, group = text is LACKEY_TEXT, 0
     buffer = bytearray(2 * BLOCK_BYTES)
     view = np.frombuffer(buffer, np.uint8)
     stream.line, kept = 1, 0  # bytes kept of a line that has not ended
@@ -88,7 +89,7 @@ def parsed_blocks(stream: Stream, text: TextFormat, instructions: bool = False) 
         start, filled = stream.offset - fresh - kept, kept + fresh
         end = buffer.rfind(b"\n", 0, filled) + 1
         if end:
-            parsed = parse(view[:end], text.labels, is_lackey, instructions, group)
+            parsed = parse_lines(view[:end], text.labels, is_lackey, instructions, group)
             if parsed.wrong >= 0:
                 stream.line += buffer.count(b"\n", 0, parsed.wrong)
                 line = bytes(buffer[parsed.wrong : buffer.index(b"\n", parsed.wrong)])
@@ -103,15 +104,6 @@ def parsed_blocks(stream: Stream, text: TextFormat, instructions: bool = False) 
         buffer[:kept] = buffer[end:filled]
     if kept:
         raise cut_line(stream, bytes(buffer[:kept]))
-
-
-def parser() -> Callable[[Kinds, Kinds, bool, bool, int], Parsed]:
-    """The compiled way of parsing where Numba is installed."""
-    if HAVE_NUMBA:
-        from simcodesign.locality.traces.text_numba import parse_lines as compiled_parse_lines
-
-        return compiled_parse_lines
-    return parse_lines
 
 
 def wrong_line(stream: Stream, offset: int, line: bytes, text: TextFormat) -> InputError:

@@ -1,4 +1,4 @@
-"""The loops of ``synthesize``: putting draws in order, and finding the key at a depth of the LRU stack.
+"""An LRU stack from which the key at any depth is taken, and the order of such depths; compiled with Numba.
 
 The stack is a row of slots by the time of the last access: a key moves from its slot to the next free one. A bitmap
 says which slots are taken, and a tree of partial sums (P. Fenwick, "A new data structure for cumulative frequency

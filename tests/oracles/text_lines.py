@@ -1,4 +1,4 @@
-"""Lines of a trace of text, parsed with NumPy; ``read_text_kernel`` does the same with Numba, ten times as fast.
+"""Lines of a trace of text, parsed with NumPy: the oracle of the compiled ``text_parser``.
 
 A line is blank, or a label, an address in hexadecimal digits and the rest of it, each with blanks before it. All lines
 are parsed at once: a loop goes on to the next byte of every line whose present part has not ended there.
@@ -6,42 +6,11 @@ are parsed at once: a loop goes on to the next byte of every line whose present 
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 from numpy.typing import NDArray
 
-from simcodesign.locality.traces.trace import FETCH, STORE, Accesses, Addresses, Kinds
-
-NOTHING = 255  # no digit, no label
-NEWLINE, COMMA = ord("\n"), ord(",")
-
-
-def _table(values: dict[str, int]) -> Kinds:
-    table = np.full(256, NOTHING, np.uint8)
-    for byte, value in values.items():
-        table[ord(byte)] = value
-    return table
-
-
-DECIMAL = np.isin(np.arange(256), [ord(byte) for byte in "0123456789"])
-DIGIT = _table({byte: int(byte, 16) for byte in "0123456789abcdefABCDEF"})
-BLANK = np.isin(np.arange(256), [ord(byte) for byte in " \t\r"])
-#: Bytes of which two begin a message of valgrind: ``==pid==``, ``--pid--``, ``**pid**``.
-MESSAGE = np.isin(np.arange(256), [ord(byte) for byte in "=-*"])
-LACKEY = _table({"L": 0, "S": STORE, "M": 2, "I": FETCH})
-#: Dinero III's numbers and Dinero IV's letters.
-DIN = _table({"0": 0, "1": STORE, "2": FETCH, "r": 0, "w": STORE, "i": FETCH})
-
-
-class Parsed(NamedTuple):
-    """Accesses of whole lines, and what else was seen there."""
-
-    accesses: Accesses
-    lines: int
-    fetches: int
-    wrong: int  # where the first line starts that cannot be read; -1: nowhere
-    group: int  # address of the last instruction fetch so far
+from simcodesign.locality.traces.text_bytes import BLANK, COMMA, DECIMAL, DIGIT, MESSAGE, NEWLINE, NOTHING, Parsed
+from simcodesign.locality.traces.trace import FETCH, Accesses, Addresses, Kinds
 
 
 class _Lines:

@@ -1,4 +1,4 @@
-"""Lines of a trace of text, parsed with Numba; ``read_text_numpy`` does the same without it."""
+"""Lines of a trace of text, parsed byte by byte; compiled with Numba."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simcodesign.core.jit import compiled_without_arrays, inlined
-from simcodesign.locality.traces.text_numpy import BLANK, COMMA, DECIMAL, DIGIT, MESSAGE, NEWLINE, NOTHING, Parsed
+from simcodesign.locality.traces.text_bytes import BLANK, COMMA, DECIMAL, DIGIT, MESSAGE, NEWLINE, NOTHING, Parsed
 from simcodesign.locality.traces.trace import FETCH, Accesses, Addresses, Kinds
 
 #: Places of the numbers in ``found``.

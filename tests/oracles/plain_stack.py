@@ -1,4 +1,4 @@
-"""Stack and reuse distances without Numba: the same answers as ``stack_engine``, about a hundred times slower.
+"""Stack and reuse distances in logarithmically many steps an access: the oracle for streams too long for the list.
 
 Every key marks the time of its last use in a Fenwick tree (P. Fenwick, "A new data structure for cumulative frequency
 tables", Software: Practice and Experience 24, 1994), which counts the marks after a time in logarithmically many steps;

@@ -1,7 +1,7 @@
 """A hierarchy of caches as readable as it can be: each set is an ``OrderedDict``, its least recently used line first.
 
-It says what the fast engine (``hierarchy_engine``) does, is held against it in the tests, and answers where Numba is
-not installed. The choices are those that ``hierarchy.simulate_hierarchy`` states. A line is known by its key.
+It says what the compiled engine does, and is compared with it. The choices are those that ``simulate_hierarchy``
+states. A line is known by its key.
 """
 
 from __future__ import annotations

@@ -1,0 +1,39 @@
+"""What the bytes of a trace of text stand for, and what a parser makes of whole lines."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from simcodesign.locality.traces.trace import FETCH, LOAD, MODIFY, STORE, Accesses, Kinds
+
+NOTHING = 255  # no digit, no label
+NEWLINE, COMMA = ord("\n"), ord(",")
+
+
+def _table(values: dict[str, int]) -> Kinds:
+    table = np.full(256, NOTHING, np.uint8)
+    for byte, value in values.items():
+        table[ord(byte)] = value
+    return table
+
+
+DECIMAL = np.isin(np.arange(256), [ord(byte) for byte in "0123456789"])
+DIGIT = _table({byte: int(byte, 16) for byte in "0123456789abcdefABCDEF"})
+BLANK = np.isin(np.arange(256), [ord(byte) for byte in " \t\r"])
+#: Bytes of which two begin a message of valgrind: ``==pid==``, ``--pid--``, ``**pid**``.
+MESSAGE = np.isin(np.arange(256), [ord(byte) for byte in "=-*"])
+LACKEY = _table({"L": LOAD, "S": STORE, "M": MODIFY, "I": FETCH})
+#: Dinero III's numbers and Dinero IV's letters.
+DIN = _table({"0": LOAD, "1": STORE, "2": FETCH, "r": LOAD, "w": STORE, "i": FETCH})
+
+
+class Parsed(NamedTuple):
+    """Accesses of whole lines, and what else stands there."""
+
+    accesses: Accesses
+    lines: int
+    fetches: int
+    wrong: int  # where the first line starts that cannot be read; -1: nowhere
+    group: int  # address of the last instruction fetch so far
