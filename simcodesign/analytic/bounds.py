@@ -9,33 +9,22 @@ the work itself; the bounds of what can be shared are for simulations in which i
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from simcodesign.analytic.collective_traffic import Traffic, checked_peers, collective_traffic, halo_traffic
-from simcodesign.analytic.critical_path_bound import SYNCHRONISING, Path, cut
-from simcodesign.analytic.disk import access_s
-from simcodesign.analytic.memory import memory_s, transfer_s
-from simcodesign.analytic.message_costs import FORMULAS, FREE, Price, floor_log2, modelled_hops, price, process_grid
-from simcodesign.analytic.processor import compute_s, operations
-from simcodesign.analytic.resources import all_in_turn_s, block_s
-from simcodesign.core.errors import InputError
-from simcodesign.core.expression import Expression
+from simcodesign.analytic.collective_traffic import Traffic
+from simcodesign.analytic.critical_path_bound import Path, cut
+from simcodesign.analytic.demands.base import ClosedForm, closed_form
+from simcodesign.analytic.demands.point_to_point import empty_receive_s
+from simcodesign.analytic.message_costs import modelled_hops, price
 from simcodesign.core.result import Bounds
-from simcodesign.core.units import FloatOrArray
-from simcodesign.describe.demands.collective import Collective
-from simcodesign.describe.demands.computation import Compute
-from simcodesign.describe.demands.disk_access import DiskAccess
-from simcodesign.describe.demands.exchange import Exchange
-from simcodesign.describe.demands.memory_accesses import MemoryAccesses
-from simcodesign.describe.demands.point_to_point import Receive, Send
-from simcodesign.describe.demands.resource_uses import Execute, item_uses
-from simcodesign.describe.demands.served_accesses import memory_of, served_accesses
 from simcodesign.describe.design_point import DesignPoint
 from simcodesign.describe.effects import ladder
+from simcodesign.describe.evaluation import EvaluatedBlock, EvaluatedStep, Evaluation
 from simcodesign.describe.machine import Machine
-from simcodesign.describe.program import Block, Step, walk
+from simcodesign.describe.program import placed_demands
 
 Floats = NDArray[np.float64]
 
@@ -47,44 +36,31 @@ MOST_MESSAGES = 20_000_000
 def bounds_of(design_point: DesignPoint) -> Bounds | None:
     """The bounds of one design point, None for operations of too many messages. InputError for several points."""
     design_point.require_one_point("a bound of the simulated time")
-    ranks = design_point.ranks
-    if max(ranks, *(_messages_of(step, ranks) for step in walk(design_point.workload.program))) > MOST_MESSAGES:
+    ranks, machine = design_point.ranks, design_point.machine
+    demands = [placed.demand for placed in placed_demands(design_point.workload.program)]
+    if max(ranks, *(closed_form(demand).message_rows(demand, ranks) for demand in demands)) > MOST_MESSAGES:
         return None
-    node = design_point.machine.node_of(ranks)
+    node = machine.node_of(ranks)
     nodes, place = np.unique(node, return_inverse=True)
-    disks, disk = np.unique(
-        node // (design_point.machine.disk.shared_by if design_point.machine.disk else 1), return_inverse=True
-    )
-    load = _Walk(
-        design_point, ranks, node, place, disk, np.zeros(len(nodes)), np.zeros(len(disks)), np.zeros(len(nodes))
-    )
-    path = load.program(design_point.workload.program, design_point.machine, 1.0)
+    disks, disk = np.unique(node // (machine.disk.shared_by if machine.disk else 1), return_inverse=True)
+    load = _Loads(ranks, node, place, disk, np.zeros(len(nodes)), np.zeros(len(disks)), np.zeros(len(nodes)))
+    path = load.path(Evaluation.at_ranks(design_point).program)
     shared = {
         "most loaded interface": float(load.interfaces.max()),
         "most loaded link": max(load.links.values(), default=0.0),
     }
-    if design_point.machine.disk is not None:
-        shared["most loaded disk"] = float(load.disks.max()) / design_point.machine.disk.spindles
+    if machine.disk is not None:
+        shared["most loaded disk"] = float(load.disks.max()) / machine.disk.spindles
     shared["most loaded memory"] = float(load.memories.max())
     lower = {"ranks' own work": path.length_s} | {name: bound for name, bound in shared.items() if bound}
     needs_effect = {effect.lower_bound: effect.name for effect in ladder() if effect.lower_bound in lower}
     return Bounds(lower, load.serial_s, needs_effect)
 
 
-def _messages_of(step: Step, ranks: int) -> float:
-    """How many rows of messages one operation of all ranks takes."""
-    if isinstance(step, Exchange):
-        return 2.0 * step.dims * ranks
-    if not isinstance(step, Collective):
-        return ranks
-    return float(FORMULAS[step.name, step.algorithm](0.0, Price(float(ranks), lambda size: FREE)).messages)
-
-
 @dataclass
-class _Walk:
+class _Loads:
     """Occupation in seconds, added up over the program per node interface, disk and link, and of everything in turn."""
 
-    design_point: DesignPoint
     ranks: int
     node: NDArray[np.int64]  # of every rank
     interface: NDArray[np.int64]  # place of its node in ``interfaces`` and ``memories``
@@ -95,103 +71,46 @@ class _Walk:
     links: dict[int, float] = field(default_factory=dict)
     serial_s: float = 0.0
 
-    def each(self, expression: Expression) -> Floats:
-        """The value for every rank."""
-        return np.broadcast_to(np.asarray(expression.evaluate(self.names()), dtype=np.float64), self.ranks)
-
-    def names(self) -> dict[str, FloatOrArray]:
-        """All values, and ``rank``."""
-        return {**self.design_point.values, "rank": self.design_point.every_rank()}
-
-    def program(self, steps: tuple[Step, ...], machine: Machine, times: float) -> Path:
-        """The path of one repetition of the steps; everything else is added up for ``times`` repetitions."""
+    def path(self, block: EvaluatedBlock) -> Path:
+        """The path of a block done once; everything else is added up for all its repetitions."""
         path = Path(np.zeros(self.ranks))
-        for step in steps:
-            path = path + (
-                self._block(step, machine, times) if isinstance(step, Block) else self._demand(step, machine, times)
-            )
+        for step in block.steps():
+            if isinstance(step, EvaluatedBlock):
+                path = path + self.path(step).repeated(float(step.repeat))
+            else:
+                path = path + self._demand(step, float(step.repetitions))
         return path
 
-    def _block(self, block: Block, machine: Machine, times: float) -> Path:
-        values: dict[str, FloatOrArray] = {path: float(self.each(value)[0]) for path, value in block.constants}
-        repeat = float(self.each(block.repeat)[0])
-        return self.program(block.body, machine.with_constants(values, block.place), times * repeat).repeated(repeat)
+    def _demand(self, step: EvaluatedStep, times: float) -> Path:
+        form = closed_form(step.demand)
+        traffic = form.traffic(step.demand, step)
+        if traffic is not None:
+            return self._messages(step, form, traffic, times)
+        occupation, here = form.occupation(step.demand, step), np.broadcast_to(step.present, self.ranks)
+        least_s = here * occupation.least_s
+        self.serial_s += float(np.sum(here * occupation.serial_s - least_s)) * times
+        self.serial_s += float(least_s.sum()) * times
+        if occupation.station == "disk":
+            np.add.at(self.disks, self.disk, here * occupation.service_s * times)
+        if occupation.station == "memory":
+            np.add.at(self.memories, self.interface, here * occupation.service_s * times)
+        return Path(least_s)
 
-    def _demand(self, step: Step, machine: Machine, times: float) -> Path:
-        match step:
-            case Compute():
-                time = compute_s(step, machine.processor, operations(step, self.each))
-                return self._own(self._here(step) * time, times)
-            case Execute():
-                here, parallelism = self._here(step), self.each(step.parallelism)
-                uses = item_uses(step, machine, lambda amount, _: self.each(amount))
-                spent = here * block_s(uses, parallelism, machine.custom)
-                self.serial_s += float(np.sum(here * all_in_turn_s(uses, parallelism) - spent)) * times
-                return self._own(spent, times)
-            case DiskAccess():
-                spent = self._here(step) * access_s(step, machine.disk, self.each(step.bytes), self.each(step.times))
-                if machine.disk is not None:
-                    np.add.at(self.disks, self.disk, spent * times)
-                return self._own(spent, times)
-            case MemoryAccesses():
-                here, memory = self._here(step), memory_of(step, machine)
-                seen = served_accesses(step, memory, lambda amount, _: self.each(amount))
-                np.add.at(self.memories, self.interface, here * transfer_s(seen, memory) * times)
-                return self._own(here * memory_s(seen, self.each(step.blocking), memory), times)
-            case Receive():
-                return self._own(self._here(step) * self._empty_receive_s(machine), times)
-            case _:
-                return self._messages(step, machine, times)
-
-    def _empty_receive_s(self, machine: Machine) -> FloatOrArray:
-        """Time of a receive before the bytes count, which only the send knows."""
-        return price(machine.network, self.ranks, 0.0).message(0.0).receive_s
-
-    def _here(self, step: Compute | Execute | DiskAccess | MemoryAccesses | Send | Receive) -> Floats:
-        return np.ones(self.ranks) if step.when is None else (self.each(step.when) != 0).astype(np.float64)
-
-    def _own(self, spent: Floats, times: float) -> Path:
-        self.serial_s += float(spent.sum()) * times
-        return Path(spent)
-
-    def _traffic(self, step: Step) -> Traffic:
-        match step:
-            case Collective():
-                return collective_traffic(step.name, step.algorithm, self.ranks, float(self.each(step.bytes)[0]))
-            case Exchange():
-                sizes = [float(self.each(size)[0]) for size in step.bytes]
-                messages = [float(self.each(count)[0]) for count in step.messages_by_dim]
-                return halo_traffic(self._grid(step), sizes, step.periodic, messages)
-            case Send():
-                source = np.flatnonzero(self._here(step))
-                target = checked_peers("to", step.to, self.names(), source)
-                return Traffic(source, target, self.each(step.bytes)[source], np.ones(len(source)))
-        raise AssertionError(step)
-
-    def _grid(self, step: Exchange) -> list[int]:
-        given = process_grid(self.ranks, step.dims) if step.grid is None else [self.each(n)[0] for n in step.grid]
-        extents = [float(extent) for extent in given]
-        grid = [int(extent) for extent in extents]
-        if grid != extents or min(grid) < 1 or np.prod(grid) != self.ranks:
-            raise InputError(f"the process grid does not hold P = {self.ranks} ranks", step.place, value=extents)
-        return grid
-
-    def _messages(self, step: Step, machine: Machine, times: float) -> Path:
-        sent = self._traffic(step)
+    def _messages(self, step: EvaluatedStep, form: ClosedForm[Any], sent: Traffic, times: float) -> Path:
+        machine = step.machine
         self._occupy(sent, machine, times)
         self._in_turn(sent, machine, times)
         near = price(machine.network, self.ranks, 0.0).message(sent.size_bytes)
         self.serial_s += times * float(np.sum(near.next_receive_s * sent.messages))
         own: Floats = np.zeros(self.ranks)
         np.add.at(own, sent.source, near.send_s * sent.messages)
-        if isinstance(step, Send):
+        if form.received_apart:
             # What a receive of nothing takes is counted by the receive, a step of its own.
-            self.serial_s -= times * len(sent.source) * float(self._empty_receive_s(machine))
+            self.serial_s -= times * len(sent.source) * float(empty_receive_s(machine, self.ranks))
             return Path(own)
         np.add.at(own, sent.target, near.receive_s * sent.messages)
-        if isinstance(step, Collective) and (step.name, step.algorithm) in SYNCHRONISING and self.ranks > 1:
-            return cut(self.ranks, _rounds_s(step, own, self.ranks))
-        return Path(own)
+        rounds_s = form.rounds_s(step.demand, own)
+        return Path(own) if rounds_s is None else cut(self.ranks, rounds_s)
 
     def _occupy(self, sent: Traffic, machine: Machine, times: float) -> None:
         """What the messages occupy on their way: interfaces and links."""
@@ -216,12 +135,3 @@ class _Walk:
         stations = hops * network.link_occupancy_s_per_byte + 2 * network.interface_occupancy_s_per_byte
         alone = 2 * np.sum((most.next_send_s + most.flight_s) * sent.messages) + total * stations
         self.serial_s += float(times * alone)
-
-
-def _rounds_s(step: Collective, own: Floats, ranks: int) -> float:
-    """Time of the rounds that every rank takes part in: the work of the least busy rank.
-
-    Ranks that only fold in and out of a power of two have less to do than the rounds; the last rank has them all.
-    """
-    folded = step.algorithm == "recursive_doubling" and ranks != 2 ** int(floor_log2(ranks))
-    return float(own[-1]) if folded else float(own.min())

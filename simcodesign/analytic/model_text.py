@@ -16,16 +16,10 @@ from typing import Any
 
 import numpy as np
 
-from simcodesign.analytic.requirements_per_process import COST_FUNCTIONS
-from simcodesign.core.expression import Expression, parse
+from simcodesign.analytic.demands.base import closed_form
+from simcodesign.core.expression import parse
 from simcodesign.core.units import FloatOrArray
-from simcodesign.describe.demands.collective import Collective
-from simcodesign.describe.demands.computation import Compute
-from simcodesign.describe.demands.disk_access import DiskAccess
-from simcodesign.describe.demands.exchange import Exchange
-from simcodesign.describe.demands.memory_accesses import MemoryAccesses
-from simcodesign.describe.demands.point_to_point import Send
-from simcodesign.describe.program import Block, Step
+from simcodesign.describe.program import placed_demands
 from simcodesign.describe.workload import Workload
 
 #: Longer ones are not printed.
@@ -38,10 +32,6 @@ _ARITHMETIC: dict[type[ast.operator], Callable[[float, float], float]] = {
     ast.Mult: operator.mul,
     ast.Div: operator.truediv,
 }
-#: How cost functions of collective operations are called.
-_NAMES = {"allreduce": "Allreduce", "broadcast": "Bcast", "all_to_all": "Alltoall", "allgather": "Allgather"}
-#: Operations with several ranks, of the algorithms for which the paper gives these names.
-_PAPER = {("allreduce", "recursive_doubling"), ("broadcast", "binomial"), ("all_to_all", "pairwise")}
 
 
 @dataclass(frozen=True)
@@ -55,15 +45,16 @@ class TermValue:
 def model_texts(workload: Workload, values: Mapping[str, FloatOrArray], size: str = "n") -> dict[str, str]:
     """Metric -> its model of the size and ``p``: flops, sent_bytes, loads_stores, stack_distance, disk_bytes,
     footprint_bytes, as far as the workload has them. ``values``: of every parameter."""
-    found: dict[str, list[str]] = {}
-    for repeat, step in _leaves(workload.program, ""):
-        for metric, text in _demand(step):
-            found.setdefault(metric, []).append(f"({repeat})*({text})" if repeat else text)
+    summands: dict[str, list[str]] = {}
+    for placed in placed_demands(workload.program):
+        repeat = "*".join(f"({times.text})" for times in placed.repeats if times.text != "1")
+        for metric, text in closed_form(placed.demand).model_terms(placed.demand):
+            summands.setdefault(metric, []).append(f"({repeat})*({text})" if repeat else text)
     if workload.footprint is not None:
-        found["footprint_bytes"] = [workload.footprint.text]
+        summands["footprint_bytes"] = [workload.footprint.text]
     known = _known(workload, values, size)
     terms = {
-        metric: [term for text in texts for term in _terms(text, workload, known)] for metric, texts in found.items()
+        metric: [term for text in texts for term in _terms(text, workload, known)] for metric, texts in summands.items()
     }
     return {metric: _sum_text(several) for metric, several in terms.items()}
 
@@ -87,55 +78,6 @@ def _known(workload: Workload, values: Mapping[str, FloatOrArray], size: str) ->
     """Parameters that have one value and are not what the model is a function of."""
     names = [name for name in workload.parameters if name not in (size, "P")]
     return {name: float(np.asarray(values[name]).item()) for name in names if np.size(values[name]) == 1}
-
-
-def _leaves(steps: Sequence[Step], repeat: str) -> list[tuple[str, Step]]:
-    found: list[tuple[str, Step]] = []
-    for step in steps:
-        if isinstance(step, Block):
-            times = [part for part in (repeat, step.repeat.text) if part and part != "1"]
-            found += _leaves(step.body, "*".join(f"({part})" for part in times))
-        else:
-            found.append((repeat, step))
-    return found
-
-
-def _demand(step: Step) -> list[tuple[str, str]]:
-    """Metrics and formulas of one demand, by the cost functions of its messages."""
-    match step:
-        case Compute(amount=Expression() as amount, unit="flops"):
-            return [("flops", amount.text)]
-        case Compute(loops=loops):
-            return [("flops", f"({loop.range.text})*({loop.operations.text})") for loop in loops]
-        case DiskAccess():
-            return [("disk_bytes", f"({step.bytes.text})*({step.times.text})")]
-        case MemoryAccesses(accesses=Expression() as accesses, distances=distances):
-            far = "+".join(f"({share.text})*({distance.text})" for share, distance in distances)
-            distance = [("stack_distance", far)] if far else []
-            return [("loads_stores", f"({accesses.text})*({step.times.text})"), *distance]
-        case Collective() if step.name != "barrier":
-            return [("sent_bytes", f"({step.bytes.text})*{_cost_name(step)}")]
-        case Exchange():
-            return [("sent_bytes", _neighbours(step))]
-        case Send():
-            return [("sent_bytes", step.bytes.text)]
-    return []
-
-
-def _cost_name(step: Collective) -> str:
-    """As a call of a function, which stays as it is."""
-    key = (step.name, step.algorithm)
-    assert key in COST_FUNCTIONS
-    name = _NAMES.get(step.name, step.name)
-    return f"{name}(P)" if key in _PAPER else f"{name}_{step.algorithm}(P)"
-
-
-def _neighbours(step: Exchange) -> str:
-    several = [count.text for count in step.messages_by_dim]
-    if len({size.text for size in step.bytes}) == 1 and set(several) == {"1"}:
-        return f"{2 * step.dims}*({step.bytes[0].text})"
-    parts = zip(step.bytes, several, strict=True)
-    return "+".join(f"2*({size.text})*({count})" for size, count in parts)
 
 
 class _Expanded(ast.NodeTransformer):

@@ -1,4 +1,4 @@
-"""A setting: one workload on one machine with every name given its value. Both readings start from here."""
+"""A design point: one workload on one machine with every name given its value. Both readings start from here."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ class DesignPoint:
         capacity = self.machine.rank_capacity_bytes
         return None if capacity is None else self._everywhere(capacity)
 
-    @property
+    @cached_property
     def has_power(self) -> bool:
         """Whether the machine, or a phase that replaces its constants, says anything of the power that is drawn."""
         blocks = (step for _, step in with_phase(self.workload.program) if isinstance(step, Block))

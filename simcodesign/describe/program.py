@@ -55,6 +55,36 @@ def with_phase(program: tuple[Step, ...], phase: str = MAIN_PHASE) -> Iterator[t
             yield from with_phase(step.body, inner)
 
 
+@dataclass(frozen=True)
+class PlacedDemand:
+    """A demand where it stands in a program, nothing evaluated; ``blocks``: those around it, the outermost first."""
+
+    demand: Demand
+    phase: str = MAIN_PHASE
+    blocks: tuple[Block, ...] = ()
+
+    @property
+    def repeats(self) -> tuple[Expression, ...]:
+        """Factors of how often it is done."""
+        return tuple(block.repeat for block in self.blocks)
+
+    @property
+    def constants(self) -> dict[str, Expression]:
+        """The constants of the machine that are replaced here."""
+        return {path: value for block in self.blocks for path, value in block.constants}
+
+
+def placed_demands(
+    program: tuple[Step, ...], phase: str = MAIN_PHASE, blocks: tuple[Block, ...] = ()
+) -> Iterator[PlacedDemand]:
+    """All demands of a program in their order, with the blocks around them."""
+    for step in program:
+        if isinstance(step, Block):
+            yield from placed_demands(step.body, phase_name(phase, step.phase), (*blocks, step))
+        else:
+            yield PlacedDemand(step, phase, blocks)
+
+
 def phase_name(outer: str, inner: str | None) -> str:
     """Name of a phase inside another: ``outer/inner``."""
     if inner is None:

@@ -5,7 +5,7 @@ Amounts of the program are expressions over parameters, equations, ``P`` (ranks)
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from simcodesign.core.errors import InputError, Place, nearest
@@ -13,11 +13,10 @@ from simcodesign.core.expression import Expression, parse
 from simcodesign.describe.demands.arrivals import BETWEEN, REQUESTS, Arrivals, check_alone
 from simcodesign.describe.demands.memory_accesses import MemoryAccesses
 from simcodesign.describe.demands.resource_uses import Execute
-from simcodesign.describe.distribution import Distribution
 from simcodesign.describe.equations import ordered
 from simcodesign.describe.noise import Imbalance, share_as_distribution
 from simcodesign.describe.parameters import Parameter
-from simcodesign.describe.program import Block, Step, walk, with_phase
+from simcodesign.describe.program import Block, Step, placed_demands, walk
 
 #: Names that a program may use besides parameters and equations.
 RESERVED = ("P", "rank")
@@ -88,18 +87,19 @@ class Workload:
     @property
     def varies(self) -> bool:
         """Whether some demand takes a different time whenever it is done."""
-        laws: Iterator[Distribution | None] = (getattr(step, "varies", None) for step in walk(self.program))
+        laws = (placed.demand.variation for placed in placed_demands(self.program))
         return any(law is not None and not law.constant for law in laws)
+
+    @property
+    def differs_by_rank(self) -> bool:
+        """Whether the cost of some demand may differ from rank to rank."""
+        return any(placed.demand.differs_by_rank for placed in placed_demands(self.program))
 
     def phases(self) -> tuple[str, ...]:
         """Names of the phases in program order; demands outside a named phase are booked under ``main``."""
         if self.is_open:
             return (BETWEEN, REQUESTS)
-        names: dict[str, None] = {}
-        for phase, step in with_phase(self.program):
-            if not isinstance(step, Block):
-                names.setdefault(phase)
-        return tuple(names)
+        return tuple(dict.fromkeys(placed.phase for placed in placed_demands(self.program)))
 
 
 def _check_names(step: Step, known: set[str], by_rank: set[str]) -> None:

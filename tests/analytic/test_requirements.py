@@ -10,9 +10,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from simcodesign.analytic.collective_symbols import COST_FUNCTIONS
 from simcodesign.analytic.collective_traffic import collective_traffic
 from simcodesign.analytic.model_text import footprint_terms, model_texts, short
-from simcodesign.analytic.requirements_per_process import COST_FUNCTIONS, requirements, skeleton
+from simcodesign.analytic.requirements_per_process import requirements, skeleton
 from simcodesign.core.errors import CapacityError, InputError
 from simcodesign.core.expression import parse
 from simcodesign.describe.demands.collective import ALGORITHMS

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from simcodesign.analytic.disk import access_s
+from simcodesign.analytic.demands.disk_access import access_s
 from simcodesign.analytic.queueing.closed_loops import is_exponential, visit_factors
 from simcodesign.analytic.queueing.moments import product_variation, variation
 from simcodesign.analytic.queueing.open_evaluation import Floats, Part, Reading, last_s
@@ -19,8 +19,6 @@ from simcodesign.analytic.queueing.station import Queue, allen_cunneen, mg1, mmc
 from simcodesign.core.errors import InputError
 from simcodesign.core.units import FloatOrArray
 from simcodesign.describe.demands.arrivals import Arrivals
-from simcodesign.describe.demands.base import ONE
-from simcodesign.describe.demands.disk_access import DiskAccess
 from simcodesign.describe.distribution import Distribution
 from simcodesign.describe.machine import Machine
 
@@ -64,8 +62,7 @@ def parts_at_disks(steps: Sequence[Arrivals], reading: Reading) -> list[Part]:
 def _flow(step: Arrivals, reading: Reading) -> _Flow:
     count, rate = reading.stream(step)
     size = reading.value(step.bytes, "bytes")
-    access = DiskAccess(step.when, step.place, step.kind, step.bytes, ONE)
-    service = access_s(access, reading.machine.disk, size, 1.0)
+    service = access_s(step, step.kind, reading.machine.disk, size, 1.0)
     shape = np.broadcast_shapes(np.shape(service), count.shape)
     visits, flow = count, rate
     if step.next:

@@ -9,6 +9,7 @@ from typing import ClassVar
 from simcodesign.core.errors import Place
 from simcodesign.core.expression import Expression, parse
 from simcodesign.core.units import FloatOrArray
+from simcodesign.describe.distribution import Distribution
 
 #: Evaluates an expression, and names it in errors.
 Evaluate = Callable[[Expression, str], FloatOrArray]
@@ -42,6 +43,11 @@ class Demand:
             yield self.when
         yield from self.peers()
         yield from self.amounts()
+
+    @property
+    def variation(self) -> Distribution | None:
+        """How its times vary each time that it is done; None where they do not."""
+        return getattr(self, "varies", None)
 
     @property
     def differs_by_rank(self) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -10,8 +11,9 @@ import numpy as np
 from simcodesign.core.errors import InputError
 from simcodesign.core.expression import Expression
 from simcodesign.core.units import FloatOrArray
-from simcodesign.describe.demands.base import ONE, Demand
+from simcodesign.describe.demands.base import ONE, Demand, Evaluate
 from simcodesign.describe.machine_parts import Network
+from simcodesign.describe.topology.grid_shape import balanced_shape
 
 
 @dataclass(frozen=True)
@@ -35,10 +37,41 @@ class Exchange(Demand):
         """Messages to each neighbour in every dimension."""
         return (ONE,) * self.dims if self.messages is None else self.messages
 
+    def sizes_bytes(self, evaluate: Evaluate) -> list[FloatOrArray]:
+        """Bytes of a message in every dimension."""
+        return [evaluate(size, "bytes") for size in self.bytes]
+
+    def message_counts(self, evaluate: Evaluate) -> list[FloatOrArray]:
+        """Messages to each neighbour in every dimension."""
+        return [evaluate(count, "messages") for count in self.messages_by_dim]
+
+    def extents(self, ranks: FloatOrArray, evaluate: Evaluate) -> list[FloatOrArray]:
+        """Ranks in every dimension of the process grid: as written, or balanced."""
+        if self.grid is None:
+            return balanced_grid(ranks, self.dims)
+        return [evaluate(extent, "grid") for extent in self.grid]
+
+    def checked_extents(self, ranks: FloatOrArray, evaluate: Evaluate) -> list[FloatOrArray]:
+        """The same. InputError unless these are whole and their product is ``ranks``."""
+        grid = self.extents(ranks, evaluate)
+        whole = all(np.all(extent == np.floor(extent)) for extent in grid)
+        if not (whole and np.all(functools.reduce(np.multiply, grid) == ranks)):
+            several = "P" if np.size(ranks) > 1 else f"P = {int(np.asarray(ranks).item())}"
+            written = [extent.text for extent in self.grid or ()]
+            raise InputError(f"the process grid does not hold {several} ranks", self.place, value=written)
+        return grid
+
     def amounts(self) -> Iterator[Expression]:
         yield from self.bytes
         yield from self.grid or ()
         yield from (*(self.messages or ()), self.train)
+
+
+def balanced_grid(ranks: FloatOrArray, dims: int) -> list[FloatOrArray]:
+    """Extents of the balanced process grid of every number of ranks."""
+    several, where = np.unique(ranks, return_inverse=True)
+    shapes = np.array([balanced_shape(int(count), dims) for count in several], dtype=np.float64)
+    return [shapes[where.reshape(np.shape(ranks)), dim] for dim in range(dims)]
 
 
 def check_train(step: Exchange, train: FloatOrArray, network: Network) -> None:

@@ -11,7 +11,8 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.tree import Tree
 
-from simcodesign.analytic.formula import ASSUMPTIONS, SYMBOLS, formula_latex, phase_formula
+from simcodesign.analytic.formula import formula_latex, phase_formula
+from simcodesign.analytic.formula_prices import ASSUMPTIONS, SYMBOLS
 from simcodesign.core.errors import InputError
 from simcodesign.core.expression import Expression, parse
 from simcodesign.core.expression_sympy import to_latex

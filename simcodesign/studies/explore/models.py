@@ -14,7 +14,7 @@ from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
-from simcodesign.analytic.forecast import depends_on_rank, forecast
+from simcodesign.analytic.forecast import forecast
 from simcodesign.analytic.machine_metrics import HardwareMetrics
 from simcodesign.comparison.compare import Comparison, compare
 from simcodesign.core.errors import InputError, Place, nearest
@@ -152,7 +152,7 @@ class NativeModel:
             object.__setattr__(self, "extras", (HardwareMetrics(self.machine, taken=frozenset(own)),))
         design_point = bind(self.workload, self.machine, self.given, preset=self.preset, phases=self.phases)
         design_point.require_one_point("an exploration")
-        object.__setattr__(self, "setting", design_point)
+        object.__setattr__(self, "design_point", design_point)
 
     @property
     def name(self) -> str:
@@ -235,7 +235,7 @@ class NativeModel:
     @cached_property
     def by_rank(self) -> bool:
         """Whether ranks differ, so that there is no forecast for several P at once."""
-        return any(depends_on_rank(step) for step in walk(self.design_point.workload.program))
+        return self.design_point.workload.differs_by_rank
 
     def _read(self, values: Mapping[str, FloatOrArray], **more: float) -> dict[str, FloatOrArray]:
         asked = {**self.parameters(values), **more}

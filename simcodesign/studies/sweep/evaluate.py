@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from simcodesign.analytic.forecast import depends_on_rank, forecast
+from simcodesign.analytic.forecast import forecast
 from simcodesign.core.errors import InputError, SimcodesignError
 from simcodesign.core.result import Result
 from simcodesign.core.units import FloatOrArray
@@ -21,7 +21,6 @@ from simcodesign.describe.constants import CAPACITY
 from simcodesign.describe.design_point import bind
 from simcodesign.describe.machine import Machine
 from simcodesign.describe.parameters import Parameter
-from simcodesign.describe.program import walk
 from simcodesign.engine.simulate import simulate
 from simcodesign.studies.sweep.content_digest import DIGEST_BYTES
 from simcodesign.studies.sweep.grid import CHANGE, PARAMETER, Design
@@ -181,7 +180,7 @@ class _Vectorised:
         self.places = sweep.design.places(every)
         self.results: dict[str, NDArray[np.float64]] = {}
         self.error = np.full(len(every), "", dtype=object)
-        self.by_rank = any(depends_on_rank(step) for step in walk(sweep.workload.program))
+        self.by_rank = sweep.workload.differs_by_rank
         self.given = {
             axis.known.path: np.array(axis.given, dtype=np.float64)[at]
             for axis, at in zip(sweep.design.axes, self.places, strict=True)

@@ -1,0 +1,139 @@
+"""The closed-form record of one kind of demand: all that the analytic reading knows of it.
+
+``forecast`` asks for ``charge``, its bounds for ``occupation`` and ``traffic``, requirements for ``requirements``, the
+formula for ``payments``, texts of models for ``model_terms``. A kind of demand that says no more than its ``charge``
+can be forecast with its bounds; it has no requirements and no formula.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simcodesign.analytic.collective_traffic import Traffic
+from simcodesign.analytic.formula_prices import Payment, Prices
+from simcodesign.core.errors import InputError
+from simcodesign.core.registry import Registry
+from simcodesign.core.units import FloatOrArray
+from simcodesign.describe.demands.base import Demand
+from simcodesign.describe.evaluation import EvaluatedStep
+
+Floats = NDArray[np.float64]
+D = TypeVar("D", bound=Demand)
+
+
+@dataclass(frozen=True)
+class Count:
+    """``each`` rank has so many of ``name``: of ``work`` (flops, instructions), ``disk`` (bytes), ``served`` (accesses
+    by cache level), ``used`` (amounts of resources)."""
+
+    group: str
+    name: str
+    each: FloatOrArray
+
+
+@dataclass(frozen=True)
+class Draw:
+    """Energy of a demand done once, and the power meanwhile, of one part of the machine: of each rank, or of all ranks
+    together if ``of_all``. ``is_resource``: the part is a resource that the machine file defines."""
+
+    part: str
+    energy_j: FloatOrArray
+    power_w: FloatOrArray
+    of_all: bool = False
+    is_resource: bool = False
+
+
+@dataclass(frozen=True)
+class Charge:
+    """What one execution of a demand takes. ``time_s`` of each rank that does it, booked under ``component``.
+
+    ``station``: a station that ranks may share and that is busy for ``service_s`` of it. ``messages`` and
+    ``message_bytes`` are those of all ranks together. ``hit_methods``: how the hits of each cache level were found.
+    ``draws``: only where the machine says what it draws.
+    """
+
+    component: str
+    time_s: FloatOrArray
+    counts: tuple[Count, ...] = ()
+    station: str = ""
+    service_s: FloatOrArray = 0.0
+    messages: FloatOrArray = 0.0
+    message_bytes: FloatOrArray = 0.0
+    hit_methods: Mapping[str, str] | None = None
+    draws: tuple[Draw, ...] = ()
+
+
+@dataclass(frozen=True)
+class Occupation:
+    """Bounds of the time of each rank, one execution: ``least_s`` at the least; ``serial_s`` when nothing overlaps.
+    ``station`` is busy for ``service_s`` of it, whoever comes to it first."""
+
+    least_s: FloatOrArray
+    serial_s: FloatOrArray
+    station: str = ""
+    service_s: FloatOrArray = 0.0
+
+
+class ClosedForm(Generic[D]):
+    """What the analytic reading knows of one kind of demand."""
+
+    #: Whether the receives of its messages are demands of their own.
+    received_apart = False
+
+    def charge(self, demand: D, step: EvaluatedStep) -> Charge:
+        """What it takes by itself, at every design point. InputError where it has no closed form."""
+        raise InputError("a demand that has no closed form cannot be forecast", demand.place, allowed="simulate it")
+
+    def occupation(self, demand: D, step: EvaluatedStep) -> Occupation:
+        """Bounds of its time, for every rank of one design point; not for kinds that have ``traffic``."""
+        charge = self.charge(demand, step)
+        return Occupation(charge.time_s, charge.time_s, charge.station, charge.service_s)
+
+    def traffic(self, demand: D, step: EvaluatedStep) -> Traffic | None:
+        """Its messages, who to whom; None for what a rank does by itself."""
+        return None
+
+    def rounds_s(self, demand: D, own_s: Floats) -> float | None:
+        """If no rank leaves it before the last one has come: seconds from then on. ``own_s`` (P,): each rank's work on
+        its messages. None if ranks may leave it before."""
+        return None
+
+    def message_rows(self, demand: D, ranks: int) -> float:
+        """How many messages of ``ranks`` ranks would have to be looked at one by one."""
+        return ranks
+
+    def requirements(self, demand: D, step: EvaluatedStep, counting: str) -> dict[str, FloatOrArray]:
+        """What each rank needs for one execution, by the names of ``Requirements``."""
+        return {}
+
+    def payments(self, demand: D, prices: Prices) -> Iterator[Payment]:
+        """Its time in symbols. InputError where it has no formula."""
+        raise InputError("this demand has no formula", demand.place)
+
+    def model_terms(self, demand: D) -> list[tuple[str, str]]:
+        """Metrics and their formulas as text, by the cost functions of its messages."""
+        return []
+
+
+#: Kind of demand -> its closed form.
+CLOSED_FORMS: Registry[Any, ClosedForm[Any]] = Registry("closed form", __name__, "simcodesign.closed_forms")
+
+
+def closed_form(demand: Demand) -> ClosedForm[Any]:
+    """The record of its kind. InputError if there is none."""
+    if type(demand) not in CLOSED_FORMS:
+        raise InputError("a demand without a closed form", demand.place, value=type(demand).__name__)
+    return CLOSED_FORMS[type(demand)]
+
+
+def part_draws(step: EvaluatedStep, part: str, time_s: FloatOrArray) -> tuple[Draw, ...]:
+    """The draw of a part of the machine that is at work for so long: nothing where nothing is said of it."""
+    power_w = getattr(getattr(step.machine, part), "dynamic_power_w", None)
+    if power_w is None:
+        return ()
+    return (Draw(part, time_s * power_w, np.where(np.asarray(time_s) > 0, power_w, 0.0)),)

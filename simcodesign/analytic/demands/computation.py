@@ -1,0 +1,61 @@
+"""Closed form of computation: a rate model, with the loop-level operation counts of resource-usage equations.
+
+Armstrong and Eigenmann, SPECseis96, equation 2: the operations of a loop iteration times the range of the loop, summed
+over the loops; the time is their number over the rate.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from simcodesign.analytic.demands.base import CLOSED_FORMS, Charge, ClosedForm, Count, part_draws
+from simcodesign.analytic.formula_prices import Payment, Prices
+from simcodesign.core.errors import InputError
+from simcodesign.core.expression_sympy import to_sympy
+from simcodesign.core.units import FloatOrArray
+from simcodesign.describe.demands.computation import Compute
+from simcodesign.describe.evaluation import EvaluatedStep
+from simcodesign.describe.machine_parts import Processor
+
+#: Unit of the work -> symbol of its price.
+_SYMBOLS = {"flops": "t_c", "instructions": "CPI", "seconds": None}
+
+
+def compute_s(demand: Compute, processor: Processor, work: FloatOrArray) -> FloatOrArray:
+    """Seconds of so much work. InputError when instructions are to be priced without a clock."""
+    if demand.unit == "seconds":
+        return work
+    if demand.unit == "flops":
+        return work / processor.rate_flop_per_s
+    if processor.clock_hz is None:
+        raise InputError("a demand in instructions needs processor.clock, which this machine has not", demand.place)
+    return work * processor.cycles_per_instruction / processor.clock_hz
+
+
+class ComputeForm(ClosedForm[Compute]):
+    """Computation."""
+
+    def charge(self, demand: Compute, step: EvaluatedStep) -> Charge:
+        work = demand.work(step.amount)
+        time_s = compute_s(demand, step.machine.processor, work)
+        counts = (Count("work", demand.unit, work),)
+        return Charge("computation", time_s, counts, draws=part_draws(step, "processor", time_s))
+
+    def requirements(self, demand: Compute, step: EvaluatedStep, counting: str) -> dict[str, FloatOrArray]:
+        """Instructions and seconds are no floating-point operations."""
+        work = demand.work(step.amount)
+        return {"flops": work if demand.unit == "flops" else 0.0}
+
+    def payments(self, demand: Compute, prices: Prices) -> Iterator[Payment]:
+        for loop in demand.loops:
+            yield prices.of("t_c"), (to_sympy(loop.range), to_sympy(loop.operations))
+        if demand.amount is not None:
+            yield prices.of(_SYMBOLS[demand.unit]), (to_sympy(demand.amount),)
+
+    def model_terms(self, demand: Compute) -> list[tuple[str, str]]:
+        if demand.amount is not None and demand.unit == "flops":
+            return [("flops", demand.amount.text)]
+        return [("flops", f"({loop.range.text})*({loop.operations.text})") for loop in demand.loops]
+
+
+CLOSED_FORMS.add(Compute, ComputeForm())

@@ -1,0 +1,38 @@
+"""What the closed forms of all demands with messages share: a charge by the costs of their messages."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from simcodesign.analytic.demands.base import Charge, Draw
+from simcodesign.analytic.message_costs import Cost, Price, price
+from simcodesign.analytic.power import byte_power_w
+from simcodesign.core.units import FloatOrArray
+from simcodesign.describe.evaluation import EvaluatedStep
+
+
+def prices_at(step: EvaluatedStep) -> Price:
+    """The prices of messages at this place of the program."""
+    return price(step.machine.network, step.evaluation.ranks)
+
+
+def message_charge(step: EvaluatedStep, cost: Cost, busy_s: Callable[[], FloatOrArray]) -> Charge:
+    """A charge by its costs; all ranks together are at work on the messages for ``busy_s()``, which is
+    asked for only where the machine says what it draws."""
+    draws = _draws(step, cost, busy_s()) if step.evaluation.design_point.has_power else ()
+    return Charge("communication", cost.time_s, messages=cost.messages, message_bytes=cost.message_bytes, draws=draws)
+
+
+def _draws(step: EvaluatedStep, cost: Cost, busy_s: FloatOrArray) -> tuple[Draw, ...]:
+    """The power and energy of sends and receives, while they are at work, and of bytes."""
+    network = step.machine.network
+    power_w = 0.0 if network.dynamic_power_w is None else network.dynamic_power_w
+    per_byte_j = 0.0 if network.energy_per_byte_j is None else network.energy_per_byte_j
+    energy_j = busy_s * power_w + cost.message_bytes * per_byte_j
+    at_work_w = step.over_ranks(np.where(np.asarray(busy_s) > 0, power_w, 0.0) * step.present)
+    return (
+        Draw("network", energy_j, at_work_w, of_all=True),
+        Draw("bytes", 0.0, byte_power_w(network, cost), of_all=True),
+    )

@@ -1,0 +1,107 @@
+"""Closed forms of single messages."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from simcodesign.analytic.collective_traffic import Traffic, checked_peers
+from simcodesign.analytic.demands.base import CLOSED_FORMS, Charge, ClosedForm, Occupation
+from simcodesign.analytic.demands.messages import message_charge, prices_at
+from simcodesign.analytic.formula_prices import Payment, Prices
+from simcodesign.analytic.message_costs import Cost, price
+from simcodesign.core.expression import Expression
+from simcodesign.core.units import FloatOrArray
+from simcodesign.describe.demands.point_to_point import Receive, Send
+from simcodesign.describe.evaluation import EvaluatedStep, Evaluation
+from simcodesign.describe.machine import Machine
+from simcodesign.describe.program import walk
+
+
+class SendForm(ClosedForm[Send]):
+    """A send by itself: until its message is there, or has been received if the sender waits for that."""
+
+    received_apart = True
+
+    def charge(self, demand: Send, step: EvaluatedStep) -> Charge:
+        _check_peers(step, "to", demand.to)
+        message, here = prices_at(step).message, step.present
+        size = step.amount(demand.bytes, "bytes")
+        sent = step.over_ranks(here * np.ones_like(size)), step.over_ranks(here * size)
+        cost = Cost(message(size).charged_s, *sent)
+        return message_charge(step, cost, lambda: step.over_ranks(message(size).send_s * here))
+
+    def traffic(self, demand: Send, step: EvaluatedStep) -> Traffic:
+        ranks = step.evaluation.design_point.ranks
+        source = np.flatnonzero(np.broadcast_to(step.present, ranks))
+        target = checked_peers("to", demand.to, step.evaluation.names, source)
+        size = np.broadcast_to(np.asarray(step.amount(demand.bytes, "bytes"), dtype=np.float64), ranks)
+        return Traffic(source, target, size[source], np.ones(len(source)))
+
+    def requirements(self, demand: Send, step: EvaluatedStep, counting: str) -> dict[str, FloatOrArray]:
+        return {"sent_bytes": step.amount(demand.bytes, "bytes")}
+
+    def payments(self, demand: Send, prices: Prices) -> Iterator[Payment]:
+        yield prices.of("t_s"), ()
+        yield prices.bytes(demand.bytes, ())
+
+    def model_terms(self, demand: Send) -> list[tuple[str, str]]:
+        return [("sent_bytes", demand.bytes.text)]
+
+
+class ReceiveForm(ClosedForm[Receive]):
+    """A receive by itself, of a message that is there: its send has the other part of the time."""
+
+    def charge(self, demand: Receive, step: EvaluatedStep) -> Charge:
+        if demand.source is not None:
+            _check_peers(step, "from", demand.source)
+        receive_s = prices_at(step).message(received_bytes(demand, step.evaluation)).receive_s
+        cost = Cost(receive_s, 0.0, 0.0)
+        return message_charge(step, cost, lambda: step.over_ranks(receive_s * step.present))
+
+    def occupation(self, demand: Receive, step: EvaluatedStep) -> Occupation:
+        receive_s = empty_receive_s(step.machine, step.evaluation.design_point.ranks)
+        return Occupation(receive_s, receive_s)
+
+    def payments(self, demand: Receive, prices: Prices) -> Iterator[Payment]:
+        yield from ()
+
+
+def empty_receive_s(machine: Machine, ranks: int) -> FloatOrArray:
+    """Time of a receive before the bytes count, which only the send knows."""
+    return price(machine.network, ranks, 0.0).message(0.0).receive_s
+
+
+def received_bytes(receive: Receive, evaluation: Evaluation) -> FloatOrArray:
+    """Its own number, or that of the send with its tag which stands nearest before it, or after it if none does."""
+    if receive.bytes is not None:
+        return evaluation.amount(receive.bytes, "bytes")
+    program = evaluation.design_point.workload.program
+    steps = [step for step in walk(program) if isinstance(step, Send | Receive)]
+    here = next(place for place, step in enumerate(steps) if step is receive)
+    sends = [step for step in (*reversed(steps[:here]), *steps[here:]) if isinstance(step, Send)]
+    send = next((step for step in sends if step.tag == receive.tag), None)
+    if send is None:
+        return 0.0
+    if "rank" not in send.bytes.names:
+        return evaluation.amount(send.bytes, "bytes")
+    if receive.source is None:
+        most: FloatOrArray = np.max(evaluation.amount(send.bytes, "bytes"), axis=-1, keepdims=True)
+        return most  # from anyone: the largest counts
+    return evaluation.amount(send.bytes, "bytes", {"rank": receive.source.evaluate(evaluation.names)})
+
+
+def _check_peers(step: EvaluatedStep, what: str, peer: Expression) -> None:
+    """InputError for messages to or from nobody; all ranks can be looked at only for a single design point."""
+    design_point = step.evaluation.design_point
+    if design_point.shape:
+        return
+    names = {**design_point.values, "rank": design_point.every_rank()}
+    when = step.demand.when
+    here = np.ones(design_point.ranks) if when is None else np.asarray(when.evaluate(names))
+    checked_peers(what, peer, names, np.flatnonzero(np.broadcast_to(here, design_point.ranks)))
+
+
+CLOSED_FORMS.add(Send, SendForm())
+CLOSED_FORMS.add(Receive, ReceiveForm())

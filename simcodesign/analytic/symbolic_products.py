@@ -1,0 +1,159 @@
+"""Sums of products in SymPy, put together without its simplification: factors are compared, nothing is evaluated.
+
+A coefficient is a list of products; what all of them share is put in front.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+#: What is paid (its place in the order of the sum, its price) and the factors of how often.
+Payment = tuple[tuple[int, Any], tuple[Any, ...]]
+
+
+@dataclass(frozen=True)
+class Product:
+    """A number times factors, none of which is a number or a product."""
+
+    number: Any
+    factors: tuple[Any, ...]
+
+    def without(self, number: Any, shared: Counter[Any]) -> Product:
+        """Divided by these factors, which it has."""
+        left, rest = Counter(shared), []
+        for factor in self.factors:
+            if left[factor]:
+                left[factor] -= 1
+            else:
+                rest.append(factor)
+        return Product(self.number / number, tuple(rest))
+
+    def expression(self, sympy: Any) -> Any:
+        if not self.factors:
+            return self.number
+        factors = self.factors if self.number == 1 else (self.number, *self.factors)
+        return factors[0] if len(factors) == 1 else sympy.Mul(*factors, evaluate=False)
+
+
+def collected(sympy: Any, booked: Iterable[Payment]) -> Any:
+    """The sum of all that is booked: by price, with what all have in common in front."""
+    priced: dict[tuple[int, Any], list[Product]] = {}
+    for key, counts in booked:
+        product = product_of(sympy, counts)
+        if product.number != 0 and key[1] != 0:
+            priced.setdefault(key, []).append(product)
+    every = [product for products in priced.values() for product in products]
+    front = _shared(every) if len(priced) > 1 else Counter[Any]()
+    terms = []
+    for key in sorted(priced, key=lambda key: key[0]):
+        often = _factored(sympy, [product.without(1, front) for product in priced[key]])
+        price = product_of(sympy, (key[1],))
+        if often.number == 0:
+            continue
+        terms.append(Product(often.number * price.number, (*often.factors, *price.factors)).expression(sympy))
+    if not terms:
+        return sympy.Integer(0)
+    total = terms[0] if len(terms) == 1 else sympy.Add(*terms, evaluate=False)
+    return Product(sympy.Integer(1), (*front.elements(), total)).expression(sympy)
+
+
+def _factored(sympy: Any, products: Sequence[Product]) -> Product:
+    """The sum of products as one product: like terms together, common factors in front of the sum of the others."""
+    products = _merged(products)
+    if len(products) <= 1:
+        return products[0] if products else Product(sympy.Integer(0), ())
+    shared = _shared(products)
+    rest = [product.without(1, shared) for product in products]
+    number = _shared_number(sympy, [product.number for product in rest])
+    parts = [part for product in rest for part in _parts(sympy, product.without(number, Counter()))]
+    terms = [product.expression(sympy) for product in _merged(parts)]
+    if not terms:
+        return Product(sympy.Integer(0), ())
+    if len(terms) == 1:
+        return product_of(sympy, (number, *shared.elements(), *terms))
+    return Product(number, (*shared.elements(), sympy.Add(*terms, evaluate=False)))
+
+
+def _parts(sympy: Any, product: Product) -> list[Product]:
+    """The terms of a product that is nothing but a sum."""
+    if product.number == 1 and len(product.factors) == 1 and isinstance(product.factors[0], sympy.Add):
+        return [product_of(sympy, (term,)) for term in product.factors[0].args]
+    return [product]
+
+
+def _merged(products: Iterable[Product]) -> list[Product]:
+    """Products of the same factors added up; what cancels is left out."""
+    found: dict[frozenset[tuple[Any, int]], Product] = {}
+    for product in products:
+        key = frozenset(Counter(product.factors).items())
+        known = found.get(key)
+        found[key] = product if known is None else Product(known.number + product.number, known.factors)
+    return [product for product in found.values() if product.number != 0]
+
+
+def _shared(products: Sequence[Product]) -> Counter[Any]:
+    """The factors that all products have."""
+    every = (Counter(product.factors) for product in products)
+    return functools.reduce(lambda a, b: a & b, every) if products else Counter()
+
+
+def _shared_number(sympy: Any, numbers: Sequence[Any]) -> Any:
+    """The largest rational number that leaves whole numbers, 1 if one of the numbers is a float."""
+    if not numbers or not all(number.is_Rational for number in numbers):
+        return sympy.Integer(1)
+    whole = math.gcd(*(int(number.p) for number in numbers))
+    return sympy.Rational(whole, math.lcm(*(int(number.q) for number in numbers)))
+
+
+def product_of(sympy: Any, expressions: Iterable[Any]) -> Product:
+    """All of them multiplied: numbers together, products as their factors, x/x of a name x left out."""
+    number, factors = sympy.Integer(1), list[Any]()
+    for expression in expressions:
+        for factor in _factors(sympy, expression, False):
+            inverse = _inverse(sympy, factor)
+            if factor.is_Number:
+                number = number * factor
+            elif inverse in factors and (factor.is_Symbol or inverse.is_Symbol):
+                factors.remove(inverse)
+            else:
+                factors.append(factor)
+    return Product(number, tuple(factors))
+
+
+def _factors(sympy: Any, expression: Any, inverted: bool) -> Iterator[Any]:
+    if isinstance(expression, sympy.Mul):
+        for factor in expression.args:
+            yield from _factors(sympy, factor, inverted)
+    elif isinstance(expression, sympy.Pow) and expression.args[1] == -1:
+        yield from _factors(sympy, expression.args[0], not inverted)
+    else:
+        yield _inverse(sympy, expression) if inverted else expression
+
+
+def _inverse(sympy: Any, factor: Any) -> Any:
+    """1/x; of a number as a number."""
+    if factor.is_Number and factor != 0:
+        return 1 / factor
+    if isinstance(factor, sympy.Pow) and factor.args[1] == -1:
+        return factor.args[0]
+    return sympy.Pow(factor, -1, evaluate=False)
+
+
+def divided(sympy: Any, expression: Any, symbol: Any) -> Any | None:
+    """The expression over the symbol if that is a factor of it (of all terms, in a sum), else None."""
+    if expression == symbol:
+        return sympy.Integer(1)
+    if isinstance(expression, sympy.Add):
+        terms = [divided(sympy, term, symbol) for term in expression.args]
+        return None if None in terms else sympy.Add(*terms, evaluate=False)
+    for place, factor in enumerate(expression.args if isinstance(expression, sympy.Mul) else ()):
+        quotient = divided(sympy, factor, symbol)
+        if quotient is not None:
+            others = (*expression.args[:place], quotient, *expression.args[place + 1 :])
+            return product_of(sympy, others).expression(sympy)
+    return None
