@@ -79,8 +79,9 @@ def _readable_rows(connection: sqlite3.Connection, meta: Mapping[str, object]) -
     while ranges:
         first, end = ranges.pop()
         try:
-            query = "SELECT * FROM points WHERE number >= ? AND number < ? ORDER BY number"
-            for record in connection.execute(query, (first, end)):
+            # The limit, because SQLite would look at the next row, and thus page, even after the last number.
+            query = "SELECT * FROM points WHERE number >= ? AND number < ? ORDER BY number LIMIT ?"
+            for record in connection.execute(query, (first, end, end - first)):
                 row = row_of(record)
                 if row is not None and row.number > newest:
                     newest = row.number
