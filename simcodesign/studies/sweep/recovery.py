@@ -68,7 +68,7 @@ def _copy(rows: Iterator[Row], meta: Mapping[str, object], target: str | Path) -
 def _readable_meta(connection: sqlite3.Connection) -> dict[str, object]:
     """What the store says of its sweep, empty where that is lost."""
     with suppress(sqlite3.Error, UnicodeDecodeError):
-        for value, checksum in connection.execute("SELECT value, checksum FROM meta WHERE name = 'sweep'"):
+        for value, checksum in connection.execute("SELECT value, checksum FROM meta NOT INDEXED WHERE name = 'sweep'"):
             return meta_of("sweep", value, checksum) or {}
     return {}
 
@@ -80,7 +80,7 @@ def _readable_rows(connection: sqlite3.Connection, meta: Mapping[str, object]) -
         first, end = ranges.pop()
         try:
             # The limit, because SQLite would look at the next row, and thus page, even after the last number.
-            query = "SELECT * FROM points WHERE number >= ? AND number < ? ORDER BY number LIMIT ?"
+            query = "SELECT * FROM points NOT INDEXED WHERE number >= ? AND number < ? ORDER BY number LIMIT ?"
             for record in connection.execute(query, (first, end, end - first)):
                 row = row_of(record)
                 if row is not None and row.number > newest:
