@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
+from simcodesign.analytic.collectives.algorithm_form import AlgorithmForm, Ints
 from simcodesign.core.errors import InputError
 from simcodesign.core.expression import Expression
 from simcodesign.core.units import FloatOrArray
-
-Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -30,9 +29,9 @@ class Traffic:
         return self.size_bytes * self.messages
 
 
-def collective_traffic(name: str, algorithm: str, ranks: int, size_bytes: float) -> Traffic:
+def collective_traffic(form: AlgorithmForm, ranks: int, size_bytes: float) -> Traffic:
     """The messages of one collective operation."""
-    return _together((*row, 1.0) for row in _MESSAGES[name, algorithm](np.arange(ranks), size_bytes))
+    return _together((*row, 1.0) for row in form.traffic(np.arange(ranks), size_bytes))
 
 
 def halo_traffic(
@@ -58,9 +57,6 @@ def checked_peers(what: str, expression: Expression, values: Mapping[str, FloatO
     return peer.astype(np.int64)
 
 
-Rows = Iterator[tuple[Ints, Ints, float]]
-
-
 def _together(parts: Iterable[tuple[Ints, Ints, float, float]]) -> Traffic:
     rows = [
         (source, np.broadcast_to(target, source.shape), np.full(source.shape, size), np.full(source.shape, count))
@@ -82,82 +78,3 @@ def _shifts(
         above = upper if periodic else np.take(upper, range(place.shape[axis] - 1), axis)
         yield inner.ravel(), above.ravel(), size, count
         yield above.ravel(), inner.ravel(), size, count
-
-
-def _tree(rank: Ints, size: float) -> Rows:
-    """Every rank but 0 hears from the rank without its lowest bit."""
-    yield rank[1:] & (rank[1:] - 1), rank[1:], size
-
-
-def _star(rank: Ints, size: float) -> Rows:
-    yield np.zeros_like(rank[1:]), rank[1:], size
-
-
-def _tree_both_ways(rank: Ints, size: float) -> Rows:
-    for parent, child, each in _tree(rank, size):
-        yield child, parent, each
-        yield parent, child, each
-
-
-def _everybody(rank: Ints, size: float) -> Rows:
-    """Every ordered pair of ranks."""
-    source, target = (side.ravel() for side in np.meshgrid(rank, rank, indexing="ij"))
-    apart = source != target
-    yield source[apart], target[apart], size
-
-
-def _ring(rank: Ints, size: float) -> Rows:
-    for _ in range(len(rank) - 1):
-        yield rank, (rank + 1) % len(rank), size
-
-
-def _ring_twice(rank: Ints, size: float) -> Rows:
-    for _ in range(2):
-        yield from _ring(rank, size / len(rank))
-
-
-def _powers(rank: Ints) -> list[int]:
-    return [2**k for k in range(32) if 2**k < len(rank)]
-
-
-def _bruck_gather(rank: Ints, size: float) -> Rows:
-    for step in _powers(rank):
-        yield rank, (rank - step) % len(rank), size * min(step, len(rank) - step)
-
-
-def _bruck_all_to_all(rank: Ints, size: float) -> Rows:
-    for step in _powers(rank):
-        yield rank, (rank + step) % len(rank), size * np.count_nonzero(rank // step % 2)
-
-
-def _dissemination(rank: Ints, size: float) -> Rows:
-    for step in _powers(rank):
-        yield rank, (rank + step) % len(rank), size
-
-
-def _doubling(rank: Ints, size: float) -> Rows:
-    """Pairs of a hypercube; the first ranks fold two by two onto its corners when P is no power of two."""
-    power = max(2**k for k in range(32) if 2**k <= len(rank))
-    rest = len(rank) - power
-    corner = np.concatenate([rank[1 : 2 * rest : 2], rank[2 * rest :]])
-    yield rank[0 : 2 * rest : 2], rank[1 : 2 * rest : 2], size
-    for step in (2**k for k in range(32) if 2**k < power):
-        yield corner, corner[np.arange(power) ^ step], size
-    yield rank[1 : 2 * rest : 2], rank[0 : 2 * rest : 2], size
-
-
-_MESSAGES: dict[tuple[str, str], Callable[[Ints, float], Rows]] = {
-    ("broadcast", "binomial"): _tree,
-    ("broadcast", "linear"): _star,
-    ("allreduce", "recursive_doubling"): _doubling,
-    ("allreduce", "ring"): _ring_twice,
-    ("allreduce", "reduce_broadcast"): _tree_both_ways,
-    ("allgather", "ring"): _ring,
-    ("allgather", "bruck"): _bruck_gather,
-    ("allgather", "linear"): _everybody,
-    ("all_to_all", "pairwise"): _everybody,
-    ("all_to_all", "linear"): _everybody,
-    ("all_to_all", "bruck"): _bruck_all_to_all,
-    ("all_broadcast", "linear"): _everybody,
-    ("barrier", "dissemination"): _dissemination,
-}

@@ -13,17 +13,6 @@ from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
 
-#: Operations that no rank leaves before the last rank has come to it and has done all of its rounds.
-SYNCHRONISING = {
-    ("allreduce", "recursive_doubling"),
-    ("allreduce", "ring"),
-    ("allgather", "ring"),
-    ("allgather", "bruck"),
-    ("all_to_all", "pairwise"),
-    ("all_to_all", "bruck"),
-    ("barrier", "dissemination"),
-}
-
 
 @dataclass(frozen=True)
 class Path:

@@ -12,7 +12,6 @@ the module that registers it::
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator, Mapping
-from functools import cache
 from importlib import import_module, metadata
 from pkgutil import iter_modules
 from typing import TypeVar
@@ -67,23 +66,32 @@ class Registry(Mapping[Key, Value]):
         return self._registered
 
 
-@cache
+#: Packages whose modules, and groups whose entry points, are loaded or being loaded.
+_loaded: set[str] = set()
+
+
 def import_modules_of(package: str) -> None:
     """Import every module of this folder, once in a process."""
+    if package in _loaded:
+        return
+    _loaded.add(package)
     for module in iter_modules(import_module(package).__path__, f"{package}."):
         import_module(module.name)
 
 
-@cache
 def load_entry_points(group: str) -> None:
     """Load the entry points of other packages in this group, once in a process.
 
     Raises InputError naming the package whose entry point cannot be loaded.
     """
+    if group in _loaded:
+        return
+    _loaded.add(group)
     for point in metadata.entry_points(group=group):
         try:
             point.load()
         except Exception as error:
+            _loaded.discard(group)
             package = point.dist.name if point.dist else "?"
             what = f"the entry point {point.name!r} of the installed package {package} cannot be loaded"
             raise InputError(f"{what} ({group}): {error}", value=point.value) from error

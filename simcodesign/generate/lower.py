@@ -39,7 +39,8 @@ from simcodesign.generate.demands.open_streams import arrivals_as_operations, op
 from simcodesign.generate.demands.processor import duration_of_computation_s, work_of_computation
 from simcodesign.generate.demands.replay import replayed
 from simcodesign.generate.demands.resources import times_of_block
-from simcodesign.generate.messages.collectives import GENERATORS, halo_exchange
+from simcodesign.generate.messages.collectives import messages_of
+from simcodesign.generate.messages.halo import halo_exchange
 from simcodesign.generate.messages.pricing import Prices
 from simcodesign.generate.noise import Variations
 from simcodesign.generate.plan import ANY, NONE, Accounts, Plan
@@ -344,7 +345,7 @@ def _count(program: tuple[Step, ...], context: _Context) -> float:
         elif isinstance(step, Arrivals):
             total += operations_of_arrivals(step, context)
         elif isinstance(step, Collective):
-            total += 2 * GENERATORS[step.name, step.algorithm][1](context.ranks)
+            total += 2 * messages_of(step).most(context.ranks)
         elif isinstance(step, Exchange):
             messages, train = _messages(step, context)
             total += sum(4 * float(np.ceil(count / train)) * context.ranks for count in messages)
@@ -408,7 +409,7 @@ def _lower_demand(step: Step, context: _Context) -> Segment:
                 program_writer, _grid(step, context), sizes, step.periodic, whole, int(min(train, max(whole) or 1))
             )
         case Collective():
-            GENERATORS[step.name, step.algorithm][0](program_writer, context.collective_bytes(step))
+            messages_of(step).write(program_writer, context.collective_bytes(step))
     return context.segment(program_writer, isinstance(step, Collective))
 
 

@@ -12,7 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from simcodesign.analytic.bounds import bounds_of
-from simcodesign.analytic.critical_path_bound import SYNCHRONISING, Path, cut
+from simcodesign.analytic.collectives.algorithm_form import ALGORITHM_FORMS
+from simcodesign.analytic.critical_path_bound import Path, cut
 from simcodesign.analytic.forecast import forecast
 from simcodesign.comparison.compare import compare
 from simcodesign.core.errors import InputError, Place
@@ -301,7 +302,9 @@ def test_work_of_one_rank_before_and_of_another_after_a_collective(name: str, al
     """Any two ranks. Where all wait for all the bound is reached, unless ranks fold onto a power of two."""
     collective = Collective(None, Place(), name, algorithm, parse(8))
     machine = plain("crossbar", ranks, startup_s=8.0, receive_overhead_s=4.0)
-    exact = (name, algorithm) in SYNCHRONISING and (algorithm != "recursive_doubling" or ranks & (ranks - 1) == 0)
+    exact = ALGORITHM_FORMS[name, algorithm].synchronises and (
+        algorithm != "recursive_doubling" or ranks & (ranks - 1) == 0
+    )
     for last, busy in itertools.product(range(ranks), repeat=2):
         before = Compute(parse(f"rank == {last}"), Place(), "seconds", parse(1000))
         after = Compute(parse(f"rank == {busy}"), Place(), "seconds", parse(500))

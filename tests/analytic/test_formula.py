@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from simcodesign.analytic.collective_symbols import MESSAGE_COUNTS
+from simcodesign.analytic.collectives.algorithm_form import ALGORITHM_FORMS
 from simcodesign.analytic.forecast import forecast
 from simcodesign.analytic.formula import expanded, formula, formula_latex, phase_formula
 from simcodesign.analytic.formula_prices import SYMBOLS
@@ -113,7 +113,7 @@ def test_every_collective(name: str, algorithm: str, ranks: int) -> None:
 
 
 def test_no_collective_is_missing() -> None:
-    assert set(MESSAGE_COUNTS) == {(name, it) for name, every in ALGORITHMS.items() for it in every}
+    assert set(ALGORITHM_FORMS) == {(name, it) for name, every in ALGORITHMS.items() for it in every}
 
 
 @pytest.mark.parametrize(

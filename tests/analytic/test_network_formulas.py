@@ -11,9 +11,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from simcodesign.analytic.collectives.algorithm_form import ALGORITHM_FORMS
 from simcodesign.analytic.forecast import forecast
 from simcodesign.analytic.halo import halo
-from simcodesign.analytic.message_costs import FORMULAS, ceil_log2, floor_log2, price
+from simcodesign.analytic.message_costs import ceil_log2, floor_log2, price
 from simcodesign.core.errors import Place
 from simcodesign.core.expression import parse
 from simcodesign.core.result import SEND, Result
@@ -35,7 +36,7 @@ from simcodesign.generate.lower import make_plan
 #: Tolerance: at most some 80 sums follow one another, each rounded to 1.1e-16.
 RELATIVE = 1e-12
 MOST_RANKS = 40
-KEYS = sorted(FORMULAS)
+KEYS = sorted(ALGORITHM_FORMS)
 
 
 def machine(network: Network) -> Machine:
@@ -84,7 +85,7 @@ def test_every_number_of_ranks(name: str, algorithm: str, overhead_s: float) -> 
     network = crossbar(startup_s=3e-6, per_byte_s=1e-9, receive_overhead_s=overhead_s, hop_latency_s=1e-7)
     for ranks in range(1, MOST_RANKS + 1):
         result = run(collective(name, algorithm, 700.0), network, ranks)
-        cost = FORMULAS[name, algorithm](700.0, price(network, ranks))
+        cost = ALGORITHM_FORMS[name, algorithm].cost(700.0, price(network, ranks))
         assert result.makespan_s == close(cost.time_s), ranks
         assert result.messages == cost.messages
         assert result.message_bytes == close(cost.message_bytes)
@@ -93,7 +94,7 @@ def test_every_number_of_ranks(name: str, algorithm: str, overhead_s: float) -> 
 @settings(max_examples=250)
 @given(st.sampled_from(KEYS), st.integers(1, MOST_RANKS), times(1e7), networks())
 def test_every_price(key: tuple[str, str], ranks: int, size: float, network: Network) -> None:
-    said = FORMULAS[key](size, price(network, ranks)).time_s
+    said = ALGORITHM_FORMS[key].cost(size, price(network, ranks)).time_s
     assert run(collective(*key, size), network, ranks).makespan_s == close(said)
 
 
@@ -101,10 +102,10 @@ def test_every_price(key: tuple[str, str], ranks: int, size: float, network: Net
 def test_formulas_are_vectorised_over_ranks_and_sizes(name: str, algorithm: str) -> None:
     ranks, sizes = np.arange(1.0, 41.0)[:, None], np.array([0.0, 8.0, 1e6])
     network = crossbar(startup_s=3e-6, per_byte_s=1e-9, receive_overhead_s=1e-6, distance="log2", hop_latency_s=1e-7)
-    cost = FORMULAS[name, algorithm](sizes, price(network, ranks))
+    cost = ALGORITHM_FORMS[name, algorithm].cost(sizes, price(network, ranks))
     for row, count in enumerate(ranks[:, 0]):
         for column, size in enumerate(sizes):
-            one = FORMULAS[name, algorithm](float(size), price(network, float(count)))
+            one = ALGORITHM_FORMS[name, algorithm].cost(float(size), price(network, float(count)))
             every = [np.broadcast_to(part, (40, 3))[row, column] for part in vars(cost).values()]
             assert every == [close(part) for part in vars(one).values()]
 

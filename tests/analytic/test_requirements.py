@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from simcodesign.analytic.collective_symbols import COST_FUNCTIONS
 from simcodesign.analytic.collective_traffic import collective_traffic
+from simcodesign.analytic.collectives.algorithm_form import ALGORITHM_FORMS
 from simcodesign.analytic.model_text import footprint_terms, model_texts, short
 from simcodesign.analytic.requirements_per_process import requirements, skeleton
 from simcodesign.core.errors import CapacityError, InputError
@@ -42,14 +42,16 @@ def collective(name: str, way: str) -> Workload:
 @pytest.mark.parametrize(("name", "way"), WAYS)
 @pytest.mark.parametrize("ranks", [1, 2, 3, 7, 8, 12, 64])
 def test_messages_are_those_that_are_sent(name: str, way: str, ranks: int) -> None:
-    sent = collective_traffic(name, way, ranks, 64 if name != "barrier" else 0).load_bytes.sum() / ranks
+    sent = (
+        collective_traffic(ALGORITHM_FORMS[name, way], ranks, 64 if name != "barrier" else 0).load_bytes.sum() / ranks
+    )
     said = requirements(collective(name, way), {"P": ranks}, counting="messages")
     assert said.sent_bytes == pytest.approx(sent, rel=ROUNDING)
 
 
 @pytest.mark.parametrize(("name", "way"), WAYS)
 def test_cost_functions_are_the_messages_of_powers_of_two(name: str, way: str) -> None:
-    assert COST_FUNCTIONS.keys() == {*WAYS}
+    assert ALGORITHM_FORMS.keys() == {*WAYS}
     ranks = 2.0 ** np.arange(11)
     said = [
         requirements(collective(name, way), {"P": ranks}, counting=it).sent_bytes

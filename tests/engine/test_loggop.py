@@ -14,9 +14,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from rich.console import Console
 
+from simcodesign.analytic.collectives.algorithm_form import ALGORITHM_FORMS
 from simcodesign.analytic.forecast import forecast
 from simcodesign.analytic.halo import halo
-from simcodesign.analytic.message_costs import FORMULAS, price
+from simcodesign.analytic.message_costs import price
 from simcodesign.core.errors import Place
 from simcodesign.core.expression import parse
 from simcodesign.describe.demands.base import Demand
@@ -32,7 +33,7 @@ from simcodesign.report.results.data_sheets import machine_sheet
 
 #: Tolerance: at most some thousand sums follow one another, each rounded to 1.1e-16.
 RELATIVE = 1e-12
-KEYS = sorted(FORMULAS)
+KEYS = sorted(ALGORITHM_FORMS)
 
 # ---------------------------------------------------------------------------------------------------------------------
 # The simulator: what a rank does one after another, by the definition of the model
@@ -325,7 +326,7 @@ PATIENT = MODELS.map(lambda m: Model(m.L, m.o, min(m.g, m.o), min(m.G, m.O), m.O
 
 
 def test_every_algorithm_has_a_program() -> None:
-    assert PROGRAMS.keys() == FORMULAS.keys()
+    assert PROGRAMS.keys() == ALGORITHM_FORMS.keys()
 
 
 @pytest.mark.parametrize("ranks", [2**k for k in range(13)])
@@ -335,7 +336,7 @@ def test_published_time_of_a_binomial_broadcast(ranks: int, size: int) -> None:
     model = Model(L=2.5e-6, o=1.5e-6, g=4e-6, G=6e-9)
     rounds = math.ceil(math.log2(ranks))
     expected = rounds * (2 * model.o + model.L + (size - 1) * model.G)
-    said = FORMULAS["broadcast", "binomial"](float(size), price(network(model), float(ranks)))
+    said = ALGORITHM_FORMS["broadcast", "binomial"].cost(float(size), price(network(model), float(ranks)))
     assert said.time_s == pytest.approx(expected, rel=RELATIVE, abs=0)
     assert collective_s(("broadcast", "binomial"), model, ranks, size) == close(said.time_s)
 
@@ -353,14 +354,14 @@ def test_published_time_of_a_binomial_broadcast(ranks: int, size: int) -> None:
 )
 def test_every_number_of_ranks(key: tuple[str, str], model: Model) -> None:
     for ranks in range(1, 35):
-        cost = FORMULAS[key](700.0, price(network(model), float(ranks)))
+        cost = ALGORITHM_FORMS[key].cost(700.0, price(network(model), float(ranks)))
         assert cost.time_s == close(collective_s(key, model, ranks, 700.0)), ranks
 
 
 @settings(max_examples=300)
 @given(st.sampled_from(KEYS), st.integers(1, 34), SIZES, MODELS)
 def test_every_price(key: tuple[str, str], ranks: int, size: float, model: Model) -> None:
-    cost = FORMULAS[key](size, price(network(model), float(ranks)))
+    cost = ALGORITHM_FORMS[key].cost(size, price(network(model), float(ranks)))
     assert cost.time_s == close(collective_s(key, model, ranks, size))
 
 
@@ -368,7 +369,7 @@ def test_a_message_of_the_limit_is_not_waited_for() -> None:
     """Two messages of the root: eager ones are g + x G apart, beyond S bytes the second waits for the first."""
     model = Model(L=100.0, o=1.0, g=2.0, G=0.0, S=64.0)
     for size, expected in ((64.0, 2 + 102), (65.0, 102 + 102)):
-        assert FORMULAS["broadcast", "linear"](size, price(network(model), 3.0)).time_s == expected
+        assert ALGORITHM_FORMS["broadcast", "linear"].cost(size, price(network(model), 3.0)).time_s == expected
         assert collective_s(("broadcast", "linear"), model, 3, size) == expected
 
 
@@ -389,10 +390,10 @@ def test_formulas_are_vectorised_over_everything(key: tuple[str, str], limit: fl
     gaps = np.array([1e-7, 1e-4])
     base = network(Model(2e-6, 1e-6, 1e-6, 1e-9, 2e-9, math.inf if limit is None else limit))
     letters = {**vars(base), "gap_s": gaps}
-    every = FORMULAS[key](sizes, price(Network(**letters), ranks))
+    every = ALGORITHM_FORMS[key].cost(sizes, price(Network(**letters), ranks))
     for place in np.ndindex(40, 3, 2):
         one_network = Network(**{**letters, "gap_s": float(gaps[place[2]])})
-        one = FORMULAS[key](float(sizes[place[1], 0]), price(one_network, float(ranks[place[0], 0, 0])))
+        one = ALGORITHM_FORMS[key].cost(float(sizes[place[1], 0]), price(one_network, float(ranks[place[0], 0, 0])))
         for part, single in vars(one).items():
             assert np.broadcast_to(getattr(every, part), (40, 3, 2))[place] == close(single)
 

@@ -13,8 +13,8 @@ import pytest
 import simcodesign as sc
 from simcodesign.core.errors import InputError
 from simcodesign.describe.effects import chosen_effects, effect_names, register, unregister
+from tests.extension.installation import install, run
 from tests.extension.slow_links import SLOW_LINKS
-from tests.extension.test_topology import install, run
 
 MACHINE = """
 simcodesign: 1

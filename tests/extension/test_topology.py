@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import itertools
-import os
 import shutil
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -20,6 +17,7 @@ from simcodesign.core.registry import Registry
 from simcodesign.describe.topology.base import TOPOLOGIES, register_topology
 from simcodesign.describe.topology.one_hop import BusTopology
 from tests import ROOT
+from tests.extension.installation import install, run
 from tests.extension.stride_ring import StrideRing
 
 MACHINE = """
@@ -125,20 +123,6 @@ def test_a_kind_is_registered_once() -> None:
     register_topology(BusTopology)
     with pytest.raises(InputError, match="registered already, got 'bus'"):
         TOPOLOGIES.add("bus", StrideRing)
-
-
-def install(folder: Path, name: str, entry_points: str) -> None:
-    """What pip leaves of a distribution: its metadata."""
-    metadata = folder / f"{name}-1.0.dist-info"
-    metadata.mkdir(parents=True)
-    (metadata / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\n")
-    (metadata / "entry_points.txt").write_text(entry_points)
-
-
-def run(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    environment = {**os.environ, "PYTHONPATH": f"{folder}{os.pathsep}{ROOT}"}
-    command = [sys.executable, "-m", "simcodesign", *arguments]
-    return subprocess.run(command, env=environment, cwd=folder, capture_output=True, text=True, check=False)
 
 
 def test_an_entry_point_of_an_installed_package_is_found(tmp_path: Path) -> None:

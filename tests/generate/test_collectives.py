@@ -13,22 +13,24 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from simcodesign.analytic.collective_traffic import Traffic, collective_traffic, halo_traffic
+from simcodesign.analytic.collectives.algorithm_form import ALGORITHM_FORMS
 from simcodesign.analytic.halo import halo
-from simcodesign.analytic.message_costs import FORMULAS, Cost, price
+from simcodesign.analytic.message_costs import Cost, price
 from simcodesign.core.errors import Place
 from simcodesign.core.result import RECEIVE, SEND
 from simcodesign.describe.demands.collective import ALGORITHMS
 from simcodesign.describe.machine_parts import Network
 from simcodesign.describe.topology.build import build_topology
 from simcodesign.generate.columns import Ranks
-from simcodesign.generate.messages.collectives import GENERATORS, halo_exchange
+from simcodesign.generate.messages.collectives import MESSAGES
+from simcodesign.generate.messages.halo import halo_exchange
 from simcodesign.generate.messages.matching import matches
 from simcodesign.generate.segment import woven
 
 SIZE = 1000.0
 #: Algorithms whose number of columns grows with the logarithm of P.
 SHORT = {"binomial", "recursive_doubling", "reduce_broadcast", "bruck", "dissemination"}
-KEYS = sorted(GENERATORS)
+KEYS = sorted(MESSAGES)
 
 
 def counts(algorithm: str) -> list[int]:
@@ -58,7 +60,7 @@ class Columns:
 
 def written(name: str, algorithm: str, ranks: int, size: float = SIZE) -> Columns:
     program_writer = Ranks(ranks)
-    GENERATORS[name, algorithm][0](program_writer, size)
+    MESSAGES[name, algorithm].write(program_writer, size)
     return Columns(program_writer)
 
 
@@ -134,7 +136,7 @@ class Replay:
 
 def test_every_algorithm_that_a_workload_may_name_is_generated_and_priced() -> None:
     named = {(name, algorithm) for name, algorithms in ALGORITHMS.items() for algorithm in algorithms}
-    assert named == set(GENERATORS) == set(FORMULAS)
+    assert named == set(MESSAGES) == set(ALGORITHM_FORMS)
 
 
 @pytest.mark.parametrize("algorithm", ALGORITHMS["broadcast"])
@@ -315,8 +317,8 @@ def network() -> Network:
 def test_messages_and_bytes_equal_the_closed_form_and_the_traffic(name: str, algorithm: str) -> None:
     for ranks in counts(algorithm):
         columns = written(name, algorithm, ranks)
-        cost = FORMULAS[name, algorithm](SIZE, price(network(), ranks))
-        check_counts(columns, cost, collective_traffic(name, algorithm, ranks, SIZE))
+        cost = ALGORITHM_FORMS[name, algorithm].cost(SIZE, price(network(), ranks))
+        check_counts(columns, cost, collective_traffic(ALGORITHM_FORMS[name, algorithm], ranks, SIZE))
 
 
 @given(GRIDS, st.lists(st.sampled_from([0.0, 1.0, 24.0, 1e6]), min_size=4, max_size=4))
@@ -332,7 +334,7 @@ def test_messages_and_bytes_of_a_halo_exchange(case: tuple[tuple[int, ...], bool
 def test_generators_count_their_messages_from_above(name: str, algorithm: str) -> None:
     for ranks in counts(algorithm):
         messages = len(paired(written(name, algorithm, ranks)))
-        assert messages <= GENERATORS[name, algorithm][1](ranks) <= 2 * messages + ranks
+        assert messages <= MESSAGES[name, algorithm].most(ranks) <= 2 * messages + ranks
 
 
 @given(GRIDS)

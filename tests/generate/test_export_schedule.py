@@ -30,7 +30,7 @@ from simcodesign.engine.selection import run
 from simcodesign.engine.simulate import simulate
 from simcodesign.generate.export_schedule import schedule_of
 from simcodesign.generate.lower import make_plan
-from simcodesign.generate.messages.collectives import GENERATORS
+from simcodesign.generate.messages.collectives import MESSAGES
 from simcodesign.generate.plan import DISK, MAILBOX, PROCESSOR, Plan
 from tests.oracles.event_contract import TIED, Op, crowded_plans, message, plan_of, posted
 from tests.shipped_pairs import needs_memory, plain_workloads, ranks_of
@@ -147,7 +147,7 @@ def steps(draw: st.DrawFn, depth: int = 1) -> list[Step]:
     if kind == "block" and depth:
         inside = draw(st.lists(steps(depth=depth - 1), min_size=1, max_size=3))
         return [Block(parse(str(draw(st.integers(1, 2)))), tuple(step for part in inside for step in part))]
-    key = draw(st.sampled_from([key for key in sorted(GENERATORS) if key != ("allreduce", "ring")]))
+    key = draw(st.sampled_from([key for key in sorted(MESSAGES) if key != ("allreduce", "ring")]))
     return [Collective(None, HERE, *key, parse(draw(st.sampled_from(["0", "1", "9"]))))]
 
 

@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from simcodesign.analytic.collective_traffic import Traffic, collective_traffic, halo_traffic
+from simcodesign.analytic.collectives.algorithm_form import ALGORITHM_FORMS
 from simcodesign.core.errors import Place
 from simcodesign.core.expression import parse
 from simcodesign.core.result import READ, SEND
@@ -86,7 +87,7 @@ def communications(draw: st.DrawFn) -> tuple[Machine, int, Step, Traffic]:
     if draw(st.booleans()):
         name, algorithm = draw(st.sampled_from(KEYS))
         step: Step = Collective(None, Place(), name, algorithm, parse(SIZE))
-        return chosen, ranks, step, collective_traffic(name, algorithm, ranks, SIZE)
+        return chosen, ranks, step, collective_traffic(ALGORITHM_FORMS[name, algorithm], ranks, SIZE)
     dims, periodic = draw(st.integers(1, 3)), draw(st.booleans())
     traffic = halo_traffic(balanced_shape(ranks, dims), [SIZE] * dims, periodic)
     return chosen, ranks, exchange(dims, periodic), traffic

@@ -10,7 +10,7 @@ from simcodesign.core.expression import Expression, parse
 from simcodesign.describe.demands.arrivals import KINDS as ARRIVAL_KINDS
 from simcodesign.describe.demands.arrivals import TARGETS, Arrivals
 from simcodesign.describe.demands.base import ONE
-from simcodesign.describe.demands.collective import ALGORITHMS, Collective
+from simcodesign.describe.demands.collective import ALGORITHMS, SIGNALS, Collective
 from simcodesign.describe.demands.computation import Compute, Loop
 from simcodesign.describe.demands.disk_access import DiskAccess
 from simcodesign.describe.demands.exchange import Exchange
@@ -272,7 +272,7 @@ def _each(entry: Entry, dims: int) -> tuple[Expression, ...]:
 
 
 def _collective(name: str, entry: Entry) -> Collective:
-    items = entry.mapping(("bytes", "algorithm"), () if name == "barrier" else ("bytes",))
+    items = entry.mapping(("bytes", "algorithm"), () if name in SIGNALS else ("bytes",))
     algorithm = items["algorithm"].text(ALGORITHMS[name]) if "algorithm" in items else ALGORITHMS[name][0]
     return Collective(None, entry.place, name, algorithm, amount(items, "bytes") or parse(0))
 
@@ -287,5 +287,9 @@ DEMANDS: dict[str, Callable[[str, Entry], Step]] = {
     "receive": _receive,
     "exchange": _exchange,
     "arrivals": _arrivals,
-    **dict.fromkeys(ALGORITHMS, _collective),
 }
+
+
+def demand_readers() -> dict[str, Callable[[str, Entry], Step]]:
+    """What reads each demand, by the key that stands for it in a program."""
+    return {**DEMANDS, **dict.fromkeys(ALGORITHMS, _collective)}

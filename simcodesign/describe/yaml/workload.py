@@ -9,7 +9,7 @@ from simcodesign.describe.demands.base import ONE
 from simcodesign.describe.parameters import Parameter
 from simcodesign.describe.program import Block, Step
 from simcodesign.describe.workload import RESERVED, Workload
-from simcodesign.describe.yaml.demands import DEMANDS, amount
+from simcodesign.describe.yaml.demands import amount, demand_readers
 from simcodesign.describe.yaml.machine import check_format, constant_value
 from simcodesign.describe.yaml.noise import imbalance_from
 from simcodesign.describe.yaml.resources import WITH_UNIT, check_name, parameter_value, parameters_from
@@ -90,9 +90,10 @@ def _step(entry: Entry) -> Step:
         allowed = "'when' inside the braces of the demand" if "when" in items else None
         raise InputError("a step is one demand or a block with 'do'", entry.place, value=names, allowed=allowed)
     name, item = next(iter(items.items()))
-    if name not in DEMANDS:
-        raise InputError("unknown step", item.place, value=name, allowed=nearest(name, {*DEMANDS, "phase", "do"}))
-    return DEMANDS[name](name, item)
+    readers = demand_readers()
+    if name not in readers:
+        raise InputError("unknown step", item.place, value=name, allowed=nearest(name, {*readers, "phase", "do"}))
+    return readers[name](name, item)
 
 
 def _block(entry: Entry) -> Block:

@@ -20,7 +20,7 @@ from simcodesign.core.units import FloatOrArray, format_quantity
 from simcodesign.describe.constants import CONSTANTS, POWERS
 from simcodesign.describe.demands.arrivals import DISK, Arrivals
 from simcodesign.describe.demands.base import Demand
-from simcodesign.describe.demands.collective import Collective
+from simcodesign.describe.demands.collective import SIGNALS, Collective
 from simcodesign.describe.demands.computation import Compute
 from simcodesign.describe.demands.disk_access import DiskAccess
 from simcodesign.describe.demands.exchange import Exchange
@@ -376,7 +376,7 @@ def _demand_label(step: Demand) -> str:
         case Exchange():
             return _exchange_label(step)
         case Collective():
-            size = "" if step.name == "barrier" else f", {step.bytes.text} bytes"
+            size = "" if step.name in SIGNALS else f", {step.bytes.text} bytes"
             return f"{step.name} ({step.algorithm.replace('_', ' ')}){size}"
     raise AssertionError(step)
 

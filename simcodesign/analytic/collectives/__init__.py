@@ -1,0 +1,1 @@
+"""Closed forms of collective operations: one record for each algorithm."""

@@ -1,0 +1,60 @@
+"""The record of what the forecast knows of a collective algorithm, and where it is found by operation and algorithm."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simcodesign.analytic.message_costs import Cost, Price
+from simcodesign.core.errors import InputError
+from simcodesign.core.registry import Registry
+from simcodesign.core.units import FloatOrArray
+from simcodesign.describe.demands.collective import ENTRY_POINTS, Collective
+
+Ints = NDArray[np.int64]
+#: Sources, targets (both shape (n,)) and bytes of n messages of one size.
+Rows = Iterator[tuple[Ints, Ints, float]]
+
+
+@dataclass(frozen=True)
+class AlgorithmForm:
+    """One algorithm of one collective operation in closed form, without hops, contention and waits for late ranks.
+
+    ``cost(size_bytes, price)``: seconds, messages and bytes of all ranks together, for any P; arrays broadcast.
+    ``traffic(rank, size_bytes)``: who sends how much to whom, for the ranks 0 to P - 1.
+    ``messages_in_turn``, ``sizes_in_turn``: texts of what the critical path holds for P = 2^k: messages one after
+    another, and what they carry together in units of ``bytes``. They are the two factors of the formula in symbols.
+    ``sent_per_byte(ranks)``: bytes that a process sends on average for each byte that it contributes, as models of
+    requirements in the literature count them, which call this function ``cost_function``.
+    ``synchronises``: no rank leaves before the last one has come and has done all of its rounds.
+    ``folds``: where P is no power of two, some ranks only fold in and out; the last rank takes part in all rounds.
+    """
+
+    cost: Callable[[FloatOrArray, Price], Cost]
+    traffic: Callable[[Ints, float], Rows]
+    messages_in_turn: str
+    sizes_in_turn: str
+    sent_per_byte: Callable[[FloatOrArray], FloatOrArray]
+    cost_function: str = ""
+    synchronises: bool = False
+    folds: bool = False
+
+
+#: By operation and algorithm.
+ALGORITHM_FORMS: Registry[tuple[str, str], AlgorithmForm] = Registry("collective algorithm", __name__, ENTRY_POINTS)
+
+
+def register_algorithm_form(operation: str, algorithm: str, form: AlgorithmForm) -> None:
+    """Register what the forecast knows of an algorithm. InputError if it knows another of this name."""
+    ALGORITHM_FORMS.add((operation, algorithm), form)
+
+
+def algorithm_form_of(step: Collective) -> AlgorithmForm:
+    """The closed form of a demand. InputError where nobody registered any."""
+    if step.key not in ALGORITHM_FORMS:
+        what = "this algorithm has no closed form, so that it cannot be forecast"
+        raise InputError(what, step.place, value=f"{step.name}: {step.algorithm}", allowed="simulate it")
+    return ALGORITHM_FORMS[step.key]

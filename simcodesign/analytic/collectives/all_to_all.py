@@ -1,0 +1,97 @@
+"""All-to-all and all-broadcast: every rank sends to every other, something of its own or the same."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from simcodesign.analytic.collectives.algorithm_form import AlgorithmForm, Ints, Rows, register_algorithm_form
+from simcodesign.analytic.collectives.patterns import all_pairs, powers_of_two
+from simcodesign.analytic.collectives.rounds import equal_rounds, growing_rounds
+from simcodesign.analytic.message_costs import Cost, Price
+from simcodesign.core.units import FloatOrArray
+from simcodesign.fitting.normal_form import COLLECTIVES
+
+
+def all_to_all_pairwise(size: FloatOrArray, p: Price) -> Cost:
+    """P - 1 steps of one message each way."""
+    return equal_rounds(p.ranks - 1, size, p)
+
+
+def exchange_linear(size: FloatOrArray, p: Price) -> Cost:
+    """Every rank sends n = P - 1 times and then receives n times, its right neighbour first.
+
+    The receives are paced by v from the last own send or the first arrival on, or the last one waits for its arrival.
+    """
+    m, steps = p.message(size), p.ranks - 1
+    paced = m.flight_s + np.maximum(m.next_send_s, m.next_receive_s) * (steps - 1)
+    time = m.send_s + m.receive_s + np.maximum((steps - 1) * (m.next_send_s + m.next_receive_s), paced)
+    return Cost(np.where(steps > 0, time, 0.0), p.ranks * steps, p.ranks * steps * size)
+
+
+def all_to_all_bruck(size: FloatOrArray, p: Price) -> Cost:
+    """ceil(log2 P) rounds; in round k go the blocks whose distance 1..P-1 has bit k set."""
+
+    def blocks(k: int) -> FloatOrArray:
+        pairs: FloatOrArray = np.floor(p.ranks / 2 ** (k + 1)) * 2**k
+        rest: FloatOrArray = np.maximum(p.ranks - 2 * pairs - 2**k, 0.0)
+        return pairs + rest
+
+    return growing_rounds(size, p, blocks)
+
+
+def all_broadcast_linear(size: FloatOrArray, p: Price) -> Cost:
+    """Every rank sends to ranks 0, 1, 2, ...: all n = P - 1 messages of the last rank are the last of their senders."""
+    m, steps = p.message(size), p.ranks - 1
+    time = m.whole_s + (steps - 1) * (m.next_send_s + m.next_receive_s)
+    return Cost(np.where(steps > 0, time, 0.0), p.ranks * steps, p.ranks * steps * size)
+
+
+def bruck_exchange(rank: Ints, size: float) -> Rows:
+    for step in powers_of_two(rank):
+        yield rank, (rank + step) % len(rank), size * np.count_nonzero(rank // step % 2)
+
+
+def sent_to_each_other(ranks: FloatOrArray) -> FloatOrArray:
+    """All of the bytes to P - 1 others."""
+    sent: FloatOrArray = np.asarray(ranks) - 1.0
+    return sent
+
+
+def sent_pairwise(ranks: FloatOrArray) -> FloatOrArray:
+    """The same, as models of requirements have it."""
+    return COLLECTIVES["Alltoall"].numeric(np.asarray(ranks, dtype=np.float64))
+
+
+def sent_by_bruck(ranks: FloatOrArray) -> FloatOrArray:
+    """Half of the P blocks in each of log2 P rounds."""
+    return 0.5 * np.asarray(ranks) * np.log2(ranks)
+
+
+register_algorithm_form(
+    "all_to_all",
+    "pairwise",
+    AlgorithmForm(all_to_all_pairwise, all_pairs, "P - 1", "P - 1", sent_pairwise, "Alltoall", synchronises=True),
+)
+register_algorithm_form(
+    "all_to_all",
+    "linear",
+    AlgorithmForm(exchange_linear, all_pairs, "P - 1", "P - 1", sent_pairwise, "Alltoall_linear"),
+)
+register_algorithm_form(
+    "all_to_all",
+    "bruck",
+    AlgorithmForm(
+        all_to_all_bruck,
+        bruck_exchange,
+        "log2(P)",
+        "log2(P)*P/2",
+        sent_by_bruck,
+        "Alltoall_bruck",
+        synchronises=True,
+    ),
+)
+register_algorithm_form(
+    "all_broadcast",
+    "linear",
+    AlgorithmForm(all_broadcast_linear, all_pairs, "P - 1", "P - 1", sent_to_each_other),
+)

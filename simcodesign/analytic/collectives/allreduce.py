@@ -1,0 +1,115 @@
+"""Allreduce: every rank gets the reduction of the bytes of all."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from simcodesign.analytic.collectives.algorithm_form import AlgorithmForm, Ints, Rows, register_algorithm_form
+from simcodesign.analytic.collectives.broadcast import broadcast_binomial
+from simcodesign.analytic.collectives.patterns import binomial_tree, ring
+from simcodesign.analytic.collectives.rounds import equal_rounds, row_s, tree_s
+from simcodesign.analytic.message_costs import Cost, Price, ceil_log2, floor_log2
+from simcodesign.core.units import FloatOrArray
+from simcodesign.fitting.normal_form import COLLECTIVES
+
+
+def allreduce_recursive_doubling(size: FloatOrArray, p: Price) -> Cost:
+    """k = floor(log2 P) exchanges, and one message before and one after when P is no power of two.
+
+    The P - 2^k ranks that hear first and tell last are numbered from 0 in the hypercube: between two of them at most
+    h = ceil(log2(P - 2^k)) rounds lead to another rank and take D; the other rounds stay on a rank and take s.
+    """
+    m, rounds = p.message(size), floor_log2(p.ranks)
+    power: FloatOrArray = np.exp2(rounds)
+    rest = p.ranks - power
+    stay = np.maximum(np.maximum(m.apart_s, m.next_receive_s), m.send_s + m.receive_s)
+    between = rounds * stay + ceil_log2(np.maximum(rest, 1.0)) * np.maximum(m.whole_s - stay, 0.0)
+    folded = np.maximum(2 * m.whole_s + between, (rounds + 1) * m.whole_s)
+    messages = power * rounds + 2 * rest
+    return Cost(np.where(rest > 0, folded, row_s(rounds, m.whole_s, m.round_s)), messages, messages * size)
+
+
+def allreduce_ring(size: FloatOrArray, p: Price) -> Cost:
+    """2 (P - 1) steps with a P-th of the data."""
+    return equal_rounds(2 * (p.ranks - 1), size / p.ranks, p)
+
+
+def allreduce_reduce_broadcast(size: FloatOrArray, p: Price) -> Cost:
+    """Up the binomial tree, whose receives are v apart, then a broadcast."""
+    down, m = broadcast_binomial(size, p), p.message(size)
+    up = tree_s(p.ranks, m.whole_s, m.next_receive_s)
+    return Cost(up + down.time_s, 2 * down.messages, 2 * down.message_bytes)
+
+
+def doubling(rank: Ints, size: float) -> Rows:
+    """Pairs of a hypercube; the first ranks fold two by two onto its corners when P is no power of two."""
+    power = max(2**k for k in range(32) if 2**k <= len(rank))
+    rest = len(rank) - power
+    corner = np.concatenate([rank[1 : 2 * rest : 2], rank[2 * rest :]])
+    yield rank[0 : 2 * rest : 2], rank[1 : 2 * rest : 2], size
+    for step in (2**k for k in range(32) if 2**k < power):
+        yield corner, corner[np.arange(power) ^ step], size
+    yield rank[1 : 2 * rest : 2], rank[0 : 2 * rest : 2], size
+
+
+def ring_twice(rank: Ints, size: float) -> Rows:
+    for _ in range(2):
+        yield from ring(rank, size / len(rank))
+
+
+def tree_both_ways(rank: Ints, size: float) -> Rows:
+    for parent, child, each in binomial_tree(rank, size):
+        yield child, parent, each
+        yield parent, child, each
+
+
+def sent_by_doubling(ranks: FloatOrArray) -> FloatOrArray:
+    """All of the bytes in each of log2 P rounds."""
+    return COLLECTIVES["Allreduce"].numeric(np.asarray(ranks, dtype=np.float64))
+
+
+def sent_both_ways(ranks: FloatOrArray) -> FloatOrArray:
+    """Twice P - 1 messages of all of the bytes, over P processes."""
+    sent: FloatOrArray = 2.0 * (np.asarray(ranks) - 1.0) / np.asarray(ranks)
+    return sent
+
+
+register_algorithm_form(
+    "allreduce",
+    "recursive_doubling",
+    AlgorithmForm(
+        allreduce_recursive_doubling,
+        doubling,
+        "log2(P)",
+        "log2(P)",
+        sent_by_doubling,
+        "Allreduce",
+        synchronises=True,
+        folds=True,
+    ),
+)
+register_algorithm_form(
+    "allreduce",
+    "ring",
+    AlgorithmForm(
+        allreduce_ring,
+        ring_twice,
+        "2*(P - 1)",
+        "2*(P - 1)/P",
+        sent_both_ways,
+        "Allreduce_ring",
+        synchronises=True,
+    ),
+)
+register_algorithm_form(
+    "allreduce",
+    "reduce_broadcast",
+    AlgorithmForm(
+        allreduce_reduce_broadcast,
+        tree_both_ways,
+        "2*log2(P)",
+        "2*log2(P)",
+        sent_both_ways,
+        "Allreduce_reduce_broadcast",
+    ),
+)

@@ -1,0 +1,33 @@
+"""Barrier: no rank goes on before all have come."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from simcodesign.analytic.collectives.algorithm_form import AlgorithmForm, Ints, Rows, register_algorithm_form
+from simcodesign.analytic.collectives.patterns import powers_of_two
+from simcodesign.analytic.collectives.rounds import equal_rounds
+from simcodesign.analytic.message_costs import Cost, Price, ceil_log2
+from simcodesign.core.units import FloatOrArray
+
+
+def barrier_dissemination(size: FloatOrArray, p: Price) -> Cost:
+    """ceil(log2 P) rounds of a message each."""
+    return equal_rounds(ceil_log2(p.ranks), size, p)
+
+
+def dissemination(rank: Ints, size: float) -> Rows:
+    for step in powers_of_two(rank):
+        yield rank, (rank + step) % len(rank), size
+
+
+def sent_by_signals(ranks: FloatOrArray) -> FloatOrArray:
+    """Signals carry no bytes."""
+    return 0.0 * np.asarray(ranks)
+
+
+register_algorithm_form(
+    "barrier",
+    "dissemination",
+    AlgorithmForm(barrier_dissemination, dissemination, "log2(P)", "log2(P)", sent_by_signals, synchronises=True),
+)

@@ -1,0 +1,48 @@
+"""Costs of patterns that several algorithms have: messages in a row, a binomial tree, rounds of all ranks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from simcodesign.analytic.message_costs import Cost, Price, ceil_log2
+from simcodesign.core.units import FloatOrArray
+
+
+def row_s(count: FloatOrArray, whole_s: FloatOrArray, apart_s: FloatOrArray) -> FloatOrArray:
+    """Time of so many messages of D, one after another and a apart."""
+    return np.minimum(count, 1.0) * whole_s + np.maximum(count - 1.0, 0.0) * apart_s
+
+
+def tree_s(ranks: FloatOrArray, whole_s: FloatOrArray, apart_s: FloatOrArray) -> FloatOrArray:
+    """Time of a binomial tree of messages of D, the messages of a rank a apart.
+
+    T(1) = 0; for n = 2^i + j ranks, 1 <= j <= 2^i, T(n) = max(D + T(j), a + T(2^i)): the first child and the others.
+    Solved: D + (k - 1) max(a, D) for k = ceil(log2 P), and one a in place of a max(a, D) unless P = 2^k.
+    """
+    depth, most = ceil_log2(ranks), np.maximum(apart_s, whole_s)
+    below = np.where(np.exp2(depth) == ranks, (depth - 1) * most, (depth - 2) * most + apart_s)
+    time: FloatOrArray = np.where(depth > 0, whole_s + below, 0.0)
+    return time
+
+
+def equal_rounds(rounds: FloatOrArray, size: FloatOrArray, p: Price) -> Cost:
+    """Rounds in which every rank sends a message and receives one: D for the last, max(D, u) for those before."""
+    m = p.message(size)
+    return Cost(row_s(rounds, m.whole_s, m.round_s), p.ranks * rounds, p.ranks * rounds * size)
+
+
+def growing_rounds(size: FloatOrArray, p: Price, blocks: Callable[[int], FloatOrArray]) -> Cost:
+    """ceil(log2 P) rounds in which every rank sends a message and receives one, of ``blocks(k)`` times the size."""
+    rounds = ceil_log2(p.ranks)
+    now: FloatOrArray = 0.0
+    sent, next_send, next_receive = now, now, now
+    for k in range(int(np.max(rounds))):
+        bytes_now = blocks(k) * size
+        m = p.message(bytes_now)
+        send = np.maximum(now, next_send)
+        receive = np.maximum(send + m.arrival_s, next_receive)
+        now = np.where(k < rounds, receive + m.receive_s, now)
+        next_send, next_receive, sent = send + m.next_send_s, receive + m.next_receive_s, sent + bytes_now
+    return Cost(now, rounds * p.ranks, sent * p.ranks)

@@ -1,0 +1,42 @@
+"""A collective algorithm that the package does not have: a broadcast that goes from each rank to the next."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from simcodesign.analytic.collectives.algorithm_form import AlgorithmForm, Ints, Rows, register_algorithm_form
+from simcodesign.analytic.message_costs import Cost, Price
+from simcodesign.core.units import FloatOrArray
+from simcodesign.describe.demands.collective import register_algorithm
+from simcodesign.generate.columns import Ranks
+from simcodesign.generate.messages.collectives import register_messages
+
+register_algorithm("broadcast", "chain")
+
+
+@register_messages("broadcast", "chain", lambda p: p - 1)
+def broadcast_chain(ranks: Ranks, size_bytes: float) -> None:
+    """Rank r passes on to rank r + 1 what it has received."""
+    for place in range(ranks.count - 1):
+        sender, receiver = ranks.rank[place : place + 1], ranks.rank[place + 1 : place + 2]
+        ranks.send(receiver, size_bytes, sender)
+        ranks.receive(sender, size_bytes, who=receiver)
+
+
+def cost(size: FloatOrArray, p: Price) -> Cost:
+    """P - 1 whole messages one after another."""
+    hops = p.ranks - 1
+    return Cost(hops * p.message(size).whole_s, hops, hops * size)
+
+
+def traffic(rank: Ints, size: float) -> Rows:
+    yield rank[:-1], rank[1:], size
+
+
+def sent_per_byte(ranks: FloatOrArray) -> FloatOrArray:
+    return 1 - 1 / np.asarray(ranks)
+
+
+register_algorithm_form(
+    "broadcast", "chain", AlgorithmForm(cost, traffic, "P - 1", "P - 1", sent_per_byte, "Bcast_chain")
+)
