@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,16 +17,13 @@ from simcodesign.core.errors import InputError
 from simcodesign.core.result import COMPONENTS, Result
 from simcodesign.core.units import FloatOrArray
 from simcodesign.describe.demands.base import ONE
-from simcodesign.describe.design_point import bind
 from simcodesign.describe.evaluation import EvaluatedBlock, EvaluatedStep, Evaluation
-from simcodesign.describe.machine import Machine
-from simcodesign.describe.workload import Workload
-from simcodesign.describe.yaml.files import load_machine, load_workload
+from simcodesign.describe.scenario import MachineSource, Scenario, WorkloadSource
 
 
 def forecast(
-    workload: Workload | str | Path,
-    machine: Machine | str | Path,
+    workload: WorkloadSource | Scenario,
+    machine: MachineSource | None = None,
     parameters: Mapping[str, object] | None = None,
     *,
     preset: str | None = None,
@@ -37,7 +33,8 @@ def forecast(
 ) -> Result:
     """Forecast the workload on the machine in closed form (equations 1 to 4 of SPECseis96, generalised).
 
-    ``workload`` and ``machine`` are objects, shipped names or paths of files. ``parameters`` sets workload parameters,
+    ``workload`` and ``machine`` are objects, shipped names or paths of files, or a ``Scenario`` stands for both and for
+    parameters, preset and phases. ``parameters`` sets workload parameters,
     ``P``, machine constants (``network.startup``, SI units) and its parameters (``machine.NAME``); arrays broadcast and
     give arrays of that shape.
     ``bounds`` adds bounds of the simulated time: for one design point, and unless an operation has more messages
@@ -47,9 +44,7 @@ def forecast(
 
     Raises InputError for anything that cannot be used.
     """
-    workload = workload if isinstance(workload, Workload) else load_workload(workload)
-    machine = machine if isinstance(machine, Machine) else load_machine(machine)
-    design_point = bind(workload, machine, parameters, preset=preset, phases=phases)
+    design_point = Scenario.of(workload, machine, parameters, preset=preset, phases=phases).bind()
     if design_point.workload.is_open:
         return open_forecast(design_point, queueing)
     account = _Account(Evaluation.at_points(design_point), queueing)

@@ -14,7 +14,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, fields
-from pathlib import Path
 
 import numpy as np
 
@@ -25,9 +24,8 @@ from simcodesign.describe.design_point import DesignPoint, bind
 from simcodesign.describe.evaluation import Evaluation
 from simcodesign.describe.machine import Machine
 from simcodesign.describe.machine_parts import Network, Processor
+from simcodesign.describe.scenario import WorkloadSource, workload_of
 from simcodesign.describe.topology.build import build_topology
-from simcodesign.describe.workload import Workload
-from simcodesign.describe.yaml.files import load_workload
 
 COUNTINGS = ("cost_functions", "messages")
 #: Processors of a system of which nothing else is known: more than any machine has.
@@ -66,7 +64,7 @@ def skeleton() -> Machine:
 
 
 def requirements(
-    workload: Workload | str | Path,
+    workload: WorkloadSource,
     parameters: Mapping[str, object] | None = None,
     *,
     preset: str | None = None,
@@ -78,7 +76,7 @@ def requirements(
     Raises InputError for what cannot be used: a missing P, unknown names, schedules, and ranks that differ while P is
     an array. CapacityError for kernels too long to be looked at.
     """
-    workload = workload if isinstance(workload, Workload) else load_workload(workload)
+    workload = workload_of(workload)
     given = parameters or {}
     if "P" not in given and (P := workload.parameters.get("P")) is not None and P.default is not None:
         given = {**given, "P": P.default}

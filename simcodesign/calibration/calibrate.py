@@ -21,8 +21,8 @@ from simcodesign.core.errors import InputError, nearest
 from simcodesign.core.result import COMPONENTS, Result
 from simcodesign.describe.constants import REQUIRED_CONSTANTS
 from simcodesign.describe.machine import Machine
+from simcodesign.describe.scenario import MachineSource, WorkloadSource, machine_of, workload_of
 from simcodesign.describe.workload import Workload
-from simcodesign.describe.yaml.files import load_machine, load_workload
 from simcodesign.fitting.measurements import FloatArray
 
 
@@ -72,8 +72,8 @@ class Calibration:
 
 
 def calibrate(
-    workload: Workload | str | Path,
-    machine: Machine | str | Path,
+    workload: WorkloadSource,
+    machine: MachineSource,
     timings: Iterable[Timing] | Path | str | Sequence[Path | str],
     parameters: Mapping[str, float] | None = None,
     *,
@@ -99,8 +99,8 @@ def calibrate(
     Raises InputError for names, values and tables that cannot be used, and for constants in which the forecast is not
     linear.
     """
-    workload = workload if isinstance(workload, Workload) else load_workload(workload)
-    machine = machine if isinstance(machine, Machine) else load_machine(machine)
+    workload = workload_of(workload)
+    machine = machine_of(machine)
     asked = Asked(unknown, per_phase, fixed or {}, ratios, weighting, error, level)
     measured = [
         replace(timing, values={**(parameters or {}), **timing.values}, preset=timing.preset or preset)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -15,9 +14,7 @@ from simcodesign.comparison.effects import Rung, rungs_of, simulations_with
 from simcodesign.core.errors import InputError
 from simcodesign.core.result import COMPONENTS, Result
 from simcodesign.describe.effects import changing_effects, chosen_effects
-from simcodesign.describe.machine import Machine
-from simcodesign.describe.workload import Workload
-from simcodesign.describe.yaml.files import load_machine, load_workload
+from simcodesign.describe.scenario import MachineSource, Scenario, WorkloadSource
 from simcodesign.engine.event_contract import OnProgress
 from simcodesign.engine.simulate import simulate
 
@@ -133,8 +130,8 @@ class Comparison:
 
 
 def compare(
-    workload: Workload | str | Path,
-    machine: Machine | str | Path,
+    workload: WorkloadSource | Scenario,
+    machine: MachineSource | None = None,
     parameters: Mapping[str, object] | None = None,
     *,
     preset: str | None = None,
@@ -154,19 +151,14 @@ def compare(
     Raises InputError, CapacityError and DeadlockError as ``forecast`` and ``simulate`` do.
     """
     chosen = chosen_effects(effects)
-    if any(np.ndim(value) for value in (parameters or {}).values()):  # type: ignore[arg-type] # anything has a shape
-        raise InputError("a comparison takes one design point, not arrays", value=dict(parameters or {}))
-    workload = workload if isinstance(workload, Workload) else load_workload(workload)
-    machine = machine if isinstance(machine, Machine) else load_machine(machine)
-    forecasted = forecast(workload, machine, parameters, preset=preset, phases=phases, bounds=True)
+    scenario = Scenario.of(workload, machine, parameters, preset=preset, phases=phases)
+    if any(np.ndim(value) for value in scenario.parameters.values()):  # type: ignore[arg-type] # anything has a shape
+        raise InputError("a comparison takes one design point, not arrays", value=dict(scenario.parameters))
+    forecasted = forecast(scenario, bounds=True)
 
     def simulated(effects: tuple[str, ...]) -> Result:
         return simulate(
-            workload,
-            machine,
-            parameters,
-            preset=preset,
-            phases=phases,
+            scenario,
             effects=effects,
             seed=seed,
             engine=engine,
@@ -175,5 +167,5 @@ def compare(
             on_progress=on_progress,
         )
 
-    simulations = simulations_with(chosen, simulated, workload, machine, last_anew=timeline)
+    simulations = simulations_with(chosen, simulated, scenario, last_anew=timeline)
     return Comparison(forecasted, rungs_of(forecasted, simulations, chosen))

@@ -8,8 +8,7 @@ from dataclasses import dataclass, replace
 from simcodesign.comparison.attribution import changes_of
 from simcodesign.core.result import Result
 from simcodesign.describe.effects import effect_named, ladder
-from simcodesign.describe.machine import Machine
-from simcodesign.describe.workload import Workload
+from simcodesign.describe.scenario import Scenario
 
 #: First rung of the ladder: what remains of the gap with every effect off.
 WAITING = "dependencies and waiting"
@@ -30,8 +29,7 @@ class Rung:
 def simulations_with(
     effects: tuple[str, ...],
     simulate: Callable[[tuple[str, ...]], Result],
-    workload: Workload,
-    machine: Machine,
+    scenario: Scenario,
     last_anew: bool = False,
 ) -> list[Result]:
     """Results of no effect, of the first of the effects, of the first two, ..., of all of them.
@@ -41,7 +39,7 @@ def simulations_with(
     """
     results = [simulate(())]
     for count, name in enumerate(effects, start=1):
-        if effect_named(name).acts_on(workload, machine) or (last_anew and count == len(effects)):
+        if effect_named(name).acts_on(scenario.workload, scenario.machine) or (last_anew and count == len(effects)):
             results.append(simulate(effects[:count]))
         else:
             results.append(replace(results[-1], effects=effects[:count]))

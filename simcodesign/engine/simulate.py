@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from pathlib import Path
 
 from simcodesign.core.errors import InputError
 from simcodesign.core.result import Result
-from simcodesign.describe.design_point import DesignPoint, bind
+from simcodesign.describe.design_point import DesignPoint
 from simcodesign.describe.effects import chosen_effects
 from simcodesign.describe.goal.schedule import Schedule
-from simcodesign.describe.machine import Machine
-from simcodesign.describe.workload import Workload
-from simcodesign.describe.yaml.files import load_machine, load_workload
+from simcodesign.describe.scenario import MachineSource, Scenario, WorkloadSource
 from simcodesign.engine.event_contract import OnProgress
 from simcodesign.engine.selection import AUTO, check_engine, chosen_engine, run
 from simcodesign.engine.steady_iterations import ALL, check_iterations, steady, tolerance_of
@@ -22,8 +19,8 @@ from simcodesign.generate.lower import make_plan
 
 
 def simulate(
-    workload: Workload | str | Path,
-    machine: Machine | str | Path,
+    workload: WorkloadSource | Scenario,
+    machine: MachineSource | None = None,
     parameters: Mapping[str, object] | None = None,
     *,
     preset: str | None = None,
@@ -38,10 +35,11 @@ def simulate(
 ) -> Result:
     """Simulate the workload on the machine, event by event.
 
-    ``workload`` and ``machine`` are objects, shipped names or paths of files. ``parameters`` sets workload parameters,
-    ``P``, machine constants (``network.startup``, SI units) and parameters (``machine.NAME``). ``effects``: ``"all"``,
-    ``"none"`` or some of ``hops links interfaces disks memory conflicts caches imbalance noise`` (``links`` includes
-    ``hops``). ``timeline`` keeps every operation; ``counters`` those of every rank and phase (``Result.counters``).
+    ``workload`` and ``machine`` are objects, shipped names or paths of files, or a ``Scenario`` stands for both and for
+    parameters, preset and phases. ``parameters`` sets workload parameters, ``P``, machine constants
+    (``network.startup``, SI units) and parameters (``machine.NAME``). ``effects``: ``"all"``, ``"none"`` or some of
+    ``describe.effects`` (``links`` includes ``hops``). ``timeline`` keeps every operation; ``counters`` those of every
+    rank and phase (``Result.counters``).
 
     ``engine``: ``"simpy"``, ``"compiled"`` (needs Numba), or ``"auto"``, which takes the compiled one above
     ``choose.LARGE`` operations and hops. Both give the same Result to the last bit. ``iterations``: ``"all"``, or
@@ -52,9 +50,7 @@ def simulate(
     memory, DeadlockError when ranks wait for each other.
     """
     chosen = chosen_effects(effects)
-    workload = workload if isinstance(workload, Workload) else load_workload(workload)
-    machine = machine if isinstance(machine, Machine) else load_machine(machine)
-    point = bind(workload, machine, parameters, preset=preset, phases=phases)
+    point = Scenario.of(workload, machine, parameters, preset=preset, phases=phases).bind()
     seed, engine = whole_seed(seed), check_engine(engine)
 
     def simulated(point: DesignPoint, timeline: bool = timeline) -> Result:
@@ -73,8 +69,8 @@ def simulate(
 
 
 def schedule_of(
-    workload: Workload | str | Path,
-    machine: Machine | str | Path,
+    workload: WorkloadSource | Scenario,
+    machine: MachineSource | None = None,
     parameters: Mapping[str, object] | None = None,
     *,
     preset: str | None = None,
@@ -88,10 +84,9 @@ def schedule_of(
     messages cost is for whoever runs it. Raises as ``simulate`` does.
     """
     chosen = chosen_effects(effects)
-    workload = workload if isinstance(workload, Workload) else load_workload(workload)
-    machine = machine if isinstance(machine, Machine) else load_machine(machine)
-    point = bind(workload, machine, parameters, preset=preset, phases=phases)
-    return as_schedule(make_plan(point, chosen, whole_seed(seed)), workload.name)
+    scenario = Scenario.of(workload, machine, parameters, preset=preset, phases=phases)
+    plan = make_plan(scenario.bind(), chosen, whole_seed(seed))
+    return as_schedule(plan, scenario.workload.name)
 
 
 def whole_seed(seed: object) -> int:

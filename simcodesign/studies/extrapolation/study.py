@@ -16,7 +16,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 
 import numpy as np
 
@@ -30,8 +29,8 @@ from simcodesign.counters.study import study as fitted
 from simcodesign.counters.table import LATENCIES, NUMBERS, CounterTable, Latencies, joined, means
 from simcodesign.describe.effects import chosen_effects
 from simcodesign.describe.machine import Machine
+from simcodesign.describe.scenario import MachineSource, WorkloadSource, machine_of, workload_of
 from simcodesign.describe.workload import Workload
-from simcodesign.describe.yaml.files import load_machine, load_workload
 from simcodesign.engine.selection import AUTO
 from simcodesign.engine.simulate import simulate
 from simcodesign.studies.extrapolation.trials import PARTS, PLAIN, REFINED, Outcome, Target, Trial
@@ -145,8 +144,8 @@ def run_seed(seed: int, purpose: int, processes: int) -> int:
 
 
 def study(
-    workload: Workload | str | Path,
-    machine: Machine | str | Path,
+    workload: WorkloadSource,
+    machine: MachineSource,
     *,
     profile: Sequence[int],
     targets: Sequence[Target],
@@ -170,8 +169,8 @@ def study(
     workload does not say its size, and as ``simulate`` and the pipeline.
     """
     question = Question(
-        workload if isinstance(workload, Workload) else load_workload(workload),
-        machine if isinstance(machine, Machine) else load_machine(machine),
+        workload_of(workload),
+        machine_of(machine),
         tuple(profile),
         tuple(targets),
         parameters or {},

@@ -7,7 +7,6 @@ and each seed. What was counted is exact, so that models of it can be held again
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from pathlib import Path
 
 import numpy as np
 
@@ -15,9 +14,7 @@ from simcodesign.core.errors import InputError
 from simcodesign.core.result import COMPONENTS, RANK_COUNTERS, RankCounters, Result
 from simcodesign.counters.kernels import REST
 from simcodesign.counters.table import APPLICATION, NUMBERS, OTHERS, RANK, CounterTable, Latencies, joined
-from simcodesign.describe.machine import Machine
-from simcodesign.describe.workload import Workload
-from simcodesign.describe.yaml.files import load_machine, load_workload
+from simcodesign.describe.scenario import MachineSource, Scenario, WorkloadSource, machine_of
 from simcodesign.engine.selection import AUTO
 from simcodesign.engine.simulate import simulate
 from simcodesign.fitting.measurements import FloatArray
@@ -79,14 +76,14 @@ def _rows_of_times(counters: RankCounters, time_s: FloatArray) -> FloatArray:
     return values
 
 
-def latencies_of(machine: Machine | str | Path) -> Latencies:
+def latencies_of(machine: MachineSource) -> Latencies:
     """The latencies of a machine as models of counters take them: caches in cycles of its clock, memory in s.
 
     The levels are those of ``RankCounters``; of several between the first and the last cache it is the mean, and a
     level that the machine lacks takes 0 cycles. Raises InputError for a machine without a memory, or with caches and no
     clock.
     """
-    machine = machine if isinstance(machine, Machine) else load_machine(machine)
+    machine = machine_of(machine)
     memory, clock_hz = machine.memory, machine.processor.clock_hz
     if memory is None:
         raise InputError(f"{machine.name} has no memory", machine.place, allowed="memory (and caches) in its file")
@@ -104,8 +101,8 @@ def latencies_of(machine: Machine | str | Path) -> Latencies:
 
 
 def profiled(
-    workload: Workload | str | Path,
-    machine: Machine | str | Path,
+    workload: WorkloadSource,
+    machine: MachineSource,
     processes: Sequence[int],
     parameters: Mapping[str, object] | None = None,
     *,
@@ -126,22 +123,11 @@ def profiled(
     for what, given in (("numbers of processes", processes), ("seeds", seeds)):
         if not len(given) or len(set(given)) < len(given):
             raise InputError(f"{what} of profiled runs", value=list(given), allowed="one or more, each once")
-    workload = workload if isinstance(workload, Workload) else load_workload(workload)
-    machine = machine if isinstance(machine, Machine) else load_machine(machine)
+    scenario = Scenario.of(workload, machine, parameters, preset=preset, phases=phases)
     tables = []
     for count in processes:
-        chosen = {**(parameters or {}), **({} if of_run is None else of_run(count)), "P": count}
+        run = scenario.at({**({} if of_run is None else of_run(count)), "P": count})
         for seed in seeds:
-            result = simulate(
-                workload,
-                machine,
-                chosen,
-                preset=preset,
-                phases=phases,
-                effects=effects,
-                seed=seed,
-                engine=engine,
-                counters=True,
-            )
+            result = simulate(run, effects=effects, seed=seed, engine=engine, counters=True)
             tables.append(counters_of(result, repetition=seed, problem_class=problem_class))
     return joined(tables)

@@ -13,7 +13,6 @@ import sys
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,9 +23,9 @@ from simcodesign.core.errors import InputError
 from simcodesign.describe.constants import CONSTANTS, POSITIVE
 from simcodesign.describe.design_point import DesignPoint, bind
 from simcodesign.describe.machine import Machine
+from simcodesign.describe.scenario import MachineSource, WorkloadSource, machine_of, workload_of
 from simcodesign.describe.useful_flops import useful_flops, useful_phases
 from simcodesign.describe.workload import Workload
-from simcodesign.describe.yaml.files import load_machine, load_workload
 from simcodesign.engine.simulate import simulate
 from simcodesign.studies.feasibility.boundary import Corner, Counted, Spot, bisected, rays
 from simcodesign.studies.feasibility.cost_axes import Cost, cost_of
@@ -197,8 +196,8 @@ def _set(cost: Cost, value: float) -> float:
 
 
 def question(
-    workload: Workload | str | Path,
-    machine: Machine | str | Path,
+    workload: WorkloadSource,
+    machine: MachineSource,
     over: tuple[str, str],
     rate_flop_per_s: float,
     parameters: Mapping[str, float] | None = None,
@@ -214,8 +213,8 @@ def question(
 
     Raises InputError for what cannot be used.
     """
-    loaded = workload if isinstance(workload, Workload) else load_workload(workload)
-    built = machine if isinstance(machine, Machine) else load_machine(machine)
+    loaded = workload_of(workload)
+    built = machine_of(machine)
     return Question(loaded, built, over, rate_flop_per_s, dict(parameters or {}), preset, phases)
 
 

@@ -1,4 +1,4 @@
-"""A forecast held against many simulations: its error, and what each effect adds, with intervals.
+"""A forecast compared with many simulations: its error, and what each effect adds, with intervals.
 
 Each replication climbs the whole ladder under one seed, so that what an effect adds is a paired difference. Steps at
 which nothing is drawn yet are simulated once.
@@ -9,7 +9,6 @@ from __future__ import annotations
 import time
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 
@@ -17,8 +16,7 @@ from simcodesign.comparison.attribution import changes_of, relative_error
 from simcodesign.comparison.compare import Comparison, compare
 from simcodesign.core.result import COMPONENTS, Result
 from simcodesign.describe.effects import effect_named
-from simcodesign.describe.machine import Machine
-from simcodesign.describe.workload import Workload
+from simcodesign.describe.scenario import MachineSource, Scenario, WorkloadSource
 from simcodesign.engine.simulate import whole_seed
 from simcodesign.studies.replication.observations import (
     MAKESPAN,
@@ -32,7 +30,7 @@ from simcodesign.studies.replication.observations import (
     nested,
 )
 from simcodesign.studies.replication.output_analysis import Interval, interval
-from simcodesign.studies.replication.replicate import OnProgress, Run, drawn_by, gathered, prepared, replication_seed
+from simcodesign.studies.replication.replicate import Experiment, OnProgress, drawn_by, gathered, replication_seed
 from simcodesign.studies.replication.stopping import MOST, Rules, Stopping
 
 _NO_STATIONS = StationNumbers((), np.zeros((len(STATION_NUMBERS), 0)))
@@ -88,8 +86,8 @@ class ReplicatedComparison:
 
 
 def replicate_comparison(
-    workload: Workload | str | Path,
-    machine: Machine | str | Path,
+    workload: WorkloadSource | Scenario,
+    machine: MachineSource | None = None,
     parameters: Mapping[str, object] | None = None,
     *,
     preset: str | None = None,
@@ -109,28 +107,27 @@ def replicate_comparison(
     """``compare``, again and again with independent random numbers. Arguments, and what is raised, as for
     ``replicate``."""
     rules = Rules(replications, precision, precision_of, confidence, most, MSER5, whole_seed(seed))
-    run = prepared(
-        workload, machine, parameters, effects, preset=preset, phases=phases, engine=engine, iterations=iterations
-    )
+    scenario = Scenario.of(workload, machine, parameters, preset=preset, phases=phases)
+    experiment = Experiment.of(scenario, effects, engine, iterations)
     began = time.monotonic()
     start = replication_seed(rules.seed, 0)
-    first = compare(run.workload, run.machine, run.parameters, effects=run.effects, seed=start, **run.options)
+    first = compare(scenario, effects=experiment.effects, seed=start, engine=engine, iterations=iterations)
     steps = tuple(
         _Step(
             effect=rung.effect,
             effects=rung.simulation.effects,
             first_s=float(rung.simulation.headline_s),
-            drawn=bool(drawn_by(run.point, rung.simulation.effects)),
-            acts=not number or effect_named(rung.effect).acts_on(run.workload, run.machine),
+            drawn=bool(drawn_by(experiment.point, rung.simulation.effects)),
+            acts=not number or effect_named(rung.effect).acts_on(scenario.workload, scenario.machine),
         )
         for number, rung in enumerate(first.rungs)
     )
-    ladder = _Ladder(run, rules.seed, float(first.forecast.headline_s), steps, _parts(first.simulation))
-    rules = rules.with_chance(bool(run.drawn))
+    ladder = _Ladder(experiment, rules.seed, float(first.forecast.headline_s), steps, _parts(first.simulation))
+    rules = rules.with_chance(bool(experiment.drawn))
     seen = [ladder.observed(start, [step.first_s for step in steps], ladder.parts)]
     (sample,), stopping = gathered(seen, ladder, rules, workers, time.monotonic() - began, on_progress)
     return ReplicatedComparison(
-        first, rules.seed, tuple(sample.seeds), confidence, sample.keys, sample.table(), run.drawn, stopping
+        first, rules.seed, tuple(sample.seeds), confidence, sample.keys, sample.table(), experiment.drawn, stopping
     )
 
 
@@ -157,7 +154,7 @@ def _parts(result: Result) -> dict[Key, float]:
 class _Ladder:
     """All steps under the seed of a replication; picklable."""
 
-    run: Run
+    experiment: Experiment
     seed: int
     forecast_s: float
     steps: tuple[_Step, ...]
@@ -171,7 +168,7 @@ class _Ladder:
             elif not step.acts and times_s:
                 times_s.append(times_s[-1])
             else:
-                result = self.run.result(seed, step.effects)
+                result = self.experiment.result(seed, step.effects)
                 times_s.append(float(result.headline_s))
                 parts = _parts(result)
         return [self.observed(seed, times_s, parts)]

@@ -12,8 +12,7 @@ import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
-from pathlib import Path
-from typing import Any
+from functools import cached_property
 
 import numpy as np
 
@@ -21,12 +20,10 @@ from simcodesign.core.errors import InputError
 from simcodesign.core.ordered_map import repeated
 from simcodesign.core.result import MOST_LISTED, NO_STATIONS, Result
 from simcodesign.describe.demands.arrivals import Arrivals
-from simcodesign.describe.design_point import DesignPoint, bind
+from simcodesign.describe.design_point import DesignPoint
 from simcodesign.describe.effects import chosen_effects, random_effects
-from simcodesign.describe.machine import Machine
 from simcodesign.describe.program import walk
-from simcodesign.describe.workload import Workload
-from simcodesign.describe.yaml.files import load_machine, load_workload
+from simcodesign.describe.scenario import MachineSource, Scenario, WorkloadSource
 from simcodesign.engine.simulate import simulate, whole_seed
 from simcodesign.studies.replication.observations import (
     MSER5,
@@ -139,8 +136,8 @@ class Against:
 
 
 def replicate(
-    workload: Workload | str | Path,
-    machine: Machine | str | Path,
+    workload: WorkloadSource | Scenario,
+    machine: MachineSource | None = None,
     parameters: Mapping[str, object] | None = None,
     *,
     preset: str | None = None,
@@ -172,19 +169,17 @@ def replicate(
     SimcodesignError when a replication ends its process again and again.
     """
     rules = Rules(replications, precision, precision_of, confidence, most, warm_up, whole_seed(seed))
-    run = prepared(
-        workload, machine, parameters, effects, preset=preset, phases=phases, engine=engine, iterations=iterations
-    )
-    (found,) = _replicated((run,), rules, workers, on_progress)
-    return found
+    scenario = Scenario.of(workload, machine, parameters, preset=preset, phases=phases)
+    (replicated,) = _replicated((Experiment.of(scenario, effects, engine, iterations),), rules, workers, on_progress)
+    return replicated
 
 
 def replicate_against(
-    workload: Workload | str | Path,
-    machine: Machine | str | Path,
+    workload: WorkloadSource | Scenario,
+    machine: MachineSource | None = None,
     parameters: Mapping[str, object] | None = None,
     *,
-    against: Machine | str | Path,
+    against: MachineSource,
     preset: str | None = None,
     phases: Collection[str] | None = None,
     replications: int | None = None,
@@ -207,11 +202,10 @@ def replicate_against(
     and what is raised, as for ``replicate``.
     """
     rules = Rules(replications, precision, precision_of, confidence, most, warm_up, whole_seed(seed), pairs=True)
-    runs = tuple(
-        prepared(workload, one, parameters, effects, preset=preset, phases=phases, engine=engine, iterations=iterations)
-        for one in (machine, against)
-    )
-    first, second = _replicated(runs, rules, workers, on_progress)
+    scenario = Scenario.of(workload, machine, parameters, preset=preset, phases=phases)
+    both = (scenario, scenario.on(against))
+    experiments = tuple(Experiment.of(one, effects, engine, iterations) for one in both)
+    first, second = _replicated(experiments, rules, workers, on_progress)
     shared = [key for key in first.keys if key in second.keys]
     pairs = {key: paired(first.column(key), second.column(key), confidence) for key in shared}
     return Against(first, second, pairs)
@@ -230,20 +224,30 @@ def drawn_by(point: DesignPoint, effects: Collection[str]) -> tuple[str, ...]:
 
 
 @dataclass(frozen=True)
-class Run:
-    """What each replication simulates; picklable. ``point``: the same as it is set up."""
+class Experiment:
+    """What each replication simulates; picklable."""
 
-    point: DesignPoint
-    workload: Workload
-    machine: Machine
-    parameters: Mapping[str, object]
+    scenario: Scenario
     effects: tuple[str, ...]
-    options: Mapping[str, Any]
+    engine: str
+    iterations: str
+
+    @classmethod
+    def of(cls, scenario: Scenario, effects: str | Collection[str], engine: str, iterations: str) -> Experiment:
+        """The experiment, checked. What is raised, as for ``simulate``."""
+        experiment = cls(scenario, chosen_effects(effects), engine, iterations)
+        experiment.point.require_one_point("a simulation")
+        return experiment
+
+    @cached_property
+    def point(self) -> DesignPoint:
+        """The scenario with every name given its value."""
+        return self.scenario.bind()
 
     def result(self, seed: int, effects: Collection[str] | None = None) -> Result:
         """One simulation, by default with the chosen effects."""
         effects = self.effects if effects is None else effects
-        return simulate(self.workload, self.machine, self.parameters, effects=effects, seed=seed, **self.options)
+        return simulate(self.scenario, effects=effects, seed=seed, engine=self.engine, iterations=self.iterations)
 
     @property
     def drawn(self) -> tuple[str, ...]:
@@ -251,37 +255,16 @@ class Run:
         return drawn_by(self.point, self.effects)
 
 
-def prepared(
-    workload: Workload | str | Path,
-    machine: Machine | str | Path,
-    parameters: Mapping[str, object] | None,
-    effects: str | Collection[str],
-    *,
-    preset: str | None,
-    phases: Collection[str] | None,
-    engine: str,
-    iterations: str,
-) -> Run:
-    """What to replicate, read and checked. Arguments, and what is raised, as for ``simulate``."""
-    workload = workload if isinstance(workload, Workload) else load_workload(workload)
-    machine = machine if isinstance(machine, Machine) else load_machine(machine)
-    phases = None if phases is None else list(phases)
-    point = bind(workload, machine, parameters, preset=preset, phases=phases)
-    point.require_one_point("a simulation")
-    options = {"preset": preset, "phases": phases, "engine": engine, "iterations": iterations}
-    return Run(point, workload, machine, dict(parameters or {}), chosen_effects(effects), options)
-
-
 @dataclass(frozen=True)
 class _Task:
-    """Replication ``number`` of all runs."""
+    """Replication ``number`` of all experiments."""
 
-    runs: tuple[Run, ...]
+    experiments: tuple[Experiment, ...]
     rules: Rules
 
     def __call__(self, number: int) -> list[Observation]:
         seed = replication_seed(self.rules.seed, number)
-        return [self.observed(run.result(seed)) for run in self.runs]
+        return [self.observed(experiment.result(seed)) for experiment in self.experiments]
 
     def observed(self, result: Result) -> Observation:
         """What it shows."""
@@ -289,17 +272,19 @@ class _Task:
 
 
 def _replicated(
-    runs: tuple[Run, ...], rules: Rules, workers: int, on_progress: OnProgress | None
+    experiments: tuple[Experiment, ...], rules: Rules, workers: int, on_progress: OnProgress | None
 ) -> tuple[Replicated, ...]:
-    """Replications of all runs side by side. The first is at home: what is wrong with the description shows at once."""
+    """Replications of all experiments side by side. The first is made in this process: an error in the description
+    shows at once."""
     began = time.monotonic()
-    task = _Task(runs, rules)
-    firsts = [run.result(replication_seed(rules.seed, 0)) for run in runs]
-    seen = [task.observed(result) for result in firsts]
-    rules = rules.with_chance(any(run.drawn for run in runs))
-    samples, stopping = gathered(seen, task, rules, workers, time.monotonic() - began, on_progress)
+    task = _Task(experiments, rules)
+    firsts = [experiment.result(replication_seed(rules.seed, 0)) for experiment in experiments]
+    observations = [task.observed(result) for result in firsts]
+    rules = rules.with_chance(any(experiment.drawn for experiment in experiments))
+    samples, stopping = gathered(observations, task, rules, workers, time.monotonic() - began, on_progress)
     return tuple(
-        summary(run, first, sample, rules, stopping) for run, first, sample in zip(runs, firsts, samples, strict=True)
+        _summary(experiment, first, sample, rules, stopping)
+        for experiment, first, sample in zip(experiments, firsts, samples, strict=True)
     )
 
 
@@ -323,8 +308,8 @@ def gathered(
     rules.check_alone(samples)
     if not rules.over(samples, key):
         with closing(repeated(task, rules.last, workers, spent_s, sure=rules.precision is None)) as later:
-            for seen in later:
-                _add(samples, seen)
+            for observations in later:
+                _add(samples, observations)
                 if on_progress is not None:
                     on_progress(len(samples[0]), rules.last, rules.width(samples, key))
                 if rules.over(samples, key):
@@ -332,12 +317,12 @@ def gathered(
     return samples, Stopping(key, rules.precision, rules.last, rules.reached(samples, key))
 
 
-def _add(samples: Sequence[Sample], seen: Sequence[Observation]) -> None:
-    for sample, observation in zip(samples, seen, strict=True):
+def _add(samples: Sequence[Sample], observations: Sequence[Observation]) -> None:
+    for sample, observation in zip(samples, observations, strict=True):
         sample.add(observation)
 
 
-def summary(run: Run, first: Result, sample: Sample, rules: Rules, stopping: Stopping) -> Replicated:
+def _summary(experiment: Experiment, first: Result, sample: Sample, rules: Rules, stopping: Stopping) -> Replicated:
     bare = replace(first, ranks=None, stations=NO_STATIONS, requests=None, power_profile=None, bounds=None)
     return Replicated(
         first=bare,
@@ -347,7 +332,7 @@ def summary(run: Run, first: Result, sample: Sample, rules: Rules, stopping: Sto
         keys=sample.keys,
         values=sample.table(),
         stations=sample.stations.means(rules.confidence),
-        drawn=run.drawn,
+        drawn=experiment.drawn,
         stopping=stopping,
         warm_up=rules.warm_up,
         removed=sample.warm_up,

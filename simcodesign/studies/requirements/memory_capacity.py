@@ -10,7 +10,6 @@ import math
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from pathlib import Path
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -21,8 +20,8 @@ from simcodesign.analytic.requirements_per_process import skeleton
 from simcodesign.core.errors import InputError
 from simcodesign.core.units import FloatOrArray
 from simcodesign.describe.design_point import DesignPoint, bind
+from simcodesign.describe.scenario import WorkloadSource, workload_of
 from simcodesign.describe.workload import Workload
-from simcodesign.describe.yaml.files import load_workload
 
 #: What a footprint may be: one that fits exactly, one beyond which there is no memory, or none at all.
 FITS, NEVER, ALWAYS = "fits", "never", "always"
@@ -68,7 +67,7 @@ class Fit:
 
 
 def fit_memory(
-    workload: Workload | str | Path,
+    workload: WorkloadSource,
     processes: float,
     capacity_bytes: float,
     parameters: Mapping[str, object] | None = None,
@@ -81,7 +80,7 @@ def fit_memory(
     Raises InputError for a workload without a footprint or such a parameter, for a footprint that falls, and where the
     size is among the ``parameters``.
     """
-    described = sized(workload if isinstance(workload, Workload) else load_workload(workload), size)
+    described = sized(workload_of(workload), size)
     capacity = _checked(capacity_bytes)
     refuse(parameters, size)
     given = {**(parameters or {}), "P": processes}
@@ -102,7 +101,7 @@ def fit_memory(
 
 
 def fitting_sizes(
-    workload: Workload | str | Path,
+    workload: WorkloadSource,
     processes: ArrayLike,
     capacity_bytes: ArrayLike,
     parameters: Mapping[str, object] | None = None,
@@ -112,7 +111,7 @@ def fitting_sizes(
 ) -> NDArray[np.float64]:
     """The same for arrays of processes and capacities that broadcast: the sizes alone, 0 where nothing fits."""
     every = np.broadcast_arrays(np.asarray(processes, np.float64), np.asarray(capacity_bytes, np.float64))
-    described = workload if isinstance(workload, Workload) else load_workload(workload)
+    described = workload_of(workload)
     pairs = zip(*(array.ravel() for array in every), strict=True)
     found = [fit_memory(described, float(p), float(m), parameters, preset=preset, size=size).size for p, m in pairs]
     return np.array(found, np.float64).reshape(every[0].shape)

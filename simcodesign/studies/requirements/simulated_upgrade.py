@@ -27,8 +27,9 @@ from simcodesign.describe.demands.disk_access import DiskAccess
 from simcodesign.describe.effects import chosen_effects
 from simcodesign.describe.machine import Machine
 from simcodesign.describe.program import walk
+from simcodesign.describe.scenario import MachineSource, WorkloadSource, machine_of
 from simcodesign.describe.workload import Workload
-from simcodesign.describe.yaml.files import load_machine, load_workload
+from simcodesign.describe.yaml.files import load_workload
 from simcodesign.engine.event_contract import OnProgress as OnSimulationProgress
 from simcodesign.studies.requirements.memory_capacity import SIZE, refuse, sized
 from simcodesign.studies.requirements.scaled_machine import smaller_machine, upgraded_machine
@@ -193,8 +194,8 @@ class SimulatedCell:
 
 
 def simulated_upgrades(
-    workloads: Sequence[Workload | str | Path],
-    machine: Machine | str | Path,
+    workloads: Sequence[WorkloadSource],
+    machine: MachineSource,
     upgrades: Sequence[Upgrade | str | Path],
     parameters: Mapping[str, object] | None = None,
     *,
@@ -213,7 +214,7 @@ def simulated_upgrades(
     Raises InputError as ``upgrade_table`` and ``smaller_machine`` do, and for workloads of which nothing fits the base.
     """
     described = [one if isinstance(one, Workload) else load_workload(one) for one in workloads]
-    base = machine if isinstance(machine, Machine) else load_machine(machine)
+    base = machine_of(machine)
     changes = [one if isinstance(one, Upgrade) else load_upgrade(one) for one in upgrades]
     refuse(parameters, "P", size)
     check_known(described, parameters)

@@ -9,14 +9,14 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 
 from simcodesign.core.errors import InputError
 from simcodesign.describe.machine import Machine
+from simcodesign.describe.scenario import MachineSource, WorkloadSource, machine_of, workload_of
 from simcodesign.describe.workload import Workload
-from simcodesign.describe.yaml.files import load_machine, load_workload
+from simcodesign.describe.yaml.files import load_workload
 from simcodesign.studies.requirements.memory_capacity import SIZE, Fit, limits, refuse, sized
 from simcodesign.studies.requirements.upgrade import check_known, filled, models, needs_at, of_workload, share_of
 
@@ -63,8 +63,8 @@ class StrawManStudy:
 
 
 def straw_man_study(
-    workload: Workload | str | Path,
-    machines: Sequence[Machine | str | Path],
+    workload: WorkloadSource,
+    machines: Sequence[MachineSource],
     parameters: Mapping[str, object] | None = None,
     *,
     preset: str | None = None,
@@ -76,7 +76,7 @@ def straw_man_study(
     Raises InputError for machines without a capacity, workloads without a footprint, and where P or the size is given:
     all processors are used.
     """
-    described = workload if isinstance(workload, Workload) else load_workload(workload)
+    described = workload_of(workload)
     refuse(parameters, "P", size)
     given = dict(parameters or {})
     systems = [_system(described, load(machine), given, preset, size) for machine in machines]
@@ -93,8 +93,8 @@ def straw_man_study(
 
 
 def straw_man_table(
-    workloads: Sequence[Workload | str | Path],
-    machines: Sequence[Machine | str | Path],
+    workloads: Sequence[WorkloadSource],
+    machines: Sequence[MachineSource],
     parameters: Mapping[str, object] | None = None,
     *,
     preset: str | None = None,
@@ -111,9 +111,9 @@ def straw_man_table(
     ]
 
 
-def load(machine: Machine | str | Path) -> Machine:
+def load(machine: MachineSource) -> Machine:
     """The machine itself, or of this name."""
-    return machine if isinstance(machine, Machine) else load_machine(machine)
+    return machine_of(machine)
 
 
 def _system(workload: Workload, machine: Machine, given: Mapping[str, object], preset: str | None, size: str) -> System:

@@ -17,8 +17,9 @@ from simcodesign.analytic.requirements_per_process import Requirements, requirem
 from simcodesign.core.errors import InputError
 from simcodesign.describe.design_point import bind
 from simcodesign.describe.machine import Machine
+from simcodesign.describe.scenario import MachineSource, WorkloadSource, machine_of, workload_of
 from simcodesign.describe.workload import Workload
-from simcodesign.describe.yaml.files import load_machine, load_workload
+from simcodesign.describe.yaml.files import load_workload
 from simcodesign.studies.requirements.memory_capacity import SIZE, Fit, fit_memory, limits, sized
 from simcodesign.studies.requirements.upgrade_file import Upgrade, load_upgrade
 
@@ -77,8 +78,8 @@ class UpgradeStudy:
 
 
 def upgrade_study(
-    workload: Workload | str | Path,
-    machine: Machine | str | Path,
+    workload: WorkloadSource,
+    machine: MachineSource,
     upgrade: Upgrade | str | Path,
     parameters: Mapping[str, object] | None = None,
     *,
@@ -90,8 +91,8 @@ def upgrade_study(
     Memory access is loads and stores times their stack distance, as in the paper where the distance changes.
     Raises InputError for a machine that does not say its capacity, and for a workload without a footprint.
     """
-    described = workload if isinstance(workload, Workload) else load_workload(workload)
-    base = machine if isinstance(machine, Machine) else load_machine(machine)
+    described = workload_of(workload)
+    base = machine_of(machine)
     change = upgrade if isinstance(upgrade, Upgrade) else load_upgrade(upgrade)
     processes, memory_bytes = share_of(base, parameters)
     given = {name: value for name, value in (parameters or {}).items() if name != "P"}
@@ -105,8 +106,8 @@ def upgrade_study(
 
 
 def upgrade_table(
-    workloads: Sequence[Workload | str | Path],
-    machine: Machine | str | Path,
+    workloads: Sequence[WorkloadSource],
+    machine: MachineSource,
     upgrades: Sequence[Upgrade | str | Path],
     parameters: Mapping[str, object] | None = None,
     *,
@@ -115,7 +116,7 @@ def upgrade_table(
 ) -> list[UpgradeStudy]:
     """Every workload with every upgrade, upgrade after upgrade. Parameters that only some workloads have are theirs."""
     described = [one if isinstance(one, Workload) else load_workload(one) for one in workloads]
-    base = machine if isinstance(machine, Machine) else load_machine(machine)
+    base = machine_of(machine)
     changes = [one if isinstance(one, Upgrade) else load_upgrade(one) for one in upgrades]
     check_known(described, parameters)
     return [

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
-from pathlib import Path
 from typing import Any
 
 from simcodesign import __version__
@@ -16,8 +15,8 @@ from simcodesign.describe.effects import chosen_effects
 from simcodesign.describe.machine import Machine
 from simcodesign.describe.parameters import Parameter
 from simcodesign.describe.resources import PREFIX
+from simcodesign.describe.scenario import MachineSource, WorkloadSource, workload_of
 from simcodesign.describe.workload import Workload
-from simcodesign.describe.yaml.files import load_workload
 from simcodesign.describe.yaml.machine import OTHER_NAMES
 from simcodesign.engine.selection import AUTO, check_engine
 from simcodesign.engine.simulate import whole_seed
@@ -179,8 +178,8 @@ class _Items(Sequence[bytes]):
 
 
 def sweep_of(
-    workload: Workload | str | Path,
-    machine: Machine | str | Path,
+    workload: WorkloadSource,
+    machine: MachineSource,
     over: Sequence[str],
     *,
     settings: Mapping[str, str] | None = None,
@@ -201,7 +200,7 @@ def sweep_of(
     if reading not in READINGS:
         raise InputError("no such reading", Place("--reading"), value=reading, allowed=", ".join(READINGS))
     check_iterations(iterations)
-    loaded = workload if isinstance(workload, Workload) else load_workload(workload)
+    loaded = workload_of(workload)
     check_preset(loaded, preset)
     if phases is not None:
         select_phases(loaded, phases)
