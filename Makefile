@@ -32,7 +32,7 @@ $(STAMP): pyproject.toml
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[$(EXTRAS)]'
 	@touch $@
 
-demo: venv  ## hold the system against every published number; the page is demo-output/report.html
+demo: venv  ## compare the system with every published number; the page is demo-output/report.html
 	@mkdir -p demo-output
 	@$(BIN)/python -m simcodesign validate -j $(JOBS) --report demo-output/report.html
 

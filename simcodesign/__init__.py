@@ -1,7 +1,7 @@
-"""simcodesign: analytic performance models of parallel machines, held against a discrete-event simulation.
+"""simcodesign: analytic performance models of parallel machines, compared with a discrete-event simulation.
 
 A workload and a machine are each described once, in a YAML file, and read twice: ``forecast`` evaluates
-closed forms, ``simulate`` runs the same description as events. ``compare`` holds one reading against the
+closed forms, ``simulate`` runs the same description as events. ``compare`` compares one reading with the
 other, turns on one after another the effects that a closed form leaves out, and says how much of the gap
 each of them explains::
 

@@ -1,4 +1,4 @@
-"""The forecast as a formula: seconds of every phase in symbols, to be held against equations of the literature.
+"""The forecast as a formula: seconds of every phase in symbols, to be compared with equations of the literature.
 
 The program is walked symbolically, under assumptions that let every operation be one product of a count and a price:
 Hockney's messages (startup per message + bytes x time per byte) without receive overhead and without hops, all ranks

@@ -93,4 +93,4 @@ def common(
         bool, typer.Option("--version", help="Print the version and exit.", callback=_print_version, is_eager=True)
     ] = False,
 ) -> None:
-    """Analytic performance models of parallel machines, held against a discrete-event simulation."""
+    """Analytic performance models of parallel machines, compared with a discrete-event simulation."""

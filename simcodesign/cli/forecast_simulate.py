@@ -172,7 +172,7 @@ def compare(
     confidence: Confidence = None,
     jobs: Jobs = None,
 ) -> None:
-    """Hold the forecast against the simulation and say which effect explains how much of the gap."""
+    """Compare the forecast with the simulation and say which effect explains how much of the gap."""
     check_files(plot, timeline)
     limit = math.inf if tolerance is None else share_of(tolerance, "--tolerance")
     case = case_of(workload, machine, settings, ranks, preset, phase)

@@ -38,7 +38,7 @@ def validate(
         Path | None, typer.Option("--cases", metavar="DIR", help="Cases of this folder of Python modules.")
     ] = None,
 ) -> None:
-    """Hold both readings against published and textbook numbers. Exit status 1 when any case differs."""
+    """Compare both readings with published and textbook numbers. Exit status 1 when any case differs."""
     page = _page(report)
     registry = import_module("simcodesign.studies.validation.registry")
     select = import_module("simcodesign.studies.validation.select")

@@ -31,7 +31,7 @@ class CommunicationRefinement:
 def refine_communication(
     model: ApplicationModel, further: CounterTable, validation: CounterTable, law: FitLaw = fit_forms
 ) -> CommunicationRefinement:
-    """Fit communication to the runs of a model and one more, and hold it against a last one.
+    """Fit communication to the runs of a model and one more, and compare it with a last one.
 
     InputError where a further run is not on another number of processes (or work of a process), or changes how size and
     processes go together, and where ``validation`` holds more than one run.

@@ -55,7 +55,7 @@ def points_of(table: CounterTable) -> list[Target]:
 
 
 def held_back(against: CounterTable, targets: Sequence[Target]) -> dict[Target, CounterTable]:
-    """The runs to hold predictions against, by where they are."""
+    """The runs to compare predictions with, by where they are."""
     points = points_of(against)
     found = {}
     for point in dict.fromkeys(points):
@@ -64,7 +64,7 @@ def held_back(against: CounterTable, targets: Sequence[Target]) -> dict[Target, 
     if not found:
         listed = "; ".join(point.text for point in dict.fromkeys(points))
         asked = "; ".join(target.text for target in targets)
-        raise InputError("no run to hold a prediction against", against.place(0), value=asked, allowed=listed)
+        raise InputError("no run to compare a prediction with", against.place(0), value=asked, allowed=listed)
     return found
 
 

@@ -1,4 +1,4 @@
-"""Predictions from hardware-counter models: more processes, larger problems, and the two models they are held against.
+"""Predictions from hardware-counter models: more processes, larger problems, and the two models they are compared with.
 
 Source: Ding et al., APMT, sections 4.2 and 5. A larger problem is predicted by the work of a process, with volumes of
 messages times a ratio, and only where the last-level cache hardly misses: E = N_LLCmiss / N_totalmem <= 1e-4 for every

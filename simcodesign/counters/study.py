@@ -3,7 +3,7 @@ back, and what came out.
 
 Runs at a second clock frequency give CPI_core and BF_mem of the kernels; runs that only say how long communication took
 refine its model, the largest of two or more being kept to tell what that was worth (Ding et al., APMT, section 3.4).
-Runs that predictions are held against are never fitted.
+Runs that predictions are compared with are never fitted.
 """
 
 from __future__ import annotations
@@ -124,7 +124,7 @@ def study(
 ) -> CounterStudy:
     """Models of the runs, and predictions at the targets.
 
-    ``against``: runs to hold predictions against; without targets all of them are predicted, else those at the targets.
+    ``against``: runs to compare predictions with; without targets all of them are predicted, else those at the targets.
     ``refined``: whether further runs refine the models. The rest is as in ``fit_application`` and ``predict``. The
     ``notes`` say what is doubtful about the runs. Raises InputError as these and ``check_counters``, for no targets,
     and where ``against`` holds none of the targets.
@@ -135,7 +135,7 @@ def study(
     held = held_back(against, targets) if against is not None else {}
     targets = list(targets) or list(held)
     if not targets:
-        raise InputError("nothing to predict", allowed="targets, or runs to hold predictions against")
+        raise InputError("nothing to predict", allowed="targets, or runs to compare predictions with")
     left = without(table, held)
     parts = parted(left, refined)
     try:

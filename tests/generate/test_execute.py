@@ -1,4 +1,4 @@
-"""Execute blocks in both readings: held against brute force over sets of uses, and a schedule made step by step."""
+"""Execute blocks in both readings: compared with brute force over sets of uses, and a schedule made step by step."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Address streams of kernels, held against the loops written out in Python, and against counts in closed form."""
+"""Address streams of kernels, compared with the loops written out in Python, and with counts in closed form."""
 
 from __future__ import annotations
 

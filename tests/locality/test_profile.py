@@ -1,4 +1,4 @@
-"""Profiles of stack distances: held against counting one access after the other, and files against what was saved."""
+"""Profiles of stack distances: compared with counting one access after the other, and files against what was saved."""
 
 from __future__ import annotations
 

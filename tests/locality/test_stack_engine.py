@@ -128,7 +128,7 @@ def expected_of(kind: str) -> np.ndarray:
 )
 @pytest.mark.parametrize(("slots", "spread"), [(1 << 16, 8), (64, 2)])
 def test_engine_grows(kind: str, slots: int, spread: int) -> None:
-    """Held against the plain counter, which is held against the list on shorter streams."""
+    """Compared with the plain counter, which is compared with the list on shorter streams."""
     keys = many(kind)
     counter = stack_engine.StackCounter(0, slots, spread)
     expected = expected_of(kind)

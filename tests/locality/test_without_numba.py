@@ -1,4 +1,4 @@
-"""Where Numba is not installed the same functions run as plain Python, slowly: held against the oracles."""
+"""Where Numba is not installed the same functions run as plain Python, slowly: compared with the oracles."""
 
 from __future__ import annotations
 

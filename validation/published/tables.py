@@ -13,8 +13,8 @@ import pandas as pd
 
 from simcodesign.core.errors import InputError
 
-#: In the claim of every case that holds the source against itself.
-SOURCE_ALONE = "This holds numbers of the source against each other; no reading is tested."
+#: In the claim of every case that compares the source with itself.
+SOURCE_ALONE = "This compares numbers of the source with each other; no reading is tested."
 FOLDER = Path(__file__).resolve().parent
 
 

@@ -257,7 +257,7 @@ def _replay_case(law: Law) -> Case:
     return Case(
         name=f"collectives/{law.name}/replay",
         claim=f"The closed form T = {law.time_s} is what a replay of its messages, written here, gives, r = 0. "
-        "This holds the formula against its algorithm; no reading is tested.",
+        "This compares the formula with its algorithm; no reading is tested.",
         source=law.source + "; replayed here",
         unit="s",
         expected={P: law.line(law.time_s, P).value for P in ranks},

@@ -3,7 +3,7 @@
 Source: Calotoiu et al., CLUSTER 2018, section on locality modeling: performance stays high while everything fits, B is
 the first to miss, then all of B does and nothing changes until A misses too; the blocked multiplication computes larger
 matrices without higher demands. Expected ratios follow from the stack distances (``matrix_multiply``) of single
-accesses; both the stack model (forecast) and an LRU cache that is driven by the trace (simulation) are held against them.
+accesses; both the stack model (forecast) and an LRU cache that is driven by the trace (simulation) are compared with them.
 """
 
 from __future__ import annotations

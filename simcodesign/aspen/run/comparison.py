@@ -1,4 +1,4 @@
-"""Aspen models simulated: an application on a machine as events, held against its closed form.
+"""Aspen models simulated: an application on a machine as events, compared with its closed form.
 
 With no effect the blocks of the application follow each other as they are written; branches of ``par`` share the
 instances of the resources that they use. Effects are what the closed form leaves out, one after another:
@@ -53,7 +53,7 @@ class AspenRung:
 
 @dataclass(frozen=True)
 class AspenComparison:
-    """A closed form held against simulations with the effects switched on one after another."""
+    """A closed form compared with simulations with the effects switched on one after another."""
 
     timing: Timing
     rungs: tuple[AspenRung, ...]

@@ -78,8 +78,8 @@ Against = Annotated[
     list[str] | None,
     typer.Option(
         metavar="FILE",
-        help="With --counters: runs that are not fitted, but held against the prediction (those at the targets, if any "
-        "are given). May be a file that is fitted otherwise. Repeatable.",
+        help="With --counters: runs that are not fitted, but compared with the prediction (those at the targets, if "
+        "any are given). May be a file that is fitted otherwise. Repeatable.",
     ),
 ]
 

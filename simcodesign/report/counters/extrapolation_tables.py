@@ -1,4 +1,4 @@
-"""Predictions from hardware counters of small runs, held against the simulated truth: tables and sentences."""
+"""Predictions from hardware counters of small runs, compared with the simulated truth: tables and sentences."""
 
 from __future__ import annotations
 

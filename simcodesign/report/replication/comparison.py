@@ -1,4 +1,4 @@
-"""A forecast held against replications, as tables and sentences."""
+"""A forecast compared with replications, as tables and sentences."""
 
 from __future__ import annotations
 

@@ -110,7 +110,7 @@ def comparison_tables(comparison: Comparison) -> list[RenderableType]:
     return [
         _title(simulation, "forecast against simulation"),
         _facts(run),
-        # Of an open stream these would hold the mean response against the last request.
+        # Of an open stream these would compare the mean response with the last request.
         *([component_table(comparison), compared_phases(comparison)] if simulation.response_s is None else []),
         *compared_requests(comparison),
         ladder_table(comparison),

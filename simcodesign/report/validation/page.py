@@ -35,7 +35,7 @@ READING_WORDS = {
     "forecast": "forecast (closed form)",
     "simulation": "simulation (events)",
     "both": "forecast and simulation",
-    "source": "none: the source held against itself",
+    "source": "none: the source compared with itself",
 }
 
 

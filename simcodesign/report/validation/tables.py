@@ -196,7 +196,7 @@ def counts_line(outcomes: Sequence[Outcome]) -> str:
     found = counts(outcomes)
     rest = [f"{verdict}: {count}" for verdict, count in found.items() if verdict is not Verdict.REPRODUCED]
     alone = source_checks(outcomes)
-    of_these = f" ({alone} of them hold the source against itself)" if alone else ""
+    of_these = f" ({alone} of them compare the source with itself)" if alone else ""
     return f"{found[Verdict.REPRODUCED]} of {len(outcomes)} cases reproduced{of_these}; " + ", ".join(rest)
 
 

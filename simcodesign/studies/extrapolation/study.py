@@ -1,4 +1,4 @@
-"""How far models of a few small runs can be trusted: predictions from hardware counters, held against the truth.
+"""How far models of a few small runs can be trusted: predictions from hardware counters, compared with the truth.
 
 Small runs of a workload are simulated and counted, the pipeline of ``fitting.counter_study`` makes models of them and
 predicts larger runs, and these are simulated as well: the truth. Beside the pipeline stand the two models that know

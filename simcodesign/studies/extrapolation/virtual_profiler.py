@@ -1,7 +1,7 @@
 """Profiled runs of the simulated machine: its hardware counters as the tables that ``fitting`` reads.
 
 ``profiled`` is the "few small profiled runs" of Ding et al., APMT, section 3: a simulation for each number of processes
-and each seed. What was counted is exact, so that models of it can be held against the truth.
+and each seed. What was counted is exact, so that models of it can be compared with the truth.
 """
 
 from __future__ import annotations

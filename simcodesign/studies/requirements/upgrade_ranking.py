@@ -24,7 +24,7 @@ WAYS = (*RESOURCES, "requirements", "weighed", "simulated", "full_requirements",
 @dataclass(frozen=True)
 class Ranking:
     """One workload: the upgrades by every way to rank, as scores for a unit of the overall problem; upgrades after
-    which nothing fits have none. ``verdict`` holds the pick of the requirements against that of the simulated time."""
+    which nothing fits have none. ``verdict`` compares the pick of the requirements with that of the simulated time."""
 
     workload: str
     scores: Mapping[str, Mapping[str, float]]

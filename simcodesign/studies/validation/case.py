@@ -15,7 +15,7 @@ from simcodesign.core.expression import Expression, parse
 
 #: What one value of a case is called: a word, or a number on the axis of the case.
 Label = str | int | float
-#: Which reading a case tests. ``source`` holds numbers of the source against each other, and tests neither.
+#: Which reading a case tests. ``source`` compares numbers of the source with each other, and tests neither.
 READINGS = ("forecast", "simulation", "both", "source")
 SENSES = ("equal", "at_least", "at_most")
 #: Values by label. Keys of a Mapping are invariant, so that words alone would be no labels.

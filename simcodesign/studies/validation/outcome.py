@@ -75,7 +75,7 @@ class Outcome:
 
     @property
     def of_source(self) -> bool:
-        """Whether the case holds the source against itself, and tests no reading."""
+        """Whether the case compares the source with itself, and tests no reading."""
         return not self.tested
 
     @property
@@ -186,7 +186,7 @@ def counts(outcomes: Iterable[Outcome]) -> dict[Verdict, int]:
 
 
 def source_checks(outcomes: Iterable[Outcome]) -> int:
-    """How many of the reproduced cases hold only the source against itself: they say nothing of this system."""
+    """How many of the reproduced cases compare the source only with itself: they say nothing of this system."""
     return sum(outcome.of_source and outcome.verdict is Verdict.REPRODUCED for outcome in outcomes)
 
 

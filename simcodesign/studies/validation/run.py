@@ -83,7 +83,7 @@ def measured(case: Case, draw: Draw | None = None) -> Outcome:
 
 
 def _check(case: Case, said: Said) -> None:
-    """A value for what is not expected is a mistake in the case: nothing would be held against it."""
+    """A value for what is not expected is a mistake in the case: nothing would be compared with it."""
     for reading, values in (("forecast", said.forecast), ("simulation", said.simulation)):
         if not values.keys() <= case.expected.keys():
             raise ValueError(f"{reading} of what is not expected: {sorted(map(str, values.keys() - case.expected))}")

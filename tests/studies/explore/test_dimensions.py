@@ -1,4 +1,4 @@
-"""Units of expressions: held against powers added by hand, and what a user writes."""
+"""Units of expressions: compared with powers added by hand, and what a user writes."""
 
 from __future__ import annotations
 

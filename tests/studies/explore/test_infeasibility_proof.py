@@ -1,4 +1,4 @@
-"""Proofs that nothing is feasible: held against all points of whole spaces, and against inequalities by hand."""
+"""Proofs that nothing is feasible: compared with all points of whole spaces, and with inequalities by hand."""
 
 from __future__ import annotations
 

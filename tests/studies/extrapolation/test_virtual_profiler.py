@@ -33,7 +33,7 @@ from simcodesign.describe.yaml.workload import workload_from
 from simcodesign.engine.simulate import simulate
 from simcodesign.studies.extrapolation.virtual_profiler import counters_of, latencies_of, profiled
 
-#: A clock whose products and quotients are exact, so that counters can be held against whole numbers.
+#: A clock whose products and quotients are exact, so that counters can be compared with whole numbers.
 HZ = 2.0**31
 CPI = 0.75
 LEVELS = "caches: {L1: {size: 4 KiB, latency: 4 cycles}, L2: {size: 64 KiB, latency: 16 cycles}}"

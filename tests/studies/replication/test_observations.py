@@ -1,4 +1,4 @@
-"""What runs show, each and together, held against sums written out."""
+"""What runs show, each and together, compared with sums written out."""
 
 from __future__ import annotations
 

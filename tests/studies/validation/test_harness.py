@@ -399,7 +399,7 @@ def test_the_table_and_the_status(folder: Path) -> None:
     result = invoke(folder, "-j", "1", "--full")
     assert result.exit_code == 1
     assert (
-        "4 of 10 cases reproduced (1 of them hold the source against itself); source inconsistent: 1, " in result.stdout
+        "4 of 10 cases reproduced (1 of them compare the source with itself); source inconsistent: 1, " in result.stdout
     )
     assert "  x: expected 2 s, forecast 3 s, simulation 3 s (+50 %)" in result.stdout
     assert "other/raises differs (within 0.5: made up)\n  ValueError: nothing <here>" in result.stdout

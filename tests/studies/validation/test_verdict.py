@@ -1,4 +1,4 @@
-"""Verdicts, held against a table of what they mean."""
+"""Verdicts, compared with a table of what they mean."""
 
 from __future__ import annotations
 

@@ -284,7 +284,7 @@ def fft_cases() -> list[Case]:
             "3-D FFT on Keeneland, Figures 3 to 5",
             "n",
             {"n": math.nan},
-            Tolerance("nothing to hold it against was published"),
+            Tolerance("nothing to compare it with was published"),
             lambda: Said(),
             missing="values of Figures 3 to 5",
         ),

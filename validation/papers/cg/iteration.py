@@ -323,7 +323,7 @@ def _degree_case() -> Case:
     degrees = mesh_degrees(5)  # 4^3 vertices inside, as many of either kind
     return Case(
         name="cg/mean-degree",
-        claim="The average number of neighbours of a degree of freedom is 18. This holds the source against a mesh as it "
+        claim="The average number of neighbours of a degree of freedom is 18. This compares the source with a mesh as it "
         "describes it, counted here; no reading is tested.",
         source=f"{SOURCE}, weak scaling; counted on a mesh of five tetrahedra to a cube",
         unit="neighbours",

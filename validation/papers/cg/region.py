@@ -235,7 +235,7 @@ def intercept_cases() -> list[Case]:
 
 
 def _order_case(name: str, claim: str, sense: str, bound: float) -> Case:
-    """An order of magnitude that the text gives without a word on efficiencies: held against all of them."""
+    """An order of magnitude that the text gives without a word on efficiencies: compared with all of them."""
     axis = AXES[0] if name.startswith("latency") else AXES[1]
 
     def needed(line: Derived) -> Derived:

@@ -338,7 +338,7 @@ def unrecoverable(name: str, claim: str, where: str, unit: str, expected: Values
         unit=unit,
         expected=expected,
         needs={missing: None},
-        tolerance=Tolerance("nothing to hold it against was published"),
+        tolerance=Tolerance("nothing to compare it with was published"),
         reading="source",
         quick=True,
     )

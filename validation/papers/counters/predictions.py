@@ -1,4 +1,4 @@
-"""Predictions from hardware counters of small runs, held against the simulated truth at 128 processes and a larger size.
+"""Predictions from hardware counters of small runs, compared with the simulated truth at 128 processes and a larger size.
 
 Source: Ding et al., APMT, sections 4.2 and 5, Figures 11 and 12: errors of about 15 % on average, and less than those of
 two models that know total times only. What stands there was measured on other machines with the benchmarks themselves;

@@ -1,7 +1,7 @@
 """The requirement models of Calotoiu et al., CLUSTER 2018, and what follows from them, computed anew.
 
 Table II is evaluated term by term with the standard library; sizes that fill a memory are found by halving a bracket.
-Nothing here is a part of the system that is held against it.
+Nothing here is a part of the system that is compared with it.
 """
 
 from __future__ import annotations

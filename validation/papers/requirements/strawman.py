@@ -239,7 +239,7 @@ def kripke_coefficient_case() -> Case:
         source=f"{PAPER}, Tables II, VI and VII",
         unit="B",
         claim="The coefficient of the bytes that Kripke uses, 1e5 in Table II as far as it is legible, against that which the "
-        "largest problem of Table VII needs. This holds numbers of the source against each other; no reading is tested.",
+        "largest problem of Table VII needs. This compares numbers of the source with each other; no reading is tested.",
         expected={"coefficient": own.terms("kripke", "bytes_used")[0][0]},
         own={"coefficient": row.value},
         tolerance=Tolerance("both are powers of ten: half of one", absolute=half_digit("1e5")),

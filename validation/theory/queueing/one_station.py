@@ -364,7 +364,7 @@ def _erlang(stages: int) -> Distribution:
     return Distribution("erlang", {"stages": stages})
 
 
-#: Chosen before the approximation was held against anything.
+#: Chosen before the approximation was compared with anything.
 APPROXIMATE = Tolerance(
     "an approximation, exact for Poisson arrivals and as the load goes to 1; between, it is too high for regular "
     "arrivals: at load 0.8 and constant intervals 3 services for 2.69 (sigma = exp(-(1 - sigma)/0.8)), that is 11 %",
