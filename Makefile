@@ -14,10 +14,10 @@ ONE_THREAD := OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 MKL_NUM_THREADS=1
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help venv demo test lint types benchmark clean
+.PHONY: help venv demo test test-all lint types benchmark clean
 
 help:  ## list the targets
-	@sed -n 's/^\([a-z]*\):.*## \(.*\)/make \1: \2/p' Makefile
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1: \2/p' Makefile
 	@echo 'Variables: PYTHON=$(PYTHON) EXTRAS=$(EXTRAS) JOBS=$(JOBS) ARGS (passed to pytest)'
 
 venv: $(STAMP)  ## make .venv with the package, installed in place
@@ -36,8 +36,13 @@ demo: venv  ## compare the system with every published number; the page is demo-
 	@mkdir -p demo-output
 	@$(BIN)/python -m simcodesign validate -j $(JOBS) --report demo-output/report.html
 
-test: venv  ## run the tests, except those marked slow or benchmark
-	@$(ONE_THREAD) $(BIN)/python -m pytest -n $(JOBS) $(ARGS)
+test: venv  ## run the tests: a part of all combinations, few examples of every property
+	@$(ONE_THREAD) $(BIN)/python -m tests.compile_first
+	@$(ONE_THREAD) $(BIN)/python -m pytest -n $(JOBS) --dist loadgroup $(ARGS)
+
+test-all: venv  ## run all tests: every combination, every example, every kill
+	@$(ONE_THREAD) $(BIN)/python -m tests.compile_first
+	@SIMCODESIGN_TESTS=all $(ONE_THREAD) $(BIN)/python -m pytest -n $(JOBS) --dist loadgroup -m 'not benchmark' $(ARGS)
 
 lint: venv  ## check the style (ruff)
 	@$(BIN)/ruff check .

@@ -8,14 +8,13 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
-from tests import ROOT
+from tests import ROOT, examples
 
 # No deadline: the time of a single example says more about the machine's load than about the code.
-settings.register_profile("default", deadline=None)
-settings.register_profile("thorough", deadline=None, max_examples=400)
+settings.register_profile("default", deadline=None, max_examples=examples(100))
 # The same examples at each run, so that a red build is red again when looked at.
-settings.register_profile("ci", deadline=None, derandomize=True)
-settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE") or ("ci" if os.environ.get("CI") == "true" else "default"))
+settings.register_profile("ci", settings.get_profile("default"), derandomize=True)
+settings.load_profile("ci" if os.environ.get("CI") == "true" else "default")
 
 
 @pytest.fixture(scope="session")

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 from functools import cache
 from itertools import product
 from math import isqrt
+
+import pytest
+from _pytest.mark import ParameterSet
 
 from simcodesign.describe.demands.arrivals import Arrivals
 from simcodesign.describe.demands.computation import Compute
@@ -121,4 +125,30 @@ def pairs() -> list[tuple[str, str]]:
         if workload not in ELSEWHERE
         and fits(workload, machine)
         and (machine not in ALIKE or load_workload(workload).footprint is not None)
+    ]
+
+
+@cache
+def covering_pairs() -> set[tuple[str, str]]:
+    """Some of the pairs in which every workload and every machine comes: what the ordinary suite takes."""
+    chosen: list[tuple[str, str]] = []
+    machines: Counter[str] = Counter()
+    for workload in available("workloads"):
+        possible = [machine for other, machine in pairs() if other == workload]
+        if possible:
+            machine = min(possible, key=lambda name: machines[name])
+            machines[machine] += 1
+            chosen.append((workload, machine))
+    for machine in available("topologies"):
+        possible = [pair for pair in pairs() if pair[1] == machine]
+        if possible and not machines[machine]:
+            chosen.append(possible[0])
+    return {*chosen}
+
+
+def pair_parameters() -> list[ParameterSet]:
+    """All pairs for ``parametrize``; those that the ordinary suite leaves out are marked ``thorough``."""
+    return [
+        pytest.param(*pair, marks=() if pair in covering_pairs() else pytest.mark.thorough, id="-".join(pair))
+        for pair in pairs()
     ]

@@ -31,6 +31,7 @@ from simcodesign.describe.program import Block, Step, walk
 from simcodesign.describe.topology.build import build_topology
 from simcodesign.describe.workload import Workload
 from simcodesign.engine.simulate import simulate
+from tests import examples
 
 KEYS = [(name, algorithm) for name, algorithms in ALGORITHMS.items() for algorithm in algorithms]
 SHARING = {"links": "most loaded link", "interfaces": "most loaded interface", "disks": "most loaded disk"}
@@ -218,7 +219,7 @@ def holds(said: Result, seen: Result) -> None:
     assert seen.makespan_s <= said.bounds.upper_s * (1 + ROUNDING)
 
 
-@settings(max_examples=500)
+@settings(max_examples=examples(500))
 @given(cases(), st.sets(st.sampled_from(["hops", *SHARING])))
 def test_every_simulation_lies_in_its_bounds(case: tuple[Workload, Machine, int], effects: set[str]) -> None:
     workload, machine, ranks = case
@@ -226,7 +227,7 @@ def test_every_simulation_lies_in_its_bounds(case: tuple[Workload, Machine, int]
     holds(said, simulate(workload, machine, {"P": ranks}, effects=effects))
 
 
-@settings(max_examples=50)
+@settings(max_examples=examples(50))
 @given(cases(), st.sets(st.sampled_from(["hops", *SHARING])))
 def test_comparisons_lie_in_their_bounds(case: tuple[Workload, Machine, int], effects: set[str]) -> None:
     workload, machine, ranks = case

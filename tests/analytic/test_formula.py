@@ -26,6 +26,7 @@ from simcodesign.describe.yaml.files import load_workload
 from simcodesign.describe.yaml.tree import parse_yaml
 from simcodesign.describe.yaml.workload import workload_from
 from simcodesign.report.results.data_sheets import latex
+from tests import examples
 from tests.shipped_pairs import needs_memory, plain_workloads
 
 sympy = pytest.importorskip("sympy")
@@ -241,7 +242,7 @@ STEPS = st.recursive(
 )
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=examples(60))
 @given(st.lists(STEPS, min_size=1, max_size=4), st.sampled_from([16, 32, 64]), *[st.integers(1, 9)] * 3)
 def test_any_program(steps: list[str], ranks: int, a: int, b: int, seed: int) -> None:
     head = (

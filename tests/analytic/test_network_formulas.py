@@ -32,6 +32,7 @@ from simcodesign.describe.workload import Workload
 from simcodesign.engine.reference.engine import run as engine
 from simcodesign.engine.simulate import simulate
 from simcodesign.generate.lower import make_plan
+from tests import examples
 
 #: Tolerance: at most some 80 sums follow one another, each rounded to 1.1e-16.
 RELATIVE = 1e-12
@@ -91,7 +92,7 @@ def test_every_number_of_ranks(name: str, algorithm: str, overhead_s: float) -> 
         assert result.message_bytes == close(cost.message_bytes)
 
 
-@settings(max_examples=250)
+@settings(max_examples=examples(250))
 @given(st.sampled_from(KEYS), st.integers(1, MOST_RANKS), times(1e7), networks())
 def test_every_price(key: tuple[str, str], ranks: int, size: float, network: Network) -> None:
     said = ALGORITHM_FORMS[key].cost(size, price(network, ranks)).time_s
@@ -122,7 +123,7 @@ def halos(draw: st.DrawFn) -> Exchange:
     )
 
 
-@settings(max_examples=250)
+@settings(max_examples=examples(250))
 @given(halos(), networks(), st.integers(1, 5))
 def test_halo_exchange(step: Exchange, network: Network, train: int) -> None:
     """The closed form knows nothing of trains, and so it is what the simulation with trains takes too."""
@@ -262,7 +263,7 @@ def test_a_stored_train_alone_on_the_network() -> None:
         assert in_a_row(network, effects, train=3) == ([close(3 * each)], [close(3 * each)])
 
 
-@settings(max_examples=100)
+@settings(max_examples=examples(100))
 @given(st.integers(1, 3), networks(), st.booleans())
 def test_fractions_of_messages_lie_between(dims: int, network: Network, periodic: bool) -> None:
     """More messages never take less time, also where they are no whole number."""

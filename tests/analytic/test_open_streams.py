@@ -26,6 +26,7 @@ from simcodesign.describe.yaml.tree import parse_yaml
 from simcodesign.describe.yaml.workload import workload_from
 from simcodesign.engine.simulate import simulate
 from simcodesign.report.results.tables import comparison_tables, forecast_tables, simulation_tables
+from tests import examples
 
 S = 0.01
 
@@ -182,7 +183,7 @@ def test_ranks_of_a_node_have_no_network_between_them() -> None:
     assert said.response_s == pytest.approx(2e-6)
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=examples(30), deadline=None)
 @given(rate=st.floats(1, 95), variation=st.floats(0, 3), spindles=st.integers(1, 4))
 def test_more_load_is_a_longer_response(rate: float, variation: float, spindles: int) -> None:
     varied = workload(f"{DISK}, varies: {{distribution: gamma, variation: {variation}}}")

@@ -51,6 +51,7 @@ def test_several_servers() -> None:
     assert abs(runs[:, 2].mean() - queue.waiting_square_s2) < 4 * error
 
 
+@pytest.mark.thorough
 def test_limited_room() -> None:
     network = ciw.create_network(
         arrival_distributions=[ciw.dists.Exponential(2.5)],

@@ -16,6 +16,7 @@ from scipy.sparse.linalg import spsolve
 from simcodesign.analytic.queueing.networks import ClosedNetwork, jackson, mva
 from simcodesign.analytic.queueing.station import mm1, mmc
 from simcodesign.core.errors import InputError
+from tests import examples
 
 State = tuple[int, ...]
 
@@ -260,7 +261,7 @@ def test_a_tandem_and_a_loop_by_hand() -> None:
     assert loop.response_s == pytest.approx(2 * mm1(0.5, 1.0).response_s)
 
 
-@settings(max_examples=50)
+@settings(max_examples=examples(50))
 @given(st.integers(1, 5), st.integers(0, 10**6), st.integers(1, 4))
 def test_flows_balance(stations: int, seed: int, servers: int) -> None:
     draw = np.random.default_rng(seed)

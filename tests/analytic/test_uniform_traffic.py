@@ -27,6 +27,7 @@ from simcodesign.describe.topology.hypercube import HypercubeTopology
 from simcodesign.describe.topology.one_hop import BusTopology, CrossbarTopology
 from simcodesign.describe.workload import Workload
 from simcodesign.engine.simulate import simulate
+from tests import examples
 
 
 def grid(kind: type[MeshTopology] | type[TorusTopology], *shape: int) -> Topology:
@@ -238,7 +239,7 @@ def test_latency_under_load_is_that_of_events(topology: Topology, load: float, i
     assert abs(alone.waiting_s - seen) > abs(said.waiting_s - seen)
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(st.sampled_from(TOPOLOGIES), st.floats(0.01, 0.98), st.floats(0.01, 0.98), st.booleans())
 def test_a_higher_rate_waits_longer(topology: Topology, one: float, other: float, independent: bool) -> None:
     network = plain(topology, 1.0, 0.5)

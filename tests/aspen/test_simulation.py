@@ -26,6 +26,7 @@ from simcodesign.aspen.run.comparison import (
 )
 from simcodesign.aspen.timing import run_time
 from simcodesign.core.errors import InputError
+from tests import examples
 
 ENGINES = ["simpy", "compiled"]
 # 4 cores of 1 flop/s; a memory that either loads or stores; a disk; wires that nothing else waits for.
@@ -98,7 +99,7 @@ def _nested(inner: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
     )
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(body=st.recursive(_blocks, _nested, max_leaves=6))
 def test_what_comes_one_after_another_takes_as_long_as_the_formula_says(
     machine: AspenMachine, folder: Path, body: str
@@ -214,7 +215,7 @@ _item_uses = st.lists(st.tuples(st.sampled_from(["flops", "reads"]), st.floats(0
 _item_blocks = st.lists(st.tuples(st.integers(1, 11), _item_uses), min_size=1, max_size=3)
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(branches=st.lists(_item_blocks, min_size=2, max_size=4))
 def test_shares_of_instances_stand_for_single_items(
     machine: AspenMachine, folder: Path, branches: list[list[tuple[int, list[tuple[str, float]]]]]

@@ -285,6 +285,7 @@ def test_a_limit_of_evaluations_is_told(capsys: pytest.CaptureFixture[str]) -> N
     assert "300 evaluations, the limit of --evaluations" in out(capsys, *asked, "--evaluations", "300")
 
 
+@pytest.mark.thorough
 def test_what_is_proven_and_what_is_not(capsys: pytest.CaptureFixture[str]) -> None:
     asked = [*COMD, "--vary", "machine.memory_clock=100 MHz:4 GHz", "--evaluations", "6000"]
     text = out(capsys, *asked, "--subject-to", "time <= 0.01 s")

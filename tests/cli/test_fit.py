@@ -352,6 +352,7 @@ def test_json_of_many_series_by_processes_is_that_of_one(
 
 
 @pytest.mark.skipif(not Path("/proc").is_dir(), reason="needs /proc to see which processes are left")
+@pytest.mark.thorough
 def test_an_interrupt_ends_all_processes_without_a_traceback(tmp_path: Path) -> None:
     file = tmp_path / "many.csv"
     lines = (f"{p},r{k},{p * k + 1.5}\n" for k in range(40_000) for p in (2, 4, 8, 16, 32))

@@ -293,6 +293,7 @@ def test_nothing_may_be_set_twice(files: tuple[str, str]) -> None:
 
 
 @given(st.text(alphabet="nP.=[]{}: ,#'\"\n1e-\\/\u00e9\x1b", max_size=12))
+@pytest.mark.thorough
 def test_any_setting_is_used_or_refused(item: str) -> None:
     result = run("forecast", "cg-iteration", "crossbar-16", "--no-bounds", "--set", item)
     assert result.exit_code in (0, 2)
@@ -303,6 +304,7 @@ def test_any_setting_is_used_or_refused(item: str) -> None:
 
 
 @pytest.mark.parametrize("verb", ["forecast", "simulate", "compare"])
+@pytest.mark.thorough
 def test_json_is_strict_and_alone_on_standard_output(files: tuple[str, str], verb: str) -> None:
     done = run_apart(verb, *files, "--json")
     assert done.returncode == 0

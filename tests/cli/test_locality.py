@@ -207,6 +207,7 @@ def test_caches_in_their_sets(run: Any, conflicts: Path) -> None:
     assert caches["memory"] == {"accesses": 100, "reads_lines": 100, "writes_lines": 99}
 
 
+@pytest.mark.thorough
 def test_inclusion_and_stores_that_miss_mean_a_simulation(run: Any, conflicts: Path) -> None:
     around = run(conflicts, "--caches", "256:4", "--no-write-allocate", "--json").json["caches"]
     assert (around["levels"][0]["found_by"], around["levels"][0]["hits"]) == ("sets", 0)

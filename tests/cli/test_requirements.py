@@ -281,6 +281,7 @@ def test_bad_input(arguments: list[str], what: str, capsys: pytest.CaptureFixtur
     ],
 )
 @pytest.mark.parametrize("form", ["png", "svg"])
+@pytest.mark.thorough
 def test_plots(arguments: list[str], form: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     pytest.importorskip("matplotlib")
     path = tmp_path / f"plot.{form}"

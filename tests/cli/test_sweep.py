@@ -126,6 +126,7 @@ def test_a_plot() -> None:
 # --- Simulations ---------------------------------------------------------------------------------------------
 
 
+@pytest.mark.thorough
 def test_both_readings(folder: Path) -> None:
     arguments = ["sweep", "cg-iteration", "torus-cluster", "--over", "P=1:8:x2", "--reading", "both", "-j", "1"]
     result = invoke(*arguments, "--json-lines", "--output", "table.csv")

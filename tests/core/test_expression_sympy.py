@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from simcodesign.core.errors import InputError
 from simcodesign.core.expression import MAX_DEPTH, Expression, parse
 from simcodesign.core.expression_sympy import to_latex, to_sympy
+from tests import examples
 from tests.core.test_expression import BY_HAND, POINT, ROUNDED, UNARY, Case, trees
 
 
@@ -45,7 +46,7 @@ SMOOTH = st.recursive(
 )
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=examples(60))
 @given(SMOOTH, st.fixed_dictionaries({key: st.integers(1, 9) for key in "xyz"}))
 def test_sympy_is_an_independent_calculator(text: str, values: dict[str, int]) -> None:
     sympy = pytest.importorskip("sympy")
@@ -84,7 +85,7 @@ def test_latex(text: str, latex: str) -> None:
     assert to_latex(parse(text)) == latex
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=examples(60))
 @given(trees({**UNARY, **ROUNDED}))
 def test_latex_of_anything_is_text(tree: Case) -> None:
     pytest.importorskip("sympy")

@@ -103,6 +103,7 @@ def printed(program: str, *paths: Path) -> str:
 
 
 @needs_numba
+@pytest.mark.thorough
 def test_what_is_compiled_into_a_cached_function_may_change(tmp_path: Path) -> None:
     """A function of one file is compiled into one of another; both are cached on disk."""
     folder = tmp_path / "package"

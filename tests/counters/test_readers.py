@@ -18,9 +18,12 @@ from simcodesign.counters.events import EventCounts, Labels, counters_of, event_
 from simcodesign.counters.readers.formats import read_all_counters, read_counters
 from simcodesign.counters.readers.tidy_table import write_counters
 from simcodesign.counters.table import COUNTERS, NUMBERS, CounterTable, counter_table
+from tests import examples
 from tests.oracles import counter_runs as made_up
 
-ONE_FOLDER = settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+ONE_FOLDER = settings(
+    max_examples=examples(40), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 RUN = Labels(processes=4, size=100.0)
 
 

@@ -20,6 +20,7 @@ from simcodesign.engine.event_contract import Log
 from simcodesign.engine.reference.engine import run
 from simcodesign.engine.simulate import simulate
 from simcodesign.generate.plan import Plan
+from tests import examples
 from tests.oracles.event_contract import ROUNDED, crowded_plans, plans
 
 STARTUP_S = 10e-6  # crossbar-16
@@ -109,7 +110,7 @@ def steps_back(plan: Plan, log: Log) -> list[tuple[int, float, float]]:
     return path
 
 
-@settings(max_examples=200)
+@settings(max_examples=examples(200))
 @given(st.one_of(plans((0.1, 0.3, 0.7, 1 / 3)), crowded_plans(ROUNDED)))
 def test_paths_through_any_plan(plan: Plan) -> None:
     try:

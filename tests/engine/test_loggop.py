@@ -30,6 +30,7 @@ from simcodesign.describe.program import Step
 from simcodesign.describe.topology.build import build_topology
 from simcodesign.describe.workload import Workload
 from simcodesign.report.results.data_sheets import machine_sheet
+from tests import examples
 
 #: Tolerance: at most some thousand sums follow one another, each rounded to 1.1e-16.
 RELATIVE = 1e-12
@@ -358,7 +359,7 @@ def test_every_number_of_ranks(key: tuple[str, str], model: Model) -> None:
         assert cost.time_s == close(collective_s(key, model, ranks, 700.0)), ranks
 
 
-@settings(max_examples=300)
+@settings(max_examples=examples(300))
 @given(st.sampled_from(KEYS), st.integers(1, 34), SIZES, MODELS)
 def test_every_price(key: tuple[str, str], ranks: int, size: float, model: Model) -> None:
     cost = ALGORITHM_FORMS[key].cost(size, price(network(model), float(ranks)))
@@ -373,7 +374,7 @@ def test_a_message_of_the_limit_is_not_waited_for() -> None:
         assert collective_s(("broadcast", "linear"), model, 3, size) == expected
 
 
-@settings(max_examples=200)
+@settings(max_examples=examples(200))
 @given(st.lists(st.tuples(st.integers(1, 5), SIZES), min_size=1, max_size=3), st.booleans(), MODELS)
 def test_halo_exchange(dims: list[tuple[int, float]], periodic: bool, model: Model) -> None:
     grid, sizes = [extent for extent, _ in dims], [size for _, size in dims]
@@ -444,7 +445,7 @@ LEVEL = [key for key in KEYS if key[0] != "broadcast" and key[1] not in ("reduce
 STEPS = st.lists(st.one_of(st.tuples(st.sampled_from(KEYS), SIZES), times(1e-4)), min_size=1, max_size=4)
 
 
-@settings(max_examples=150)
+@settings(max_examples=examples(150))
 @given(
     st.lists(st.tuples(st.sampled_from([key for key in LEVEL if key[0] != "all_broadcast"]), SIZES), max_size=4),
     st.integers(1, 12),
@@ -457,7 +458,7 @@ def test_sums_are_exact_where_all_leave_together(
     assert said.makespan_s == close(together(model, ranks, [*steps]))
 
 
-@settings(max_examples=200)
+@settings(max_examples=examples(200))
 @given(STEPS, st.integers(1, 12), PATIENT)
 def test_sums_are_never_too_low_where_gaps_are_over(
     steps: list[tuple[tuple[str, str], float] | float], ranks: int, model: Model
@@ -467,7 +468,7 @@ def test_sums_are_never_too_low_where_gaps_are_over(
     assert together(model, ranks, [*level]) <= said.makespan_s * (1 + RELATIVE)
 
 
-@settings(max_examples=200)
+@settings(max_examples=examples(200))
 @given(STEPS, st.integers(1, 12), MODELS)
 def test_every_simulation_lies_in_its_bounds(
     steps: list[tuple[tuple[str, str], float] | float], ranks: int, model: Model
@@ -492,7 +493,7 @@ def test_a_send_and_its_receive(size: float, model: Model, said: bool) -> None:
     assert forecast(program, machine(model, 5), {"P": 5}).makespan_s == close(max(expected.ends))
 
 
-@settings(max_examples=100)
+@settings(max_examples=examples(100))
 @given(st.lists(st.tuples(SIZES, times(1e-4)), min_size=1, max_size=5), MODELS.filter(lambda m: math.isinf(m.S)))
 def test_shifts_lie_in_their_bounds(steps: list[tuple[float, float]], model: Model) -> None:
     """Passing on, with work of rank 0 before the receive."""

@@ -26,6 +26,7 @@ from simcodesign.locality.hierarchy.simulate import simulate_hierarchy
 from simcodesign.locality.profile import StackDistanceProfile
 from simcodesign.locality.streams.kernels import kernel_trace
 from simcodesign.report.results.chrome_trace import write_chrome_trace
+from tests import examples
 
 ROUNDING = 1e-12
 L1_S, L2_S, MEMORY_S, BYTE_S = 1e-9, 8e-9, 64e-9, 2e-10
@@ -137,7 +138,7 @@ def test_a_map_over_sizes_is_single_points() -> None:
 distances = st.lists(st.tuples(st.floats(0, 0.25), st.integers(0, 20_000)), min_size=1, max_size=4)
 
 
-@settings(max_examples=30)
+@settings(max_examples=examples(30))
 @given(
     pairs=distances,
     accesses=st.floats(0, 1e9),

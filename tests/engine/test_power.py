@@ -25,6 +25,7 @@ from simcodesign.describe.yaml.machine import machine_from
 from simcodesign.describe.yaml.tree import parse_yaml
 from simcodesign.describe.yaml.workload import workload_from
 from simcodesign.engine.simulate import schedule_of, simulate
+from tests import examples
 from tests.describe.test_resources import HEAD, machine
 from tests.shipped_pairs import POWER, powered
 
@@ -197,7 +198,7 @@ def test_power_over_time(program: str, effects: str) -> None:
     assert at_each_moment(seen, hardware, later).max() <= profile.peak_w * (1 + 1e-9)
 
 
-@settings(max_examples=30)
+@settings(max_examples=examples(30))
 @given(st.lists(st.tuples(st.integers(0, 5), st.integers(0, 9)), min_size=1, max_size=8), st.integers(1, 4))
 def test_computations_one_after_another_never_add_up(steps: list[tuple[int, int]], ranks: int) -> None:
     """Two operations of a rank that touch are not at work at once, whatever rounding does to their times."""

@@ -16,6 +16,7 @@ from simcodesign.engine.event_contract import Log, count_events
 from simcodesign.engine.reference import engine
 from simcodesign.engine.reference.engine import run
 from simcodesign.generate.plan import DISK, LINK, MAILBOX, NONE, PROCESSOR, Plan
+from tests import examples
 from tests.oracles.event_contract import (
     ROUNDED,
     TIED,
@@ -38,19 +39,20 @@ from tests.oracles.event_contract import (
 # Engine and oracle
 
 
-@settings(max_examples=400)
+@settings(max_examples=examples(400))
 @given(st.one_of(plans(TIED), crowded_plans(TIED)))
+@pytest.mark.thorough
 def test_ties_at_every_step(plan: Plan) -> None:
     check(plan, run)
 
 
-@settings(max_examples=200)
+@settings(max_examples=examples(200))
 @given(st.one_of(plans(ROUNDED), crowded_plans(ROUNDED)))
 def test_sums_that_round(plan: Plan) -> None:
     check(plan, run)
 
 
-@settings(max_examples=100)
+@settings(max_examples=examples(100))
 @given(st.lists(st.tuples(st.integers(0, 3), TIMES, TIMES), min_size=2, max_size=24), st.integers(1, 3))
 def test_crowds_at_one_disk(jobs: list[tuple[int, float, float]], servers: int) -> None:
     ops = []
@@ -59,7 +61,7 @@ def test_crowds_at_one_disk(jobs: list[tuple[int, float, float]], servers: int) 
     check(plan_of(ops, 4, (DISK,), (servers,)), run)
 
 
-@settings(max_examples=100)
+@settings(max_examples=examples(100))
 @given(st.lists(st.tuples(st.integers(1, 4), st.permutations([0, 1, 2]), st.tuples(*[TIMES] * 6)), max_size=16))
 def test_crowds_on_three_links(sent: list[tuple[int, list[int], tuple[float, ...]]]) -> None:
     ops = []
@@ -107,7 +109,7 @@ def with_idle_steps(plan: Plan, before: list[int]) -> tuple[Plan, np.ndarray]:
     return idle, where
 
 
-@settings(max_examples=150)
+@settings(max_examples=examples(150))
 @given(st.integers(0, 2**64), st.one_of(plans(TIED, hoarding=False), crowded_plans(TIED, hoarding=False)))
 def test_ties_do_not_depend_on_how_many_events_came_before(seed: int, plan: Plan) -> None:
     """Steps of no time add events to an instant, and change nothing."""
@@ -122,7 +124,7 @@ def test_ties_do_not_depend_on_how_many_events_came_before(seed: int, plan: Plan
         assert getattr(more, name).tolist() == getattr(plain, name).tolist()
 
 
-@settings(max_examples=150)
+@settings(max_examples=examples(150))
 @given(st.integers(0, 2**64), st.one_of(plans(TIED), crowded_plans(TIED)))
 def test_what_cannot_end_is_what_the_oracle_cannot_end(seed: int, plan: Plan) -> None:
     """Programs with their steps shuffled: many of them wait in a circle."""
@@ -138,7 +140,7 @@ def test_a_good_share_of_shuffled_plans_cannot_end() -> None:
     assert 40 <= stuck <= 160
 
 
-@settings(max_examples=150)
+@settings(max_examples=examples(150))
 @given(st.one_of(plans(TIED), crowded_plans(ROUNDED)))
 def test_events_are_counted_one_by_one_as_by_the_formula(plan: Plan) -> None:
     """The other engine counts them from the Plan and what the stations served."""
@@ -379,6 +381,7 @@ def test_many_receives_that_release_one_another() -> None:
     assert set(log.finish_s[MANY:]) == {1.0}
 
 
+@pytest.mark.thorough
 def test_progress_is_told_in_simulated_seconds() -> None:
     seen: list[tuple[float, int]] = []
     count = 50_000

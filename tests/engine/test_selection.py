@@ -31,6 +31,7 @@ def test_small_runs_take_simpy() -> None:
     assert simulate(*CASE).engine == "simpy"
 
 
+@pytest.mark.thorough
 def test_large_runs_take_the_compiled_engine(monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("numba")
     monkeypatch.setattr(selection, "LARGE", 100)

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from simcodesign.engine.reference.environment import ContractEnvironment
 from simcodesign.engine.reference.stations import LimitedStation, Station
+from tests import examples
 
 Floats = NDArray[np.float64]
 
@@ -118,7 +119,7 @@ def queue_area(arrivals: Sequence[float], starts: Floats) -> tuple[float, int]:
     return area, most
 
 
-@settings(max_examples=200)
+@settings(max_examples=examples(200))
 @given(TRAFFIC, st.integers(1, 4))
 def test_littles_law_and_conservation(traffic: tuple[list[float], list[float]], servers: int) -> None:
     """Mean queue times time is the sum of all waits; what comes in is served; no server does two things at a time."""
@@ -175,7 +176,7 @@ def in_system(arrivals: Sequence[float], services: Sequence[float], servers: int
     return np.array(starts)
 
 
-@settings(max_examples=200)
+@settings(max_examples=examples(200))
 @given(TRAFFIC, st.integers(1, 3), st.integers(0, 3))
 def test_who_finds_a_full_station_is_blocked(
     traffic: tuple[list[float], list[float]], servers: int, waiting: int

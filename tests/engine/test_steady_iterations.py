@@ -19,6 +19,7 @@ from simcodesign.describe.yaml.files import load_machine
 from simcodesign.describe.yaml.tree import parse_yaml
 from simcodesign.describe.yaml.workload import workload_from
 from simcodesign.engine.simulate import simulate
+from tests import examples
 
 QUIET = ("hops", "links", "interfaces", "disks", "imbalance")
 SETS = ("none", "links", "imbalance", QUIET)
@@ -76,6 +77,7 @@ SHIPPED = {
 @pytest.mark.parametrize("effects", SETS)
 @pytest.mark.parametrize("machine", ["torus-cluster", "crossbar-16"])
 @pytest.mark.parametrize("name", SHIPPED)
+@pytest.mark.thorough
 def test_shipped_workloads(name: str, machine: str, effects: object) -> None:
     parameters, loops = SHIPPED[name]
     result, whole = both(name, machine, {"P": 8, **parameters}, effects=effects)
@@ -309,7 +311,7 @@ def machines(draw: st.DrawFn) -> Machine:
     return Machine("test machine", Processor(8.0), network, disk, draw(st.integers(1, 2)))
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(RANDOM_PROGRAMS, machines(), st.sampled_from(["none", "hops", "links", "interfaces", "disks", QUIET]))
 def test_random_programs(parts: list[object], machine: Machine, effects: object) -> None:
     program = workload(written(parts))

@@ -22,6 +22,7 @@ from simcodesign.describe.yaml.workload import workload_from
 from simcodesign.engine import to_result
 from simcodesign.engine.simulate import simulate
 from simcodesign.generate.plan import STATION_KINDS
+from tests import examples
 
 #: Steps of programs, each of which can stand anywhere.
 STEPS = (
@@ -77,7 +78,7 @@ RUN = (WORKLOADS, MACHINES, SWITCHES)
 CLOSE = {"rel": 1e-11, "abs": 1e-12}
 
 
-@settings(max_examples=120)
+@settings(max_examples=examples(120))
 @given(*RUN)
 def test_times_of_ranks_and_phases_add_up(work: Workload, machine: Machine, effects: tuple[str, ...]) -> None:
     result = simulate(work, machine, effects=effects, timeline=True)
@@ -94,7 +95,7 @@ def test_times_of_ranks_and_phases_add_up(work: Workload, machine: Machine, effe
     assert ends.tolist() == ranks.end_s.tolist()
 
 
-@settings(max_examples=80)
+@settings(max_examples=examples(80))
 @given(*RUN)
 def test_time_is_booked_where_it_was_spent(work: Workload, machine: Machine, effects: tuple[str, ...]) -> None:
     """Against the timeline, added up operation by operation."""
@@ -115,7 +116,7 @@ def test_time_is_booked_where_it_was_spent(work: Workload, machine: Machine, eff
         assert result.ranks.waiting_s[cell] == pytest.approx(waiting[cell], **CLOSE)
 
 
-@settings(max_examples=80)
+@settings(max_examples=examples(80))
 @given(*RUN)
 def test_bytes_are_conserved(work: Workload, machine: Machine, effects: tuple[str, ...]) -> None:
     """What is sent is received; effects change when things happen, not how much."""
@@ -131,7 +132,7 @@ def test_bytes_are_conserved(work: Workload, machine: Machine, effects: tuple[st
         assert getattr(plain, name) == getattr(result, name)
 
 
-@settings(max_examples=80)
+@settings(max_examples=examples(80))
 @given(*RUN)
 def test_stations_are_busy_for_at_most_all_the_time(work: Workload, machine: Machine, effects: tuple[str, ...]) -> None:
     result = simulate(work, machine, effects=effects)
@@ -299,7 +300,7 @@ def test_most_used_stations_by_a_plain_sort(rows: list[tuple[int, int]], count: 
     assert stations.most_used(count) == plain[:count]
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(*RUN)
 def test_ranks_in_blocks(work: Workload, machine: Machine, effects: tuple[str, ...]) -> None:
     whole = simulate(work, machine, effects=effects).ranks

@@ -140,6 +140,7 @@ def test_products_in_blocks_are_products(series: int, terms: int, points: int) -
 
 
 @pytest.mark.parametrize("kind", [truth_sets.product, truth_sets.in_space])
+@pytest.mark.thorough
 def test_lead_exponents_without_noise(kind: object) -> None:
     truths, values = truth_sets.make(kind, 60, 0.0, 1, seed=5)  # type: ignore[arg-type]
     for truth, found in zip(truths, fit(measured(values)), strict=True):
@@ -177,7 +178,7 @@ def test_fractions_of_the_paper_are_found() -> None:
     assert found.model.lead("p") == (Fraction(3, 8), Fraction(3, 2))
 
 
-@pytest.mark.parametrize("parameters", [3, pytest.param(4, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("parameters", [3, pytest.param(4, marks=pytest.mark.thorough)])
 def test_three_and_four_parameters(parameters: int) -> None:
     levels = [2.0, 4.0, 8.0, 16.0, 32.0][: 5 if parameters == 3 else 4]
     points = np.array(list(itertools.product(levels, repeat=parameters)))
@@ -528,6 +529,7 @@ def communicated(noise: float = 0.0, repetitions: int = 2, **options: object) ->
     return fit(measured(values, grid), **options)[0]  # type: ignore[arg-type]
 
 
+@pytest.mark.thorough
 def test_values_without_noise_that_no_sum_meets() -> None:
     """Terms would have to be subtracted."""
     (text,) = [text for kind, text in communicated().warnings if kind == diagnostics.NOT_MET]

@@ -31,6 +31,7 @@ from simcodesign.fitting.as_workload.pmnf import WorkloadText, workload_text, wr
 from simcodesign.fitting.fit import Fit, Fits, fit
 from simcodesign.fitting.measurements import Measurements
 from simcodesign.fitting.normal_form import Factor, Model, Term
+from tests import examples
 
 ROUNDING = 1e-12
 GRID = np.array([(p, n) for p in (2.0, 4.0, 8.0, 16.0, 32.0) for n in (64.0, 128.0, 256.0, 512.0, 1024.0)])
@@ -453,7 +454,7 @@ ANY = st.text(min_size=1, max_size=120) | st.sampled_from(
 )
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(
     st.lists(ANY.filter(str.strip), min_size=1, max_size=4, unique=True),
     st.lists(ANY, min_size=1, max_size=5, unique=True),

@@ -56,7 +56,7 @@ def test_counts_of_communication(name: str) -> None:
     assert found.predict(TARGET).value == pytest.approx(float(count(*np.array(TARGET))), rel=1e-9)
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", COUNTS)
 def test_counts_of_communication_among_all_exponents(name: str) -> None:
     count, terms = COUNTS[name]

@@ -13,6 +13,7 @@ from simcodesign.fitting import diagnostics
 from simcodesign.fitting.fit import Fits, fit
 from simcodesign.fitting.measurements import Measurements
 from simcodesign.fitting.outlier_repetitions import odd_repetitions
+from tests import examples
 
 P = np.array([2.0, 4, 8, 16, 32, 64])
 
@@ -30,7 +31,7 @@ def shift_t(values: np.ndarray, point: int, repetition: int) -> float:
     return float(abs(coefficients[-1]) / np.sqrt(variance * np.linalg.inv(design.T @ design)[-1, -1]))
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=examples(50), deadline=None)
 @given(st.integers(0, 2**32 - 1), st.integers(2, 6), st.integers(3, 6), st.data())
 def test_the_distance_is_that_of_a_mean_shift(seed: int, points: int, repetitions: int, data: st.DataObject) -> None:
     rng = np.random.default_rng(seed)

@@ -15,6 +15,7 @@ from simcodesign.fitting.measurements import Measurements
 from simcodesign.fitting.prediction_intervals import Mixture, _quantiles, mixture, predict, weights_of
 from simcodesign.fitting.selection.least_squares import Family
 from simcodesign.fitting.selection.term_basis import Shapes
+from tests import examples
 from tests.oracles import truth_sets
 
 
@@ -143,8 +144,9 @@ def mixtures(draw: st.DrawFn) -> Mixture:
     return Mixture(centres, centres * some(relative), some(st.sampled_from([1.0, 3.0, 23.0])), weights / weights.sum())
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=examples(60))
 @given(st.lists(mixtures(), min_size=1, max_size=4), st.sampled_from([0.005, 0.05, 0.25]))
+@pytest.mark.thorough
 def test_quantiles_are_those_of_bisection(every: list[Mixture], tail: float) -> None:
     """Alone and many at once."""
     joined = Mixture(

@@ -23,6 +23,7 @@ from simcodesign.core.errors import InputError
 from simcodesign.fitting.measurements import Measurements
 from simcodesign.fitting.readers.cube import run_of
 from simcodesign.fitting.readers.formats import READERS, read_measurements
+from tests import examples
 
 TEXT = """# two runs
 PARAMETER p n
@@ -436,7 +437,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.parametrize("name", SAMPLES)
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(data=st.data())
 def test_damage_gives_an_error_or_measurements(folder: Path, name: str, data: st.DataObject) -> None:
     content = SAMPLES[name].encode()

@@ -16,6 +16,7 @@ from simcodesign.core.errors import InputError
 from simcodesign.fitting.measurements import Measurements
 from simcodesign.fitting.readers.formats import read_measurements
 from simcodesign.fitting.readers.writers import write_csv, write_extrap_json
+from tests import examples
 
 Series = dict[tuple[str, str], dict[tuple[float, ...], list[float]]]
 
@@ -55,7 +56,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("written")
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(measured=measurements())
 def test_a_table_reads_back_the_same(folder: Path, measured: Measurements) -> None:
     write_csv(measured, folder / "a.csv")

@@ -24,6 +24,7 @@ from simcodesign.describe.yaml.tree import parse_yaml
 from simcodesign.describe.yaml.workload import workload_from
 from simcodesign.engine.simulate import schedule_of, simulate
 from simcodesign.generate.lower import make_plan
+from tests import examples
 from tests.oracles.laws import check_laws
 
 SERVICE_S = 0.01
@@ -358,7 +359,7 @@ def steps(draw: st.DrawFn) -> str:
     return f"to: disk, {common}, between: {between}, bytes: 0{varies}{more}"
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(step=steps(), spindles=st.integers(1, 3), shared_by=st.integers(1, 4), seed=st.integers(0, 2**32))
 def test_laws_hold_for_any_stream(step: str, spindles: int, shared_by: int, seed: int) -> None:
     run(step, machine(4, spindles, shared_by), 3, seed=seed)

@@ -32,6 +32,7 @@ from simcodesign.generate.export_schedule import schedule_of
 from simcodesign.generate.lower import make_plan
 from simcodesign.generate.messages.collectives import MESSAGES
 from simcodesign.generate.plan import DISK, MAILBOX, PROCESSOR, Plan
+from tests import examples
 from tests.oracles.event_contract import TIED, Op, crowded_plans, message, plan_of, posted
 from tests.shipped_pairs import needs_memory, plain_workloads, ranks_of
 
@@ -94,6 +95,7 @@ SHIPPED = [
 
 
 @pytest.mark.parametrize(("name", "on"), SHIPPED)
+@pytest.mark.thorough
 def test_shipped_workloads(tmp_path: Path, name: str, on: str) -> None:
     """To the last bit before rounding. Then, along no path are there more operations than in the Plan, each of which is
     rounded by half a nanosecond, or by the time of half a byte for each end and flight of a message."""
@@ -169,7 +171,7 @@ def outcome(plan: Plan) -> list[float] | str:
         return "deadlock"
 
 
-@settings(FILES, max_examples=200)
+@settings(FILES, max_examples=examples(200))
 @given(st.lists(steps(), min_size=1, max_size=5), st.integers(1, 6), MACHINES)
 def test_random_programs(tmp_path: Path, program: list[list[Step]], ranks: int, machine: Machine) -> None:
     """Whole times and sizes, so that every finish is the same to the last bit, even if it is a deadlock."""

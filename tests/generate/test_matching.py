@@ -28,6 +28,7 @@ from simcodesign.generate.messages.collectives import all_to_all_linear
 from simcodesign.generate.messages.matching import matches
 from simcodesign.generate.plan import ANY, DISK, LINK, MAILBOX, NONE
 from simcodesign.generate.segment import Segment, woven
+from tests import examples
 
 PLACE = Place("w.yaml", 7)
 
@@ -87,7 +88,7 @@ def stated(ends: list[End], match: list[int]) -> list[End]:
     ]
 
 
-@settings(max_examples=300)
+@settings(max_examples=examples(300))
 @given(conversations())
 def test_pairs_and_mailboxes(case: tuple[int, list[End]]) -> None:
     segment, ends, match, mailbox, boxes = matched(*case)

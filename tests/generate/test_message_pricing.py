@@ -29,6 +29,7 @@ from simcodesign.generate.lower import make_plan
 from simcodesign.generate.messages import routes_and_stations
 from simcodesign.generate.messages.pricing import Prices
 from simcodesign.generate.plan import INTERFACE, LINK, NONE, Plan
+from tests import examples
 
 HERE = Place()
 EFFECTS = [
@@ -283,7 +284,7 @@ def check_all(plan: Plan, machine_of: list[Machine], effects: tuple[str, ...]) -
         assert len(rows) == len(set(rows))  # a row for each cost, not for each message
 
 
-@settings(max_examples=200)
+@settings(max_examples=examples(200))
 @given(machines(), programs(), st.sampled_from(EFFECTS), st.data(), st.booleans())
 def test_every_message_has_its_price_and_its_route(
     machine: Machine, program: tuple[Step, ...], effects: tuple[str, ...], data: st.DataObject, sparse: bool
@@ -319,7 +320,7 @@ def two_phases(program: tuple[Step, ...], constants: dict[str, float]) -> tuple[
     return (*program, Block(parse(2), program, phase="dear", constants=priced, place=HERE))
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(st.sampled_from(["hockney", "loggop"]), st.data(), programs(), st.sampled_from(EFFECTS))
 def test_constants_of_a_phase_hold_there_only(
     model: str, data: st.DataObject, program: tuple[Step, ...], effects: tuple[str, ...]
@@ -331,7 +332,7 @@ def test_constants_of_a_phase_hold_there_only(
     check_all(plan, [machine, machine.with_constants(CONSTANTS[model])], effects)
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(st.sampled_from(["hockney", "loggop"]), st.data(), programs(), st.sampled_from(EFFECTS))
 def test_a_phase_may_bring_the_constants_of_another_model(
     model: str, data: st.DataObject, program: tuple[Step, ...], effects: tuple[str, ...]

@@ -30,6 +30,7 @@ from simcodesign.engine.simulate import schedule_of, simulate
 from simcodesign.generate.lower import make_plan
 from simcodesign.generate.noise import running_sums
 from simcodesign.generate.plan import NONE, Plan
+from tests import examples
 
 EXPONENTIAL = Distribution("exponential")
 UNEVEN = Distribution("lognormal", {"variation": 0.3})
@@ -213,7 +214,7 @@ PIECES = (
     st.lists(st.sampled_from(PIECES), max_size=14).map("".join) | st.sampled_from([text for text, _ in WRONG]),
     st.booleans(),
 )
-@settings(max_examples=300)
+@settings(max_examples=examples(300))
 def test_nothing_else_than_an_input_error(text: str, of_machine: bool) -> None:
     try:
         found = noise_from(entry(text), 4) if of_machine else imbalance_from(entry(text))

@@ -26,6 +26,7 @@ from simcodesign.describe.yaml.files import workload_of
 from simcodesign.engine.selection import run
 from simcodesign.engine.simulate import simulate
 from simcodesign.generate.lower import make_plan
+from tests import examples
 
 ENGINES = ["simpy", "compiled"]
 #: Times are multiples of this, so that all sums of them are exact.
@@ -119,6 +120,7 @@ def makespan(schedule: Schedule, model: Model, engine: str) -> float:
 
 
 @pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.thorough
 def test_binomial_broadcast_of_a_power_of_two(tmp_path: Path, engine: str) -> None:
     """T = ceil(log2 P) (2 o + L + (s - 1) G), if the gap is no longer than that (LogGP)."""
     for rounds in range(1, 13):
@@ -133,6 +135,7 @@ SOME = [*range(2, 514), 1000, 1023, 1025, 2047, 2049, 3000, 4095]
 
 
 @pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.thorough
 def test_binomial_broadcast_of_any_number(tmp_path: Path, engine: str) -> None:
     """With g = 2 o + L the formula holds for all P. Let D = g + (s - 1) G = 2 o + L + (s - 1) G and K = ceil(log2 P).
 
@@ -553,7 +556,7 @@ MODELS = st.one_of(
 )
 
 
-@settings(max_examples=300)
+@settings(max_examples=examples(300))
 @given(st.integers(0, 2**64), MODELS)
 def test_random_schedules(seed: int, model: Model) -> None:
     """Both engines, to the last bit, against the slow simulator. Where that stands still, they say so."""

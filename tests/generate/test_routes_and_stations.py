@@ -29,6 +29,7 @@ from simcodesign.describe.workload import Workload
 from simcodesign.engine.reference.engine import run
 from simcodesign.generate.lower import make_plan
 from simcodesign.generate.plan import DISK, INTERFACE, LINK, NONE, Plan
+from tests import examples
 
 KEYS = [(name, algorithm) for name, algorithms in ALGORITHMS.items() for algorithm in algorithms]
 #: Powers of two, so that bytes times seconds per byte is exact.
@@ -93,7 +94,7 @@ def communications(draw: st.DrawFn) -> tuple[Machine, int, Step, Traffic]:
     return chosen, ranks, exchange(dims, periodic), traffic
 
 
-@settings(max_examples=150)
+@settings(max_examples=examples(150))
 @given(communications(), st.booleans())
 def test_links_carry_the_bytes_of_the_traffic(case: tuple[Machine, int, Step, Traffic], with_interfaces: bool) -> None:
     machine, ranks, step, traffic = case
@@ -114,7 +115,7 @@ def test_links_carry_the_bytes_of_the_traffic(case: tuple[Machine, int, Step, Tr
     assert {link: load for link, load in seen.items() if load} == pytest.approx(expected, rel=1e-12)
 
 
-@settings(max_examples=100)
+@settings(max_examples=examples(100))
 @given(communications(), st.booleans())
 def test_interfaces_carry_what_comes_and_what_goes(case: tuple[Machine, int, Step, Traffic], with_links: bool) -> None:
     machine, ranks, step, traffic = case
@@ -178,7 +179,7 @@ def read(size: object, when: str | None = None) -> DiskAccess:
     return DiskAccess(None if when is None else parse(when), Place(), "read", size, parse(2))
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(MACHINES, st.data())
 def test_disks_serve_the_accesses_of_their_nodes(machine: Machine, data: st.DataObject) -> None:
     ranks = data.draw(st.integers(1, min(machine.most_ranks, 20)))

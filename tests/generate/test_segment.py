@@ -20,6 +20,7 @@ from simcodesign.generate.messages import matching
 from simcodesign.generate.messages.matching import matches
 from simcodesign.generate.plan import NONE
 from simcodesign.generate.segment import EXTRAS, FIELDS, Segment, joined, woven
+from tests import examples
 
 EXTRA_NAMES = ("route", "cost", "gap_s", "flight_s", "variant")
 NAMES = (*EXTRA_NAMES, "hold")
@@ -287,7 +288,7 @@ def check(ranks: int, tree: Piece | Repeat) -> None:
     assert (mailbox, boxes) == (None, 0)
 
 
-@settings(max_examples=400)
+@settings(max_examples=examples(400))
 @given(programs(), st.sampled_from([1, 2, 4096]))
 def test_programs_become_what_their_ranks_do(program: tuple[int, Piece | Repeat], at_once: int) -> None:
     with patch.object(segment, "RANKS_AT_ONCE", at_once), patch.object(matching, "RANKS_AT_ONCE", at_once):
@@ -295,6 +296,7 @@ def test_programs_become_what_their_ranks_do(program: tuple[int, Piece | Repeat]
 
 
 @pytest.mark.parametrize("seed", range(3))
+@pytest.mark.thorough
 def test_many_ranks(seed: int) -> None:
     """More than are written at once."""
     ranks = 5000

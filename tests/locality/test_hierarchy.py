@@ -23,6 +23,7 @@ from simcodesign.locality.hierarchy import simulate
 from simcodesign.locality.hierarchy.counts import INCLUSIONS, ByKind, HierarchyCounts, Policy
 from simcodesign.locality.hierarchy.simulate import lru_hits, simulate_hierarchy
 from simcodesign.locality.traces.trace import FETCH, LOAD, MODIFY, STORE, Accesses, ArrayTrace
+from tests import examples
 from tests.oracles.hierarchy_model import HierarchyModel
 
 needs_numba = pytest.mark.skipif(not HAVE_NUMBA, reason="needs Numba")
@@ -146,7 +147,7 @@ def stream(seed: int, length: int, spread: int) -> Accesses:
 
 
 @needs_numba
-@settings(max_examples=500)
+@settings(max_examples=examples(500))
 @given(
     st.lists(geometry(), min_size=1, max_size=3),
     st.sampled_from(POLICIES),

@@ -89,6 +89,7 @@ def test_a_known_loop_is_in_the_trace(compiled_program: Callable[[str], str], tm
 
 @needs_valgrind
 @needs_compiler
+@pytest.mark.thorough
 def test_a_part_of_an_endless_program(compiled_program: Callable[[str], str], tmp_path: Path) -> None:
     program = compiled_program("volatile int x[64]; int main(void) { for (unsigned i = 0;; i++) x[i % 64]; }")
     path = tmp_path / "endless.npz"
@@ -132,6 +133,7 @@ def test_skipping_moves_the_part_and_numpy_reads_the_file(tmp_path: Path) -> Non
         ("exit 0", 10**12, r"sh: the program made \d+ accesses, of which 1000000000000 are to be skipped"),
     ],
 )
+@pytest.mark.thorough
 def test_programs_that_end_badly_leave_nothing(tmp_path: Path, script: str, skip: int, says: str) -> None:
     with pytest.raises(InputError, match=says):
         record_trace(["sh", "-c", script], 10**9, tmp_path / "t.npz", skip=skip)

@@ -17,6 +17,7 @@ from simcodesign.locality.profile import StackDistanceProfile
 from simcodesign.locality.sampling.sampling import BurstProfiles, SampledProfile, burst_profiles, sampled_profile
 from simcodesign.locality.stack.distances import stack_distances
 from simcodesign.locality.traces.trace import Accesses, ArrayTrace, Trace
+from tests import examples
 
 Keys = NDArray[np.uint64]
 
@@ -57,7 +58,7 @@ def exact(keys: Keys) -> StackDistanceProfile:
 STREAMS = st.lists(st.tuples(st.integers(0, 12), st.integers(0, 3)), min_size=1, max_size=120)
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(STREAMS, st.integers(2, 20), st.integers(0, 30), st.integers(0, 50), st.lists(st.integers(1, 40), min_size=1))
 def test_bursts_are_exact_inside(
     stream: list[tuple[int, int]], burst: int, more: int, seed: int, sizes: list[int]
@@ -242,6 +243,7 @@ TRACES: dict[str, Callable[[np.random.Generator], Keys]] = {
 
 
 @pytest.mark.parametrize("name", TRACES)
+@pytest.mark.thorough
 def test_the_stated_interval_holds_the_exact_curve(name: str) -> None:
     """The 95 % interval holds 95 % of the exact curve or more, at 60 sizes from the resolution up.
 

@@ -127,6 +127,7 @@ def expected_of(kind: str) -> np.ndarray:
     "kind", ["dense", "sparse", "first sparse, then dense", "a loop", "there and back", "distinct"]
 )
 @pytest.mark.parametrize(("slots", "spread"), [(1 << 16, 8), (64, 2)])
+@pytest.mark.thorough
 def test_engine_grows(kind: str, slots: int, spread: int) -> None:
     """Compared with the plain counter, which is compared with the list on shorter streams."""
     keys = many(kind)

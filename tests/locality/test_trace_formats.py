@@ -25,6 +25,7 @@ from simcodesign.locality.traces.formats import open_trace
 from simcodesign.locality.traces.readers import text as read_text
 from simcodesign.locality.traces.text_bytes import DIN, LACKEY
 from simcodesign.locality.traces.trace import FETCH, LOAD, MODIFY, STORE, Accesses, read_all
+from tests import examples
 from tests.oracles import text_lines
 
 COMPRESS: dict[str, Callable[[bytes], bytes]] = {
@@ -98,7 +99,7 @@ def din_text(events: list[tuple[str, int]], columns: str = "") -> bytes:
     message=st.sampled_from(["", "==7== Command: a\n", "\n", "--7-- x,1\n**7** y\n"]),
     instructions=st.booleans(),
 )
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=examples(60))
 def test_lackey_is_read_back(
     events: list[tuple[str, int]],
     suffix: str,
@@ -131,7 +132,7 @@ def test_lackey_is_read_back(
     block_bytes=st.sampled_from([40, 1 << 22]),
     instructions=st.booleans(),
 )
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=examples(60))
 def test_din_is_read_back(
     events: list[tuple[str, int]], columns: str, compression: str, block_bytes: int, instructions: bool
 ) -> None:
@@ -154,7 +155,7 @@ def test_din_is_read_back(
     st.sampled_from(list(COMPRESS)),
     st.integers(1, 70),
 )
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=examples(60))
 def test_numbers_are_read_back(values: list[int], suffix: str, compression: str, most: int) -> None:
     if suffix == ".npy":
         file = io.BytesIO()
@@ -177,7 +178,7 @@ def test_numbers_are_read_back(values: list[int], suffix: str, compression: str,
     st.integers(1, 50),
     st.integers(1, 3),
 )
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=examples(60))
 def test_columns_are_read_back(table: list[tuple[int, int, int]], most: int, width: int) -> None:
     names = ("address", "kind", "group")[:width]
     columns = {name: np.array([row[at] for row in table], np.uint64) for at, name in enumerate(names)}
@@ -246,7 +247,7 @@ NEARLY = st.lists(
 
 
 @given(NEARLY, st.sampled_from(["lackey", "din"]), st.booleans(), ADDRESS)
-@settings(deadline=None, max_examples=400)
+@settings(deadline=None, max_examples=examples(400))
 def test_both_parsers_do_as_regular_expressions_say(lines: list[str], name: str, fetches: bool, group: int) -> None:
     text = "\n".join(lines) + "\n"
     expected = parsed_by_regular_expressions(text, name, fetches, group)
@@ -536,7 +537,7 @@ GOOD = {
     st.integers(0, 3),
     st.binary(max_size=12),
 )
-@settings(deadline=None, max_examples=200)
+@settings(deadline=None, max_examples=examples(200))
 def test_damage_of_any_kind_is_an_input_error_or_harmless(
     suffix: str, compression: str, at: int, drop: int, put: bytes
 ) -> None:

@@ -9,6 +9,7 @@ import pytest
 from simcodesign.report.results import demo
 
 
+@pytest.mark.thorough
 def test_a_part_of_the_job(tmp_path: Path) -> None:
     """One test, so that of several processes only one runs the job: it takes a while."""
     pytest.importorskip("matplotlib")
@@ -49,7 +50,7 @@ def check_plots_are_pictures(output: Path) -> None:
     assert all(path.read_bytes().startswith(b"\x89PNG") for path in pictures)
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_the_whole_job(tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
     assert demo.main(tmp_path) == 0

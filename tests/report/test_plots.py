@@ -294,6 +294,7 @@ def test_formats_and_the_same_file_twice(said: Result, tmp_path: Path, suffix: s
     assert first.read_bytes() == second.read_bytes()
 
 
+@pytest.mark.thorough
 def test_the_size_of_a_png(runs: list[Result], said: Result, tmp_path: Path) -> None:
     plots.activity_profile(runs, tmp_path / "a.png")
     assert png_size(tmp_path / "a.png") == (round(12.6 * 150), round(6.6 * 150))

@@ -29,6 +29,7 @@ def test_json_has_a_region_for_each_value(capsys: pytest.CaptureFixture[str]) ->
     assert said["regions"][1]["intercepts"] == [None, None]
 
 
+@pytest.mark.thorough
 def test_a_simulated_boundary_is_listed_and_drawn(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     pytest.importorskip("matplotlib")
     few = ["codesign", "feasibility", "cg", "exascale-cg", "--target", str(1e18 / 2**14), "--set", "nodes=64"]
@@ -60,6 +61,7 @@ def test_what_is_infeasible_is_said_of_both_readings(capsys: pytest.CaptureFixtu
     assert "above the peak of the machine, 655.4 Tflop/s of 65536 processors" in out  # 64 x 1024 x 10 GFLOP/s
 
 
+@pytest.mark.thorough
 def test_machine_constants_may_vary_and_are_told(capsys: pytest.CaptureFixture[str]) -> None:
     options = ["--target", str(1e18 / 2**14), "--set", "eta=1", "--each", "network.hop_latency=10 ns,100 ns"]
     assert main([*FEW, *options, "--simulate", "--effects", "hops", "--points", "2", "--json"]) == 0

@@ -175,6 +175,7 @@ def test_undecided_is_said(against: Against) -> None:
 # --- Plots and progress --------------------------------------------------------------------------------------
 
 
+@pytest.mark.thorough
 def test_plots_are_written(found: Replicated, against: Against, tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
     for number, one in enumerate((found, against)):

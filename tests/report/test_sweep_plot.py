@@ -90,6 +90,7 @@ def test_a_heat_map_shows_every_value_at_its_place(figures: list[Any], tmp_path:
     assert {(norm.vmin, norm.vmax) for norm in norms} == {(1, 24)}
 
 
+@pytest.mark.thorough
 def test_contours_and_samples_are_drawn(figures: list[Any], tmp_path: Path) -> None:
     made = design("n=1:3:+1", "m=1:1000:n=5:log")
     sweep_plot(table(made), made.axes, tmp_path / "a.png", form="contour")

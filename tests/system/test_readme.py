@@ -9,6 +9,7 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
+from _pytest.mark import ParameterSet
 from typer.testing import CliRunner
 
 import simcodesign
@@ -19,6 +20,10 @@ from simcodesign.describe.yaml.files import load_machine, load_workload
 from tests import ROOT
 
 BLOCKS = re.findall(r"^```(\w+)\n(.*?)^```$", (ROOT / "README.md").read_text(), re.MULTILINE | re.DOTALL)
+
+
+#: Commands with one of these words take long: part of ``make test-all``.
+LONG = ("size=65536", "upgrade milc", "validate --quick", "npb-bt", "npb-ep", "bt4.csv", "--confirm", "--most 1000000")
 
 
 def blocks(language: str) -> list[str]:
@@ -56,7 +61,15 @@ def written_by(arguments: list[str]) -> set[str]:
     return {file for option, file in pairwise(arguments) if option == "--counters" and arguments[0] == "simulate"}
 
 
-@pytest.mark.parametrize(("command", "output"), commands())
+def parameters() -> list[ParameterSet]:
+    """All commands; those that take long are marked."""
+    return [
+        pytest.param(*pair, marks=pytest.mark.thorough if any(word in pair[0] for word in LONG) else ())
+        for pair in commands()
+    ]
+
+
+@pytest.mark.parametrize(("command", "output"), parameters())
 def test_commands(command: str, output: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "80")

@@ -20,11 +20,13 @@ from simcodesign.describe.yaml.files import available, load_machine
 from simcodesign.describe.yaml.tree import parse_yaml
 from simcodesign.describe.yaml.workload import workload_from
 from simcodesign.engine.simulate import simulate
+from tests import THOROUGH
 from tests.shipped_pairs import (
     arrives,
     is_open,
     load_workload,
     needs_memory,
+    pair_parameters,
     pairs,
     plain_workloads,
     powered,
@@ -82,7 +84,7 @@ def assert_streams_equal(said, seen) -> None:
     assert seen_j == pytest.approx(said_j, rel=1e-9)
 
 
-@pytest.mark.parametrize(("workload", "machine"), pairs())
+@pytest.mark.parametrize(("workload", "machine"), pair_parameters())
 def test_simulation_without_effects_is_the_forecast(workload: str, machine: str) -> None:
     compared = 0
     for ranks in RANKS:
@@ -95,6 +97,7 @@ def test_simulation_without_effects_is_the_forecast(workload: str, machine: str)
 
 @pytest.mark.parametrize("machine", available("topologies"))
 @pytest.mark.parametrize("ranks", [4, 8, 16])
+@pytest.mark.thorough
 def test_seismic_small(machine: str, ranks: int) -> None:
     said, seen = both("seismic", machine, ranks, "small")
     assert seen is not None
@@ -105,6 +108,7 @@ LARGE = [pair for pair in pairs() if pair[1] in ("torus-cluster", "fat-tree-clus
 
 
 @pytest.mark.parametrize(("workload", "machine"), [pair for pair in LARGE if pair[0] != "seismic"])
+@pytest.mark.thorough
 def test_whole_machine(workload: str, machine: str) -> None:
     assert_equal(*both(workload, machine, load_machine(machine).processors))
 
@@ -139,6 +143,9 @@ def operation(text: str) -> Workload:
     return workload_from(parse_yaml(f"simcodesign: 1\nname: one\nprogram:\n  - {text}\n", "one.yaml"))
 
 
+#: Numbers of ranks for single operations.
+RANKS = (1, 2, 3, 5, 6, 8, 12, 13, 16, 27, 64) if THOROUGH else (1, 2, 5, 8, 27)
+
 OPERATIONS = [
     *(
         f"{name}: {{bytes: 1000, algorithm: {way}}}"
@@ -160,7 +167,7 @@ OPERATIONS = [
 def test_one_operation_in_loggops_is_its_closed_form(text: str, constants: tuple[float, ...]) -> None:
     for limit in (None, 100.0):
         machine = loggop(constants, limit)
-        for ranks in (1, 2, 3, 5, 6, 8, 12, 13, 16, 27, 64):
+        for ranks in RANKS:
             said = forecast(operation(text), machine, {"P": ranks})
             seen = simulate(operation(text), machine, {"P": ranks}, effects="none")
             assert seen.makespan_s == pytest.approx(said.makespan_s, rel=ROUNDING), (ranks, limit)
@@ -198,7 +205,7 @@ def test_one_operation_whose_hops_do_not_hold_the_sender(text: str, distance: st
             hops_hold_sender=False,
         )
         machine = with_power(Machine("free", Processor(1e9), network))
-        for ranks in (1, 2, 3, 5, 6, 8, 12, 13, 16, 27, 64):
+        for ranks in RANKS:
             said = forecast(operation(text), machine, {"P": ranks})
             assert_equal(said, simulate(operation(text), machine, {"P": ranks}, effects="none"))
 

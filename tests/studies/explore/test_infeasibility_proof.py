@@ -12,12 +12,13 @@ from hypothesis import strategies as st
 from simcodesign.studies.explore.evaluator import Evaluator
 from simcodesign.studies.explore.solvers.infeasibility_proof import STAGE, excluded_boxes
 from simcodesign.studies.explore.solvers.solve import solve
+from tests import examples
 from tests.oracles.design_problems import problem
 
 rows = st.lists(st.tuples(st.integers(-3, 3), st.integers(-3, 3), st.integers(-12, 12)), min_size=1, max_size=4)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(rows)
 def test_a_proof_is_never_wrong_and_found_for_whole_linear_problems(rows: list[tuple[int, int, int]]) -> None:
     """a x + b y <= c for whole x and y of 0 to 9: every linear function is monotone."""
@@ -28,7 +29,7 @@ def test_a_proof_is_never_wrong_and_found_for_whole_linear_problems(rows: list[t
     assert (excluded_boxes(Evaluator(asked)) > 0) is not feasible
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=examples(30), deadline=None)
 @given(st.floats(0.5, 5), st.floats(1.001, 3))
 def test_sums_and_products(most: float, beyond: float) -> None:
     """x + y <= s leaves x*y no more than (s/2)^2."""

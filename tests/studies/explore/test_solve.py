@@ -202,6 +202,7 @@ def test_several_objectives_count_relative_to_their_own_best() -> None:
         assert solve(asked).point.values["x"] == pytest.approx(best, rel=1e-6)  # flat: half the digits
 
 
+@pytest.mark.thorough
 def test_a_seed_gives_the_same_trace_again() -> None:
     asked = problem(["x=13:100", "y=0:100", "k=0:9:whole"], {"f": "(x - 20)**2*(y + 1) + k"}, ["f"], ["x*y >= 100"])
     one, same, other = (solve(asked, seed=seed) for seed in (3, 3, 4))
@@ -252,6 +253,7 @@ def test_shadow_prices_by_duality() -> None:
     assert [one.active for one in found] == [True, False, True]
 
 
+@pytest.mark.thorough
 def test_isres_finds_the_same() -> None:
     pytest.importorskip("nlopt")
     asked = problem(["x=0:10", "k=0:10:whole"], {"f": "(x - 3.3)**2 + (k - 4.4)**2"}, ["f"], ["x + k >= 8"])
@@ -269,6 +271,7 @@ def test_nothing_can_be_evaluated() -> None:
 
 @settings(max_examples=8)
 @given(st.integers(2, 45), st.integers(500, 2000), st.booleans())
+@pytest.mark.thorough
 def test_a_whole_variable_that_needs_a_real_one_at_its_limit(most: int, base: int, upper: bool) -> None:
     """``most`` of them are paid for only at the cheap end of x, to the last coin: so many, and no more, by algebra."""
     cost = f"k*({base} + {'2000 - x' if upper else 'x - 500'})"

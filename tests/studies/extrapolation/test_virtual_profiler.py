@@ -32,6 +32,7 @@ from simcodesign.describe.yaml.tree import parse_yaml
 from simcodesign.describe.yaml.workload import workload_from
 from simcodesign.engine.simulate import simulate
 from simcodesign.studies.extrapolation.virtual_profiler import counters_of, latencies_of, profiled
+from tests import examples
 
 #: A clock whose products and quotients are exact, so that counters can be compared with whole numbers.
 HZ = 2.0**31
@@ -343,7 +344,7 @@ def only_collectives(program: tuple[object, ...]) -> tuple[object, ...]:
     return tuple(step for step in kept if isinstance(step, Collective) or (isinstance(step, Block) and step.body))
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(PROGRAMS, MACHINES, SWITCHES, st.integers(2, 7))
 def test_any_run_adds_up(work: Workload, on: Machine, effects: tuple[str, ...], P: int) -> None:
     result = simulate(work, on, {"P": P}, effects=effects, counters=True)

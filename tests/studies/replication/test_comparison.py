@@ -83,6 +83,7 @@ def test_printed_with_intervals(found: ReplicatedComparison) -> None:
     assert "forecast against 5 simulations of each effect" in text
 
 
+@pytest.mark.thorough
 def test_options(capfd: pytest.CaptureFixture[str]) -> None:
     run = command(capfd, "compare", "jacobi", "torus-cluster", "-P", "8", "--phase", "sweep")
     answer = run("--replications", 5, "--seed", 2, "--json").json

@@ -26,6 +26,7 @@ from simcodesign.studies.replication.output_analysis import (
     paired,
     ratio_interval,
 )
+from tests import examples
 
 NUMBERS = st.floats(-1e6, 1e6).map(lambda value: round(value, 6))  # SciPy warns of squares that vanish
 SAMPLES = st.lists(NUMBERS, min_size=2, max_size=40)
@@ -119,6 +120,7 @@ def mser5_by_definition(values: list[float]) -> dict[int, float]:
 
 
 @given(st.lists(st.floats(-1e3, 1e3, allow_subnormal=False), min_size=2 * GROUP, max_size=120))
+@pytest.mark.thorough
 def test_mser5_minimises_by_definition(values: list[float]) -> None:
     every = mser5_by_definition(values)
     found = mser5(values)
@@ -260,7 +262,7 @@ def test_narrowing_is_that_against_welch() -> None:
     assert found.correlation == pytest.approx(stats.pearsonr(first, second).statistic)
 
 
-@settings(max_examples=50)
+@settings(max_examples=examples(50))
 @given(st.integers(0, 10_000), st.floats(0.5, 2.0))
 def test_fieller_holds_what_the_pairs_do_not_refute(seed: int, factor: float) -> None:
     generator = np.random.default_rng(seed)

@@ -158,12 +158,14 @@ def test_the_stored_first_result_holds_no_arrays(twelve: Replicated) -> None:
 
 
 @AT_ONCE
+@pytest.mark.thorough
 def test_the_number_of_processes_changes_no_byte(twelve: Replicated, loop: Workload, machine: Machine) -> None:
     for workers in (2, 3):
         assert text(replicate(loop, machine, replications=12, seed=5, workers=workers)) == text(twelve)
 
 
 @AT_ONCE
+@pytest.mark.thorough
 def test_nor_with_sequential_stopping(queue: Workload, machine: Machine) -> None:
     found = [
         text(replicate(queue, machine, {"P": 1, "requests": 200}, precision=0.15, seed=3, workers=workers))
@@ -173,7 +175,7 @@ def test_nor_with_sequential_stopping(queue: Workload, machine: Machine) -> None
 
 
 @AT_ONCE
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_nor_with_two_machines(loop: Workload, machine: Machine) -> None:
     other = replace(machine, name="other", noise=0.1)
     found = [
@@ -275,7 +277,7 @@ def test_what_does_not_vary_says_so(twelve: Replicated) -> None:
 # --- Open streams --------------------------------------------------------------------------------------------
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_coverage_of_a_simulated_queue(machine: Machine, queue: Workload) -> None:
     """200 simulated experiments of 10 replications: the 95 % interval holds 1 / (mu - lambda) in 90 to 99 % of them.
 

@@ -15,6 +15,7 @@ from simcodesign.describe.yaml.files import load_workload
 from simcodesign.describe.yaml.tree import parse_yaml
 from simcodesign.describe.yaml.workload import workload_from
 from simcodesign.studies.requirements.memory_capacity import ALWAYS, FITS, NEVER, fit_memory, fitting_sizes
+from tests import examples
 
 APPS = ("kripke", "lulesh", "milc", "relearn", "icofoam")
 
@@ -42,7 +43,7 @@ def footprint(name: str, n: float, p: float) -> float:
 
 @pytest.mark.parametrize("name", APPS)
 @given(capacity=st.floats(1e3, 1e14), log_p=st.floats(0, 31))
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 def test_what_is_found_fills_the_memory_and_one_more_does_not_fit(name: str, capacity: float, log_p: float) -> None:
     p = float(round(2**log_p))
     fit = fit_memory(name, p, capacity)

@@ -24,6 +24,7 @@ def agreeing(app: str, p: float, m: float) -> int:
 @pytest.mark.parametrize(
     ("app", "entries"), [("kripke", 14), ("lulesh", 8), ("milc", 15), ("relearn", 10), ("icofoam", 5)]
 )
+@pytest.mark.thorough
 def test_no_other_base_agrees_with_more_entries(app: str, entries: int) -> None:
     p, m = (BASE_P, BASE_M)
     if app in BEST_BASES:

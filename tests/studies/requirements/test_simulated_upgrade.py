@@ -173,6 +173,7 @@ def test_what_cannot_be_varied() -> None:
 # Cells.
 
 
+@pytest.mark.thorough
 def test_counters_have_the_ratios_of_the_requirements() -> None:
     found = {name: [cell.counter_ratios[counter] for counter in COUNTERS] for name, cell in cells().items()}
     expected = {"racks": [1, 1, 2], "sockets": [0.25, 0.5, 1], "memory": [4, 2, 2]}  # n^2, n, n P

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 import simcodesign as sc
 from simcodesign.core.errors import InputError
 from simcodesign.studies.requirements.strawman import straw_man_study, straw_man_table
+from tests import examples
 
 SYSTEMS = ("strawman-massively-parallel", "strawman-vector", "strawman-hybrid")
 
@@ -24,7 +25,7 @@ def system(nodes: int, memory: float, rate: float) -> sc.Machine:
     memory=st.floats(1e7, 1e12),
     rate=st.floats(1e6, 1e13),
 )
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=examples(30), deadline=None)
 def test_linear_models(nodes: list[int], memory: float, rate: float) -> None:
     """Kripke: 1e5 n bytes and 1e7 n flop, so that the smallest of the memories is what all hold."""
     found = straw_man_study("kripke", [system(count, memory, rate) for count in nodes])

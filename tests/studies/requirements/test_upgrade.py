@@ -16,6 +16,7 @@ from simcodesign.describe.yaml.tree import parse_yaml
 from simcodesign.describe.yaml.workload import workload_from
 from simcodesign.studies.requirements.upgrade import RATIOS, share_of, upgrade_study, upgrade_table
 from simcodesign.studies.requirements.upgrade_file import Upgrade, load_upgrade, upgrade_from, upgrades
+from tests import examples
 
 LAWS = """
 simcodesign: 1
@@ -105,7 +106,7 @@ def test_upgrades_made_in_a_program_are_checked_too() -> None:
     per_node=st.sampled_from([1, 2, 0.5]),
     memory=st.floats(0.2, 5),
 )
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 def test_ratios_of_power_laws(
     a: float, b: float, c: float, d: float, nodes: float, per_node: float, memory: float
 ) -> None:

@@ -83,6 +83,7 @@ def killed_at_3(task: Task) -> list[Row]:
     return evaluate(task)
 
 
+@pytest.mark.thorough
 def test_as_in_one_process_and_nothing_is_heard_of_dask(cluster: LocalCluster, tmp_path: Path, whole: str) -> None:
     with started(tmp_path, *SWEEP, "--scheduler", str(cluster.file)) as one:
         start = one.event("start")
@@ -93,6 +94,7 @@ def test_as_in_one_process_and_nothing_is_heard_of_dask(cluster: LocalCluster, t
     assert table(tmp_path) == whole
 
 
+@pytest.mark.thorough
 def test_a_worker_that_is_killed_is_survived(cluster: LocalCluster, tmp_path: Path, whole: str) -> None:
     """A nanny starts another one in its place."""
     sweep, killed = seeds(), list[int]()
@@ -110,6 +112,7 @@ def test_a_worker_that_is_killed_is_survived(cluster: LocalCluster, tmp_path: Pa
     assert table(tmp_path) == whole
 
 
+@pytest.mark.thorough
 def test_a_point_that_kills_fails_with_the_reason(cluster: LocalCluster, tmp_path: Path) -> None:
     sweep = sweep_of("seismic", "power-challenge", ["P=1:8:+1"], preset="test")
     with Store.create(tmp_path / "store.sqlite", sweep.meta()) as store, Cluster(str(cluster.file)) as crew:
@@ -119,6 +122,7 @@ def test_a_point_that_kills_fails_with_the_reason(cluster: LocalCluster, tmp_pat
     assert failed.reason.startswith("3 processes died at it; of the last: Attempted to run task")
 
 
+@pytest.mark.thorough
 def test_an_interrupt_ends_it(cluster: LocalCluster, tmp_path: Path, whole: str) -> None:
     with started(tmp_path, *SWEEP, "--scheduler", str(cluster.file)) as one:
         counted = one.event("progress")["stored"]
@@ -154,6 +158,7 @@ def test_versions_of_workers() -> None:
     assert check_versions({"a": {**ours, "numpy": "2.2"}}, ours) == "numpy 2.2; here is numpy 2.1"
 
 
+@pytest.mark.thorough
 def test_a_scheduler_that_is_lost(cluster: LocalCluster, tmp_path: Path, whole: str) -> None:
     """The last test: there is no cluster after it."""
     with started(tmp_path, *SWEEP, "--scheduler", str(cluster.file)) as one:

@@ -73,6 +73,7 @@ def goes_on(folder: Path, whole: str, least: int, command: list[str] | None = No
     assert table(folder) == whole
 
 
+@pytest.mark.thorough
 def test_nothing_happens(tmp_path: Path, whole: str) -> None:
     events = run(tmp_path, *SWEEP)
     assert events[-1] == events[-1] | {"event": "done", "stored": COUNT, "new": COUNT, "failed": 0}
@@ -80,6 +81,7 @@ def test_nothing_happens(tmp_path: Path, whole: str) -> None:
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.thorough
 def test_asked_to_end(tmp_path: Path, whole: str, number: signal.Signals) -> None:
     """Ctrl-C, which all processes of a terminal get, and the wish of a batch system."""
     with started(tmp_path, *SWEEP, "--json-lines") as one:
@@ -101,6 +103,7 @@ def test_asked_to_end(tmp_path: Path, whole: str, number: signal.Signals) -> Non
     goes_on(tmp_path, whole, max(counted, int(summary.split()[1])), words[1:])
 
 
+@pytest.mark.thorough
 def test_the_program_is_killed(tmp_path: Path, whole: str) -> None:
     with started(tmp_path, *SWEEP, "--json-lines") as one:
         counted = one.event("progress")["stored"]
@@ -111,6 +114,7 @@ def test_the_program_is_killed(tmp_path: Path, whole: str) -> None:
     goes_on(tmp_path, whole, counted)
 
 
+@pytest.mark.thorough
 def test_its_workers_are_killed(tmp_path: Path, whole: str) -> None:
     with started(tmp_path, *SWEEP, "--json-lines") as one:
         one.event("progress")
@@ -141,6 +145,7 @@ def limited() -> None:
     resource.setrlimit(resource.RLIMIT_FSIZE, (60_000, resource.getrlimit(resource.RLIMIT_FSIZE)[1]))
 
 
+@pytest.mark.thorough
 def test_files_may_not_grow(tmp_path: Path, whole: str) -> None:
     with started(tmp_path, *SWEEP, "--json-lines", preexec_fn=limited) as one:
         counted = full(one)
@@ -160,6 +165,7 @@ def fill(file: Path) -> None:
             out.write(bytes(4096))
 
 
+@pytest.mark.thorough
 def test_the_disk_is_full(tmp_path: Path, whole: str) -> None:
     folder = tmp_path / "small"
     folder.mkdir()

@@ -92,6 +92,7 @@ def test_everything_comes_out_of_a_store_that_is_not_damaged(
     assert read_all(tmp_path / "b.sqlite", made[1]) == "whole"
 
 
+@pytest.mark.thorough
 def test_no_flipped_bit_gives_a_wrong_row(made: tuple[bytes, dict[int, Row]], tmp_path: Path) -> None:
     data, rows = made
     dice = random.Random(1)

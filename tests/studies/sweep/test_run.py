@@ -96,6 +96,7 @@ def test_as_one_after_another(store: Callable[[Sweep], Store]) -> None:
     assert outcome == Outcome(66, 66, 11, 66, stopped=False)
 
 
+@pytest.mark.thorough
 def test_points_that_kill_fail_with_the_reason_and_no_others(store: Callable[[Sweep], Store]) -> None:
     sweep = sweep_over("processor.clock=1:2GHz:+0.1")
     kept = store(sweep)
@@ -111,6 +112,7 @@ def test_points_that_kill_fail_with_the_reason_and_no_others(store: Callable[[Sw
     assert (outcome.stored, outcome.failed) == (11, 1)
 
 
+@pytest.mark.thorough
 def test_processes_that_somebody_kills_are_survived(store: Callable[[Sweep], Store], tmp_path: Path) -> None:
     sweep = sweep_over("processor.clock=1:2GHz:+0.02")
     kept, killed = store(sweep), Counter[int]()
@@ -129,6 +131,7 @@ def test_processes_that_somebody_kills_are_survived(store: Callable[[Sweep], Sto
     assert csv([*kept.rows()]) == expected(sweep)
 
 
+@pytest.mark.thorough
 def test_it_ends_when_it_is_asked_to_and_goes_on_later(store: Callable[[Sweep], Store], tmp_path: Path) -> None:
     sweep = sweep_over("processor.clock=1:3GHz:+0.02")
     kept, calls = store(sweep), list[Row]()
@@ -144,6 +147,7 @@ def test_it_ends_when_it_is_asked_to_and_goes_on_later(store: Callable[[Sweep], 
     assert csv([*kept.rows()]) == expected(sweep) == csv(calls)
 
 
+@pytest.mark.thorough
 def test_an_error_of_the_program_is_one_of_the_sweep(store: Callable[[Sweep], Store]) -> None:
     sweep = sweep_over("P=1,2")
     with (

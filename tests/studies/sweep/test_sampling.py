@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from simcodesign.core.errors import InputError
 from simcodesign.studies.sweep.grid import Known
 from simcodesign.studies.sweep.sampling import METHODS, sampled
+from tests import examples
 
 WORDS = Known("solver", choices={"cg": 1.0, "gmres": 2.0})
 
@@ -38,7 +39,7 @@ def test_a_seed_gives_one_sample(method: str) -> None:
     assert column("x=0:1", 10, method, 1).tolist() != column("x=0:1", 10, method, 2).tolist()
 
 
-@settings(deadline=None, max_examples=50)
+@settings(deadline=None, max_examples=examples(50))
 @given(st.floats(-1e9, 1e9), st.floats(0, 1e9), st.integers(1, 40), st.sampled_from(METHODS), st.integers(0, 9))
 def test_values_stay_within_their_ranges(low: float, width: float, count: int, method: str, seed: int) -> None:
     high = low + width

@@ -24,7 +24,7 @@ from simcodesign.studies.sweep.points import Row
 from simcodesign.studies.sweep.store import Store, StoreError
 from simcodesign.studies.sweep.sweep import Sweep, sweep_of
 from simcodesign.studies.sweep.table import table_of
-from tests import ROOT
+from tests import ROOT, examples
 
 META = {"workload": "w", "points": 100}
 
@@ -63,7 +63,7 @@ def test_a_closed_store_is_one_file(path: Path) -> None:
     assert [file.name for file in path.parent.iterdir()] == [path.name]
 
 
-@settings(deadline=None, max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(deadline=None, max_examples=examples(40), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     st.lists(
         st.builds(

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from simcodesign.core.errors import InputError
 from simcodesign.studies.sweep.points import Row
 from simcodesign.studies.sweep.table import check_table_file, table_of, write_table
+from tests import examples
 
 ROWS = [
     Row(1, "a" * 32, {"kind": "mesh", "P": 2.0}, {"t": 0.1, "u": 3.0}),
@@ -42,7 +43,7 @@ def test_a_mixed_axis_is_text() -> None:
     assert table_of(rows)["shape"].tolist() == ["[4, 4]", "16.0"]
 
 
-@settings(deadline=None, max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(deadline=None, max_examples=examples(30), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(st.floats(allow_nan=False), min_size=1, max_size=9))
 def test_numbers_in_csv_read_back_exactly(tmp_path: Path, values: list[float]) -> None:
     path = tmp_path / "a.csv"

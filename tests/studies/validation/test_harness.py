@@ -298,6 +298,7 @@ def test_a_verdict_in_short(outcomes: tuple[Outcome, ...]) -> None:
     assert [outcome.to_dict()["in_short"] for outcome in outcomes] == list(short.values())
 
 
+@pytest.mark.thorough
 def test_parallel_is_serial(folder: Path, outcomes: tuple[Outcome, ...]) -> None:
     calls: list[str] = []
     parallel = run(load_cases(folder), jobs=3, folder=folder, on_progress=lambda outcome: calls.append(outcome.name))
@@ -378,6 +379,7 @@ CASES = [case(f"toys/{k}", dies if k % 3 == 1 else says(x=2.0)) for k in range(6
 )
 
 
+@pytest.mark.thorough
 def test_a_process_that_dies_takes_only_its_case(tmp_path: Path) -> None:
     folder = folder_of(tmp_path, dying=DYING)
     outcomes = run(load_cases(folder), jobs=2, folder=folder)
@@ -520,6 +522,7 @@ def test_no_process_hears_an_interrupt(tmp_path: Path) -> None:
     assert done.stdout == "True\nTrue\n"
 
 
+@pytest.mark.thorough
 def test_an_interrupt_leaves_no_process(tmp_path: Path) -> None:
     folder, pids = folder_of(tmp_path / "cases", sleeping=SLEEPING), tmp_path / "pids"
     process = subprocess.Popen(
