@@ -16,10 +16,16 @@ from simcodesign.generate.plan import Plan
 #: Names of the engines, and the modules with their ``run``, which are loaded when they are used.
 ENGINES = {"simpy": "simcodesign.engine.reference.engine", "compiled": "simcodesign.engine.compiled.engine"}
 AUTO = "auto"
-#: Operations and hops above which ``auto`` takes the compiled engine. SimPy does some 400,000 of them in a second; to
-#: load the compiled engine takes 0.7 s, so that it pays from 300,000 on, and from 6 million on if it must be compiled
-#: first, which takes 15 s once for every installation.
-LARGE = 1_000_000
+#: Operations and hops above which ``auto`` takes the compiled engine. CPU seconds of ``simulate jacobi torus-cluster
+#: --set P=64 --engine ...`` as a whole, least of three, the compiled engine out of its cache:
+#:
+#:     no effects   52,000: SimPy 1.9, compiled 2.7    103,000: 2.4, 2.8    206,000: 2.6, 2.5
+#:     links        40,000: SimPy 1.9, compiled 2.5     79,000: 2.1, 2.3    157,000: 2.9, 2.2
+#:
+#: They meet at 180,000 and at 95,000; below the limit 0.7 s at most are lost, above it SimPy takes ever longer. The
+#: first run of an installation compiles for 15 s more. That is paid once, so it does not count: what an engine is
+#: chosen by must not depend on what has run before.
+SIMPY_UP_TO = 100_000
 #: Memory that the SimPy engine takes for an operation, for a strand of operations (a process) and for a message with a
 #: route (one too). Measured: 150, 1,400 and 850 bytes.
 BYTES_PER_OPERATION, BYTES_PER_STRAND, BYTES_PER_ROUTE = 200, 1_600, 1_100
@@ -42,7 +48,7 @@ def chosen_engine(plan: Plan, engine: str) -> str:
     """The name of the engine that runs this Plan. Says once if it would be the compiled one but for Numba."""
     if engine != AUTO:
         return engine
-    if work(plan) <= LARGE:
+    if work(plan) <= SIMPY_UP_TO:
         return "simpy"
     if not HAVE_NUMBA:
         _say_that_numba_is_missing()
@@ -60,7 +66,7 @@ def work(plan: Plan) -> int:
 @cache
 def _say_that_numba_is_missing() -> None:
     warnings.warn(
-        "Numba is not installed, so large simulations run on the SimPy engine, which is some 30 times slower "
+        "Numba is not installed, so large simulations run on the SimPy engine, which is some 100 times slower "
         "(pip install simcodesign[fast])",
         stacklevel=5,
     )

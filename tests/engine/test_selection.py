@@ -34,7 +34,7 @@ def test_small_runs_take_simpy() -> None:
 @pytest.mark.thorough
 def test_large_runs_take_the_compiled_engine(monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("numba")
-    monkeypatch.setattr(selection, "LARGE", 100)
+    monkeypatch.setattr(selection, "SIMPY_UP_TO", 100)
     assert simulate(*CASE).engine == "compiled"
     assert simulate(*CASE, engine="simpy").engine == "simpy"
     assert simulate("jacobi", "torus-cluster", {"P": 1, "sweeps": 1}).engine == "simpy"
@@ -43,7 +43,7 @@ def test_large_runs_take_the_compiled_engine(monkeypatch: pytest.MonkeyPatch) ->
 def test_hops_count_as_operations_do(monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("numba")
     operations = len(simulate(*CASE, timeline=True).timeline.rank)
-    monkeypatch.setattr(selection, "LARGE", operations)
+    monkeypatch.setattr(selection, "SIMPY_UP_TO", operations)
     assert simulate(*CASE, effects="hops").engine == "simpy"
     assert simulate(*CASE, effects="links").engine == "compiled"
 
@@ -66,7 +66,7 @@ def test_without_numba_large_runs_say_so_once(monkeypatch: pytest.MonkeyPatch) -
         warnings.simplefilter("always")
         assert simulate(*CASE).engine == "simpy"
         assert caught == []
-        monkeypatch.setattr(selection, "LARGE", 100)
+        monkeypatch.setattr(selection, "SIMPY_UP_TO", 100)
         assert [simulate(*CASE).engine for _ in range(2)] == ["simpy", "simpy"]
         assert simulate(*CASE, engine="simpy").engine == "simpy"
     (said,) = caught
