@@ -42,9 +42,11 @@ def simulate(
     rank and phase (``Result.counters``).
 
     ``engine``: ``"simpy"``, ``"compiled"`` (needs Numba), or ``"auto"``, which takes the compiled one above
-    ``selection.SIMPY_UP_TO`` operations and hops. Both give the same Result to the last bit. ``iterations``: ``"all"``, or
-    ``"steady"`` to simulate repeated blocks only until their iterations take the same time, and to extrapolate the
-    rest (``Result.steady`` says what); ``"steady:1%"`` until they do so within this tolerance.
+    ``selection.SIMPY_UP_TO`` operations and hops. Both give the same Result to the last bit.
+
+    ``iterations``: ``"all"``, or ``"steady"`` to simulate repeated blocks only until their iterations take the same
+    time, and to extrapolate the rest (``Result.steady`` says what); ``"steady:1%"`` until they do so within this
+    tolerance.
 
     Raises InputError for anything that cannot be used, CapacityError (one of them) when the run would not fit in
     memory, DeadlockError when ranks wait for each other.

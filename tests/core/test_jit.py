@@ -124,10 +124,11 @@ WITHOUT_NUMBA = """
 import sys
 sys.modules["numba"] = None
 from random import Random
-from contract_oracle import ROUNDED, TIED, Writer, shuffled
+from tests.oracles.event_contract import ROUNDED, TIED, Writer, shuffled
 from tests.engine.test_engines_agree import outcome
 from simcodesign.core.jit import HAVE_NUMBA
-from simcodesign.engine import compiled_engine, simpy_engine
+from simcodesign.engine.compiled import engine as compiled_engine
+from simcodesign.engine.reference import engine as simpy_engine
 assert not HAVE_NUMBA
 random, ends = Random(7), 0
 for times in (TIED, ROUNDED) * 60:
