@@ -5,7 +5,8 @@ of a rank on the I instances of a resource that it has, a use takes
 
     ceil(p / I) t
 
-and the block as long as the heaviest set of uses of which every two conflict; all others overlap with them.
+and the block as long as its heaviest clique: the set of uses of the longest total time of which every two conflict; all
+others overlap with them (``describe.resources.Custom.conflicting`` states the rule).
 """
 
 from __future__ import annotations

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from simcodesign.aspen.machine import conflict_groups
+from simcodesign.aspen.machine import linked_by_conflicts
 from simcodesign.core.expression import Value
 
 ZERO = np.float64(0.0)
@@ -86,7 +86,7 @@ def side_by_side(costs: list[Cost], conflicts: frozenset[frozenset[str]]) -> Cos
     """
     summed = in_turn(costs)
     bounds = [cost.seconds for cost in costs]
-    groups = conflict_groups(summed.work, conflicts)
+    groups = linked_by_conflicts(summed.work, conflicts)
     bounds += [functools.reduce(lambda a, b: a + b, [summed.work[name] for name in group]) for group in groups]
     if not bounds:
         return summed

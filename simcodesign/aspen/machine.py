@@ -149,8 +149,13 @@ class AspenMachine:
         return Scope(self.definitions, given)
 
 
-def conflict_groups(resources: Iterable[str], conflicts: frozenset[frozenset[str]]) -> list[list[str]]:
-    """The resources in groups: those that exclude each other, directly or through a third, are together."""
+def linked_by_conflicts(resources: Iterable[str], conflicts: frozenset[frozenset[str]]) -> list[list[str]]:
+    """The resources in groups: those that exclude each other, directly or through others, are together.
+
+    This is the rule of the original, whose closed form adds up the times of a group. Machines of our own follow another
+    (``describe.resources.Custom.conflicting``): of three resources of which the second excludes the first and the
+    third, these two overlap there, but not here.
+    """
     groups: list[list[str]] = []
     for resource in resources:
         joined = [group for group in groups if any(frozenset((resource, other)) in conflicts for other in group)]

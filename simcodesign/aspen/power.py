@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from simcodesign.aspen.machine import AspenMachine, Element, Found, conflict_groups
+from simcodesign.aspen.machine import AspenMachine, Element, Found, linked_by_conflicts
 from simcodesign.aspen.scope import Given, Scope
 from simcodesign.aspen.timing import BlockTime, FloatOrArray, Timing, UseTime, read_machine_parameters
 from simcodesign.core.expression import Expression, Value
@@ -172,7 +172,7 @@ def _all_at_once_w(elements: list[Element], counts: Mapping[str, Value], scope: 
 
 def _at_once_w(powers: Mapping[str, Value], conflicts: frozenset[frozenset[str]]) -> Value:
     total: Value = ZERO
-    for group in conflict_groups(powers, conflicts):
+    for group in linked_by_conflicts(powers, conflicts):
         largest: Value = functools.reduce(np.maximum, [powers[name] for name in group])
         total = total + largest
     return total

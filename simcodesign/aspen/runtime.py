@@ -2,7 +2,8 @@
 
 A block ``execute [p]`` uses resources: of a resource with I instances it takes ceil(p/I) times the resource's
 expression of the quantity, changed by the traits in turn. Times of one resource add, times of resources that
-exclude each other add, the rest overlap (Spafford & Vetter, SC 2012; Sci. Prog. 2015, article 157305).
+exclude each other, directly or through others, add, the rest overlap (Spafford & Vetter, SC 2012; Sci. Prog. 2015,
+article 157305; ``machine.linked_by_conflicts``).
 
 ``map [n]`` and ``par`` are where this reading differs from the original, which adds both up:
 
@@ -26,7 +27,7 @@ import numpy as np
 
 from simcodesign.aspen.application import Application, ApplicationScope, bodies
 from simcodesign.aspen.cost import ZERO, Cost, Entry, UseTotal, in_turn, over_counter, side_by_side, weighted
-from simcodesign.aspen.machine import AspenMachine, Found, conflict_groups
+from simcodesign.aspen.machine import AspenMachine, Found, linked_by_conflicts
 from simcodesign.aspen.nodes import Distribution, Normal, Uniform
 from simcodesign.aspen.scope import Scope
 from simcodesign.aspen.tree import Call, Execute, Group, If, Iterate, Kernel, Local, Probability, Statement, Switch, Use
@@ -234,7 +235,7 @@ class _Frame:
                 work[use.resource] = work[use.resource] + share if use.resource in work else share
                 uses.append(UseTotal(items, amount * items, seconds, busy))
                 found.append(where)
-        seconds = self.overlapping(times)
+        seconds = self.added_up_as_the_original_does(times)
         if not self.run.detailed:
             return Cost(seconds, work)
         key = (self.called, id(statement))
@@ -242,9 +243,9 @@ class _Frame:
         entry = Entry(np.float64(1.0) if spread is None else spread, seconds, tuple(uses))
         return Cost(seconds, work, {key: entry})
 
-    def overlapping(self, times: dict[str, Value]) -> Value:
-        """The longest of the groups of resources that exclude each other."""
-        groups = conflict_groups(times, self.run.conflicts)
+    def added_up_as_the_original_does(self, times: dict[str, Value]) -> Value:
+        """The longest of the groups of resources that conflicts link: those of a group add up, groups overlap."""
+        groups = linked_by_conflicts(times, self.run.conflicts)
         sums = [functools.reduce(lambda a, b: a + b, [times[name] for name in group]) for group in groups]
         return functools.reduce(np.maximum, sums) if sums else ZERO
 

@@ -140,7 +140,13 @@ class Custom:
         return values
 
     def conflicting(self, one: str, other: str) -> bool:
-        """Whether uses of two resources never overlap: those of the same one never do."""
+        """Whether uses of two resources never overlap: those of the same one never do.
+
+        The rule of conflicts, for both readings: a block takes as long as its heaviest clique, which is the set of uses
+        of the longest total time of which every two conflict. Each reading finds it in its own way
+        (``analytic.resources``, ``generate.demands.resources``). With the effect ``conflicts`` the simulation keeps the
+        order of the uses besides, and never takes less.
+        """
         return one == other or frozenset((one, other)) in self.pairs
 
     def resource(self, name: str, place: Place, machine: str) -> Resource:

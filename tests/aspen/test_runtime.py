@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from simcodesign.aspen.application import Application, load_application
-from simcodesign.aspen.machine import AspenMachine, conflict_groups, load_machine
+from simcodesign.aspen.machine import AspenMachine, linked_by_conflicts, load_machine
 from simcodesign.aspen.timing import Timing, run_time
 
 # Two nodes; on each one socket of 4 cores and a memory, and one of 8 slower cores that share everything.
@@ -338,5 +338,5 @@ def test_the_parts_of_a_machine(machine: AspenMachine) -> None:
 
 def test_conflicts_join_through_a_third() -> None:
     pairs = frozenset({frozenset("ab"), frozenset("cd"), frozenset("bc")})
-    assert [sorted(group) for group in conflict_groups("adbxc", pairs)] == [["x"], ["a", "b", "c", "d"]]
-    assert conflict_groups("ad", pairs) == [["a"], ["d"]]
+    assert [sorted(group) for group in linked_by_conflicts("adbxc", pairs)] == [["x"], ["a", "b", "c", "d"]]
+    assert linked_by_conflicts("ad", pairs) == [["a"], ["d"]]

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from simcodesign.aspen.machine import conflict_groups
+from simcodesign.aspen.machine import linked_by_conflicts
 from simcodesign.aspen.run.work import Block, Branches, Chain, Iterations, Repeated, Use, Work
 from simcodesign.core.errors import InputError, Place
 from simcodesign.core.result import COMPUTE
@@ -118,7 +118,7 @@ def _pieces(whole: Placed, count: float, rules: Rules) -> int:
     Only one where two resources may run at once that a third one excludes: in a region all of them would take turns.
     """
     uses = [(part, use) for part in _parts(whole) for use in part.block.uses]
-    groups = conflict_groups(dict.fromkeys(use.resource for _, use in uses), rules.conflicts)
+    groups = linked_by_conflicts(dict.fromkeys(use.resource for _, use in uses), rules.conflicts)
     pairs = (frozenset(pair) for group in groups for pair in itertools.combinations(group, 2))
     if rules.exclusive and any(pair not in rules.conflicts for pair in pairs):
         return 1
@@ -143,7 +143,7 @@ class _Region:
     def __init__(self, fork: Fork, conflicts: Conflicts) -> None:
         parts = list({id(part): part for part in _parts(fork)}.values())
         resources = dict.fromkeys(use.resource for part in parts for use in part.block.uses)
-        groups = conflict_groups(resources, conflicts)
+        groups = linked_by_conflicts(resources, conflicts)
         self.pool_of = {name: number for number, group in enumerate(groups) for name in group}
         self.spans: dict[int, tuple[Spans, ...]] = {}
         reached = dict.fromkeys(range(len(groups)), 0.0)
@@ -277,7 +277,7 @@ class _Writer:
     def alone(self, part: Part, after: list[int]) -> list[int]:
         """A block that meets no other."""
         uses = part.block.uses
-        groups = conflict_groups(dict.fromkeys(use.resource for use in uses), self.rules.conflicts)
+        groups = linked_by_conflicts(dict.fromkeys(use.resource for use in uses), self.rules.conflicts)
         pool_of = {name: group[0] for group in groups for name in group}
         written: list[tuple[str, int]] = []
         for use in uses:

@@ -1,9 +1,10 @@
 """An execute block as one operation: how long it takes, and which use draws power when within it.
 
 A rank goes through the uses as they are written. With the effect ``conflicts`` a use begins when all earlier ones are
-done that it conflicts with, and the block ends with the last: a list schedule. Without, the block takes as long as the
-heaviest set of uses that exclude each other; its uses keep the order of the schedule, compressed to that time (their
-energy stays what it is). Items go to the instances of a resource in turns, the last of which may leave some idle.
+done that it conflicts with, and the block ends with the last: a list schedule. Without, the block takes as long as its
+heaviest clique (``describe.resources.Custom.conflicting`` states the rule); its uses keep the order of the schedule,
+compressed to that time (their energy stays what it is). Items go to the instances of a resource in turns, the last of
+which may leave some idle.
 
 The block is an operation of kind COMPUTE: its time is that of the rank's own work, so that imbalance and noise act on
 it as on any computation, and power over time follows.
@@ -54,7 +55,7 @@ def times_of_block(uses: Sequence[ItemUse], parallelism: FloatOrArray, custom: C
     end: FloatOrArray = 0.0
     for start, last in zip(starts, lasts, strict=True):
         end = np.maximum(end, start + last)
-    duration = end if in_order else _longest_chain(uses, lasts, custom)
+    duration = end if in_order else _heaviest_clique_s(uses, lasts, custom)
     pieces: list[Piece] = []
     for use, start, last in zip(uses, starts, lasts, strict=True):
         pieces += _pieces(use, parallelism, start, last, end, duration)
@@ -68,23 +69,24 @@ def _turns(quotient: FloatOrArray) -> FloatOrArray:
     return turns
 
 
-def _longest_chain(uses: Sequence[ItemUse], lasts: Sequence[FloatOrArray], custom: Custom) -> FloatOrArray:
-    """The largest total of resources that exclude each other: each is in it with some of those after it, or not."""
+def _heaviest_clique_s(uses: Sequence[ItemUse], lasts: Sequence[FloatOrArray], custom: Custom) -> FloatOrArray:
+    """The largest total of resources of which every two conflict."""
     total: dict[str, FloatOrArray] = {}
     for use, last in zip(uses, lasts, strict=True):
         total[use.resource] = total.get(use.resource, 0.0) + last
-    return _best(tuple(total), total, custom)
+    return _heaviest_among(tuple(total), total, custom)
 
 
-def _best(names: tuple[str, ...], total: Mapping[str, FloatOrArray], custom: Custom) -> FloatOrArray:
+def _heaviest_among(names: tuple[str, ...], total: Mapping[str, FloatOrArray], custom: Custom) -> FloatOrArray:
+    """The heaviest clique of these: the first is in it with some of those that it conflicts with, or it is not."""
     if not names:
         return 0.0
     first, *rest = names
-    compatible = tuple(name for name in rest if custom.conflicting(first, name))
-    taken = total[first] + _best(compatible, total, custom)
-    if len(compatible) == len(rest):
-        return taken  # it excludes all others, and no time is negative
-    return np.maximum(taken, _best(tuple(rest), total, custom))
+    conflicting = tuple(name for name in rest if custom.conflicting(first, name))
+    with_first = total[first] + _heaviest_among(conflicting, total, custom)
+    if len(conflicting) == len(rest):
+        return with_first  # it conflicts with all others, and no time is negative
+    return np.maximum(with_first, _heaviest_among(tuple(rest), total, custom))
 
 
 def _pieces(
