@@ -1,4 +1,4 @@
-"""What every command needs: the application, its errors turned into messages and exit statuses, late imports."""
+"""The application: its errors turned into messages and exit statuses."""
 
 from __future__ import annotations
 
@@ -7,9 +7,7 @@ import sys
 import warnings
 from collections.abc import Sequence
 from functools import cache
-from importlib import import_module
 from io import TextIOWrapper
-from types import ModuleType
 from typing import Annotated, Any
 
 import typer
@@ -17,9 +15,6 @@ from typer.core import TyperGroup
 
 from simcodesign.core.errors import SimcodesignError
 from simcodesign.report.common.terminal import complain, write
-
-#: The package itself: its public names import their modules when they are used.
-sc: ModuleType = import_module("simcodesign")
 
 BAD_INPUT, INTERRUPTED, BROKEN_PIPE = 2, 130, 141
 
@@ -83,7 +78,9 @@ def _note(message: Warning | str, *_: object, **__: object) -> None:
 
 def _print_version(wanted: bool) -> None:
     if wanted:
-        write(f"{sc.__version__}\n")
+        from simcodesign import __version__  # looked up in the metadata of the installation, which takes its time
+
+        write(f"{__version__}\n")
         raise typer.Exit
 
 

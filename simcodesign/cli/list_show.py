@@ -2,68 +2,98 @@
 
 from __future__ import annotations
 
-from importlib import import_module
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from simcodesign.cli.app import app, sc
+from simcodesign.cli.app import app
+from simcodesign.cli.options_as_signature import command
 from simcodesign.core.errors import InputError, nearest
 from simcodesign.report.common.terminal import print_all, write
 
 
 @app.command("list")
-def list_() -> None:
+def run_list() -> None:
     """List the machines and workloads that are shipped."""
-    machines = [(name, sc.load_machine(name)) for name in sc.available("topologies")]
-    workloads = [(name, sc.load_workload(name)) for name in sc.available("workloads")]
-    print_all(import_module("simcodesign.report.results.data_sheets").overview(machines, workloads))
+    from simcodesign.describe.yaml.files import available, load_machine, load_workload
+    from simcodesign.report.results.data_sheets import overview
+
+    machines = [(name, load_machine(name)) for name in available("topologies")]
+    workloads = [(name, load_workload(name)) for name in available("workloads")]
+    print_all(overview(machines, workloads))
 
 
-@app.command()
-def show(
+@dataclass(frozen=True, kw_only=True)
+class ShowOptions:
+    """What is shown, and how."""
+
     name: Annotated[
         str,
         typer.Argument(metavar="NAME", help="A machine or workload: a shipped name or a path (.yaml, .goal, .aspen)."),
-    ],
-    machine: Annotated[bool, typer.Option("--machine", help="NAME is a machine.")] = False,
-    workload: Annotated[bool, typer.Option("--workload", help="NAME is a workload.")] = False,
-    latex: Annotated[bool, typer.Option("--latex", help="Print the equations of a workload in LaTeX.")] = False,
-) -> None:
+    ]
+    machine: Annotated[bool, typer.Option("--machine", help="NAME is a machine.")] = False
+    workload: Annotated[bool, typer.Option("--workload", help="NAME is a workload.")] = False
+    latex: Annotated[bool, typer.Option("--latex", help="Print the equations of a workload in LaTeX.")] = False
+
+
+@command(app, "show")
+def run_show(options: ShowOptions) -> None:
     """Show what a machine or workload file says."""
-    if machine and workload:
+    if options.machine and options.workload:
         raise InputError("--machine and --workload exclude each other", allowed="one of them")
-    if name.endswith(".aspen"):
-        if latex:
-            raise InputError(
-                "--latex: for workloads that are shipped or in YAML", value=name, allowed="without --latex"
-            )
-        print_all(import_module("simcodesign.report.aspen.data_sheet").aspen_sheet(Path(name)))
-        return
-    sheets = import_module("simcodesign.report.results.data_sheets")
-    if machine or (not workload and _kind(name) == "machine"):
-        if latex:
-            raise InputError("--latex: a machine has no equations", value=name, allowed="the name of a workload")
-        print_all(sheets.machine_sheet(sc.load_machine(name)))
-        return
-    described = sc.load_workload(name)
-    if latex:
-        write(sheets.latex(described))
+    if options.name.endswith(".aspen"):
+        _show_aspen(options)
+    elif options.machine or (not options.workload and _kind(options.name) == "machine"):
+        _show_machine(options)
     else:
-        print_all(sheets.workload_sheet(described))
+        _show_workload(options)
+
+
+def _show_aspen(options: ShowOptions) -> None:
+    from simcodesign.report.aspen.data_sheet import aspen_sheet
+
+    if options.latex:
+        what = "--latex: for workloads that are shipped or in YAML"
+        raise InputError(what, value=options.name, allowed="without --latex")
+    print_all(aspen_sheet(Path(options.name)))
+
+
+def _show_machine(options: ShowOptions) -> None:
+    from simcodesign.describe.yaml.files import load_machine
+    from simcodesign.report.results.data_sheets import machine_sheet
+
+    if options.latex:
+        what = "--latex: a machine has no equations"
+        raise InputError(what, value=options.name, allowed="the name of a workload")
+    print_all(machine_sheet(load_machine(options.name)))
+
+
+def _show_workload(options: ShowOptions) -> None:
+    from simcodesign.describe.yaml.files import load_workload
+    from simcodesign.report.results.data_sheets import latex, workload_sheet
+
+    workload = load_workload(options.name)
+    if options.latex:
+        write(latex(workload))
+    else:
+        print_all(workload_sheet(workload))
 
 
 def _kind(name: str) -> str:
     """Whether a name or file is a machine or a workload."""
+    from simcodesign.describe.yaml.files import available
+    from simcodesign.describe.yaml.tree import read_yaml
+
     if name.endswith(".goal"):
         return "workload"
     if "/" in name or name.endswith((".yaml", ".yml")):
-        keys = import_module("simcodesign.describe.yaml.tree").read_yaml(Path(name)).mapping()
+        keys = read_yaml(Path(name)).mapping()
         of_workload = {"program", "equations"} & keys.keys()
         of_machine = {"nodes", "processor", "network", "extends", "resources"} & keys.keys()
         return "workload" if of_workload or ("parameters" in keys and not of_machine) else "machine"
-    machines, workloads = sc.available("topologies"), sc.available("workloads")
+    machines, workloads = available("topologies"), available("workloads")
     if name in machines and name in workloads:
         what = "there is a machine and a workload of this name"
         raise InputError(what, value=name, allowed="say which: --machine or --workload")

@@ -1,0 +1,214 @@
+"""Commands that answer questions about designs: ``codesign feasibility | upgrade | strawman | fit-memory``."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Annotated
+
+import typer
+
+from simcodesign.cli.app import app
+from simcodesign.cli.options import (
+    AsJson,
+    EngineOptions,
+    OutputOptions,
+    PhasesOptions,
+    Preset,
+    Ranks,
+    RanksOptions,
+    Seed,
+    Settings,
+)
+from simcodesign.cli.options_as_signature import command
+from simcodesign.core.errors import InputError, Place
+
+codesign = typer.Typer(no_args_is_help=True, help="Questions about designs.")
+app.add_typer(codesign, name="codesign")
+
+Size = Annotated[str, typer.Option(metavar="NAME", help="The parameter that is the problem size of a process.")]
+Log = Annotated[
+    str | None,
+    typer.Option(
+        metavar="BASE",
+        help="Base of the logarithms in requirement models: 2 (the default), natural or 10. Short for "
+        "--set n_base=... --set p_base=...; collectives keep log2, which is how many messages they have.",
+    ),
+]
+
+
+@dataclass(frozen=True, kw_only=True)
+class FeasibilityOptions:
+    """Which rate is to be reached, over which costs, and how that is found out."""
+
+    case: PhasesOptions
+    target: Annotated[
+        str, typer.Option(metavar="RATE", help="The rate to be reached: 1e18 (flop/s), or with a unit: '1 EFLOP/s'.")
+    ]
+    over: Annotated[
+        str,
+        typer.Option(
+            metavar="X,Y",
+            help="Two costs: ts (startup), tw (time per value), or any constant of the machine or parameter.",
+        ),
+    ] = "ts,tw"
+    each: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME=A,B,...",
+            help="One region for each value of whatever --set takes: eta=1,0.5, or 'network.hop_latency=10 ns,100 ns'; "
+            "by default of eta, if the workload has it.",
+        ),
+    ] = None
+    simulate: Annotated[bool, typer.Option("--simulate", help="Also the regions by simulation.")] = False
+    effects: Annotated[
+        str | None,
+        typer.Option(metavar="LIST", help="With --simulate: all (the default), none, or some effects: hops,links."),
+    ] = None
+    engine: Annotated[
+        str | None, typer.Option(metavar="NAME", help="With --simulate: auto (the default), simpy, or compiled.")
+    ] = None
+    points: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N",
+            min=2,
+            help="With --simulate: at most so many points of a boundary, by default 17. They are added where it bends, "
+            "until straight lines between them are right to 1 % of the intercepts; 2 are the intercepts alone.",
+        ),
+    ] = None
+    output: OutputOptions
+
+    def check(self) -> None:
+        """InputError for what can be refused before any work is done."""
+        self.output.check()
+        for option, value in (("--effects", self.effects), ("--engine", self.engine), ("--points", self.points)):
+            if value is not None and not self.simulate:
+                raise InputError("a forecast has no use for it", Place(option), value=value, allowed="with --simulate")
+
+
+@command(codesign, "feasibility")
+def run_feasibility(options: FeasibilityOptions) -> None:
+    """For which costs of messages does a workload reach a rate? The boundary, and the largest cost on each axis."""
+    from simcodesign.cli.run import feasibility
+
+    options.check()
+    feasibility.run(options)
+
+
+@dataclass(frozen=True, kw_only=True)
+class RequirementOptions:
+    """Which workloads, and what is set of them and the machines."""
+
+    size: Size = "n"
+    log: Log = None
+    settings: Settings = field(default_factory=list)
+    preset: Preset = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class SimulatedRequirementOptions(EngineOptions):
+    """Whether smaller machines are simulated as well, and how."""
+
+    simulate: Annotated[bool, typer.Option("--simulate", help="Simulate as well, on machines made smaller.")] = False
+    seed: Seed = 0
+
+    def check_unused(self, option: str, given: Sequence[str] | int | None) -> None:
+        """InputError for options that only a simulation has: ``option``, or --effects."""
+        wrong = option if given else "--effects"
+        if not self.simulate and (given or self.effects != "all"):
+            raise InputError(f"only a simulation has {wrong}", Place(wrong), allowed="with --simulate")
+
+
+@dataclass(frozen=True, kw_only=True)
+class UpgradeOptions:
+    """Which workloads run on which machine, and how that is upgraded."""
+
+    workloads: Annotated[
+        list[str], typer.Argument(metavar="WORKLOAD...", help="Shipped workloads or paths, with a footprint each.")
+    ]
+    machine: Annotated[str, typer.Option("--base", metavar="MACHINE", help="The machine that is upgraded.")] = "juqueen"
+    upgrades: Annotated[
+        list[str],
+        typer.Option(
+            "--upgrade", metavar="NAME", help="racks, sockets, memory or a file. Repeatable; default: all three."
+        ),
+    ] = field(default_factory=list)
+    requirements: RequirementOptions
+    ranks: Ranks = None
+    simulation: SimulatedRequirementOptions
+    vary: Annotated[
+        list[str],
+        typer.Option(
+            "--vary",
+            metavar="NAME=FACTOR,...",
+            help="With --simulate: a rate of the machine or a parameter times these, simulated again, e.g. "
+            "network.bandwidth=0.5,2. Repeatable; default: every assumed number by the forecast.",
+        ),
+    ] = field(default_factory=list)
+    output: OutputOptions
+
+
+@command(codesign, "upgrade")
+def run_upgrade(options: UpgradeOptions) -> None:
+    """How the largest problem and the requirements of a process change with an upgrade, step by step.
+
+    With --simulate also how the time does, on the machine made smaller: to -P ranks, with its nodes as they are.
+    """
+    from simcodesign.cli.run import requirements
+
+    options.output.check()
+    requirements.run_upgrade(options)
+
+
+@dataclass(frozen=True, kw_only=True)
+class StrawManOptions:
+    """Which systems are compared, and with which workloads."""
+
+    systems: Annotated[
+        list[str], typer.Argument(metavar="[SYSTEM]...", help="Machines; by default those of the literature.")
+    ] = field(default_factory=list)
+    workloads: Annotated[
+        list[str],
+        typer.Option("--workload", metavar="NAME", help="Repeatable; by default the shipped requirement workloads."),
+    ] = field(default_factory=list)
+    benchmark: Annotated[
+        float | None,
+        typer.Option(metavar="N", help="Overall problem to be timed; by default the largest that all systems hold."),
+    ] = None
+    requirements: RequirementOptions
+    simulation: SimulatedRequirementOptions
+    ranks: Annotated[
+        int | None, typer.Option("-P", "--ranks", metavar="N", help="With --simulate: of the largest system, at most.")
+    ] = None
+    output: OutputOptions
+
+
+@command(codesign, "strawman")
+def run_straw_man(options: StrawManOptions) -> None:
+    """The largest problem that each system holds, and the least time of each for the same problem.
+
+    With --simulate also the simulated times, on systems whose processors are divided by one factor.
+    """
+    from simcodesign.cli.run import requirements
+
+    options.output.check()
+    requirements.run_straw_man(options)
+
+
+@dataclass(frozen=True, kw_only=True)
+class FitMemoryOptions:
+    """Whose memory is filled, and by what."""
+
+    case: RanksOptions
+    size: Size = "n"
+    log: Log = None
+    as_json: AsJson = False
+
+
+@command(codesign, "fit-memory")
+def run_fit_memory(options: FitMemoryOptions) -> None:
+    """The largest problem of a process that fits in its memory, and how much is left."""
+    from simcodesign.cli.run import requirements
+
+    requirements.run_fit_memory(options)

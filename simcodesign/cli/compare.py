@@ -1,0 +1,94 @@
+"""The command ``compare``."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from simcodesign.cli.app import app
+from simcodesign.cli.options import (
+    OutputOptions,
+    PhasesOptions,
+    ReplicationOptions,
+    SimulationOptions,
+    check_timeline,
+)
+from simcodesign.cli.options_as_signature import command
+from simcodesign.report.common.terminal import complain, print_all, write_json
+
+OUT_OF_TOLERANCE = 1
+
+
+@dataclass(frozen=True, kw_only=True)
+class CompareOptions:
+    """What is forecast and simulated, how and how often, and what is printed and written of it."""
+
+    case: PhasesOptions
+    simulation: SimulationOptions
+    tolerance: Annotated[
+        str | None, typer.Option(metavar="SHARE", help="Exit with 1 when the error of the total is larger, e.g. 5%.")
+    ] = None
+    output: OutputOptions
+    timeline: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Write a trace that ui.perfetto.dev shows (JSON).")
+    ] = None
+    replication: ReplicationOptions
+
+
+@command(app, "compare")
+def run(options: CompareOptions) -> None:
+    """Compare the forecast with the simulation and say which effect explains how much of the gap."""
+    from simcodesign.cli.run.replication import parsed_share, run_compared_replications
+
+    options.output.check()
+    check_timeline(options.timeline)
+    limit = None if options.tolerance is None else parsed_share(options.tolerance, "--tolerance")
+    if options.replication.replicates:
+        error = run_compared_replications(options)
+    else:
+        options.replication.check_unused()
+        error = _run_once(options)
+    # A total of nothing but forecast has no relative error (nan): that is out of every tolerance.
+    if limit is not None and not abs(error) <= limit:
+        complain(f"out of tolerance: error of the forecast {error:+.3%}, allowed {limit:.4%}")
+        raise typer.Exit(OUT_OF_TOLERANCE)
+
+
+def _run_once(options: CompareOptions) -> float:
+    """Compare with one simulation, and print it; the error of the forecast."""
+    from simcodesign.cli.run.case import load_case
+    from simcodesign.comparison.compare import compare
+    from simcodesign.report.common.progress import simulation_progress
+    from simcodesign.report.results.tables import comparison_tables
+
+    case = load_case(options.case)
+    with simulation_progress() as on_progress:
+        comparison = compare(
+            case.workload,
+            case.machine,
+            case.parameters,
+            preset=case.preset,
+            phases=case.phases,
+            effects=options.simulation.effects,
+            seed=options.simulation.seed,
+            engine=options.simulation.engine,
+            iterations=options.simulation.iterations,
+            timeline=bool(options.timeline),
+            on_progress=on_progress,
+        )
+    if options.output.as_json:
+        write_json(comparison.to_dict())
+    else:
+        print_all(comparison_tables(comparison))
+    if options.output.plot:
+        from simcodesign.report.results.plots import comparison_bars
+
+        comparison_bars(comparison, options.output.plot)
+    if options.timeline:
+        from simcodesign.report.results.chrome_trace import write_chrome_trace
+
+        write_chrome_trace(comparison.simulation, options.timeline)
+    return comparison.error

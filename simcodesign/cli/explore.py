@@ -1,0 +1,212 @@
+"""``simcodesign explore tune | size | machine | architect``: planners over a space of designs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from simcodesign.cli.app import app
+from simcodesign.cli.options import OutputOptions, Phases, Preset, Ranks, Settings
+from simcodesign.cli.options_as_signature import command
+from simcodesign.core.errors import InputError, Place
+
+explore = typer.Typer(no_args_is_help=True, help="Planners: search a space of designs under constraints.")
+app.add_typer(explore, name="explore")
+
+OptionalWorkload = Annotated[
+    str | None,
+    typer.Argument(metavar="[WORKLOAD]", help="A shipped workload or a path (.yaml, .aspen); not needed with --file."),
+]
+OptionalMachine = Annotated[
+    str | None,
+    typer.Argument(metavar="[MACHINE]", help="A shipped machine or a path (.yaml, .aspen); not needed with --file."),
+]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ProblemOptions:
+    """What is varied, under which constraints, for which objectives."""
+
+    vary: Annotated[
+        list[str],
+        typer.Option(
+            "--vary",
+            metavar="NAME=RANGE",
+            help="What is varied: NAME=LOW:HIGH, with :whole, :log or :linear, or choices NAME=A,B,C. A parameter, P, "
+            "or a constant of the machine (network.bandwidth='1 GB/s:10 GB/s'). Of Aspen models NAME alone is all of "
+            "its range. Repeatable.",
+        ),
+    ] = field(default_factory=list)
+    subject_to: Annotated[
+        list[str],
+        typer.Option(
+            "--subject-to",
+            metavar="CONSTRAINT",
+            help="'time <= 10 s', 'footprint <= capacity', 'P*n >= 1e9': expressions over metrics, variables and what "
+            "is fixed. Repeatable.",
+        ),
+    ] = field(default_factory=list)
+    minimise: Annotated[
+        list[str],
+        typer.Option(
+            "--minimise",
+            "--minimize",
+            metavar="EXPRESSION",
+            help="A metric or an expression, with a weight if there are several: 'time*2'. Repeatable.",
+        ),
+    ] = field(default_factory=list)
+    maximise: Annotated[
+        list[str],
+        typer.Option("--maximise", "--maximize", metavar="EXPRESSION", help="The same, to be large. Repeatable."),
+    ] = field(default_factory=list)
+    file: Annotated[Path | None, typer.Option("--file", metavar="FILE", help="The same statements in a YAML file.")] = (
+        None
+    )
+    settings: Settings = field(default_factory=list)
+
+
+@dataclass(frozen=True, kw_only=True)
+class SearchOptions:
+    """How the space is searched, and what is written of the search."""
+
+    solver: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME", help="auto (the default), enumeration, bisection, evolution, or isres (needs NLopt)."
+        ),
+    ] = None
+    seed: Annotated[
+        int | None,
+        typer.Option(
+            "--seed", metavar="N", min=0, help="Seed of the search, and of what --confirm simulates; default 0."
+        ),
+    ] = None
+    evaluations: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N",
+            min=100,
+            help="Limit of the points that each search evaluates, polishing included: the search for the optimum (of a "
+            "whole --pareto front), and for each relaxation, bound, or objective of a weighted sum beside it. Without, "
+            "20000 and what polishing takes.",
+        ),
+    ] = None
+    trace: Annotated[Path | None, typer.Option(metavar="FILE", help="Write every evaluation (.csv or .parquet).")] = (
+        None
+    )
+    pareto: Annotated[
+        bool, typer.Option("--pareto", help="The front of two or three objectives, in place of one optimum.")
+    ] = False
+    points: Annotated[
+        int | None,
+        typer.Option("--points", metavar="N", min=2, help="With --pareto: points of the front; default 20."),
+    ] = None
+    socket: Annotated[str | None, typer.Option(metavar="NAME", help="Aspen: the kind of socket of the machine.")] = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class ConfirmationOptions:
+    """Whether the best points are simulated, and how."""
+
+    confirm: Annotated[
+        int | None,
+        typer.Option(
+            metavar="K",
+            min=1,
+            help="Simulate the K best points and their neighbours: does the order stay, and if not, why? With --pareto "
+            "K points spread over the front: is each still beaten by none?",
+        ),
+    ] = None
+    effects: Annotated[
+        str | None, typer.Option(metavar="LIST", help="With --confirm: all (the default), none, or some effects.")
+    ] = None
+    engine: Annotated[
+        str | None, typer.Option(metavar="NAME", help="With --confirm: auto (the default), simpy, or compiled.")
+    ] = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class ExploreOptions:
+    """A workload on a machine is explored."""
+
+    workload: OptionalWorkload = None
+    machine: OptionalMachine = None
+    problem: ProblemOptions
+    ranks: Ranks = None
+    preset: Preset = None
+    phase: Phases = field(default_factory=list)
+    search: SearchOptions
+    confirmation: ConfirmationOptions = field(default_factory=ConfirmationOptions)
+    output: OutputOptions
+    kernel: Annotated[str | None, typer.Option(metavar="NAME", help="Aspen: the kernel that is run; default main.")] = (
+        None
+    )
+
+    def check(self) -> None:
+        """InputError for options without the one that gives them a meaning."""
+        self.output.check()
+        search, confirmation = self.search, self.confirmation
+        for option, value, needed, by in (
+            ("--effects", confirmation.effects, confirmation.confirm, "--confirm"),
+            ("--engine", confirmation.engine, confirmation.confirm, "--confirm"),
+            ("--points", search.points, search.pareto, "--pareto"),
+        ):
+            if value is not None and not needed:
+                raise InputError("has no meaning here", Place(option), value=value, allowed=f"with {by}")
+
+
+@dataclass(frozen=True, kw_only=True)
+class SizeOptions(ExploreOptions):
+    """... for the largest problem."""
+
+    size: Annotated[str | None, typer.Option(metavar="NAME", help="The parameter that is the size; default n.")] = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class ArchitectOptions:
+    """A machine alone is explored."""
+
+    machine: OptionalMachine = None
+    problem: ProblemOptions
+    search: SearchOptions
+    output: OutputOptions
+
+
+@command(explore, "tune")
+def run_tune(options: ExploreOptions) -> None:
+    """Tune the parameters of an application on a machine: by default for the least time."""
+    _run("tune", options)
+
+
+@command(explore, "size")
+def run_size(options: SizeOptions) -> None:
+    """Find the largest problem that a machine solves under constraints."""
+    _run("size", options, options.size)
+
+
+@command(explore, "machine")
+def run_machine(options: ExploreOptions) -> None:
+    """Find the least machine on which an application meets its constraints.
+
+    By default the product of the rates that are varied, and of the inverse of the times, is minimised.
+    """
+    _run("machine", options)
+
+
+@command(explore, "architect")
+def run_architect(options: ArchitectOptions) -> None:
+    """Find the most capable machine under constraints, without an application: by default the largest peak rate."""
+    machine = ExploreOptions(
+        machine=options.machine, problem=options.problem, search=options.search, output=options.output
+    )
+    _run("architect", machine)
+
+
+def _run(planner: str, options: ExploreOptions, size: str | None = None) -> None:
+    from simcodesign.cli.run import explore
+
+    options.check()
+    explore.run(planner, options, size)

@@ -1,0 +1,64 @@
+"""The command ``export``: what is simulated, as a file for other simulators."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from simcodesign.cli.app import app
+from simcodesign.cli.options import Effects, PhasesOptions, Seed
+from simcodesign.cli.options_as_signature import command
+from simcodesign.report.common.terminal import complain
+
+
+@dataclass(frozen=True, kw_only=True)
+class ExportOptions:
+    """What is exported, and where to."""
+
+    case: PhasesOptions
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="The file to write, e.g. run.goal.")]
+    effects: Effects = "none"
+    seed: Seed = 0
+
+
+@command(app, "export")
+def run(options: ExportOptions) -> None:
+    """Write what is simulated as a GOAL schedule, for LogGOPSim, ATLAHS or simulate.
+
+    Computations and disk accesses become calcs of their time, with the effects imbalance and noise; messages keep their
+    sizes, for the other simulator to price.
+    """
+    from simcodesign.cli.run.case import load_case
+    from simcodesign.describe.design_point import phases_with_constants
+    from simcodesign.describe.effects import ladder
+    from simcodesign.describe.goal.format import write_goal
+    from simcodesign.engine.simulate import schedule_of
+
+    case = load_case(options.case)
+    schedule = schedule_of(
+        case.workload,
+        case.machine,
+        case.parameters,
+        preset=case.preset,
+        phases=case.phases,
+        effects=options.effects,
+        seed=options.seed,
+    )
+    left_out = [
+        effect.name
+        for effect in ladder()
+        if effect.random_on is not None
+        and effect.acts_on(case.workload, case.machine)
+        and effect.name not in options.effects
+        and options.effects != "all"
+    ]
+    if left_out:
+        complain(f"note: written without {' and '.join(left_out)} (--effects {','.join(left_out)} for with)")
+    if "network" in case.machine.noise_model.parts:
+        complain("note: a schedule has no noise of messages")
+    if places := phases_with_constants(case.workload, "network."):
+        complain(f"note: a schedule has no network of its own for phases that have one: {', '.join(places)}")
+    write_goal(schedule, options.file)

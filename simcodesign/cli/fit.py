@@ -1,0 +1,257 @@
+"""The command ``fit``: models out of measurements, or out of hardware counters, and what they predict."""
+
+from __future__ import annotations
+
+import os
+import sys
+from dataclasses import dataclass, field, fields
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from simcodesign.cli.app import app
+from simcodesign.cli.options import OutputOptions, check_folder
+from simcodesign.cli.options_as_signature import command
+from simcodesign.core.errors import InputError, Place
+
+#: What the answer is printed as, by the option that chooses it.
+TABLE, JSON, LATEX, PYTHON = "table", "--json", "--latex", "--python"
+
+
+@dataclass(frozen=True, kw_only=True)
+class ModelOptions:
+    """Models of the performance-model normal form; none of it means anything with --counters."""
+
+    exponents: Annotated[
+        str,
+        typer.Option(
+            metavar="SET",
+            help="extrap (42 pairs), paper (155), or own: powers; logarithms, all combined: '0,1/2,1;0,1'.",
+        ),
+    ] = "extrap"
+    terms: Annotated[int, typer.Option(metavar="N", min=0, max=8, help="The most terms beside the constant.")] = 3
+    collective: Annotated[
+        list[str],
+        typer.Option(
+            metavar="OP=PARAMETER", help="Allreduce, Bcast or Alltoall may be a factor: Alltoall=p. Repeatable."
+        ),
+    ] = field(default_factory=list)
+    negative_exponents: Annotated[bool, typer.Option("--negative-exponents", help="What shrinks may be a factor.")] = (
+        False
+    )
+    negative_coefficients: Annotated[bool, typer.Option("--negative-coefficients", help="Terms may be subtracted.")] = (
+        False
+    )
+    weighting: Annotated[
+        str, typer.Option(metavar="NAME", help="relative: errors in proportion to the values; or absolute: all alike.")
+    ] = "relative"
+    exact: Annotated[
+        bool,
+        typer.Option("--exact", help="The values have no noise, as counts; repeated ones that are equal say so too."),
+    ] = False
+    level: Annotated[float, typer.Option(metavar="SHARE", help="How surely the interval holds a measurement.")] = 0.9
+    region: Annotated[
+        list[str], typer.Option("--region", metavar="PATTERN", help="Only these: main, 'solve*'. Repeatable.")
+    ] = field(default_factory=list)
+    metric: Annotated[list[str], typer.Option("--metric", metavar="PATTERN", help="Only these. Repeatable.")] = field(
+        default_factory=list
+    )
+    partial: Annotated[bool, typer.Option("--partial", help="Series may lack points that others have.")] = False
+    jobs: Annotated[
+        int | None, typer.Option("-j", "--jobs", metavar="N", min=1, help="The most processes; by default one a CPU.")
+    ] = None
+    latex: Annotated[bool, typer.Option("--latex", help="Print a LaTeX table.")] = False
+    python: Annotated[bool, typer.Option("--python", help="Print a Python module with a function for each model.")] = (
+        False
+    )
+    demands: Annotated[
+        list[str],
+        typer.Option(
+            "--as",
+            metavar="METRIC=DEMAND",
+            help="With --workload: fp=flops, x=bytes_sent:allreduce, y=none. Repeatable.",
+        ),
+    ] = field(default_factory=list)
+    neighbours: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="With --workload: halo1d (the default) to halo4d, for bytes_sent."),
+    ] = None
+    ranks: Annotated[
+        str | None,
+        typer.Option("--ranks", metavar="NAME", help="With --workload: the number of processes; else p, ranks, ..."),
+    ] = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class CounterOptions:
+    """Models of hardware counters; all of it means something with --counters alone."""
+
+    threshold: Annotated[
+        float | None,
+        typer.Option(
+            metavar="SHARE", help="With --counters: a kernel is what takes more of the time; 0.05 by default."
+        ),
+    ] = None
+    normal_form: Annotated[
+        bool,
+        typer.Option("--normal-form", help="With --counters: models of counters as without; asks for five runs."),
+    ] = False
+    guard: Annotated[
+        str | None,
+        typer.Option(
+            metavar="SHARE",
+            help="With --counters: the largest share of last-level misses with which another size is predicted; 1e-4 "
+            "by default, none for any.",
+        ),
+    ] = None
+    volume: Annotated[
+        float | None,
+        typer.Option(
+            metavar="RATIO", help="With --counters: what messages grow by at another size; else by --dimensions."
+        ),
+    ] = None
+    dimensions: Annotated[
+        float | None,
+        typer.Option(
+            metavar="D", help="With --counters: messages grow as the surface of so many dimensions; 3 by default."
+        ),
+    ] = None
+    machine: Annotated[
+        str | None,
+        typer.Option(
+            metavar="MACHINE", help="With --counters: latencies of caches and memory are those of this machine."
+        ),
+    ] = None
+    against: Annotated[
+        list[str],
+        typer.Option(
+            metavar="FILE",
+            help="With --counters: runs that are not fitted, but compared with the prediction (those at the targets, "
+            "if any are given). May be a file that is fitted otherwise. Repeatable.",
+        ),
+    ] = field(default_factory=list)
+
+
+@dataclass(frozen=True, kw_only=True)
+class FitOptions:
+    """What is fitted, how, where it is predicted, and what is printed and written."""
+
+    context: typer.Context
+    files: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="FILE...",
+            help="Measurements: Extra-P text, JSON, JSON lines, Talpas, a table (csv, parquet), a folder of Score-P "
+            "runs. Several are taken together. With --counters: hardware counters.",
+        ),
+    ]
+    target: Annotated[
+        list[str],
+        typer.Option(
+            metavar="p=1024,n=1e6",
+            help="Where to predict; by default four times the largest values measured. With --counters: P=128 or "
+            "P=256,size=1e6, repeatable.",
+        ),
+    ] = field(default_factory=list)
+    format: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="text, json, jsonlines, talpas, csv, parquet or cube (with --counters: csv, perf or likwid); else "
+            "found out.",
+        ),
+    ] = None
+    model: ModelOptions
+    no_refine: Annotated[
+        bool,
+        typer.Option(
+            "--no-refine",
+            help="Exponents of the set only, none between them. With --counters: runs at a second frequency, or of "
+            "communication alone, are left out.",
+        ),
+    ] = False
+    output: OutputOptions
+    workload: Annotated[
+        Path | None,
+        typer.Option(
+            "--workload",
+            metavar="FILE",
+            help="Write the models, also those of --counters, as a workload (.yaml) that can be simulated.",
+        ),
+    ] = None
+    counters: Annotated[
+        bool,
+        typer.Option(
+            "--counters",
+            help="The files hold hardware counters of runs: a table, perf stat -x, or likwid-perfctr -O. What a file "
+            "does not say stands behind its name: FILE@P=4,size=1e6 (also clock=2GHz, class, rank, repetition, kernel; "
+            "summed: counts of all processes together).",
+        ),
+    ] = False
+    counter: CounterOptions
+
+    @property
+    def form(self) -> str:
+        """What the answer is printed as. InputError for several forms at once."""
+        given = ((JSON, self.output.as_json), (LATEX, self.model.latex), (PYTHON, self.model.python))
+        chosen = [name for name, wanted in given if wanted]
+        if len(chosen) > 1:
+            raise InputError(f"{' and '.join(chosen)} exclude each other", allowed="one of them")
+        return chosen[0] if chosen else TABLE
+
+    def check_counters(self) -> None:
+        """InputError for an option that says nothing with --counters, or nothing without it."""
+        without = {one.name for one in fields(ModelOptions)}
+        only_with = {one.name for one in fields(CounterOptions)}
+        for parameter in self.context.command.params:
+            source = self.context.get_parameter_source(parameter.name or "")
+            if source is None or source.name != "COMMANDLINE":
+                continue
+            option = parameter.opts[0]
+            if self.counters and parameter.name in without:
+                raise InputError("of no use with --counters", Place(option), allowed="without --counters")
+            if not self.counters and parameter.name in only_with:
+                raise InputError("of no use without --counters", Place(option), allowed="with --counters")
+
+    def check_outputs(self) -> None:
+        """InputError for files that cannot be written, and for options of a workload that is not written."""
+        options = {
+            "--as": " ".join(self.model.demands),
+            "--neighbours": self.model.neighbours,
+            "--ranks": self.model.ranks,
+        }
+        for option, value in options.items():
+            if value and not self.workload:
+                raise InputError("there is no workload to write", Place(option), value=value, allowed="with --workload")
+        if self.workload:
+            check_folder("--workload", self.workload, (".yaml", ".yml"))
+        self.output.check()
+
+
+@command(app, "fit", no_args_is_help=True)
+def run(options: FitOptions) -> None:
+    """Fit models of the performance-model normal form to measurements: c0 + sums of c x^i log2(x)^j ...
+
+    Each region and metric gets a model, its errors, and a prediction with an interval.
+
+    With --counters: kernels out of hardware counters of three or more small runs, models of their counters, and the
+    time of larger runs with where it goes.
+    """
+    _one_thread()
+    options.check_counters()
+    if options.counters:
+        from simcodesign.cli.run.fit_counters import run_fit_counters
+
+        run_fit_counters(options)
+    else:
+        from simcodesign.cli.run.fit import run_fit
+
+        run_fit(options)
+
+
+def _one_thread() -> None:
+    """Threads of linear algebra cost a third more processor time here than they save; processes do the work."""
+    if "numpy" not in sys.modules:
+        for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
+            os.environ.setdefault(name, "1")

@@ -1,0 +1,51 @@
+"""The command ``forecast``."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated
+
+import typer
+
+from simcodesign.cli.app import app
+from simcodesign.cli.options import OutputOptions, PhasesOptions
+from simcodesign.cli.options_as_signature import command
+from simcodesign.report.common.terminal import print_all, write_json
+
+#: Ranks up to which bounds of the simulated time are given, unless --bounds asks for them: they take longer.
+RANKS_WITH_BOUNDS = 1024
+
+
+@dataclass(frozen=True, kw_only=True)
+class ForecastOptions:
+    """What is forecast, and what is printed of it."""
+
+    case: PhasesOptions
+    bounds: Annotated[
+        bool | None,
+        typer.Option(help=f"Bounds of the simulated time; by default up to {RANKS_WITH_BOUNDS} ranks."),
+    ] = None
+    output: OutputOptions
+
+
+@command(app, "forecast")
+def run(options: ForecastOptions) -> None:
+    """Forecast a workload on a machine in closed form."""
+    from simcodesign.analytic.forecast import forecast
+    from simcodesign.cli.run.case import load_case
+    from simcodesign.report.results.tables import forecast_tables
+
+    options.output.check()
+    case = load_case(options.case)
+    given = (case.workload, case.machine, case.parameters)
+    result = forecast(*given, preset=case.preset, phases=case.phases)
+    if options.bounds or (options.bounds is None and result.values["P"] <= RANKS_WITH_BOUNDS):
+        result = forecast(*given, preset=case.preset, phases=case.phases, bounds=True)
+    if options.output.as_json:
+        write_json(result.to_dict())
+    else:
+        print_all(forecast_tables(result))
+    if options.output.plot:
+        from simcodesign.report.results.plots import result_bars
+
+        result_bars(result, options.output.plot)

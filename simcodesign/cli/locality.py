@@ -1,0 +1,196 @@
+"""The command ``locality``: stack distances, misses and hits of a trace, a kernel, a program that is run, a profile."""
+
+from __future__ import annotations
+
+import zipfile
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from simcodesign.cli.app import app
+from simcodesign.cli.options import OutputOptions, check_folder
+from simcodesign.cli.options_as_signature import command
+from simcodesign.core.errors import InputError, Place
+
+#: Accesses that are recorded of a program unless --most says otherwise; it takes about a minute.
+RECORDED = 10_000_000
+PROFILE_SUFFIXES = (".json", ".csv", ".npz")
+METHODS = ("auto", "full", "binomial", "sets")
+#: What is measured.
+FILE, PROFILE, KERNEL, RUN = "a trace", "a saved profile", "--kernel", "--run"
+
+
+@dataclass(frozen=True, kw_only=True)
+class LocalityOptions:
+    """What is measured, what is found out about it, and what is printed and saved."""
+
+    source: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="TRACE",
+            help="A trace (npy, npz, raw uint64, valgrind's lackey, din; gzip, xz, bz2), or a profile that was saved; "
+            "with --run a program.",
+            show_default=False,
+        ),
+    ] = field(default_factory=list)
+    line: Annotated[
+        int | None, typer.Option(metavar="BYTES", help="Size of a line, a power of two; by default 64.")
+    ] = None
+    groups: Annotated[bool, typer.Option("--groups", help="Also by instruction, or by array of a kernel.")] = False
+    reuse: Annotated[bool, typer.Option("--reuse", help="Also reuse distances: accesses between two uses.")] = False
+    caches: Annotated[
+        str | None, typer.Option(metavar="LIST", help="Hits of caches, size:ways from L1 on: 32KiB:8,256KiB:8,2MiB:16.")
+    ] = None
+    method: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="How hits are found. By the stack model: full, binomial, or auto (full for 4 or more ways). sets: "
+            "each level's sets simulated, with write-backs.",
+        ),
+    ] = None
+    inclusion: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Simulate: non-inclusive (the default), inclusive, exclusive.")
+    ] = None
+    no_write_allocate: Annotated[
+        bool, typer.Option("--no-write-allocate", help="Simulate: stores that miss do not fetch the line.")
+    ] = False
+    kernel: Annotated[str | None, typer.Option(metavar="NAME", help="A generated stream: matmul, stencil, ...")] = None
+    size: Annotated[
+        list[str], typer.Option("--size", metavar="NAME=VALUE", help="A size of the kernel: n=172. Repeatable.")
+    ] = field(default_factory=list)
+    run: Annotated[bool, typer.Option("--run", help="Record a program with valgrind: --run -- PROGRAM ARGS.")] = False
+    keep: Annotated[Path | None, typer.Option(metavar="FILE", help="With --run: keep the trace (.npz).")] = None
+    any_exit: Annotated[bool, typer.Option("--any-exit", help="With --run: also of a program that fails.")] = False
+    most: Annotated[
+        int | None,
+        typer.Option(metavar="N", min=1, help=f"Only the first N accesses; of --run by default {RECORDED:,}."),
+    ] = None
+    sample: Annotated[
+        int | None, typer.Option(metavar="KEYS", help="From a sample of so many lines, with a 95 % interval: 8192.")
+    ] = None
+    bursts: Annotated[
+        str | None, typer.Option(metavar="LENGTH/PERIOD", help="From bursts of accesses: 10000/1000000.")
+    ] = None
+    seed: Annotated[int, typer.Option(metavar="N", min=0, help="Seed of --sample and --bursts.")] = 0
+    format: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Format of the trace, where its name and start do not tell.")
+    ] = None
+    instructions: Annotated[
+        bool, typer.Option("--instructions", help="Instruction fetches (lackey, din) are accesses too.")
+    ] = False
+    save: Annotated[Path | None, typer.Option(metavar="FILE", help="Save the profile (.json, .csv or .npz).")] = None
+    output: OutputOptions
+
+    @property
+    def kind(self) -> str:
+        """What is measured. InputError for nothing or several."""
+        if self.run and self.kernel is not None:
+            raise InputError("--run and --kernel exclude each other", allowed="one of them")
+        if self.run and not self.source:
+            raise InputError("no program to run", Place(RUN), allowed="--run -- PROGRAM ARGS")
+        if self.kernel is not None and self.source:
+            raise InputError("a kernel and a trace", value=self.source[0], allowed="one of them")
+        if self.run or self.kernel is not None:
+            return RUN if self.run else KERNEL
+        if len(self.source) != 1:
+            what = "one trace at a time" if self.source else "nothing to measure"
+            allowed = "a file, --kernel NAME, or --run -- PROGRAM ARGS"
+            raise InputError(what, value=" ".join(self.source) or None, allowed=allowed)
+        return PROFILE if self.format is None and holds_profile(Path(self.source[0])) else FILE
+
+    @property
+    def simulates(self) -> bool:
+        """Whether the caches are simulated: by name, or by an option that only a simulation knows."""
+        return self.method == "sets" or (self.method is None and self._has_policy)
+
+    @property
+    def _has_policy(self) -> bool:
+        return self.inclusion is not None or self.no_write_allocate
+
+    def check(self) -> None:
+        """InputError for options that say nothing together, and files that cannot be written."""
+        self._check_kind()
+        self._check_sampling()
+        self._check_caches()
+        self.output.check()
+        self._check_outputs()
+
+    def _check_kind(self) -> None:
+        kind, traced = self.kind, (FILE, KERNEL, RUN)
+        for option, value, kinds in (
+            ("--size", self.size, (KERNEL,)),
+            ("--keep", self.keep, (RUN,)),
+            ("--any-exit", self.any_exit, (RUN,)),
+            ("--format", self.format, (FILE,)),
+            ("--instructions", self.instructions, (FILE,)),
+            ("--most", self.most, traced),
+            ("--groups", self.groups, traced),
+            ("--reuse", self.reuse, traced),
+            ("--sample", self.sample, traced),
+            ("--bursts", self.bursts, traced),
+            ("--method sets", self.simulates, traced),
+        ):
+            if value and kind not in kinds:
+                raise InputError(f"{kind} has no use for it", Place(option), allowed=f"with {', '.join(kinds)}")
+
+    def _check_sampling(self) -> None:
+        if self.sample is not None and self.bursts is not None:
+            raise InputError("--sample and --bursts exclude each other", allowed="one of them")
+        if self.sample is not None and self.groups:
+            raise InputError("a sample of lines knows no groups", Place("--groups"), allowed="with --bursts, or exact")
+
+    def _check_caches(self) -> None:
+        if self.caches is None and (self.method is not None or self._has_policy):
+            option = (
+                "--method" if self.method is not None else "--inclusion" if self.inclusion else "--no-write-allocate"
+            )
+            raise InputError("no caches to find the hits of", Place(option), allowed="with --caches")
+        if self.method is not None and self.method not in METHODS:
+            raise InputError("how hits are found", Place("--method"), value=self.method, allowed=", ".join(METHODS))
+        if self._has_policy and not self.simulates:
+            what = "the stack model knows neither inclusion nor stores"
+            raise InputError(what, Place("--method"), value=self.method, allowed="sets")
+        if self.bursts is not None and self.caches is not None and not self.simulates:
+            what = "bursts know no distance that reaches out of one"
+            raise InputError(what, Place("--caches"), allowed="--method sets with --bursts; or --sample")
+
+    def _check_outputs(self) -> None:
+        """InputError for files that cannot be written, or that would replace each other or what is read."""
+        if self.save:
+            check_folder("--save", self.save, PROFILE_SUFFIXES)
+            if self.bursts is not None:
+                what = "a profile of bursts lacks all distances that reach out of one"
+                raise InputError(what, Place("--save"), allowed="without --bursts; or with --sample")
+        if self.keep:
+            check_folder("--keep", self.keep, (".npz",))
+        taken = {Path(name).resolve() for name in self.source[:1]}
+        for option, file in (("--save", self.save), ("--keep", self.keep), ("--plot", self.output.plot)):
+            if file and file.resolve() in taken:
+                raise InputError("this file is in use by the same command", Place(option), value=str(file))
+            taken |= {file.resolve()} if file else set()
+
+
+def holds_profile(path: Path) -> bool:
+    """Whether a file is a saved profile by its name, or for archives by what it holds."""
+    if path.suffix.lower() != ".npz":
+        return path.suffix.lower() in PROFILE_SUFFIXES
+    try:
+        with zipfile.ZipFile(path) as archive:
+            return "distance.npy" in archive.namelist()
+    except (OSError, zipfile.BadZipFile):
+        return False  # whoever reads it says what is wrong with it
+
+
+@command(app, "locality", no_args_is_help=True)
+def run(options: LocalityOptions) -> None:
+    """How near a program's uses of memory are: stack distances, and the misses of caches of every size.
+
+    The stack distance of an access is the number of distinct other lines used since its own was last.
+    """
+    options.check()
+    from simcodesign.cli.run.locality import run_locality
+
+    run_locality(options)

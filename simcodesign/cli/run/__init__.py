@@ -1,0 +1,1 @@
+"""What the larger commands do with their options; loaded by the command that runs."""

@@ -1,0 +1,131 @@
+"""The workload, machine and values that the options of a command name."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from simcodesign.cli.options import CaseOptions, PhasesOptions, RanksOptions
+from simcodesign.core.errors import InputError, Place, nearest
+from simcodesign.describe.design_point import replaced_constants
+from simcodesign.describe.machine import Machine
+from simcodesign.describe.parameters import Parameter
+from simcodesign.describe.workload import Workload
+from simcodesign.describe.yaml.files import load_machine, load_workload
+from simcodesign.report.common.terminal import complain
+
+#: Top-level keys of a machine file: with --set they change the machine.
+MACHINE_KEYS = (
+    "simcodesign",
+    "name",
+    "about",
+    "source",
+    "nodes",
+    "processors_per_node",
+    "processor",
+    "network",
+    "disk",
+    "caches",
+    "memory",
+    "mapping",
+    "noise",
+    "parameters",
+    "properties",
+    "resources",
+    "conflicts",
+    "components",
+)
+SET_FORMS = "name=value, e.g. --set n=1e6, --set P=16, --set nodes=64, --set network.startup='20 us'"
+
+
+@dataclass(frozen=True)
+class LoadedCase:
+    """What is forecast or simulated."""
+
+    workload: Workload
+    machine: Machine
+    parameters: Mapping[str, float]
+    preset: str | None
+    phases: list[str] | None
+
+
+def load_case(options: CaseOptions, machine: str | None = None, more: Iterable[str] = ()) -> LoadedCase:
+    """What the options name; on another ``machine``, or with ``more`` settings NAME=VALUE. InputError names --set."""
+    ranks = options.ranks if isinstance(options, RanksOptions) else None
+    phases = options.phase if isinstance(options, PhasesOptions) else []
+    return case_of(
+        options.workload, machine or options.machine, [*options.settings, *more], ranks, options.preset, phases
+    )
+
+
+def case_of(
+    workload_name: str,
+    machine_name: str,
+    settings: Iterable[str],
+    ranks: int | None = None,
+    preset: str | None = None,
+    phases: Iterable[str] = (),
+) -> LoadedCase:
+    """The workload and the machine, with settings NAME=VALUE of either of them."""
+    workload = load_workload(workload_name)
+    given = parsed_settings(settings, ranks)
+    parameters = {name: value for name, value in given.items() if name == "P" or name in workload.parameters}
+    own = {name: value for name, value in given.items() if name.startswith("machine.") and name not in parameters}
+    changes = {name: value for name, value in given.items() if name not in parameters and name not in own}
+    for name in changes:
+        if "." not in name and name not in MACHINE_KEYS:
+            what = f"{workload.name} has no parameter and a machine no key of this name"
+            raise _bad_setting(what, name, nearest(name, {*workload.parameters, "P", *MACHINE_KEYS}))
+    machine = load_machine(machine_name, changes)
+    values = {name: _number(name, value, workload.parameters.get(name)) for name, value in parameters.items()}
+    values |= machine_parameters(machine, own)
+    _note_unused_changes(workload, machine, changes)
+    return LoadedCase(workload, machine, values, preset, [*phases] or None)
+
+
+def machine_parameters(machine: Machine, own: Mapping[str, str]) -> dict[str, float]:
+    """Values of parameters of the machine's file (``machine.NAME``), within what is allowed for them."""
+    parameters = {name: machine.parameter(name, Place("--set", None, name)) for name in own}
+    values = {name: parameters[name].parsed(text, Place("--set", None, name)) for name, text in own.items()}
+    for name, value in values.items():
+        parameters[name].check(value, Place("--set", None, name))
+    return values
+
+
+def _note_unused_changes(workload: Workload, machine: Machine, changes: Mapping[str, str]) -> None:
+    """Say on standard error what of the machine is changed without an effect."""
+    law = machine.network.distance
+    if any(name.startswith("network.topology") for name in changes) and law not in (
+        "mean",
+        changes.get("network.distance"),
+    ):
+        complain(f"note: the forecast's law for hops stays network.distance = {law}")
+    for path, places in replaced_constants(workload, changes).items():
+        complain(f"note: {path} has no effect in phases of {workload.name} that replace it: {', '.join(places)}")
+
+
+def parsed_settings(settings: Iterable[str], ranks: int | None) -> dict[str, str]:
+    """Value by name, as text."""
+    given = {} if ranks is None else {"P": str(ranks)}
+    for item in settings:
+        name, _, value = (part.strip() for part in item.partition("="))
+        if not name or not value:
+            raise _bad_setting("not a setting", item, SET_FORMS)
+        if name in given:
+            raise _bad_setting("set twice", name, "one value per name")
+        given[name] = value
+    return given
+
+
+def _number(name: str, value: str, parameter: Parameter | None) -> float:
+    """The number, or that of a choice or with a unit that the parameter has."""
+    if parameter is not None and parameter.is_named:
+        return parameter.parsed(value, Place("--set", None, name))
+    try:
+        return float(value)
+    except ValueError:
+        raise _bad_setting(f"parameter {name!r} must be a number", value, "e.g. 16, 0.5 or 1e6") from None
+
+
+def _bad_setting(what: str, value: str, allowed: str) -> InputError:
+    return InputError(what, Place("--set"), value=value, allowed=allowed)

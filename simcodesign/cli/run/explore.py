@@ -1,0 +1,242 @@
+"""A space of designs, searched: the study that options and file state, its optimum or front, and what is printed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TypedDict
+
+from simcodesign.aspen.application import load_application
+from simcodesign.aspen.machine import load_machine as load_aspen_machine
+from simcodesign.cli.explore import ExploreOptions
+from simcodesign.cli.options import check_folder
+from simcodesign.cli.run.aspen import parsed_parameters
+from simcodesign.cli.run.case import case_of, machine_parameters
+from simcodesign.core.errors import InputError, Place
+from simcodesign.describe.machine import Machine
+from simcodesign.describe.resources import PREFIX
+from simcodesign.describe.yaml.files import load_machine
+from simcodesign.report.common.progress import search_progress, system_progress
+from simcodesign.report.common.terminal import complain, print_all, write_json
+from simcodesign.report.explore.plot import front_plot, solution_plot
+from simcodesign.report.explore.tables import front_tables, solution_tables
+from simcodesign.report.explore.to_json import front_dict, solution_dict
+from simcodesign.studies.explore.aspen_model import AspenMachineModel, AspenModel
+from simcodesign.studies.explore.bound_sensitivity import BoundSensitivity, bound_sensitivities
+from simcodesign.studies.explore.confirmation import confirm, confirm_front
+from simcodesign.studies.explore.evaluator import check_trace, write_trace
+from simcodesign.studies.explore.models import MachineModel, NativeModel
+from simcodesign.studies.explore.pareto import POINTS, pareto_front
+from simcodesign.studies.explore.problem import Model, Problem
+from simcodesign.studies.explore.solvers.infeasibility import Infeasibility, explain
+from simcodesign.studies.explore.solvers.isres import load_nlopt
+from simcodesign.studies.explore.solvers.solve import Solution, solve
+from simcodesign.studies.explore.study import Statement, Study, load_study, statement_of
+
+#: Ending of Aspen models.
+ASPEN = ".aspen"
+
+
+class _Search(TypedDict):
+    """How the space is searched."""
+
+    solver: str
+    seed: int
+    evaluations: int | None
+
+
+class _Simulation(TypedDict):
+    """How points are simulated."""
+
+    effects: str
+    engine: str
+    seed: int
+
+
+def run(planner: str, options: ExploreOptions, size: str | None) -> None:
+    """Search, explain, confirm, print, write. ``size``: the parameter that the planner ``size`` makes large."""
+    _check(options)
+    study = _study(planner, options, size)
+    problem = study.problem(_model_with_notes(study))
+    for note in (study.size_note(problem), *study.unit_notes(problem)):
+        if note:
+            complain(f"note: {note}")
+    search: _Search = {
+        "solver": study.solver or "auto",
+        "seed": study.seed or 0,
+        "evaluations": options.search.evaluations,
+    }
+    if options.search.pareto:
+        _run_front(planner, problem, search, options)
+    else:
+        _run_optimum(planner, problem, search, options)
+
+
+def _check(options: ExploreOptions) -> None:
+    """InputError for a trace that cannot be written, and for a solver that is not installed."""
+    if options.search.trace:
+        check_trace(options.search.trace)
+        check_folder("--trace", options.search.trace)
+    if options.search.solver == "isres":
+        load_nlopt()
+
+
+def _run_optimum(planner: str, problem: Problem, search: _Search, options: ExploreOptions) -> None:
+    """One optimum, or why there is none."""
+    solution, why, sensitivities = _solved(problem, search)
+    if options.search.trace:
+        write_trace(solution.trace, options.search.trace)
+    confirmation = None
+    if options.confirmation.confirm and solution.feasible:
+        with system_progress() as (on_progress, _):
+            confirmation = confirm(
+                solution,
+                options.confirmation.confirm,
+                **_simulation(options, search["seed"]),
+                on_progress=on_progress,
+            )
+    if options.output.as_json:
+        write_json(solution_dict(planner, solution, why, sensitivities, confirmation))
+    else:
+        print_all(solution_tables(planner, solution, why, sensitivities, confirmation))
+    if options.output.plot:
+        solution_plot(solution, options.output.plot)
+
+
+def _solved(problem: Problem, search: _Search) -> tuple[Solution, Infeasibility | None, list[BoundSensitivity]]:
+    """The optimum, why there is none, and what each bound is worth."""
+    with search_progress() as on_progress:
+        solution = solve(problem, **search, on_progress=on_progress)
+        if solution.feasible:
+            solution, sensitivities = bound_sensitivities(solution, **search, on_progress=on_progress)
+            return solution, None, sensitivities
+        if not problem.constraints:
+            return solution, None, []
+        return solution, explain(solution, **search, on_progress=on_progress), []
+
+
+def _run_front(planner: str, problem: Problem, search: _Search, options: ExploreOptions) -> None:
+    """The Pareto front in place of one optimum."""
+    why, confirmation = None, None
+    with search_progress() as on_progress:
+        front = pareto_front(problem, points=options.search.points or POINTS, **search, on_progress=on_progress)
+        if not front.points and problem.constraints:
+            why = explain(front.solution, **search, on_progress=on_progress)
+    if options.search.trace:
+        write_trace(front.trace, options.search.trace)
+    if options.confirmation.confirm and front.points:
+        with system_progress() as (on_system, _):
+            confirmation = confirm_front(
+                front,
+                options.confirmation.confirm,
+                **_simulation(options, search["seed"]),
+                on_progress=on_system,
+            )
+    if options.output.as_json:
+        write_json(front_dict(planner, front, why, confirmation))
+    else:
+        print_all(front_tables(planner, front, why, confirmation))
+    if options.output.plot and front.points:
+        front_plot(front, options.output.plot)
+
+
+def _simulation(options: ExploreOptions, seed: int) -> _Simulation:
+    return {
+        "effects": options.confirmation.effects or "all",
+        "engine": options.confirmation.engine or "auto",
+        "seed": seed,
+    }
+
+
+def _study(planner: str, options: ExploreOptions, size: str | None) -> Study:
+    """The options laid over the file."""
+    problem = options.problem
+    file = load_study(problem.file) if problem.file else Study()
+    if file.planner and file.planner != planner:
+        what = f"{problem.file} is a study for the planner {file.planner}"
+        raise InputError(what, value=planner, allowed=f"explore {file.planner}")
+    study = Study(
+        planner=planner,
+        workload=options.workload or "",
+        machine=options.machine or "",
+        settings=_settings(options),
+        preset=options.preset,
+        phases=tuple(options.phase),
+        vary=tuple(statement_of(text, Place("--vary")) for text in problem.vary),
+        subject_to=tuple(Statement(text, Place("--subject-to")) for text in problem.subject_to),
+        objectives=tuple(_objectives(options)),
+        solver=options.search.solver or "",
+        seed=options.search.seed,
+        size=size or "",
+        socket=options.search.socket or "",
+        kernel=options.kernel or "",
+    )
+    names = [statement.name for statement in study.vary]
+    for name in names:
+        if names.count(name) > 1:
+            raise InputError("varied twice", Place("--vary"), value=name, allowed="each name once")
+    return study.over(file)
+
+
+def _objectives(options: ExploreOptions) -> Iterator[Statement]:
+    yield from (Statement(text, Place("--minimise")) for text in options.problem.minimise)
+    yield from (Statement(text, Place("--maximise"), maximise=True) for text in options.problem.maximise)
+
+
+def _settings(options: ExploreOptions) -> dict[str, str]:
+    """Name and text of each setting; ``case_of`` finds what is wrong with one."""
+    items = [*options.problem.settings, *([f"P={options.ranks}"] if options.ranks is not None else [])]
+    pairs = [item.partition("=") for item in items]
+    if any(not sign or not name.strip() for name, sign, _ in pairs):
+        case_of("burst", "crossbar-16", items)
+    return {name.strip(): value.strip() for name, _, value in pairs}
+
+
+def _model_with_notes(study: Study) -> Model:
+    model = _model(study)
+    for note in study.model_notes(model):
+        complain(note)
+    return model
+
+
+def _model(study: Study) -> Model:
+    """What is explored: formulas, a machine alone, or a workload on a machine."""
+    if study.formulas:
+        return study.formula_model()
+    for name in ("machine",) if study.planner == "architect" else ("workload", "machine"):
+        if not getattr(study, name):
+            raise InputError(f"no {name} is given", allowed=f"the name of a {name} or its path, or --file FILE")
+    if study.machine.endswith(ASPEN) or (study.workload.endswith(ASPEN) and study.planner != "architect"):
+        return _aspen_model(study)
+    for option in ("socket", "kernel"):
+        if getattr(study, option):
+            raise InputError("has no meaning here", Place(f"--{option}"), allowed="with Aspen models")
+    if study.planner == "architect":
+        return MachineModel(_machine(study))
+    case = case_of(study.workload, study.machine, _texts(study), None, study.preset, study.phases)
+    return NativeModel(case.workload, case.machine, case.parameters, case.preset, case.phases)
+
+
+def _texts(study: Study) -> list[str]:
+    return [f"{name}={value}" for name, value in study.settings.items()]
+
+
+def _machine(study: Study) -> Machine:
+    """The machine alone, with what is set: keys of its file, and parameters of its own (``machine.NAME``)."""
+    own = {name: text for name, text in study.settings.items() if name.startswith(PREFIX)}
+    machine = load_machine(study.machine, {name: text for name, text in study.settings.items() if name not in own})
+    return machine.with_constants(machine_parameters(machine, own))
+
+
+def _aspen_model(study: Study) -> Model:
+    """An Aspen application on an Aspen machine, or that alone."""
+    given = parsed_parameters(_texts(study))
+    for option, value in (("--preset", study.preset), ("--phase", study.phases)):
+        if value:
+            raise InputError("has no meaning here", Place(option), value=value, allowed="with native workloads")
+    machine, socket = load_aspen_machine(study.machine), study.socket or None
+    if study.planner == "architect":
+        return AspenMachineModel(machine, socket, given)
+    if not study.workload.endswith(ASPEN):
+        what = "an Aspen machine needs an Aspen application"
+        raise InputError(what, value=study.workload, allowed="a file that ends in .aspen")
+    return AspenModel(load_application(study.workload), machine, socket, given, study.kernel or "main")

@@ -1,0 +1,275 @@
+"""Models of the performance-model normal form: measurements read, fitted in processes, printed, drawn and written."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import closing
+from fnmatch import translate
+from functools import partial
+from pathlib import Path
+from typing import TypedDict
+
+from simcodesign.cli.fit import TABLE, FitOptions
+from simcodesign.cli.options import usable_cpus
+from simcodesign.core.errors import InputError, Place, nearest
+from simcodesign.counters.readers.formats import recognised
+from simcodesign.fitting.as_workload.pmnf import write_workload
+from simcodesign.fitting.batch_predictions import default_target
+from simcodesign.fitting.fits import Fits, as_point
+from simcodesign.fitting.measurements import Measurements, point_text
+from simcodesign.fitting.normal_form import COLLECTIVES
+from simcodesign.fitting.parallel_fit import fitted, joined
+from simcodesign.fitting.readers.formats import read_measurements
+from simcodesign.fitting.readers.merge import merge
+from simcodesign.fitting.selection.exponent_sets import SETS, ExponentSet, exponent_set
+from simcodesign.fitting.weights import WEIGHTINGS
+from simcodesign.report.common.progress import fit_progress
+from simcodesign.report.common.terminal import complain, print_all, write
+from simcodesign.report.fits.output import WRITERS, made
+from simcodesign.report.fits.plot import fits_plot
+from simcodesign.report.fits.tables import Digest, Heading, fit_tables
+
+TARGET_FORMS = "name=value for each parameter, e.g. --target p=1024,n=1e6"
+EXPONENT_FORMS = "extrap, paper, or own powers and logarithms, e.g. '0,1/2,1;0,1'"
+
+
+class _FitArguments(TypedDict):
+    """How ``fit`` chooses models."""
+
+    exponents: str | ExponentSet
+    terms: int
+    collectives: list[tuple[str, str]]
+    negative_exponents: bool
+    negative_coefficients: bool
+    refine: bool
+    weighting: str
+    exact: bool
+
+
+def run_fit(options: FitOptions) -> None:
+    """Fit, print, draw, and write the models as a workload."""
+    _check(options)
+    measurements = _measurements(options)
+    blocks: list[Fits] | None = [] if options.workload else None
+    digest, heading = _fitted(options, measurements, blocks)
+    if options.form == TABLE:
+        print_all(fit_tables(digest, heading))
+    if options.output.plot:
+        drawn = fits_plot(digest, heading, options.output.plot)
+        if drawn < digest.series:
+            complain(f"note: the plot shows {drawn} of {digest.series:,} series (--region and --metric choose)")
+    if options.workload and blocks:
+        for note in write_workload(
+            joined(measurements, blocks),
+            options.workload,
+            source=", ".join(file.name for file in options.files),
+            ranks=options.model.ranks,
+            demands=parsed_demands(options.model.demands),
+            pattern=options.model.neighbours or "halo1d",
+        ):
+            complain(f"note: {note}")
+
+
+def _check(options: FitOptions) -> None:
+    """InputError for what can be refused before a file is read."""
+    model = options.model
+    options.form  # noqa: B018 # refuses several forms
+    if not 0 < model.level < 1:
+        raise InputError("the level of an interval", Place("--level"), value=model.level, allowed="between 0 and 1")
+    if model.weighting not in WEIGHTINGS:
+        allowed = nearest(model.weighting, WEIGHTINGS)
+        raise InputError("unknown weighting", Place("--weighting"), value=model.weighting, allowed=allowed)
+    for number, file in enumerate(options.files):
+        if file in options.files[:number]:
+            raise InputError("a file is given twice", Place(str(file)), allowed="each file once")
+    _fit_arguments(options)
+    options.check_outputs()
+    parsed_demands(model.demands)
+
+
+def _measurements(options: FitOptions) -> Measurements:
+    """The measurements of all files, of the regions and metrics that are chosen."""
+    model = options.model
+    try:
+        parts = [read_measurements(file, options.format, partial=model.partial or None) for file in options.files]
+    except InputError as error:
+        raise _hinted(error) from None
+    whole = merge(parts, [str(file) for file in options.files], partial=model.partial)
+    if text := missing_values(whole, model.partial):
+        complain(f"note: {text}")
+    if not model.region and not model.metric:
+        return whole
+    regions = matching(model.region, whole.regions, "--region")
+    return whole.select(regions, matching(model.metric, whole.metrics, "--metric"))
+
+
+def _fitted(options: FitOptions, measurements: Measurements, blocks: list[Fits] | None) -> tuple[Digest, Heading]:
+    """What tables and plots show; the text of each series is printed as soon as it is fitted. ``blocks`` takes all."""
+    arguments = _fit_arguments(options)
+    given = _target(options, measurements)
+    target = tuple(given or default_target(measurements).tolist())
+    shown = {**arguments, "exponents": options.model.exponents}
+    files = [str(file) for file in options.files]
+    heading = Heading(measurements.parameters, target, given is not None, options.model.level, shown, files)
+    as_table = options.form == TABLE
+    digests = bool(options.output.plot) or as_table or blocks is not None
+    writer = WRITERS[options.form](heading, measurements)
+    digest = Digest()
+    with fit_progress(len(measurements.regions), wanted=as_table or not sys.stdout.isatty()) as on_progress:
+        every = fitted(
+            measurements,
+            partial(made, writer.make, digests),
+            workers=options.model.jobs or usable_cpus(),
+            on_progress=on_progress,
+            target=target,
+            **arguments,
+        )
+        with closing(every):  # type: ignore[type-var] # a generator: an error ends the processes at once
+            for fits, overview, parts in every:
+                if digests and fits is not None and overview is not None:
+                    digest.add(fits, overview)
+                if blocks is not None and fits is not None:
+                    blocks.append(fits)
+                if text := "".join(writer.texts(parts)):
+                    write(text)
+    write(writer.end())
+    return digest, heading
+
+
+def _fit_arguments(options: FitOptions) -> _FitArguments:
+    """As ``fit`` takes them, but for the target."""
+    model = options.model
+    return {
+        "exponents": parsed_exponents(model.exponents),
+        "terms": model.terms,
+        "collectives": [_collective(text) for text in model.collective],
+        "negative_exponents": model.negative_exponents,
+        "negative_coefficients": model.negative_coefficients,
+        "refine": not options.no_refine,
+        "weighting": model.weighting,
+        "exact": model.exact,
+    }
+
+
+def _target(options: FitOptions, measurements: Measurements) -> list[float] | None:
+    """The target in the order of the parameters; None if none is given."""
+    if not options.target:
+        return None
+    point = {name: _number(name, value) for name, value in _pairs(options.target)}
+    try:
+        return [float(x) for x in as_point(measurements.parameters, point)]
+    except InputError as error:
+        raise InputError(error.what, Place("--target"), value=error.value, allowed=error.allowed) from None
+
+
+def parsed_demands(items: Iterable[str]) -> dict[str, str]:
+    """Metric -> demand, of ``--as``."""
+    demands = {}
+    for text in items:
+        metric, equals, demand = (piece.strip() for piece in text.rpartition("="))
+        if not (equals and metric and demand):
+            raise InputError("not a metric and its demand", Place("--as"), value=text, allowed="fp_ops=flops")
+        demands[metric] = demand
+    return demands
+
+
+def _hinted(error: InputError) -> InputError:
+    """The error of a file, with a word on ``--counters`` where it may hold hardware counters."""
+    try:
+        recognised(Path(error.place.file if error.place else ""))
+    except (InputError, OSError):
+        return error
+    allowed = f"{error.allowed}; for hardware counters, --counters" if error.allowed else "--counters"
+    return InputError(error.what, error.place, value=error.value, allowed=allowed)
+
+
+def missing_values(measurements: Measurements, partial: bool) -> str:
+    """Where values are missing that others of their series have; empty if nowhere. ``partial``: points may be."""
+    counts, most = measurements.counts, measurements.values.shape[2]
+    short = (counts < most) & (counts > 0) if partial else counts < most
+    if not (number := int(short.sum())):
+        return ""
+    row, point = divmod(int(short.argmax()), short.shape[1])
+    series = " ".join(name for name in (measurements.regions[row], measurements.metrics[row]) if name)
+    at = point_text(measurements.parameters, measurements.points[point])
+    more = f"; so do {number - 1:,} more" if number > 2 else "; so does 1 more" if number == 2 else ""
+    return f"{series} has {counts[row, point]} of {most} values at {at} (empty, or not given){more}"
+
+
+def _pairs(items: Iterable[str]) -> Iterator[tuple[str, str]]:
+    """Name and value of each part between commas; a part without a value begins a name that has a comma."""
+    names: set[str] = set()
+    for text in items:
+        begun = ""
+        for part in text.split(","):
+            begun = f"{begun},{part}" if begun else part
+            name, equals, value = (piece.strip() for piece in begun.rpartition("="))
+            if equals:
+                if not name or not value or name in names:
+                    what = "a target that names a parameter twice" if name in names else "not a target"
+                    raise InputError(what, Place("--target"), value=begun.strip(), allowed=TARGET_FORMS)
+                names.add(name)
+                yield name, value
+                begun = ""
+        if begun:
+            raise InputError("not a target", Place("--target"), value=begun.strip(), allowed=TARGET_FORMS)
+
+
+def _number(name: str, value: str) -> float:
+    try:
+        return float(value)
+    except ValueError:
+        what, allowed = f"the target of {name} is not a number", "a number, e.g. 1024 or 1e6"
+        raise InputError(what, Place("--target"), value=value, allowed=allowed) from None
+
+
+def parsed_exponents(text: str) -> str | ExponentSet:
+    """The name of a set, or pairs: each of the powers before the semicolon with each of the logarithms behind it."""
+    if re.fullmatch(r"\s*[A-Za-z]\w*\s*", text):
+        if text.strip() not in SETS:
+            allowed = f"{nearest(text.strip(), SETS)}; or own powers and logarithms: '0,1/2,1;0,1'"
+            raise InputError("an unknown set of exponents", Place("--exponents"), value=text, allowed=allowed)
+        return text.strip()
+    powers, _, logs = text.partition(";")
+    try:
+        return exponent_set([(power, log) for power in _list(powers) for log in _list(logs or "0")])
+    except (ValueError, InputError) as error:
+        what = error.what if isinstance(error, InputError) else "not a set of exponents"
+        raise InputError(what, Place("--exponents"), value=text, allowed=EXPONENT_FORMS) from None
+
+
+def _list(text: str) -> list[str]:
+    parts = [part.strip() for part in text.split(",")]
+    if not all(parts):
+        raise ValueError(text)
+    return parts
+
+
+def _collective(text: str) -> tuple[str, str]:
+    """Operation and parameter of ``Alltoall=p``."""
+    name, equals, parameter = (part.strip() for part in text.partition("="))
+    place = Place("--collective")
+    if not equals or not parameter:
+        what, allowed = "not a collective operation of a parameter", "operation=parameter, e.g. Alltoall=p"
+        raise InputError(what, place, value=text, allowed=allowed)
+    if name not in COLLECTIVES:
+        allowed = nearest(name, COLLECTIVES)
+        raise InputError("an unknown collective operation", place, value=name, allowed=allowed)
+    return name, parameter
+
+
+def matching(patterns: Sequence[str], names: Sequence[str], option: str) -> set[str] | None:
+    """The names that match a pattern of the shell or are one; None without patterns. InputError for one without any."""
+    if not patterns:
+        return None
+    chosen: set[str] = set()
+    for pattern in patterns:
+        matches = re.compile(translate(pattern)).match
+        some = {name for name in names if name == pattern or matches(name)}
+        if not some:
+            allowed = nearest(pattern, set(names))
+            raise InputError("a pattern that matches nothing", Place(option), value=pattern, allowed=allowed)
+        chosen |= some
+    return chosen

@@ -1,0 +1,227 @@
+"""``fit --counters``: files of hardware counters with what they do not say themselves, their models, what is printed."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from simcodesign.cli.fit import CounterOptions, FitOptions
+from simcodesign.core.errors import InputError, Place, nearest
+from simcodesign.core.text_files import number
+from simcodesign.core.units import parse_quantity
+from simcodesign.counters.as_workload import write_counter_workload
+from simcodesign.counters.events import NO_LABELS, Labels
+from simcodesign.counters.partition import Target, default_target
+from simcodesign.counters.readers.formats import read_counters
+from simcodesign.counters.study import GUARD, THRESHOLD, CounterStudy, study
+from simcodesign.counters.table import LATENCIES, NUMBERS, RANK, CounterTable, joined, run_keys
+from simcodesign.describe.yaml.files import load_machine
+from simcodesign.report.common.terminal import complain, print_all, write_json
+from simcodesign.report.counters.plot import counters_plot
+from simcodesign.report.counters.tables import counter_tables
+from simcodesign.report.counters.to_json import study_dict
+from simcodesign.studies.extrapolation.virtual_profiler import latencies_of
+
+TARGET_FORMS = "--target P=128, or --target P=256,size=1e6"
+LABEL_FORMS = "FILE@P=4,size=1e6,clock=2.5GHz,class=C,rank=0,repetition=2,kernel=main,summed"
+#: What may stand behind the @ of a file, and which label it is.
+LABELS = {
+    "P": "processes",
+    "processes": "processes",
+    "size": "size",
+    "clock": "frequency_hz",
+    "class": "problem_class",
+    "rank": "rank",
+    "repetition": "repetition",
+    "kernel": "kernel",
+    "summed": "summed",
+}
+TEXTS = ("problem_class", "kernel")
+NO_GUARD = "none"
+#: Dimensions by whose surface messages grow, unless --dimensions says otherwise.
+DIMENSIONS = 3.0
+
+
+def run_fit_counters(options: FitOptions) -> None:
+    """Print the study, draw it, and write its models as a workload."""
+    options.check_outputs()
+    fitted = _study(options)
+    if options.output.as_json:
+        write_json(study_dict(fitted))
+    else:
+        print_all(counter_tables(fitted))
+    if options.output.plot:
+        counters_plot(fitted, options.output.plot)
+    if options.workload:
+        sources = ", ".join(labelled(str(file))[0].name for file in options.files)
+        dimensions = DIMENSIONS if options.counter.dimensions is None else options.counter.dimensions
+        write_counter_workload(fitted.model, options.workload, source=sources, dimensions=dimensions)
+
+
+def _study(options: FitOptions) -> CounterStudy:
+    """The study of the files."""
+    counter = options.counter
+    _check_volume(counter)
+    guard = GUARD if counter.guard is None else parsed_guard(counter.guard)
+    latencies = LATENCIES if counter.machine is None else latencies_of(counter.machine)
+    targets = [Target(*parsed_target(text)) for text in options.target]
+    for at, target in enumerate(targets):
+        if target in targets[:at]:
+            raise InputError("a target is given twice", Place("--target"), value=target.text, allowed="each once")
+    table = runs_of([str(file) for file in options.files], options.format)
+    against = runs_of(counter.against, options.format) if counter.against else None
+    if not targets and against is None:
+        targets = [default_target(table)]
+        complain(f"note: predicted is {targets[0].text}, four times the largest of the runs (--target for another)")
+    fitted = study(
+        table,
+        targets,
+        against=against,
+        threshold=THRESHOLD if counter.threshold is None else counter.threshold,
+        latencies=latencies,
+        normal_form=counter.normal_form,
+        refined=not options.no_refine,
+        volume=counter.volume,
+        dimensions=DIMENSIONS if counter.dimensions is None else counter.dimensions,
+        guard=guard,
+    )
+    _note_processors(fitted, counter.machine)
+    if (counter.volume is not None or counter.dimensions is not None) and not any(
+        forecast.prediction.volume_ratio != 1 for forecast in fitted.forecasts
+    ):
+        complain("note: --volume and --dimensions say nothing here: no message grows with another size")
+    return fitted
+
+
+def _check_volume(counter: CounterOptions) -> None:
+    if counter.volume is not None and counter.dimensions is not None:
+        raise InputError("--volume and --dimensions exclude each other", allowed="one of them")
+    if counter.volume is not None and not (math.isfinite(counter.volume) and counter.volume >= 0):
+        raise InputError("ratio of volumes", Place("--volume"), value=counter.volume, allowed="a number of 0 or above")
+
+
+def _note_processors(fitted: CounterStudy, machine_name: str | None) -> None:
+    """Say which targets have more processes than the machine has processors."""
+    if machine_name is None:
+        return
+    machine = load_machine(machine_name)
+    for processes in dict.fromkeys(forecast.target.processes for forecast in fitted.forecasts):
+        if processes > machine.processors:
+            have = f"{machine.name} has {machine.processors} processors"
+            complain(f"note: P = {processes:.12g} is beyond the machine: {have}")
+
+
+def parsed_target(text: str) -> tuple[float, float | None]:
+    """Processes and size of ``P=128,size=1e6``."""
+    values: dict[str, float] = {}
+    for part in text.split(","):
+        name, equals, value = (piece.strip() for piece in part.partition("="))
+        name = {"P": "P", "p": "P", "processes": "P"}.get(name, name)
+        if not equals or name not in ("P", "size") or name in values:
+            raise InputError("not a target", Place("--target"), value=text, allowed=TARGET_FORMS)
+        values[name] = _positive(value, Place("--target"), name)
+    if "P" not in values:
+        raise InputError("a target without P", Place("--target"), value=text, allowed=TARGET_FORMS)
+    if values["P"] != math.floor(values["P"]):
+        what, allowed = "a target that is no whole number of processes", "whole numbers P of 1 or above"
+        raise InputError(what, Place("--target"), value=text, allowed=allowed)
+    if values["P"] < 1:
+        raise InputError("a target below one process", Place("--target"), value=text, allowed="P of 1 or above")
+    return values["P"], values.get("size")
+
+
+def _positive(text: str, place: Place, name: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not (math.isfinite(value) and value > 0):
+        raise InputError(f"{name} that is no number above 0", place, value=text, allowed="e.g. 128 or 1e6")
+    return value
+
+
+def parsed_guard(text: str) -> float | None:
+    """The largest share of last-level misses; None for ``none``."""
+    if text.strip() == NO_GUARD:
+        return None
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not 0 <= value <= 1:
+        raise InputError("not a guard", Place("--guard"), value=text, allowed="a share such as 1e-4, or none")
+    return value
+
+
+# --- Files ------------------------------------------------------------------------------------------------------
+
+
+def runs_of(files: Sequence[str], format: str | None) -> CounterTable:
+    """The rows of all files. A file that says the same run as one before it is taken as a repetition of it."""
+    for at, file in enumerate(files):
+        if file in files[:at]:
+            raise InputError("a file is given twice", Place(file), allowed="each file once")
+    tables: list[CounterTable] = []
+    file_of: dict[object, str] = {}
+    for file in files:
+        path, labels = labelled(file)
+        table = _numbered(read_counters(path, labels, format), file_of, file)
+        file_of |= dict.fromkeys(_keys(table), file)
+        tables.append(table)
+    return joined(tables)
+
+
+def _keys(table: CounterTable) -> Iterator[object]:
+    """What tells every row from all others: its kernel, run and rank."""
+    ranks = [None if math.isnan(rank) else rank for rank in table.column(RANK).tolist()]
+    return zip(table.kernels, run_keys(table), ranks, strict=True)
+
+
+def _numbered(table: CounterTable, file_of: Mapping[object, str], file: str) -> CounterTable:
+    """The table, with a number of repetition that is free where it lacks one and says a run that there is."""
+    before = next((file_of[key] for key in _keys(table) if key in file_of), None)
+    column = NUMBERS.index("repetition")
+    if before is None or not all(map(math.isnan, table.values[:, column].tolist())):
+        return table
+    repetition = 2.0
+    while True:
+        values = table.values.copy()
+        values[:, column] = repetition
+        again = CounterTable(table.kernels, table.classes, values, table.places)
+        if not any(key in file_of for key in _keys(again)):
+            complain(f"note: {file} is taken as a repetition of the run in {before}")
+            return again
+        repetition += 1
+
+
+def labelled(text: str) -> tuple[Path, Labels]:
+    """The file of ``FILE@P=4,size=1e6`` and the labels behind it; a file of the whole name is that file."""
+    path, at, behind = text.rpartition("@")
+    if not at or not path or Path(text).exists() or ("=" not in behind and behind.strip() != "summed"):
+        return Path(text), NO_LABELS
+    labels: dict[str, Any] = {}
+    for part in behind.split(","):
+        name, equals, value = (piece.strip() for piece in part.partition("="))
+        if name not in LABELS:
+            raise InputError("not a label of a file", Place(text), value=name, allowed=nearest(name, LABELS))
+        label = LABELS[name]
+        if bool(equals) != bool(value) or (not value and label != "summed") or label in labels:
+            raise InputError("not labels of a file", Place(text), value=part, allowed=LABEL_FORMS)
+        labels[label] = _label(label, value, Place(text))
+    return Path(path), Labels(**labels)
+
+
+def _label(label: str, value: str, place: Place) -> str | float | bool:
+    if label in TEXTS:
+        return value
+    if label == "summed":
+        if value not in ("", "yes", "no"):
+            raise InputError("summed", place, value=value, allowed="yes or no: counts of all processes together")
+        return value != "no"
+    if label == "frequency_hz":
+        return parse_quantity(value, "frequency", place)
+    if label in ("processes", "size"):
+        return _positive(value, place, label)
+    return number(value, place, f"{label} that is not a number")

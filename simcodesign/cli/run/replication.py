@@ -1,0 +1,162 @@
+"""Replications of a simulation or a comparison, run and printed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TypedDict
+
+import typer
+
+from simcodesign.cli.compare import CompareOptions
+from simcodesign.cli.options import OutputOptions, ReplicationOptions, SimulationOptions, usable_cpus
+from simcodesign.cli.run.case import load_case
+from simcodesign.cli.simulate import SimulateOptions
+from simcodesign.core.errors import InputError, Place
+from simcodesign.core.units import parse_quantity
+from simcodesign.report.common.progress import replication_progress
+from simcodesign.report.common.terminal import print_all, write_json
+from simcodesign.report.replication.comparison import replicated_comparison_tables
+from simcodesign.report.replication.plot import replications_plot
+from simcodesign.report.replication.tables import against_tables, replication_tables
+from simcodesign.studies.replication.comparison import replicate_comparison
+from simcodesign.studies.replication.replicate import Against, Replicated, replicate, replicate_against
+
+PRECISION_NOT_REACHED = 1
+
+
+class _Simulation(TypedDict):
+    """How every replication is simulated."""
+
+    effects: str
+    engine: str
+    seed: int
+    iterations: str
+
+
+class _Replication(TypedDict, total=False):
+    """How often; what is missing is as ``replicate`` has it by default."""
+
+    replications: int | None
+    precision: float
+    precision_of: str | None
+    confidence: float
+    most: int
+    workers: int
+
+
+class _WarmUp(TypedDict, total=False):
+    """What is left out of runs of arrivals; missing as above."""
+
+    warm_up: str | int
+
+
+def run_replications(options: SimulateOptions) -> None:
+    """Replicate one case, or the same on two machines, and print it. Exit status 1 without the precision."""
+    _refuse_files({"--timeline": options.timeline, "--counters": options.counters, "--power": options.power})
+    case = load_case(options.case)
+    against = None if options.against is None else load_case(options.case, options.against)
+    given, chosen = (case.workload, case.machine, case.parameters), {"preset": case.preset, "phases": case.phases}
+    simulation, warm_up = _simulation(options.simulation), _warm_up(options.replication.warm_up)
+    replication = _replication(options.replication, options.replication.precision_of)
+    with replication_progress() as on_progress:
+        shown: Replicated | Against
+        if against is None:
+            shown = replicate(*given, **chosen, **simulation, **replication, **warm_up, on_progress=on_progress)
+        else:
+            shown = replicate_against(
+                *given,
+                against=against.machine,
+                **chosen,
+                **simulation,
+                **replication,
+                **warm_up,
+                on_progress=on_progress,
+            )
+    _print(shown, options.stations, options.output)
+    if not (shown.first if isinstance(shown, Against) else shown).stopping.reached:
+        raise typer.Exit(PRECISION_NOT_REACHED)
+
+
+def _print(shown: Replicated | Against, stations: int, output: OutputOptions) -> None:
+    if output.as_json:
+        write_json(shown.to_dict())
+    else:
+        print_all(against_tables(shown) if isinstance(shown, Against) else replication_tables(shown, stations))
+    if output.plot:
+        replications_plot(shown, output.plot)
+
+
+def run_compared_replications(options: CompareOptions) -> float:
+    """Replicate a comparison and print it; the error of the forecast. Exit status 1 without the precision."""
+    case = load_case(options.case)
+    _refuse_files({"--plot": options.output.plot, "--timeline": options.timeline})
+    with replication_progress() as on_progress:
+        comparison = replicate_comparison(
+            case.workload,
+            case.machine,
+            case.parameters,
+            preset=case.preset,
+            phases=case.phases,
+            **_simulation(options.simulation),
+            **_replication(options.replication),
+            on_progress=on_progress,
+        )
+    if options.output.as_json:
+        write_json(comparison.to_dict())
+    else:
+        print_all(replicated_comparison_tables(comparison))
+    if not comparison.stopping.reached:
+        raise typer.Exit(PRECISION_NOT_REACHED)
+    return float(comparison.error.mean)
+
+
+def _simulation(options: SimulationOptions) -> _Simulation:
+    return {
+        "effects": options.effects,
+        "engine": options.engine,
+        "seed": options.seed,
+        "iterations": options.iterations,
+    }
+
+
+def _replication(options: ReplicationOptions, precision_of: str | None = None) -> _Replication:
+    """As ``replicate`` takes them. InputError for what belongs to a precision that is not given."""
+    if options.precision is None:
+        for option, value in (("--precision-of", precision_of), ("--at-most", options.at_most)):
+            if value is not None:
+                raise InputError("goes with a precision", Place(option), allowed="with --precision")
+    arguments: _Replication = {
+        "replications": options.replications,
+        "precision_of": precision_of,
+        "workers": options.jobs or usable_cpus(),
+    }
+    if options.at_most is not None:
+        arguments["most"] = options.at_most
+    if options.precision is not None:
+        arguments["precision"] = parsed_share(options.precision, "--precision")
+    if options.confidence is not None:
+        arguments["confidence"] = parsed_share(options.confidence, "--confidence")
+    return arguments
+
+
+def _warm_up(text: str | None) -> _WarmUp:
+    if text is None:
+        return {}
+    return {"warm_up": int(text) if text.isdecimal() else text}
+
+
+def _refuse_files(files: Mapping[str, Path | None]) -> None:
+    """InputError for a file that shows a single run."""
+    for option, file in files.items():
+        if file:
+            allowed = "with a single run: --seed repeats one of the replications alone"
+            raise InputError("shows one run", Place(option), value=str(file), allowed=allowed)
+
+
+def parsed_share(text: str, option: str) -> float:
+    """The share of ``5%`` or ``0.05``. InputError for anything else."""
+    value = parse_quantity(text, "count", Place(option))
+    if value < 0 or (value > 1 and "%" not in text):
+        raise InputError("a share", Place(option), value=text, allowed="0 or above, e.g. 5% or 0.05")
+    return value

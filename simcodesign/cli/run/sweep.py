@@ -1,0 +1,174 @@
+"""A sweep, run: its points kept in a store or forecast at once, its table printed, written and drawn."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+
+import pandas as pd
+import typer
+
+from simcodesign.cli.options import usable_cpus
+from simcodesign.cli.run.case import parsed_settings
+from simcodesign.cli.sweep import FORECAST, STORE_ENDING, SweepOptions, resuming_command
+from simcodesign.core.errors import SimcodesignError
+from simcodesign.core.stop_signals import StopSignals
+from simcodesign.describe.design_point import replaced_constants
+from simcodesign.report.common.terminal import complain, print_all
+from simcodesign.report.sweep.events import SweepEvents, Tally, sweep_progress
+from simcodesign.report.sweep.plot import QUANTITIES, check_plot, sweep_plot
+from simcodesign.report.sweep.tables import outcome_line, sweep_tables
+from simcodesign.studies.sweep.evaluate import forecast_frame
+from simcodesign.studies.sweep.executors import crew
+from simcodesign.studies.sweep.run import Outcome, outcome_of, run, run_forecast
+from simcodesign.studies.sweep.store import Store
+from simcodesign.studies.sweep.sweep import Sweep, sweep_of
+from simcodesign.studies.sweep.table import check_table_file, write_table
+
+ALL_FAILED = 1
+
+
+def run_sweep(options: SweepOptions) -> None:
+    """Evaluate every point; print, write and draw the table. Exit status 1 where every point fails."""
+    if options.output:
+        check_table_file(options.output)
+    sweep = _sweep(options)
+    for note in _notes(sweep):
+        complain(f"note: {note}")
+    if options.plot:
+        check_plot([*QUANTITIES.values()], sweep.design.axes, (), options.form)
+    file = _store_file(options, sweep)
+    table, outcome = _forecast(options, sweep) if file is None else _stored(options, sweep, file)
+    _show(options, sweep, table)
+    if file is not None:
+        complain(outcome_line(outcome, str(file)))
+    if outcome.failed == outcome.count:  # a script must see that there is nothing
+        raise typer.Exit(ALL_FAILED)
+
+
+def _sweep(options: SweepOptions) -> Sweep:
+    case, simulation = options.case, options.simulation
+    return sweep_of(
+        case.workload,
+        case.machine,
+        options.over,
+        settings=parsed_settings(case.settings, case.ranks),
+        sample=options.sample,
+        reading=options.reading,
+        preset=case.preset,
+        phases=case.phase or None,
+        effects=simulation.effects,
+        seed=simulation.seed,
+        engine=simulation.engine,
+        iterations=simulation.iterations,
+    )
+
+
+def _notes(sweep: Sweep) -> Iterator[str]:
+    """What a user should know before the work begins."""
+    if sweep.design.note:
+        yield sweep.design.note
+    paths = {axis.known.path: "" for axis in sweep.design.axes}
+    for path, places in replaced_constants(sweep.workload, paths).items():
+        yield f"{path} has no effect in phases of {sweep.workload.name} that replace it: {', '.join(places)}"
+
+
+def _store_file(options: SweepOptions, sweep: Sweep) -> Path | None:
+    """The file of the store, None for a sweep that needs none."""
+    usual = Path(f"{sweep.workload.name}-{sweep.source.machine.name}{STORE_ENDING}")
+    if options.store or (options.reading == FORECAST and not (options.resume and usual.exists())):
+        return options.store
+    return usual
+
+
+def _show(options: SweepOptions, sweep: Sweep, table: pd.DataFrame) -> None:
+    """Write, draw and print the table."""
+    many = f"{sweep.count:,} point{'' if sweep.count == 1 else 's'}"
+    title = f"{sweep.workload.name} on {sweep.source.machine.name}: {many}"
+    axes = sweep.design.axes
+    if options.output:
+        write_table(table, options.output)
+    if options.plot:
+        sweep_plot(table, axes, options.plot, options.of, options.form, title=title, zipped=sweep.design.zipped)
+    if not options.json_lines:
+        print_all(sweep_tables(title, table, axes))
+
+
+def _forecast(options: SweepOptions, sweep: Sweep) -> tuple[pd.DataFrame, Outcome]:
+    """All points at once, kept nowhere."""
+    table = forecast_frame(sweep)
+    failed = int((table["error"] != "").sum())
+    outcome = Outcome(sweep.count, sweep.count, failed, sweep.count, stopped=False)
+    if options.json_lines:
+        with SweepEvents(Tally(0, sweep.count, 0), store=None) as events:
+            events.end(outcome)
+    return table, outcome
+
+
+def _stored(options: SweepOptions, sweep: Sweep, file: Path) -> tuple[pd.DataFrame, Outcome]:
+    """The table and the outcome of a sweep that is kept in a store; when it is stopped, the command ends here."""
+    again = resuming_command(options.arguments)
+    with ExitStack() as stack:
+        stop = stack.enter_context(StopSignals())
+        store = stack.enter_context(_open_store(options, sweep, file))
+        try:
+            outcome = _run(options, sweep, store, stop)
+        except SimcodesignError:
+            complain(f"{_so_far(sweep, store, file)}; go on with: {again}")
+            raise
+        if outcome.stopped:
+            complain(f"stopped, {_so_far(sweep, store, file)}; go on with: {again}")
+            raise typer.Exit(128 + stop.number)
+        return store.frame(), outcome
+
+
+def _open_store(options: SweepOptions, sweep: Sweep, file: Path) -> Store:
+    """The store, which belongs to this sweep."""
+    if not (options.resume and file.exists()):
+        return Store.create(file, sweep.meta())
+    store = Store.open(file)
+    try:
+        store.check_sweep(sweep)
+        if options.retry:
+            store.forget_failures()
+    except BaseException:
+        store.close()
+        raise
+    return store
+
+
+def _run(options: SweepOptions, sweep: Sweep, store: Store, stop: StopSignals) -> Outcome:
+    """Evaluate what is not in the store yet: a forecast in this process, simulations in others."""
+    stored = len(store)
+    left = sweep.count - stored
+    tally = Tally(stored, sweep.count, store.failed())
+    with ExitStack() as stack:
+        executor = None
+        if sweep.reading != FORECAST and left:
+            jobs = min(options.jobs or usable_cpus(), left)
+            executor = stack.enter_context(crew(jobs, options.scheduler))
+            if options.scheduler and not executor.count:
+                complain(f"note: the scheduler {options.scheduler} has no workers yet; the sweep waits for some")
+        events = SweepEvents(tally, store=str(store.path), workers=str(executor or "this process"))
+        if options.json_lines:
+            on_progress = stack.enter_context(events).update
+        else:
+            on_progress = stack.enter_context(sweep_progress(tally))
+        if executor is None:
+            outcome = run_forecast(sweep, store, on_progress, stop=stop)
+        else:
+            outcome = run(sweep, store, executor, on_progress, stop=stop)
+            if outcome.stopped:
+                executor.close(now=True)
+        if options.json_lines:
+            events.end(outcome)
+        return outcome
+
+
+def _so_far(sweep: Sweep, store: Store, file: Path) -> str:
+    """What is stored, where the store can still be read."""
+    try:
+        return outcome_line(outcome_of(store, sweep), str(file))
+    except SimcodesignError:
+        return f"points are stored in {file}"

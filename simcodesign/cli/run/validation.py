@@ -1,0 +1,44 @@
+"""Validation cases, run and printed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from simcodesign import __version__
+from simcodesign.cli.options import usable_cpus
+from simcodesign.cli.validation import ValidateOptions
+from simcodesign.report.common.progress import case_progress
+from simcodesign.report.common.terminal import complain, print_all, write, write_json
+from simcodesign.report.validation.page import write_page
+from simcodesign.report.validation.plots import drawer
+from simcodesign.report.validation.tables import outcome_tables
+from simcodesign.studies.validation.case import Case
+from simcodesign.studies.validation.outcome import Outcome, counts, status_of
+from simcodesign.studies.validation.run import run
+
+
+def run_cases(cases: Sequence[Case], options: ValidateOptions) -> int:
+    """Run the cases, print their outcomes and write the report; the exit status."""
+    draw = drawer() if options.report else None
+    if options.report and draw is None:
+        complain("note: Matplotlib is not installed: the report is without plots (pip install 'simcodesign[plot]')")
+    with case_progress(len(cases)) as on_progress:
+        outcomes = run(
+            cases, jobs=options.jobs or usable_cpus(), folder=options.folder, draw=draw, on_progress=on_progress
+        )
+    if options.as_json:
+        write_json(_answer(outcomes))
+    else:
+        print_all(outcome_tables(outcomes))
+    if options.report:
+        write_page(outcomes, options.report, dated=options.dated)
+        (complain if options.as_json else write)(f"report: {options.report}" + ("" if options.as_json else "\n"))
+    return status_of(outcomes)
+
+
+def _answer(outcomes: Sequence[Outcome]) -> dict[str, object]:
+    return {
+        "version": __version__,
+        "cases": [outcome.to_dict() for outcome in outcomes],
+        "counts": {str(verdict): count for verdict, count in counts(outcomes).items()},
+    }

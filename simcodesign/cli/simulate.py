@@ -1,0 +1,134 @@
+"""The command ``simulate``."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from simcodesign.cli.app import app
+from simcodesign.cli.options import (
+    OutputOptions,
+    PhasesOptions,
+    ReplicationOptions,
+    SimulationOptions,
+    check_folder,
+    check_plot,
+    check_timeline,
+)
+from simcodesign.cli.options_as_signature import command
+from simcodesign.core.errors import InputError, Place
+from simcodesign.report.common.terminal import print_all, write_json
+
+
+@dataclass(frozen=True, kw_only=True)
+class StreamReplicationOptions(ReplicationOptions):
+    """Replications of simulations, which may be runs of arrivals."""
+
+    precision_of: Annotated[
+        str | None, typer.Option(metavar="NAME", help="What --precision is of: energy_j, components_s.disk, ...")
+    ] = None
+    warm_up: Annotated[
+        str | None,
+        typer.Option(
+            metavar="N",
+            help="Leave the first N requests of every run of arrivals out of response times; by default as many as "
+            "MSER-5 finds (mser5).",
+        ),
+    ] = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class SimulateOptions:
+    """What is simulated, how and how often, and what is printed and written of it."""
+
+    case: PhasesOptions
+    simulation: SimulationOptions
+    stations: Annotated[int, typer.Option(metavar="N", min=0, help="Show the N most used stations.")] = 5
+    output: OutputOptions
+    timeline: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Write a trace that ui.perfetto.dev shows (JSON).")
+    ] = None
+    counters: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE", help="Write hardware counters of every phase and rank (.csv), for models of them."
+        ),
+    ] = None
+    power: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Write a plot of power over time (.png, .svg or .pdf).")
+    ] = None
+    replication: StreamReplicationOptions
+    against: Annotated[
+        str | None,
+        typer.Option(metavar="MACHINE", help="Another machine under the same random numbers: what is the difference?"),
+    ] = None
+
+    def check_files(self) -> None:
+        """InputError for files that could not be written, before any work is done."""
+        self.output.check()
+        check_plot("--power", self.power)
+        check_timeline(self.timeline)
+
+    def check_single_run(self) -> None:
+        """InputError for options that do not go with one plain run."""
+        self.replication.check_unused()
+        if self.power and self.simulation.iterations != "all":
+            raise InputError("power over time shows every iteration", Place("--power"), allowed="--iterations all")
+        if self.counters:
+            check_folder("--counters", self.counters, (".csv",))
+
+
+@command(app, "simulate")
+def run(options: SimulateOptions) -> None:
+    """Simulate a workload on a machine, event by event: once, or as often as it takes to know the means."""
+    from simcodesign.cli.run.case import load_case
+    from simcodesign.cli.run.replication import run_replications
+    from simcodesign.engine.simulate import simulate
+    from simcodesign.report.common.progress import simulation_progress
+    from simcodesign.report.results.tables import simulation_tables
+
+    options.check_files()
+    if options.replication.replicates or options.against:
+        run_replications(options)
+        return
+    options.check_single_run()
+    case = load_case(options.case)
+    with simulation_progress() as on_progress:
+        result = simulate(
+            case.workload,
+            case.machine,
+            case.parameters,
+            preset=case.preset,
+            phases=case.phases,
+            effects=options.simulation.effects,
+            seed=options.simulation.seed,
+            engine=options.simulation.engine,
+            iterations=options.simulation.iterations,
+            timeline=bool(options.output.plot or options.timeline),
+            counters=options.counters is not None,
+            on_progress=on_progress,
+        )
+    if options.counters:
+        from simcodesign.counters.readers.tidy_table import write_counters
+        from simcodesign.studies.extrapolation.virtual_profiler import counters_of
+
+        write_counters(options.counters, counters_of(result, repetition=options.simulation.seed))
+    if options.output.as_json:
+        write_json(result.to_dict())
+    else:
+        print_all(simulation_tables(result, options.stations))
+    if options.output.plot:
+        from simcodesign.report.results.plots import activity_profile
+
+        activity_profile(result, options.output.plot)
+    if options.power:
+        from simcodesign.report.results.power_plot import power_over_time
+
+        power_over_time(result, options.power)
+    if options.timeline:
+        from simcodesign.report.results.chrome_trace import write_chrome_trace
+
+        write_chrome_trace(result, options.timeline)

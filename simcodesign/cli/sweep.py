@@ -1,0 +1,190 @@
+"""``simcodesign sweep``: a workload on a machine, at many points; ``sweep-store``: the file that keeps the points."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from typer.core import TyperCommand
+
+from simcodesign.cli.app import app
+from simcodesign.cli.options import PhasesOptions, SimulationOptions, check_plot
+from simcodesign.cli.options_as_signature import command
+from simcodesign.core.errors import InputError, Place
+from simcodesign.report.common.terminal import complain, write
+
+FORECAST = "forecast"
+STORE_ENDING = ".sweep.sqlite"
+DAMAGED = 1
+_ARGUMENTS = "simcodesign arguments"
+
+
+@dataclass(frozen=True, kw_only=True)
+class SweepOptions:
+    """Which points are evaluated, how, by whom, and what is kept, written and printed."""
+
+    context: typer.Context
+    case: PhasesOptions
+    over: Annotated[
+        list[str],
+        typer.Option(
+            "--over",
+            metavar="AXIS",
+            help="What is varied, and how: P=1:2048:x2, n=0:10:+0.5, n=1e3:1e6:n=7:log, network.bandwidth=1,10,100GB/s, "
+            "network.topology.kind=mesh,torus, seed=1,2,3. Several span a grid, the last running fastest. Repeatable.",
+        ),
+    ]
+    sample: Annotated[
+        tuple[int, str] | None,
+        typer.Option(
+            metavar="N METHOD", help="N points drawn by sobol or lhs from ranges LOW:HIGH[:log], in place of a grid."
+        ),
+    ] = None
+    reading: Annotated[str, typer.Option(metavar="NAME", help="forecast, simulate, or both.")] = FORECAST
+    simulation: SimulationOptions
+    store: Annotated[
+        Path | None,
+        typer.Option(
+            "--store",
+            metavar="FILE",
+            help=f"Where points are kept as they come; WORKLOAD-MACHINE{STORE_ENDING} where there are simulations. A "
+            "sweep that is only forecast needs none.",
+        ),
+    ] = None
+    resume: Annotated[bool, typer.Option("--resume", help="Go on with a store, which may be there or not.")] = False
+    retry: Annotated[bool, typer.Option("--retry", help="With --resume: try the points again that have failed.")] = (
+        False
+    )
+    jobs: Annotated[
+        int | None, typer.Option("-j", "--jobs", metavar="N", min=1, help="Processes; by default one a CPU.")
+    ] = None
+    scheduler: Annotated[
+        str | None,
+        typer.Option(
+            metavar="ADDRESS", help="A Dask scheduler (tcp://host:8786) or its scheduler file, in place of -j."
+        ),
+    ] = None
+    output: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the table (.csv or .parquet).")] = None
+    plot: Annotated[
+        Path | None,
+        typer.Option("--plot", metavar="FILE", help="Plot over one or two axes (.png, .svg or .pdf)."),
+    ] = None
+    of: Annotated[
+        list[str],
+        typer.Option(
+            metavar="NAME",
+            help="With --plot: forecast, simulated, ratio or a column of the table, a panel for each; by default those "
+            "of the three that there are. Repeatable.",
+        ),
+    ] = field(default_factory=list)
+    form: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME", help="With --plot: lines, heat or contour; by default lines of one axis, heat of two."
+        ),
+    ] = None
+    json_lines: Annotated[bool, typer.Option("--json-lines", help="Print one JSON object per event, and no table.")] = (
+        False
+    )
+
+    @property
+    def arguments(self) -> Sequence[str]:
+        """The command line behind ``simcodesign sweep``, as it was typed."""
+        arguments: Sequence[str] = self.context.meta.get(_ARGUMENTS, ())
+        return arguments
+
+    def check(self) -> None:
+        """InputError for options that exclude each other and plots that cannot be written, before any work."""
+        if self.scheduler and self.jobs:
+            raise InputError("--jobs and --scheduler exclude each other", allowed="one of them")
+        for option, given, needed, there in (
+            ("--of", self.of, "--plot", self.plot),
+            ("--form", self.form, "--plot", self.plot),
+            ("--retry", self.retry, "--resume", self.resume),
+            ("--scheduler", self.scheduler, "--reading simulate or both", self.reading != FORECAST),
+        ):
+            if given and not there:
+                raise InputError("has no meaning here", Place(option), allowed=f"with {needed}")
+        check_plot("--plot", self.plot)
+
+
+class _RememberingCommand(TyperCommand):
+    """A command that keeps its arguments as they were typed."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        ctx.meta[_ARGUMENTS] = list(args)
+        return super().parse_args(ctx, args)
+
+
+@command(app, "sweep", no_args_is_help=True, cls=_RememberingCommand)
+def run(options: SweepOptions) -> None:
+    """Forecast or simulate a workload on a machine at every point of a grid or sample.
+
+    Points are kept in a store as they come: whatever ends a sweep, --resume goes on with it. Points that fail are
+    listed and do not end it; exit status 1 if all of them fail.
+    """
+    from simcodesign.cli.run.sweep import run_sweep
+
+    options.check()
+    run_sweep(options)
+
+
+def resuming_command(arguments: Sequence[str]) -> str:
+    """The command line that goes on with a sweep that was called with these arguments."""
+    again = [item for item in arguments if item not in ("--resume", "--retry")]
+    return shlex.join(["simcodesign", "sweep", *again, "--resume"])
+
+
+# --- The store -------------------------------------------------------------------------------------------------
+
+sweep_store = typer.Typer(no_args_is_help=True, help="The store of a sweep: check it, export it, save its rows.")
+app.add_typer(sweep_store, name="sweep-store")
+
+StoreFile = Annotated[Path, typer.Argument(metavar="FILE", help="The store of a sweep.")]
+
+
+@sweep_store.command("check")
+def run_check(file: StoreFile) -> None:
+    """Look at every page and row; exit status 1 if anything is wrong."""
+    from simcodesign.studies.sweep.store import Store
+
+    with Store.open(file, write=False) as store:
+        errors = store.check()
+        count, failed = (len(store), store.failed()) if not errors else (0, 0)
+    for line in errors:
+        write(f"{line}\n")
+    if errors:
+        complain(f"damaged; its right rows: simcodesign sweep-store recover {file} TARGET")
+        raise typer.Exit(DAMAGED)
+    write(f"{count:,} points, {failed:,} of them failed; every row is as it was written\n")
+
+
+@sweep_store.command("export")
+def run_export(
+    file: StoreFile, output: Annotated[Path, typer.Argument(metavar="TABLE", help="What is written: .csv or .parquet.")]
+) -> None:
+    """Write the table of a store, finished or not."""
+    from simcodesign.studies.sweep.store import Store
+    from simcodesign.studies.sweep.table import check_table_file, write_table
+
+    check_table_file(output)
+    with Store.open(file, write=False) as store:
+        table = store.frame()
+    write_table(table, output)
+    complain(f"{len(table):,} points written to {output}")
+
+
+@sweep_store.command("recover")
+def run_recover(
+    file: StoreFile, target: Annotated[Path, typer.Argument(metavar="TARGET", help="A new store, made of right rows.")]
+) -> None:
+    """Copy every row that is as it was written into a new store, with which the sweep can go on."""
+    from simcodesign.studies.sweep.recovery import recover
+
+    recovered = recover(file, target)
+    lost = "" if recovered.lost is None else f"; {recovered.lost:,} points are missing, done or not"
+    complain(f"{recovered.rows:,} points copied to {target}{lost}")
