@@ -34,7 +34,8 @@ class SweepOptions:
         typer.Option(
             "--over",
             metavar="AXIS",
-            help="What is varied, and how: P=1:2048:x2, n=0:10:+0.5, n=1e3:1e6:n=7:log, network.bandwidth=1,10,100GB/s, "
+            help="What is varied, and how: P=1:2048:x2, n=0:10:+0.5, n=1e3:1e6:n=7:log, "
+            "network.bandwidth=1,10,100GB/s, "
             "network.topology.kind=mesh,torus, seed=1,2,3. Several span a grid, the last running fastest. Repeatable.",
         ),
     ]

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from simcodesign.cli.extrapolate import target_of
+from simcodesign.cli.run.extrapolate import parsed_target
 from simcodesign.core.errors import InputError
 from simcodesign.studies.extrapolation.trials import PLAIN
 from tests.command_line import command
@@ -148,13 +148,13 @@ def test_refused(run: Any, arguments: tuple[str, ...], message: str) -> None:
 @given(st.text("P=,123abcn. ", max_size=20))
 def test_targets_are_read_or_refused(text: str) -> None:
     try:
-        found = target_of(text)
+        found = parsed_target(text)
     except InputError:
         return
     assert found.processes >= 1
 
 
-def test_target_of_reads_all() -> None:
-    found = target_of(" P=128 , preset=C, n=1e3, volume=4")
+def test_parsed_target_reads_all() -> None:
+    found = parsed_target(" P=128 , preset=C, n=1e3, volume=4")
     assert (found.processes, found.preset, dict(found.parameters), found.volume) == (128, "C", {"n": 1e3}, 4.0)
     assert found.text == "P = 128, preset C, n = 1000.0"

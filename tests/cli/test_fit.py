@@ -18,8 +18,7 @@ import pytest
 
 from simcodesign import cli
 from simcodesign.analytic.forecast import forecast
-from simcodesign.cli.fit import options as fit_asked
-from simcodesign.cli.fit.options import matching, own_exponents
+from simcodesign.cli.run.fit import EXPONENT_FORMS, matching, parsed_exponents
 from simcodesign.core.errors import InputError
 from simcodesign.describe.yaml.files import load_machine, load_workload
 from simcodesign.engine.simulate import simulate
@@ -125,11 +124,11 @@ def test_options_reach_the_search(run: Any, tmp_path: Path) -> None:
     assert relative != absolute
 
 
-def test_own_exponents() -> None:
-    pairs = {(str(i), str(j)) for i, j in own_exponents("0,1/2,1;0,1").pairs}
+def test_parsed_exponents() -> None:
+    pairs = {(str(i), str(j)) for i, j in parsed_exponents("0,1/2,1;0,1").pairs}
     assert pairs == {("0", "1"), ("1/2", "0"), ("1/2", "1"), ("1", "0"), ("1", "1")}
-    assert {(str(i), str(j)) for i, j in own_exponents("0.25, 2").pairs} == {("1/4", "0"), ("2", "0")}
-    assert own_exponents(" paper ") == "paper"
+    assert {(str(i), str(j)) for i, j in parsed_exponents("0.25, 2").pairs} == {("1/4", "0"), ("2", "0")}
+    assert parsed_exponents(" paper ") == "paper"
 
 
 def test_regions_and_metrics_by_pattern(run: Any, runs: Path) -> None:
@@ -392,8 +391,8 @@ def group(leader: int) -> list[int]:
 
 def test_errors_of_exponents_say_the_option() -> None:
     with pytest.raises(InputError, match="--exponents"):
-        own_exponents("x;y")
-    assert fit_asked.EXPONENT_FORMS
+        parsed_exponents("x;y")
+    assert EXPONENT_FORMS
 
 
 # --- As a workload --------------------------------------------------------------------------------------------------

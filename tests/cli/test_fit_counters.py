@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 import simcodesign as sc
 from simcodesign import cli
-from simcodesign.cli.fit.counters import guard_of, labelled, target_of
+from simcodesign.cli.run.fit_counters import labelled, parsed_guard, parsed_target
 from simcodesign.core.errors import InputError
 from simcodesign.counters.events import Labels
 from simcodesign.counters.readers.formats import read_counters
@@ -239,20 +239,20 @@ def test_any_text_is_labels_or_a_name_or_refused(text: str) -> None:
 )
 def test_targets_that_are_none(text: str) -> None:
     with pytest.raises(InputError, match="--target"):
-        target_of(text)
+        parsed_target(text)
 
 
 def test_targets() -> None:
-    assert target_of("P=128") == (128.0, None)
-    assert target_of(" size = 1e6 , p=2 ") == (2.0, 1e6)
+    assert parsed_target("P=128") == (128.0, None)
+    assert parsed_target(" size = 1e6 , p=2 ") == (2.0, 1e6)
 
 
 def test_guards() -> None:
-    assert guard_of("none") is None
-    assert guard_of("0.01") == 0.01
+    assert parsed_guard("none") is None
+    assert parsed_guard("0.01") == 0.01
     for bad in ("", "off", "-1", "2", "nan"):
         with pytest.raises(InputError, match="--guard"):
-            guard_of(bad)
+            parsed_guard(bad)
 
 
 # --- What it refuses ---------------------------------------------------------------------------------------------

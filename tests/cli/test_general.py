@@ -9,7 +9,6 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -171,7 +170,7 @@ def test_show_latex_of_a_machine_is_refused(files: tuple[str, str]) -> None:
 
 
 def test_a_name_that_is_both_is_asked_about(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(simcodesign, "available", lambda folder: ["twin"], raising=False)
+    monkeypatch.setattr("simcodesign.describe.yaml.files.available", lambda folder: ["twin"])
     message = refused("show", "twin")
     assert "--machine" in message
     assert "--workload" in message
@@ -347,7 +346,7 @@ def test_an_exact_forecast_is_within_a_tolerance_of_rounding(files: tuple[str, s
 
 def test_an_undefined_error_is_out_of_tolerance(files: tuple[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
     comparison = SimpleNamespace(error=math.nan, to_dict=dict)
-    monkeypatch.setattr(simcodesign, "compare", lambda *arguments, **options: comparison)
+    monkeypatch.setattr("simcodesign.comparison.compare.compare", lambda *arguments, **options: comparison)
     assert run("compare", *files, "--json", "--tolerance", "100%").exit_code == 1
 
 
@@ -386,7 +385,7 @@ def test_a_deadlock_is_bad_input(files: tuple[str, str], monkeypatch: pytest.Mon
     def stuck(*arguments: object, **options: object) -> None:
         raise DeadlockError("rank [0] waits")
 
-    monkeypatch.setattr(simcodesign, "simulate", stuck, raising=False)
+    monkeypatch.setattr("simcodesign.engine.simulate.simulate", stuck)
     assert refused("simulate", *files) == "error: rank [0] waits\n"
 
 
@@ -394,16 +393,16 @@ def test_an_interrupt_ends_quietly(files: tuple[str, str], monkeypatch: pytest.M
     def interrupted(*arguments: object, **options: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(simcodesign, "simulate", interrupted, raising=False)
+    monkeypatch.setattr("simcodesign.engine.simulate.simulate", interrupted)
     result = run("simulate", *files)
     assert (result.exit_code, result.output) == (130, "")
 
 
 def test_a_real_interrupt_ends_quietly(files: tuple[str, str]) -> None:
     source = (
-        "import signal, sys, simcodesign; from simcodesign import cli\n"
+        "import signal, sys; from simcodesign import cli; from simcodesign.engine import simulate\n"
         "signal.signal(signal.SIGINT, signal.default_int_handler)\n"  # a shell lets background jobs ignore it
-        "simcodesign.simulate = lambda *arguments, **options: signal.raise_signal(signal.SIGINT)\n"
+        "simulate.simulate = lambda *arguments, **options: signal.raise_signal(signal.SIGINT)\n"
         f"sys.argv = ['simcodesign', 'simulate', *{files}]; sys.exit(cli.main())"
     )
     done = subprocess.run([sys.executable, "-c", source], cwd=ROOT, capture_output=True, check=False, timeout=60)
@@ -465,17 +464,13 @@ def test_ascii_output_is_possible(files: tuple[str, str]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("verb", "module", "function"),
-    [
-        ("forecast", "plots", "result_bars"),
-        ("simulate", "plots", "activity_profile"),
-        ("compare", "plots", "comparison_bars"),
-    ],
+    ("verb", "function"),
+    [("forecast", "result_bars"), ("simulate", "activity_profile"), ("compare", "comparison_bars")],
 )
 def test_plots_are_asked_for(
-    files: tuple[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, verb: str, module: str, function: str
+    files: tuple[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, verb: str, function: str
 ) -> None:
-    calls = recorded(monkeypatch, {module: function})
+    calls = recorded(monkeypatch, f"results.plots.{function}")
     assert run(verb, *files, "--plot", str(tmp_path / "a.svg")).exit_code == 0
     ((shown, path),) = calls
     assert path == tmp_path / "a.svg"
@@ -486,24 +481,17 @@ def test_plots_are_asked_for(
 def test_timelines_are_asked_for(
     files: tuple[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, verb: str
 ) -> None:
-    calls = recorded(monkeypatch, {"timeline": "write_chrome_trace"})
+    calls = recorded(monkeypatch, "results.chrome_trace.write_chrome_trace")
     assert run(verb, *files, "--timeline", str(tmp_path / "a.json")).exit_code == 0
     ((shown, path),) = calls
     assert path == tmp_path / "a.json"
     assert shown.timeline is not None
 
 
-def recorded(monkeypatch: pytest.MonkeyPatch, functions: dict[str, str]) -> list[tuple[Any, Path]]:
-    """Calls of these functions of report modules, which do nothing else from now on."""
+def recorded(monkeypatch: pytest.MonkeyPatch, function: str) -> list[tuple[Any, Path]]:
+    """Calls of this function of a module of report, which does nothing else from now on."""
     calls: list[tuple[Any, Path]] = []
-    real: Callable[[str], Any] = cli.base.report
-
-    def report(module: str) -> Any:
-        if module not in functions:
-            return real(module)
-        return SimpleNamespace(**{functions[module]: lambda shown, path: calls.append((shown, path))})
-
-    monkeypatch.setattr(cli.base, "report", report)
+    monkeypatch.setattr(f"simcodesign.report.{function}", lambda shown, path: calls.append((shown, path)))
     return calls
 
 
@@ -517,10 +505,10 @@ def test_a_timeline_that_cannot_be_is_refused_at_once(files: tuple[str, str], tm
 
 
 def test_a_failing_file_is_reported(files: tuple[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def failing(module: str) -> Any:
+    def failing(*arguments: object) -> None:
         raise PermissionError(13, "Permission denied", "a[b].png")
 
-    monkeypatch.setattr(cli.base, "report", failing)
+    monkeypatch.setattr("simcodesign.report.results.plots.result_bars", failing)
     result = run("forecast", *files, "--json", "--plot", str(tmp_path / "a.png"))
     assert result.exit_code == 2
     assert result.stderr == "error: a[b].png: Permission denied\n"
@@ -533,7 +521,7 @@ def test_demo_passes_its_options_and_status(monkeypatch: pytest.MonkeyPatch, tmp
         calls.append((output, quick))
         return 1
 
-    monkeypatch.setattr(cli.base, "report", lambda module: {"demo": SimpleNamespace(main=demo)}[module])
+    monkeypatch.setattr("simcodesign.report.results.demo.main", demo)
     assert run("demo").exit_code == 1
     assert run("demo", "--quick", "--output", str(tmp_path)).exit_code == 1
     assert calls == [(Path("demo-output"), False), (tmp_path, True)]

@@ -18,7 +18,7 @@ from typer.testing import CliRunner
 
 import simcodesign as sc
 from simcodesign import cli
-from simcodesign.cli.sweep.run import _resuming
+from simcodesign.cli.sweep import resuming_command
 from simcodesign.core.stop_signals import StopSignals
 from simcodesign.report.sweep.events import SweepEvents, Tally, duration, sweep_progress
 from simcodesign.report.sweep.tables import MOST_ROWS, outcome_line
@@ -167,7 +167,7 @@ class Asked(StopSignals):
 
 
 def test_a_sweep_that_is_stopped_says_how_it_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("simcodesign.core.stop_signals.StopSignals", Asked)
+    monkeypatch.setattr("simcodesign.cli.run.sweep.StopSignals", Asked)
     result = invoke(*SWEEP, *RANKS, "--store", "a store.sqlite", "--set", "nodes=20")
     assert (result.exit_code, result.stdout) == (130, "")
     assert result.stderr == (
@@ -177,7 +177,7 @@ def test_a_sweep_that_is_stopped_says_how_it_goes_on(monkeypatch: pytest.MonkeyP
 
 
 def test_the_command_that_goes_on_says_it_once() -> None:
-    assert _resuming(["a", "--resume", "b c", "--retry"]) == "simcodesign sweep a 'b c' --resume"
+    assert resuming_command(["a", "--resume", "b c", "--retry"]) == "simcodesign sweep a 'b c' --resume"
 
 
 @pytest.mark.parametrize(

@@ -7,12 +7,14 @@ from simcodesign.cli.run.case import load_case
 from simcodesign.cli.run.fit_counters import parsed_guard
 from simcodesign.core.errors import InputError, Place
 from simcodesign.core.units import parse_quantity
+from simcodesign.counters.kernels import THRESHOLD
+from simcodesign.counters.prediction import GUARD
 from simcodesign.report.common.progress import run_progress
 from simcodesign.report.common.terminal import print_all, write_json
 from simcodesign.report.counters.extrapolation_plot import profile_plot
 from simcodesign.report.counters.extrapolation_tables import profile_dict, study_tables
 from simcodesign.studies.extrapolation.ladder import Ladder, ladders
-from simcodesign.studies.extrapolation.study import GUARD, THRESHOLD, Study, study
+from simcodesign.studies.extrapolation.study import Study, study
 from simcodesign.studies.extrapolation.trials import Target
 
 TARGET_FORMS = "P=128, or with another size P=128,preset=C or P=128,n=64, and volume=4 for what messages grow by"

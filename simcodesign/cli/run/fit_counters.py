@@ -1,4 +1,4 @@
-"""``fit --counters``: files of hardware counters with what they do not say themselves, their models, what is printed."""
+"""``fit --counters``: files of hardware counters with what they do not say themselves, and their models."""
 
 from __future__ import annotations
 
@@ -13,9 +13,11 @@ from simcodesign.core.text_files import number
 from simcodesign.core.units import parse_quantity
 from simcodesign.counters.as_workload import write_counter_workload
 from simcodesign.counters.events import NO_LABELS, Labels
+from simcodesign.counters.kernels import THRESHOLD
 from simcodesign.counters.partition import Target, default_target
+from simcodesign.counters.prediction import GUARD
 from simcodesign.counters.readers.formats import read_counters
-from simcodesign.counters.study import GUARD, THRESHOLD, CounterStudy, study
+from simcodesign.counters.study import CounterStudy, study
 from simcodesign.counters.table import LATENCIES, NUMBERS, RANK, CounterTable, joined, run_keys
 from simcodesign.describe.yaml.files import load_machine
 from simcodesign.report.common.terminal import complain, print_all, write_json

@@ -223,7 +223,7 @@ def _geometry(text: str, line_bytes: int) -> CacheGeometry:
         raise InputError("ways of a cache", place, value=text, allowed="size:ways, e.g. 32KiB:8, or size alone")
     size_bytes = parse_quantity(size, "size", place)
     try:
-        return CacheGeometry(size_bytes, line_bytes, int(ways) if colon else None)
+        return CacheGeometry(size_bytes, line_bytes, int(ways) if colon else None)  # type: ignore[arg-type] # checked
     except InputError as error:
         place = Place("--caches", path=text.strip())
         raise InputError(error.what, place, value=error.value, allowed=error.allowed) from None

@@ -56,18 +56,27 @@ def run_replications(options: SimulateOptions) -> None:
     _refuse_files({"--timeline": options.timeline, "--counters": options.counters, "--power": options.power})
     case = load_case(options.case)
     against = None if options.against is None else load_case(options.case, options.against)
-    given, chosen = (case.workload, case.machine, case.parameters), {"preset": case.preset, "phases": case.phases}
+    given = (case.workload, case.machine, case.parameters)
     simulation, warm_up = _simulation(options.simulation), _warm_up(options.replication.warm_up)
     replication = _replication(options.replication, options.replication.precision_of)
     with replication_progress() as on_progress:
         shown: Replicated | Against
         if against is None:
-            shown = replicate(*given, **chosen, **simulation, **replication, **warm_up, on_progress=on_progress)
+            shown = replicate(
+                *given,
+                preset=case.preset,
+                phases=case.phases,
+                **simulation,
+                **replication,
+                **warm_up,
+                on_progress=on_progress,
+            )
         else:
             shown = replicate_against(
                 *given,
                 against=against.machine,
-                **chosen,
+                preset=case.preset,
+                phases=case.phases,
                 **simulation,
                 **replication,
                 **warm_up,

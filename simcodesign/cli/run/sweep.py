@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -21,6 +21,7 @@ from simcodesign.report.sweep.plot import QUANTITIES, check_plot, sweep_plot
 from simcodesign.report.sweep.tables import outcome_line, sweep_tables
 from simcodesign.studies.sweep.evaluate import forecast_frame
 from simcodesign.studies.sweep.executors import crew
+from simcodesign.studies.sweep.points import Row
 from simcodesign.studies.sweep.run import Outcome, outcome_of, run, run_forecast
 from simcodesign.studies.sweep.store import Store
 from simcodesign.studies.sweep.sweep import Sweep, sweep_of
@@ -151,6 +152,7 @@ def _run(options: SweepOptions, sweep: Sweep, store: Store, stop: StopSignals) -
             if options.scheduler and not executor.count:
                 complain(f"note: the scheduler {options.scheduler} has no workers yet; the sweep waits for some")
         events = SweepEvents(tally, store=str(store.path), workers=str(executor or "this process"))
+        on_progress: Callable[[Sequence[Row]], None]
         if options.json_lines:
             on_progress = stack.enter_context(events).update
         else:
