@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import re
+import sys
 from dataclasses import fields
 from pathlib import Path
 from types import ModuleType
@@ -385,18 +386,22 @@ def test_files_that_cannot_be_read(tmp_path: Path) -> None:
 # Plain Python gives the same, and never looks beyond the end of its arrays, which compiled code would not notice.
 
 
-def plain(name: str) -> ModuleType:
-    """A module of describe/ loaded once more, without Numba."""
-    path = Path(format.__file__).parent / f"{name}.py"
-    spec = importlib.util.spec_from_file_location(f"plain_{name}", path)
-    module = importlib.util.module_from_spec(spec)
+def plain(*names: str) -> dict[str, ModuleType]:
+    """Modules of describe/goal loaded once more, without Numba, each with those before it."""
+    modules = {}
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(jit, "HAVE_NUMBA", False)
-        spec.loader.exec_module(module)
-    return module
+        for name in names:
+            path = Path(format.__file__).parent / f"{name}.py"
+            spec = importlib.util.spec_from_file_location(f"plain_{name}", path)
+            modules[name] = importlib.util.module_from_spec(spec)
+            spec.loader.exec_module(modules[name])
+            patch.setitem(sys.modules, f"simcodesign.describe.goal.{name}", modules[name])
+    return modules
 
 
-PLAIN = {name: plain(name) for name in ("scanner", "printer")}
+LOADED = plain("tokens", "labels", "scanner", "printer")
+PLAIN = {name: LOADED[name] for name in ("scanner", "printer")}
 
 
 def use_plain_python(patch: pytest.MonkeyPatch) -> None:

@@ -75,10 +75,10 @@ def goal_error(code: int, data: NDArray[np.uint8], at: int, file: str, *, ranks:
     if bytes(data[at : at + 2]) == b"/*":
         return InputError("comment without an end", place, allowed="/* ... */")
     what, allowed = (text.format(last=ranks - 1, rank=rank) for text in _TEXTS[code])
-    found = _token(data, at, whole=code == STATEMENT)
+    token = _token(data, at, whole=code == STATEMENT)
     if code == OPERATION:
-        allowed = nearest(found, ("send", "recv", "calc"))
-    return InputError(what, place, value=found, allowed=allowed)
+        allowed = nearest(token, ("send", "recv", "calc"))
+    return InputError(what, place, value=token, allowed=allowed)
 
 
 def place_at(data: NDArray[np.uint8], at: int, file: str) -> Place:

@@ -42,7 +42,7 @@ def read_goal(path: str | Path) -> Schedule:
     data, file = _read(Path(path)), str(path)
     from simcodesign.describe.goal import scanner
 
-    operations, edges, blocks, labels = _room(scanner, data)
+    operations, edges, blocks, labels = _empty_arrays(scanner, data)
     error, at, n_operations, n_edges, n_blocks, ranks = scanner.scan(data, operations, edges, blocks, labels)
     del labels
     blocks = scanner.Blocks(*(array[:n_blocks] for array in blocks))
@@ -52,7 +52,7 @@ def read_goal(path: str | Path) -> Schedule:
     _check_ranks(blocks, data, file, ranks)
     del data
     operations = scanner.Operations(*(array[:n_operations] for array in operations))
-    edges = scanner.Edges(*(array[:n_edges] for array in edges))
+    edges = edges._make(array[:n_edges] for array in edges)
     first, operations, edges = _in_order(blocks, operations, edges)
     start, target, early = scanner.adjacency(edges, n_operations)
     return Schedule(
@@ -81,7 +81,7 @@ def _read(path: Path) -> NDArray[np.uint8]:
     return data[: size + 1]
 
 
-def _room(scanner: Any, data: NDArray[np.uint8]) -> tuple[Any, Any, Any, Any]:
+def _empty_arrays(scanner: Any, data: NDArray[np.uint8]) -> tuple[Any, Any, Any, Any]:
     """Arrays for everything that the text can hold; memory is taken only for what is filled."""
     operations, edges, blocks = scanner.capacity(data)
     labels = operations + edges
