@@ -16,7 +16,7 @@ import pandas as pd
 
 from simcodesign.calibration.design_matrix import COMPUTATION, POSSIBLE, LinearTimes
 from simcodesign.calibration.linear_constants import ConstantsFit, ConstantsProblem, Group, fit_constants
-from simcodesign.calibration.timings import TOTAL, Known, Timing, read_timings
+from simcodesign.calibration.timings import TOTAL, TableNames, Timing, read_timings
 from simcodesign.core.errors import InputError, nearest
 from simcodesign.core.result import COMPONENTS, Result
 from simcodesign.describe.constants import REQUIRED_CONSTANTS
@@ -40,7 +40,7 @@ class Unknown:
 
 
 @dataclass(frozen=True)
-class Asked:
+class CalibrationOptions:
     """How the constants are to be determined; see ``calibrate``."""
 
     unknown: Sequence[str] | None = None
@@ -101,19 +101,19 @@ def calibrate(
     """
     workload = workload_of(workload)
     machine = machine_of(machine)
-    asked = Asked(unknown, per_phase, fixed or {}, ratios, weighting, error, level)
+    options = CalibrationOptions(unknown, per_phase, fixed or {}, ratios, weighting, error, level)
     measured = [
         replace(timing, values={**(parameters or {}), **timing.values}, preset=timing.preset or preset)
         for timing in _timings(timings, workload)
     ]
-    model = LinearTimes(workload, machine, _paths(asked, machine))
-    return _Fit(model, measured, asked).calibration()
+    model = LinearTimes(workload, machine, _paths(options, machine))
+    return _Fit(model, measured, options).calibration()
 
 
-def known_names(workload: Workload) -> Known:
+def table_names(workload: Workload) -> TableNames:
     """The names that a table of times of this workload may use."""
     parameters = {*workload.parameters, "P"}
-    return Known(parameters, workload.presets, workload.phases(), (*COMPONENTS, TOTAL))
+    return TableNames(parameters, workload.presets, workload.phases(), (*COMPONENTS, TOTAL))
 
 
 def timings_of(result: Result, values: Mapping[str, float], preset: str | None = None) -> pd.DataFrame:
@@ -134,21 +134,21 @@ def _timings(given: Iterable[Timing] | Path | str | Sequence[Path | str], worklo
     every = list(given)
     paths = [item for item in every if isinstance(item, Path | str)]
     if paths:
-        return read_timings(paths, known_names(workload))
+        return read_timings(paths, table_names(workload))
     if not every:
         raise InputError("no measured times")
     return tuple(item for item in every if isinstance(item, Timing))
 
 
-def _paths(asked: Asked, machine: Machine) -> tuple[str, ...]:
+def _paths(options: CalibrationOptions, machine: Machine) -> tuple[str, ...]:
     """The constants that are varied: unknown, fixed, or in a ratio."""
     own = machine.constants()
     possible = [path for path in POSSIBLE if path in own]
     network = [f"network.{key}" for key in REQUIRED_CONSTANTS[machine.network.model]]
     # Latency and bandwidth of memory are left out: of the two, forecasts take what is slower.
     usual = [path for path in possible if path in network or path.startswith("disk.")]
-    chosen = usual if asked.unknown is None else list(asked.unknown)
-    more = [name.rpartition(":")[2] for name in asked.fixed] + [path for ratio in asked.ratios for path in ratio]
+    chosen = usual if options.unknown is None else list(options.unknown)
+    more = [name.rpartition(":")[2] for name in options.fixed] + [path for ratio in options.ratios for path in ratio]
     for path in (*chosen, *more):
         if path not in (*possible, COMPUTATION):
             what = f"not a time constant of {machine.name}"
@@ -161,8 +161,8 @@ def _paths(asked: Asked, machine: Machine) -> tuple[str, ...]:
 class _Fit:
     """From measured times to the problem of least squares, and back to named constants."""
 
-    def __init__(self, model: LinearTimes, timings: Sequence[Timing], asked: Asked) -> None:
-        self.model, self.asked = model, asked
+    def __init__(self, model: LinearTimes, timings: Sequence[Timing], options: CalibrationOptions) -> None:
+        self.model, self.options = model, options
         distinct: dict[object, Timing] = {}
         for timing in timings:
             distinct.setdefault(timing.point, timing)
@@ -182,31 +182,31 @@ class _Fit:
         self._check_zeros()
         seconds = np.array([timing.seconds for timing in self.timings])
         names = tuple(str(unknown) for unknown in self.unknowns)
-        problem = ConstantsProblem(names, whole[used], seconds, known[used], asked.weighting, asked.error)
-        self.fit = fit_constants(problem, asked.level)
+        problem = ConstantsProblem(names, whole[used], seconds, known[used], options.weighting, options.error)
+        self.fit = fit_constants(problem, options.level)
 
     def _check_zeros(self) -> None:
         for timing in self.timings:
-            if timing.seconds == 0 and self.asked.weighting == "relative":
+            if timing.seconds == 0 and self.options.weighting == "relative":
                 what = f"a time of 0 ({timing}) has no relative error"
                 raise InputError(what, timing.place, allowed="times above 0, or absolute weights")
 
     def _fixed(self) -> dict[tuple[str, str], float]:
-        """Known values by path and phase."""
-        found: dict[tuple[str, str], float] = {}
-        for name, value in self.asked.fixed.items():
+        """TableNames values by path and phase."""
+        fixed: dict[tuple[str, str], float] = {}
+        for name, value in self.options.fixed.items():
             phase, _, path = name.rpartition(":")
             if phase and phase not in self.model.phases:
                 raise InputError("no such phase", value=phase, allowed=nearest(phase, self.model.phases))
             if not (np.isfinite(value) and value >= 0):
                 raise InputError(f"fixed {name}", value=value, allowed="a finite number, 0 or above")
             for one in [phase] if phase else self.model.phases:
-                found[path, one] = float(value)
-        return found
+                fixed[path, one] = float(value)
+        return fixed
 
     def _unknowns(self, timings: Sequence[Timing]) -> tuple[Unknown, ...]:
         """What is to be determined: constants in which some time has a part, and those that were asked for by name."""
-        bundles = [Unknown(":".join(ratio), ratio=tuple(ratio.items())) for ratio in self.asked.ratios]
+        bundles = [Unknown(":".join(ratio), ratio=tuple(ratio.items())) for ratio in self.options.ratios]
         bundled = [path for bundle in bundles for path, _ in bundle.ratio]
         for path in {path for path in bundled if bundled.count(path) > 1}:
             raise InputError("a constant in two ratios", value=path)
@@ -215,18 +215,18 @@ class _Fit:
                 raise InputError("a ratio", value=dict(bundle.ratio), allowed="two or more constants, numbers above 0")
         everywhere = {path for path in self.model.paths if all((path, phase) in self.fixed for phase in self.phases)}
         single = [Unknown(path) for path in self.model.paths if path not in bundled and path not in everywhere]
-        by_phase = self.asked.per_phase
+        by_phase = self.options.per_phase
         if by_phase is None:
             by_phase = len(self.phases) > 1 and all(timing.phase for timing in timings)
-        found = []
+        unknowns = []
         for one in (*single, *bundles):
             every = [replace(one, phase=phase) for phase in self.phases] if by_phase else [one]
             touched = [unknown for unknown in every if self._touches(unknown, timings)]
-            named = self.asked.unknown is not None or bool(one.ratio)
-            found += touched or ([one] if named else [])
-        if not found:
-            raise InputError("nothing is left to be determined", value=", ".join(self.asked.fixed) or None)
-        return tuple(sorted(found, key=lambda one: self.phases.index(one.phase) if one.phase else -1))
+            named = self.options.unknown is not None or bool(one.ratio)
+            unknowns += touched or ([one] if named else [])
+        if not unknowns:
+            raise InputError("nothing is left to be determined", value=", ".join(self.options.fixed) or None)
+        return tuple(sorted(unknowns, key=lambda one: self.phases.index(one.phase) if one.phase else -1))
 
     @property
     def phases(self) -> tuple[str, ...]:
@@ -283,7 +283,7 @@ class _Fit:
             self.unused,
             self.fit,
             advice,
-            self.asked.fixed,
+            self.options.fixed,
         )
 
     def _advice(self, group: Group) -> tuple[str, ...]:
@@ -292,7 +292,7 @@ class _Fit:
             return ()
         here = self.timings[int(group.rows[0])]
         places = [self.fit.problem.names.index(name) for name in group.names]
-        found = []
+        changes = []
         for words, there in self._elsewhere(here):
             terms = self._tried(there)
             if terms is None:
@@ -300,8 +300,8 @@ class _Fit:
             design, _ = self.rows([there], terms, {there.point: 0})
             scaled = design[0, places] / group.norms
             if np.linalg.norm(scaled @ group.null) > 1e-6 * np.linalg.norm(scaled):
-                found.append(words)
-        return tuple(found)
+                changes.append(words)
+        return tuple(changes)
 
     def _tried(self, there: Timing) -> FloatArray | None:
         """The terms of another point, kept for other groups; None for what is none: out of a range, too many ranks."""

@@ -54,9 +54,9 @@ def common_direction(
             target.append(sign * np.log(values[row, column]))
     goal = np.eye(count + phases + 1)[-1]
     bounds = [(None, None)] * count + [(0, 0)] + [(None, None)] * (phases - 1) + [(0, None)]
-    found = linprog(goal, A_ub=np.array(rows), b_ub=np.array(target), bounds=bounds)
-    if found.status != 0:
+    solution = linprog(goal, A_ub=np.array(rows), b_ub=np.array(target), bounds=bounds)
+    if solution.status != 0:
         raise InputError("no common direction can be found", value=values.tolist())
-    vector, factors = np.exp(found.x[:count]), np.exp(found.x[count:-1])
+    vector, factors = np.exp(solution.x[:count]), np.exp(solution.x[count:-1])
     off = np.abs(np.outer(vector, factors) - values)
     return CommonDirection(vector, factors, float(np.max(off / values)), None if room is None else off / room)

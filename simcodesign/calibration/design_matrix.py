@@ -60,10 +60,10 @@ class LinearTimes:
         for place, timing in enumerate(timings):
             key = timing.preset, timing.values.get("P"), tuple(sorted(timing.values))
             groups.setdefault(key, []).append(place)
-        found = np.empty((len(self.paths) + 1, len(timings), len(self.phases), len(COMPONENTS)))
+        terms = np.empty((len(self.paths) + 1, len(timings), len(self.phases), len(COMPONENTS)))
         for places in groups.values():
-            found[:, places] = self._of_points([timings[place] for place in places])
-        return found
+            terms[:, places] = self._of_points([timings[place] for place in places])
+        return terms
 
     def _of_points(self, timings: Sequence[Timing]) -> FloatArray:
         """The terms of points that differ only in parameters other than P."""
@@ -113,9 +113,9 @@ class LinearTimes:
             path: self.base[path] + (factor * size / largest[path] if largest[path] else 0.0)
             for (path, factor) in zip(slopes, draw, strict=True)
         }
-        said = rest + sum((slopes[path] * value for path, value in at.items()), np.zeros_like(rest))
-        (seen,) = read([at])
-        off = np.abs(said - seen) > LINEAR * np.maximum(np.abs(said), np.abs(seen))
+        linear = rest + sum((slopes[path] * value for path, value in at.items()), np.zeros_like(rest))
+        (evaluated,) = read([at])
+        off = np.abs(linear - evaluated) > LINEAR * np.maximum(np.abs(linear), np.abs(evaluated))
         if off.any():
             guilty = [path for path, slope in slopes.items() if np.any(slope[off])]
             raise InputError(

@@ -2,7 +2,7 @@
 
 A measured time is ``known + sum over k of design[i, k] * constant[k]``: the resource-usage equations of SPECseis96
 (Armstrong and Eigenmann, equations 3 and 4) are of this kind in their startup and per-byte constants. Constants that no
-row has in common are fitted apart (a group). Within a group three things are told:
+row has in common are fitted apart (a group). Within a group three things are distinguished:
 
 - estimates of the constants that the times determine, each with a standard error (constants at 0 held there) and an
   interval: all values at which the best fit of the others, none below 0, has a sum of squares within ``t^2 s^2`` of the
@@ -177,8 +177,8 @@ def _groups(design: FloatArray) -> list[tuple[IntArray, IntArray]]:
     size = count + design.shape[0]
     graph = csr_array((np.ones(len(rows)), (columns, count + rows)), shape=(size, size))
     _, labels = connected_components(graph, directed=False)
-    found = dict.fromkeys(labels[:count].tolist())
-    return [(np.flatnonzero(labels[:count] == one), np.flatnonzero(labels[count:] == one)) for one in found]
+    group_labels = dict.fromkeys(labels[:count].tolist())
+    return [(np.flatnonzero(labels[:count] == one), np.flatnonzero(labels[count:] == one)) for one in group_labels]
 
 
 def nonnegative(design: FloatArray, target: FloatArray) -> FloatArray:
@@ -188,8 +188,8 @@ def nonnegative(design: FloatArray, target: FloatArray) -> FloatArray:
     free_of_bounds = np.asarray(np.linalg.lstsq(design, target, rcond=NULL)[0], dtype=np.float64)
     if np.all(free_of_bounds >= 0):
         return free_of_bounds
-    found = lsq_linear(design, target, (0, np.inf), method="bvls", tol=1e-15, max_iter=100 * design.shape[1])
-    x: FloatArray = np.maximum(found.x, 0.0)
+    solution = lsq_linear(design, target, (0, np.inf), method="bvls", tol=1e-15, max_iter=100 * design.shape[1])
+    x: FloatArray = np.maximum(solution.x, 0.0)
     free = x > 0
     better = np.zeros_like(x)
     better[free] = np.linalg.lstsq(design[:, free], target, rcond=NULL)[0]  # to rounding, which the iteration is not
@@ -226,14 +226,14 @@ class _Part:
         self.solution = self.x / self.norms
 
     def _take_apart(self) -> None:
-        """Directions that the rows see, and those that they do not."""
+        """Directions that the rows determine (row space), and those that they do not (null space)."""
         # The same sums of squares in as many rows as there are constants, and one.
         self.small: FloatArray = np.asarray(
             np.linalg.qr(np.column_stack([self.design, self.target]), mode="r"), dtype=np.float64
         )
         _, values, vectors = np.linalg.svd(self.small[:, :-1])
         rank = int(np.sum(values > NULL * max(values.max(initial=0.0), 1e-300)))
-        self.values, self.seen, self.null = values[:rank], vectors[:rank], vectors[rank:].T
+        self.values, self.row_space, self.null = values[:rank], vectors[:rank], vectors[rank:].T
         self.determined = np.linalg.norm(self.null, axis=1) < np.sqrt(NULL)
         self.rank = rank
 
@@ -297,12 +297,12 @@ class _Part:
         goal[place] = 1.0
         ends = []
         for sign in (1.0, -1.0):
-            found = linprog(
+            solution = linprog(
                 sign * goal,
-                A_eq=self.seen if self.rank else None,
-                b_eq=self.seen @ (self.x / size) if self.rank else None,
+                A_eq=self.row_space if self.rank else None,
+                b_eq=self.row_space @ (self.x / size) if self.rank else None,
             )
-            ends.append(float(found.x[place]) * size if found.status == 0 else np.inf)
+            ends.append(float(solution.x[place]) * size if solution.status == 0 else np.inf)
         return max(ends[0], 0.0) if np.isfinite(ends[0]) else 0.0, ends[1]
 
     def _interval(self, place: int, least: float, most: float) -> tuple[float, float]:
@@ -369,8 +369,8 @@ class _Part:
 
     def _combinations(self, names: tuple[str, ...]) -> tuple[Combination, ...]:
         """Determined sums of constants that are not determined each."""
-        found = []
-        for row in echelon(self.seen):
+        combinations = []
+        for row in echelon(self.row_space):
             weights = row * self.norms
             there = np.flatnonzero(row)
             if len(there) < 2:
@@ -381,19 +381,19 @@ class _Part:
             reach = float(self.reach * self.error * np.linalg.norm(row @ inverse) / first)
             floor = 0.0 if np.all(weights >= 0) else -np.inf
             named = {names[place]: float(weights[place] / first) for place in there}
-            found.append(Combination(named, value, max(value - reach, floor), value + reach))
-        return tuple(found)
+            combinations.append(Combination(named, value, max(value - reach, floor), value + reach))
+        return tuple(combinations)
 
     def _hidden(self, names: tuple[str, ...]) -> tuple[tuple[str, ...], ...]:
         """Directions along which the interval is wider than the whole solution."""
         if np.isnan(self.error):
             return ()
-        size = float(np.linalg.norm(self.seen @ self.x))
-        found = []
-        for value, direction in zip(self.values, self.seen, strict=True):
+        size = float(np.linalg.norm(self.row_space @ self.x))
+        hidden = []
+        for value, direction in zip(self.values, self.row_space, strict=True):
             if self.reach * self.error / value > size and len(names) > 1:
-                found.append(tuple(names[place] for place in np.flatnonzero(np.abs(direction) > 0.1)))
-        return tuple(one for one in found if len(one) > 1)
+                hidden.append(tuple(names[place] for place in np.flatnonzero(np.abs(direction) > 0.1)))
+        return tuple(one for one in hidden if len(one) > 1)
 
 
 def echelon(rows: FloatArray) -> FloatArray:

@@ -45,7 +45,7 @@ class Timing:
 
 
 @dataclass(frozen=True)
-class Known:
+class TableNames:
     """The names that a table may use: parameters (with P), presets, phases and components (with total)."""
 
     parameters: Collection[str]
@@ -58,28 +58,28 @@ class Known:
         return {PRESET: self.presets, PHASE: self.phases, COMPONENT: self.components}[column]
 
 
-def read_timings(paths: Iterable[Path | str], known: Known) -> tuple[Timing, ...]:
+def read_timings(paths: Iterable[Path | str], names: TableNames) -> tuple[Timing, ...]:
     """The rows of tables, in their order.
 
     Raises InputError with file and line for columns, words and numbers that cannot be used, and for empty tables.
     """
-    return tuple(timing for path in paths for timing in _read(Path(path), known))
+    return tuple(timing for path in paths for timing in _read(Path(path), names))
 
 
-def _read(path: Path, known: Known) -> Iterator[Timing]:
+def _read(path: Path, names: TableNames) -> Iterator[Timing]:
     with opened(path) as file:
         table = CsvRows(file, str(path), commented=True)
         rows = iter(table)
         line, header = next(rows, (0, []))
         if not header:
             raise InputError("an empty table", Place(str(path)), allowed="a header with seconds, and rows")
-        columns = _columns(header, known, Place(str(path), line))
+        columns = _columns(header, names, Place(str(path), line))
         is_empty = True
         for line, cells in rows:
             is_empty = False
             check_width(cells, columns, Place(str(path), line), table.delimiter)
             entries = {name: cell.strip() for name, cell in zip(columns, cells, strict=True)}
-            yield _timing(entries, known, _place(path, line))
+            yield _timing(entries, names, _place(path, line))
         if is_empty:
             raise InputError("a table without rows", Place(str(path)), allowed="at least one measured time")
 
@@ -88,9 +88,9 @@ def _place(path: Path, line: int) -> Callable[[str], Place]:
     return lambda column: Place(str(path), line, f"column {column}" if column else "")
 
 
-def _columns(header: Sequence[str], known: Known, place: Place) -> list[str]:
+def _columns(header: Sequence[str], names: TableNames, place: Place) -> list[str]:
     columns = [name.strip() for name in header]
-    allowed = {SECONDS, *WORDS, *known.parameters, *LABELS}
+    allowed = {SECONDS, *WORDS, *names.parameters, *LABELS}
     for name in columns:
         if name not in allowed:
             raise InputError("unknown column", place, value=name, allowed=nearest(name, allowed))
@@ -101,19 +101,19 @@ def _columns(header: Sequence[str], known: Known, place: Place) -> list[str]:
     return columns
 
 
-def _timing(entries: Mapping[str, str], known: Known, place: Callable[[str], Place]) -> Timing:
+def _timing(entries: Mapping[str, str], names: TableNames, place: Callable[[str], Place]) -> Timing:
     seconds = number(entries[SECONDS], place(SECONDS), "a time that is not a number")
     if seconds < 0:
         raise InputError("a time below 0", place(SECONDS), value=seconds, allowed="0 or above")
     for column in WORDS:
         entry = entries.get(column, "")
-        if entry and entry not in known.of(column) and not (column == PHASE and entry == TOTAL):
-            allowed = nearest(entry, known.of(column))
+        if entry and entry not in names.of(column) and not (column == PHASE and entry == TOTAL):
+            allowed = nearest(entry, names.of(column))
             raise InputError(f"no such {column}", place(column), value=entry, allowed=allowed)
     values = {
         name: number(entry, place(name), "a parameter that is not a number")
         for name, entry in entries.items()
-        if name in known.parameters and name not in (SECONDS, *WORDS) and entry
+        if name in names.parameters and name not in (SECONDS, *WORDS) and entry
     }
     phase = entries.get(PHASE, "")
     return Timing(

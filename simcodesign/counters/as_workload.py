@@ -33,7 +33,7 @@ from simcodesign.describe.demands.memory_accesses import CACHE_ROLES
 from simcodesign.describe.yaml.tree import MAX_NAME, parse_yaml
 from simcodesign.describe.yaml.workload import workload_from
 from simcodesign.fitting.as_workload.messages import has_negative
-from simcodesign.fitting.as_workload.names import MeasuredParameter, MeasuredParameters, Names, clean, number, quoted
+from simcodesign.fitting.as_workload.names import MeasuredParameter, MeasuredParameters, Names, number, one_line, quoted
 
 #: Names of P and of the work of a process in equations: of the runs' own size, and of processes with as much work.
 _PLAIN, _ALIKE = ("P", "work_of_runs"), ("alike", "work")
@@ -53,7 +53,7 @@ class _Writer:
     def equation(self, *wanted: str, text: str, remark: str = "") -> str:
         """Add an equation of a name like the ``wanted`` one; returns the name."""
         name = self.names.new(*wanted)
-        self.equations += [f"  # {clean(remark)}"] if remark else []
+        self.equations += [f"  # {one_line(remark)}"] if remark else []
         self.equations.append(f"  {name}: {text}")
         return name
 
@@ -66,7 +66,7 @@ class _Writer:
         """Add a phase, unless there is nothing to do in it."""
         if not steps:
             return
-        plain, number_ = clean(wanted).strip("()")[:MAX_NAME] or "kernel", 1
+        plain, number_ = one_line(wanted).strip("()")[:MAX_NAME] or "kernel", 1
         name = plain
         while name in self.taken:
             number_ += 1
@@ -96,7 +96,7 @@ def counter_workload_text(model: ApplicationModel, name: str, *, source: str = "
         seconds = writer.law("others_s", law=model.others, axes=_PLAIN)
         writer.phase(_REST, {}, [f"compute: {{seconds: {seconds}}}"])
     text = "\n".join(_lines(writer, name, source, dimensions)) + "\n"
-    workload_from(parse_yaml(text, clean(name)))  # what is written can be read
+    workload_from(parse_yaml(text, one_line(name)))  # what is written can be read
     return text
 
 
@@ -125,10 +125,10 @@ def law_text(law: Law, processes: str, work: str) -> str:
             break
     else:
         texts[-1] = f"max(0, {texts[-1]})"
-    found = texts.pop()
+    expression = texts.pop()
     for better in reversed(texts):  # where it is below zero, the next form stands in for it
-        found = f"where({better} >= 0, {better}, {found})"
-    return found
+        expression = f"where({better} >= 0, {better}, {expression})"
+    return expression
 
 
 def form_text(form: Form, x: str) -> str:
@@ -245,7 +245,7 @@ def _lines(writer: _Writer, name: str, source: str, dimensions: float) -> Iterat
         f"Models of hardware counters, {len(writer.model.kernels)} kernels, from {scaling.kind} scaling on P = {counts}"
     )
     yield "simcodesign: 1"
-    yield f"name: {quoted(clean(name)[:MAX_NAME] or 'counters')}"
+    yield f"name: {quoted(one_line(name)[:MAX_NAME] or 'counters')}"
     yield f"about: {quoted(about)}"
     if source:
         yield f"source: {quoted(source)}"

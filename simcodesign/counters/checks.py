@@ -44,8 +44,8 @@ def check_counters(table: CounterTable) -> None:
 def doubts(table: CounterTable) -> list[str]:
     """What is unlikely about counters, in words."""
     runs = means(table)
-    found = [*_times(runs), *_waits(runs), *_sums(runs), *_ranks(table)]
-    return found + list(kernel_doubts(runs, near_only=True))
+    notes = [*_times(runs), *_waits(runs), *_sums(runs), *_ranks(table)]
+    return notes + list(kernel_doubts(runs, near_only=True))
 
 
 def in_words(names: Sequence[str], most: int = _LISTED) -> str:
@@ -61,15 +61,15 @@ def _where(runs: CounterTable, row: int) -> str:
     """``P = 8 (b.csv:2)``."""
     place = runs.places[row] if runs.places else None
     line = "" if place is None or place.line is None else f":{place.line}"
-    said = f" ({Path(place.file).name}{line})" if place and place.file else ""
-    return f"P = {runs.column('processes')[row]:g}{said}"
+    where = f" ({Path(place.file).name}{line})" if place and place.file else ""
+    return f"P = {runs.column('processes')[row]:g}{where}"
 
 
 def _others_s(runs: CounterTable) -> FloatArray:
     """Time of ``OTHERS`` in the run of each row: disks, which no cycle sees, may stand there and in a kernel too."""
     keys = run_keys(runs)
-    found = {key: runs.column("time_s")[row] for row, key in enumerate(keys) if runs.kernels[row] == OTHERS}
-    return np.array([np.nan_to_num(found.get(key, 0.0)) for key in keys], dtype=np.float64)
+    others_s = {key: runs.column("time_s")[row] for row, key in enumerate(keys) if runs.kernels[row] == OTHERS}
+    return np.array([np.nan_to_num(others_s.get(key, 0.0)) for key in keys], dtype=np.float64)
 
 
 def _large(runs: CounterTable, seconds: FloatArray) -> Mask:
@@ -97,9 +97,9 @@ def _times(runs: CounterTable) -> Iterator[str]:
             "or counts of all processes together (summed)."
         )
     hz = np.where(kernels & np.isnan(runs.column("frequency_hz")), _quotient(runs.column("cycles"), least_s), np.nan)
-    odd = ((hz < _CLOCKS[0]) | (hz > _CLOCKS[1])) & _large(runs, time_s)
-    if odd.any():
-        row = int(np.argmax(odd))
+    is_unlikely = ((hz < _CLOCKS[0]) | (hz > _CLOCKS[1])) & _large(runs, time_s)
+    if is_unlikely.any():
+        row = int(np.argmax(is_unlikely))
         yield (
             f"Kernel {runs.kernels[row]!r} on {_where(runs, row)}: {runs.column('cycles')[row]:.4g} cycles in "
             f"{least_s[row]:.4g} s are a clock of {hz[row]:.4g} Hz, which no processor has: likely the unit of the "
@@ -137,16 +137,16 @@ def _of_runs(runs: CounterTable, value: Callable[[list[int]], float]) -> list[tu
     for row, key in enumerate(run_keys(runs)):
         if runs.kernels[row] not in (APPLICATION, OTHERS):
             groups.setdefault(key, []).append(row)
-    found = [(rows[0], value(rows)) for rows in groups.values()]
-    return [(row, each) for row, each in found if each > 0]
+    values = [(rows[0], value(rows)) for rows in groups.values()]
+    return [(row, each) for row, each in values if each > 0]
 
 
 def _sums(runs: CounterTable) -> Iterator[str]:
     """Runs with P times the instructions of the others for one piece of work: some summed over processes, some not."""
     instructions, processes = runs.column("instructions"), runs.column("processes")
     size = np.where(np.isnan(runs.column("size")), 1.0, runs.column("size"))
-    found = _of_runs(runs, lambda rows: float(instructions[rows].sum()) * float(processes[rows[0]] / size[rows[0]]))
-    single = [(row, work) for row, work in found if processes[row] > 1]
+    rates = _of_runs(runs, lambda rows: float(instructions[rows].sum()) * float(processes[rows[0]] / size[rows[0]]))
+    single = [(row, work) for row, work in rates if processes[row] > 1]
     candidates = [(row, scale) for row, work in single for scale in (work, work / float(processes[row]))]
     if all(_alike(work, other) for _, work in single for _, other in single):
         return

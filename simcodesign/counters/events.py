@@ -105,16 +105,16 @@ class Labels:
     def over(self, comments: Labels) -> Labels:
         """These labels, and what they lack from others."""
         given = {one.name: getattr(self, one.name) for one in fields(self)}
-        found = {name: value for name, value in given.items() if value is not None and value is not False}
-        return replace(comments, **found)
+        known = {name: value for name, value in given.items() if value is not None and value is not False}
+        return replace(comments, **known)
 
     def check(self, row: Mapping[str, object], place: Place) -> None:
         """Raise InputError where a row of the file says otherwise, naming the column and both values."""
         for name, value in self.row().items():
             if name in row and row[name] != value:
                 at = Place(place.file, place.line, f"column {name}")
-                said = f"{row[name]:.12g}" if isinstance(row[name], float) else repr(row[name])
-                what = f"the label of the file contradicts this row, which says {said}"
+                in_row = f"{row[name]:.12g}" if isinstance(row[name], float) else repr(row[name])
+                what = f"the label of the file contradicts this row, which says {in_row}"
                 raise InputError(what, at, value=value, allowed="a label of what the file does not say")
 
     def row(self) -> dict[str, object]:
@@ -132,7 +132,7 @@ _COMMENT = re.compile(r"#\s*(\w+)\s*[:=]\s*(.*?)\s*$")
 
 def labels_in(comments: Iterable[tuple[str, Place]]) -> Labels:
     """Labels from comment lines ``# name: value``; other comments are passed over. InputError for a bad number."""
-    found: dict[str, object] = {}
+    labels: dict[str, object] = {}
     names = {one.name for one in fields(Labels)}
     for text, place in comments:
         match = _COMMENT.match(text)
@@ -140,12 +140,12 @@ def labels_in(comments: Iterable[tuple[str, Place]]) -> Labels:
             continue
         name, value = match[1], match[2]
         if name in ("kernel", "problem_class"):
-            found[name] = value
+            labels[name] = value
         elif name == "summed":
-            found[name] = value.lower() in ("1", "yes", "true")
+            labels[name] = value.lower() in ("1", "yes", "true")
         else:
-            found[name] = number(value, place, f"{name} that is not a number")
-    return Labels(**found)  # type: ignore[arg-type]
+            labels[name] = number(value, place, f"{name} that is not a number")
+    return Labels(**labels)  # type: ignore[arg-type]
 
 
 #: Presets of PAPI that no counter needs, without the prefix.
@@ -247,20 +247,20 @@ class EventCounts:
 
 def counters_of(events: EventCounts, processes: float = 1.0) -> dict[str, float]:
     """Counters of one process from events of ``processes`` together; hits from misses where only those were counted."""
-    found: dict[str, float] = {}
+    counters: dict[str, float] = {}
     for counter, ways in WAYS.items():
         for way in ways:
             values = [events.value(event) for event in way]
             if None not in values:
                 wall = way[0] in WALL_CLOCK
-                found[counter] = sum(value for value in values if value is not None) / (1.0 if wall else processes)
+                counters[counter] = sum(value for value in values if value is not None) / (1.0 if wall else processes)
                 break
     for hits, above, below in (
         ("l1_hits", "loads_stores", L1_MISSES),
         ("l2_hits", L1_MISSES, L2_MISSES),
         ("llc_hits", L2_MISSES, "memory_accesses"),
     ):
-        if hits not in found and above in found and below in found:
+        if hits not in counters and above in counters and below in counters:
             # Prefetches and multiplexing let misses outnumber what was asked for; a hit is not less than none.
-            found[hits] = max(0.0, found[above] - found[below])
-    return {name: value for name, value in found.items() if name in COUNTERS}
+            counters[hits] = max(0.0, counters[above] - counters[below])
+    return {name: value for name, value in counters.items() if name in COUNTERS}

@@ -182,19 +182,19 @@ def fit_forms(processes: FloatArray, work: FloatArray, values: FloatArray) -> Be
 def ranked(forms: Sequence[Form]) -> list[Form]:
     """Forms by R squared, best first, but behind one that stands earlier in the list and is level with it."""
     rest = list(forms)
-    found: list[Form] = []
+    ordered: list[Form] = []
     while rest:
         best = max(form.r2 for form in rest)
         if best == -math.inf:
-            return found + rest
+            return ordered + rest
         first = next(
             form
             for form in rest
             if 1 - form.r2 <= max((NO_LAW if form.kind == CONSTANT else LEVEL) * (1 - best), _ROUNDING)
         )
-        found.append(first)
+        ordered.append(first)
         rest.remove(first)
-    return found
+    return ordered
 
 
 def fit_normal_form(processes: FloatArray, work: FloatArray, values: FloatArray) -> NormalForm:
@@ -269,10 +269,10 @@ def _exponential(x: FloatArray, y: FloatArray) -> tuple[float, float] | None:
     def residual(c: FloatArray) -> FloatArray:
         return np.asarray(c[0] * np.exp(np.clip(c[1] * t, -300, 300)) - y / scale)
 
-    found = least_squares(residual, start, method="lm", xtol=1e-15, ftol=1e-15, gtol=1e-15)
-    if (residual(start) ** 2).sum() <= (found.fun**2).sum():
+    solution = least_squares(residual, start, method="lm", xtol=1e-15, ftol=1e-15, gtol=1e-15)
+    if (residual(start) ** 2).sum() <= (solution.fun**2).sum():
         return math.exp(log_a), b
-    a, rate = float(found.x[0]) * scale, float(found.x[1]) / span
+    a, rate = float(solution.x[0]) * scale, float(solution.x[1]) / span
     exponent = math.log(a) - rate * middle if a > 0 else math.nan
     return (math.exp(exponent), rate) if abs(exponent) < 700 else None
 

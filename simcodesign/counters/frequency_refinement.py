@@ -80,17 +80,17 @@ def refine_kernels(table: CounterTable, latencies: Latencies = LATENCIES) -> dic
         if len(np.unique(values[~np.isnan(values)])) > 1:
             raise InputError(f"{name} of the runs at two frequencies", value=np.unique(values).tolist(), allowed="one")
     cpi, memory = runs.cpi, runs.memory_cpi(latencies)
-    found: dict[str, Refined] = {}
+    refined: dict[str, Refined] = {}
     for kernel in dict.fromkeys(runs.kernels):
         rows = _two_rows(runs, kernel, frequencies)
         if kernel in (APPLICATION, OTHERS) or rows is None:
             continue
         pair, accesses = (cpi[rows[0]], cpi[rows[1]]), (memory[rows[0]], memory[rows[1]])
         if np.isfinite([*pair, *accesses]).all() and abs(accesses[0] - accesses[1]) > 1e-12 * max(accesses):
-            found[kernel] = refine((float(pair[0]), float(pair[1])), (float(accesses[0]), float(accesses[1])))
-    if not found:
+            refined[kernel] = refine((float(pair[0]), float(pair[1])), (float(accesses[0]), float(accesses[1])))
+    if not refined:
         raise InputError("no kernel with cycles, instructions and accesses to memory at both frequencies")
-    return found
+    return refined
 
 
 def _two_rows(runs: CounterTable, kernel: str, frequencies: FloatArray) -> tuple[int, int] | None:

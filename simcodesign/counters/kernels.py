@@ -83,19 +83,19 @@ def identify(table: CounterTable, threshold: float = THRESHOLD, flat: float = FL
     shares = times / total
     # With a size that grows with P, a time that stays the same has fallen for every piece of work.
     limit = flat + 1 if weak else flat
-    found, rest = [], []
+    kernels, rest = [], []
     for row, name in enumerate(names):
         exponent = log_slope(processes, times[row])
         key = bool(shares[row].max() > threshold)
         kernel = Kernel(name, tuple(map(float, shares[row])), exponent, key, exponent < limit)
         if kernel.key or not kernel.scales:
-            found.append(kernel)
+            kernels.append(kernel)
         else:
             rest.append(row)
-    found.sort(key=lambda kernel: -max(kernel.shares))
+    kernels.sort(key=lambda kernel: -max(kernel.shares))
     return Kernels(
         tuple(map(float, processes)),
-        tuple(found),
+        tuple(kernels),
         tuple(names[row] for row in rest),
         tuple(map(float, shares[rest].sum(0))),
     )
@@ -122,16 +122,16 @@ def execution_times(table: CounterTable) -> tuple[FloatArray, tuple[str, ...], F
     measured = runs.compute_s
     measured = np.where(np.isnan(measured), runs.column("time_s") - runs.communication_s, measured)
     times = np.zeros((len(names), len(counts)))
-    seen: set[tuple[str, float]] = set()
+    known: set[tuple[str, float]] = set()
     for row, name in enumerate(runs.kernels):
         if name not in names:
             continue
         if np.isnan(measured[row]):
             raise InputError("neither cycles with a frequency nor a time", runs.place(row), allowed="one of them")
-        if (name, float(processes[row])) in seen:
+        if (name, float(processes[row])) in known:
             what = f"two runs of kernel {name!r} on {processes[row]:g} processes"
             raise InputError(what, runs.place(row), allowed="repetitions of one size and frequency_hz")
-        seen.add((name, float(processes[row])))
+        known.add((name, float(processes[row])))
         column = int(np.searchsorted(counts, processes[row]))
         times[names.index(name), column] = max(measured[row], 0.0)
     return counts, names, times, weak

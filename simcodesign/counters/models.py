@@ -178,10 +178,11 @@ class ApplicationModel:
             self.others.at(*plain) if self.others else 0.0,
         )
 
-    def refined(self, found: Mapping[str, Refined]) -> ApplicationModel:
+    def refined(self, refinements: Mapping[str, Refined]) -> ApplicationModel:
         """The same with CPI_core and BF_mem of the kernels named."""
         kernels = [
-            kernel.with_refinement(found[kernel.name]) if kernel.name in found else kernel for kernel in self.kernels
+            kernel.with_refinement(refinements[kernel.name]) if kernel.name in refinements else kernel
+            for kernel in self.kernels
         ]
         return replace(self, kernels=tuple(kernels))
 
@@ -235,14 +236,14 @@ def kernel_model(
 
 def communication_model(runs: CounterTable, scaling: Scaling, law: FitLaw = fit_forms) -> CommunicationModel:
     """Volumes and times of communication, and BF_comm; volumes that were not recorded count as 0 bytes."""
-    found = run_times(runs, scaling)
-    factors = found.blocking_factor
+    times = run_times(runs, scaling)
+    factors = times.blocking_factor
     factor = 1.0 if np.isnan(factors).all() else float(np.nanmean(factors))
     return CommunicationModel(
-        law(found.processes, found.work, found.p2p_bytes),
-        fit_point_to_point(found.p2p_bytes, found.p2p_s),
-        law(found.processes, found.work, found.collective_bytes),
-        fit_collective(found.processes, found.collective_bytes, found.collective_s),
+        law(times.processes, times.work, times.p2p_bytes),
+        fit_point_to_point(times.p2p_bytes, times.p2p_s),
+        law(times.processes, times.work, times.collective_bytes),
+        fit_collective(times.processes, times.collective_bytes, times.collective_s),
         factor,
     )
 
@@ -251,5 +252,5 @@ def _others(runs: CounterTable, scaling: Scaling, law: FitLaw) -> Law | None:
     """T_others as a function of the processes, where the runs have rows of it."""
     if OTHERS not in runs.kernels:
         return None
-    found = run_times(runs, scaling)
-    return law(found.processes, found.work, found.others_s)
+    times = run_times(runs, scaling)
+    return law(times.processes, times.work, times.others_s)

@@ -57,15 +57,15 @@ def points_of(table: CounterTable) -> list[Target]:
 def held_back(against: CounterTable, targets: Sequence[Target]) -> dict[Target, CounterTable]:
     """The runs to compare predictions with, by where they are."""
     points = points_of(against)
-    found = {}
+    runs = {}
     for point in dict.fromkeys(points):
         if not targets or any(is_at(target, point) for target in targets):
-            found[point] = against.rows([one == point for one in points])
-    if not found:
+            runs[point] = against.rows([one == point for one in points])
+    if not runs:
         listed = "; ".join(point.text for point in dict.fromkeys(points))
-        asked = "; ".join(target.text for target in targets)
-        raise InputError("no run to compare a prediction with", against.place(0), value=asked, allowed=listed)
-    return found
+        wanted = "; ".join(target.text for target in targets)
+        raise InputError("no run to compare a prediction with", against.place(0), value=wanted, allowed=listed)
+    return runs
 
 
 def is_at(target: Target, point: Target) -> bool:

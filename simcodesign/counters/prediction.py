@@ -67,12 +67,12 @@ class Prediction:
 def miss_shares(table: CounterTable) -> tuple[Miss, ...]:
     """E of every kernel and run in which it was counted, the largest first."""
     shares = table.miss_share
-    found = [
+    misses = [
         Miss(name, float(table.column("processes")[row]), float(shares[row]))
         for row, name in enumerate(table.kernels)
         if name not in (APPLICATION, OTHERS) and not np.isnan(shares[row])
     ]
-    return tuple(sorted(found, key=lambda miss: -miss.share))
+    return tuple(sorted(misses, key=lambda miss: -miss.share))
 
 
 def volume_ratio(size_ratio: float, dimensions: float) -> float:
@@ -168,11 +168,11 @@ def _notes(model: ApplicationModel, processes: float, size: float | None, misses
 
 def kernels_above(misses: Sequence[Miss], limit: float) -> dict[str, float]:
     """The largest E of each kernel where it is above the limit, the largest first."""
-    found: dict[str, float] = {}
+    kernels: dict[str, float] = {}
     for miss in misses:
         if miss.share > limit:
-            found.setdefault(miss.kernel, miss.share)
-    return found
+            kernels.setdefault(miss.kernel, miss.share)
+    return kernels
 
 
 def _miss_note(misses: Sequence[Miss]) -> str:
@@ -212,8 +212,8 @@ def replaced_forms(model: ApplicationModel, processes: float, size: float | None
     laws.append(("point-to-point bytes", model.communication.p2p_bytes, plain))
     laws.append(("collective bytes", model.communication.collective_bytes, plain))
     laws += [("time of others", model.others, plain)] if model.others is not None else []
-    found = [(what, text) for what, law, point in laws if (text := _replaced(law, *point))]
-    return tuple(f"P = {processes:.12g}: {what}: {text}." for what, text in found)
+    replaced = [(what, text) for what, law, point in laws if (text := _replaced(law, *point))]
+    return tuple(f"P = {processes:.12g}: {what}: {text}." for what, text in replaced)
 
 
 def _replaced(law: Law, processes: float, work: float) -> str:
@@ -229,14 +229,14 @@ def _replaced(law: Law, processes: float, work: float) -> str:
 
 def _baseline_notes(model: ApplicationModel, processes: float, size: float | None) -> Iterator[str]:
     """What the two other models cannot know, or cannot mean."""
-    found = baselines(model, processes, size)
+    predicted = baselines(model, processes, size)
     count = len(np.unique(model.runs.column("processes")))
-    if EMPIRICAL in found and count <= _UNKNOWNS:
+    if EMPIRICAL in predicted and count <= _UNKNOWNS:
         yield (
             f"T = {EMPIRICAL} (c = 1) has as many unknowns as there are runs, {count}: that it meets them says nothing "
             "of it."
         )
-    for name, seconds in found.items():
+    for name, seconds in predicted.items():
         if seconds < 0:
             yield f"T = {name} is below zero on P = {processes:.12g} ({seconds:.3g} s): it says nothing there."
 
@@ -306,8 +306,8 @@ def _improved(start: AmdahlVariation, P: FloatArray, T: FloatArray) -> AmdahlVar
         return np.asarray(v[0] / x + v[1] * x ** v[2] + v[3] - T / scale)
 
     first = [start.a / most / scale, start.b * most**start.c / scale, start.c, start.d / scale]
-    found = least_squares(residual, first, method="lm", xtol=1e-15, ftol=1e-15, gtol=1e-15, max_nfev=2000).x
-    a, b, c, d = (float(one) for one in found)
+    parameters = least_squares(residual, first, method="lm", xtol=1e-15, ftol=1e-15, gtol=1e-15, max_nfev=2000).x
+    a, b, c, d = (float(one) for one in parameters)
     better = AmdahlVariation(a * most * scale, b * scale / most**c, c, d * scale)
     possible = a >= 0 and b >= 0 and _EXPONENTS[0] <= c <= _EXPONENTS[-1]
     return better if possible and _residual(better, P, T) < _residual(start, P, T) else start
@@ -323,10 +323,10 @@ def baselines(model: ApplicationModel, processes: float, size: float | None = No
     runs = run_times(model.runs, scaling)
     sizes = runs.work * runs.processes
     at = scaling.size_at(processes, size) if scaling.known else 1.0
-    found = {ANALYTIC: fit_size_over_processes(runs.processes, sizes, runs.total_s).at(processes, at)}
+    predicted = {ANALYTIC: fit_size_over_processes(runs.processes, sizes, runs.total_s).at(processes, at)}
     if scaling.kind == STRONG and not _other_size(model, size):
-        found[EMPIRICAL] = fit_amdahl_variation(runs.processes, runs.total_s).at(processes)
-    return found
+        predicted[EMPIRICAL] = fit_amdahl_variation(runs.processes, runs.total_s).at(processes)
+    return predicted
 
 
 def optimization_advice(breakdown: Breakdown, least: float = 0.1) -> tuple[str, ...]:

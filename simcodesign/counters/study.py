@@ -154,11 +154,13 @@ def study(
     forecasts = []
     for target in targets:
         try:
-            found = predict(model, target.processes, target.size, volume=volume, dimensions=dimensions, guard=guard)
+            prediction = predict(
+                model, target.processes, target.size, volume=volume, dimensions=dimensions, guard=guard
+            )
         except InputError as error:
             raise InputError(error.what, Place(target.text), value=error.value, allowed=error.allowed) from None
         run = next((run for point, run in held.items() if _same(point, target, model)), None)
-        forecasts.append(Forecast(target, found, None if run is None else _measured(run, model.identified)))
+        forecasts.append(Forecast(target, prediction, None if run is None else _measured(run, model.identified)))
     notes = (*parts.notes, *_model_notes(model, targets, clocks))
     return CounterStudy(model, latencies, guard, tuple(forecasts), clocks, further, notes)
 
@@ -221,7 +223,7 @@ def _refined_kernels(
 
 def _usable(model: ApplicationModel, pairs: Sequence[Mapping[str, Refined]], notes: list[str]) -> dict[str, Refined]:
     """The mean over the pairs of each kernel whose model can take it; what cannot be is noted and left out."""
-    found = {}
+    refined = {}
     for kernel in model.kernels:
         some = [pair[kernel.name] for pair in pairs if kernel.name in pair]
         if not some or kernel.time is not None or not kernel.counters.keys() >= set(LEVELS):
@@ -234,8 +236,8 @@ def _usable(model: ApplicationModel, pairs: Sequence[Mapping[str, Refined]], not
                 "cannot be: its model stays as it was."
             )
             continue
-        found[kernel.name] = Refined(core, max(factor, 0.0))
-    return found
+        refined[kernel.name] = Refined(core, max(factor, 0.0))
+    return refined
 
 
 def _refined_communication(
@@ -286,8 +288,11 @@ def _clock_notes(model: ApplicationModel, against: CounterTable | None) -> list[
 
 def _unexplained(model: ApplicationModel) -> list[str]:
     """Times of communication that vary, but not with what their models say."""
-    times, found = run_times(model.runs, model.scaling), model.communication
-    both = (("Point-to-point", times.p2p_s, found.p2p.r2), ("Collective", times.collective_s, found.collective.r2))
+    times, communication = run_times(model.runs, model.scaling), model.communication
+    both = (
+        ("Point-to-point", times.p2p_s, communication.p2p.r2),
+        ("Collective", times.collective_s, communication.collective.r2),
+    )
     return [
         f"{name} time of a process goes from {seconds.min():.3g} to {seconds.max():.3g} s in the runs, which bytes and "
         f"P hardly explain (R2 = {r2:.2g}): its prediction is a guess."

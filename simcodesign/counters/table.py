@@ -208,16 +208,16 @@ class CounterTable:
                 raise InputError(name, self.place(row), value=0.0, allowed="numbers above 0")
 
     def _check_names(self) -> None:
-        seen: dict[tuple[object, ...], int] = {}
+        first_rows: dict[tuple[object, ...], int] = {}
         keys = zip(self.kernels, run_keys(self), self.column(RANK).tolist(), strict=True)
         for row, (kernel, run, rank) in enumerate(keys):
             if not kernel.strip():
                 raise InputError("a kernel without a name", self.place(row))
             key = (kernel, run, None if np.isnan(rank) else rank)
-            if key in seen:
-                what = f"two rows of kernel {kernel!r} in one run; the other is at {self.place(seen[key])}"
+            if key in first_rows:
+                what = f"two rows of kernel {kernel!r} in one run; the other is at {self.place(first_rows[key])}"
                 raise InputError(what, self.place(row), allowed="different rank or repetition")
-            seen[key] = row
+            first_rows[key] = row
 
 
 def _ratio(above: FloatArray, below: FloatArray) -> FloatArray:

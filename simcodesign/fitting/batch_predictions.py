@@ -1,4 +1,4 @@
-"""What is said of all series at once, vectorised: errors and predictions of their best models, without intervals.
+"""Errors and predictions of the best models of all series at once, vectorised, without intervals.
 
 A ``Fit`` with its leverages, rivals and interval takes a millisecond; where there are a hundred thousand series only
 the few that are shown are worth it.
@@ -22,7 +22,7 @@ BEYOND = 4.0
 
 
 @dataclass(frozen=True)
-class Overview:
+class BatchPredictions:
     """Of S series, all (S,): the best model's ``prediction`` at the target in the unit of the metric, its ``smape`` in
     percent, how many ``terms`` it has beside the constant, and how many ``rivals`` stand level with it."""
 
@@ -33,14 +33,14 @@ class Overview:
 
 
 def default_target(measurements: Measurements) -> Array:
-    """Where ``fit`` compares models unless it is told otherwise, (m,)."""
+    """Where ``fit`` compares models without a ``target``, (m,): four times the largest value of each parameter."""
     return np.asarray(measurements.points.max(0) * BEYOND)
 
 
-def overview(fits: Fits) -> Overview:
-    """The overview of all series of these fits."""
+def batch_predictions(fits: Fits) -> BatchPredictions:
+    """Errors and predictions of all series of these fits."""
     parts = [_of_block(fits, place) for place in range(len(fits.blocks))]
-    return Overview(*(np.concatenate(some) for some in zip(*parts, strict=True)))
+    return BatchPredictions(*(np.concatenate(some) for some in zip(*parts, strict=True)))
 
 
 def _of_block(fits: Fits, place: int) -> tuple[NDArray[Any], ...]:
@@ -69,8 +69,3 @@ def rows_of(measurements: Measurements, rows: slice) -> Measurements:
         measurements.metrics[rows],
         measurements.values[rows],
     )
-
-
-def single(fits: Fits, row: int) -> Fits:
-    """The fits of one series alone, without the memory of the others."""
-    return fits.alone(row)

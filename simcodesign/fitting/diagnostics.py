@@ -12,7 +12,7 @@ from scipy import special
 
 from simcodesign.fitting.measurements import point_text
 from simcodesign.fitting.normal_form import Model
-from simcodesign.fitting.outlier_repetitions import OddRepetition
+from simcodesign.fitting.outlier_repetitions import OutlierRepetition
 from simcodesign.fitting.selection.candidates import ROUNDING, coefficient_limit
 from simcodesign.fitting.selection.least_squares import Family
 from simcodesign.fitting.selection.noise_free import ROUNDING as MET
@@ -20,17 +20,17 @@ from simcodesign.fitting.selection.term_basis import Array
 
 #: Kinds of warnings; the last three are of one series only, the others many series may share.
 FEW_POINTS, TOGETHER, BELOW_ZERO, NOT_MET = "few points", "together", "below zero", "not met"
-UNDECIDED, OUTLIER, ODD = "undecided", "outlier", "odd repetition"
-OWN = (UNDECIDED, OUTLIER, ODD)
+UNDECIDED, OUTLIER, OUTLIER_REPETITION = "undecided", "outlier", "outlier repetition"
+OWN = (UNDECIDED, OUTLIER, OUTLIER_REPETITION)
 #: Chance, per series, that a point is called an outlier though none is.
 _FALSE_ALARM = 0.01
 #: Predictions that differ by less than this share are not worth a warning.
 _ALIKE = 0.1
-#: Standard deviations that are worth telling.
+#: Larger numbers of standard deviations are not written out.
 _COUNTABLE = 1000
 
 
-class Warned(NamedTuple):
+class FitWarning(NamedTuple):
     """A warning: one of the kinds above, and a sentence."""
 
     kind: str
@@ -51,7 +51,7 @@ class Outlier:
 
 
 @dataclass(frozen=True)
-class Asked:
+class FitSettings:
     """How a series was fitted: at most so many ``terms``, ``negative`` coefficients or not; ``exact``: no noise."""
 
     terms: int
@@ -73,7 +73,7 @@ def outliers(family: Family, parameters: tuple[str, ...]) -> tuple[Outlier, ...]
     if total <= count * (ROUNDING * float(np.abs(family.scaled).max())) ** 2:
         return ()
     rest = np.maximum(total - r**2 / spare, 1e-30 * total) / freedom
-    found = r / np.sqrt(rest * spare)
+    studentised = r / np.sqrt(rest * spare)
     limit = float(special.stdtrit(freedom, 1 - _FALSE_ALARM / (2 * count)))
     return tuple(
         Outlier(
@@ -82,24 +82,24 @@ def outliers(family: Family, parameters: tuple[str, ...]) -> tuple[Outlier, ...]
             float((family.scaled[k] - residuals[k] / max(1 - leverages[k], 1e-6)) / family.root[k]),
             float(t),
         )
-        for k, t in zip(there, found, strict=True)
+        for k, t in zip(there, studentised, strict=True)
         if abs(t) > limit
     )
 
 
-def warned(
-    family: Family, models: list[Model], outside: tuple[Outlier, ...], target: Array, asked: Asked
-) -> Iterator[Warned]:
+def series_warnings(
+    family: Family, models: list[Model], outside: tuple[Outlier, ...], target: Array, settings: FitSettings
+) -> Iterator[FitWarning]:
     """The warnings about the first of the models, which stand level with each other."""
     texts = (
         (FEW_POINTS, _few_points(family, models[0].parameters)),
         (TOGETHER, _together(family, models[0].parameters)),
         (BELOW_ZERO, _below_zero(models[0])),
-        (NOT_MET, _not_met(family, models[0], asked)),
+        (NOT_MET, _not_met(family, models[0], settings)),
         (UNDECIDED, _undecided(models, target)),
         *((OUTLIER, _far(outlier)) for outlier in outside),
     )
-    return (Warned(kind, text) for kind, text in texts if text)
+    return (FitWarning(kind, text) for kind, text in texts if text)
 
 
 def _few_points(family: Family, parameters: tuple[str, ...]) -> str:
@@ -134,18 +134,18 @@ def _below_zero(model: Model) -> str:
     return "The values lie below zero, where no model of coefficients above zero goes: allow negative coefficients."
 
 
-def _not_met(family: Family, model: Model, asked: Asked) -> str:
+def _not_met(family: Family, model: Model, settings: FitSettings) -> str:
     """Values without noise follow some formula: if no model meets them, theirs is not among those that were tried."""
-    if not asked.exact or _below_zero(model):
+    if not settings.exact or _below_zero(model):
         return ""
     total = float((family.scaled**2).sum())
     left = float((family.plain.residuals[0] ** 2).sum())
     if left <= MET**2 * total:
         return ""
-    terms = min(asked.terms, int(coefficient_limit(family.counts[None])[0]))
+    terms = min(settings.terms, int(coefficient_limit(family.counts[None])[0]))
     sums = f"no sum of up to {terms} terms" if terms > 1 else "no model of one term" if terms else "no constant"
     more = "terms may have to be subtracted (negative coefficients) or shrink (negative exponents)"
-    more = "other exponents or more terms may be needed" if asked.negative else more
+    more = "other exponents or more terms may be needed" if settings.negative else more
     return f"The values have no noise, but {sums} meets them: what the model says beyond them is a guess; {more}."
 
 
@@ -167,18 +167,22 @@ def _undecided(models: list[Model], target: Array) -> str:
     )
 
 
-def odd(tried: Sequence[tuple[OddRepetition, Model]], points: Array, model: Model, target: Array) -> Iterator[Warned]:
-    """Of odd repetitions, each with the model fitted without it, that which changes the prediction at the target most,
-    if by enough to matter."""
+def repetition_warnings(
+    tried: Sequence[tuple[OutlierRepetition, Model]], points: Array, model: Model, target: Array
+) -> Iterator[FitWarning]:
+    """A warning of the outlier that changes the prediction at the target most, if by enough to matter.
+
+    ``tried``: outlier repetitions, each with the model fitted without it.
+    """
     here = float(model.evaluate(target))
     changes = [abs(float(other.evaluate(target)) / here - 1) if here else 0.0 for _, other in tried]
     if not changes or max(changes) < _ALIKE:
         return
     one, other = tried[int(np.argmax(changes))]
     there = float(other.evaluate(target))
-    yield Warned(
-        ODD,
-        f"Repetition {one.repetition + 1} at {point_text(model.parameters, points[one.point])} is odd: measured "
+    yield FitWarning(
+        OUTLIER_REPETITION,
+        f"Repetition {one.repetition + 1} at {point_text(model.parameters, points[one.point])} is an outlier: measured "
         f"{one.measured:.6g}, the others of that point {one.others:.6g} on average ({_deviations(one)}); it was used. "
         f"Without it the model is {other.text}, which gives {there:.4g} at {point_text(model.parameters, target)} "
         f"instead of {here:.4g}.",
@@ -193,7 +197,7 @@ def _far(outlier: Outlier) -> str:
     )
 
 
-def _deviations(outlier: Outlier | OddRepetition) -> str:
+def _deviations(outlier: Outlier | OutlierRepetition) -> str:
     """Where the others meet the model nearly to rounding, how many times farther this one is off says nothing."""
     far = abs(outlier.deviations)
     if far < _COUNTABLE:

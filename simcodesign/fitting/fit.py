@@ -1,6 +1,6 @@
 """Fitting: from measurements to one model per region and metric, with its rivals, errors and warnings.
 
-``fit`` ranks models (``compare``) block by block of series; a ``Fit`` (``fits``) is made when it is asked for.
+``fit`` ranks models (``selection.model_ranking``) block by block of series; a ``Fit`` is made when it is read.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from simcodesign.fitting.selection.candidates import Limits, coefficient_limit
 from simcodesign.fitting.selection.exponent_sets import ExponentSet, exponent_set
 from simcodesign.fitting.selection.model_ranking import Ranked, rank
 from simcodesign.fitting.selection.term_basis import MOST_SHAPES, Basis, Choice, axis_choices, basis_of, product_of
-from simcodesign.fitting.selection.term_screening import screened
+from simcodesign.fitting.selection.term_screening import screen_terms
 from simcodesign.fitting.weights import block_of
 
 __all__ = ["RIVALRY", "Fit", "Fits", "Outlier", "as_point", "fit"]
 
 #: Numbers of a block of series that are in memory at once.
-_ROOM = 500_000
+_NUMBERS_IN_MEMORY = 500_000
 _MOST_TERMS = 8
 
 
@@ -106,11 +106,11 @@ def _ranked(
     basis = None
     if np.prod([float(len(choice)) for choice in choices]) <= MOST_SHAPES:
         basis = basis_of(points, product_of(choices))
-    size = 1 if basis is None else max(1, min(256, _ROOM // max(len(basis.columns), len(points), 1)))
+    size = 1 if basis is None else max(1, min(256, _NUMBERS_IN_MEMORY // max(len(basis.columns), len(points), 1)))
     for start in range(0, len(measurements.regions), size):
         rows = slice(start, start + size)
         means, counts = measurements.means[rows], measurements.counts[rows]
         block = block_of(means, counts, weighting, free, measurements.exact[rows] | exact)
         limits = Limits(terms, coefficient_limit((block.root > 0).sum(1)))
-        made: Basis = basis or screened(block, points, choices, limits)
+        made: Basis = basis or screen_terms(block, points, choices, limits)
         yield start, rank(block, made, limits, refined, negative)

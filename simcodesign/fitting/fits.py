@@ -1,4 +1,4 @@
-"""The models that were fitted, one ``Fit`` for each series: what is asked of it is computed when it is asked for."""
+"""Fitted models, one ``Fit`` for each series; its parts are computed when they are first read."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from typing import Any, overload
 import numpy as np
 
 from simcodesign.core.errors import InputError, nearest
-from simcodesign.fitting.diagnostics import Asked, Outlier, odd, outliers, warned
+from simcodesign.fitting.diagnostics import FitSettings, Outlier, outliers, repetition_warnings, series_warnings
 from simcodesign.fitting.measurements import Measurements
 from simcodesign.fitting.normal_form import Factor, Model, Term
-from simcodesign.fitting.outlier_repetitions import LEAST, OddRepetition, odd_repetitions
+from simcodesign.fitting.outlier_repetitions import LEAST, OutlierRepetition, outlier_repetitions
 from simcodesign.fitting.prediction_intervals import Prediction, Predictions, predict, predict_all
 from simcodesign.fitting.selection.candidate_fits import Block
 from simcodesign.fitting.selection.least_squares import Family, symmetric_error
@@ -24,11 +24,11 @@ from simcodesign.fitting.weights import block_of
 #: Models this many nats behind the best cannot be told from it: odds of seven to one.
 RIVALRY = 2.0
 #: Numbers that are in memory at once when intervals of many series are computed: columns and tangents of their models.
-_ROOM = 4_000_000
+_NUMBERS_IN_MEMORY = 4_000_000
 #: Series whose models are solved together when one is asked for: for most of them that is cheaper than one by one.
-_TOGETHER = 32
-#: The same where odd repetitions are sought.
-_ODD_TOGETHER = 128
+_SOLVED_TOGETHER = 32
+#: The same where outlier repetitions are sought.
+_SEARCHED_TOGETHER = 128
 
 
 @dataclass(frozen=True)
@@ -59,10 +59,10 @@ class Fit:
 
         Raises InputError for a point of other parameters and for a level outside (0, 1).
         """
-        found = predict(self.family, as_point(self.model.parameters, point), _checked(level))
+        prediction = predict(self.family, as_point(self.model.parameters, point), _checked(level))
         # What is measured as zero or more is so elsewhere too, where the model says so.
-        above = found.value >= 0 and bool((self.family.scaled >= 0).all())
-        return replace(found, low=max(found.low, 0.0)) if above else found
+        above = prediction.value >= 0 and bool((self.family.scaled >= 0).all())
+        return replace(prediction, low=max(prediction.low, 0.0)) if above else prediction
 
 
 class LazyFit(Fit):
@@ -131,20 +131,23 @@ class LazyFit(Fit):
     def warnings(self) -> tuple[tuple[str, str], ...]:
         fits = self._fits
         models = [self.model, *self.rivals]
-        said = warned(self._level, models, self.outliers, fits.target, fits.asked(self._row))
-        return (*said, *odd(self._without_odd(), fits.measurements.points, self.model, fits.target))
+        common = series_warnings(self._level, models, self.outliers, fits.target, fits.settings_of(self._row))
+        return (
+            *common,
+            *repetition_warnings(self._without_outliers(), fits.measurements.points, self.model, fits.target),
+        )
 
-    def _without_odd(self) -> list[tuple[OddRepetition, Model]]:
-        """Odd repetitions, each with the model that is found without it."""
-        fits, found = self._fits, []
+    def _without_outliers(self) -> list[tuple[OutlierRepetition, Model]]:
+        """Outlier repetitions, each with the model that is found without it."""
+        fits, fitted_without = self._fits, []
         part = fits.measurements
-        for one in fits.odd(self._row):
+        for one in fits.outlier_repetitions(self._row):
             left = part.values[self._row][None].copy()
             left[0, one.point, one.repetition] = np.nan
             alone = Measurements(part.parameters, part.points, (self.region,), (self.metric,), left)
             assert fits.again is not None
-            found.append((one, fits.again(alone)[0].model))
-        return found
+            fitted_without.append((one, fits.again(alone)[0].model))
+        return fitted_without
 
     @cached_property
     def warning(self) -> str:
@@ -235,17 +238,17 @@ class Fits(Sequence[Fit]):
 
     def of(self, region: str, metric: str | None = None) -> Fit:
         """The fit of a region, and of a metric where it has several. Raises InputError if there is not exactly one."""
-        found = [
+        rows = [
             row
             for row, pair in enumerate(zip(self.measurements.regions, self.measurements.metrics, strict=True))
             if pair[0] == region and metric in (None, pair[1])
         ]
-        if len(found) != 1:
+        if len(rows) != 1:
             pairs = zip(self.measurements.regions, self.measurements.metrics, strict=True)
             names = [f"{a} {b}".strip() for a, b in pairs]
             allowed = nearest(f"{region} {metric or ''}".strip(), names)
-            raise InputError(f"{len(found)} series of this name", value=(region, metric), allowed=allowed)
-        return self._fit(found[0])
+            raise InputError(f"{len(rows)} series of this name", value=(region, metric), allowed=allowed)
+        return self._fit(rows[0])
 
     def predictions(self, point: Mapping[str, float] | Sequence[float], level: float = 0.9) -> Predictions:
         """What ``Fit.predict`` says of each series, of all at once: arrays (S,).
@@ -277,7 +280,7 @@ class Fits(Sequence[Fit]):
     def family(self, row: int) -> Family:
         """All remembered models of a series, which are solved with those of its neighbours."""
         start, ranked = self.blocks[self._place(row)]
-        step = min(_TOGETHER, self._step(ranked))
+        step = min(_SOLVED_TOGETHER, self._step(ranked))
         first = (row - start) // step * step
         if start + first not in self._last:
             family, starts = self._families(start, ranked, slice(first, min(first + step, len(ranked.scores))))
@@ -303,20 +306,20 @@ class Fits(Sequence[Fit]):
         own = row - self._starts[place]
         return model_of(self.measurements.parameters, coefficients[own], shapes, own)
 
-    def odd(self, row: int) -> tuple[OddRepetition, ...]:
-        """Odd repetitions of a series, which are sought with those of its neighbours; none without ``again``."""
+    def outlier_repetitions(self, row: int) -> tuple[OutlierRepetition, ...]:
+        """Outlier repetitions of a series, which are sought with those of its neighbours; none without ``again``."""
         if self.again is None or self.measurements.values.shape[2] < LEAST:
             return ()
-        first = row - row % _ODD_TOGETHER
-        if first not in self._odd:
-            self._odd.clear()
-            values = self.measurements.values[first : first + _ODD_TOGETHER]
-            self._odd[first] = odd_repetitions(values, self.weighting == "relative")
-        return self._odd[first][row - first]
+        first = row - row % _SEARCHED_TOGETHER
+        if first not in self._outliers:
+            self._outliers.clear()
+            values = self.measurements.values[first : first + _SEARCHED_TOGETHER]
+            self._outliers[first] = outlier_repetitions(values, self.weighting == "relative")
+        return self._outliers[first][row - first]
 
-    def asked(self, row: int) -> Asked:
+    def settings_of(self, row: int) -> FitSettings:
         """How a series was fitted."""
-        return Asked(self.terms, self.negative, self.exact or bool(self.measurements.exact[row]))
+        return FitSettings(self.terms, self.negative, self.exact or bool(self.measurements.exact[row]))
 
     @cached_property
     def _starts(self) -> list[int]:
@@ -333,7 +336,7 @@ class Fits(Sequence[Fit]):
         return {}
 
     @cached_property
-    def _odd(self) -> dict[int, list[tuple[OddRepetition, ...]]]:
+    def _outliers(self) -> dict[int, list[tuple[OutlierRepetition, ...]]]:
         """The series that were looked through last, by the first row of them."""
         return {}
 
@@ -350,7 +353,7 @@ class Fits(Sequence[Fit]):
         """Of how many series all models are in memory at once."""
         models, terms = ranked.terms.shape[1:]
         numbers = models * (1 + terms * (1 + len(self.measurements.parameters))) * len(self.measurements.points)
-        return max(1, _ROOM // int(numbers))
+        return max(1, _NUMBERS_IN_MEMORY // int(numbers))
 
     def _few_at_once(self, ranked: Ranked) -> Iterator[slice]:
         series, step = len(ranked.scores), self._step(ranked)

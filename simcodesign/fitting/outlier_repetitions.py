@@ -1,8 +1,9 @@
 """Repetitions that the others of their point, and the spread of all points, do not explain.
 
-The repetitions of a point say how much a measurement varies whatever the model is. One is odd if its distance from the
-mean of the others of its point, studentised with the spread of all the others, is beyond what chance gives; one after
-the other is taken out, the farthest first, so that two do not hide each other (Rosner 1983, Technometrics 25, 165).
+The repetitions of a point show how much a measurement varies whatever the model is. One is an outlier if its distance
+from the mean of the others of its point, studentised with the spread of all the others, is beyond what chance gives;
+one after the other is taken out, the farthest first, so that two do not hide each other (Rosner 1983, Technometrics 25,
+165).
 """
 
 from __future__ import annotations
@@ -17,16 +18,16 @@ Array = NDArray[np.float64]
 
 #: The most that are sought in a series.
 MOST = 3
-#: Repetitions of a point of which one can be told apart: of two that differ, nothing says which is odd.
+#: Repetitions of a point of which one can be told apart: of two that differ, nothing says which is the outlier.
 LEAST = 3
-#: Chance, per series, that one is called odd though none is.
+#: Chance, per series, that one is called an outlier though none is.
 _FALSE_ALARM = 0.01
 #: Differences below this share of the values are rounding.
 _ROUNDING = 1e-12
 
 
 @dataclass(frozen=True)
-class OddRepetition:
+class OutlierRepetition:
     """Row of the point and repetition, from 0; what was measured, the mean of the others of the point, and their
     distance in standard deviations (infinite where the others all agree)."""
 
@@ -37,7 +38,7 @@ class OddRepetition:
     deviations: float
 
 
-def odd_repetitions(values: Array, relative: bool = True) -> list[tuple[OddRepetition, ...]]:
+def outlier_repetitions(values: Array, relative: bool = True) -> list[tuple[OutlierRepetition, ...]]:
     """Those of each series of (S, K, R), NaN where one is missing, the farthest first; at most ``MOST`` of a series.
 
     ``relative``: measurements vary in proportion to their size, else by as much at all points.
@@ -46,26 +47,28 @@ def odd_repetitions(values: Array, relative: bool = True) -> list[tuple[OddRepet
     size = _sizes(values, there) if relative else np.ones(values.shape[:2])
     scaled = np.where(there, values / size[..., None], 0.0)
     counts = there.sum((1, 2))
-    tried: list[list[OddRepetition]] = [[] for _ in values]
+    tried: list[list[OutlierRepetition]] = [[] for _ in values]
     last = [0] * len(values)
     for step in range(MOST):
-        found = _farthest(scaled, there)
+        farthest = _farthest(scaled, there)
         chance = 1 - _FALSE_ALARM / (2 * np.maximum(counts - step, 1))
-        limits = special.stdtrit(np.maximum(found.freedom, 1.0), chance)
+        limits = special.stdtrit(np.maximum(farthest.freedom, 1.0), chance)
         there = there.copy()
-        for row in np.flatnonzero(found.distance > 0).tolist():
+        for row in np.flatnonzero(farthest.distance > 0).tolist():
             if len(tried[row]) < step:
                 continue
-            point, repetition = int(found.point[row]), int(found.repetition[row])
-            others, distance = float(found.others[row] * size[row, point]), float(found.distance[row])
-            tried[row].append(OddRepetition(point, repetition, float(values[row, point, repetition]), others, distance))
+            point, repetition = int(farthest.point[row]), int(farthest.repetition[row])
+            others, distance = float(farthest.others[row] * size[row, point]), float(farthest.distance[row])
+            tried[row].append(
+                OutlierRepetition(point, repetition, float(values[row, point, repetition]), others, distance)
+            )
             last[row] = step + 1 if distance > limits[row] else last[row]
             there[row, point, repetition] = False
     return [tuple(some[:count]) for some, count in zip(tried, last, strict=True)]
 
 
 def _sizes(values: Array, there: NDArray[np.bool_]) -> Array:
-    """The median of each point, (S, K), which one odd repetition hardly moves; 1 where it is 0 or there is none."""
+    """The median of each point, (S, K), which one outlier hardly moves; 1 where it is 0 or there is none."""
     ordered, counts = np.sort(np.where(there, values, np.inf), axis=2), there.sum(2)[..., None]
     low, high = (
         np.take_along_axis(ordered, np.clip(place, 0, values.shape[2] - 1), 2)[..., 0]

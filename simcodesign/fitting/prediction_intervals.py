@@ -112,9 +112,9 @@ def _below(value: Array | float, centres: Array, widths: Array, freedoms: Array)
 def weights_of(scores: Array) -> Array:
     """The share of belief in each model, from description lengths in nats."""
     with np.errstate(over="ignore", invalid="ignore"):
-        found = np.exp(-(scores - scores.min()) / SPREAD)
-    found = np.where(np.isfinite(scores), found, 0.0)
-    return np.asarray(found / found.sum())
+        likelihoods = np.exp(-(scores - scores.min()) / SPREAD)
+    likelihoods = np.where(np.isfinite(scores), likelihoods, 0.0)
+    return np.asarray(likelihoods / likelihoods.sum())
 
 
 def mixture(family: Family, point: Array) -> Mixture:
@@ -138,12 +138,12 @@ def _mixed(family: Family, point: Array, weights: Array) -> Mixture:
 
 def predict(family: Family, point: Array, level: float) -> Prediction:
     """The prediction of the best model at a point (m,), with the interval of all of them, which are of one series."""
-    found = mixture(family, point)
-    value = float(found.centres[0])
-    if family.counts < 2 or not np.isfinite(found.widths).all():
+    distribution = mixture(family, point)
+    value = float(distribution.centres[0])
+    if family.counts < 2 or not np.isfinite(distribution.widths).all():
         return Prediction(value, float("nan"), float("nan"), level)
     tail = (1 - level) / 2
-    low, high = found.interval(tail)
+    low, high = distribution.interval(tail)
     return Prediction(value, min(low, value), max(high, value), level)
 
 
@@ -196,15 +196,15 @@ def _quantiles(mixed: Mixture, sizes: Index, tail: float) -> Array:
 
     def miss(at: Array, open_: Flags) -> Array:
         """How far each value at (2, S) is above its probability; only where the search is open."""
-        found = np.zeros(at.shape)
+        misses = np.zeros(at.shape)
         for end, probability in enumerate((tail, 1 - tail)):
             models = np.flatnonzero(open_[end][which])
             if len(models):
                 own = which[models]
                 shares = _below(at[end][own], mixed.centres[models], mixed.widths[models], mixed.freedoms[models])
                 sums = np.bincount(own, mixed.weights[models] * shares, len(sizes))
-                found[end] = np.where(open_[end], sums - probability, 0.0)
-        return found
+                misses[end] = np.where(open_[end], sums - probability, 0.0)
+        return misses
 
     return _zeros(miss, np.stack([low, low]), np.stack([high, high]))
 
@@ -220,7 +220,7 @@ def _zeros(miss: Callable[[Array, Flags], Array], low: Array, high: Array) -> Ar
     a, b = high, low
     f_a, f_b = miss(a, open_), miss(b, open_)
     # Models without error are steps, which may stand at an end.
-    found = np.where(f_b >= 0, b, np.where(f_a <= 0, a, b + (a - b) / 2))
+    zeros = np.where(f_b >= 0, b, np.where(f_a <= 0, a, b + (a - b) / 2))
     open_ &= (f_b < 0) & (f_a > 0) & (np.abs(a - b) > size)
     share = np.full(low.shape, 0.5)
     for _ in range(_MOST_STEPS):
@@ -233,12 +233,12 @@ def _zeros(miss: Callable[[Array, Flags], Array], low: Array, high: Array) -> Ar
         b, f_b = np.where(same, b, a), np.where(same, f_b, f_a)
         a, f_a = at, f_at
         best = np.where(np.abs(f_a) < np.abs(f_b), a, b)
-        found = np.where(open_, best, found)
+        zeros = np.where(open_, best, zeros)
         width = np.abs(b - a)
         smallest = 0.5 * (_PRECISION * np.abs(best) + _PRECISION * size)
         open_ &= (f_a != 0) & (width > 2 * smallest)
         share = _next_share(a, b, c, f_a, f_b, f_c, smallest / np.where(width > 0, width, 1.0))
-    return found
+    return zeros
 
 
 def _next_share(a: Array, b: Array, c: Array, f_a: Array, f_b: Array, f_c: Array, least: Array) -> Array:

@@ -227,8 +227,8 @@ def _counted(distance: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np
     if not len(distance) or distance.max() > _DENSE * len(distance):
         return np.unique(distance, return_counts=True)
     table = np.bincount(distance)
-    found = np.flatnonzero(table)
-    return found, table[found]
+    distances = np.flatnonzero(table)
+    return distances, table[distances]
 
 
 def _added(distance: NDArray[np.int64], count: NDArray[np.float64]) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
@@ -247,9 +247,9 @@ def _integers(values: ArrayLike) -> NDArray[np.int64]:
         return array.astype(np.int64)
     with np.errstate(invalid="ignore"):
         whole = array.astype(np.int64) if array.dtype.kind in "iuf" else np.zeros(0, np.int64)
-    odd = np.flatnonzero(whole != array) if whole.shape == array.shape else np.zeros(1, np.intp)
-    if len(odd) or (array.dtype.kind == "u" and array.max() > FARTHEST):
-        value = array.ravel()[odd[0]].item() if len(odd) else int(array.max())
+    fractional = np.flatnonzero(whole != array) if whole.shape == array.shape else np.zeros(1, np.intp)
+    if len(fractional) or (array.dtype.kind == "u" and array.max() > FARTHEST):
+        value = array.ravel()[fractional[0]].item() if len(fractional) else int(array.max())
         raise InputError("stack distances", value=value, allowed="whole numbers up to 2**62")
     return whole
 

@@ -125,10 +125,10 @@ def _read_csv(path: Path) -> Histogram:
     rows: int | str | None = None
     line_bytes = LINE_BYTES
     for number, comment in enumerate(comments, 1):
-        if found := _LINE_BYTES.search(comment):
-            line_bytes = _line(_parsed(int, found[1]), Place(str(path), number, "line_bytes"))
-        if found := _ROWS.search(comment):
-            rows = _parsed(int, found[1])
+        if match := _LINE_BYTES.search(comment):
+            line_bytes = _line(_parsed(int, match[1]), Place(str(path), number, "line_bytes"))
+        if match := _ROWS.search(comment):
+            rows = _parsed(int, match[1])
     above = len(comments)
     head = lines[above] if above < len(lines) else ""
     if head.replace(" ", "") not in _HEADERS:
@@ -210,10 +210,10 @@ def _arrays(path: Path) -> dict[str, NDArray[Any]]:
     try:
         # np.load leaves a file open that it finds broken, so that it is opened here.
         with path.open("rb") as file, np.load(file, allow_pickle=False) as archive:
-            found = {}
+            arrays = {}
             for name in archive.files:
-                found[name] = np.asarray(archive[name])
-            return found
+                arrays[name] = np.asarray(archive[name])
+            return arrays
     except (ValueError, EOFError, KeyError, NotImplementedError, zipfile.BadZipFile, zlib.error, MemoryError) as error:
         raise InputError(f"a broken NPZ file: {error}", Place(str(path), path=name)) from None
 

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from simcodesign.calibration.timings import Known, Timing, read_timings
+from simcodesign.calibration.timings import TableNames, Timing, read_timings
 from simcodesign.core.errors import InputError
 
-KNOWN = Known({"P", "n"}, {"small", "large"}, ("work", "work/inner"), ("disk", "communication", "total"))
+KNOWN = TableNames({"P", "n"}, {"small", "large"}, ("work", "work/inner"), ("disk", "communication", "total"))
 HEADER = "preset,P,n,phase,component,seconds,role"
 
 

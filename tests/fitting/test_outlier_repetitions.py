@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from simcodesign.fitting import diagnostics
 from simcodesign.fitting.fit import Fits, fit
 from simcodesign.fitting.measurements import Measurements
-from simcodesign.fitting.outlier_repetitions import odd_repetitions
+from simcodesign.fitting.outlier_repetitions import outlier_repetitions
 from tests import examples
 
 P = np.array([2.0, 4, 8, 16, 32, 64])
@@ -40,7 +40,7 @@ def test_the_distance_is_that_of_a_mean_shift(seed: int, points: int, repetition
     values[point, repetition] += 1000
     if repetitions > 3 and data.draw(st.booleans()):
         values[(point + 1) % points, 0] = np.nan
-    (found, *_) = odd_repetitions(values[None], relative=False)[0]
+    (found, *_) = outlier_repetitions(values[None], relative=False)[0]
     assert (found.point, found.repetition, found.measured) == (point, repetition, values[point, repetition])
     assert found.deviations == pytest.approx(shift_t(values, point, repetition), rel=1e-6)
     assert found.others == pytest.approx(np.nanmean(np.delete(values[point], repetition)))
@@ -49,29 +49,29 @@ def test_the_distance_is_that_of_a_mean_shift(seed: int, points: int, repetition
 def test_chance_calls_one_series_of_a_hundred_odd() -> None:
     values = np.random.default_rng(7).normal(100.0, 5.0, (3000, 6, 5))
     for relative in (True, False):
-        assert 0.001 < np.mean([bool(some) for some in odd_repetitions(values, relative)]) < 0.02
+        assert 0.001 < np.mean([bool(some) for some in outlier_repetitions(values, relative)]) < 0.02
 
 
 def test_two_do_not_hide_each_other() -> None:
     values = np.random.default_rng(8).normal(100.0, 1.0, (4, 5))
     values[1, 2], values[3, 0] = 400.0, 395.0
-    found = odd_repetitions(values[None])[0]
+    found = outlier_repetitions(values[None])[0]
     assert {(one.point, one.repetition) for one in found} == {(1, 2), (3, 0)}
 
 
 def test_of_two_that_differ_neither_is_odd() -> None:
     values = np.full((4, 2), 10.0)
     values[1, 0] = 50.0
-    assert odd_repetitions(values[None]) == [()]
+    assert outlier_repetitions(values[None]) == [()]
 
 
 def test_among_equal_ones_any_other_is_odd_and_rounding_is_not() -> None:
     values = np.full((4, 3), 10.0)
-    assert odd_repetitions(values[None]) == [()]
+    assert outlier_repetitions(values[None]) == [()]
     values[2, 1] += 1e-13
-    assert odd_repetitions(values[None]) == [()]
+    assert outlier_repetitions(values[None]) == [()]
     values[2, 1] = 10.1
-    (found,) = odd_repetitions(values[None])[0]
+    (found,) = outlier_repetitions(values[None])[0]
     assert (found.point, found.repetition, found.others) == (2, 1, pytest.approx(10.0))
 
 
@@ -79,12 +79,12 @@ def test_among_equal_ones_any_other_is_odd_and_rounding_is_not() -> None:
 def test_series_do_not_mix(seed: int, series: int) -> None:
     values = np.random.default_rng(seed).lognormal(0, 1, (series, 4, 4))
     values[values < 0.2] = np.nan
-    assert odd_repetitions(values) == [odd_repetitions(one[None])[0] for one in values]
+    assert outlier_repetitions(values) == [outlier_repetitions(one[None])[0] for one in values]
 
 
 def test_nothing_at_all() -> None:
-    assert odd_repetitions(np.full((2, 3, 4), np.nan)) == [(), ()]
-    assert odd_repetitions(np.zeros((1, 3, 4))) == [()]
+    assert outlier_repetitions(np.full((2, 3, 4), np.nan)) == [(), ()]
+    assert outlier_repetitions(np.zeros((1, 3, 4))) == [()]
 
 
 # --- What is told of them ------------------------------------------------------------------------------------
@@ -100,8 +100,8 @@ def wrecked(series: int = 1) -> Fits:
 
 def test_a_repetition_that_wrecks_a_model_is_named_with_the_model_without_it() -> None:
     found = wrecked()[0]
-    ((_, text),) = [one for one in found.warnings if one[0] == diagnostics.ODD]
-    assert text.startswith("Repetition 3 at p=32 is odd: measured")
+    ((_, text),) = [one for one in found.warnings if one[0] == diagnostics.OUTLIER_REPETITION]
+    assert text.startswith("Repetition 3 at p=32 is an outlier: measured")
     assert "Without it the model is 3." in text
     at = float(text.partition("which gives ")[2].partition(" at p=1024")[0])
     assert at == pytest.approx(3 + 2 * 1024, rel=0.02)
@@ -113,10 +113,12 @@ def test_a_repetition_that_changes_little_is_not_told() -> None:
     values = (3 + 2 * P)[:, None] * (1 + 1e-4 * np.random.default_rng(1).standard_normal((1, 6, 5)))
     values[0, 4, 2] *= 1.02
     found = fit(Measurements(("p",), P[:, None], ("r",), ("time",), values), target=(128.0,))
-    assert found.odd(0)
-    assert not any(kind == diagnostics.ODD for kind, _ in found[0].warnings)
+    assert found.outlier_repetitions(0)
+    assert not any(kind == diagnostics.OUTLIER_REPETITION for kind, _ in found[0].warnings)
 
 
 def test_of_many_series_the_one() -> None:
     made = wrecked(300)
-    assert [row for row, one in enumerate(made) if any(kind == diagnostics.ODD for kind, _ in one.warnings)] == [0]
+    assert [
+        row for row, one in enumerate(made) if any(kind == diagnostics.OUTLIER_REPETITION for kind, _ in one.warnings)
+    ] == [0]

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from simcodesign.core.errors import InputError, SimcodesignError
 from simcodesign.fitting import parallel_fit
-from simcodesign.fitting.batch_predictions import default_target, overview, rows_of, single
+from simcodesign.fitting.batch_predictions import batch_predictions, default_target, rows_of
 from simcodesign.fitting.fit import Fits, fit
 from simcodesign.fitting.measurements import Measurements
 from simcodesign.fitting.parallel_fit import BLOCK, FEWEST, block_size, fit_parallel, fitted
@@ -127,7 +127,7 @@ def test_blocks_are_smaller_where_a_series_takes_longer(parameters: int, options
     assert block_size(measurements, options) == size
 
 
-# --- Overview ------------------------------------------------------------------------------------------------
+# --- BatchPredictions ------------------------------------------------------------------------------------------------
 
 
 def test_the_overview_says_what_the_fits_say() -> None:
@@ -137,7 +137,7 @@ def test_the_overview_says_what_the_fits_say() -> None:
     values[4] = 0.0
     base = made_up(9, 2)
     fits = fit(Measurements(base.parameters, base.points, base.regions, base.metrics, values))
-    seen = overview(fits)
+    seen = batch_predictions(fits)
     assert fits.target.tolist() == default_target(fits.measurements).tolist() == [256.0]
     for row, one in enumerate(fits):
         assert seen.prediction[row] == pytest.approx(float(one.model.evaluate(fits.target)), rel=1e-9, abs=1e-12)
@@ -148,7 +148,7 @@ def test_the_overview_says_what_the_fits_say() -> None:
 def test_one_series_alone_is_the_same_fit() -> None:
     fits = fit(made_up(5))
     for row, one in enumerate(fits):
-        alone = single(fits, row)
+        alone = fits.alone(row)
         assert len(alone) == 1
         assert alone[0] == one
         assert alone[0].predict([300.0]) == one.predict([300.0])

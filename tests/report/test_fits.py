@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console
 
-from simcodesign.fitting.batch_predictions import default_target, overview
+from simcodesign.fitting.batch_predictions import batch_predictions, default_target
 from simcodesign.fitting.fit import Fits, fit
 from simcodesign.fitting.measurements import Measurements
 from simcodesign.fitting.normal_form import Model
@@ -45,7 +45,7 @@ def heading_of(measurements: Measurements, target: tuple[float, ...] = (128.0,),
 def digest_of(fits: Fits, blocks: int = 1) -> Digest:
     digest = Digest()
     for _ in range(blocks):
-        digest.add(fits, overview(fits))
+        digest.add(fits, batch_predictions(fits))
     return digest
 
 
@@ -127,7 +127,7 @@ def test_a_digest_of_blocks_is_that_of_all() -> None:
             ("p",), P[:, None], measurements.regions[rows], measurements.metrics[rows], measurements.values[rows]
         )
         fits = fit(part, target=(128.0,))
-        blocks.add(fits, overview(fits))
+        blocks.add(fits, batch_predictions(fits))
     names = [[fits.measurements.regions for fits in one.found["time"].ordered] for one in (whole, blocks)]
     assert names[0] == names[1]
     # the largest slope first, of equals the first of the file

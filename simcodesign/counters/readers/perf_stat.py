@@ -47,7 +47,7 @@ def read_perf_stat(path: Path, labels: Labels = NO_LABELS) -> CounterTable:
     ``labels.processes`` must be given or stand in a comment (``# processes: 4``). Raises InputError with the line for
     what cannot be read, and where no event is one that a counter needs.
     """
-    events, comments, seen = EventCounts.empty(), [], 0
+    events, comments, entries = EventCounts.empty(), [], 0
     passed_over: dict[str, None] = {}
     separator = ""
     used = missing = False
@@ -58,7 +58,7 @@ def read_perf_stat(path: Path, labels: Labels = NO_LABELS) -> CounterTable:
             continue
         separator = separator or separator_of(text, place)
         entry = parse_line(text, separator, place)
-        seen += 1
+        entries += 1
         if entry is None:
             continue
         event, value, unit = entry
@@ -72,7 +72,7 @@ def read_perf_stat(path: Path, labels: Labels = NO_LABELS) -> CounterTable:
             passed_over[event] = None
     unknown = [note for event in passed_over if (note := misspelt(event, events.counts))]
     if not used:
-        what = "no event was counted" if missing or not seen else "no event that a counter needs"
+        what = "no event was counted" if missing or not entries else "no event that a counter needs"
         what = "; ".join([what, *unknown])
         raise InputError(what, Place(str(path)), allowed="cycles, instructions, task-clock, ...")
     run = labels.over(labels_in(comments))
@@ -80,8 +80,8 @@ def read_perf_stat(path: Path, labels: Labels = NO_LABELS) -> CounterTable:
         allowed = "FILE@P=4 for 'fit --counters', or a line '# processes: 4' in it"
         raise InputError("the number of processes is not known", Place(str(path)), allowed=allowed)
     row: dict[str, object] = {"kernel": WHOLE, **run.row()}
-    found = row | counters_of(events, run.processes if run.summed else 1.0)
-    return counter_table([found], [Place(str(path), 1)], [f"{path.name}: {note}" for note in unknown])
+    counters = row | counters_of(events, run.processes if run.summed else 1.0)
+    return counter_table([counters], [Place(str(path), 1)], [f"{path.name}: {note}" for note in unknown])
 
 
 def separator_of(text: str, place: Place) -> str:

@@ -1,4 +1,4 @@
-"""Which demand of a workload a measured metric is: by its name, or as the user says.
+"""Which demand of a workload a measured metric is: by its name, or as the user declares it.
 
 The requirements are those of Calotoiu et al., CLUSTER 2018, Table I, all per process: bytes used, operations, bytes
 sent and received, loads and stores, stack distance. Metrics are taken to be in SI units.
@@ -69,11 +69,11 @@ _PARTS = {
 
 @dataclass(frozen=True)
 class Use:
-    """The demand that a metric is. ``pattern``: how its bytes are sent, if that is said; ``said``: by the user."""
+    """The demand that a metric is. ``pattern``: how its bytes are sent, if known; ``is_given``: named by the user."""
 
     demand: str
     pattern: str = ""
-    said: bool = False
+    is_given: bool = False
 
     @property
     def parts(self) -> set[tuple[str, str]]:
@@ -108,49 +108,49 @@ def recognised(metric: str) -> Use | None:
 
 
 def allowed_demands() -> list[str]:
-    """Everything that a metric can be said to be."""
+    """Everything that a metric can be declared as."""
     return [*METRICS, *(f"bytes_sent:{pattern}" for pattern in PATTERNS), NONE]
 
 
 def uses_of(metrics: Collection[str], demands: Mapping[str, str]) -> dict[str, Use | None]:
-    """The use of every metric; ``demands`` says it for some of them.
+    """The use of every metric; ``demands`` declares it for some of them.
 
     Raises InputError for a metric that there is not, an unknown demand, and where nothing at all is recognised.
     """
     for metric in demands:
         if metric not in metrics:
             raise InputError("no such metric", value=metric, allowed=nearest(metric, metrics))
-    uses = {metric: _said(demands[metric]) if metric in demands else recognised(metric) for metric in metrics}
+    uses = {metric: _given(demands[metric]) if metric in demands else recognised(metric) for metric in metrics}
     if not any(uses.values()):
         known = "; ".join(f"{demand} ({', '.join(names)})" for demand, names in METRICS.items())
         what = "none of these metrics is known to be a demand of a workload"
-        allowed = f"say it, METRIC=DEMAND, or call them {known}; bytes_sent:PATTERN with {', '.join(PATTERNS)}"
+        allowed = f"declare it, METRIC=DEMAND, or call them {known}; bytes_sent:PATTERN with {', '.join(PATTERNS)}"
         raise InputError(what, value=", ".join(sorted(metrics)), allowed=allowed)
     return uses
 
 
-def _said(demand: str) -> Use | None:
+def _given(demand: str) -> Use | None:
     if demand == NONE:
         return None
     use = recognised(demand)
     if use is None:
         raise InputError("not a demand", value=demand, allowed=nearest(demand, allowed_demands()))
-    return replace(use, said=True)
+    return replace(use, is_given=True)
 
 
 def without_twins(region: str, uses: Sequence[tuple[str, Use]]) -> tuple[list[tuple[str, Use]], list[str]]:
     """The metrics of a region that are charged, and notes about those that are not, as they would be charged twice.
 
-    Of two metrics for one part the one counts that the user said. Raises InputError where that does not decide.
+    Of two metrics for one part the one that the user named counts. Raises InputError where that does not decide.
     """
     kept: list[tuple[str, Use]] = []
     notes = []
-    for metric, use in sorted(uses, key=lambda pair: not pair[1].said):
+    for metric, use in sorted(uses, key=lambda pair: not pair[1].is_given):
         twin = next(((name, other) for name, other in kept if other.parts & use.parts), None)
         if twin is None:
             kept.append((metric, use))
-        elif twin[1].said and not use.said:
-            notes.append(f"{metric} is left out: {twin[0]} is said to be the {twin[1].text}")
+        elif twin[1].is_given and not use.is_given:
+            notes.append(f"{metric} is left out: {twin[0]} is declared as the {twin[1].text}")
         else:
             what = f"two metrics of region {region!r} for one demand, which would be charged twice"
             allowed = f"one of them; leave the other out, e.g. {metric}={NONE}"

@@ -26,14 +26,14 @@ _LISTED = 12
 _HIGHEST = 1e300
 
 
-def clean(text: str) -> str:
+def one_line(text: str) -> str:
     """Text on one line that any file may hold: what cannot be printed is spelt out."""
     return "".join(c if c.isprintable() else f"\\x{ord(c):02x}" for c in text)
 
 
 def quoted(text: str) -> str:
     """Text as YAML takes it, in double quotes."""
-    return json.dumps(clean(text), ensure_ascii=False)
+    return json.dumps(one_line(text), ensure_ascii=False)
 
 
 class Names:
@@ -108,16 +108,16 @@ def measured_parameters(measurements: Measurements, ranks: str | None) -> Measur
     names, measured = Names(), measurements.parameters
     if ranks is not None and ranks not in measured:
         raise InputError("no such parameter", value=ranks, allowed=nearest(ranks, measured))
-    found = [name for name in measured if name.casefold() in RANKS] if ranks is None else [ranks]
-    if len(found) > 1:
+    rank_names = [name for name in measured if name.casefold() in RANKS] if ranks is None else [ranks]
+    if len(rank_names) > 1:
         what = "several parameters may be the number of processes"
-        raise InputError(what, value=", ".join(found), allowed="one: say which")
-    first = sorted(range(len(measured)), key=lambda place: measured[place] not in found)
+        raise InputError(what, value=", ".join(rank_names), allowed="one: say which")
+    first = sorted(range(len(measured)), key=lambda place: measured[place] not in rank_names)
     return MeasuredParameters(
         tuple(
             MeasuredParameter(
                 measured[place],
-                "P" if measured[place] in found else names.new(measured[place], longest=_LONGEST_PARAMETER),
+                "P" if measured[place] in rank_names else names.new(measured[place], longest=_LONGEST_PARAMETER),
                 np.unique(measurements.points[:, place]),
             )
             for place in first

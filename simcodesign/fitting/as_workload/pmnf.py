@@ -19,7 +19,7 @@ from simcodesign.describe.yaml.tree import MAX_NAME, parse_yaml
 from simcodesign.describe.yaml.workload import workload_from
 from simcodesign.fitting.as_workload.demands import HALOS, SENT, Use, uses_of, without_twins
 from simcodesign.fitting.as_workload.messages import bytes_step, has_collective, has_negative, parts_of, payload_step
-from simcodesign.fitting.as_workload.names import MeasuredParameters, clean, measured_parameters, quoted
+from simcodesign.fitting.as_workload.names import MeasuredParameters, measured_parameters, one_line, quoted
 from simcodesign.fitting.fit import Fit, Fits
 from simcodesign.fitting.measurements import Measurements
 from simcodesign.fitting.normal_form import Model
@@ -71,7 +71,7 @@ def workload_text(
     writer = _Writer(measured_parameters(measurements, ranks), pattern, element_bytes)
     for metric, use in uses.items():
         if use is None and metric not in demands:
-            writer.note(f"metric {clean(metric)!r} is left out: it is not known to be a demand")
+            writer.note(f"metric {one_line(metric)!r} is left out: it is not known to be a demand")
     for region, places in rows.items():
         writer.region(region, _charged(fits, region, places, uses, writer))
     if not writer.equations:
@@ -81,7 +81,7 @@ def workload_text(
     if not writer.has_ranks:
         writer.note("no parameter is the number of processes: no demand depends on P")
     text = "\n".join(writer.lines(name, source)) + "\n"
-    workload_from(parse_yaml(text, clean(name)))  # what is written can be read
+    workload_from(parse_yaml(text, one_line(name)))  # what is written can be read
     return WorkloadText(text, tuple(writer.every_note()))
 
 
@@ -172,7 +172,7 @@ class _Writer:
 
     def note(self, text: str, *regions: str) -> None:
         """A note to the user about these regions."""
-        self.notes.setdefault(text, []).extend(clean(region) for region in regions)
+        self.notes.setdefault(text, []).extend(one_line(region) for region in regions)
 
     def every_note(self) -> Iterator[str]:
         """The notes, each with the regions that it is about."""
@@ -206,8 +206,8 @@ class _Writer:
 
     def _used(self, region: str, charged: Sequence[_Charged]) -> list[_Charged]:
         """Without memory accesses whose stack distance is not known, and distances of no accesses."""
-        found = {each.use.demand for each in charged}
-        accesses, distances = found & {*_ACCESSES}, "stack_distance" in found
+        demands = {each.use.demand for each in charged}
+        accesses, distances = demands & {*_ACCESSES}, "stack_distance" in demands
         if accesses and not distances:
             self.note(
                 f"{' and '.join(sorted(accesses))} left out: no stack distance says where they are served", region
@@ -223,7 +223,7 @@ class _Writer:
         """Add an equation of a name like the ``wanted`` one, with its remarks; returns the name."""
         text = model.expression
         name = self.parameters.names.new(*wanted)
-        self.equations += [f"  # {clean(remark)}" for remark in remarks]
+        self.equations += [f"  # {one_line(remark)}" for remark in remarks]
         if has_negative(model):
             self.equations.append(
                 "  # max(0, ...): with a coefficient below zero the model may be so, away from the data"
@@ -237,13 +237,13 @@ class _Writer:
         wanted, halves = (each.fit.region, each.fit.metric), each.use.demand != SENT[0]
         by_terms = not each.use.pattern and has_collective(model, "P")
         if by_terms and has_negative(model):  # its parts would not add up to it where one of them is cut off at zero
-            what = f"{clean(each.fit.metric)!r} goes to neighbours, not by collective operations"
+            what = f"{one_line(each.fit.metric)!r} goes to neighbours, not by collective operations"
             self.note(f"{what}: a coefficient is below zero", each.fit.region)
         if not by_terms or has_negative(model):
             pattern = each.use.pattern or self.pattern
             self.patterns.add(pattern)
             return [bytes_step(pattern, self._equation(wanted, model, each.remarks()), halves)]
-        self.equations += [f"  # {clean(remark)}" for remark in each.remarks()]
+        self.equations += [f"  # {one_line(remark)}" for remark in each.remarks()]
         parts = parts_of(model, "P", self.pattern)
         self.patterns |= {part.pattern for part in parts}
         names = [self._equation((*wanted, part.pattern), part.payload) for part in parts]
@@ -259,7 +259,7 @@ class _Writer:
         return [f"memory: {{{accesses}, stack_distance: {names['stack_distance']}, element: {self.element_bytes}}}"]
 
     def _phase(self, region: str, steps: Sequence[str]) -> None:
-        plain = clean(region)
+        plain = one_line(region)
         name, number = plain[:MAX_NAME] or "program", 1
         while name in self.phases:
             number += 1
@@ -275,10 +275,10 @@ class _Writer:
     def lines(self, name: str, source: str) -> Iterator[str]:
         """The file, line by line."""
         regions = f"{len(self.phases)} region{'s' if len(self.phases) != 1 else ''}"
-        over = ", ".join(clean(parameter.measured) for parameter in self.parameters.every)
+        over = ", ".join(one_line(parameter.measured) for parameter in self.parameters.every)
         footprint = list(self._footprint())
         yield "simcodesign: 1"
-        yield f"name: {quoted(clean(name)[:MAX_NAME] or 'fitted')}"
+        yield f"name: {quoted(one_line(name)[:MAX_NAME] or 'fitted')}"
         yield f"about: {quoted(f'Models of {over} fitted to measurements; {regions}, every rank alike')}"
         if source:
             yield f"source: {quoted(source)}"
@@ -321,9 +321,9 @@ def _charged(
     """The fits of a region that are demands, each once."""
     measurements = fits.measurements
     row_of = {measurements.metrics[row]: row for row in rows}
-    asked = [(metric, use) for metric in row_of if (use := uses[metric]) is not None]
-    kept, notes = without_twins(region, asked)
+    wanted = [(metric, use) for metric in row_of if (use := uses[metric]) is not None]
+    kept, notes = without_twins(region, wanted)
     for note in notes:
-        writer.note(clean(note), region)
+        writer.note(one_line(note), region)
     points = np.count_nonzero(measurements.counts[[row_of[metric] for metric, _ in kept]], axis=1)
     return [_Charged(fits[row_of[metric]], use, int(count)) for (metric, use), count in zip(kept, points, strict=True)]

@@ -119,19 +119,19 @@ def read_run(rows: Rows, run: Run, parameters: tuple[str, ...], package: CubePac
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of a wrong checksum, which Cube's own writer leaves
             with package.opened(str(run.file)) as profile:
-                found = values_of(rows, profile, package)
+                values = values_of(rows, profile, package)
     except Exception as error:  # whatever a damaged archive makes the package raise
         reason = str(error) or type(error).__name__
         raise InputError(f"the Cube file cannot be read: {reason}", place) from error
-    for value in found.values():
+    for value in values.values():
         if not np.isfinite(value):
             raise InputError("a value that is not finite", place, value=value, allowed="finite numbers")
-    rows.add(list(found), [point] * len(found), list(found.values()))
+    rows.add(list(values), [point] * len(values), list(values.values()))
 
 
 def values_of(rows: Rows, profile: Any, package: CubePackage) -> dict[int, float]:
     """The series of a run, by number, and their values; metrics of other kinds than plain numbers are left out."""
-    found: dict[int, float] = {}
+    means: dict[int, float] = {}
     paths = call_paths(profile)
     for metric in profile.all_metrics():
         try:
@@ -143,8 +143,8 @@ def values_of(rows: Rows, profile: Any, package: CubePackage) -> dict[int, float
             if locations.dtype.kind in "iuf":
                 number = pair(rows.region(name), rows.metric(metric.name))
                 # Two calls of a function from one place have one path, and count together.
-                found[number] = found.get(number, 0.0) + float(locations.mean(dtype=np.float64))
-    return found
+                means[number] = means.get(number, 0.0) + float(locations.mean(dtype=np.float64))
+    return means
 
 
 def call_paths(profile: Any) -> list[tuple[int, str]]:

@@ -275,10 +275,10 @@ def finish_old(folder: Folder, content: dict[str, object]) -> tuple[str, ...]:
 
 def old_coordinates(rows: Rows, content: dict[str, object], parameters: Sequence[float]) -> dict[float, int]:
     """The number of each point, by the id of its coordinate."""
-    found: dict[float, int] = {}
+    points: dict[float, int] = {}
     for index, entry in enumerate(listed(content, "coordinates")):
         path = f".coordinates[{index}]"
-        identity = identity_of(entry, found, path)
+        identity = identity_of(entry, points, path)
         given: dict[float, float] = {}
         pairs = listed(entry, "parameter_value_pairs", path)
         for place, item in enumerate(pairs):
@@ -291,24 +291,24 @@ def old_coordinates(rows: Rows, content: dict[str, object], parameters: Sequence
         if len(given) != len(parameters):
             raise wrong_dimensions(len(given), len(parameters), f"{path}.parameter_value_pairs")
         before = len(rows.points)
-        found[identity] = add_point(rows, [given[name] for name in parameters], path)
+        points[identity] = add_point(rows, [given[name] for name in parameters], path)
         if len(rows.points) == before:
             raise JsonError("one point stands twice", list(given.values()), "each once", path)
-    return found
+    return points
 
 
 def named_table(content: dict[str, object], key: str) -> dict[float, str]:
     """A table of ``{id, name}`` as names by id, both different."""
-    found: dict[float, str] = {}
+    name_of_id: dict[float, str] = {}
     names: set[str] = set()
     for index, entry in enumerate(listed(content, key)):
         path = f".{key}[{index}]"
-        identity = identity_of(entry, found, path)
-        found[identity] = name = text_of(member(entry, "name", path), f"{path}.name")
+        identity = identity_of(entry, name_of_id, path)
+        name_of_id[identity] = name = text_of(member(entry, "name", path), f"{path}.name")
         if name in names:
             raise JsonError("one name stands twice", name, "each once", f"{path}.name")
         names.add(name)
-    return found
+    return name_of_id
 
 
 def identity_of(entry: object, known: dict[float, int] | dict[float, str], path: str) -> float:

@@ -110,8 +110,8 @@ def names_of(
     numbers = np.zeros(len(entries), dtype=np.int64)
     for index in order:
         numbers[index] = numbered(str(entries[index]))
-    found: IntArray = numbers[codes]
-    return found
+    numbers_of_rows: IntArray = numbers[codes]
+    return numbers_of_rows
 
 
 def by_appearance(codes: IntArray, length: int) -> list[int]:
@@ -144,8 +144,8 @@ def points_of(
     for point, row in enumerate(first_rows(combined, distinct).tolist()):
         here = tuple(float(column[row]) for column in coordinates)
         numbers[point] = rows.point(here, lambda row=row: where(columns.parameters[0])(row))  # type: ignore[misc]
-    found: IntArray = numbers[combined]
-    return found
+    numbers_of_rows: IntArray = numbers[combined]
+    return numbers_of_rows
 
 
 def coordinates_of(codes: IntArray, entries: list[object], where: Callable[[int], Place]) -> FloatArray:

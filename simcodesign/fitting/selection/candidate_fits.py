@@ -123,10 +123,10 @@ def product(rows: Array, columns: Array) -> Array:
     width = max(1, min(total, _ONE_THREAD // (series * points)))
     whole = total // width * width
     blocks = columns[:whole].reshape(-1, width, points)
-    found = np.empty((series, total))
-    found[:, :whole] = (rows @ np.swapaxes(blocks, 1, 2)).transpose(1, 0, 2).reshape(series, whole)
-    found[:, whole:] = rows @ columns[whole:].T
-    return found
+    projections = np.empty((series, total))
+    projections[:, :whole] = (rows @ np.swapaxes(blocks, 1, 2)).transpose(1, 0, 2).reshape(series, whole)
+    projections[:, whole:] = rows @ columns[whole:].T
+    return projections
 
 
 def constants(block: Block) -> Pool:

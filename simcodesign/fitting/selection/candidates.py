@@ -87,8 +87,8 @@ def coefficient_count(pool: Pool) -> Index:
 def order(pool: Pool, block: Block, basis: Basis, limits: Limits) -> Array:
     """Description length of each model, (S, N); infinite for models with more coefficients than allowed."""
     counts = (block.root > 0).sum(1)[:, None]
-    found = length(pool.rss, block.total[:, None], counts) + price(pool, basis)
-    return np.where(coefficient_count(pool) <= limits.coefficients[:, None], found, np.inf)
+    nats = length(pool.rss, block.total[:, None], counts) + price(pool, basis)
+    return np.where(coefficient_count(pool) <= limits.coefficients[:, None], nats, np.inf)
 
 
 def candidates(block: Block, basis: Basis, limits: Limits) -> Pool:
@@ -107,13 +107,13 @@ def candidates(block: Block, basis: Basis, limits: Limits) -> Pool:
 
 def ordered(pool: Pool, block: Block, basis: Basis, limits: Limits, count: int) -> Pool:
     """The best so many models, and among them the best one of each number of terms."""
-    found = order(pool, block, basis, limits)
-    ranks = found.copy()
+    nats = order(pool, block, basis, limits)
+    ranks = nats.copy()
     sizes = pool.size
-    rows = np.arange(len(found))
+    rows = np.arange(len(nats))
     for size in range(limits.terms + 1):
-        best = np.where(sizes == size, found, np.inf).argmin(1)
-        ranks[rows, best] = np.where(np.isfinite(found[rows, best]), -np.inf, np.inf)
+        best = np.where(sizes == size, nats, np.inf).argmin(1)
+        ranks[rows, best] = np.where(np.isfinite(nats[rows, best]), -np.inf, np.inf)
     kept = pool.best(ranks, count)
     return kept.best(order(kept, block, basis, limits), count)
 
@@ -166,8 +166,8 @@ def best_pairs(block: Block, basis: Basis, first: Index, second: Index, count: i
         without, _ = pairs(block.rows(wanting), basis, a, b, False)
         alone[wanting] = smallest(without.reshape(len(wanting), -1), count)
     taken = [np.stack([_taken(first, k // width), _taken(second, k % width)], 2) for k in (chosen, alone)]
-    found = _pool(taken[0], True, np.take_along_axis(flat, chosen, 1))
-    return join([found, _without_constant(taken[1], block, basis)])
+    best = _pool(taken[0], True, np.take_along_axis(flat, chosen, 1))
+    return join([best, _without_constant(taken[1], block, basis)])
 
 
 def _without_constant(terms: Index, block: Block, basis: Basis) -> Pool:
@@ -274,28 +274,28 @@ def _any_pairs(block: Block, basis: Basis, starts: Index) -> Pool:
     series, count = starts.shape[:2]
     # Every start of every series is a row of its own.
     rows = np.repeat(np.arange(series), count)
-    found = _walked(block.rows(rows), basis, starts.reshape(len(rows), 2))
-    shape = (series, count * found.rss.shape[1])
-    found = Pool(found.terms.reshape(*shape, 2), found.constant.reshape(shape), found.rss.reshape(shape))
-    best = found.terms[np.arange(series), found.rss.argmin(1)]
-    return join([found, _near(block, basis, best, MANY)])
+    reached = _walked(block.rows(rows), basis, starts.reshape(len(rows), 2))
+    shape = (series, count * reached.rss.shape[1])
+    reached = Pool(reached.terms.reshape(*shape, 2), reached.constant.reshape(shape), reached.rss.reshape(shape))
+    best = reached.terms[np.arange(series), reached.rss.argmin(1)]
+    return join([reached, _near(block, basis, best, MANY)])
 
 
 def _walked(block: Block, basis: Basis, centres: Index) -> Pool:
     """The best pairs near each row's centre (S, 2), then near the best of them, until none better is near."""
-    found = _near(block, basis, centres, _PER_STEP)
+    reached = _near(block, basis, centres, _PER_STEP)
     rows, best = np.arange(len(centres)), np.full(len(centres), np.inf)
     for _ in range(_ROUNDS):
-        place = found.rss[rows].argmin(1)
-        rss = found.rss[rows, place]
+        place = reached.rss[rows].argmin(1)
+        rss = reached.rss[rows, place]
         moved = rss < best[rows]
         rows, place = rows[moved], place[moved]
         best[rows] = rss[moved]
         if not len(rows):
             break
-        made = _near(block.rows(rows), basis, found.terms[rows, place], _PER_STEP)
-        found.terms[rows], found.constant[rows], found.rss[rows] = made.terms, made.constant, made.rss
-    return found
+        made = _near(block.rows(rows), basis, reached.terms[rows, place], _PER_STEP)
+        reached.terms[rows], reached.constant[rows], reached.rss[rows] = made.terms, made.constant, made.rss
+    return reached
 
 
 def _near(block: Block, basis: Basis, centres: Index, count: int) -> Pool:

@@ -60,8 +60,8 @@ class Powers:
 
 
 @dataclass(frozen=True)
-class Refined:
-    """What refinement found: powers, residual sums (S,), infinite where a coefficient is negative; PRESS (S,).
+class FreeExponentFit:
+    """Powers with fitted exponents, residual sums (S,), infinite where a coefficient is negative; PRESS (S,).
 
     ``errors`` (S, T, m): standard errors of the exponents, to first order. ``small`` (S,): the constant is not needed,
     or no model with it was found.
@@ -74,19 +74,19 @@ class Refined:
     small: Flags
 
 
-def refine(block: Block, points: Array, start: Powers) -> Refined:
+def fit_free_exponents(block: Block, points: Array, start: Powers) -> FreeExponentFit:
     """The powers of least residual near the start."""
     powers, rss = Powers(start.exponents.copy(), start.active, start.constant), _rss(block, points, start)
-    open_ = np.arange(len(rss))
+    unfinished = np.arange(len(rss))
     for _ in range(_STEPS):
-        if not len(open_):
+        if not len(unfinished):
             break
-        part = powers.rows(open_)
-        moved, new = _moved(block.rows(open_), points, part, rss[open_])
-        powers.exponents[open_] = moved
-        still = (new < rss[open_] * (1 - _GAIN)) | ~np.isfinite(rss[open_]) & np.isfinite(new)
-        rss[open_] = new
-        open_ = open_[still]
+        part = powers.rows(unfinished)
+        moved, new = _moved(block.rows(unfinished), points, part, rss[unfinished])
+        powers.exponents[unfinished] = moved
+        still = (new < rss[unfinished] * (1 - _GAIN)) | ~np.isfinite(rss[unfinished]) & np.isfinite(new)
+        rss[unfinished] = new
+        unfinished = unfinished[still]
     columns = powers.columns(points, block.root)
     units, inverse = orthonormal(powers.tangents(points, columns))
     leverages = (units**2).sum(1)
@@ -96,7 +96,7 @@ def refine(block: Block, points: Array, start: Powers) -> Refined:
     rss = np.where(good, (plain.residuals**2).sum(1), np.inf)
     errors = _errors(powers, (plain.residuals**2).sum(1), leverages, inverse, plain.coefficients, block)
     small = ~good | ((plain.coefficients[:, 0] ** 2 * (block.root**2).sum(1)) < _SMALL * (block.scaled**2).sum(1))
-    return Refined(powers, rss, np.where(good, press, np.inf), errors, small)
+    return FreeExponentFit(powers, rss, np.where(good, press, np.inf), errors, small)
 
 
 def _errors(powers: Powers, rss: Array, leverages: Array, inverse: Array, coefficients: Array, block: Block) -> Array:
@@ -119,9 +119,9 @@ def _moved(block: Block, points: Array, powers: Powers, rss: Array) -> tuple[Arr
             break
         part = powers.rows(rows)
         tried = Powers(part.exponents + step[rows] / 2**halving, part.active, part.constant)
-        found = _rss(block.rows(rows), points, tried)
-        better = found < best[rows]
-        exponents[rows[better]], best[rows[better]] = tried.exponents[better], found[better]
+        rss_there = _rss(block.rows(rows), points, tried)
+        better = rss_there < best[rows]
+        exponents[rows[better]], best[rows[better]] = tried.exponents[better], rss_there[better]
         rows = rows[~better]
     return exponents, best
 

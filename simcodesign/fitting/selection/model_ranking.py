@@ -32,8 +32,8 @@ from simcodesign.fitting.selection.candidates import (
     price,
     weighted_columns,
 )
-from simcodesign.fitting.selection.free_exponents import Powers, Refined, refine
-from simcodesign.fitting.selection.noise_free import thorough
+from simcodesign.fitting.selection.free_exponents import FreeExponentFit, Powers, fit_free_exponents
+from simcodesign.fitting.selection.noise_free import with_noise_free_models
 from simcodesign.fitting.selection.term_basis import Array, Basis, Index, Shapes, stacked_shapes
 
 #: What leaving out charges for a coefficient by itself.
@@ -102,11 +102,11 @@ def rank(block: Block, basis: Basis, limits: Limits, refined: bool, negative: bo
     scores, parts, least = _scores(pool, block, basis, limits), [], pool.rss.min(1)
     if refined and len(basis.columns):
         spacing = _spacing(basis)
-        for rows, found in _refinements(pool, scores, block, basis):
-            made = _off_grid(found, counts[rows], block.total[rows], limits.coefficients[rows], spacing, negative)
+        for rows, free in _free_exponent_fits(pool, scores, block, basis):
+            made = _off_grid(free, counts[rows], block.total[rows], limits.coefficients[rows], spacing, negative)
             parts.append(_spread(made, rows, len(least)))
-            least[rows] = np.minimum(least[rows], found.rss)
-    better = thorough(pool, least, block, basis, limits)
+            least[rows] = np.minimum(least[rows], free.rss)
+    better = with_noise_free_models(pool, least, block, basis, limits)
     if better is not pool:
         pool, scores = better, _scores(better, block, basis, limits)
     own = Ranked(basis.shapes, pool.terms, pool.constant, scores, np.zeros(scores.shape, dtype=np.bool_))
@@ -134,7 +134,9 @@ def _scores_of(pool: Pool, block: Block, basis: Basis, limits: Limits) -> Array:
     return np.where(np.isfinite(pool.rss) & (number <= limits.coefficients[:, None]), scores, np.inf)
 
 
-def _refinements(pool: Pool, scores: Array, block: Block, basis: Basis) -> Iterator[tuple[Index, Refined]]:
+def _free_exponent_fits(
+    pool: Pool, scores: Array, block: Block, basis: Basis
+) -> Iterator[tuple[Index, FreeExponentFit]]:
     """The best model of one term and the best of two, as powers, with and without constant; for which series.
 
     Not for series that a model of the grid meets to rounding, and two terms only where two are worth their price.
@@ -158,13 +160,13 @@ def _refinements(pool: Pool, scores: Array, block: Block, basis: Basis) -> Itera
         slopes = _slopes(taken, basis.points)
         active = taken.uses & (terms >= 0)[..., None]
         start = Powers(np.where(active, slopes, 0.0), active, np.ones(len(rows), dtype=np.bool_))
-        found = refine(block.rows(rows), basis.points, start)
-        yield rows, found
-        bare = np.flatnonzero(found.small)
+        fitted = fit_free_exponents(block.rows(rows), basis.points, start)
+        yield rows, fitted
+        bare = np.flatnonzero(fitted.small)
         if len(bare):
             rows = rows[bare]
             start = Powers(start.exponents[bare], active[bare], np.zeros(len(bare), dtype=np.bool_))
-            yield rows, refine(block.rows(rows), basis.points, start)
+            yield rows, fit_free_exponents(block.rows(rows), basis.points, start)
 
 
 def _spacing(basis: Basis) -> Array:
@@ -179,24 +181,26 @@ def _slopes(shapes: Shapes, points: Array) -> Array:
     return np.asarray(shapes.exponents + shapes.logs / np.maximum(np.log(points).mean(0), 0.5))
 
 
-def _digits(found: Refined, spacing: Array) -> Array:
+def _digits(fitted: FreeExponentFit, spacing: Array) -> Array:
     """The price in nats of the exponents of each model, (S,)."""
     with np.errstate(divide="ignore"):  # an exponent of which nothing is known has no digits
-        finer = np.log(spacing / (np.sqrt(2 * np.pi) * np.maximum(found.errors, _FINEST)))
+        finer = np.log(spacing / (np.sqrt(2 * np.pi) * np.maximum(fitted.errors, _FINEST)))
     price_ = np.maximum(FACTOR, FACTOR - _CHARGED_NET + finer)
-    return np.asarray(np.where(found.powers.active, price_, 0.0).sum((1, 2)))
+    return np.asarray(np.where(fitted.powers.active, price_, 0.0).sum((1, 2)))
 
 
-def _off_grid(found: Refined, counts: Index, total: Array, limits: Index, spacing: Array, negative: bool) -> Ranked:
-    powers = found.powers
+def _off_grid(
+    fitted: FreeExponentFit, counts: Index, total: Array, limits: Index, spacing: Array, negative: bool
+) -> Ranked:
+    powers = fitted.powers
     coefficients = powers.constant + powers.present.sum(1)
     exponents = powers.active.sum((1, 2))
-    price_ = (COEFFICIENT - CHARGED) * coefficients + _digits(found, spacing)
-    scores = length(found.press, total, counts) + price_
+    price_ = (COEFFICIENT - CHARGED) * coefficients + _digits(fitted, spacing)
+    scores = length(fitted.press, total, counts) + price_
     inside = (np.abs(powers.exponents) >= _FROM) & (powers.exponents <= _TO)
     if not negative:
         inside &= powers.exponents > 0
-    usable = np.isfinite(found.rss) & (inside | ~powers.active).all((1, 2))
+    usable = np.isfinite(fitted.rss) & (inside | ~powers.active).all((1, 2))
     # Each exponent is one more number that the points have to bear, three points for each.
     usable &= (coefficients <= limits) & (3 * (coefficients + exponents) <= counts)
     scores = np.where(usable, scores, np.inf)

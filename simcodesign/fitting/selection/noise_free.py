@@ -45,7 +45,7 @@ _MOST = 10_000
 _SMALLEST = 1e-10
 
 
-def thorough(pool: Pool, least: Array, block: Block, basis: Basis, limits: Limits) -> Pool:
+def with_noise_free_models(pool: Pool, least: Array, block: Block, basis: Basis, limits: Limits) -> Pool:
     """The pool with better models for series that a model nearly meets; ``least`` (S,): what the best of all leaves."""
     if limits.terms < 2 or not 1 < len(basis.columns) <= _MOST:
         return pool
@@ -53,22 +53,22 @@ def thorough(pool: Pool, least: Array, block: Block, basis: Basis, limits: Limit
     rows = np.flatnonzero(share > ROUNDING)
     if len(rows):
         best = pool.best(pool.rss, 1)
-        for row in rows[_clean(best.rows(rows), block.rows(rows), basis, share[rows])]:
+        for row in rows[_is_noise_free(best.rows(rows), block.rows(rows), basis, share[rows])]:
             pool = _replaced(pool, int(row), block, basis, limits)
     return _shortened(pool, block, basis, limits)
 
 
-def _clean(best: Pool, block: Block, basis: Basis, share: Array) -> Flags:
+def _is_noise_free(best: Pool, block: Block, basis: Basis, share: Array) -> Flags:
     """Whether what the best models leave is no noise, (S,)."""
     within = _within_levels(best, block, basis)
-    found = (within <= ROUNDING**2 * block.total) | block.exact
-    near = np.flatnonzero(~found & (share < NOISE))
+    is_noise_free = (within <= ROUNDING**2 * block.total) | block.exact
+    near = np.flatnonzero(~is_noise_free & (share < NOISE))
     if len(near):
         some, models = block.rows(near), best.rows(near)
         counts = (some.root > 0).sum(1)
         gain = length(models.rss[:, 0], some.total, counts) - length(within[near], some.total, counts)
-        found[near] = (gain > LEVELS) | promising(models, some, basis) | (basis.points.shape[1] == 1)
-    return np.asarray(found)
+        is_noise_free[near] = (gain > LEVELS) | promising(models, some, basis) | (basis.points.shape[1] == 1)
+    return np.asarray(is_noise_free)
 
 
 def _within_levels(best: Pool, block: Block, basis: Basis) -> Array:
@@ -128,9 +128,9 @@ def _replaced(pool: Pool, row: int, block: Block, basis: Basis, limits: Limits) 
     rows = np.array([row])
     one, bound = block.rows(rows), Limits(limits.terms, limits.coefficients[rows])
     made = [Pool(pool.terms[rows], pool.constant[rows], pool.rss[rows])]
-    for found in _sums(one, basis, bound):
-        made.append(found)
-        if found.rss.min() <= ROUNDING**2 * one.total[0]:
+    for sums in _sums(one, basis, bound):
+        made.append(sums)
+        if sums.rss.min() <= ROUNDING**2 * one.total[0]:
             break
     return _put(pool, rows, ordered(distinct(join(made)), one, basis, bound, KEPT))
 
@@ -163,17 +163,17 @@ def _every_pair(block: Block, basis: Basis) -> Pool:
 def _sharing(pairs: Pool, basis: Basis) -> list[Index]:
     """Sets of terms with the same factors in all parameters but one, as the two terms of some good pair have them."""
     tables = np.stack([basis.shapes.exponents, basis.shapes.logs, basis.shapes.collectives], 2)
-    found: dict[tuple[int, bytes], Index] = {}
+    sets: dict[tuple[int, bytes], Index] = {}
     if tables.shape[1] == 1:
         return []
     for first, second in pairs.terms[0, :, :2]:
         for axis in range(tables.shape[1]):
             rest = np.delete(tables, axis, 1)
-            if len(found) < _SETS and first >= 0 <= second and (rest[first] == rest[second]).all():
+            if len(sets) < _SETS and first >= 0 <= second and (rest[first] == rest[second]).all():
                 key = (axis, rest[first].tobytes())
-                if key not in found:
-                    found[key] = np.flatnonzero((rest == rest[first]).all((1, 2)))
-    return list(found.values())
+                if key not in sets:
+                    sets[key] = np.flatnonzero((rest == rest[first]).all((1, 2)))
+    return list(sets.values())
 
 
 def _every_triple(block: Block, basis: Basis, terms: Index) -> Pool:

@@ -68,8 +68,8 @@ class Shapes:
     def factors(self, parameters: tuple[str, ...], at: int | tuple[int, ...]) -> tuple[Factor, ...]:
         """One shape as factors, parameters that it does not depend on left out."""
         names = ("", *COLLECTIVES)
-        found = zip(parameters, self.exponents[at], self.logs[at], self.collectives[at], strict=True)
-        made = (Factor(name, fraction(float(i)), fraction(float(j)), names[int(c)]) for name, i, j, c in found)
+        exponents = zip(parameters, self.exponents[at], self.logs[at], self.collectives[at], strict=True)
+        made = (Factor(name, fraction(float(i)), fraction(float(j)), names[int(c)]) for name, i, j, c in exponents)
         return tuple(factor for factor in made if factor.exponent or factor.log or factor.collective)
 
 
@@ -161,14 +161,14 @@ class Basis:
             return self._all_neighbours[index]
         count = min(NEIGHBOURS, len(self.columns))
         which, back = np.unique(index, return_inverse=True)
-        found = self._tree.query(self._places[which], k=count)[1]
-        return np.asarray(found.reshape(len(which), count)[back.reshape(-1)], dtype=np.int64)
+        neighbours = self._tree.query(self._places[which], k=count)[1]
+        return np.asarray(neighbours.reshape(len(which), count)[back.reshape(-1)], dtype=np.int64)
 
     @cached_property
     def _all_neighbours(self) -> Index:
         count = min(NEIGHBOURS, len(self.columns))
-        found = self._tree.query(self._places, k=count)[1]
-        return np.asarray(found.reshape(len(self.columns), count), dtype=np.int64)
+        neighbours = self._tree.query(self._places, k=count)[1]
+        return np.asarray(neighbours.reshape(len(self.columns), count), dtype=np.int64)
 
     @cached_property
     def coarse_near(self) -> NDArray[np.bool_]:

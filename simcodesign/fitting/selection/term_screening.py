@@ -28,7 +28,7 @@ from simcodesign.fitting.selection.term_basis import (
 _FACTORS, _MODELS = 8, 6
 
 
-def screened(block: Block, points: Array, choices: Sequence[Sequence[Choice]], limits: Limits) -> Basis:
+def screen_terms(block: Block, points: Array, choices: Sequence[Sequence[Choice]], limits: Limits) -> Basis:
     """Candidate terms for one series (a block of one row)."""
     kept = [_kept(block, points, axis, list(choice)) for axis, choice in enumerate(choices)]
     basis = basis_of(points, product_of(kept))
@@ -51,15 +51,15 @@ def _kept(block: Block, points: Array, axis: int, choices: list[Choice]) -> list
     basis = basis_of(levels[:, None], product_of([choices]))
     if not len(basis.columns):
         return choices[:1]
-    found: list[int] = []
+    fitting_best: list[int] = []
     for rss in singles(average, basis):
-        found += list(smallest(rss, 4)[0])
+        fitting_best += list(smallest(rss, 4)[0])
     if coefficient_limit(np.array([len(levels)]))[0] >= 2:
         every = np.arange(len(basis.columns))
         flat = pairs(average, basis, every, every, True)[0].reshape(1, -1)
         for place in smallest(flat, 4)[0]:
-            found += [int(place) // len(every), int(place) % len(every)]
-    first = list(dict.fromkeys(found))[:_FACTORS]
+            fitting_best += [int(place) // len(every), int(place) % len(every)]
+    first = list(dict.fromkeys(fitting_best))[:_FACTORS]
     shapes = basis.shapes
     rows = [(shapes.exponents[k, 0], shapes.logs[k, 0], int(shapes.collectives[k, 0])) for k in first]
     return [choices[0], *rows]

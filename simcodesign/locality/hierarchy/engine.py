@@ -129,10 +129,10 @@ class HierarchyEngine:
         if self.common:
             event[FILLS] = misses.sum() - (0 if self.state.write_allocate else misses[STORE])
             event[EVICTIONS] = event[FILLS] - len(words)
-        reached, found = ByKind(*accesses.tolist()), ByKind(*(accesses - misses).tolist())
+        reached, hits = ByKind(*accesses.tolist()), ByKind(*(accesses - misses).tolist())
         fills, evictions, removals, writebacks = event.tolist()
         dirty = int((words & 1).sum())
-        return LevelCounts(reached, found, fills, evictions, removals, writebacks, len(words), dirty)
+        return LevelCounts(reached, hits, fills, evictions, removals, writebacks, len(words), dirty)
 
 
 def check_keys(chunk: Accesses, shift: int) -> None:

@@ -49,8 +49,8 @@ def sampled_chunks(trace: Trace, line_bytes: int, most_keys: int, seed: int, par
     last = np.zeros(0, np.uint64)  # hashes of the sampled keys, the least recently used first
     highest = np.uint64(2**64 - 1)  # hashes up to this one are sampled
     for chunk in trace.chunks():
-        found = _low_hashes(chunk.address, shift, salt, highest)
-        stream = np.concatenate([last, found])
+        chosen = _low_hashes(chunk.address, shift, salt, highest)
+        stream = np.concatenate([last, chosen])
         key, hashes = pd.factorize(stream)
         if len(hashes) > most_keys:
             highest = np.partition(hashes, most_keys)[most_keys] - np.uint64(1)
@@ -78,12 +78,12 @@ def _low_hashes(
     address: NDArray[np.uint64], shift: np.uint64, salt: NDArray[np.uint64], highest: np.uint64
 ) -> NDArray[np.uint64]:
     """Hashes of the keys of these addresses, in order, as far as they do not exceed ``highest``."""
-    found, spare = [], np.empty(_BLOCK, np.uint64)
+    parts, spare = [], np.empty(_BLOCK, np.uint64)
     for start in range(0, len(address), _BLOCK):
         hashed = address[start : start + _BLOCK] >> shift
         _mix(hashed, salt, spare[: len(hashed)])
-        found.append(hashed[hashed <= highest])
-    return np.concatenate(found)
+        parts.append(hashed[hashed <= highest])
+    return np.concatenate(parts)
 
 
 def _mix(values: NDArray[np.uint64], salt: NDArray[np.uint64], spare: NDArray[np.uint64]) -> None:

@@ -29,10 +29,10 @@ class RandomUpdates:
         """All accesses in order."""
         generator = np.random.default_rng(self.seed)
         for start in range(0, self.count, LONGEST):
-            drawn = generator.integers(0, self.elements, min(LONGEST, self.count - start), np.uint64)
-            drawn *= np.uint64(self.element_bytes)
-            drawn += np.uint64(self.base)
-            yield from _of_one_kind(drawn, MODIFY).split(most)
+            address = generator.integers(0, self.elements, min(LONGEST, self.count - start), np.uint64)
+            address *= np.uint64(self.element_bytes)
+            address += np.uint64(self.base)
+            yield from _of_one_kind(address, MODIFY).split(most)
 
 
 @dataclass(frozen=True)

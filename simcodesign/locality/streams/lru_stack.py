@@ -56,9 +56,9 @@ def shuffle(draws: Whole, chances: NDArray[np.float64], depth: int) -> int:
             allowed += 1
         if allowed == place:
             return place
-        drawn = place + int(chances[place] * (allowed - place))
-        distance = draws[drawn]
-        draws[drawn], draws[place] = draws[place], distance
+        chosen = place + int(chances[place] * (allowed - place))
+        distance = draws[chosen]
+        draws[chosen], draws[place] = draws[place], distance
         if distance < 0:
             depth += 1
     return len(draws)

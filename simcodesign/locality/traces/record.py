@@ -84,9 +84,9 @@ def record_trace(
         try:
             for block in parsed_blocks(stream, LACKEY_TEXT):
                 columns.append(block.accesses)
-                if columns.seen >= end:
+                if columns.accesses >= end:
                     break
-            status = None if columns.seen >= end else process.wait()
+            status = None if columns.accesses >= end else process.wait()
         except InputError:
             if status := _status_of_ended(process):  # explains more than what it made of the trace
                 _check_end(command[0], status, columns, any_exit_status)
@@ -163,13 +163,13 @@ def _status_of_ended(process: subprocess.Popen[bytes]) -> int | None:
 
 def _check_end(program: str, status: int | None, columns: _Columns, any_exit_status: bool) -> None:
     """InputError unless the program was stopped, or came to a good end and made enough accesses."""
-    seen, skip = columns.seen, columns.wanted.start
+    made, skip = columns.accesses, columns.wanted.start
     if status and not any_exit_status:
         ended = f"exit status {status}" if status > 0 else f"signal {signal.Signals(-status).name}"
-        what = f"the program ended with {ended} after {seen} accesses; nothing is written"
+        what = f"the program ended with {ended} after {made} accesses; nothing is written"
         raise InputError(what, Place(program), allowed="exit status 0, or any if asked for")
-    if status is not None and seen <= skip:
-        what = f"the program made {seen} accesses" + (f", of which {skip} are to be skipped" if skip else "")
+    if status is not None and made <= skip:
+        what = f"the program made {made} accesses" + (f", of which {skip} are to be skipped" if skip else "")
         raise InputError(f"{what}; nothing is written", Place(program), allowed="a program that makes more")
 
 
@@ -178,22 +178,22 @@ class _Columns:
 
     def __init__(self, path: Path, wanted: range) -> None:
         self._path, self.wanted = path, wanted
-        self.seen = self.count = 0
+        self.accesses = self.count = 0
         try:
             self._files = {name: tempfile.TemporaryFile(dir=path.parent) for name in COLUMNS}  # noqa: SIM115
         except OSError as error:
             raise self._cannot_write(error) from None
 
     def append(self, accesses: Accesses) -> None:
-        """The next accesses that were seen, of which the wanted ones are kept."""
-        kept = accesses[max(0, self.wanted.start - self.seen) : max(0, self.wanted.stop - self.seen)]
+        """Take in the next accesses, of which the wanted ones are kept."""
+        kept = accesses[max(0, self.wanted.start - self.accesses) : max(0, self.wanted.stop - self.accesses)]
         try:
             for name, dtype in COLUMNS.items():
                 self._files[name].write(getattr(kept, name).astype(dtype, copy=False).data)
         except OSError as error:
             raise self._cannot_write(error) from None
         self.count += len(kept)
-        self.seen += len(accesses)
+        self.accesses += len(accesses)
 
     def write(self) -> None:
         """The whole trace, under its name only when it is complete."""

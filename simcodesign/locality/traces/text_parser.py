@@ -20,9 +20,9 @@ def parse_lines(text: Kinds, labels: Kinds, is_lackey: bool, with_fetches: bool,
     """The accesses of bytes that end with a newline; ``group`` is the last instruction fetched before them."""
     most = len(text) // SHORTEST + 1
     address, kind, issuer = np.empty(most, np.uint64), np.empty(most, np.uint8), np.empty(most, np.uint64)
-    last, found = np.array([group], np.uint64), np.zeros(4, np.int64)
-    _parse(text, labels, is_lackey, with_fetches, last, address, kind, issuer, found)
-    count, lines, fetches, wrong = (int(number) for number in found)
+    last, numbers = np.array([group], np.uint64), np.zeros(4, np.int64)
+    _parse(text, labels, is_lackey, with_fetches, last, address, kind, issuer, numbers)
+    count, lines, fetches, wrong = (int(number) for number in numbers)
     # Copies, for the arrays have room for far more accesses than there are.
     kept = Accesses(address[:count].copy(), kind[:count].copy(), issuer[:count].copy())
     return Parsed(kept, lines, fetches, wrong, int(last[0]))
@@ -65,13 +65,13 @@ def _parse(
     address: Addresses,
     kind: Kinds,
     group: Addresses,
-    found: NDArray[np.int64],
+    numbers: NDArray[np.int64],
 ) -> None:
     """Fills the columns and ``found``, up to the first line that is wrong. Every loop ends at a newline at latest."""
     # Unsigned, so that nothing looks whether a place counts from the end.
     one, at, end = np.uint64(1), np.uint64(0), np.uint64(len(text))
     count, lines, fetches, issuer = np.uint64(0), 0, 0, last[0]
-    found[WRONG] = -1
+    numbers[WRONG] = -1
     while at < end:
         start = at
         while BLANK[text[at]]:
@@ -100,7 +100,7 @@ def _parse(
             else:
                 good &= BLANK[text[at]] or text[at] == NEWLINE
             if not good:
-                found[WRONG] = start
+                numbers[WRONG] = start
                 break
             if label == FETCH:
                 issuer = value
@@ -112,5 +112,5 @@ def _parse(
             at += one
         at += one
         lines += 1
-    found[ACCESSES], found[LINES], found[FETCHES] = count, lines, fetches
+    numbers[ACCESSES], numbers[LINES], numbers[FETCHES] = count, lines, fetches
     last[0] = issuer

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
 
-from simcodesign.fitting.batch_predictions import Overview, overview
+from simcodesign.fitting.batch_predictions import BatchPredictions, batch_predictions
 from simcodesign.fitting.fit import Fits
 from simcodesign.fitting.measurements import Measurements
 from simcodesign.report.fits import code, tables
@@ -15,9 +15,9 @@ from simcodesign.report.fits.tables import Heading
 Make = Callable[[Fits], list[Any]]
 
 
-def made(make: Make, digests: bool, fits: Fits) -> tuple[Fits | None, Overview | None, list[Any]]:
+def made(make: Make, digests: bool, fits: Fits) -> tuple[Fits | None, BatchPredictions | None, list[Any]]:
     """What is made of a block of series where it is fitted: it may be another process."""
-    return (fits, overview(fits), make(fits)) if digests else (None, None, make(fits))
+    return (fits, batch_predictions(fits), make(fits)) if digests else (None, None, make(fits))
 
 
 def nothing(fits: Fits) -> list[Any]:

@@ -14,7 +14,7 @@ from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
 from rich.padding import Padding
 from rich.table import Table
 
-from simcodesign.fitting.batch_predictions import Overview, single
+from simcodesign.fitting.batch_predictions import BatchPredictions
 from simcodesign.fitting.diagnostics import OWN
 from simcodesign.fitting.fit import Fit, Fits
 from simcodesign.fitting.measurements import Measurements, point_text
@@ -86,7 +86,7 @@ class Digest:
     found: dict[str, Found] = field(default_factory=dict)
     series: int = 0
 
-    def add(self, fits: Fits, seen: Overview) -> None:
+    def add(self, fits: Fits, seen: BatchPredictions) -> None:
         """Series that follow those so far."""
         sizes = np.abs(seen.prediction)
         for metric, rows in _by_metric(fits.measurements).items():
@@ -97,7 +97,7 @@ class Digest:
             found.smape.append(seen.smape[rows])
             if len(self.found) <= MOST_METRICS or metric in [*self.found][:MOST_METRICS]:
                 for row in rows[np.argsort(-sizes[rows], kind="stable")[:MOST_ROWS]].tolist():
-                    found.add(self.series + row, float(sizes[row]), lambda row=row: single(fits, row))  # type: ignore[misc]
+                    found.add(self.series + row, float(sizes[row]), lambda row=row: fits.alone(row))  # type: ignore[misc]
         self.series += len(fits)
 
 
