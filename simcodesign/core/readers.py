@@ -1,10 +1,9 @@
 """Readers of files: one record for each format, registered under its name by the module that reads it.
 
-A registry holds the readers of one kind of content (measurements, hardware counters, address traces). It imports the
-modules of its package when it is first asked, so that a new format is one new module there; a package of somebody
-else registers a reader with the same call.
+A registry holds the readers of one kind of content (measurements, hardware counters, address traces). A new format is
+one new module in its folder, or in another package that names the reader as an entry point (see ``registry``)::
 
-    READERS.register(Reader("meas", read_meas, suffixes=(".meas",)))
+    READERS.add_reader(Reader("meas", read_meas, suffixes=(".meas",)))
 """
 
 from __future__ import annotations
@@ -13,12 +12,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from enum import IntEnum
 from functools import cached_property
-from importlib import import_module
 from pathlib import Path
-from pkgutil import iter_modules
 from typing import Generic, TypeVar
 
 from simcodesign.core.errors import InputError, Place, nearest
+from simcodesign.core.registry import Registry
 
 #: A reader decides by this many bytes at most.
 START_BYTES = 1 << 16
@@ -72,63 +70,44 @@ class Reader(Generic[ReadT]):
 ReaderT = TypeVar("ReaderT", bound=Reader)  # type: ignore[type-arg]
 
 
-class Registry(Generic[ReaderT]):
-    """The readers of one kind of content. ``package``: the modules in it register themselves when they are imported."""
+class ReaderRegistry(Registry[str, ReaderT]):
+    """The readers of one kind of ``content``, by name; ``module`` and ``group`` as in ``Registry``."""
 
-    def __init__(self, content: str, package: str) -> None:
+    def __init__(self, content: str, module: str, group: str) -> None:
+        super().__init__(f"format of {content}", module, group)
         self.content = content
-        self._package = package
-        self._readers: dict[str, ReaderT] = {}
-        self._is_loaded = False
 
-    def register(self, reader: ReaderT) -> ReaderT:
-        """Add a reader. Raises ValueError for a name that another one has."""
-        if reader.name in self._readers:
-            raise ValueError(f"there is a reader of {self.content} named {reader.name!r} already")
-        self._readers[reader.name] = reader
-        return reader
-
-    def remove(self, name: str) -> None:
-        """Take a reader out again. Raises KeyError where there is none of this name."""
-        del self.readers[name]
-
-    @property
-    def readers(self) -> dict[str, ReaderT]:
-        """All readers by name, in the order of registration."""
-        if not self._is_loaded:
-            self._is_loaded = True
-            package = import_module(self._package)
-            for module in iter_modules(package.__path__):
-                import_module(f"{self._package}.{module.name}")
-        return self._readers
+    def add_reader(self, reader: ReaderT) -> None:
+        """Register a reader under its name. Raises InputError for a name that another one has."""
+        self.add(reader.name, reader)
 
     @property
     def names(self) -> str:
         """The names of all formats, as messages list them."""
-        return ", ".join(self.readers)
+        return ", ".join(self)
 
     @property
     def suffixes(self) -> tuple[str, ...]:
         """All suffixes that a reader claims."""
-        return tuple(suffix for reader in self.readers.values() for suffix in reader.suffixes)
+        return tuple(suffix for reader in self.values() for suffix in reader.suffixes)
 
     def named(self, name: str, path: Path) -> ReaderT:
         """The reader of a format. Raises InputError, with ``path`` as its place, for an unknown name."""
-        if name not in self.readers:
+        if name not in self:
             raise InputError(
-                f"no such format of {self.content}", Place(str(path)), value=name, allowed=nearest(name, self.readers)
+                f"no such format of {self.content}", Place(str(path)), value=name, allowed=nearest(name, self)
             )
-        return self.readers[name]
+        return self[name]
 
     def of_suffix(self, suffix: str) -> ReaderT | None:
         """The reader that claims a suffix, if any."""
-        return next((reader for reader in self.readers.values() if suffix in reader.suffixes), None)
+        return next((reader for reader in self.values() if suffix in reader.suffixes), None)
 
     def recognised(self, start: FileStart) -> ReaderT | None:
         """The reader of a file by its first bytes, else its suffix, else what its first bytes leave possible."""
-        matches = {name: reader.sniff(start) for name, reader in self.readers.items()}
+        matches = {name: reader.sniff(start) for name, reader in self.items()}
         certain, possible = (
-            next((self.readers[name] for name, match in matches.items() if match == wanted), None)
+            next((self[name] for name, match in matches.items() if match == wanted), None)
             for wanted in (Match.CERTAIN, Match.POSSIBLE)
         )
         return certain or self.of_suffix(start.suffix) or possible

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -9,38 +11,23 @@ import numpy as np
 import pytest
 
 import simcodesign as sc
-from simcodesign.core.errors import InputError, Place
-from simcodesign.core.readers import FileStart, Match
-from simcodesign.core.text_files import lines, number
+from simcodesign.core.errors import InputError
 from simcodesign.fitting.readers.formats import READERS, MeasurementReader
-from simcodesign.fitting.readers.rows import Rows, pair
 from tests.command_line import command
+from tests.extension.installation import install, run
+from tests.extension.meas_format import MAGIC, READER, read_meas
 
-MAGIC = "MEAS 1"
 FILE = f"{MAGIC}\n" + "".join(f"{p} => {3.0 * p}\n" for p in (2, 4, 8, 16, 32))
 
-
-def read_meas(path: Path, partial: bool = False) -> sc.Measurements:
-    """Lines ``P => SECONDS`` below a first line that names the format."""
-    rows = Rows(str(path), partial)
-    series = pair(rows.region("main"), rows.metric("time"))
-    for line, text in list(lines(path))[1:]:
-        place = Place(str(path), line)
-        processes, _, seconds = (part.strip() for part in text.partition("=>"))
-        point = rows.point((number(processes, place),), lambda place=place: place)  # type: ignore[misc]
-        rows.add([series], [point], [number(seconds, place)])
-    return rows.measurements(("p",))
-
-
-def sniff_meas(start: FileStart) -> Match:
-    return Match.CERTAIN if start.text.startswith(MAGIC) else Match.NONE
+# Importing the module registered it; other tests see the shipped formats alone.
+READERS.remove(READER.name)
 
 
 @pytest.fixture
-def meas_reader() -> Iterator[MeasurementReader]:
-    reader = READERS.register(MeasurementReader("meas", read_meas, (".meas",), sniff_meas))
-    yield reader
-    READERS.remove(reader.name)
+def meas_reader() -> Iterator[None]:
+    READERS.add_reader(READER)
+    yield
+    READERS.remove(READER.name)
 
 
 @pytest.mark.usefixtures("meas_reader")
@@ -73,16 +60,18 @@ def test_messages_list_it(tmp_path: Path) -> None:
         sc.read_measurements(path, "maes")
 
 
-def test_errors_name_the_line(tmp_path: Path, meas_reader: MeasurementReader) -> None:
+@pytest.mark.usefixtures("meas_reader")
+def test_errors_name_the_line(tmp_path: Path) -> None:
     path = tmp_path / "a.meas"
     path.write_text(f"{MAGIC}\n2 => six\n")
     with pytest.raises(InputError, match=r"a\.meas:2: not a number, got 'six'"):
         sc.read_measurements(path)
 
 
-def test_two_readers_of_one_name_are_refused(meas_reader: MeasurementReader) -> None:
-    with pytest.raises(ValueError, match="'meas' already"):
-        READERS.register(meas_reader)
+@pytest.mark.usefixtures("meas_reader")
+def test_two_readers_of_one_name_are_refused() -> None:
+    with pytest.raises(InputError, match="format of measurements is registered already, got 'meas'"):
+        READERS.add_reader(MeasurementReader("meas", read_meas))
 
 
 def test_without_it_the_format_is_unknown(tmp_path: Path) -> None:
@@ -90,3 +79,13 @@ def test_without_it_the_format_is_unknown(tmp_path: Path) -> None:
     path.write_text(FILE)
     with pytest.raises(InputError, match="no known format"):
         sc.read_measurements(path)
+
+
+def test_an_entry_point_of_an_installed_package_is_found(tmp_path: Path) -> None:
+    shutil.copy(Path(__file__).with_name("meas_format.py"), tmp_path / "meas_files.py")
+    install(tmp_path, "meas_files", "[simcodesign.measurement_readers]\nmeas = meas_files:READER\n")
+    path = tmp_path / "a.meas"
+    path.write_text(FILE)
+    fitted = run(tmp_path, "fit", str(path), "--json")
+    assert (fitted.returncode, fitted.stderr) == (0, "")
+    assert json.loads(fitted.stdout)["fits"][0]["model"]["text"] == "3 p"

@@ -63,7 +63,6 @@ BODIES = f"{PACKAGE}.{COMMANDS}.run"
 # what registers itself: modules in the folder of a registry, and entry points of other packages.
 LOADERS = {
     PACKAGE,
-    f"{PACKAGE}.core.readers",
     f"{PACKAGE}.core.registry",
     f"{PACKAGE}.engine.selection",
     f"{PACKAGE}.studies.validation.registry",

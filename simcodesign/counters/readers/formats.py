@@ -6,8 +6,8 @@
 | perf | ``perf stat -x``, one run a file (``perf_stat``) |
 | likwid | ``likwid-perfctr -O``, one run a file (``likwid``) |
 
-Each format registers itself in ``READERS``, in the module of this package that reads it; other packages register
-theirs with the same call.
+Each format registers itself in ``READERS``, in the module of this package that reads it; other packages bring theirs
+by entry points ``simcodesign.counter_readers``.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from simcodesign.core.errors import InputError, Place
-from simcodesign.core.readers import START_BYTES, FileStart, Reader, Registry
+from simcodesign.core.readers import START_BYTES, FileStart, Reader, ReaderRegistry
 from simcodesign.core.text_files import opened
 from simcodesign.counters.events import NO_LABELS, Labels
 from simcodesign.counters.table import CounterTable, joined
 
 CounterReader = Reader[Callable[[Path, Labels], CounterTable]]
 
-READERS: Registry[CounterReader] = Registry("counters", __package__)
+READERS: ReaderRegistry[CounterReader] = ReaderRegistry("counters", __name__, "simcodesign.counter_readers")
 
 
 def read_counters(path: str | Path, labels: Labels = NO_LABELS, format: str | None = None) -> CounterTable:

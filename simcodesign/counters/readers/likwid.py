@@ -153,4 +153,4 @@ def sniff(start: FileStart) -> Match:
     return Match.CERTAIN if any(line.startswith("TABLE,") for line in start.lines) else Match.NONE
 
 
-READERS.register(CounterReader("likwid", read_likwid, sniff=sniff))
+READERS.add_reader(CounterReader("likwid", read_likwid, sniff=sniff))

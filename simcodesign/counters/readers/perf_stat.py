@@ -135,4 +135,4 @@ def sniff(start: FileStart) -> Match:
     return Match.CERTAIN
 
 
-READERS.register(CounterReader("perf", read_perf_stat, sniff=sniff))
+READERS.add_reader(CounterReader("perf", read_perf_stat, sniff=sniff))

@@ -161,4 +161,4 @@ def sniff(start: FileStart) -> Match:
     return Match.POSSIBLE if is_known else Match.NONE
 
 
-READERS.register(CounterReader("csv", read_counter_csv, sniff=sniff))
+READERS.add_reader(CounterReader("csv", read_counter_csv, sniff=sniff))

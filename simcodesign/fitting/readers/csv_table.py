@@ -135,4 +135,4 @@ def sniff(start: FileStart) -> Match:
     return Match.POSSIBLE if VALUE in titles else Match.NONE
 
 
-READERS.register(MeasurementReader("csv", read_csv, (".csv", ".tsv"), sniff))
+READERS.add_reader(MeasurementReader("csv", read_csv, (".csv", ".tsv"), sniff))

@@ -164,4 +164,4 @@ def sniff(start: FileStart) -> Match:
     return Match.CERTAIN if start.is_folder else Match.NONE
 
 
-READERS.register(MeasurementReader("cube", read_cube, (".cubex",), sniff, reads_folder=True))
+READERS.add_reader(MeasurementReader("cube", read_cube, (".cubex",), sniff, reads_folder=True))

@@ -409,4 +409,4 @@ def sniff(start: FileStart) -> Match:
     return Match.POSSIBLE if start.text.startswith("{") else Match.NONE
 
 
-READERS.register(MeasurementReader("json", read_extrap_json, (".json",), sniff))
+READERS.add_reader(MeasurementReader("json", read_extrap_json, (".json",), sniff))

@@ -209,4 +209,4 @@ def sniff(start: FileStart) -> Match:
     return Match.POSSIBLE if is_text or first.split(None, 1)[:1] in ([word] for word in KEYWORDS) else Match.NONE
 
 
-READERS.register(MeasurementReader("text", read_extrap_text, sniff=sniff))
+READERS.add_reader(MeasurementReader("text", read_extrap_text, sniff=sniff))

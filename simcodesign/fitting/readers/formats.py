@@ -11,7 +11,7 @@
 | cube | a folder of Score-P's runs; needs pycubexr (extra ``cube``) | a folder |
 
 What a file begins with counts for more than its suffix. Each format registers itself in ``READERS``, in the module of
-this package that reads it; other packages register theirs with the same call.
+this package that reads it; other packages bring theirs by entry points ``simcodesign.measurement_readers``.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Protocol
 
 from simcodesign.core.errors import InputError, Place
-from simcodesign.core.readers import START_BYTES, FileStart, Reader, Registry
+from simcodesign.core.readers import START_BYTES, FileStart, Reader, ReaderRegistry
 from simcodesign.fitting.measurements import Measurements
 
 
@@ -38,7 +38,7 @@ class MeasurementReader(Reader[ReadMeasurements]):
     reads_folder: bool = False
 
 
-READERS: Registry[MeasurementReader] = Registry("measurements", __package__)
+READERS: ReaderRegistry[MeasurementReader] = ReaderRegistry("measurements", __name__, "simcodesign.measurement_readers")
 
 
 def read_measurements(path: str | Path, format: str | None = None, *, partial: bool | None = None) -> Measurements:
@@ -55,7 +55,7 @@ def read_measurements(path: str | Path, format: str | None = None, *, partial: b
     start = start_of(path)
     reader = named or recognised(start, path)
     if start.is_folder and not reader.reads_folder:
-        folders = ", ".join(name for name, reader in READERS.readers.items() if reader.reads_folder)
+        folders = ", ".join(name for name, reader in READERS.items() if reader.reads_folder)
         raise InputError("a folder, where a file is needed", Place(str(path)), allowed=f"a folder for format {folders}")
     if reader.reads_folder and not start.is_folder:
         allowed = "the folder that holds a folder for each run"

@@ -208,5 +208,5 @@ def sniff_talpas(start: FileStart) -> Match:
     return Match.CERTAIN if '"parameters"' in line and ";" in line and '"measurements"' not in line else Match.NONE
 
 
-READERS.register(MeasurementReader("jsonlines", read_json_lines, (".jsonl", ".ndjson"), sniff_json_lines))
-READERS.register(MeasurementReader("talpas", read_talpas, sniff=sniff_talpas))
+READERS.add_reader(MeasurementReader("jsonlines", read_json_lines, (".jsonl", ".ndjson"), sniff_json_lines))
+READERS.add_reader(MeasurementReader("talpas", read_talpas, sniff=sniff_talpas))

@@ -49,4 +49,4 @@ def sniff(start: FileStart) -> Match:
     return Match.CERTAIN if start.content.startswith(FIRST_BYTES) else Match.NONE
 
 
-READERS.register(MeasurementReader("parquet", read_parquet, (".parquet", ".pq"), sniff))
+READERS.add_reader(MeasurementReader("parquet", read_parquet, (".parquet", ".pq"), sniff))

@@ -9,33 +9,19 @@
 | din | input of the Dinero cache simulators | .din |
 
 Each but npz may be compressed by gzip, xz or bzip2, and then has one more suffix (.gz, .xz, .bz2). Each format
-registers itself in ``READERS``, in the module of ``readers`` that reads it; other packages register theirs with the
-same call.
+registers itself in the module of ``readers`` that reads it; other packages bring theirs by entry points
+``simcodesign.trace_readers``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 
 from simcodesign.core.errors import InputError, Place
-from simcodesign.core.readers import START_BYTES, FileStart, Reader, Registry
+from simcodesign.core.readers import START_BYTES, FileStart
 from simcodesign.locality.traces.byte_streams import COMPRESSIONS, check_is_file, open_stream
+from simcodesign.locality.traces.readers.registry import READERS, TraceReader
 from simcodesign.locality.traces.trace import Trace, empty_trace
-
-
-@dataclass(frozen=True)
-class TraceReader(Reader[Callable[[Path, str, bool], Trace]]):
-    """The reader of one format. ``read`` takes the file, the suffix of its compression or "", and ``instructions``."""
-
-    #: Whether it names the instructions fetched, which may then be accesses too.
-    has_instructions: bool = False
-    #: Whether any first bytes may be data, so that only a suffix tells that a file is compressed.
-    is_any_bytes: bool = False
-
-
-READERS: Registry[TraceReader] = Registry("traces", "simcodesign.locality.traces.readers")
 
 
 def open_trace(path: str | Path, format: str | None = None, *, instructions: bool = False) -> Trace:
@@ -51,7 +37,7 @@ def open_trace(path: str | Path, format: str | None = None, *, instructions: boo
     compression = compression_of(path, named)
     reader = named or recognised(path, compression)
     if instructions and not reader.has_instructions:
-        allowed = ", ".join(name for name, reader in READERS.readers.items() if reader.has_instructions)
+        allowed = ", ".join(name for name, reader in READERS.items() if reader.has_instructions)
         what = f"a trace in format {reader.name} names no instructions fetched"
         raise InputError(what, Place(str(path)), allowed=allowed)
     return reader.read(path, compression, instructions)
@@ -76,7 +62,7 @@ def recognised(path: Path, compression: str) -> TraceReader:
     if reader is None and not start.content:
         raise empty_trace(str(path))
     if reader is None:
-        formats = "|".join(READERS.readers)
+        formats = "|".join(READERS)
         suffixes = " ".join(READERS.suffixes)
         allowed = f"format={formats}, or a suffix {suffixes}, with {' '.join(COMPRESSIONS)} after it"
         value = start.content[:24]

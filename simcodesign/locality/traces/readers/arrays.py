@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from simcodesign.core.errors import InputError, Place
 from simcodesign.core.readers import FileStart, Match
 from simcodesign.locality.traces.byte_streams import Readable, Stream, check_is_file, open_stream
-from simcodesign.locality.traces.formats import READERS, TraceReader
+from simcodesign.locality.traces.readers.registry import READERS, TraceReader
 from simcodesign.locality.traces.trace import (
     CHUNK,
     Accesses,
@@ -246,6 +246,6 @@ def sniff_npz(start: FileStart) -> Match:
     return Match.CERTAIN if start.content.startswith(b"PK\x03\x04") else Match.NONE
 
 
-READERS.register(TraceReader("npy", read_npy, (".npy",), sniff_npy))
-READERS.register(TraceReader("npz", read_npz, (".npz",), sniff_npz))
-READERS.register(TraceReader("raw", read_raw, (".u64", ".raw", ".bin"), is_any_bytes=True))
+READERS.add_reader(TraceReader("npy", read_npy, (".npy",), sniff_npy))
+READERS.add_reader(TraceReader("npz", read_npz, (".npz",), sniff_npz))
+READERS.add_reader(TraceReader("raw", read_raw, (".u64", ".raw", ".bin"), is_any_bytes=True))

@@ -19,7 +19,7 @@ import numpy as np
 from simcodesign.core.errors import InputError
 from simcodesign.core.readers import FileStart, Match
 from simcodesign.locality.traces.byte_streams import Stream, open_stream
-from simcodesign.locality.traces.formats import READERS, TraceReader
+from simcodesign.locality.traces.readers.registry import READERS, TraceReader
 from simcodesign.locality.traces.text_bytes import DIN, LACKEY, Parsed
 from simcodesign.locality.traces.trace import CHUNK, MOST_ADDRESS, Accesses, Kinds, Trace, at_least_one, empty_trace
 
@@ -144,5 +144,5 @@ def reader_of(text: TextFormat) -> TraceReader:
     return TraceReader(text.name, read, (f".{text.name}",), sniff, has_instructions=True)
 
 
-READERS.register(reader_of(LACKEY_TEXT))
-READERS.register(reader_of(DIN_TEXT))
+READERS.add_reader(reader_of(LACKEY_TEXT))
+READERS.add_reader(reader_of(DIN_TEXT))
