@@ -10,37 +10,28 @@ from numpy.typing import NDArray
 from simcodesign.core.errors import InputError, Place
 from simcodesign.core.result import MEMORY, READ, WRITE
 from simcodesign.describe.demands.point_to_point import Receive, Send
-from simcodesign.describe.design_point import DesignPoint
 from simcodesign.describe.effects import ladder
 from simcodesign.describe.machine import Machine
 from simcodesign.describe.program import walk
-from simcodesign.generate.demands.replay import Order
-from simcodesign.generate.dependencies import edges_of, rendezvous
+from simcodesign.generate.dependencies import Order, edges_of, rendezvous
 from simcodesign.generate.messages.matching import matches
 from simcodesign.generate.messages.pricing import Prices
 from simcodesign.generate.messages.routes_and_stations import disks_of, stations_of
-from simcodesign.generate.noise import Messages, Variations, apply_randomness
+from simcodesign.generate.noise import Messages, apply_randomness
 from simcodesign.generate.plan import MOST_OPERATIONS, NONE, Edges, Plan, Stations
+from simcodesign.generate.plan_builder import LoweredProgram, PlanBuilder
 from simcodesign.generate.segment import Segment
 
 Int32s = NDArray[np.int32]
 
 
-def assembled(
-    segment: Segment,
-    point: DesignPoint,
-    prices: Prices,
-    phases: tuple[str, ...],
-    effects: frozenset[str],
-    seed: int,
-    order: Order | None = None,
-    variations: Variations | None = None,
-) -> Plan:
-    """The Plan of a program's operations. Without an ``order``, each waits for the one before it in its rank.
-    ``variations``: what the field ``varies`` of operations is the number of.
+def assembled(lowered: LoweredProgram, builder: PlanBuilder) -> Plan:
+    """The Plan of a program's operations, chance spent on them.
 
     Raises InputError when sends and receives do not match in number or size.
     """
+    point, prices, effects = builder.design_point, builder.prices, builder.effects
+    segment, order = lowered.segment, lowered.order
     messages = (step.place for step in walk(point.workload.program) if isinstance(step, Send | Receive))
     place = next(messages, point.workload.program[0].place)
     fields = segment.fields
@@ -63,7 +54,7 @@ def assembled(
         duration_s=fields["duration_s"],
         match=match,
         follows_previous=follows_previous,
-        phases=phases,
+        phases=tuple(builder.phases),
         stations=Stations(np.zeros(0, np.int8), np.zeros(0, np.int64), np.zeros(0, np.int32)),
         edges=_edges(segment, rank, match, order),
         mailbox=mailbox,
@@ -73,13 +64,13 @@ def assembled(
     )
     fixed = np.zeros(0, np.int64) if order is None or order.fixed is None else order.fixed
     lasts = plan.duration_s[fixed]
-    varied = apply_randomness(plan, point, effects, seed, variations or Variations(), fields.get("varies"))
+    varied = apply_randomness(plan, point, effects, builder.seed, builder.variations, fields.get("varies"))
     plan.duration_s[fixed] = lasts
     _check_finite(plan, place)
     plan = _with_stations(plan, point.machine, prices, segment, effects, boxes, order, varied)
     for effect in ladder():
         if effect.name in effects and effect.change_plan is not None:
-            plan = effect.change_plan(plan, point, seed)
+            plan = effect.change_plan(plan, point, builder.seed)
     return plan
 
 
@@ -139,7 +130,7 @@ def _with_stations(
         )
     if routes is not None and varied is not None:
         routes = varied.on_the_way(routes)
-    room = NONE if order is None else order.room
+    room = NONE if order is None else order.disk_capacity
     stations = stations_of(machine, disks, controllers, processors, visited, boxes, room)
     mailbox = plan.mailbox
     if mailbox is not None:

@@ -1,6 +1,8 @@
-"""Dependencies of operations besides program order."""
+"""What operations wait for where that is not the one before them in their rank."""
 
 from __future__ import annotations
+
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -8,6 +10,23 @@ from numpy.typing import ArrayLike, NDArray
 from simcodesign.generate.plan import NONE, Edges
 
 Ints = NDArray[np.int64]
+Flags = NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class Order:
+    """What a Plan's operations wait for where that is not the one before: N flags, E dependencies, and the processor of
+    each that may overlap others."""
+
+    follows_previous: Flags  # (N,) waits for the operation before it
+    source: Ints  # (E,)
+    target: Ints  # (E,)
+    early: Flags  # (E,)
+    processor: NDArray[np.int32]  # (N,) or NONE
+    processors: int
+    held: tuple[Ints, Ints]  # sends with a rendezvous, and what waits for their receives
+    fixed: Ints | None = None  # operations to whose durations chance adds nothing
+    disk_capacity: int = NONE  # requests at every disk, those in service included; NONE for no limit
 
 
 def edges_of(count: int, source: Ints, target: Ints, early: ArrayLike = False) -> Edges | None:

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from simcodesign.core.result import COMPUTE, KINDS, MEMORY, READ, RECEIVE, SEND, WRITE
 from simcodesign.core.units import FloatOrArray
 from simcodesign.describe.machine import Machine
+from simcodesign.generate.block_schedule import Piece
 from simcodesign.generate.columns import Column
-from simcodesign.generate.demands.resources import Piece
 from simcodesign.generate.plan import NONE, Powers
 
 #: Part of a machine that an operation of a kind uses.

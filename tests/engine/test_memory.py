@@ -21,7 +21,7 @@ from simcodesign.describe.yaml.files import load_machine
 from simcodesign.describe.yaml.tree import parse_yaml
 from simcodesign.describe.yaml.workload import workload_from
 from simcodesign.engine.simulate import simulate
-from simcodesign.generate.demands.memory import SLICES
+from simcodesign.generate.demands.memory_accesses import SLICES
 from simcodesign.locality.hierarchy.simulate import simulate_hierarchy
 from simcodesign.locality.profile import StackDistanceProfile
 from simcodesign.locality.streams.kernels import kernel_trace

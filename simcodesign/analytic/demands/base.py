@@ -19,7 +19,7 @@ from simcodesign.analytic.formula_prices import Payment, Prices
 from simcodesign.core.errors import InputError
 from simcodesign.core.registry import Registry
 from simcodesign.core.units import FloatOrArray
-from simcodesign.describe.demands.base import Demand
+from simcodesign.describe.demands.base import ENTRY_POINTS, Demand
 from simcodesign.describe.evaluation import EvaluatedStep
 
 Floats = NDArray[np.float64]
@@ -121,7 +121,7 @@ class ClosedForm(Generic[D]):
 
 
 #: Kind of demand -> its closed form.
-CLOSED_FORMS: Registry[Any, ClosedForm[Any]] = Registry("closed form", __name__, "simcodesign.closed_forms")
+CLOSED_FORMS: Registry[Any, ClosedForm[Any]] = Registry("closed form", __name__, ENTRY_POINTS)
 
 
 def closed_form(demand: Demand) -> ClosedForm[Any]:

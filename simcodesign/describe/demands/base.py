@@ -1,4 +1,13 @@
-"""What every kind of demand has. A demand is a leaf of a program: one thing that ranks do."""
+"""What every kind of demand has. A demand is a leaf of a program: one thing that ranks do.
+
+A kind of demand is added in four places: its dataclass (here in describe/demands), what reads it from a workload file
+(``READERS`` in describe/yaml/demands.py), its closed form (``CLOSED_FORMS`` in analytic/demands/base.py) and its
+lowering to operations (``LOWERINGS`` in generate/demands/base.py). Modules of these folders are imported by
+themselves. Other packages register the same four in a module and name it as an entry point::
+
+    [project.entry-points."simcodesign.demands"]
+    sleep = "my_package.sleep"
+"""
 
 from __future__ import annotations
 
@@ -14,6 +23,8 @@ from simcodesign.describe.distribution import Distribution
 #: Evaluates an expression, and names it in errors.
 Evaluate = Callable[[Expression, str], FloatOrArray]
 ONE = parse(1)
+#: Where other packages name the modules that register kinds of demands.
+ENTRY_POINTS = "simcodesign.demands"
 
 
 @dataclass(frozen=True)

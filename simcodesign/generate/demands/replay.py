@@ -6,7 +6,7 @@ paired in the order of the schedule, where they do not come from anyone.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -14,32 +14,46 @@ from numpy.typing import NDArray
 
 from simcodesign.core.errors import InputError
 from simcodesign.core.result import COMPUTE, RECEIVE, SEND
+from simcodesign.describe.demands.replay import Replay
+from simcodesign.describe.evaluation import EvaluatedStep
 from simcodesign.describe.goal.schedule import ANY_TAG, Schedule
 from simcodesign.describe.machine import Machine
 from simcodesign.describe.yaml.demands import MOST_TAG
 from simcodesign.generate.columns import Column
+from simcodesign.generate.counter_tally import Tally, retired
+from simcodesign.generate.demands.base import LOWERINGS, Lowering
+from simcodesign.generate.dependencies import Order
 from simcodesign.generate.messages.pricing import Prices
 from simcodesign.generate.plan import ANY, NONE
+from simcodesign.generate.plan_builder import LoweredProgram, PlanBuilder, StepWriter
 from simcodesign.generate.segment import BY_TAG, EXTRAS, FIELDS, Segment
 
 Ints = NDArray[np.int64]
-Flags = NDArray[np.bool_]
 
 
-@dataclass(frozen=True)
-class Order:
-    """What a Plan's operations wait for where that is not the one before: N flags, E dependencies, and the processor of
-    each that may overlap others."""
+class ReplayLowering(Lowering[Replay]):
+    """A program of one schedule: its operations, in its own order."""
 
-    follows_previous: Flags  # (N,) waits for the operation before it
-    source: Ints  # (E,)
-    target: Ints  # (E,)
-    early: Flags  # (E,)
-    processor: NDArray[np.int32]  # (N,) or NONE
-    processors: int
-    held: tuple[Ints, Ints]  # sends with a rendezvous, and what waits for their receives
-    fixed: Ints | None = None  # operations to whose durations chance adds nothing
-    room: int = NONE  # places at every disk, NONE for no limit
+    def operations(self, demand: Replay, writer: StepWriter) -> float:
+        return len(demand.schedule)
+
+    def program(self, steps: Sequence[EvaluatedStep], builder: PlanBuilder) -> LoweredProgram:
+        demand = steps[0].demand
+        assert isinstance(demand, Replay)
+        if len(steps) > 1 or steps[0].block.outer is not None:
+            raise InputError("a schedule is the whole of its program", demand.place)
+        segment, order = replayed(demand.schedule, builder.prices, builder.machine)
+        if builder.tally is not None:
+            _count_instructions(builder.tally, segment, builder.machine)
+        return LoweredProgram(segment, order)
+
+
+def _count_instructions(tally: Tally, segment: Segment, machine: Machine) -> None:
+    """Note those of the calcs of a schedule, which are times, before chance changes these."""
+    rank, kind = np.repeat(np.arange(tally.ranks), segment.counts), segment.fields["kind"]
+    weights = np.where(kind == COMPUTE, segment.fields["duration_s"], 0.0)
+    calc_s = np.asarray(np.bincount(rank, weights, tally.ranks), dtype=np.float64)
+    tally.note("instructions", 0, retired("seconds", calc_s, calc_s, machine.processor))
 
 
 def replayed(schedule: Schedule, prices: Prices, machine: Machine) -> tuple[Segment, Order]:
@@ -147,3 +161,6 @@ class _Graph:
         waiting = np.isin(self._source, held) & ~self._early
         dependants = self._source[waiting], self._target[waiting]
         return Order(follows_previous, source, target, early, processor, len(units), dependants)
+
+
+LOWERINGS.add(Replay, ReplayLowering())

@@ -12,25 +12,22 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from simcodesign.core.errors import InputError
-from simcodesign.core.expression import Expression, parse
-from simcodesign.core.result import COMPUTE, READ, RECEIVE, SEND, WRITE
-from simcodesign.core.units import FloatOrArray
+from simcodesign.core.result import COMPUTE, RECEIVE, SEND
 from simcodesign.describe.demands.arrivals import BETWEEN, DISK, NETWORK, REQUESTS, Arrivals
-from simcodesign.describe.demands.base import Demand
-from simcodesign.describe.demands.disk_access import DiskAccess
 from simcodesign.describe.distribution import Distribution
-from simcodesign.describe.machine import Machine
+from simcodesign.describe.evaluation import EvaluatedStep
 from simcodesign.generate.columns import Column
-from simcodesign.generate.demands.disk import duration_of_access_s
-from simcodesign.generate.demands.replay import Order
-from simcodesign.generate.messages.pricing import Prices
+from simcodesign.generate.demands.base import LOWERINGS, Lowering
+from simcodesign.generate.demands.disk_access import KINDS, duration_of_access_s
+from simcodesign.generate.dependencies import Order
 from simcodesign.generate.plan import NONE, OpenStream
+from simcodesign.generate.plan_builder import LoweredProgram, PlanBuilder, StepWriter
 from simcodesign.generate.random_streams import drawn, stream
 from simcodesign.generate.segment import EXTRAS, FIELDS, Segment
 
@@ -40,25 +37,39 @@ Floats = NDArray[np.float64]
 PER_REQUEST, PER_MESSAGE = 2, 3
 
 
-class Context(Protocol):
-    """What evaluates the expressions of a program, and what is known of the run."""
+class ArrivalsLowering(Lowering[Arrivals]):
+    """A program of streams alone, each step of it one stream of every rank."""
 
-    @property
-    def machine(self) -> Machine: ...
-    @property
-    def ranks(self) -> int: ...
-    @property
-    def prices(self) -> Prices: ...
-    @property
-    def effects(self) -> frozenset[str]: ...
-    @property
-    def seed(self) -> int: ...
-    @property
-    def phases(self) -> dict[str, int]: ...
-    def amount(self, expression: Expression, what: str) -> FloatOrArray: ...
-    def value(self, expression: Expression, what: str) -> FloatOrArray: ...
-    def one(self, expression: Expression, what: str) -> float: ...
-    def when(self, demand: Demand) -> NDArray[np.bool_] | None: ...
+    def operations(self, demand: Arrivals, writer: StepWriter) -> float:
+        """On average, where it is drawn how many these are."""
+        builder = writer.builder
+        counts = requests_of(demand, builder).astype(np.float64)
+        if not counts.sum():
+            raise InputError("there are no requests", demand.requests.place or demand.place, value=demand.requests.text)
+        if demand.to == NETWORK:
+            return float(PER_MESSAGE * counts.sum())
+        if not demand.next:
+            return float(PER_REQUEST * counts.sum())
+        goes_on = next_shares(demand, builder).T
+        return float(counts.sum() + np.linalg.solve(np.eye(builder.ranks) - goes_on, counts).sum())
+
+    def program(self, steps: Sequence[EvaluatedStep], builder: PlanBuilder) -> LoweredProgram:
+        """Raises InputError for what the machine cannot serve, rates and requests that are none, ranks that do not
+        exist, and where counters are wanted."""
+        program = [step.demand for step in steps if isinstance(step.demand, Arrivals)]
+        if builder.tally is not None:
+            raise InputError("counters are of what ranks do, not of arrivals", program[0].place)
+        writer, first, last, source = _Writer(), [], [], []
+        for number, demand in enumerate(program, start=1):
+            one = _stream_of(demand, f"arrivals {number}", builder)
+            gaps = _between(writer, one, builder)
+            first.append(gaps)
+            last.append((_at_disks if demand.to == DISK else _messages)(writer, one, gaps, builder))
+            source.append(one.source)
+        segment, order, place = _numbered(writer, builder, _disk_capacity(program, builder))
+        begins, ends = place[np.concatenate(first)], place[np.concatenate(last)]
+        requests = OpenStream(begins, ends, np.concatenate(source).astype(np.int32))
+        return LoweredProgram(segment, order, requests, idle_phase=builder.phases[BETWEEN])
 
 
 @dataclass(frozen=True)
@@ -108,50 +119,22 @@ class _Writer:
         return np.concatenate(parts).astype(dtype)
 
 
-def requests_of(step: Arrivals, context: Context) -> Ints:
+def requests_of(step: Arrivals, builder: PlanBuilder) -> Ints:
     """(P,) how many requests each rank sends. InputError unless these are whole."""
-    every = np.broadcast_to(np.asarray(context.amount(step.requests, "requests"), dtype=float), context.ranks)
+    every = np.broadcast_to(
+        np.asarray(builder.evaluation.amount(step.requests, "requests"), dtype=float), builder.ranks
+    )
     if np.any(every != np.floor(every)):
         value = float(every[every != np.floor(every)][0])
         raise InputError("requests of a rank", step.requests.place or step.place, value=value, allowed="a whole number")
-    here = context.when(step)
+    here = builder.evaluation.when(step)
     return np.asarray(every if here is None else np.where(here, every, 0.0)).astype(np.int64)
 
 
-def operations_of_arrivals(step: Arrivals, context: Context) -> float:
-    """Operations of a step, on average where it is drawn how many these are."""
-    counts = requests_of(step, context).astype(np.float64)
-    if not counts.sum():
-        raise InputError("there are no requests", step.requests.place or step.place, value=step.requests.text)
-    if step.to == NETWORK:
-        return float(PER_MESSAGE * counts.sum())
-    if not step.next:
-        return float(PER_REQUEST * counts.sum())
-    return float(counts.sum() + np.linalg.solve(np.eye(context.ranks) - next_shares(step, context).T, counts).sum())
-
-
-def arrivals_as_operations(program: Sequence[Arrivals], context: Context) -> tuple[Segment, Order, OpenStream]:
-    """The operations of a program of arrivals, their order, and where its requests begin and end.
-
-    Raises InputError for what the machine cannot serve, rates and requests that are none, ranks that do not exist.
-    """
-    writer, first, last, source = _Writer(), [], [], []
-    for number, step in enumerate(program, start=1):
-        one = _stream_of(step, f"arrivals {number}", context)
-        gaps = _between(writer, one, context)
-        ends = (_at_disks if step.to == DISK else _messages)(writer, one, gaps, context)
-        first.append(gaps)
-        last.append(ends)
-        source.append(one.source)
-    segment, order, place = _numbered(writer, context, _room(program, context))
-    begins, ends = place[np.concatenate(first)], place[np.concatenate(last)]
-    return segment, order, OpenStream(begins, ends, np.concatenate(source).astype(np.int32))
-
-
-def _stream_of(step: Arrivals, name: str, context: Context) -> _Stream:
-    counts = requests_of(step, context)
+def _stream_of(step: Arrivals, name: str, builder: PlanBuilder) -> _Stream:
+    counts = requests_of(step, builder)
     rate, size = (
-        np.broadcast_to(np.asarray(context.amount(expression, what), dtype=float), context.ranks)
+        np.broadcast_to(np.asarray(builder.evaluation.amount(expression, what), dtype=float), builder.ranks)
         for expression, what in ((step.rate, "rate"), (step.bytes, "bytes"))
     )
     if np.any(rate[counts > 0] <= 0):
@@ -159,43 +142,43 @@ def _stream_of(step: Arrivals, name: str, context: Context) -> _Stream:
     return _Stream(step, name, counts, rate, size)
 
 
-def _between(writer: _Writer, one: _Stream, context: Context) -> Ints:
+def _between(writer: _Writer, one: _Stream, builder: PlanBuilder) -> Ints:
     """The times between arrivals, a chain in every rank."""
     source = one.source
-    times = one.drawn("times between", one.step.between, context.seed) / one.rate_per_s[source]
+    times = one.drawn("times between", one.step.between, builder.seed) / one.rate_per_s[source]
     follows_previous = np.ones(len(source), bool)
     starts = np.cumsum(one.counts) - one.counts
     follows_previous[starts[one.counts > 0]] = False
     return writer.add(
-        source, kind=COMPUTE, phase=context.phases[BETWEEN], duration_s=times, follows_previous=follows_previous
+        source, kind=COMPUTE, phase=builder.phases[BETWEEN], duration_s=times, follows_previous=follows_previous
     )
 
 
 # --- At disks ---------------------------------------------------------------------------------------------------------
 
 
-def _at_disks(writer: _Writer, one: _Stream, gaps: Ints, context: Context) -> Ints:
+def _at_disks(writer: _Writer, one: _Stream, gaps: Ints, builder: PlanBuilder) -> Ints:
     """Every request at the disk of its rank, and at those to which it goes on; the last operation of each."""
-    step, law = one.step, one.step.varies if "noise" in context.effects else None
-    access = DiskAccess(step.when, step.place, step.kind, step.bytes, parse(1))
-    service = np.broadcast_to(duration_of_access_s(access, context.machine, one.size_bytes, 1.0), context.ranks)
-    kind, phase = READ if step.kind == "read" else WRITE, context.phases[REQUESTS]
+    step, law = one.step, one.step.varies if "noise" in builder.effects else None
+    each_s = duration_of_access_s(step, step.kind, builder.machine, one.size_bytes, 1.0)
+    service = np.broadcast_to(each_s, builder.ranks)
+    kind, phase = KINDS[step.kind], builder.phases[REQUESTS]
 
     def visits(where: Ints, factor: Floats) -> Ints:
         size, time = one.size_bytes[where], service[where] * factor
         return writer.add(where, kind=kind, phase=phase, size_bytes=size, duration_s=time)
 
-    last = visits(one.source, one.drawn("services", law, context.seed))
+    last = visits(one.source, one.drawn("services", law, builder.seed))
     writer.waits.append((gaps, last))
     if not step.next:
         return last
     last = last.copy()
-    shares = next_shares(step, context)
-    ways, more = stream(context.seed, f"ways of {one.name}"), stream(context.seed, f"later services of {one.name}")
+    shares = next_shares(step, builder)
+    ways, more = stream(builder.seed, f"ways of {one.name}"), stream(builder.seed, f"later services of {one.name}")
     going, where = np.arange(len(last)), one.source
     while len(going):
         where = _next(shares, where, ways.random(len(going)))
-        stays = where < context.ranks
+        stays = where < builder.ranks
         going, where = going[stays], where[stays]
         factor = np.ones(len(going)) if law is None else drawn(law, more, len(going))
         visit = visits(where, factor)
@@ -204,10 +187,10 @@ def _at_disks(writer: _Writer, one: _Stream, gaps: Ints, context: Context) -> In
     return last
 
 
-def next_shares(step: Arrivals, context: Context) -> Floats:
+def next_shares(step: Arrivals, builder: PlanBuilder) -> Floats:
     """(P, P) where requests go on to. InputError unless they can."""
-    rows = np.array([[context.one(share, "next") for share in row] for row in step.next])
-    step.check_next(rows, context.ranks)
+    rows = np.array([[float(builder.evaluation.amount(share, "next")) for share in row] for row in step.next])
+    step.check_next(rows, builder.ranks)
     return rows
 
 
@@ -219,18 +202,18 @@ def _next(shares: Floats, where: Ints, uniform: Floats) -> Ints:
     return np.asarray(np.minimum(found, ranks))
 
 
-def _room(program: Sequence[Arrivals], context: Context) -> int:
+def _disk_capacity(program: Sequence[Arrivals], builder: PlanBuilder) -> int:
     """Places at every disk, NONE for no limit. InputError unless all steps say the same."""
-    said = {NONE if step.places is None else _places(step, context) for step in program if step.to == DISK}
+    said = {NONE if step.places is None else _places(step, builder) for step in program if step.to == DISK}
     if len(said) > 1:
         last = program[-1]
         raise InputError("places of disks", last.place, value=sorted(said), allowed="the same in all arrivals to disks")
     return said.pop() if said else NONE
 
 
-def _places(step: Arrivals, context: Context) -> int:
+def _places(step: Arrivals, builder: PlanBuilder) -> int:
     assert step.places is not None
-    value = context.one(step.places, "places")
+    value = float(builder.evaluation.amount(step.places, "places"))
     if value < 1 or value != np.floor(value) or value >= 2**31:
         allowed = f"a whole number, 1 to {2**31 - 1}"
         raise InputError("places of a disk", step.places.place or step.place, value=value, allowed=allowed)
@@ -240,15 +223,15 @@ def _places(step: Arrivals, context: Context) -> int:
 # --- Messages ---------------------------------------------------------------------------------------------------------
 
 
-def _messages(writer: _Writer, one: _Stream, gaps: Ints, context: Context) -> Ints:
+def _messages(writer: _Writer, one: _Stream, gaps: Ints, builder: PlanBuilder) -> Ints:
     """A send and a receive for every request; the sends."""
-    step, machine = one.step, context.machine
+    step, machine = one.step, builder.machine
     if machine.network.model == "loggop":
         what = "arrivals to the network take Hockney's model of a message: in LogGOPS processors are shared, too"
         raise InputError(what, step.place, value=machine.name, allowed="network.model: hockney")
-    law = step.varies if "noise" in context.effects else None
-    source, target = one.source, _targets(one, context)
-    size = one.size_bytes[source] * one.drawn("sizes", law, context.seed)
+    law = step.varies if "noise" in builder.effects else None
+    source, target = one.source, _targets(one, builder)
+    size = one.size_bytes[source] * one.drawn("sizes", law, builder.seed)
     columns = [
         Column(kind, who.astype(np.int32), peer.astype(np.int32), size, tag=0)
         for kind, who, peer in ((SEND, source, target), (RECEIVE, target, source))
@@ -257,32 +240,32 @@ def _messages(writer: _Writer, one: _Stream, gaps: Ints, context: Context) -> In
         writer.add(
             who,
             kind=column.kind,
-            phase=context.phases[REQUESTS],
+            phase=builder.phases[REQUESTS],
             peer=column.peer,
             size_bytes=size,
             duration_s=column.duration_s,
             **column.extra,
         )
-        for who, column in zip((source, target), context.prices.priced(columns, machine), strict=True)
+        for who, column in zip((source, target), builder.prices.priced(columns, machine), strict=True)
     )
     writer.waits += [(gaps, sends), (gaps, receives)]
     writer.pairs.append((sends, receives))
     return sends
 
 
-def _targets(one: _Stream, context: Context) -> Ints:
+def _targets(one: _Stream, builder: PlanBuilder) -> Ints:
     """(R,) to whom each message goes. InputError unless that is another rank."""
-    step, source, ranks = one.step, one.source, context.ranks
+    step, source, ranks = one.step, one.source, builder.ranks
     if ranks < 2:
         raise InputError("messages need two ranks", step.place, value=f"P = {ranks}")
     if step.destination is None:
         count = int(one.counts.sum())
-        other: Floats = stream(context.seed, f"destinations of {one.name}").random(count)
+        other: Floats = stream(builder.seed, f"destinations of {one.name}").random(count)
         even = (one.counts == one.counts[0]).all()
         other = other.reshape(-1, ranks).T.ravel() if even else other
         other_rank = np.minimum((other * (ranks - 1)).astype(np.int64), ranks - 2)
         return np.asarray(other_rank + (other_rank >= source))
-    every = np.broadcast_to(np.asarray(context.value(step.destination, "destination"), dtype=float), ranks)
+    every = np.broadcast_to(np.asarray(builder.evaluation.value(step.destination, "destination"), dtype=float), ranks)
     here = np.arange(ranks)
     bad = (one.counts > 0) & ((every != np.floor(every)) | (every < 0) | (every >= ranks) | (every == here))
     if bad.any():
@@ -299,21 +282,21 @@ def _targets(one: _Stream, context: Context) -> Ints:
 # --- Numbers ----------------------------------------------------------------------------------------------------------
 
 
-def _numbered(writer: _Writer, context: Context, room: int) -> tuple[Segment, Order, Ints]:
+def _numbered(writer: _Writer, builder: PlanBuilder, disk_capacity: int) -> tuple[Segment, Order, Ints]:
     """The operations rank by rank, and the place of each by its preliminary number."""
     rank = writer.field("rank", np.int64, 0)
     order = np.argsort(rank, kind="stable")  # within a rank as they were written
     place = np.empty(len(order), np.int64)
     place[order] = np.arange(len(order))
-    first = np.concatenate([[0], np.cumsum(np.bincount(rank, minlength=context.ranks))]).astype(np.int64)
-    names = context.prices.names
+    first = np.concatenate([[0], np.cumsum(np.bincount(rank, minlength=builder.ranks))]).astype(np.int64)
+    names = builder.prices.names
     kinds: dict[str, Any] = {**FIELDS, **{name: EXTRAS[name][0] for name in names}}
     defaults: dict[str, Any] = {"peer": NONE, "match": NONE, **{name: EXTRAS[name][1] for name in names}}
     fields = {name: writer.field(name, dtype, defaults.get(name, 0))[order] for name, dtype in kinds.items()}
     for sends, receives in writer.pairs:
         fields["match"][place[receives]] = place[sends] - first[rank[sends]]
     source, target = (place[np.concatenate(ends)] for ends in zip(*writer.waits, strict=True))
-    fixed = np.flatnonzero(fields["phase"] == context.phases[BETWEEN])
+    fixed = np.flatnonzero(fields["phase"] == builder.phases[BETWEEN])
     nobody = np.zeros(0, np.int64)
     return (
         Segment(first, fields),
@@ -326,7 +309,10 @@ def _numbered(writer: _Writer, context: Context, room: int) -> tuple[Segment, Or
             processors=0,
             held=(nobody, nobody),
             fixed=fixed,
-            room=room,
+            disk_capacity=disk_capacity,
         ),
         place,
     )
+
+
+LOWERINGS.add(Arrivals, ArrivalsLowering())

@@ -1,0 +1,28 @@
+"""Collective operations as the messages of their algorithms."""
+
+from __future__ import annotations
+
+from simcodesign.describe.demands.collective import Collective
+from simcodesign.generate.demands.base import LOWERINGS, Lowering
+from simcodesign.generate.messages.collectives import messages_of
+from simcodesign.generate.plan_builder import StepWriter
+
+
+class CollectiveLowering(Lowering[Collective]):
+    """Sends and receives of all ranks."""
+
+    is_collective = True
+
+    def operations(self, demand: Collective, writer: StepWriter) -> float:
+        return 2 * messages_of(demand).most(writer.builder.ranks)
+
+    def write(self, demand: Collective, writer: StepWriter) -> None:
+        size_bytes, tally = float(writer.amount(demand.bytes, "bytes")), writer.builder.tally
+        if tally is not None:
+            repetitions = writer.step.repetitions
+            tally.note("collectives", writer.phase, repetitions)
+            tally.note("collective_bytes", writer.phase, size_bytes * repetitions)
+        messages_of(demand).write(writer.columns, size_bytes)
+
+
+LOWERINGS.add(Collective, CollectiveLowering())

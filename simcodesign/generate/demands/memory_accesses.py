@@ -1,0 +1,85 @@
+"""Memory demands as operations: the processor stands still, and the controller of its node moves bytes.
+
+Where cores share the controller (``memory``), a demand becomes some slices, in each of which the bytes pass the
+controller and then the processor goes through what is left of its latencies: cores that do not fill the controller
+together hardly notice each other, and those that do wait for it in turn. With ``caches``, the stack model does not
+price the accesses: they are sent through the sets of the real hierarchy, which also writes lines back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+import numpy as np
+
+from simcodesign.core.result import MEMORY
+from simcodesign.core.units import FloatOrArray
+from simcodesign.describe.demands.memory_accesses import MemoryAccesses
+from simcodesign.describe.demands.served_accesses import ServedAccesses, memory_of, served_accesses
+from simcodesign.describe.machine import Machine
+from simcodesign.describe.machine_parts import Memory
+from simcodesign.generate.demands.base import LOWERINGS, Lowering
+from simcodesign.generate.plan_builder import StepWriter
+from simcodesign.locality.hits_by_level import SETS
+
+#: Slices of a demand that shares a controller: the last core of a node waits for one slice of each other at first.
+SLICES = 16
+
+
+def shares_controller(machine: Machine, effects: Collection[str]) -> bool:
+    """Whether memory demands meet at the controller of a node."""
+    return "memory" in effects and machine.processors_per_node > 1 and machine.mapping != "one_per_node"
+
+
+def operations_of(sliced: bool) -> int:
+    """Operations of a rank that one demand takes."""
+    return 2 * SLICES if sliced else 1
+
+
+class MemoryAccessesLowering(Lowering[MemoryAccesses]):
+    """One operation of each rank, or slices of it where the controller is shared."""
+
+    def operations(self, demand: MemoryAccesses, writer: StepWriter) -> float:
+        sliced = shares_controller(writer.builder.machine, writer.builder.effects)
+        return operations_of(sliced) * super().operations(demand, writer)
+
+    def write(self, demand: MemoryAccesses, writer: StepWriter) -> None:
+        builder, memory = writer.builder, memory_of(demand, writer.machine)
+        method = SETS if "caches" in builder.effects else None
+        accesses = served_accesses(demand, memory, writer.amount, method, builder.seed)
+        _count(accesses, memory, writer)
+        stall_s = _latency_s(accesses, memory) * accesses.accesses * writer.amount(demand.blocking, "blocking")
+        moved_bytes = accesses.served.traffic_bytes * accesses.accesses
+        transfer_s = moved_bytes * memory.per_byte_s
+        sliced = shares_controller(builder.machine, builder.effects)
+        extra = writer.varying(operations_of(sliced))
+        if not sliced:
+            writer.work(MEMORY, moved_bytes, np.maximum(stall_s, transfer_s), extra)
+            return
+        for _ in range(SLICES):
+            writer.work(MEMORY, moved_bytes / SLICES, transfer_s / SLICES, extra)
+            writer.work(MEMORY, 0.0, np.maximum(stall_s - transfer_s, 0.0) / SLICES, extra)
+
+
+def _latency_s(accesses: ServedAccesses, memory: Memory) -> FloatOrArray:
+    """Of one access, in the mean."""
+    latency_s: FloatOrArray = 0.0
+    for share, each_s in zip(accesses.served.shares, memory.latencies_s, strict=True):
+        latency_s = latency_s + each_s * share
+    return latency_s
+
+
+def _count(accesses: ServedAccesses, memory: Memory, writer: StepWriter) -> None:
+    """Note for the Result where the accesses are served, and how that was found."""
+    builder, served = writer.builder, accesses.served
+    for level, share, method in zip(memory.level_names, served.shares, (*served.methods, ""), strict=True):
+        writer.count(builder.totals.served, level, accesses.accesses * share)
+        if method:
+            builder.totals.hit_methods[level] = method
+    if builder.tally is not None:
+        times = np.multiply(writer.present, writer.step.repetitions, dtype=np.float64)
+        builder.tally.at_work(writer.phase, writer.machine.processor)
+        builder.tally.served(writer.phase, accesses, times)
+
+
+LOWERINGS.add(MemoryAccesses, MemoryAccessesLowering())

@@ -1,0 +1,174 @@
+"""What is built while a program is lowered: operations demand by demand, and what they add up to for the Result."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simcodesign.core.expression import Expression
+from simcodesign.core.units import FloatOrArray
+from simcodesign.describe.design_point import DesignPoint
+from simcodesign.describe.evaluation import EvaluatedStep, Evaluation
+from simcodesign.describe.machine import Machine
+from simcodesign.generate.columns import Int32s, Ranks, of_ranks
+from simcodesign.generate.counter_tally import Tally, retired
+from simcodesign.generate.dependencies import Order
+from simcodesign.generate.messages.pricing import Prices
+from simcodesign.generate.noise import Variations
+from simcodesign.generate.plan import NONE, OpenStream
+from simcodesign.generate.power import PowerTable
+from simcodesign.generate.segment import Segment, woven
+
+
+@dataclass
+class Totals:
+    """Of all ranks: ``work`` (flops, instructions), accesses ``served`` by level of the caches and by memory, amounts
+    ``used`` of the machine's resources; and how the hits of each level were found."""
+
+    work: dict[str, float] = field(default_factory=dict)
+    served: dict[str, float] = field(default_factory=dict)
+    used: dict[str, float] = field(default_factory=dict)
+    hit_methods: dict[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class PlanBuilder:
+    """All that the demands of one Plan share. ``tally``: where counters are wanted; ``powers``: where the machine says
+    what it draws."""
+
+    evaluation: Evaluation
+    phases: dict[str, int]  # number of every phase
+    prices: Prices
+    effects: frozenset[str]
+    seed: int
+    variations: Variations
+    tally: Tally | None = None
+    powers: PowerTable | None = None
+    totals: Totals = field(default_factory=Totals)
+
+    @property
+    def design_point(self) -> DesignPoint:
+        """What is simulated."""
+        return self.evaluation.design_point
+
+    @property
+    def machine(self) -> Machine:
+        """The machine outside blocks that replace its constants."""
+        return self.evaluation.machine
+
+    @cached_property
+    def ranks(self) -> int:
+        """P."""
+        return self.design_point.ranks
+
+    @property
+    def extra_fields(self) -> tuple[str, ...]:
+        """The fields of operations beyond those that all have."""
+        names = self.prices.names + (() if self.tally is None else self.tally.names)
+        names = names if self.powers is None else (*names, "power")
+        return (*names, "varies") if self.variations.marked else names
+
+
+@dataclass(frozen=True)
+class LoweredProgram:
+    """The operations of a whole program. ``order``: what they wait for, None where each waits for the one before it in
+    its rank. ``requests``: those of a program of arrivals; nothing draws power in its ``idle_phase``."""
+
+    segment: Segment
+    order: Order | None = None
+    requests: OpenStream | None = None
+    idle_phase: int = NONE
+
+
+@dataclass(frozen=True)
+class StepWriter:
+    """One demand of a program as operations of all ranks, written column by column."""
+
+    builder: PlanBuilder
+    step: EvaluatedStep
+
+    @cached_property
+    def columns(self) -> Ranks:
+        """What was written."""
+        return Ranks(self.builder.ranks)
+
+    @property
+    def machine(self) -> Machine:
+        """The machine with the constants of the phase."""
+        return self.step.machine
+
+    @property
+    def phase(self) -> int:
+        """Number of the phase."""
+        return self.builder.phases[self.step.phase]
+
+    def amount(self, expression: Expression, what: str) -> FloatOrArray:
+        """An amount: a number, or one for every rank. InputError unless it is finite and not negative."""
+        return self.step.amount(expression, what)
+
+    @cached_property
+    def applies(self) -> NDArray[np.bool_] | None:
+        """(P,) whether the demand applies to a rank; None if it applies to all."""
+        when = self.step.evaluation.when(self.step.demand)
+        return None if when is None else np.broadcast_to(when, self.builder.ranks)
+
+    @cached_property
+    def who(self) -> Int32s | None:
+        """The ranks to which the demand applies; None for all of them."""
+        applies = self.applies
+        return None if applies is None or applies.all() else np.flatnonzero(applies).astype(np.int32)
+
+    @property
+    def present(self) -> NDArray[Any]:
+        """(P,) 1 for ranks to which the demand applies, 0 for others."""
+        return np.ones(self.builder.ranks) if self.applies is None else self.applies
+
+    def work(
+        self,
+        kind: int,
+        size_bytes: FloatOrArray,
+        duration_s: FloatOrArray,
+        extra: dict[str, FloatOrArray] | None = None,
+    ) -> None:
+        """An operation of every rank that does the demand, which takes ``duration_s`` of its processor, disk or memory.
+        Amounts are numbers, or one for each of the P ranks."""
+        who = self.who
+        fields = {name: of_ranks(value, who) for name, value in (extra or {}).items()}
+        self.columns.work(kind, of_ranks(size_bytes, who), of_ranks(duration_s, who), who, fields)
+
+    def varying(self, width: int = 1) -> dict[str, FloatOrArray]:
+        """The field by which operations of a demand whose times vary get their factor, one for each ``width`` of
+        them."""
+        variations, law = self.builder.variations, self.step.demand.variation
+        if not variations.marked or law is None or law.constant:
+            return {}
+        return {"varies": variations.add(self.step.phase, law, width)}
+
+    def count(self, totals: dict[str, float], name: str, each: FloatOrArray) -> None:
+        """Add for the Result what each rank does."""
+        every = float(np.sum(self.present * each)) * float(self.step.repetitions)
+        totals[name] = totals.get(name, 0.0) + every
+
+    def count_instructions(self, unit: str, work: FloatOrArray, duration_s: FloatOrArray) -> None:
+        """Note for the counters the instructions of a computation."""
+        tally = self.builder.tally
+        if tally is None:
+            return
+        tally.at_work(self.phase, self.machine.processor)
+        instructions = retired(unit, work, duration_s, self.machine.processor)
+        tally.note("instructions", self.phase, np.where(self.present, instructions, 0.0) * self.step.repetitions)
+
+    def segment(self, is_collective: bool) -> Segment:
+        """What was written, with its prices, rank by rank."""
+        builder = self.builder
+        columns = builder.prices.priced(self.columns.columns, self.machine)
+        if builder.powers is not None:
+            columns = [builder.powers.marked(column, self.machine) for column in columns]
+        segment = woven(columns, builder.ranks, self.phase, builder.extra_fields)
+        if builder.tally is None:
+            return segment
+        return builder.tally.marked(segment, is_collective, self.machine.processor)
