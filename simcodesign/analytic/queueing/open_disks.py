@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from simcodesign.analytic.demands.disk_access import access_s
 from simcodesign.analytic.queueing.closed_loops import is_exponential, visit_factors
 from simcodesign.analytic.queueing.moments import product_variation, variation
-from simcodesign.analytic.queueing.open_evaluation import Floats, Part, Reading, last_s
+from simcodesign.analytic.queueing.open_evaluation import Floats, OpenEvaluation, StreamForecast, last_s
 from simcodesign.analytic.queueing.station import Queue, allen_cunneen, mg1, mmck
 from simcodesign.core.errors import InputError
 from simcodesign.core.units import FloatOrArray
@@ -44,40 +44,40 @@ def disks_of(machine: Machine, ranks: int) -> tuple[NDArray[np.int64], NDArray[n
     return units, place
 
 
-def parts_at_disks(steps: Sequence[Arrivals], reading: Reading) -> list[Part]:
+def parts_at_disks(steps: Sequence[Arrivals], evaluation: OpenEvaluation) -> list[StreamForecast]:
     """What the steps come to whose requests meet at the disks."""
-    flows = [_flow(step, reading) for step in steps]
-    machine = reading.machine
+    flows = [_flow(step, evaluation) for step in steps]
+    machine = evaluation.machine
     assert machine.disk is not None
-    _, place = disks_of(machine, reading.ranks)
-    if not reading.queueing:
-        waits, refused = np.zeros(reading.ranks), np.zeros(reading.ranks)
+    _, place = disks_of(machine, evaluation.ranks)
+    if not evaluation.queueing:
+        waits, refused = np.zeros(evaluation.ranks), np.zeros(evaluation.ranks)
     else:
-        queue = _queue_at_disks(flows, reading)
+        queue = _queue_at_disks(flows, evaluation)
         waits, refused = (each[..., place] for each in np.broadcast_arrays(queue.waiting_s, queue.refused))
     watts = machine.disk.dynamic_power_w or 0.0
     return [_disk_part(flow, waits, refused, watts) for flow in flows]
 
 
-def _flow(step: Arrivals, reading: Reading) -> _Flow:
-    count, rate = reading.stream(step)
-    size = reading.value(step.bytes, "bytes")
-    service = access_s(step, step.kind, reading.machine.disk, size, 1.0)
+def _flow(step: Arrivals, evaluation: OpenEvaluation) -> _Flow:
+    count, rate = evaluation.stream(step)
+    size = evaluation.value(step.bytes, "bytes")
+    service = access_s(step, step.kind, evaluation.machine.disk, size, 1.0)
     shape = np.broadcast_shapes(np.shape(service), count.shape)
     visits, flow = count, rate
     if step.next:
-        shares = _shares(step, reading)
+        shares = _shares(step, evaluation)
         visits, flow = (_spread(shares, every) for every in (count, rate))
-    factors = visit_factors(reading.machine, "disk", step.varies)
+    factors = visit_factors(evaluation.machine, "disk", step.varies)
     return _Flow(step, count, rate, visits, flow, np.broadcast_to(service, shape), size, factors)
 
 
-def _shares(step: Arrivals, reading: Reading) -> Floats:
+def _shares(step: Arrivals, evaluation: OpenEvaluation) -> Floats:
     """(..., P, P) the chances to go on. InputError unless requests can."""
-    cells = [reading.value(share, "next")[..., 0] for row in step.next for share in row]
+    cells = [evaluation.value(share, "next")[..., 0] for row in step.next for share in row]
     flat = np.stack(np.broadcast_arrays(*cells), axis=-1)
     shares = flat.reshape(*flat.shape[:-1], len(step.next), len(step.next))
-    step.check_next(shares, reading.ranks)
+    step.check_next(shares, evaluation.ranks)
     return shares
 
 
@@ -87,11 +87,11 @@ def _spread(shares: Floats, outside: Floats) -> Floats:
     return np.asarray(np.linalg.solve(matrix, outside[..., None])[..., 0])
 
 
-def _queue_at_disks(flows: Sequence[_Flow], reading: Reading) -> Queue:
+def _queue_at_disks(flows: Sequence[_Flow], evaluation: OpenEvaluation) -> Queue:
     """All disks (..., D) as stations. InputError at one that cannot keep up."""
-    machine = reading.machine
+    machine = evaluation.machine
     assert machine.disk is not None
-    units, place = disks_of(machine, reading.ranks)
+    units, place = disks_of(machine, evaluation.ranks)
 
     def at_disks(each: Floats) -> Floats:
         order = np.argsort(place, kind="stable")
@@ -112,18 +112,18 @@ def _queue_at_disks(flows: Sequence[_Flow], reading: Reading) -> Queue:
     exponential = all(is_exponential(flow.factors) for flow in flows) and bool(np.all(np.abs(spread - 1) < 1e-9))
     station = _Disk(rate, service, np.sqrt(np.maximum(spread, 0.0)), np.sqrt(arrivals), poisson, exponential)
     routed = any(flow.step.next for flow in flows)
-    places = _places(flows, reading)
+    places = _places(flows, evaluation)
     queue, name = (
         station.limited(machine.disk.spindles, places) if places is not None else station.open(machine.disk.spindles)
     )
     if routed:
         exact = poisson and exponential
         name = f"Jackson network of {name}" if exact else f"network taken apart into {name}"
-    reading.note(name)
+    evaluation.note(name)
     if places is None:
         rates = flows[0].rate_per_s
         names = [f"disk {unit}" for unit in units]
-        reading.check_load(np.asarray(queue.utilisation), names, rates, flows[0].step.place)
+        evaluation.check_load(np.asarray(queue.utilisation), names, rates, flows[0].step.place)
     return queue
 
 
@@ -160,13 +160,13 @@ class _Disk:
         return queue, name if exact else f"{name} (as if arrivals and services were exponential)"
 
 
-def _places(flows: Sequence[_Flow], reading: Reading) -> Floats | None:
+def _places(flows: Sequence[_Flow], evaluation: OpenEvaluation) -> Floats | None:
     """(..., 1) places of every disk, None where there is room for all."""
     said = [flow.step.places for flow in flows]
     given = [places for places in said if places is not None]
     if not given:
         return None
-    values = [reading.value(places, "places")[..., :1] for places in given]
+    values = [evaluation.value(places, "places")[..., :1] for places in given]
     if len(given) < len(said) or not all(np.array_equal(value, values[0]) for value in values):
         last = flows[-1].step.place
         raise InputError("places of disks", last, allowed="the same in all arrivals to disks")
@@ -176,12 +176,12 @@ def _places(flows: Sequence[_Flow], reading: Reading) -> Floats | None:
     return values[0]
 
 
-def _disk_part(flow: _Flow, waits: Floats, refused: Floats, watts: FloatOrArray) -> Part:
+def _disk_part(flow: _Flow, waits: Floats, refused: Floats, watts: FloatOrArray) -> StreamForecast:
     served = flow.visits * (1 - refused)
     busy = served * flow.service_s
     through = np.sum(flow.count * (1 - refused), axis=-1)  # of those that go on to other disks none is refused
     spent = np.sum(np.where(served > 0, served * waits, 0.0) + busy, axis=-1)
-    return Part(
+    return StreamForecast(
         component="disk",
         served=through,
         refused=np.sum(flow.count * refused, axis=-1),

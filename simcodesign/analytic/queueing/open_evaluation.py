@@ -11,38 +11,27 @@ from numpy.typing import NDArray
 from simcodesign.core.errors import InputError, Place
 from simcodesign.core.expression import Expression
 from simcodesign.core.units import FloatOrArray
-from simcodesign.describe.constants import CAPACITY
 from simcodesign.describe.demands.arrivals import Arrivals
-from simcodesign.describe.design_point import DesignPoint, finite
+from simcodesign.describe.design_point import DesignPoint
+from simcodesign.describe.evaluation import Evaluation
 from simcodesign.describe.machine import Machine
 
 Floats = NDArray[np.float64]
 
 
-class Reading:
-    """Expressions for every design point and rank: arrays (..., P)."""
+class OpenEvaluation:
+    """Expressions for every design point and rank: arrays (..., P); and the names of the formulas that were used."""
 
     def __init__(self, design_point: DesignPoint, queueing: bool) -> None:
         self.design_point, self.queueing = design_point, queueing
         self.ranks = design_point.ranks
-        self.names: dict[str, FloatOrArray] = {
-            name: np.asarray(value)[..., None] for name, value in design_point.values.items()
-        }
-        self.names["rank"] = design_point.every_rank()
-        varying = {path: value for path, value in design_point.machine.varying().items() if path != CAPACITY}
-        constants = {path: np.asarray(value)[..., None] for path, value in varying.items()}
-        self.machine: Machine = (
-            design_point.machine.with_constants(constants) if design_point.shape else design_point.machine
-        )
+        self._evaluation = Evaluation.at_points(design_point, by_rank=True)
+        self.machine: Machine = self._evaluation.machine
         self.formulas: list[str] = []
 
     def value(self, expression: Expression, what: str) -> Floats:
         """(..., P), finite and not negative."""
-        text = f"{what} = {expression.text}"
-        found = finite(expression.evaluate(self.names), text, self.design_point.workload, expression)
-        value = np.asarray(found, dtype=np.float64)
-        if np.any(value < 0):
-            raise InputError(f"{text} is negative", expression.place, value=float(np.min(value)))
+        value = np.asarray(self._evaluation.amount(expression, what), dtype=np.float64)
         return np.broadcast_to(value, np.broadcast_shapes(value.shape, (self.ranks,)))
 
     def stream(self, step: Arrivals) -> tuple[Floats, Floats]:
@@ -77,7 +66,7 @@ class Reading:
 
 
 @dataclass(frozen=True)
-class Part:
+class StreamForecast:
     """What one step comes to: arrays (...), one number for each design point."""
 
     component: str

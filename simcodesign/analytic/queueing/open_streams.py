@@ -19,7 +19,7 @@ from simcodesign.analytic.message_costs import price
 from simcodesign.analytic.queueing.closed_loops import visit_factors
 from simcodesign.analytic.queueing.moments import product_variation
 from simcodesign.analytic.queueing.open_disks import disks_of, parts_at_disks
-from simcodesign.analytic.queueing.open_evaluation import Part, Reading, last_s
+from simcodesign.analytic.queueing.open_evaluation import OpenEvaluation, StreamForecast, last_s
 from simcodesign.analytic.queueing.open_network import crowd
 from simcodesign.core.errors import InputError
 from simcodesign.core.result import COMPONENTS, Result
@@ -36,13 +36,13 @@ def open_forecast(design_point: DesignPoint, queueing: bool = True) -> Result:
     Raises InputError for a single design point at which a station has a load of 1 or more and no limit of places (of
     several points, these have an infinite response), and for anything that cannot be used.
     """
-    reading = Reading(design_point, queueing)
+    evaluation = OpenEvaluation(design_point, queueing)
     program = [step for step in design_point.workload.program if isinstance(step, Arrivals)]
     with np.errstate(all="ignore"):
         disks = [step for step in program if step.to == DISK]
-        parts = parts_at_disks(disks, reading) if disks else []
-        parts += [_messages(step, reading) for step in program if step.to != DISK]
-        result = _together(parts, reading)
+        parts = parts_at_disks(disks, evaluation) if disks else []
+        parts += [_messages(step, evaluation) for step in program if step.to != DISK]
+        result = _together(parts, evaluation)
     numbers = [result.message_bytes, result.disk_bytes]
     numbers += [] if design_point.shape else [result.makespan_s, result.energy_j or 0.0]
     if not all(np.all(np.isfinite(number)) for number in numbers):
@@ -52,9 +52,9 @@ def open_forecast(design_point: DesignPoint, queueing: bool = True) -> Result:
     return result
 
 
-def _together(parts: Sequence[Part], reading: Reading) -> Result:
+def _together(parts: Sequence[StreamForecast], evaluation: OpenEvaluation) -> Result:
     """The Result of all steps: the one that ends last makes the makespan."""
-    design_point = reading.design_point
+    design_point = evaluation.design_point
     ends = np.stack(np.broadcast_arrays(*(np.asarray(part.last_s + part.response_s) for part in parts)))
     longest = np.argmax(ends, axis=0)
     phases = {name: {part: np.zeros(ends.shape[1:]) for part in COMPONENTS} for name in (BETWEEN, REQUESTS)}
@@ -66,7 +66,7 @@ def _together(parts: Sequence[Part], reading: Reading) -> Result:
             phases[phase][component] = np.where(longest == number, time, phases[phase][component])
     served, refused = (sum(np.asarray(getattr(part, name)) for part in parts) for name in ("served", "refused"))
     response = sum(np.asarray(part.served * part.response_s) for part in parts) / served
-    every = reading.at_every_point
+    every = evaluation.at_every_point
 
     def total(name: str) -> FloatOrArray:
         return every(sum(np.asarray(getattr(part, name)) for part in parts))
@@ -87,55 +87,55 @@ def _together(parts: Sequence[Part], reading: Reading) -> Result:
         capacity_bytes=design_point.capacity_bytes,
         response_s=every(response),
         refused=every(refused / (served + refused)),
-        formulas=tuple(reading.formulas),
+        formulas=tuple(evaluation.formulas),
     )
-    return _with_power(result, total("busy_j"), reading)
+    return _with_power(result, total("busy_j"), evaluation)
 
 
-def _with_power(result: Result, busy_j: FloatOrArray, reading: Reading) -> Result:
+def _with_power(result: Result, busy_j: FloatOrArray, evaluation: OpenEvaluation) -> Result:
     """The Result with energy and power, where the machine says anything of them: at most, all servers are at work."""
-    design_point, machine = reading.design_point, reading.design_point.machine
+    design_point, machine = evaluation.design_point, evaluation.design_point.machine
     if not design_point.has_power:
         return result
-    static = reading.at_every_point(machine.totals().static_power_w or 0.0)
+    static = evaluation.at_every_point(machine.totals().static_power_w or 0.0)
     steps = [step for step in design_point.workload.program if isinstance(step, Arrivals)]
     highest: FloatOrArray = 0.0
     if any(step.to == DISK for step in steps) and machine.disk is not None and machine.disk.dynamic_power_w is not None:
-        servers = machine.disk.spindles * len(disks_of(machine, reading.ranks)[0])
+        servers = machine.disk.spindles * len(disks_of(machine, evaluation.ranks)[0])
         highest = highest + machine.disk.dynamic_power_w * servers
     if any(step.to != DISK for step in steps) and machine.network.dynamic_power_w is not None:
-        highest = highest + machine.network.dynamic_power_w * reading.ranks
+        highest = highest + machine.network.dynamic_power_w * evaluation.ranks
     return replace(
         result,
         static_power_w=static,
-        energy_j=reading.at_every_point(static * result.makespan_s + busy_j),
-        peak_power_w=reading.at_every_point(static + highest),
+        energy_j=evaluation.at_every_point(static * result.makespan_s + busy_j),
+        peak_power_w=evaluation.at_every_point(static + highest),
     )
 
 
-def _messages(step: Arrivals, reading: Reading) -> Part:
+def _messages(step: Arrivals, evaluation: OpenEvaluation) -> StreamForecast:
     """What messages come to that load the network."""
-    machine = reading.machine
+    machine = evaluation.machine
     if machine.network.model == "loggop":
         what = "arrivals to the network take Hockney's model of a message: in LogGOPS processors are shared, too"
         raise InputError(what, step.place, value=machine.name, allowed="network.model: hockney")
-    count, rate = reading.stream(step)
-    size = reading.value(step.bytes, "bytes")
-    if reading.ranks < 2:
-        raise InputError("messages need two ranks", step.place, value=f"P = {reading.ranks}")
-    message = price(machine.network, np.asarray(float(reading.ranks))).message(size)
+    count, rate = evaluation.stream(step)
+    size = evaluation.value(step.bytes, "bytes")
+    if evaluation.ranks < 2:
+        raise InputError("messages need two ranks", step.place, value=f"P = {evaluation.ranks}")
+    message = price(machine.network, np.asarray(float(evaluation.ranks))).message(size)
     total = count.sum(axis=-1)
     every, response = total, np.sum(count * np.asarray(message.arrival_s), axis=-1) / total
-    if reading.queueing:
+    if evaluation.queueing:
         spread = product_variation(visit_factors(machine, "network", step.varies))
-        seen = crowd(step, machine, reading.design_point, count, rate, size, spread)
-        reading.note(seen.formula)
-        reading.check_load(seen.load, seen.names, rate, step.place)
+        seen = crowd(step, machine, evaluation.design_point, count, rate, size, spread)
+        evaluation.note(seen.formula)
+        evaluation.check_load(seen.load, seen.names, rate, step.place)
         response = np.asarray(seen.latency_s)
     busy = np.sum(count * (np.asarray(message.send_s) + message.receive_s), axis=-1)
     watts, per_byte = machine.network.dynamic_power_w or 0.0, machine.network.energy_per_byte_j or 0.0
     sent = np.sum(count * size, axis=-1)
-    return Part(
+    return StreamForecast(
         component="communication",
         served=every,
         refused=np.zeros(()),

@@ -6,7 +6,6 @@ M/G/c queue, ``places`` one with losses, ``next`` a Jackson network; messages to
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
@@ -15,7 +14,7 @@ from numpy.typing import NDArray
 
 from simcodesign.core.errors import InputError, Place
 from simcodesign.core.expression import Expression
-from simcodesign.describe.demands.base import Demand
+from simcodesign.describe.demands.base import Demand, kind_in_words
 from simcodesign.describe.distribution import Distribution
 
 DISK, NETWORK = "disk", "network"
@@ -115,12 +114,7 @@ def check_alone(program: Iterable[object], imbalance: bool, place: Place) -> boo
     if others:
         where = getattr(others[0], "place", place)
         what = "a program of arrivals has no other steps"
-        raise InputError(what, where, value=_words(type(others[0]).__name__), allowed="arrivals alone, in no block")
+        raise InputError(what, where, value=kind_in_words(type(others[0])), allowed="arrivals alone, in no block")
     if imbalance:
         raise InputError("imbalance is of computations, which a program of arrivals has not", place)
     return True
-
-
-def _words(name: str) -> str:
-    """``DiskAccess`` as words."""
-    return re.sub(r"(?<!^)(?=[A-Z])", " ", name).lower()

@@ -11,6 +11,7 @@ themselves. Other packages register the same four in a module and name it as an 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import ClassVar
@@ -56,6 +57,11 @@ class Demand:
         yield from self.amounts()
 
     @property
+    def title(self) -> str:
+        """Its kind and its amounts in words."""
+        return " ".join([kind_in_words(type(self)), ", ".join(amount.text for amount in self.amounts())]).rstrip()
+
+    @property
     def variation(self) -> Distribution | None:
         """How its times vary each time that it is done; None where they do not."""
         return getattr(self, "varies", None)
@@ -64,3 +70,8 @@ class Demand:
     def differs_by_rank(self) -> bool:
         """Whether its cost may differ from rank to rank."""
         return self.when is not None or any("rank" in amount.names for amount in self.amounts())
+
+
+def kind_in_words(kind: type) -> str:
+    """``DiskAccess`` as "disk access"."""
+    return re.sub(r"(?<!^)(?=[A-Z])", " ", kind.__name__).lower()

@@ -7,9 +7,10 @@ from pathlib import Path
 
 from simcodesign.core.errors import InputError
 from simcodesign.core.expression import Expression, parse
+from simcodesign.core.registry import Registry
 from simcodesign.describe.demands.arrivals import KINDS as ARRIVAL_KINDS
 from simcodesign.describe.demands.arrivals import TARGETS, Arrivals
-from simcodesign.describe.demands.base import ONE
+from simcodesign.describe.demands.base import ENTRY_POINTS, ONE, Demand
 from simcodesign.describe.demands.collective import ALGORITHMS, SIGNALS, Collective
 from simcodesign.describe.demands.computation import Compute, Loop
 from simcodesign.describe.demands.disk_access import DiskAccess
@@ -18,13 +19,16 @@ from simcodesign.describe.demands.memory_accesses import CACHE_ROLES, MemoryAcce
 from simcodesign.describe.demands.point_to_point import Receive, Send
 from simcodesign.describe.demands.resource_uses import Execute, ResourceUse
 from simcodesign.describe.distribution import Distribution
-from simcodesign.describe.program import Step
 from simcodesign.describe.yaml.distribution import distribution_from
 from simcodesign.describe.yaml.resources import USE_KEYS, quantity_or_expression
 from simcodesign.describe.yaml.tree import Entry
 from simcodesign.locality.profile import StackDistanceProfile, load_profile
 from simcodesign.locality.streams.kernels import KERNELS
 
+#: What reads one kind of demand: from the key under which it stands in a program, and what stands there.
+DemandReader = Callable[[str, Entry], Demand]
+#: By key.
+READERS: Registry[str, DemandReader] = Registry("demand", __name__, ENTRY_POINTS)
 _COMPUTE_UNITS = ("flops", "instructions", "seconds")
 
 
@@ -33,7 +37,8 @@ def amount(items: dict[str, Entry], key: str) -> Expression | None:
     return items[key].expression() if key in items else None
 
 
-def _when(items: dict[str, Entry]) -> Expression | None:
+def when(items: dict[str, Entry]) -> Expression | None:
+    """The condition of a demand, if it has one."""
     return items["when"].expression() if "when" in items else None
 
 
@@ -41,6 +46,7 @@ def _varies(items: dict[str, Entry]) -> Distribution | None:
     return distribution_from(items["varies"]) if "varies" in items else None
 
 
+@READERS.register("compute")
 def _compute(name: str, entry: Entry) -> Compute:
     items = entry.mapping((*_COMPUTE_UNITS, "loops", "when", "varies"))
     given = [key for key in (*_COMPUTE_UNITS, "loops") if key in items]
@@ -51,8 +57,8 @@ def _compute(name: str, entry: Entry) -> Compute:
         loops = tuple(_loop(item) for item in items["loops"].sequence())
         if not loops:
             raise InputError("there is no loop", items["loops"].place)
-        return Compute(_when(items), entry.place, "flops", None, loops, varies=_varies(items))
-    return Compute(_when(items), entry.place, given[0], items[given[0]].expression(), varies=_varies(items))
+        return Compute(when(items), entry.place, "flops", None, loops, varies=_varies(items))
+    return Compute(when(items), entry.place, given[0], items[given[0]].expression(), varies=_varies(items))
 
 
 def _loop(entry: Entry) -> Loop:
@@ -61,13 +67,14 @@ def _loop(entry: Entry) -> Loop:
     return Loop(name, items["range"].expression(), items["operations"].expression())
 
 
+@READERS.register("execute")
 def _execute(name: str, entry: Entry) -> Execute:
     items = entry.mapping(("parallelism", "label", "uses", "when"), ("uses",))
     uses = tuple(_use(item) for item in items["uses"].sequence())
     if not uses:
         raise InputError("nothing is used", items["uses"].place)
     label = items["label"].name() if "label" in items else ""
-    return Execute(_when(items), entry.place, uses, amount(items, "parallelism") or ONE, label)
+    return Execute(when(items), entry.place, uses, amount(items, "parallelism") or ONE, label)
 
 
 def _use(entry: Entry) -> ResourceUse:
@@ -90,10 +97,12 @@ def _traits(entry: Entry) -> list[tuple[str, Expression | None]]:
     return [(name, item.expression()) for name, item in entry.mapping().items()]
 
 
-def _access(name: str, entry: Entry) -> DiskAccess:
+@READERS.register("read")
+@READERS.register("write")
+def _disk_access(name: str, entry: Entry) -> DiskAccess:
     items = entry.mapping(("bytes", "times", "when", "varies"), ("bytes",))
     size, times = items["bytes"].expression(), amount(items, "times") or ONE
-    return DiskAccess(_when(items), entry.place, name, size, times, _varies(items))
+    return DiskAccess(when(items), entry.place, name, size, times, _varies(items))
 
 
 #: Whose locality a memory demand has: one of these.
@@ -101,7 +110,8 @@ _LOCALITY = ("kernel", "profile", "stack_distance", "hits")
 _MEMORY_KEYS = (*_LOCALITY, "sizes", "element", "accesses", "loads", "stores", "times", "blocking", "when", "varies")
 
 
-def _references(name: str, entry: Entry) -> MemoryAccesses:
+@READERS.register("memory")
+def _memory_accesses(name: str, entry: Entry) -> MemoryAccesses:
     items = entry.mapping(_MEMORY_KEYS)
     given = [key for key in _LOCALITY if key in items]
     if len(given) != 1:
@@ -120,7 +130,7 @@ def _references(name: str, entry: Entry) -> MemoryAccesses:
     if accesses is not None and "kernel" in items:
         raise InputError("a kernel has its own number of accesses", accesses.place, allowed="times, for more of them")
     return MemoryAccesses(
-        _when(items),
+        when(items),
         entry.place,
         kernel=items["kernel"].text(KERNELS) if "kernel" in items else "",
         sizes=_sizes(items) if "kernel" in items else (),
@@ -204,6 +214,7 @@ _ARRIVALS_KEYS = (
 UNIFORM = "uniform"
 
 
+@READERS.register("arrivals")
 def _arrivals(name: str, entry: Entry) -> Arrivals:
     items = entry.mapping(_ARRIVALS_KEYS, ("to", "rate", "requests", "bytes"))
     for key in ("kind", "places", "next", "destination"):
@@ -212,7 +223,7 @@ def _arrivals(name: str, entry: Entry) -> Arrivals:
             raise InputError(f"{key} belongs to arrivals to the {owner}", items[key].place)
     anywhere = "destination" not in items or items["destination"].content == UNIFORM
     return Arrivals(
-        _when(items),
+        when(items),
         entry.place,
         to=items["to"].text(TARGETS),
         rate=items["rate"].expression(),
@@ -234,21 +245,24 @@ MOST_TAG = 2**31 - 3
 ANYONE = "anyone"
 
 
+@READERS.register("send")
 def _send(name: str, entry: Entry) -> Send:
     items = entry.mapping(("to", "bytes", "tag", "when"), ("to", "bytes"))
-    return Send(_when(items), entry.place, items["to"].expression(), items["bytes"].expression(), _tag(items))
+    return Send(when(items), entry.place, items["to"].expression(), items["bytes"].expression(), _tag(items))
 
 
+@READERS.register("receive")
 def _receive(name: str, entry: Entry) -> Receive:
     items = entry.mapping(("from", "bytes", "tag", "when"), ("from",))
     source = None if items["from"].content == ANYONE else items["from"].expression()
-    return Receive(_when(items), entry.place, source, amount(items, "bytes"), _tag(items))
+    return Receive(when(items), entry.place, source, amount(items, "bytes"), _tag(items))
 
 
 def _tag(items: dict[str, Entry]) -> int:
     return items["tag"].whole(0, MOST_TAG) if "tag" in items else 0
 
 
+@READERS.register("exchange")
 def _exchange(name: str, entry: Entry) -> Exchange:
     items = entry.mapping(("pattern", "bytes", "grid", "periodic", "messages", "train"), ("pattern", "bytes"))
     patterns = [f"halo{dims}d" for dims in range(1, 5)]
@@ -277,19 +291,11 @@ def _collective(name: str, entry: Entry) -> Collective:
     return Collective(None, entry.place, name, algorithm, amount(items, "bytes") or parse(0))
 
 
-DEMANDS: dict[str, Callable[[str, Entry], Step]] = {
-    "compute": _compute,
-    "execute": _execute,
-    "read": _access,
-    "write": _access,
-    "memory": _references,
-    "send": _send,
-    "receive": _receive,
-    "exchange": _exchange,
-    "arrivals": _arrivals,
-}
+def demand_reader(key: str) -> DemandReader | None:
+    """What reads the demand that stands under this key in a program; None if there is no such demand."""
+    return READERS.get(key, _collective if key in ALGORITHMS else None)
 
 
-def demand_readers() -> dict[str, Callable[[str, Entry], Step]]:
-    """What reads each demand, by the key that stands for it in a program."""
-    return {**DEMANDS, **dict.fromkeys(ALGORITHMS, _collective)}
+def demand_keys() -> tuple[str, ...]:
+    """The keys of all demands."""
+    return (*READERS, *ALGORITHMS)

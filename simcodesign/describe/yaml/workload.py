@@ -9,7 +9,7 @@ from simcodesign.describe.demands.base import ONE
 from simcodesign.describe.parameters import Parameter
 from simcodesign.describe.program import Block, Step
 from simcodesign.describe.workload import RESERVED, Workload
-from simcodesign.describe.yaml.demands import amount, demand_readers
+from simcodesign.describe.yaml.demands import amount, demand_keys, demand_reader
 from simcodesign.describe.yaml.machine import check_format, constant_value
 from simcodesign.describe.yaml.noise import imbalance_from
 from simcodesign.describe.yaml.resources import WITH_UNIT, check_name, parameter_value, parameters_from
@@ -90,10 +90,11 @@ def _step(entry: Entry) -> Step:
         allowed = "'when' inside the braces of the demand" if "when" in items else None
         raise InputError("a step is one demand or a block with 'do'", entry.place, value=names, allowed=allowed)
     name, item = next(iter(items.items()))
-    readers = demand_readers()
-    if name not in readers:
-        raise InputError("unknown step", item.place, value=name, allowed=nearest(name, {*readers, "phase", "do"}))
-    return readers[name](name, item)
+    reader = demand_reader(name)
+    if reader is None:
+        allowed = nearest(name, {*demand_keys(), "phase", "do"})
+        raise InputError("unknown step", item.place, value=name, allowed=allowed)
+    return reader(name, item)
 
 
 def _block(entry: Entry) -> Block:

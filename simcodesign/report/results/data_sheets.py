@@ -378,7 +378,7 @@ def _demand_label(step: Demand) -> str:
         case Collective():
             size = "" if step.name in SIGNALS else f", {step.bytes.text} bytes"
             return f"{step.name} ({step.algorithm.replace('_', ' ')}){size}"
-    raise AssertionError(step)
+    return step.title
 
 
 def _arrivals_label(step: Arrivals) -> str:

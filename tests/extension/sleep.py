@@ -1,0 +1,50 @@
+"""A kind of demand that the package does not have: ranks that do nothing for a while."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from simcodesign.analytic.demands.base import CLOSED_FORMS, Charge, ClosedForm
+from simcodesign.core.expression import Expression
+from simcodesign.core.result import COMPUTE
+from simcodesign.describe.demands.base import Demand
+from simcodesign.describe.evaluation import EvaluatedStep
+from simcodesign.describe.yaml.demands import READERS, when
+from simcodesign.describe.yaml.tree import Entry
+from simcodesign.generate.demands.base import LOWERINGS, Lowering
+from simcodesign.generate.plan_builder import StepWriter
+
+
+@dataclass(frozen=True)
+class Sleep(Demand):
+    """``seconds`` without any work."""
+
+    seconds: Expression
+
+    def amounts(self) -> Iterator[Expression]:
+        yield self.seconds
+
+
+@READERS.register("sleep")
+def read_sleep(name: str, entry: Entry) -> Sleep:
+    items = entry.mapping(("seconds", "when"), ("seconds",))
+    return Sleep(when(items), entry.place, items["seconds"].expression())
+
+
+class SleepForm(ClosedForm[Sleep]):
+    """As long as it says."""
+
+    def charge(self, demand: Sleep, step: EvaluatedStep) -> Charge:
+        return Charge("computation", step.amount(demand.seconds, "seconds"))
+
+
+class SleepLowering(Lowering[Sleep]):
+    """One operation of each rank."""
+
+    def write(self, demand: Sleep, writer: StepWriter) -> None:
+        writer.work(COMPUTE, 0.0, writer.amount(demand.seconds, "seconds"))
+
+
+CLOSED_FORMS.add(Sleep, SleepForm())
+LOWERINGS.add(Sleep, SleepLowering())
