@@ -80,7 +80,7 @@ def _run_once(options: CompareOptions) -> float:
             on_progress=on_progress,
         )
     if options.output.as_json:
-        write_json(comparison.to_dict())
+        write_json(comparison)
     else:
         print_all(comparison_tables(comparison))
     if options.output.plot:

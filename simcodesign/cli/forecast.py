@@ -42,7 +42,7 @@ def run(options: ForecastOptions) -> None:
     if options.bounds or (options.bounds is None and result.values["P"] <= RANKS_WITH_BOUNDS):
         result = forecast(*given, preset=case.preset, phases=case.phases, bounds=True)
     if options.output.as_json:
-        write_json(result.to_dict())
+        write_json(result)
     else:
         print_all(forecast_tables(result))
     if options.output.plot:

@@ -117,7 +117,7 @@ def run(options: SimulateOptions) -> None:
 
         write_counters(options.counters, counters_of(result, repetition=options.simulation.seed))
     if options.output.as_json:
-        write_json(result.to_dict())
+        write_json(result)
     else:
         print_all(simulation_tables(result, options.stations))
     if options.output.plot:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -13,6 +14,7 @@ from simcodesign.comparison.attribution import relative_error
 from simcodesign.comparison.effects import Rung, rungs_of, simulations_with
 from simcodesign.core.errors import InputError
 from simcodesign.core.result import COMPONENTS, Result
+from simcodesign.core.to_json import PlainResult, attributes_of
 from simcodesign.describe.effects import changing_effects, chosen_effects
 from simcodesign.describe.scenario import MachineSource, Scenario, WorkloadSource
 from simcodesign.engine.event_contract import OnProgress
@@ -20,7 +22,7 @@ from simcodesign.engine.simulate import simulate
 
 
 @dataclass(frozen=True)
-class Comparison:
+class Comparison(PlainResult):
     """A forecast compared with simulations with the effects switched on one after another.
 
     Where the forecast is a formula of queueing theory (``forecast.formulas``), the first rung takes away the waits that
@@ -104,21 +106,12 @@ class Comparison:
         rows = [(rung.effect, rung.simulation.headline_s, rung.change_s, rung.share) for rung in self.rungs]
         return pd.DataFrame(rows, columns=["effect", "simulated_s", "change_s", "share"])
 
-    def to_dict(self) -> dict[str, object]:
-        """Plain lists and numbers, as for JSON."""
-        energy = (
-            {} if self.energy_gap_j is None else {"energy_error": self.energy_error, "energy_gap_j": self.energy_gap_j}
-        )
-        return {
-            "forecast": self.forecast.to_dict(),
-            "simulation": self.simulation.to_dict(),
-            "error": self.error,
-            "gap_s": self.gap_s,
-            **energy,
-            "within_bounds": self.within_bounds,
-            "components": self.table().to_dict(orient="index"),
-            "ladder": self.ladder().to_dict(orient="records"),
-        }
+    def json_fields(self) -> dict[str, Any]:
+        """Both readings, and tables of components and of the ladder."""
+        energy = () if self.energy_gap_j is None else ("energy_error", "energy_gap_j")
+        shown = attributes_of(self, "forecast", "simulation", "error", "gap_s", *energy, "within_bounds")
+        tables = {"components": self.table().to_dict(orient="index"), "ladder": self.ladder().to_dict(orient="records")}
+        return shown | tables
 
     def __str__(self) -> str:
         explained = ", ".join(f"{rung.effect} {rung.change_s:+.4g} s" for rung in self.rungs if rung.change_s)

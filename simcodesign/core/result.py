@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import overload
+from typing import Any, overload
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
 from simcodesign.core.errors import InputError, nearest
+from simcodesign.core.to_json import PlainResult, attributes_of
 from simcodesign.core.units import FloatOrArray
 
 #: Where time goes.
@@ -19,6 +20,13 @@ COMPONENTS = ("computation", "communication", "disk", "memory")
 COMPUTE, SEND, RECEIVE, READ, WRITE, MEMORY = range(6)
 KINDS = ("compute", "send", "receive", "read", "write", "memory")
 COMPONENT_OF_KIND = np.array([0, 1, 1, 2, 2, 3])
+
+
+#: Attributes of a Result that are always among its ``json_fields``.
+_ALWAYS_SHOWN = (
+    *("reading", "workload", "machine", "preset", "values", "makespan_s", "messages", "message_bytes", "disk_bytes"),
+    *("flops", "instructions", "served", "hit_methods", "footprint_bytes", "capacity_bytes"),
+)
 
 
 @dataclass(frozen=True)
@@ -302,7 +310,7 @@ class SteadyState:
 
 
 @dataclass(frozen=True)
-class Result:
+class Result(PlainResult):
     """The answer of one reading. ``phases`` maps phase -> component -> seconds, which add up to ``makespan_s``: in a
     simulation those along the critical path, from the last event back through whatever each step waited for.
     A forecast over many design points holds arrays of one shape.
@@ -388,54 +396,28 @@ class Result:
         """One row per station."""
         return pd.DataFrame([vars(station) for station in self.stations])
 
-    def to_dict(self) -> dict[str, object]:
-        """Plain lists and numbers, as for JSON; without arrays of ranks, timeline and counters, and with the most used
-        stations only where there are more than ``MOST_LISTED``."""
-        plain: dict[str, object] = {
-            "reading": self.reading,
-            "workload": self.workload,
-            "machine": self.machine,
-            "preset": self.preset,
-            "values": _plain(self.values),
-            "makespan_s": _plain(self.makespan_s),
-            "components_s": _plain(self.components),
-            "phases_s": _plain(self.phases),
-            "messages": _plain(self.messages),
-            "message_bytes": _plain(self.message_bytes),
-            "disk_bytes": _plain(self.disk_bytes),
-            "flops": _plain(self.flops),
-            "instructions": _plain(self.instructions),
-            "served": _plain(self.served),
-            "hit_methods": dict(self.hit_methods),
-            "footprint_bytes": _plain(self.footprint_bytes),
-            "capacity_bytes": _plain(self.capacity_bytes),
-        }
+    def json_fields(self) -> dict[str, Any]:
+        """What belongs to the reading and is there: without arrays of ranks, timeline and counters, and with the most
+        used stations only where there are more than ``MOST_LISTED``."""
+        shown = attributes_of(self, *_ALWAYS_SHOWN, components_s="components", phases_s="phases")
         if self.size is not None:
-            plain["size"] = _plain(self.size)
+            shown["size"] = self.size
         if self.used:
-            plain["used"] = _plain(self.used)
+            shown["used"] = self.used
         if self.energy_j is not None:
-            plain |= {name: _plain(getattr(self, name)) for name in ("energy_j", "peak_power_w", "static_power_w")}
+            shown |= attributes_of(self, "energy_j", "peak_power_w", "static_power_w")
         if self.power_profile is not None and len(self.power_profile.watts) <= MOST_LISTED:
-            plain["power_profile"] = {name: _plain(value) for name, value in vars(self.power_profile).items()}
+            shown["power_profile"] = self.power_profile
         if self.response_s is not None:
-            plain |= {"response_s": _plain(self.response_s), "refused": _plain(self.refused)}
+            shown |= attributes_of(self, "response_s", "refused")
         if self.formulas:
-            plain["formulas"] = list(self.formulas)
+            shown["formulas"] = self.formulas
         if self.bounds is not None:
-            plain["bounds_s"] = {"lower": dict(self.bounds.lower_s), "upper": self.bounds.upper_s}
+            shown["bounds_s"] = {"lower": self.bounds.lower_s, "upper": self.bounds.upper_s}
         if self.ranks is not None:
-            plain |= {"effects": list(self.effects), "seed": self.seed, "engine": self.engine, "events": self.events}
+            shown |= attributes_of(self, "effects", "seed", "engine", "events", rank_end_s="ranks.end_s")
             if self.steady is not None:
-                plain["steady"] = {**vars(self.steady), "loops": [vars(loop) for loop in self.steady.loops]}
-            plain["rank_end_s"] = _plain(self.ranks.end_s)
+                shown["steady"] = self.steady
             stations = self.stations if len(self.stations) <= MOST_LISTED else self.stations.most_used(MOST_LISTED)
-            plain["station_count"] = len(self.stations)
-            plain["stations"] = [vars(station) for station in stations]
-        return plain
-
-
-def _plain(value: object) -> object:
-    if isinstance(value, Mapping):
-        return {key: _plain(item) for key, item in value.items()}
-    return value.tolist() if isinstance(value, np.ndarray | np.generic) else value
+            shown |= {"station_count": len(self.stations), "stations": list(stations)}
+        return shown

@@ -24,9 +24,10 @@ import simcodesign
 from simcodesign import cli
 from simcodesign.cli.run.case import MACHINE_KEYS
 from simcodesign.core.errors import DeadlockError, InputError
+from simcodesign.core.to_json import to_json
 from simcodesign.describe.yaml.files import load_machine
 from simcodesign.report.common.progress import simulation_progress
-from simcodesign.report.common.terminal import complain, print_all, strict
+from simcodesign.report.common.terminal import complain, print_all
 from simcodesign.report.results.tables import Seconds, verdict
 from tests import ROOT
 
@@ -320,7 +321,7 @@ def test_json_has_null_for_what_is_no_number(files: tuple[str, str]) -> None:
 
 def test_strict_turns_arrays_into_lists() -> None:
     given_ = {"a": np.array([1.0, math.inf]), "b": (np.float64("nan"), np.bool_(True), np.int64(3)), "c": "x"}
-    assert strict(given_) == {"a": [1.0, None], "b": [None, True, 3], "c": "x"}
+    assert to_json(given_) == {"a": [1.0, None], "b": [None, True, 3], "c": "x"}
 
 
 # --- Exit status and standard error --------------------------------------------------------------------------

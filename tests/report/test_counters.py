@@ -10,12 +10,12 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
+from simcodesign.core.to_json import to_json
 from simcodesign.counters.forms import LINEAR, PROCESSES, WORK, BestForm, Form
 from simcodesign.counters.partition import Target
 from simcodesign.counters.prediction import ANALYTIC, EMPIRICAL
 from simcodesign.counters.study import CounterStudy, study
 from simcodesign.counters.table import CounterTable, Latencies, counter_table, joined
-from simcodesign.report.common.terminal import strict
 from simcodesign.report.counters.plot import PARTS, counters_plot, measured_bars, predicted_bar
 from simcodesign.report.counters.tables import MOST_KERNELS, counter_tables, law_text, part_rows
 from simcodesign.report.counters.to_json import study_dict
@@ -172,7 +172,7 @@ def test_an_intercept_of_rounding_is_left_out() -> None:
 
 @pytest.mark.parametrize("found", [PLAIN, COMPARED, REFINED])
 def test_json_has_the_numbers_in_full(found: CounterStudy) -> None:
-    answer = json.loads(json.dumps(strict(study_dict(found)), allow_nan=False))
+    answer = json.loads(json.dumps(to_json(study_dict(found)), allow_nan=False))
     for one, forecast in zip(answer["predictions"], found.forecasts, strict=True):
         assert one["seconds"] == forecast.prediction.seconds
         parts = [kernel["seconds"] for kernel in one["kernels"]] + [one["communication_s"], one["others_s"]]

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -26,6 +27,7 @@ from simcodesign.aspen.timing import Timing, run_time
 from simcodesign.comparison.attribution import changes_of, relative_error
 from simcodesign.core.errors import InputError, Place, nearest
 from simcodesign.core.result import Result
+from simcodesign.core.to_json import PlainResult, attributes_of
 from simcodesign.describe.goal.schedule import Schedule
 from simcodesign.describe.machine import Machine
 from simcodesign.describe.machine_parts import Network, Processor
@@ -52,7 +54,7 @@ class AspenRung:
 
 
 @dataclass(frozen=True)
-class AspenComparison:
+class AspenComparison(PlainResult):
     """A closed form compared with simulations with the effects switched on one after another."""
 
     timing: Timing
@@ -83,16 +85,10 @@ class AspenComparison:
         rows = [(rung.effect, rung.simulated_s, rung.change_s, rung.share, rung.operations) for rung in self.rungs]
         return pd.DataFrame(rows, columns=["effect", "simulated_s", "change_s", "share", "operations"])
 
-    def to_dict(self) -> dict[str, object]:
-        """Plain lists and numbers, as for JSON."""
-        return {
-            "forecast_s": self.forecast_s,
-            "simulated_s": self.simulated_s,
-            "gap_s": self.gap_s,
-            "error": self.error,
-            "engine": self.rungs[-1].simulation.engine,
-            "ladder": self.ladder().to_dict(orient="records"),
-        }
+    def json_fields(self) -> dict[str, Any]:
+        """Totals, and the ladder as rows."""
+        shown = attributes_of(self, "forecast_s", "simulated_s", "gap_s", "error")
+        return shown | {"engine": self.rungs[-1].simulation.engine, "ladder": self.ladder().to_dict(orient="records")}
 
 
 def aspen_effects(effects: str | Collection[str]) -> tuple[str, ...]:

@@ -89,7 +89,7 @@ def run_replications(options: SimulateOptions) -> None:
 
 def _print(shown: Replicated | Against, stations: int, output: OutputOptions) -> None:
     if output.as_json:
-        write_json(shown.to_dict())
+        write_json(shown)
     else:
         print_all(against_tables(shown) if isinstance(shown, Against) else replication_tables(shown, stations))
     if output.plot:
@@ -112,7 +112,7 @@ def run_compared_replications(options: CompareOptions) -> float:
             on_progress=on_progress,
         )
     if options.output.as_json:
-        write_json(comparison.to_dict())
+        write_json(comparison)
     else:
         print_all(replicated_comparison_tables(comparison))
     if not comparison.stopping.reached:

@@ -39,6 +39,6 @@ def run_cases(cases: Sequence[Case], options: ValidateOptions) -> int:
 def _answer(outcomes: Sequence[Outcome]) -> dict[str, object]:
     return {
         "version": __version__,
-        "cases": [outcome.to_dict() for outcome in outcomes],
-        "counts": {str(verdict): count for verdict, count in counts(outcomes).items()},
+        "cases": outcomes,
+        "counts": counts(outcomes),
     }

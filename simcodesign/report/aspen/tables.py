@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from rich import box
@@ -17,6 +18,7 @@ from simcodesign.aspen.power import energy_j, max_power_w, static_power_w
 from simcodesign.aspen.run.comparison import SHARING, AspenComparison
 from simcodesign.aspen.scope import Given
 from simcodesign.aspen.timing import BlockTime, Timing, UseTime, split_parameters
+from simcodesign.core.to_json import attributes_of
 from simcodesign.core.units import format_quantity
 from simcodesign.report.results.tables import Seconds
 
@@ -157,32 +159,20 @@ def _verdict(comparison: AspenComparison) -> Iterable[str]:
         yield f"The simulation ({engine}) takes as long as the closed form says."
 
 
-def answer_dict(answer: Answer, comparison: AspenComparison | None = None) -> dict[str, object]:
-    """The same as plain numbers."""
-    timing = answer.timing
-    found: dict[str, object] = {
-        "application": timing.application.name,
-        "machine": timing.machine.name,
-        "socket": timing.socket,
-        "kernel": timing.kernel,
-        "parameters": dict(timing.parameters),
-        "compatible": timing.compatible,
-        "seconds": answer.seconds,
-        "original_seconds": float(timing.compatible_seconds),
-        "overlapped_seconds": float(timing.overlapped_seconds),
-        "energy_j": answer.energy_j if answer.has_power else None,
-        "max_power_w": answer.max_power_w if answer.has_power else None,
-        "data_bytes": answer.data_bytes,
-        "memory_bytes": answer.memory_bytes or None,
-        "kernels": [{"name": one.name, "times": one.times, "seconds": one.seconds} for one in timing.kernels],
-        "blocks": [_block_dict(block) for block in timing.blocks],
-        "warnings": list(timing.warnings),
-    }
-    return found | ({"simulation": comparison.to_dict()} if comparison else {})
-
-
-def _block_dict(block: BlockTime) -> dict[str, object]:
-    return {**vars(block), "uses": [dict(vars(use)) for use in block.uses]}
+def answer_dict(answer: Answer, comparison: AspenComparison | None = None) -> dict[str, Any]:
+    """All numbers of a model; energy and power only where the machine says them."""
+    timing, power = answer.timing, answer.has_power
+    shown = attributes_of(
+        timing,
+        *("socket", "kernel", "parameters", "compatible", "kernels", "blocks", "warnings"),
+        application="application.name",
+        machine="machine.name",
+        original_seconds="compatible_seconds",
+        overlapped_seconds="overlapped_seconds",
+    )
+    shown |= attributes_of(answer, "seconds", "data_bytes") | {"memory_bytes": answer.memory_bytes or None}
+    shown |= {name: getattr(answer, name) if power else None for name in ("energy_j", "max_power_w")}
+    return shown | ({"simulation": comparison} if comparison else {})
 
 
 # --- parts --------------------------------------------------------------------------------------------------------

@@ -16,6 +16,7 @@ from simcodesign.calibration.common_direction import common_direction
 from simcodesign.calibration.design_matrix import COMPUTATION
 from simcodesign.calibration.linear_constants import Combination, Estimate, Group
 from simcodesign.core.errors import InputError
+from simcodesign.core.to_json import attributes_of
 from simcodesign.core.units import DIMENSIONS, format_quantity
 from simcodesign.describe.constants import CONSTANTS
 from simcodesign.report.common.number_table import new_table
@@ -244,31 +245,23 @@ def calibration_dict(found: Calibration) -> dict[str, object]:
                 "constant": unknown.path,
                 "phase": unknown.phase or None,
                 "unit": _unit(unknown),
-                "determined": estimate.determined,
-                "estimate": estimate.value,
-                "standard_error": estimate.standard_error,
+                **attributes_of(estimate, "determined", "standard_error", "rows", "at_bound", estimate="value"),
                 "interval": [estimate.low, estimate.high],
                 "fits_equally": [estimate.least, estimate.most],
-                "rows": estimate.rows,
-                "at_bound": estimate.at_bound,
                 "ratio": dict(unknown.ratio) or None,
             }
             for unknown, estimate in zip(found.unknowns, fit.estimates, strict=True)
         ],
         "groups": [
             {
-                "constants": list(group.names),
+                **attributes_of(group, "error", "undetermined", "missing", constants="names"),
+                **attributes_of(group, degrees_of_freedom="freedom", hidden_by_noise="hidden"),
                 "rows": len(group.rows),
-                "degrees_of_freedom": group.freedom,
-                "error": group.error,
-                "undetermined": list(group.undetermined),
-                "missing": group.missing,
                 "combinations": [
-                    {"weights": dict(one.weights), "value": one.value, "interval": [one.low, one.high]}
+                    {"weights": one.weights, "value": one.value, "interval": [one.low, one.high]}
                     for one in group.combinations
                 ],
-                "hidden_by_noise": [list(one) for one in group.hidden],
-                "told_apart_by": list(advice),
+                "told_apart_by": advice,
             }
             for group, advice in zip(fit.groups, found.advice, strict=True)
         ],

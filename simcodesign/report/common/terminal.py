@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import json
-import math
 import os
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import Any
 
 from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
 from rich.segment import Segment
 from rich.text import Text
+
+from simcodesign.core.to_json import to_json
 
 #: Columns where standard output is no terminal and COLUMNS is not set.
 PIPE_WIDTH = 120
@@ -46,20 +47,9 @@ def write(text: str) -> None:
     sys.stdout.flush()
 
 
-def write_json(answer: Mapping[str, object]) -> None:
-    """To standard output as strict JSON."""
-    write(json.dumps(strict(answer), indent=2, allow_nan=False) + "\n")
-
-
-def strict(value: Any) -> Any:
-    """The value in the types that JSON has; numbers that are not finite become null."""
-    if isinstance(value, Mapping):
-        return {str(key): strict(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [strict(item) for item in value]
-    if hasattr(value, "tolist"):  # an array or number of NumPy, which is not imported here
-        return strict(value.tolist())
-    return None if isinstance(value, float) and not math.isfinite(value) else value
+def write_json(answer: Any) -> None:
+    """To standard output as strict JSON, whatever ``to_json`` takes."""
+    write(json.dumps(to_json(answer), indent=2, allow_nan=False) + "\n")
 
 
 def complain(message: str) -> None:

@@ -11,6 +11,7 @@ from rich.console import RenderableType
 from rich.padding import Padding
 from rich.table import Table
 
+from simcodesign.core.to_json import attributes_of
 from simcodesign.counters.prediction import ANALYTIC, EMPIRICAL
 from simcodesign.describe.effects import effect_names
 from simcodesign.report.common.number_table import new_table
@@ -196,30 +197,23 @@ def mean_absolute(trials: Sequence[Trial], method: str) -> float:
 
 
 def profile_dict(study: Study, ladders: Sequence[Ladder] = ()) -> dict[str, Any]:
-    """Plain lists and numbers, as for JSON."""
-    asked = study.question
-    found = {ladder.target.text: ladder for ladder in ladders}
-    return {
-        "workload": asked.workload.name,
-        "machine": asked.machine.name,
-        "preset": asked.preset,
-        "parameters": dict(asked.parameters),
-        "profile": list(asked.profile),
-        "further": list(asked.further),
-        "second_clock_hz": asked.second_clock_hz,
-        "effects": list(asked.effects),
+    """The question, the errors at each target, and the ladders of targets that have one."""
+    by_target = {ladder.target.text: ladder for ladder in ladders}
+    shown = attributes_of(
+        study.question,
+        *("preset", "parameters", "profile", "further", "second_clock_hz", "effects"),
+        workload="workload.name",
+        machine="machine.name",
+    )
+    return shown | {
         "seeds": [one.seed for one in study.trials[0].outcomes],
-        "targets": [_trial_dict(trial, found.get(trial.target.text)) for trial in study.trials],
-        "notes": list(study.notes),
+        "targets": [_trial_dict(trial, by_target.get(trial.target.text)) for trial in study.trials],
+        "notes": study.notes,
     }
 
 
 def _trial_dict(trial: Trial, ladder: Ladder | None) -> dict[str, Any]:
-    target = trial.target
-    return {
-        "processes": target.processes,
-        "preset": target.preset,
-        "parameters": dict(target.parameters),
+    return attributes_of(trial.target, "processes", "preset", "parameters") | {
         "refusal": trial.refusal or None,
         "truth_s": [one.truth_s for one in trial.outcomes],
         "seconds": {name: [one.seconds[name] for one in trial.outcomes] for name in trial.methods},
@@ -230,8 +224,8 @@ def _trial_dict(trial: Trial, ladder: Ladder | None) -> dict[str, Any]:
     }
 
 
-def _summary_dict(found: Summary) -> dict[str, float]:
-    return {"mean": found.mean, "half_interval_95": found.half}
+def _summary_dict(summary: Summary) -> dict[str, float]:
+    return {"mean": summary.mean, "half_interval_95": summary.half}
 
 
 def _error_dict(trial: Trial, name: str) -> dict[str, float]:
@@ -240,16 +234,11 @@ def _error_dict(trial: Trial, name: str) -> dict[str, float]:
 
 def _ladder_dict(ladder: Ladder) -> dict[str, Any]:
     rungs = [
-        {
-            "effect": rung.effect,
-            "truth_s": rung.trial.truth_s.mean,
-            "change": rung.change,
-            "error": _summary_dict(rung.trial.error(rung.trial.pipeline)),
-            "parts_of_error": rung.trial.excess(),
-        }
+        attributes_of(rung, "effect", "change", truth_s="trial.truth_s.mean")
+        | {"error": _summary_dict(rung.trial.error(rung.trial.pipeline)), "parts_of_error": rung.trial.excess()}
         for rung in ladder.rungs
     ]
-    return {"threshold": ladder.threshold, "breaks": ladder.breaks, "largest": ladder.largest.effect, "rungs": rungs}
+    return attributes_of(ladder, "threshold", "breaks", largest="largest.effect") | {"rungs": rungs}
 
 
 def _listed(numbers: Sequence[int]) -> str:

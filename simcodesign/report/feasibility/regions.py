@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from rich.console import RenderableType
 from rich.padding import Padding
 from rich.table import Table
 
+from simcodesign.core.to_json import attributes_of, fields_of
 from simcodesign.core.units import DIMENSIONS
 from simcodesign.describe.constants import CONSTANTS
 from simcodesign.report.common import plot_style
@@ -254,27 +256,11 @@ def _bandwidth(cost: Cost, value: float) -> str:
     return quantity(1 / (value * cost.scale), "B/s") if value else "unlimited"
 
 
-def region_dict(region: Region) -> dict[str, object]:
-    """Plain lists and numbers, as for JSON."""
-    first, second = region.costs
-    return {
-        "reading": region.reading,
-        "effects": list(region.effects),
-        "values": dict(region.values),
-        "over": [
-            {"name": cost.name, "sets": cost.path, "unit": cost.unit, "low": cost.low, "high": cost.high}
-            for cost in (first, second)
-        ],
-        "limit_s": region.limit_s,
-        "fixed_s": region.fixed_s,
-        "feasible": region.feasible,
-        "intercepts": list(region.intercepts),
-        "slopes": region.slopes and list(region.slopes),
-        "boundary": [region.x.tolist(), region.y.tolist()],
-        "off_straight": region.off,
-        "bend": region.bend and list(region.bend),
-        "runs": region.runs,
-    }
+def region_dict(region: Region) -> dict[str, Any]:
+    """A region as JSON has it; the boundary is (x, y)."""
+    shown = fields_of(region, "feasible", "intercepts", "bend", without=("costs", "x", "y"), off_straight="off")
+    over = [attributes_of(cost, "name", "unit", "low", "high", sets="path") for cost in region.costs]
+    return shown | {"over": over, "boundary": [region.x, region.y]}
 
 
 def region_plot(every: Sequence[Question], regions: Sequence[Region], path: str | Path) -> None:

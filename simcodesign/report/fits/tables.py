@@ -14,6 +14,7 @@ from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
 from rich.padding import Padding
 from rich.table import Table
 
+from simcodesign.core.to_json import attributes_of, fields_of, to_json
 from simcodesign.fitting.batch_predictions import BatchPredictions
 from simcodesign.fitting.diagnostics import OWN
 from simcodesign.fitting.fit import Fit, Fits
@@ -21,7 +22,6 @@ from simcodesign.fitting.measurements import Measurements, point_text
 from simcodesign.fitting.normal_form import Factor, Model
 from simcodesign.fitting.prediction_intervals import Prediction
 from simcodesign.report.common.number_table import new_table
-from simcodesign.report.common.terminal import strict
 from simcodesign.report.fits.names import latex_name, python_names, renamed
 
 #: Regions in the table of a metric, metrics with a table, and remarks below each; JSON has all.
@@ -258,7 +258,7 @@ def json_head(heading: Heading, measurements: Measurements) -> str:
         "level": heading.level,
         "options": dict(heading.options),
     }
-    return json.dumps(strict(head), indent=2, allow_nan=False)[:-2] + ',\n  "fits": ['
+    return json.dumps(to_json(head), indent=2, allow_nan=False)[:-2] + ',\n  "fits": ['
 
 
 def json_lines(fits: Fits, target: Sequence[float], level: float) -> list[str]:
@@ -266,7 +266,7 @@ def json_lines(fits: Fits, target: Sequence[float], level: float) -> list[str]:
     found = fits.predictions(target, level)
     ends = zip(found.value.tolist(), found.low.tolist(), found.high.tolist(), strict=True)
     return [
-        json.dumps(strict(fit_dict(fit, target, Prediction(*one, level))), allow_nan=False)
+        json.dumps(to_json(fit_dict(fit, target, Prediction(*one, level))), allow_nan=False)
         for fit, one in zip(fits, ends, strict=True)
     ]
 
@@ -274,34 +274,28 @@ def json_lines(fits: Fits, target: Sequence[float], level: float) -> list[str]:
 JSON_TAIL = "\n  ]\n}\n"
 
 
-def fit_dict(fit: Fit, target: Sequence[float], found: Prediction) -> dict[str, object]:
-    """Plain lists and numbers, as for JSON, with what was found at the target; numbers that there are not stay nan."""
-    return {
-        "region": fit.region,
-        "metric": fit.metric,
-        "model": model_dict(fit.model),
-        "smape_percent": fit.smape,
+def fit_dict(fit: Fit, target: Sequence[float], prediction: Prediction) -> dict[str, Any]:
+    """A fit with its prediction at the target; numbers that there are not stay nan."""
+    shown = attributes_of(fit, "region", "metric", "r2", "outliers", "warning", smape_percent="smape")
+    return shown | {
         "cross_validated_smape_percent": fit.cross_validated_smape,
-        "r2": fit.r2,
-        "prediction": vars(found),
+        "model": model_dict(fit.model),
+        "prediction": prediction,
         "rivals": [{**model_dict(one), "prediction": float(one.evaluate(target))} for one in fit.rivals],
-        "outliers": [{**vars(one), "point": dict(one.point)} for one in fit.outliers],
-        "warning": fit.warning,
     }
 
 
 def model_dict(model: Model) -> dict[str, Any]:
     """A model as texts, and as terms whose exponents are texts such as ``1/2``."""
+    printed = renamed(model, {name: latex_name(name) for name in model.parameters})
+    spoken = renamed(model, python_names(model.parameters))
+    texts = {"text": model.text, "latex": printed.latex, "python": spoken.python}
     terms = [
         {"coefficient": term.coefficient, "factors": [_factor_dict(factor) for factor in term.factors]}
         for term in model.terms
     ]
-    printed = renamed(model, {name: latex_name(name) for name in model.parameters})
-    spoken = renamed(model, python_names(model.parameters))
-    texts = {"text": model.text, "latex": printed.latex, "python": spoken.python}
     return {**texts, "constant": model.constant, "terms": terms}
 
 
-def _factor_dict(factor: Factor) -> dict[str, str | None]:
-    exponents = {"exponent": str(factor.exponent), "log2_exponent": str(factor.log)}
-    return {"parameter": factor.parameter, **exponents, "collective": factor.collective or None}
+def _factor_dict(factor: Factor) -> dict[str, Any]:
+    return fields_of(factor, log2_exponent="log") | {"collective": factor.collective or None}

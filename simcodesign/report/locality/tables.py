@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +14,7 @@ from rich.padding import Padding
 from rich.segment import Segment
 from rich.table import Table
 
+from simcodesign.core.to_json import attributes_of, fields_of
 from simcodesign.locality.cache import CacheGeometry
 from simcodesign.locality.hierarchy.counts import ByKind, HierarchyCounts
 from simcodesign.locality.profile import StackDistanceProfile
@@ -316,88 +317,60 @@ def binary(size_bytes: float) -> str:
 # --- JSON -----------------------------------------------------------------------------------------------------
 
 
-def locality_dict(findings: Findings) -> dict[str, object]:
-    """Plain lists and numbers, as for JSON."""
-    profile, recording = findings.profile, findings.recording
-    return {
-        "source": findings.source,
-        "line_bytes": profile.line_bytes,
+def locality_dict(findings: Findings) -> dict[str, Any]:
+    """All numbers, with None for what was not looked for."""
+    profile = findings.profile
+    return attributes_of(findings, "source", "accesses", "kinds", line_bytes="profile.line_bytes") | {
         "convention": CONVENTION.format(binary(profile.line_bytes)),
-        "accesses": findings.accesses,
-        "kinds": None if findings.kinds is None else vars(findings.kinds),
         **_profile_dict(profile),
         "footprint_bytes": None if findings.bursts else profile.cold * profile.line_bytes,
         "miss_ratio": _miss_dicts(findings),
-        "recording": recording
-        and {"accesses": recording.accesses, "stopped": recording.stopped, "exit_status": recording.exit_status},
-        "sample": _sample_dict(findings.sample),
-        "bursts": _bursts_dict(findings.bursts),
-        "reuse": None if findings.reuse is None else _profile_dict(findings.reuse),
-        "caches": _hits_dict(findings.hits),
-        "groups": None
-        if findings.groups is None
-        else [
-            {
-                "group": group.address,
-                "name": group.name,
-                "accesses": group.profile.accesses,
-                "cold": group.profile.cold,
-                "median": group.profile.median,
-                "mode": group.profile.mode,
-            }
-            for group in findings.groups
-        ],
+        "recording": findings.recording and attributes_of(findings.recording, "accesses", "stopped", "exit_status"),
+        "sample": findings.sample and _sample_dict(findings.sample),
+        "bursts": findings.bursts and _bursts_dict(findings.bursts),
+        "reuse": findings.reuse and _profile_dict(findings.reuse),
+        "caches": findings.hits and _hits_dict(findings.hits),
+        "groups": None if findings.groups is None else [_group_dict(group) for group in findings.groups],
     }
 
 
-def _profile_dict(profile: StackDistanceProfile) -> dict[str, object]:
+def _group_dict(group: Group) -> dict[str, Any]:
+    return {"group": group.address, "name": group.name} | attributes_of(
+        group.profile, "accesses", "cold", "median", "mode"
+    )
+
+
+def _profile_dict(profile: StackDistanceProfile) -> dict[str, Any]:
     histogram = [{"from": low, "to": high, "accesses": accesses} for low, high, accesses in bins(profile)]
-    return {"cold": profile.cold, "median": profile.median, "mode": profile.mode, "histogram": histogram}
+    return attributes_of(profile, "cold", "median", "mode") | {"histogram": histogram}
 
 
-def _miss_dicts(findings: Findings) -> list[dict[str, object]]:
+def _miss_dicts(findings: Findings) -> list[dict[str, Any]]:
     sizes = sizes_bytes(findings)
     lines = np.array(sizes) // findings.profile.line_bytes
     ratios = findings.profile.miss_ratio(lines)
     low, high = findings.interval(lines) or (ratios, ratios)
-    told = [None] * len(sizes) if findings.bursts else ratios.tolist()
-    rows = zip(sizes, lines.tolist(), told, low.tolist(), high.tolist(), strict=True)
+    shown = [None] * len(sizes) if findings.bursts else ratios  # bursts give bounds only
+    rows = zip(sizes, lines, shown, low, high, strict=True)
     return [dict(zip(("size_bytes", "lines", "miss_ratio", "low", "high"), row, strict=True)) for row in rows]
 
 
-def _sample_dict(sample: SampledProfile | None) -> dict[str, object] | None:
-    names = ("rate", "keys", "sampled_accesses", "correction", "resolution_lines", "exact")
-    return None if sample is None else {name: getattr(sample, name) for name in names} | {"confidence": 0.95}
+def _sample_dict(sample: SampledProfile) -> dict[str, Any]:
+    return fields_of(sample, "resolution_lines", "exact", without=("profile", "parts")) | {"confidence": 0.95}
 
 
-def _bursts_dict(bursts: BurstProfiles | None) -> dict[str, object] | None:
-    if bursts is None:
-        return None
-    return {
-        "bursts": bursts.bursts,
-        "first_access": bursts.first_access,
-        "accesses": bursts.program.accesses,
-        "dropped_groups": len(bursts.dropped),
-        "dropped_samples": sum(bursts.dropped.values()),
-    }
+def _bursts_dict(bursts: BurstProfiles) -> dict[str, Any]:
+    dropped = {"dropped_groups": len(bursts.dropped), "dropped_samples": sum(bursts.dropped.values())}
+    return attributes_of(bursts, "bursts", "first_access", accesses="program.accesses") | dropped
 
 
-def _hits_dict(hits: Hits | None) -> dict[str, object] | None:
-    if hits is None:
-        return None
+def _hits_dict(hits: Hits) -> dict[str, Any]:
     levels = [
-        {
-            "size_bytes": level.geometry.size_bytes,
-            "ways": level.geometry.ways_per_set,
-            "sets": level.geometry.sets,
-            "accesses": level.accesses,
-            "hits": level.hits,
-            "writebacks": level.writebacks,
-            "found_by": level.found_by,
-        }
+        attributes_of(level, "accesses", "hits", "writebacks", "found_by")
+        | attributes_of(level.geometry, "size_bytes", "sets", ways="ways_per_set")
         for level in hits.levels
     ]
-    memory: dict[str, object] = {"accesses": hits.memory}
+    memory = {"accesses": hits.memory}
     if hits.counts:
-        memory |= {"reads_lines": hits.counts.memory_reads_lines, "writes_lines": hits.counts.memory_writes_lines}
+        memory |= attributes_of(hits.counts, reads_lines="memory_reads_lines", writes_lines="memory_writes_lines")
     return {"levels": levels, "memory": memory}

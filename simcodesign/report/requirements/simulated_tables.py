@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 from rich.console import RenderableType
 from rich.table import Table
 
+from simcodesign.core.to_json import attributes_of, fields_of
 from simcodesign.describe.machine import Machine
 from simcodesign.report.common.number_table import new_table
 from simcodesign.report.common.quantities import quantity
@@ -203,69 +205,47 @@ def _varied_words(varied: Sequence[Varied], machine: Machine) -> Iterator[str]:
     yield f"Which numbers of {machine.name} are public and which assumed, its file says: {machine.source}"
 
 
-def simulated_cell_dict(cell: SimulatedCell) -> dict[str, object]:
-    """Plain lists and numbers, as for JSON."""
-    return {
-        "workload": cell.workload,
-        "upgrade": cell.upgrade,
-        "requirement_ratios": cell.study.ratios,
-        "expected_counter_ratios": dict(cell.expected),
-        "counter_ratios": cell.counter_ratios,
-        "counter_error": cell.counter_error,
-        "component_ratios": cell.component_ratios,
-        "weights": cell.weights,
-        "requirement_ratio": cell.requirement_ratio,
-        "implied_ratio": cell.implied_ratio,
-        "time_ratio": cell.time_ratio,
-        "time_per_problem": cell.time_per_problem,
-        "steps": [vars(step) for step in cell.steps],
-        "old": _run_dict(cell.old),
-        "new": None if cell.new is None else _run_dict(cell.new),
-        "full": {
-            **upgrade_dict(cell.full),
-            "time_ratio": cell.full_time_ratio,
-            "implied_ratio": cell.full_implied_ratio,
-        },
-    }
+def simulated_cell_dict(cell: SimulatedCell) -> dict[str, Any]:
+    """Both systems as they were simulated, and the full ones as they were forecast."""
+    shown = attributes_of(
+        cell,
+        *("workload", "upgrade", "counter_ratios", "counter_error", "component_ratios", "weights"),
+        *("requirement_ratio", "implied_ratio", "time_ratio", "time_per_problem", "steps"),
+        requirement_ratios="study.ratios",
+        expected_counter_ratios="expected",
+    )
+    times = attributes_of(cell, time_ratio="full_time_ratio", implied_ratio="full_implied_ratio")
+    new = None if cell.new is None else _run_dict(cell.new)
+    return shown | {"old": _run_dict(cell.old), "new": new, "full": upgrade_dict(cell.full) | times}
 
 
-def _run_dict(run: SystemRun) -> dict[str, object]:
-    comparison = run.comparison
-    return {
-        "processes": run.processes,
-        "nodes": run.machine.nodes,
-        "network": run.machine.network.topology.label,
-        "size": run.size,
-        "counters": run.counters,
-        "forecast_s": float(comparison.forecast.makespan_s),
-        "simulated_s": float(run.simulation.makespan_s),
-        "components_s": {name: float(time) for name, time in run.simulation.components.items()},
-        "ladder": comparison.ladder().to_dict(orient="records"),
-        "engine": run.simulation.engine,
-        "events": run.simulation.events,
-    }
+def _run_dict(run: SystemRun) -> dict[str, Any]:
+    simulation = attributes_of(run.simulation, "engine", "events", simulated_s="makespan_s", components_s="components")
+    return (
+        attributes_of(run, "processes", "size", "counters", nodes="machine.nodes")
+        | simulation
+        | {
+            "network": run.machine.network.topology.label,
+            "forecast_s": run.comparison.forecast.makespan_s,
+            "ladder": run.comparison.ladder().to_dict(orient="records"),
+        }
+    )
 
 
-def ranking_dict(ranking: Ranking) -> dict[str, object]:
-    """Plain lists and numbers, as for JSON."""
-    return {
-        "workload": ranking.workload,
-        "scores": {way: dict(scores) for way, scores in ranking.scores.items()},
+def ranking_dict(ranking: Ranking) -> dict[str, Any]:
+    """The scores of upgrades, and which of them each way of scoring picks."""
+    return fields_of(ranking) | {
         "picks": {way: ranking.picks(way) for way in ranking.scores},
         "verdict": ranking.verdict(),
         "full_verdict": ranking.verdict("full_requirements", "full_forecast"),
     }
 
 
-def varied_dict(one: Varied) -> dict[str, object]:
-    """Plain lists and numbers, as for JSON."""
+def varied_dict(one: Varied) -> dict[str, Any]:
+    """What another number changes."""
     change, (workload, upgrade) = one.largest_change
-    return {
-        "name": one.name,
-        "factor": one.factor,
+    return attributes_of(one, "name", "factor", "other_picks", picks="picked") | {
         "ratios": _nested(one.ratios),
-        "picks": {name: list(picks) for name, picks in one.picked.items()},
-        "other_picks": {name: list(picks) for name, picks in one.other_picks.items()},
         "largest_change": {"relative": change, "workload": workload, "upgrade": upgrade},
     }
 
@@ -316,15 +296,11 @@ def _straw_words(study: SimulatedStrawMan) -> Iterator[str]:
             yield f"{name} on {system.machine.name}: {run.processes} processes, {shares}"
 
 
-def simulated_straw_man_dict(study: SimulatedStrawMan) -> dict[str, object]:
-    """Plain lists and numbers, as for JSON."""
-    return {
-        "workload": study.full.workload.name,
-        "scale": {**vars(study.scale), "processors": study.scale.processors},
-        "benchmark": study.small.benchmark,
-        "ratios": {row: list(values) for row, values in study.ratios().items()},
-        "systems": [
-            {"machine": system.machine.name, **({} if run is None else _run_dict(run))}
-            for system, run in zip(study.small.systems, study.runs, strict=True)
-        ],
+def simulated_straw_man_dict(study: SimulatedStrawMan) -> dict[str, Any]:
+    """All systems made smaller, as they were simulated."""
+    pairs = zip(study.small.systems, study.runs, strict=True)
+    return attributes_of(study, workload="full.workload.name", benchmark="small.benchmark") | {
+        "scale": fields_of(study.scale, "processors"),
+        "ratios": study.ratios(),
+        "systems": [{"machine": system.machine.name, **(_run_dict(run) if run else {})} for system, run in pairs],
     }

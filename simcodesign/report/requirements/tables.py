@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict
+from typing import Any
 
 from rich.console import RenderableType
 from rich.padding import Padding
 from rich.table import Table
 
 from simcodesign.analytic.model_text import short
+from simcodesign.core.to_json import attributes_of, fields_of
 from simcodesign.report.common.number_table import new_table
 from simcodesign.report.common.quantities import quantity
 from simcodesign.studies.requirements.memory_capacity import ALWAYS, NEVER, Fit
@@ -183,34 +184,15 @@ def _ratio_table(studies: Sequence[UpgradeStudy]) -> Table:
     return table
 
 
-def upgrade_dict(study: UpgradeStudy) -> dict[str, object]:
-    """Plain lists and numbers, as for JSON."""
-    upgrade = study.upgrade
-    return {
-        "workload": study.workload.name,
-        "machine": study.machine.name,
-        "upgrade": {
-            "name": upgrade.name,
-            "nodes": upgrade.nodes,
-            "processors_per_node": upgrade.processors_per_node,
-            "memory": upgrade.memory,
-            "rates": dict(upgrade.rates),
-        },
-        "models": dict(study.models),
-        "old": _filled_dict(study.old),
-        "new": _filled_dict(study.new),
-        "ratios": study.ratios,
-        "baseline": study.baseline,
-    }
+def upgrade_dict(study: UpgradeStudy) -> dict[str, Any]:
+    """The system before and after; descriptions by their names."""
+    shown = attributes_of(study, "models", "ratios", "baseline", workload="workload.name", machine="machine.name")
+    upgrade = fields_of(study.upgrade, without=("about", "source", "place"))
+    return shown | {"upgrade": upgrade, "old": _filled_dict(study.old), "new": _filled_dict(study.new)}
 
 
-def _filled_dict(filled: Filled) -> dict[str, object]:
-    return {
-        "processes": filled.processes,
-        "memory_bytes": filled.memory_bytes,
-        "fit": fit_dict(filled.fit),
-        "requirements": filled.needs and filled.needs.to_dict(),
-    }
+def _filled_dict(filled: Filled) -> dict[str, Any]:
+    return fields_of(filled, requirements="needs") | {"fit": fit_dict(filled.fit)}
 
 
 # Straw-man systems.
@@ -266,28 +248,16 @@ def _study_words(study: StrawManStudy) -> Iterator[str]:
             yield f"{name} on {system.machine.name}: no time, {number(share)} of a process is no size that it allows"
 
 
-def straw_man_dict(study: StrawManStudy) -> dict[str, object]:
-    """Plain lists and numbers, as for JSON."""
-    return {
-        "workload": study.workload.name,
-        "models": dict(study.models),
-        "benchmark": study.benchmark,
-        "excluded": [system.machine.name for system in study.excluded],
-        "systems": [
-            {
-                "machine": system.machine.name,
-                "processes": system.processes,
-                "memory_bytes": system.memory_bytes,
-                "rate_flop_per_s": system.rate_flop_per_s,
-                "fit": fit_dict(system.fit),
-                "largest_problem": system.overall,
-                "benchmark_size": system.benchmark_size,
-                "benchmark_flops": system.benchmark_flops,
-                "wall_time_s": system.wall_time_s,
-            }
-            for system in study.systems
-        ],
-    }
+def straw_man_dict(study: StrawManStudy) -> dict[str, Any]:
+    """All systems; descriptions by their names."""
+    systems = [
+        fields_of(system, "wall_time_s", machine="machine.name", largest_problem="overall")
+        | {"fit": fit_dict(system.fit)}
+        for system in study.systems
+    ]
+    excluded = [system.machine.name for system in study.excluded]
+    shown = attributes_of(study, "models", "benchmark", workload="workload.name")
+    return shown | {"excluded": excluded, "systems": systems}
 
 
 # Memory fits.
@@ -315,6 +285,6 @@ def fit_tables(workload: str, machine: str, fit: Fit) -> Iterator[RenderableType
         yield line(f"{workload}: {always_words(fit)}")
 
 
-def fit_dict(fit: Fit) -> dict[str, object]:
-    """Plain lists and numbers, as for JSON."""
-    return {**asdict(fit), "terms": [asdict(term) for term in fit.terms], "overall": fit.overall}
+def fit_dict(fit: Fit) -> dict[str, Any]:
+    """All of it, with the largest problem of all processes."""
+    return fields_of(fit, "overall")

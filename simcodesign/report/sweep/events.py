@@ -7,12 +7,12 @@ import math
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict
 from types import TracebackType
 from typing import Any, Self
 
+from simcodesign.core.to_json import fields_of, to_json
 from simcodesign.report.common.progress import ProgressBar
-from simcodesign.report.common.terminal import strict, write
+from simcodesign.report.common.terminal import write
 from simcodesign.studies.sweep.points import Row
 from simcodesign.studies.sweep.run import Outcome
 
@@ -110,10 +110,10 @@ class SweepEvents:
     def end(self, outcome: Outcome, **fields: object) -> None:
         """The event of the end."""
         what = "stopped" if outcome.stopped else "done"
-        self._event(what, **asdict(outcome), elapsed_s=self._tally.elapsed_s, **fields)
+        self._event(what, **fields_of(outcome), elapsed_s=self._tally.elapsed_s, **fields)
 
     def _event(self, event: str, **fields: Any) -> None:
-        write(json.dumps(strict({"event": event, **fields}), allow_nan=False) + "\n")
+        write(json.dumps(to_json({"event": event, **fields}), allow_nan=False) + "\n")
 
 
 def duration(seconds: float) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
 from rich.measure import Measurement
@@ -11,6 +12,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from simcodesign.core.to_json import attributes_of
 from simcodesign.report.common.number_table import new_table
 from simcodesign.report.common.quantities import shared_unit
 from simcodesign.studies.validation.case import Case
@@ -254,10 +256,10 @@ def case_table(cases: Sequence[Case], columns: int = 4) -> Table:
     return table
 
 
-def case_dict(case: Case) -> dict[str, object]:
-    """A case before it runs, as for JSON."""
+def case_dict(case: Case) -> dict[str, Any]:
+    """A case before it runs."""
     names = ("name", "reading", "claim", "source", "unit", "quick", "full")
-    return {name: getattr(case, name) for name in names} | {"points": len(case.expected)}
+    return attributes_of(case, *names) | {"points": len(case.expected)}
 
 
 def number(value: float | None, scale: float = 1.0) -> str:

@@ -9,12 +9,14 @@ from __future__ import annotations
 import time
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from simcodesign.comparison.attribution import changes_of, relative_error
 from simcodesign.comparison.compare import Comparison, compare
 from simcodesign.core.result import COMPONENTS, Result
+from simcodesign.core.to_json import PlainResult, fields_of
 from simcodesign.describe.effects import effect_named
 from simcodesign.describe.scenario import MachineSource, Scenario, WorkloadSource
 from simcodesign.engine.simulate import whole_seed
@@ -37,7 +39,7 @@ _NO_STATIONS = StationNumbers((), np.zeros((len(STATION_NUMBERS), 0)))
 
 
 @dataclass(frozen=True)
-class ReplicatedComparison:
+class ReplicatedComparison(PlainResult):
     """``first``: the comparison of the first replication. ``keys``, ``values``: (replications, quantities), of the
     simulation with every effect, the makespan (or response time) first, and of ``("simulated_s", effect)`` and
     ``("change_s", effect)``.
@@ -70,19 +72,11 @@ class ReplicatedComparison:
         """The mean of a quantity."""
         return interval(self.values[:, self.keys.index(key)], self.confidence)
 
-    def to_dict(self) -> dict[str, object]:
-        """As for JSON."""
-        return {
-            "reading": "replicated comparison",
-            "first": self.first.to_dict(),
-            "seed": self.seed,
-            "seeds": list(self.seeds),
-            "confidence": self.confidence,
-            "drawn": list(self.drawn),
-            "stopping": self.stopping.to_dict(),
-            "error": self.error.to_dict(),
-            "means": nested({key: self.interval(*key).to_dict() for key in self.keys}),
-        }
+    def json_fields(self) -> dict[str, Any]:
+        """Without the values of each replication."""
+        shown = fields_of(self, "error", without=("keys", "values"))
+        means = nested({key: self.interval(*key) for key in self.keys})
+        return {"reading": "replicated comparison"} | shown | {"means": means}
 
 
 def replicate_comparison(

@@ -218,10 +218,10 @@ class StationMeans:
             return Interval(mean, mean, mean, self.count, self.confidence, same=True)
         return spread_interval(mean, deviation, self.count, self.confidence)
 
-    def to_dicts(self, most: int) -> list[dict[str, object]]:
-        """As for JSON, the most used first."""
+    def listed(self, most: int) -> list[dict[str, Any]]:
+        """The most used stations, by name, each with an interval of every number."""
         return [
-            {"name": self.names[place]} | {number: self.interval(number, place).to_dict() for number in STATION_NUMBERS}
+            {"name": self.names[place]} | {number: self.interval(number, place) for number in STATION_NUMBERS}
             for place in self.most_used(most)
         ]
 

@@ -13,12 +13,14 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
 from simcodesign.core.errors import InputError
+from simcodesign.core.to_json import PlainResult, fields_of
 
 Floats = NDArray[np.float64]
 Values = Sequence[float] | Floats
@@ -40,7 +42,7 @@ ROUND, LOOKS = 10, 2
 
 
 @dataclass(frozen=True)
-class Interval:
+class Interval(PlainResult):
     """The mean of ``count`` values and the interval in which the true mean lies with probability ``confidence``.
 
     ``low`` and ``high`` are NaN of a single value; ``same``: two or more values are the same but for rounding, so that
@@ -70,8 +72,8 @@ class Interval:
         """Whether the value lies in the interval."""
         return self.low <= value <= self.high
 
-    def to_dict(self) -> dict[str, object]:
-        """As for JSON."""
+    def json_fields(self) -> dict[str, float | bool]:
+        """Without an interval where all values are the same."""
         if self.same:
             return {"mean": self.mean, "same": True}
         return {"mean": self.mean, "half_width": self.half_width, "low": self.low, "high": self.high}
@@ -224,7 +226,7 @@ def neighbours(values: Values) -> float:
 
 
 @dataclass(frozen=True)
-class Paired:
+class Paired(PlainResult):
     """Two systems under the same random numbers: ``difference`` and ``ratio`` are second against first.
 
     ``correlation``: of the pairs, NaN where one of the two does not vary; ``narrowing``: how many times wider the
@@ -244,14 +246,9 @@ class Paired:
         """Whether the interval of the difference excludes 0."""
         return not self.difference.holds(0.0) and not math.isnan(self.difference.low)
 
-    def to_dict(self) -> dict[str, object]:
-        """As for JSON."""
-        parts = ("first", "second", "difference", "ratio")
-        return {name: getattr(self, name).to_dict() for name in parts} | {
-            "correlation": self.correlation,
-            "narrowing": self.narrowing,
-            "decided": self.decided,
-        }
+    def json_fields(self) -> dict[str, Any]:
+        """With what is decided."""
+        return fields_of(self, "decided")
 
 
 def paired(first: Values, second: Values, confidence: float = 0.95) -> Paired:

@@ -13,12 +13,14 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
 from simcodesign.core.errors import InputError
 from simcodesign.core.ordered_map import repeated
 from simcodesign.core.result import MOST_LISTED, NO_STATIONS, Result
+from simcodesign.core.to_json import PlainResult, attributes_of, fields_of
 from simcodesign.describe.demands.arrivals import Arrivals
 from simcodesign.describe.design_point import DesignPoint
 from simcodesign.describe.effects import chosen_effects, random_effects
@@ -44,7 +46,7 @@ OnProgress = Callable[[int, int, float], object]
 
 
 @dataclass(frozen=True)
-class Replicated:
+class Replicated(PlainResult):
     """Replications of one workload on one machine.
 
     ``first``: the Result of the first one, without its arrays. ``keys``, ``values``: names of all quantities, and their
@@ -83,32 +85,25 @@ class Replicated:
             return self.batches.interval
         return interval(self.column(key), self.confidence)
 
-    def to_dict(self) -> dict[str, object]:
-        """As for JSON: what the runs have in common, means with intervals, the values of each replication."""
-        first, shared = self.first, ("workload", "machine", "preset", "values", "effects")
-        single = [key for key in self.keys if len(key) == 1]
-        plain: dict[str, object] = {"reading": "replications"} | {name: getattr(first, name) for name in shared}
-        plain |= {
-            "confidence": self.confidence,
-            "replications": self.count,
-            "drawn": list(self.drawn),
-            "seed": self.seed,
-            "seeds": list(self.seeds),
-            "stopping": self.stopping.to_dict(),
-        }
+    def json_fields(self) -> dict[str, Any]:
+        """What the runs have in common, means with intervals, the values of each replication."""
+        shown: dict[str, Any] = {"reading": "replications"}
+        shown |= attributes_of(self.first, "workload", "machine", "preset", "values", "effects")
+        shown |= attributes_of(self, "confidence", "drawn", "seed", "seeds", "stopping", replications="count")
         if self.removed is not None:
-            plain["warm_up"] = {"asked": self.warm_up, **vars(self.removed)}
+            shown["warm_up"] = {"asked": self.warm_up, **fields_of(self.removed)}
         if self.batches is not None:
-            plain["batch_means"] = {**vars(self.batches), "interval": self.batches.interval.to_dict()}
-        plain["means"] = nested({key: self.interval(*key).to_dict() for key in self.keys})
-        plain["each"] = {key[0]: self.column(key).tolist() for key in single}
-        plain["station_count"] = len(self.stations)
-        plain["stations"] = self.stations.to_dicts(MOST_LISTED)
-        return plain
+            shown["batch_means"] = self.batches
+        return shown | {
+            "means": nested({key: self.interval(*key) for key in self.keys}),
+            "each": {key[0]: self.column(key) for key in self.keys if len(key) == 1},
+            "station_count": len(self.stations),
+            "stations": self.stations.listed(MOST_LISTED),
+        }
 
 
 @dataclass(frozen=True)
-class Against:
+class Against(PlainResult):
     """Two machines under the same random numbers, replication by replication: ``second`` against ``first``.
 
     ``pairs``: of every quantity that both show.
@@ -123,16 +118,10 @@ class Against:
         """Of the quantity by which they are judged."""
         return self.pairs[self.first.stopping.of]
 
-    def to_dict(self) -> dict[str, object]:
-        """As for JSON."""
-        pairs = nested({key: pair.to_dict() for key, pair in self.pairs.items()})
-        return {
-            "reading": "paired replications",
-            "judged_by": ".".join(self.first.stopping.of),
-            "pairs": pairs,
-            "first": self.first.to_dict(),
-            "second": self.second.to_dict(),
-        }
+    def json_fields(self) -> dict[str, Any]:
+        """Every quantity as a pair, and the replications of both."""
+        shown = {"reading": "paired replications", "judged_by": ".".join(self.first.stopping.of)}
+        return shown | fields_of(self) | {"pairs": nested(self.pairs)}
 
 
 def replicate(

@@ -5,8 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from simcodesign.core.errors import InputError, nearest
+from simcodesign.core.to_json import fields_of
 from simcodesign.studies.replication.observations import MAKESPAN, RESPONSE, Floats, Key, Sample, check_warm_up
 from simcodesign.studies.replication.output_analysis import LOOKS, ROUND, check_confidence, interval, known_to
 
@@ -121,9 +123,9 @@ class Stopping:
     most: int
     reached: bool = True
 
-    def to_dict(self) -> dict[str, object]:
-        """As for JSON."""
-        return {**vars(self), "of": ".".join(self.of)}
+    def json_fields(self) -> dict[str, Any]:
+        """With the quantity as one text."""
+        return fields_of(self) | {"of": ".".join(self.of)}
 
 
 def no_such_quantity(name: str, keys: Collection[Key]) -> InputError:

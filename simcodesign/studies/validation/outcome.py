@@ -5,10 +5,12 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
+from typing import Any
 
 from simcodesign.comparison.attribution import relative_error
 from simcodesign.comparison.compare import Comparison
+from simcodesign.core.to_json import PlainResult, fields_of
 from simcodesign.studies.validation.case import Case, Said, Tolerance
 from simcodesign.studies.validation.verdict import Point, Verdict, points_of, verdict_of
 
@@ -33,7 +35,7 @@ class Ladder:
 
 
 @dataclass(frozen=True)
-class Outcome:
+class Outcome(PlainResult):
     """A case and what was said to it. ``error``: why nothing was, else empty. ``plot``: SVG, or empty."""
 
     name: str
@@ -113,15 +115,9 @@ class Outcome:
         worst = [point for point in self.points if point.verdict is self.verdict] or list(self.points)
         return max(worst, key=lambda point: self._badness(point, self.deviation(point)))
 
-    def to_dict(self) -> dict[str, object]:
-        """Plain lists, texts and numbers, as for JSON; without the plot."""
-        rest = {name: value for name, value in asdict(self).items() if name != "plot"}
-        return rest | {
-            "verdict": str(self.verdict),
-            "in_short": self.in_short,
-            "parameters": dict(self.parameters),
-            "points": [asdict(point) | {"verdict": str(point.verdict)} for point in self.points],
-        }
+    def json_fields(self) -> dict[str, Any]:
+        """All but the plot."""
+        return fields_of(self, "in_short", without=("plot",)) | {"parameters": dict(self.parameters)}
 
 
 def outcome_of(case: Case, said: Said, *, seconds: float = 0.0, notes: Iterable[str] = (), plot: str = "") -> Outcome:

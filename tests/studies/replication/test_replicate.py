@@ -13,13 +13,13 @@ from scipy import stats
 
 from simcodesign.core import ordered_map as repeated_module
 from simcodesign.core.errors import InputError
+from simcodesign.core.to_json import to_json
 from simcodesign.describe.design_point import bind
 from simcodesign.describe.machine import Machine
 from simcodesign.describe.workload import Workload
 from simcodesign.describe.yaml.files import load_machine, load_workload
 from simcodesign.engine.simulate import simulate
 from simcodesign.generate.random_streams import stream
-from simcodesign.report.common.terminal import strict
 from simcodesign.studies.replication.output_analysis import ROUND
 from simcodesign.studies.replication.replicate import (
     Replicated,
@@ -109,7 +109,7 @@ def twelve(loop: Workload, machine: Machine) -> Replicated:
 
 
 def text(found: Any) -> str:
-    return json.dumps(strict(found.to_dict()))
+    return json.dumps(to_json(found.to_dict()))
 
 
 # --- Seeds ---------------------------------------------------------------------------------------------------
