@@ -192,10 +192,10 @@ def test_measured_bars_are_the_times_of_the_runs() -> None:
 
 def heights(path: Path, found: CounterStudy, monkeypatch: pytest.MonkeyPatch) -> list[float]:
     """Of all bars of the lower panel, from the figure that is saved."""
-    canvas = pytest.importorskip("simcodesign.report.counters.plot").canvas
+    plot_style = pytest.importorskip("simcodesign.report.counters.plot").plot_style
     figures = []
-    save = canvas.save
-    monkeypatch.setattr(canvas, "save", lambda figure, where: (figures.append(figure), save(figure, where)))
+    save = plot_style.save
+    monkeypatch.setattr(plot_style, "save", lambda figure, where: (figures.append(figure), save(figure, where)))
     counters_plot(found, path)
     return [patch.get_height() for patch in figures[0].axes[1].patches]
 
