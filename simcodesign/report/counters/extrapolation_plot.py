@@ -26,7 +26,7 @@ _CUT = 100.0
 
 
 def profile_plot(study: Study, path: str | Path, ladders: Sequence[Ladder] = ()) -> None:
-    """Draw a study. InputError as ``plot_style.check``."""
+    """Draw a study. InputError as ``styled``."""
     count = len(study.trials)
     with plot_style.styled(path) as mpl:
         rows = 3 if ladders else 2

@@ -37,7 +37,7 @@ class Bar:
 
 
 def counters_plot(study: CounterStudy, path: str | Path) -> None:
-    """Draw a study: total times above, the parts of every run and prediction below. InputError as ``plot_style.check``."""
+    """Draw a study: total times above, the parts of every run and prediction below. InputError as ``styled``."""
     bars = [*measured_bars(study.model), *map(predicted_bar, study.forecasts)]
     with plot_style.styled(path) as mpl:
         figure = plot_style.new_figure(mpl, max(6.4, 0.62 * len(bars) + 1.5), 6.6)
