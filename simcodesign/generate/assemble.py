@@ -124,8 +124,8 @@ def _with_stations(
             station = np.full(len(plan), NONE, np.int32) if station is None else station
             station[moves] = len(disks) + place
     routes, visited = None, np.zeros(0, np.int64)
-    if prices.roads:
-        routes, visited = prices.roads.built(
+    if prices.route_table:
+        routes, visited = prices.route_table.to_routes(
             len(disks) + len(controllers) + processors, segment.fields["route"], segment.fields["cost"]
         )
     if routes is not None and varied is not None:

@@ -1,4 +1,4 @@
-"""The record of what the forecast knows of a collective algorithm, and where it is found by operation and algorithm."""
+"""The record of what the forecast knows of a collective algorithm, and the registry by operation and algorithm."""
 
 from __future__ import annotations
 

@@ -47,6 +47,7 @@ def all_broadcast_linear(size: FloatOrArray, p: Price) -> Cost:
 
 
 def bruck_exchange(rank: Ints, size: float) -> Rows:
+    """At distance 1, 2, 4, ...: every block whose remaining distance has that bit."""
     for step in powers_of_two(rank):
         yield rank, (rank + step) % len(rank), size * np.count_nonzero(rank // step % 2)
 

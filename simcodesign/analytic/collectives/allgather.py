@@ -23,6 +23,7 @@ def allgather_bruck(size: FloatOrArray, p: Price) -> Cost:
 
 
 def bruck_gather(rank: Ints, size: float) -> Rows:
+    """At distance 1, 2, 4, ...: all blocks that were gathered so far, in the last round only those missing."""
     for step in powers_of_two(rank):
         yield rank, (rank - step) % len(rank), size * min(step, len(rank) - step)
 

@@ -53,11 +53,13 @@ def doubling(rank: Ints, size: float) -> Rows:
 
 
 def ring_twice(rank: Ints, size: float) -> Rows:
+    """Around the ring twice, a P-th of the bytes at a time."""
     for _ in range(2):
         yield from ring(rank, size / len(rank))
 
 
 def tree_both_ways(rank: Ints, size: float) -> Rows:
+    """Up the binomial tree and down again."""
     for parent, child, each in binomial_tree(rank, size):
         yield child, parent, each
         yield parent, child, each

@@ -17,6 +17,7 @@ def barrier_dissemination(size: FloatOrArray, p: Price) -> Cost:
 
 
 def dissemination(rank: Ints, size: float) -> Rows:
+    """At distance 1, 2, 4, ...: a signal of every rank."""
     for step in powers_of_two(rank):
         yield rank, (rank + step) % len(rank), size
 

@@ -25,6 +25,7 @@ def broadcast_linear(size: FloatOrArray, p: Price) -> Cost:
 
 
 def star(rank: Ints, size: float) -> Rows:
+    """Rank 0 sends to every other."""
     yield np.zeros_like(rank[1:]), rank[1:], size
 
 

@@ -8,7 +8,7 @@ from simcodesign.analytic.collectives.algorithm_form import Ints, Rows
 
 
 def binomial_tree(rank: Ints, size: float) -> Rows:
-    """Every rank but 0 hears from the rank without its lowest bit."""
+    """Every rank but 0 receives from the rank without its lowest bit."""
     yield rank[1:] & (rank[1:] - 1), rank[1:], size
 
 
@@ -20,9 +20,11 @@ def all_pairs(rank: Ints, size: float) -> Rows:
 
 
 def ring(rank: Ints, size: float) -> Rows:
+    """P - 1 times: every rank sends to the next."""
     for _ in range(len(rank) - 1):
         yield rank, (rank + 1) % len(rank), size
 
 
 def powers_of_two(rank: Ints) -> list[int]:
+    """1, 2, 4, ... below P."""
     return [2**k for k in range(32) if 2**k < len(rank)]

@@ -44,7 +44,7 @@ class GraphTopology(Topology):
     levels, the choices repeat too and spread less; kind ``fat_tree`` routes those well.
 
     The directed links run from ``tail`` to ``head``, both shape (link_count,), sorted by tail and then head.
-    The routing table is made when the first route or distance is asked for.
+    The routing table is made with the first route or distance.
     """
 
     kind: ClassVar[str] = "graph"

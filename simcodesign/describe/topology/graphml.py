@@ -14,7 +14,7 @@ MAX_FILE_BYTES = 32 * 2**20
 
 
 def load_graphml(path: str | Path, place: Place | None = None) -> nx.Graph:
-    """The graph in a GraphML file; ``place`` says where the file is asked for.
+    """The graph in a GraphML file; ``place`` is where a description names the file.
 
     Raises InputError for a file that is missing, unreadable, larger than ``MAX_FILE_BYTES``, not well-formed,
     not GraphML, or that has a document type declaration (its entities could expand without bound), nodes without

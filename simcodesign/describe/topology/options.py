@@ -19,7 +19,7 @@ Reader = Callable[[Entry, Path], Any]
 
 @dataclass(frozen=True)
 class Option:
-    """What is said of a topology besides its kind and its number of hosts.
+    """A property of one kind of topology, besides its number of hosts.
 
     ``name``: the keyword of ``build_topology``; ``about``: what it is, for documentation; ``read``: from a machine
     file, where it stands under ``file_key`` (the name, unless given).

@@ -25,16 +25,16 @@ def matches(segment: Segment, rank: Int32s, place: Place) -> tuple[Int32s, Int32
     Raises InputError when sends and receives do not match in number or size; the sizes of receives are filled in.
     """
     match = segment.fields["match"]
-    loose = np.flatnonzero(match <= BY_TAG)
-    tag = BY_TAG - match[loose]
-    match[loose] = NONE
+    tagged = np.flatnonzero(match <= BY_TAG)
+    tag = BY_TAG - match[tagged]
+    match[tagged] = NONE
     _match_by_place(segment, match)
-    if not len(loose):
+    if not len(tagged):
         return match, None, 0
-    ends = _Ends(segment, rank, loose, tag)
+    ends = _Ends(segment, rank, tagged, tag)
     mailbox, count = _mailboxes(ends, len(match), segment.fields["size_bytes"], place)
     _match_by_order(ends, match, place)
-    _fill_sizes(segment, rank, match, loose, place)
+    _fill_sizes(segment, rank, match, tagged, place)
     return match, mailbox, count
 
 
@@ -51,13 +51,13 @@ def _match_by_place(segment: Segment, match: Int32s) -> None:
 class _Ends:
     """Sends and receives that are paired by tag: operation, source, target and tag of each, in operation order."""
 
-    def __init__(self, segment: Segment, rank: Int32s, loose: Int64s, tag: Int32s) -> None:
-        sends = segment.fields["kind"][loose] == SEND
-        here, there = rank[loose], segment.fields["peer"][loose]
-        self.op, self.tag, self.sends = loose, tag, sends
+    def __init__(self, segment: Segment, rank: Int32s, tagged: Int64s, tag: Int32s) -> None:
+        sends = segment.fields["kind"][tagged] == SEND
+        here, there = rank[tagged], segment.fields["peer"][tagged]
+        self.op, self.tag, self.sends = tagged, tag, sends
         self.source, self.target = np.where(sends, here, there), np.where(sends, there, here)
 
-    def kept(self, chosen: NDArray[np.bool_]) -> None:
+    def keep(self, chosen: NDArray[np.bool_]) -> None:
         """Keep only these."""
         for name in ("op", "tag", "sends", "source", "target"):
             setattr(self, name, getattr(self, name)[chosen])
@@ -70,7 +70,7 @@ class _Ends:
 
 
 def _mailboxes(ends: _Ends, count: int, size: NDArray[np.float64], place: Place) -> tuple[Int32s | None, int]:
-    """Numbers of the mailboxes of ranks and tags with a receive from anyone; their messages and receives leave."""
+    """Numbers the mailboxes, one for each rank and tag with a receive from anyone; their messages leave ``ends``."""
     anyone = ends.source == ANY
     if not anyone.any():
         return None, 0
@@ -82,7 +82,7 @@ def _mailboxes(ends: _Ends, count: int, size: NDArray[np.float64], place: Place)
     mailbox = np.full(count, NONE, np.int32)
     mailbox[ends.op[inside]] = number[inside]
     _fill_sizes_of_mailboxes(ends, number, inside, size)
-    ends.kept(~inside)
+    ends.keep(~inside)
     return mailbox, len(boxes)
 
 
@@ -137,10 +137,10 @@ def _refuse(sends: Int64s, receives: Int64s, row: int, place: Place) -> None:
     raise InputError(f"sends and receives do not match: {what}", place)
 
 
-def _fill_sizes(segment: Segment, rank: Int32s, match: Int32s, loose: Int64s, place: Place) -> None:
+def _fill_sizes(segment: Segment, rank: Int32s, match: Int32s, tagged: Int64s, place: Place) -> None:
     """A receive has the size of its message; a size that it states itself must be the same."""
     size = segment.fields["size_bytes"]
-    receives = loose[(segment.fields["kind"][loose] == RECEIVE) & (match[loose] != NONE)]
+    receives = tagged[(segment.fields["kind"][tagged] == RECEIVE) & (match[tagged] != NONE)]
     sent = size[match[receives]]
     wrong = receives[~np.isnan(size[receives]) & (size[receives] != sent)]
     if len(wrong):

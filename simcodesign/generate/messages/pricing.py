@@ -20,14 +20,14 @@ from simcodesign.describe.design_point import DesignPoint
 from simcodesign.describe.machine import Machine
 from simcodesign.describe.program import Block, with_phase
 from simcodesign.generate.columns import Column
-from simcodesign.generate.messages.routes_and_stations import Roads
+from simcodesign.generate.messages.routes_and_stations import RouteTable
 from simcodesign.generate.messages.times import arrival_s, between_s, modelled_hops, receive_s, send_s
 
 
 class Prices:
     """What messages cost on a machine with these effects, whose constants the blocks of a program may replace.
 
-    ``roads`` is None unless stations are shared on the way.
+    ``route_table`` is None unless stations are shared on the way.
     """
 
     def __init__(self, point: DesignPoint, effects: frozenset[str]) -> None:
@@ -45,15 +45,15 @@ class Prices:
         self._variants: list[Machine] = []
 
     @cached_property
-    def roads(self) -> Roads | None:
-        """The ways of the messages, None if they share nothing."""
+    def route_table(self) -> RouteTable | None:
+        """The routes of the messages, None if they share no stations."""
         shared = bool(self._effects & {"links", "interfaces"})
-        return Roads(self._machine, self.node_of, self._effects) if shared else None
+        return RouteTable(self._machine, self.node_of, self._effects) if shared else None
 
     @property
     def names(self) -> tuple[str, ...]:
         """The extra fields that operations need."""
-        routed = ("route", "cost") if self.roads else ()
+        routed = ("route", "cost") if self.route_table else ()
         flies = ("flight_s",) if self._flies else ()
         loggop = ("gap_s", "hold", "variant") if self._loggop else ()
         return routed + flies + loggop + (("train",) if self._trains else ())
@@ -65,17 +65,17 @@ class Prices:
 
     def priced(self, columns: Sequence[Column], machine: Machine) -> list[Column]:
         """The columns with their durations, and with their routes and gaps where there are any."""
-        found: list[Column] = []
+        priced: list[Column] = []
         for number, column in enumerate(columns):
             if column.kind not in (SEND, RECEIVE):
-                found.append(column)
+                priced.append(column)
             elif number and column.costs_as(columns[number - 1]):
-                found.append(replace(column, duration_s=found[-1].duration_s, extra=found[-1].extra))
+                priced.append(replace(column, duration_s=priced[-1].duration_s, extra=priced[-1].extra))
             elif column.kind == SEND:
-                found.append(self._send(column, machine))
+                priced.append(self._send(column, machine))
             else:
-                found.append(self._receive(column, machine))
-        return found
+                priced.append(self._receive(column, machine))
+        return priced
 
     def _receive(self, column: Column, machine: Machine) -> Column:
         size = column.size_bytes
@@ -95,8 +95,11 @@ class Prices:
             most = machine.network.rendezvous_above_bytes
             extra["gap_s"] = between_s(machine, size)
             extra["rendezvous"] = False if most is None else np.asarray(size) > most
-        if self.roads:
-            extra |= {"route": self.roads.routes_of(column), "cost": self.roads.cost_of(machine, hops, size, train)}
+        if self.route_table:
+            extra |= {
+                "route": self.route_table.routes_of(column),
+                "cost": self.route_table.cost_of(machine, hops, size, train),
+            }
         return replace(column, duration_s=send_s(machine, hops, size, train), extra=extra)
 
     def _hops(self, column: Column) -> FloatOrArray:

@@ -1,4 +1,4 @@
-"""The way of the messages through shared stations (``interfaces``, ``links``), and the stations that exist at all.
+"""The routes of messages through shared stations (``interfaces``, ``links``), and the stations that there are.
 
 Columns that send between the same pairs of ranks share their routes, so that a repeated collective costs nothing.
 """
@@ -33,8 +33,8 @@ DENSE_STATIONS = 2**28
 SPARSE = 16
 
 
-class Roads:
-    """Collects the pairs of nodes between which messages travel, and what they cost; makes the Routes of them."""
+class RouteTable:
+    """The pairs of nodes between which messages travel, and the costs of these, as columns are priced; then the Routes."""
 
     def __init__(self, machine: Machine, node: Int64s, effects: frozenset[str]) -> None:
         self._machine, self._node = machine, node
@@ -90,9 +90,9 @@ class Roads:
         changes = (np.diff(far[order]) != 0) | (np.diff(size[order]) != 0)
         group = np.concatenate([[0], np.cumsum(changes)])
         first = order[np.concatenate([[True], changes])]
-        found = np.empty(len(order), np.int32)
-        found[order] = self._rows_of(self._priced(machine, far[first], size[first], train))[group]
-        return found
+        row = np.empty(len(order), np.int32)
+        row[order] = self._rows_of(self._priced(machine, far[first], size[first], train))[group]
+        return row
 
     def _cost(self, machine: Machine, hops: float, size_bytes: float, train: int) -> int:
         return self._row(self._priced(machine, hops, size_bytes, train).tolist())
@@ -119,7 +119,7 @@ class Roads:
         """(6, ...) the times of the table of costs."""
         network, again = machine.network, np.zeros(())
         if train > 1 and not is_loggop(machine):
-            # Links repeat the bytes of a stored train themselves.
+            # With store-and-forward, the links repeat the bytes of a train themselves.
             again = np.asarray(startup_s(machine, hops) + held_s(machine, hops, 0.0 if self._links else size_bytes))
         times: list[FloatOrArray] = [
             inject_s(machine, hops, size_bytes),
@@ -131,7 +131,7 @@ class Roads:
         ]
         return np.array(np.broadcast_arrays(*times), dtype=np.float64)
 
-    def built(self, before: int, route: Int32s, cost: Int32s) -> tuple[Routes | None, Int64s]:
+    def to_routes(self, before: int, route: Int32s, cost: Int32s) -> tuple[Routes | None, Int64s]:
         """The Routes, None if no message leaves its node, and what stands for the visited stations: the number of a
         node for its interface, of the nodes and the link for a link. ``before``: stations that come first."""
         if not self._count:

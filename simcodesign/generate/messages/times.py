@@ -5,7 +5,7 @@ machine's distance law (none, one, log2 P, sqrt P) or, with the effect ``hops``,
 
 A train of k messages is one transfer whose sender pays for each of them; ``size_bytes`` are those of one message. Its
 first byte enters the network after one startup, its last byte follows as the sender hands the messages over. Trains are
-for Hockney's model only (``describe/trains.py``).
+for Hockney's model only (``check_train``).
 """
 
 from __future__ import annotations
