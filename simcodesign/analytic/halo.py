@@ -1,4 +1,4 @@
-"""Closed form of a halo exchange, for the models of messages of ``analytic/network.py``."""
+"""Closed form of a halo exchange, for the models of ``message_costs``."""
 
 from __future__ import annotations
 

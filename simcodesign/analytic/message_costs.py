@@ -1,6 +1,7 @@
-"""Closed forms of messages: one formula per collective algorithm, for Hockney and LogGOPS, vectorised over everything.
+"""Closed forms of messages: what one message costs by Hockney and LogGOPS, vectorised over everything.
 
-Formulas hold for any number of ranks P, sizes and constants. They assume that all ranks start together, that gaps of
+The formulas of ``collectives`` and ``halo`` are made of these. They hold for any number of ranks P, sizes and
+constants, and assume that all ranks start together, that gaps of
 earlier messages are over, and that no link or interface is shared. A message of m bytes keeps its sender busy for c,
 flies for f and keeps its receiver busy for r: D = c + f + r. Sends (receives) of a rank begin at least u (v) apart:
 

@@ -16,8 +16,9 @@ from simcodesign.fitting.normal_form import COLLECTIVES
 def allreduce_recursive_doubling(size: FloatOrArray, p: Price) -> Cost:
     """k = floor(log2 P) exchanges, and one message before and one after when P is no power of two.
 
-    The P - 2^k ranks that hear first and tell last are numbered from 0 in the hypercube: between two of them at most
-    h = ceil(log2(P - 2^k)) rounds lead to another rank and take D; the other rounds stay on a rank and take s.
+    The P - 2^k ranks that receive before the exchanges and send after them are numbered from 0 in the hypercube:
+    between two of them at most h = ceil(log2(P - 2^k)) rounds lead to another rank and take D; the other rounds stay on
+    a rank and take s.
     """
     m, rounds = p.message(size), floor_log2(p.ranks)
     power: FloatOrArray = np.exp2(rounds)

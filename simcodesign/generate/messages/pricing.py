@@ -96,10 +96,8 @@ class Prices:
             extra["gap_s"] = between_s(machine, size)
             extra["rendezvous"] = False if most is None else np.asarray(size) > most
         if self.route_table:
-            extra |= {
-                "route": self.route_table.routes_of(column),
-                "cost": self.route_table.cost_of(machine, hops, size, train),
-            }
+            cost = self.route_table.cost_of(machine, hops, size, train)
+            extra |= {"route": self.route_table.routes_of(column), "cost": cost}
         return replace(column, duration_s=send_s(machine, hops, size, train), extra=extra)
 
     def _hops(self, column: Column) -> FloatOrArray:

@@ -34,7 +34,7 @@ SPARSE = 16
 
 
 class RouteTable:
-    """The pairs of nodes between which messages travel, and the costs of these, as columns are priced; then the Routes."""
+    """Notes the pairs of nodes between which messages travel, and their costs; then makes the Routes of them."""
 
     def __init__(self, machine: Machine, node: Int64s, effects: frozenset[str]) -> None:
         self._machine, self._node = machine, node
