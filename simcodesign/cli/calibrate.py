@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from simcodesign.cli.app import app
-from simcodesign.cli.options import AsJson, CaseOptions
+from simcodesign.cli.options import AsJson, WorkloadOnMachine
 from simcodesign.cli.options_as_signature import command
 from simcodesign.core.errors import InputError, Place
 from simcodesign.report.common.terminal import print_all, write, write_json
@@ -20,7 +20,7 @@ from simcodesign.report.common.terminal import print_all, write, write_json
 class CalibrateOptions:
     """The measured times, what is to be determined from them, and what is printed."""
 
-    case: CaseOptions
+    scenario: WorkloadOnMachine
     times: Annotated[
         list[Path],
         typer.Argument(
@@ -79,20 +79,20 @@ def run(options: CalibrateOptions) -> None:
     calibrate seismic power-challenge times.csv.
     """
     from simcodesign.calibration.calibrate import calibrate
-    from simcodesign.cli.run.case import load_case
+    from simcodesign.cli.run.scenario import load_scenario
     from simcodesign.core.units import parse_quantity
     from simcodesign.report.calibration.tables import calibration_dict, calibration_tables, yaml_text
 
     if options.as_json and options.as_yaml:
         raise InputError("--json and --yaml exclude each other", allowed="one of them")
-    case = load_case(options.case)
+    scenario = load_scenario(options.scenario)
     kind = "time" if options.weights == "absolute" else "count"
     calibration = calibrate(
-        case.workload,
-        case.machine,
+        scenario.workload,
+        scenario.machine,
         options.times,
-        case.parameters,
-        preset=case.preset,
+        scenario.parameters,
+        preset=scenario.preset,
         unknown=[name.strip() for item in options.unknown for name in item.split(",")] or None,
         per_phase=options.per_phase,
         fixed=_constants("--fix", options.fix),

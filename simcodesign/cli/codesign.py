@@ -13,12 +13,12 @@ from simcodesign.cli.options import (
     AsJson,
     EngineOptions,
     OutputOptions,
-    PhasesOptions,
     Preset,
     Ranks,
-    RanksOptions,
+    ScenarioOptions,
     Seed,
     Settings,
+    WorkloadOnRanks,
 )
 from simcodesign.cli.options_as_signature import command
 from simcodesign.core.errors import InputError, Place
@@ -41,7 +41,7 @@ Log = Annotated[
 class FeasibilityOptions:
     """Which rate is to be reached, over which costs, and how that is found out."""
 
-    case: PhasesOptions
+    scenario: ScenarioOptions
     target: Annotated[
         str, typer.Option(metavar="RATE", help="The rate to be reached: 1e18 (flop/s), or with a unit: '1 EFLOP/s'.")
     ]
@@ -200,7 +200,7 @@ def run_straw_man(options: StrawManOptions) -> None:
 class FitMemoryOptions:
     """Whose memory is filled, and by what."""
 
-    case: RanksOptions
+    scenario: WorkloadOnRanks
     size: Size = "n"
     log: Log = None
     as_json: AsJson = False

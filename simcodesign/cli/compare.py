@@ -11,8 +11,8 @@ import typer
 from simcodesign.cli.app import app
 from simcodesign.cli.options import (
     OutputOptions,
-    PhasesOptions,
     ReplicationOptions,
+    ScenarioOptions,
     SimulationOptions,
     check_timeline,
 )
@@ -26,7 +26,7 @@ OUT_OF_TOLERANCE = 1
 class CompareOptions:
     """What is forecast and simulated, how and how often, and what is printed and written of it."""
 
-    case: PhasesOptions
+    scenario: ScenarioOptions
     simulation: SimulationOptions
     tolerance: Annotated[
         str | None, typer.Option(metavar="SHARE", help="Exit with 1 when the error of the total is larger, e.g. 5%.")
@@ -59,19 +59,15 @@ def run(options: CompareOptions) -> None:
 
 def _run_once(options: CompareOptions) -> float:
     """Compare with one simulation, and print it; the error of the forecast."""
-    from simcodesign.cli.run.case import load_case
+    from simcodesign.cli.run.scenario import load_scenario
     from simcodesign.comparison.compare import compare
     from simcodesign.report.common.progress import simulation_progress
     from simcodesign.report.results.tables import comparison_tables
 
-    case = load_case(options.case)
+    scenario = load_scenario(options.scenario)
     with simulation_progress() as on_progress:
         comparison = compare(
-            case.workload,
-            case.machine,
-            case.parameters,
-            preset=case.preset,
-            phases=case.phases,
+            scenario,
             effects=options.simulation.effects,
             seed=options.simulation.seed,
             engine=options.simulation.engine,

@@ -160,7 +160,7 @@ class ExploreOptions:
 
 @dataclass(frozen=True, kw_only=True)
 class SizeOptions(ExploreOptions):
-    """... for the largest problem."""
+    """The same, for the largest problem."""
 
     size: Annotated[str | None, typer.Option(metavar="NAME", help="The parameter that is the size; default n.")] = None
 

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from simcodesign.cli.app import app
-from simcodesign.cli.options import Effects, PhasesOptions, Seed
+from simcodesign.cli.options import Effects, ScenarioOptions, Seed
 from simcodesign.cli.options_as_signature import command
 from simcodesign.report.common.terminal import complain
 
@@ -18,7 +18,7 @@ from simcodesign.report.common.terminal import complain
 class ExportOptions:
     """What is exported, and where to."""
 
-    case: PhasesOptions
+    scenario: ScenarioOptions
     file: Annotated[Path, typer.Argument(metavar="FILE", help="The file to write, e.g. run.goal.")]
     effects: Effects = "none"
     seed: Seed = 0
@@ -31,19 +31,15 @@ def run(options: ExportOptions) -> None:
     Computations and disk accesses become calcs of their time, with the effects imbalance and noise; messages keep their
     sizes, for the other simulator to price.
     """
-    from simcodesign.cli.run.case import load_case
+    from simcodesign.cli.run.scenario import load_scenario
     from simcodesign.describe.design_point import phases_with_constants
     from simcodesign.describe.effects import ladder
     from simcodesign.describe.goal.format import write_goal
     from simcodesign.engine.simulate import schedule_of
 
-    case = load_case(options.case)
+    scenario = load_scenario(options.scenario)
     schedule = schedule_of(
-        case.workload,
-        case.machine,
-        case.parameters,
-        preset=case.preset,
-        phases=case.phases,
+        scenario,
         effects=options.effects,
         seed=options.seed,
     )
@@ -51,14 +47,14 @@ def run(options: ExportOptions) -> None:
         effect.name
         for effect in ladder()
         if effect.random_on is not None
-        and effect.acts_on(case.workload, case.machine)
+        and effect.acts_on(scenario.workload, scenario.machine)
         and effect.name not in options.effects
         and options.effects != "all"
     ]
     if left_out:
         complain(f"note: written without {' and '.join(left_out)} (--effects {','.join(left_out)} for with)")
-    if "network" in case.machine.noise_model.parts:
+    if "network" in scenario.machine.noise_model.parts:
         complain("note: a schedule has no noise of messages")
-    if places := phases_with_constants(case.workload, "network."):
+    if places := phases_with_constants(scenario.workload, "network."):
         complain(f"note: a schedule has no network of its own for phases that have one: {', '.join(places)}")
     write_goal(schedule, options.file)

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from simcodesign.cli.app import app
-from simcodesign.cli.options import CaseOptions, EngineOptions, OutputOptions
+from simcodesign.cli.options import EngineOptions, OutputOptions, WorkloadOnMachine
 from simcodesign.cli.options_as_signature import command
 
 
@@ -16,7 +16,7 @@ from simcodesign.cli.options_as_signature import command
 class ExtrapolateOptions:
     """Which runs are profiled, which are predicted, and how."""
 
-    case: CaseOptions
+    scenario: WorkloadOnMachine
     on: Annotated[
         str, typer.Option("--on", metavar="P,P,P", help="Numbers of processes of the profiled runs, three or more.")
     ]

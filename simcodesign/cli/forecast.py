@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from simcodesign.cli.app import app
-from simcodesign.cli.options import OutputOptions, PhasesOptions
+from simcodesign.cli.options import OutputOptions, ScenarioOptions
 from simcodesign.cli.options_as_signature import command
 from simcodesign.report.common.terminal import print_all, write_json
 
@@ -20,7 +20,7 @@ RANKS_WITH_BOUNDS = 1024
 class ForecastOptions:
     """What is forecast, and what is printed of it."""
 
-    case: PhasesOptions
+    scenario: ScenarioOptions
     bounds: Annotated[
         bool | None,
         typer.Option(help=f"Bounds of the simulated time; by default up to {RANKS_WITH_BOUNDS} ranks."),
@@ -32,15 +32,14 @@ class ForecastOptions:
 def run(options: ForecastOptions) -> None:
     """Forecast a workload on a machine in closed form."""
     from simcodesign.analytic.forecast import forecast
-    from simcodesign.cli.run.case import load_case
+    from simcodesign.cli.run.scenario import load_scenario
     from simcodesign.report.results.tables import forecast_tables
 
     options.output.check()
-    case = load_case(options.case)
-    given = (case.workload, case.machine, case.parameters)
-    result = forecast(*given, preset=case.preset, phases=case.phases)
+    scenario = load_scenario(options.scenario)
+    result = forecast(scenario)
     if options.bounds or (options.bounds is None and result.values["P"] <= RANKS_WITH_BOUNDS):
-        result = forecast(*given, preset=case.preset, phases=case.phases, bounds=True)
+        result = forecast(scenario, bounds=True)
     if options.output.as_json:
         write_json(result)
     else:

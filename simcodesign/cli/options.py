@@ -48,27 +48,45 @@ Jobs = Annotated[
 
 
 @dataclass(frozen=True, kw_only=True)
-class CaseOptions:
-    """A workload on a machine, and what is set of both."""
+class WorkloadOnMachine:
+    """A workload on a machine, with what is set of both."""
 
     workload: WorkloadName
     machine: MachineName
     settings: Settings = field(default_factory=list)
     preset: Preset = None
 
+    @property
+    def all_settings(self) -> list[str]:
+        """NAME=VALUE of --set and of what is short for it."""
+        return self.settings
+
+    @property
+    def phases(self) -> list[str]:
+        """Names of the phases that are left in; none for all of them."""
+        return []
+
 
 @dataclass(frozen=True, kw_only=True)
-class RanksOptions(CaseOptions):
-    """... on a number of ranks that may be given by itself."""
+class WorkloadOnRanks(WorkloadOnMachine):
+    """A workload on a machine; -P is short for the number of ranks."""
 
     ranks: Ranks = None
 
+    @property
+    def all_settings(self) -> list[str]:
+        return self.settings if self.ranks is None else [f"P={self.ranks}", *self.settings]
+
 
 @dataclass(frozen=True, kw_only=True)
-class PhasesOptions(RanksOptions):
-    """... all of it or some of its phases."""
+class ScenarioOptions(WorkloadOnRanks):
+    """A workload on a machine, with all of its phases or some."""
 
     phase: Phases = field(default_factory=list)
+
+    @property
+    def phases(self) -> list[str]:
+        return self.phase
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -11,8 +11,8 @@ import typer
 from simcodesign.cli.app import app
 from simcodesign.cli.options import (
     OutputOptions,
-    PhasesOptions,
     ReplicationOptions,
+    ScenarioOptions,
     SimulationOptions,
     check_folder,
     check_plot,
@@ -44,7 +44,7 @@ class StreamReplicationOptions(ReplicationOptions):
 class SimulateOptions:
     """What is simulated, how and how often, and what is printed and written of it."""
 
-    case: PhasesOptions
+    scenario: ScenarioOptions
     simulation: SimulationOptions
     stations: Annotated[int, typer.Option(metavar="N", min=0, help="Show the N most used stations.")] = 5
     output: OutputOptions
@@ -84,8 +84,8 @@ class SimulateOptions:
 @command(app, "simulate")
 def run(options: SimulateOptions) -> None:
     """Simulate a workload on a machine, event by event: once, or as often as it takes to know the means."""
-    from simcodesign.cli.run.case import load_case
     from simcodesign.cli.run.replication import run_replications
+    from simcodesign.cli.run.scenario import load_scenario
     from simcodesign.engine.simulate import simulate
     from simcodesign.report.common.progress import simulation_progress
     from simcodesign.report.results.tables import simulation_tables
@@ -95,14 +95,10 @@ def run(options: SimulateOptions) -> None:
         run_replications(options)
         return
     options.check_single_run()
-    case = load_case(options.case)
+    scenario = load_scenario(options.scenario)
     with simulation_progress() as on_progress:
         result = simulate(
-            case.workload,
-            case.machine,
-            case.parameters,
-            preset=case.preset,
-            phases=case.phases,
+            scenario,
             effects=options.simulation.effects,
             seed=options.simulation.seed,
             engine=options.simulation.engine,

@@ -12,7 +12,7 @@ import typer
 from typer.core import TyperCommand
 
 from simcodesign.cli.app import app
-from simcodesign.cli.options import PhasesOptions, SimulationOptions, check_plot
+from simcodesign.cli.options import ScenarioOptions, SimulationOptions, check_plot
 from simcodesign.cli.options_as_signature import command
 from simcodesign.core.errors import InputError, Place
 from simcodesign.report.common.terminal import complain, write
@@ -28,7 +28,7 @@ class SweepOptions:
     """Which points are evaluated, how, by whom, and what is kept, written and printed."""
 
     context: typer.Context
-    case: PhasesOptions
+    scenario: ScenarioOptions
     over: Annotated[
         list[str],
         typer.Option(

@@ -22,7 +22,7 @@ from typer.testing import CliRunner
 
 import simcodesign
 from simcodesign import cli
-from simcodesign.cli.run.case import MACHINE_KEYS
+from simcodesign.cli.run.scenario import MACHINE_KEYS
 from simcodesign.core.errors import DeadlockError, InputError
 from simcodesign.core.to_json import to_json
 from simcodesign.describe.yaml.files import load_machine

@@ -10,7 +10,7 @@ from simcodesign.aspen.machine import load_machine as load_aspen_machine
 from simcodesign.cli.explore import ExploreOptions
 from simcodesign.cli.options import check_folder
 from simcodesign.cli.run.aspen import parsed_parameters
-from simcodesign.cli.run.case import case_of, machine_parameters
+from simcodesign.cli.run.scenario import machine_parameters, scenario_of
 from simcodesign.core.errors import InputError, Place
 from simcodesign.describe.machine import Machine
 from simcodesign.describe.resources import PREFIX
@@ -183,11 +183,11 @@ def _objectives(options: ExploreOptions) -> Iterator[Statement]:
 
 
 def _settings(options: ExploreOptions) -> dict[str, str]:
-    """Name and text of each setting; ``case_of`` finds what is wrong with one."""
+    """Name and text of each setting; ``scenario_of`` finds what is wrong with one."""
     items = [*options.problem.settings, *([f"P={options.ranks}"] if options.ranks is not None else [])]
     pairs = [item.partition("=") for item in items]
     if any(not sign or not name.strip() for name, sign, _ in pairs):
-        case_of("burst", "crossbar-16", items)
+        scenario_of("burst", "crossbar-16", items)
     return {name.strip(): value.strip() for name, _, value in pairs}
 
 
@@ -212,8 +212,8 @@ def _model(study: Study) -> Model:
             raise InputError("has no meaning here", Place(f"--{option}"), allowed="with Aspen models")
     if study.planner == "architect":
         return MachineModel(_machine(study))
-    case = case_of(study.workload, study.machine, _texts(study), None, study.preset, study.phases)
-    return NativeModel(case.workload, case.machine, case.parameters, case.preset, case.phases)
+    scenario = scenario_of(study.workload, study.machine, _texts(study), study.preset, study.phases)
+    return NativeModel(scenario.workload, scenario.machine, scenario.parameters, scenario.preset, scenario.phases)
 
 
 def _texts(study: Study) -> list[str]:

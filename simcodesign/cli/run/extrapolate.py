@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from simcodesign.cli.extrapolate import ExtrapolateOptions
-from simcodesign.cli.run.case import load_case
 from simcodesign.cli.run.fit_counters import parsed_guard
+from simcodesign.cli.run.scenario import load_scenario
 from simcodesign.core.errors import InputError, Place
 from simcodesign.core.units import parse_quantity
 from simcodesign.counters.kernels import THRESHOLD
@@ -35,20 +35,20 @@ def run_extrapolation(options: ExtrapolateOptions) -> None:
 
 def _evaluated(options: ExtrapolateOptions) -> tuple[Study, tuple[Ladder, ...]]:
     """Every target predicted and simulated, and ladders for those that are wrong."""
-    case = load_case(options.case)
-    if "P" in case.parameters:
+    scenario = load_scenario(options.scenario)
+    if "P" in scenario.parameters:
         raise InputError("P is given by --on and --target", Place("--set"), value="P", allowed="other parameters")
     clock = options.second_clock
     guard = GUARD if options.guard is None else parsed_guard(options.guard)
     second_clock_hz = None if clock is None else parse_quantity(clock, "frequency", Place("--second-clock"))
     with run_progress() as on_progress:
         evaluated = study(
-            case.workload,
-            case.machine,
+            scenario.workload,
+            scenario.machine,
             profile=_processes(options.on, "--on"),
             targets=[*map(parsed_target, options.target)],
-            parameters=case.parameters,
-            preset=case.preset,
+            parameters=scenario.parameters,
+            preset=scenario.preset,
             effects=options.simulation.effects,
             seeds=range(options.seeds),
             further=_processes(options.further, "--further") if options.further else (),

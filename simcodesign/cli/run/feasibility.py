@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from simcodesign.cli.codesign import FeasibilityOptions
-from simcodesign.cli.run.case import LoadedCase, load_case
+from simcodesign.cli.run.scenario import GivenScenario, load_scenario
 from simcodesign.core.errors import CapacityError, InputError, Place
 from simcodesign.core.units import parse_quantity
 from simcodesign.describe.effects import chosen_effects
@@ -27,7 +27,7 @@ EFFICIENCY, EFFICIENCIES = "eta", ("1", "0.75", "0.5", "0.25", "0.2", "0.1")
 
 def run(options: FeasibilityOptions) -> None:
     """Find the regions, print and draw them."""
-    name, values = _varied(load_case(options.case), options.each)
+    name, values = _varied(load_scenario(options.scenario), options.each)
     questions = [_question(options, name, value) for value in values]
     regions = _forecasts(questions, options.simulate)
     least = _least(questions[0], name, values)
@@ -43,11 +43,11 @@ def run(options: FeasibilityOptions) -> None:
         region_plot(questions, regions, options.output.plot)
 
 
-def _varied(case: LoadedCase, each: str | None) -> tuple[str, tuple[str, ...]]:
+def _varied(scenario: GivenScenario, each: str | None) -> tuple[str, tuple[str, ...]]:
     """What is varied, and its values; without, a single region."""
-    parameters = case.workload.parameters
+    parameters = scenario.workload.parameters
     if each is None:
-        has_efficiency = EFFICIENCY in parameters and EFFICIENCY not in case.parameters
+        has_efficiency = EFFICIENCY in parameters and EFFICIENCY not in scenario.parameters
         return (EFFICIENCY, EFFICIENCIES) if has_efficiency else ("", ("",))
     name, _, listed = (part.strip() for part in each.partition("="))
     values = tuple(dict.fromkeys(value.strip() for value in listed.split(",")))
@@ -59,28 +59,28 @@ def _varied(case: LoadedCase, each: str | None) -> tuple[str, tuple[str, ...]]:
 def _question(options: FeasibilityOptions, name: str, value: str) -> Question:
     """The question for one value of what is varied; for the empty name that of the options alone."""
     varied = [f"{name}={value}"] if name else []
-    case = _load_varied(options, varied)
-    pairs = [[part.strip() for part in text.split("=", 1)] for text in (*options.case.settings, *varied)]
-    changes = {key: text for key, text in pairs if key not in case.parameters}
+    scenario = _load_varied(options, varied)
+    pairs = [[part.strip() for part in text.split("=", 1)] for text in (*options.scenario.settings, *varied)]
+    changes = {key: text for key, text in pairs if key not in scenario.parameters}
     first, *others = (cost.strip() for cost in options.over.split(","))
     # Small letters for the unit of a rate as well, as it is often written.
     rate = parse_quantity(options.target.replace("flop/s", "FLOP/s"), "rate", Place("--target"))
     return Question(
-        case.workload,
-        case.machine,
+        scenario.workload,
+        scenario.machine,
         (first, *others),  # type: ignore[arg-type] # checked there
         rate,
-        case.parameters,
-        case.preset,
-        case.phases,
+        scenario.parameters,
+        scenario.preset,
+        scenario.phases,
         changes,
     )
 
 
-def _load_varied(options: FeasibilityOptions, varied: Sequence[str]) -> LoadedCase:
+def _load_varied(options: FeasibilityOptions, varied: Sequence[str]) -> GivenScenario:
     """With more settings; an error in these is one of the option that they come from."""
     try:
-        return load_case(options.case, more=varied)
+        return load_scenario(options.scenario, more=varied)
     except InputError as error:
         if not varied or error.place != Place("--set"):
             raise

@@ -10,7 +10,7 @@ import typer
 
 from simcodesign.cli.compare import CompareOptions
 from simcodesign.cli.options import OutputOptions, ReplicationOptions, SimulationOptions, usable_cpus
-from simcodesign.cli.run.case import load_case
+from simcodesign.cli.run.scenario import load_scenario
 from simcodesign.cli.simulate import SimulateOptions
 from simcodesign.core.errors import InputError, Place
 from simcodesign.core.units import parse_quantity
@@ -52,20 +52,17 @@ class _WarmUp(TypedDict, total=False):
 
 
 def run_replications(options: SimulateOptions) -> None:
-    """Replicate one case, or the same on two machines, and print it. Exit status 1 without the precision."""
+    """Replicate one scenario, or the same on two machines, and print it. Exit status 1 without the precision."""
     _refuse_files({"--timeline": options.timeline, "--counters": options.counters, "--power": options.power})
-    case = load_case(options.case)
-    against = None if options.against is None else load_case(options.case, options.against)
-    given = (case.workload, case.machine, case.parameters)
+    scenario = load_scenario(options.scenario)
+    against = None if options.against is None else load_scenario(options.scenario, options.against)
     simulation, warm_up = _simulation(options.simulation), _warm_up(options.replication.warm_up)
     replication = _replication(options.replication, options.replication.precision_of)
     with replication_progress() as on_progress:
         shown: Replicated | Against
         if against is None:
             shown = replicate(
-                *given,
-                preset=case.preset,
-                phases=case.phases,
+                scenario,
                 **simulation,
                 **replication,
                 **warm_up,
@@ -73,10 +70,8 @@ def run_replications(options: SimulateOptions) -> None:
             )
         else:
             shown = replicate_against(
-                *given,
+                scenario,
                 against=against.machine,
-                preset=case.preset,
-                phases=case.phases,
                 **simulation,
                 **replication,
                 **warm_up,
@@ -98,15 +93,11 @@ def _print(shown: Replicated | Against, stations: int, output: OutputOptions) ->
 
 def run_compared_replications(options: CompareOptions) -> float:
     """Replicate a comparison and print it; the error of the forecast. Exit status 1 without the precision."""
-    case = load_case(options.case)
+    scenario = load_scenario(options.scenario)
     _refuse_files({"--plot": options.output.plot, "--timeline": options.timeline})
     with replication_progress() as on_progress:
         comparison = replicate_comparison(
-            case.workload,
-            case.machine,
-            case.parameters,
-            preset=case.preset,
-            phases=case.phases,
+            scenario,
             **_simulation(options.simulation),
             **_replication(options.replication),
             on_progress=on_progress,

@@ -13,7 +13,7 @@ from simcodesign.cli.codesign import (
     StrawManOptions,
     UpgradeOptions,
 )
-from simcodesign.cli.run.case import MACHINE_KEYS, SET_FORMS, load_case
+from simcodesign.cli.run.scenario import MACHINE_KEYS, SET_FORMS, load_scenario
 from simcodesign.core.errors import InputError, Place, nearest
 from simcodesign.describe.machine import Machine
 from simcodesign.describe.workload import Workload
@@ -174,15 +174,15 @@ def _simulate_straw_men(
 
 def run_fit_memory(options: FitMemoryOptions) -> None:
     """The largest problem of a process that fits in its memory."""
-    bases = _base_settings(options.log, [load_workload(options.case.workload)])
-    case = load_case(options.case, more=bases)
-    processes, capacity_bytes = share_of(case.machine, case.parameters)
-    given = {name: value for name, value in case.parameters.items() if name != "P"}
-    fit = fit_memory(case.workload, processes, capacity_bytes, given, preset=case.preset, size=options.size)
+    bases = _base_settings(options.log, [load_workload(options.scenario.workload)])
+    scenario = load_scenario(options.scenario, more=bases)
+    processes, capacity_bytes = share_of(scenario.machine, scenario.parameters)
+    given = {name: value for name, value in scenario.parameters.items() if name != "P"}
+    fit = fit_memory(scenario.workload, processes, capacity_bytes, given, preset=scenario.preset, size=options.size)
     if options.as_json:
-        write_json({"workload": case.workload.name, "machine": case.machine.name, **fit_dict(fit)})
+        write_json({"workload": scenario.workload.name, "machine": scenario.machine.name, **fit_dict(fit)})
     else:
-        print_all(fit_tables(case.workload.name, case.machine.name, fit))
+        print_all(fit_tables(scenario.workload.name, scenario.machine.name, fit))
 
 
 def _simulation(requirements: RequirementOptions, simulation: SimulatedRequirementOptions) -> _Simulation:

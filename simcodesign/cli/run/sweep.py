@@ -10,7 +10,7 @@ import pandas as pd
 import typer
 
 from simcodesign.cli.options import usable_cpus
-from simcodesign.cli.run.case import parsed_settings
+from simcodesign.cli.run.scenario import parsed_settings
 from simcodesign.cli.sweep import FORECAST, STORE_ENDING, SweepOptions, resuming_command
 from simcodesign.core.errors import SimcodesignError
 from simcodesign.core.stop_signals import StopSignals
@@ -49,16 +49,16 @@ def run_sweep(options: SweepOptions) -> None:
 
 
 def _sweep(options: SweepOptions) -> Sweep:
-    case, simulation = options.case, options.simulation
+    scenario, simulation = options.scenario, options.simulation
     return sweep_of(
-        case.workload,
-        case.machine,
+        scenario.workload,
+        scenario.machine,
         options.over,
-        settings=parsed_settings(case.settings, case.ranks),
+        settings=parsed_settings(scenario.all_settings),
         sample=options.sample,
         reading=options.reading,
-        preset=case.preset,
-        phases=case.phase or None,
+        preset=scenario.preset,
+        phases=scenario.phases or None,
         effects=simulation.effects,
         seed=simulation.seed,
         engine=simulation.engine,

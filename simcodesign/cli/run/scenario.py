@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
-from simcodesign.cli.options import CaseOptions, PhasesOptions, RanksOptions
+from simcodesign.cli.options import WorkloadOnMachine
 from simcodesign.core.errors import InputError, Place, nearest
 from simcodesign.describe.design_point import replaced_constants
 from simcodesign.describe.machine import Machine
 from simcodesign.describe.parameters import Parameter
+from simcodesign.describe.scenario import Scenario
 from simcodesign.describe.workload import Workload
 from simcodesign.describe.yaml.files import load_machine, load_workload
 from simcodesign.report.common.terminal import complain
@@ -39,36 +40,28 @@ SET_FORMS = "name=value, e.g. --set n=1e6, --set P=16, --set nodes=64, --set net
 
 
 @dataclass(frozen=True)
-class LoadedCase:
-    """What is forecast or simulated."""
+class GivenScenario(Scenario):
+    """A scenario as a command line gives it: every parameter is one number."""
 
-    workload: Workload
-    machine: Machine
-    parameters: Mapping[str, float]
-    preset: str | None
-    phases: list[str] | None
+    parameters: Mapping[str, float] = field(default_factory=dict)
 
 
-def load_case(options: CaseOptions, machine: str | None = None, more: Iterable[str] = ()) -> LoadedCase:
+def load_scenario(options: WorkloadOnMachine, machine: str | None = None, more: Iterable[str] = ()) -> GivenScenario:
     """What the options name; on another ``machine``, or with ``more`` settings NAME=VALUE. InputError names --set."""
-    ranks = options.ranks if isinstance(options, RanksOptions) else None
-    phases = options.phase if isinstance(options, PhasesOptions) else []
-    return case_of(
-        options.workload, machine or options.machine, [*options.settings, *more], ranks, options.preset, phases
-    )
+    settings = [*options.all_settings, *more]
+    return scenario_of(options.workload, machine or options.machine, settings, options.preset, options.phases)
 
 
-def case_of(
+def scenario_of(
     workload_name: str,
     machine_name: str,
     settings: Iterable[str],
-    ranks: int | None = None,
     preset: str | None = None,
     phases: Iterable[str] = (),
-) -> LoadedCase:
+) -> GivenScenario:
     """The workload and the machine, with settings NAME=VALUE of either of them."""
     workload = load_workload(workload_name)
-    given = parsed_settings(settings, ranks)
+    given = parsed_settings(settings)
     parameters = {name: value for name, value in given.items() if name == "P" or name in workload.parameters}
     own = {name: value for name, value in given.items() if name.startswith("machine.") and name not in parameters}
     changes = {name: value for name, value in given.items() if name not in parameters and name not in own}
@@ -80,7 +73,7 @@ def case_of(
     values = {name: _number(name, value, workload.parameters.get(name)) for name, value in parameters.items()}
     values |= machine_parameters(machine, own)
     _note_unused_changes(workload, machine, changes)
-    return LoadedCase(workload, machine, values, preset, [*phases] or None)
+    return GivenScenario(workload, machine, values, preset, [*phases] or None)
 
 
 def machine_parameters(machine: Machine, own: Mapping[str, str]) -> dict[str, float]:
@@ -104,9 +97,9 @@ def _note_unused_changes(workload: Workload, machine: Machine, changes: Mapping[
         complain(f"note: {path} has no effect in phases of {workload.name} that replace it: {', '.join(places)}")
 
 
-def parsed_settings(settings: Iterable[str], ranks: int | None) -> dict[str, str]:
-    """Value by name, as text."""
-    given = {} if ranks is None else {"P": str(ranks)}
+def parsed_settings(settings: Iterable[str]) -> dict[str, str]:
+    """Value by name, as text, from NAME=VALUE."""
+    given: dict[str, str] = {}
     for item in settings:
         name, _, value = (part.strip() for part in item.partition("="))
         if not name or not value:
