@@ -41,11 +41,11 @@ def check_counters(table: CounterTable) -> None:
         raise InputError(what, table.place(row), value=float(stalls[row]), allowed=f"up to its cycles, {cycles[row]:g}")
 
 
-def doubts(table: CounterTable) -> list[str]:
+def plausibility_notes(table: CounterTable) -> list[str]:
     """What is unlikely about counters, in words."""
     runs = means(table)
     notes = [*_times(runs), *_waits(runs), *_sums(runs), *_ranks(table)]
-    return notes + list(kernel_doubts(runs, near_only=True))
+    return notes + list(kernel_notes(runs, near_only=True))
 
 
 def in_words(names: Sequence[str], most: int = _LISTED) -> str:
@@ -190,7 +190,7 @@ def _ranks(table: CounterTable) -> Iterator[str]:
 # --- Kernels ----------------------------------------------------------------------------------------------------
 
 
-def kernel_doubts(runs: CounterTable, modelled: Sequence[str] = (), near_only: bool = False) -> Iterator[str]:
+def kernel_notes(runs: CounterTable, modelled: Sequence[str] = (), near_only: bool = False) -> Iterator[str]:
     """Kernels that only some runs have: where one in the other runs is called nearly the same, and the ``modelled``
     ones. ``near_only``: the former alone."""
     keys = run_keys(runs)

@@ -33,8 +33,8 @@ class Target:
 
 
 @dataclass
-class Parts:
-    """Runs by what they are for."""
+class RunPartition:
+    """Runs by what they are for. ``clocks``: those at a second frequency; ``aside``: those left out, in words."""
 
     fitted: CounterTable
     clocks: CounterTable | None = None
@@ -84,9 +84,9 @@ def without(table: CounterTable, held: Mapping[Target, CounterTable]) -> Counter
     return table if all(mask) else table.rows(mask)
 
 
-def parted(table: CounterTable, refined: bool) -> Parts:
+def partition_runs(table: CounterTable, refined: bool) -> RunPartition:
     """Runs to fit, runs at another frequency, and runs of communication only."""
-    parts = Parts(table)
+    parts = RunPartition(table)
     lone = _communication_only(table)
     if lone.any():
         parts.fitted = table.rows(~lone)

@@ -11,24 +11,24 @@ import pytest
 from rich.console import Console
 
 from simcodesign.core.to_json import to_json
+from simcodesign.counters.fit_and_predict import CounterPredictions, fit_and_predict
 from simcodesign.counters.forms import LINEAR, PROCESSES, WORK, BestForm, Form
 from simcodesign.counters.partition import Target
 from simcodesign.counters.prediction import ANALYTIC, EMPIRICAL
-from simcodesign.counters.study import CounterStudy, study
 from simcodesign.counters.table import CounterTable, Latencies, counter_table, joined
 from simcodesign.report.counters.plot import PARTS, counters_plot, measured_bars, predicted_bar
 from simcodesign.report.counters.tables import MOST_KERNELS, counter_tables, law_text, part_rows
 from simcodesign.report.counters.to_json import study_dict
-from tests.counters.test_study import communication_only, two_clocks
+from tests.counters.test_fit_and_predict import communication_only, two_clocks
 from tests.oracles import counter_runs as made_up
 
 HELD = made_up.runs((128,))
-PLAIN = study(made_up.runs(), [Target(128), Target(64, 8 * made_up.SIZE)], against=None, guard=None)
-COMPARED = study(made_up.runs(), [Target(128)], against=HELD)
-REFINED = study(joined([two_clocks(), communication_only((64, 128))]), [Target(256)])
+PLAIN = fit_and_predict(made_up.runs(), [Target(128), Target(64, 8 * made_up.SIZE)], against=None, guard=None)
+COMPARED = fit_and_predict(made_up.runs(), [Target(128)], against=HELD)
+REFINED = fit_and_predict(joined([two_clocks(), communication_only((64, 128))]), [Target(256)])
 
 
-def shown(found: CounterStudy, width: int = 80) -> str:
+def shown(found: CounterPredictions, width: int = 80) -> str:
     console = Console(width=width, markup=False, highlight=False, emoji=False, color_system=None)
     with console.capture() as capture:
         for renderable in counter_tables(found):
@@ -42,7 +42,7 @@ def rows_of(text: str) -> list[list[str]]:
 
 @pytest.mark.parametrize("width", [80, 120])
 @pytest.mark.parametrize("found", [PLAIN, COMPARED, REFINED])
-def test_nothing_is_cut_off(found: CounterStudy, width: int) -> None:
+def test_nothing_is_cut_off(found: CounterPredictions, width: int) -> None:
     text = shown(found, width)
     assert max(map(len, text.splitlines())) <= width
     assert "…" not in text
@@ -82,7 +82,7 @@ def test_refinements_are_told() -> None:
 
 def test_what_is_not_known_has_no_column() -> None:
     rows = [{"kernel": "main", "processes": P, "time_s": 8 / P + 1} for P in (2, 4, 8)]
-    text = shown(study(counter_table(rows), [Target(16)]))
+    text = shown(fit_and_predict(counter_table(rows), [Target(16)]))
     assert "CPI " not in text
     assert "latencies" not in text
     assert "E is not known" in text
@@ -96,7 +96,7 @@ def test_many_kernels_are_cut_and_counted() -> None:
         for P in (2, 4, 8)
         for number in range(MOST_KERNELS + 3)
     ]
-    found = study(counter_table(rows), [Target(16)])
+    found = fit_and_predict(counter_table(rows), [Target(16)])
     assert "and 3 more" in shown(found)
     assert len(study_dict(found)["kernels"]) == MOST_KERNELS + 3
 
@@ -115,7 +115,7 @@ def test_stalls_that_many_kernels_share_are_told_together() -> None:
         for P in (2, 4, 8)
         for number in range(12)
     ]
-    text = " ".join(shown(study(counter_table(rows), [Target(16)])).split())
+    text = " ".join(shown(fit_and_predict(counter_table(rows), [Target(16)])).split())
     assert "30 % of the time is memory stalls, spread over several kernels" in text
     assert "memory stalls of kernel" not in text
 
@@ -133,7 +133,7 @@ def test_poor_models_are_named() -> None:
         }
         for P in values
     ]
-    found = study(counter_table(rows), [Target(128)])
+    found = fit_and_predict(counter_table(rows), [Target(128)])
     law = found.model.kernels[0].counters["stall_cycles"]
     named = any("odd (stall cycles)" in note for note in study_dict(found)["notes"])
     assert named == (law.r2 < 0.9 and isinstance(law, BestForm) and law.forms[0].kind != "constant")
@@ -142,12 +142,14 @@ def test_poor_models_are_named() -> None:
 def test_a_baseline_below_zero_is_no_time() -> None:
     """1/P - 0.05 s, below zero from 20 processes on."""
     rows = [{"kernel": "k", "processes": P, "size": 8.0, "time_s": 1 / P - 0.05} for P in (2, 4, 8, 16)]
-    table = [row for row in rows_of(shown(study(counter_table(rows), [Target(64)]))) if row[0] == f"T = {ANALYTIC}"]
+    table = [
+        row for row in rows_of(shown(fit_and_predict(counter_table(rows), [Target(64)]))) if row[0] == f"T = {ANALYTIC}"
+    ]
     assert [row[1:] for row in table] == [["-", "-"]]
 
 
 def test_latencies_that_nobody_gave_are_assumed() -> None:
-    given = study(made_up.runs(), [Target(128)], latencies=Latencies())
+    given = fit_and_predict(made_up.runs(), [Target(128)], latencies=Latencies())
     assert ("assumed: 4, 12, 40" in shown(PLAIN), "assumed" in shown(given)) == (True, False)
     assert [study_dict(found)["latencies_assumed"] for found in (PLAIN, given)] == [True, False]
 
@@ -159,7 +161,9 @@ def test_kernels_of_the_same_misses_are_counted() -> None:
         for P in (2, 4, 8)
         for name in ("one", "two", "three")
     ]
-    assert "E up to 0.1 (kernel one and 2 more, P = 2)" in shown(study(counter_table(rows), [Target(64)]), 120)
+    assert "E up to 0.1 (kernel one and 2 more, P = 2)" in shown(
+        fit_and_predict(counter_table(rows), [Target(64)]), 120
+    )
 
 
 def test_an_intercept_of_rounding_is_left_out() -> None:
@@ -171,7 +175,7 @@ def test_an_intercept_of_rounding_is_left_out() -> None:
 
 
 @pytest.mark.parametrize("found", [PLAIN, COMPARED, REFINED])
-def test_json_has_the_numbers_in_full(found: CounterStudy) -> None:
+def test_json_has_the_numbers_in_full(found: CounterPredictions) -> None:
     answer = json.loads(json.dumps(to_json(study_dict(found)), allow_nan=False))
     for one, forecast in zip(answer["predictions"], found.forecasts, strict=True):
         assert one["seconds"] == forecast.prediction.seconds
@@ -190,7 +194,7 @@ def test_measured_bars_are_the_times_of_the_runs() -> None:
     assert bars[1].parts[PARTS.index("memory stalls")] == pytest.approx(stalls / made_up.HZ)
 
 
-def heights(path: Path, found: CounterStudy, monkeypatch: pytest.MonkeyPatch) -> list[float]:
+def heights(path: Path, found: CounterPredictions, monkeypatch: pytest.MonkeyPatch) -> list[float]:
     """Of all bars of the lower panel, from the figure that is saved."""
     plot_style = pytest.importorskip("simcodesign.report.counters.plot").plot_style
     figures = []
@@ -213,7 +217,7 @@ def test_bars_are_seconds_or_shares(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     times = [*(made_up.seconds(P) for P in (2, 4, 8, 16)), COMPARED.forecasts[0].prediction.seconds]
     assert sum(seconds) == pytest.approx(sum(times), rel=1e-9)
     rows = [{"kernel": "main", "processes": P, "time_s": 800 / P + 0.01} for P in (2, 4, 8)]
-    steep = study(counter_table(rows), [Target(64)])
+    steep = fit_and_predict(counter_table(rows), [Target(64)])
     monkeypatch.undo()
     assert sum(heights(tmp_path / "b.svg", steep, monkeypatch)) == pytest.approx(400)
 
@@ -235,7 +239,7 @@ def weak() -> CounterTable:
 
 
 def test_weak_scaling(tmp_path: Path) -> None:
-    found = study(weak(), [Target(64)])
+    found = fit_and_predict(weak(), [Target(64)])
     assert "weak scaling, 10 of the size to a process" in " ".join(shown(found).split())
     assert "Predicted for P = 64, size 640" in shown(found)
     pytest.importorskip("matplotlib")

@@ -13,11 +13,11 @@ from simcodesign.core.text_files import number
 from simcodesign.core.units import parse_quantity
 from simcodesign.counters.as_workload import write_counter_workload
 from simcodesign.counters.events import NO_LABELS, Labels
+from simcodesign.counters.fit_and_predict import CounterPredictions, fit_and_predict
 from simcodesign.counters.kernels import THRESHOLD
 from simcodesign.counters.partition import Target, default_target
 from simcodesign.counters.prediction import GUARD
 from simcodesign.counters.readers.formats import read_counters
-from simcodesign.counters.study import CounterStudy, study
 from simcodesign.counters.table import LATENCIES, NUMBERS, RANK, CounterTable, joined, run_keys
 from simcodesign.describe.yaml.files import load_machine
 from simcodesign.report.common.terminal import complain, print_all, write_json
@@ -47,7 +47,7 @@ DIMENSIONS = 3.0
 
 
 def run_fit_counters(options: FitOptions) -> None:
-    """Print the study, draw it, and write its models as a workload."""
+    """Print and plot the predictions, and write the models as a workload."""
     options.check_outputs()
     fitted = _study(options)
     if options.output.as_json:
@@ -62,8 +62,8 @@ def run_fit_counters(options: FitOptions) -> None:
         write_counter_workload(fitted.model, options.workload, source=sources, dimensions=dimensions)
 
 
-def _study(options: FitOptions) -> CounterStudy:
-    """The study of the files."""
+def _study(options: FitOptions) -> CounterPredictions:
+    """Models and predictions of the files."""
     counter = options.counter
     _check_volume(counter)
     guard = GUARD if counter.guard is None else parsed_guard(counter.guard)
@@ -77,7 +77,7 @@ def _study(options: FitOptions) -> CounterStudy:
     if not targets and against is None:
         targets = [default_target(table)]
         complain(f"note: predicted is {targets[0].text}, four times the largest of the runs (--target for another)")
-    fitted = study(
+    fitted = fit_and_predict(
         table,
         targets,
         against=against,
@@ -104,7 +104,7 @@ def _check_volume(counter: CounterOptions) -> None:
         raise InputError("ratio of volumes", Place("--volume"), value=counter.volume, allowed="a number of 0 or above")
 
 
-def _note_processors(fitted: CounterStudy, machine_name: str | None) -> None:
+def _note_processors(fitted: CounterPredictions, machine_name: str | None) -> None:
     """Say which targets have more processes than the machine has processors."""
     if machine_name is None:
         return

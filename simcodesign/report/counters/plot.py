@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 
 from simcodesign.core.errors import InputError
+from simcodesign.counters.fit_and_predict import CounterPredictions, TargetPrediction
 from simcodesign.counters.models import ApplicationModel, Breakdown
 from simcodesign.counters.prediction import EMPIRICAL, predict
 from simcodesign.counters.runs import STRONG, run_times
-from simcodesign.counters.study import CounterStudy, Forecast
 from simcodesign.report.common import plot_style
 
 PARTS = ("computation", "memory stalls", "point-to-point", "collective", "others")
@@ -36,7 +36,7 @@ class Bar:
     measured: bool
 
 
-def counters_plot(study: CounterStudy, path: str | Path) -> None:
+def counters_plot(study: CounterPredictions, path: str | Path) -> None:
     """Draw a study: total times above, the parts of every run and prediction below. InputError as ``styled``."""
     bars = [*measured_bars(study.model), *map(predicted_bar, study.forecasts)]
     with plot_style.styled(path) as mpl:
@@ -76,7 +76,7 @@ def measured_bars(model: ApplicationModel) -> list[Bar]:
     return bars
 
 
-def predicted_bar(forecast: Forecast) -> Bar:
+def predicted_bar(forecast: TargetPrediction) -> Bar:
     """The parts of a prediction."""
     found = forecast.prediction.breakdown
     size = "" if forecast.target.size is None else f"\nsize {forecast.target.size:g}"
@@ -89,7 +89,7 @@ def breakdown_parts(found: Breakdown) -> tuple[float, ...]:
     return found.compute_s, found.memory_s, factor * found.p2p_s, factor * found.collective_s, found.others_s
 
 
-def _totals(mpl: Any, axes: Any, study: CounterStudy) -> None:
+def _totals(mpl: Any, axes: Any, study: CounterPredictions) -> None:
     model = study.model
     times = run_times(model.runs, model.scaling)
     everything = [*times.total_s.tolist()]
@@ -128,7 +128,7 @@ def _totals(mpl: Any, axes: Any, study: CounterStudy) -> None:
     axes.set_ylabel("time (s)")
 
 
-def _held(axes: Any, forecasts: Sequence[Forecast], everything: list[float]) -> None:
+def _held(axes: Any, forecasts: Sequence[TargetPrediction], everything: list[float]) -> None:
     """Runs that were held back."""
     runs = [(one.target.processes, one.measured.total_s) for one in forecasts if one.measured]
     if runs:
@@ -150,7 +150,7 @@ def _profiled(model: ApplicationModel, size: float) -> bool:
 
 
 def _curves(
-    study: CounterStudy, grid: Sequence[float], size: float | None
+    study: CounterPredictions, grid: Sequence[float], size: float | None
 ) -> tuple[list[float], Mapping[str, list[float]]]:
     """Times along the grid by the models and by the two others; NaN where the models cannot be extended."""
     ratio = next((one.prediction.volume_ratio for one in study.forecasts if one.target.size == size), None)

@@ -12,12 +12,12 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from simcodesign.counters.fit_and_predict import CounterPredictions, HeldBackRun, TargetPrediction
 from simcodesign.counters.forms import LINEAR, PROCESSES, WORK, BestForm, Law, NormalForm
 from simcodesign.counters.kernels import REST
 from simcodesign.counters.models import LEVELS, ApplicationModel, Breakdown, KernelModel
 from simcodesign.counters.prediction import Miss, kernels_above, miss_shares, optimization_advice
 from simcodesign.counters.runs import MIXED, STRONG, WEAK, works
-from simcodesign.counters.study import CounterStudy, Forecast, Measured
 from simcodesign.counters.table import LATENCIES
 from simcodesign.report.common.number_table import new_table
 from simcodesign.report.common.quantities import quantity
@@ -50,7 +50,7 @@ MORE_WORDS = {
 NO_ADVICE = "No part but computation that scales takes a tenth of the time: fewer instructions, or a lower CPI."
 
 
-def counter_tables(study: CounterStudy) -> Iterator[RenderableType]:
+def counter_tables(study: CounterPredictions) -> Iterator[RenderableType]:
     """The runs, the kernels, the models, every prediction, and what to do."""
     yield _facts(study)
     kernels = kernel_table(study)
@@ -73,7 +73,7 @@ def counter_tables(study: CounterStudy) -> Iterator[RenderableType]:
 # --- What was read ----------------------------------------------------------------------------------------------
 
 
-def _facts(study: CounterStudy) -> RenderableType:
+def _facts(study: CounterPredictions) -> RenderableType:
     grid = Table.grid(padding=(0, 2))
     runs, scaling = study.model.runs, study.model.scaling
     processes = sorted(set(runs.column("processes").tolist()))
@@ -98,12 +98,12 @@ def _facts(study: CounterStudy) -> RenderableType:
     return Padding(grid, (0, 0, 1, 0), expand=False)
 
 
-def assumed(study: CounterStudy) -> bool:
+def assumed(study: CounterPredictions) -> bool:
     """Whether latencies are those that are taken where no machine is given."""
     return study.latencies is LATENCIES
 
 
-def guard_words(study: CounterStudy) -> str:
+def guard_words(study: CounterPredictions) -> str:
     """E of the runs, and whether another size is predicted."""
     misses = miss_shares(study.model.runs)
     if not misses:
@@ -119,7 +119,7 @@ def guard_words(study: CounterStudy) -> str:
     return f"{at}, not above {study.guard:g}: other sizes may be predicted"
 
 
-def kernel_table(study: CounterStudy) -> Table:
+def kernel_table(study: CounterPredictions) -> Table:
     """The kernels that were found: shares, how their time goes with P, CPI, blocking factor, misses."""
     model = study.model
     first, last = (f"P={model.identified.processes[place]:g}" for place in (0, -1))
@@ -167,7 +167,7 @@ def _worst(misses: Iterable[Miss]) -> dict[str, Miss]:
     return found
 
 
-def _rest_words(study: CounterStudy, shown: Sequence[str]) -> str:
+def _rest_words(study: CounterPredictions, shown: Sequence[str]) -> str:
     """What the rest is, and what columns mean."""
     rest = study.model.identified.rest
     more = f" and {len(rest) - _NAMED} more" if len(rest) > _NAMED else ""
@@ -272,7 +272,7 @@ def _model_words(model: ApplicationModel) -> str:
     return " ".join(parts)
 
 
-def _refinements(study: CounterStudy) -> Iterator[RenderableType]:
+def _refinements(study: CounterPredictions) -> Iterator[RenderableType]:
     if (clocks := study.clocks) is not None:
         runs = ", ".join(f"{P:g}" for P in clocks.processes)
         pair = f"{quantity(clocks.high_hz, 'Hz')} and {quantity(clocks.low_hz, 'Hz')}"
@@ -308,7 +308,7 @@ def part_rows(breakdown: Breakdown) -> Iterator[tuple[str, float, float, float]]
     yield "others", 0.0, 0.0, breakdown.others_s
 
 
-def breakdown_table(forecast: Forecast) -> Table:
+def breakdown_table(forecast: TargetPrediction) -> Table:
     """Equation 2 part by part, and beside it what was measured, if a run was held back."""
     breakdown, run = forecast.prediction.breakdown, forecast.measured
     rows = [*part_rows(breakdown)]
@@ -330,7 +330,7 @@ def breakdown_table(forecast: Forecast) -> Table:
     return table
 
 
-def place_text(forecast: Forecast) -> str:
+def place_text(forecast: TargetPrediction) -> str:
     """``P = 128, size 1e+06``."""
     breakdown = forecast.prediction.breakdown
     size = f", size {breakdown.size:g}" if math.isfinite(breakdown.size) else ""
@@ -338,7 +338,7 @@ def place_text(forecast: Forecast) -> str:
     return f"P = {breakdown.processes:g}{size}" + (f", volumes of messages x {ratio:.4g}" if ratio != 1 else "")
 
 
-def _measured_parts(run: Measured) -> dict[str, float]:
+def _measured_parts(run: HeldBackRun) -> dict[str, float]:
     waits = {"point-to-point": run.p2p_s, "collective": run.collective_s, "others": run.others_s}
     return {**run.kernels, **waits}
 
@@ -353,7 +353,7 @@ def _error(seconds: float, measured: float) -> str:
     return f"{seconds / measured - 1:+z.1%}"
 
 
-def rival_table(forecast: Forecast) -> Table:
+def rival_table(forecast: TargetPrediction) -> Table:
     """The prediction beside the two models that know total times only."""
     found, run = forecast.prediction, forecast.measured
     show = Seconds([found.seconds, *found.baselines.values(), *([run.total_s] if run else [])])
@@ -370,7 +370,7 @@ def rival_table(forecast: Forecast) -> Table:
     return table
 
 
-def all_notes(study: CounterStudy) -> Iterator[str]:
+def all_notes(study: CounterPredictions) -> Iterator[str]:
     """Those of the study, then those of the predictions, each once."""
     texts = [*study.notes]
     for forecast in study.forecasts:

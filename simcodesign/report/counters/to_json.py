@@ -7,15 +7,15 @@ from collections.abc import Mapping
 from typing import Any
 
 from simcodesign.core.to_json import attributes_of, fields_of
+from simcodesign.counters.fit_and_predict import CommunicationRuns, CounterPredictions, TargetPrediction
 from simcodesign.counters.forms import BestForm, Law, NormalForm
 from simcodesign.counters.models import ApplicationModel, KernelModel
 from simcodesign.counters.prediction import miss_shares, optimization_advice
-from simcodesign.counters.study import CounterStudy, Forecast, FurtherRuns
 from simcodesign.report.counters.tables import COUNTERS, all_notes, assumed, law_text, reach_of
 from simcodesign.report.fits.tables import model_dict
 
 
-def study_dict(study: CounterStudy) -> dict[str, Any]:
+def study_dict(study: CounterPredictions) -> dict[str, Any]:
     """All numbers in full; what is not known stays nan."""
     model = study.model
     return {
@@ -62,12 +62,12 @@ def _communication_dict(model: ApplicationModel) -> dict[str, Any]:
     return attributes_of(communication, "blocking_factor", "p2p", "collective") | laws
 
 
-def _further_dict(further: FurtherRuns) -> dict[str, Any]:
+def _further_dict(further: CommunicationRuns) -> dict[str, Any]:
     times = further.verdict and attributes_of(further.verdict, "measured_s", "before_s", "after_s")
     return fields_of(further) | {"verdict": times}
 
 
-def _forecast_dict(forecast: Forecast) -> dict[str, Any]:
+def _forecast_dict(forecast: TargetPrediction) -> dict[str, Any]:
     prediction, breakdown = forecast.prediction, forecast.prediction.breakdown
     shown = fields_of(breakdown, "communication_s", "seconds")
     shown |= attributes_of(prediction, "volume_ratio", "baselines")
@@ -80,7 +80,7 @@ def _forecast_dict(forecast: Forecast) -> dict[str, Any]:
     }
 
 
-def _errors(forecast: Forecast) -> dict[str, float]:
+def _errors(forecast: TargetPrediction) -> dict[str, float]:
     """Relative errors against the run that was held back."""
     assert forecast.measured is not None
     total, found = forecast.measured.total_s, forecast.prediction

@@ -20,12 +20,12 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from simcodesign.core.errors import InputError
+from simcodesign.counters.fit_and_predict import fit_and_predict
 from simcodesign.counters.kernels import LEAST_RUNS, THRESHOLD
 from simcodesign.counters.models import ApplicationModel, Breakdown
 from simcodesign.counters.partition import Target as Point
 from simcodesign.counters.prediction import GUARD, Miss, check_guard, predict, replaced_forms
 from simcodesign.counters.runs import run_times, scaling_of
-from simcodesign.counters.study import study as fitted
 from simcodesign.counters.table import LATENCIES, NUMBERS, CounterTable, Latencies, joined, means
 from simcodesign.describe.effects import chosen_effects
 from simcodesign.describe.machine import Machine
@@ -254,7 +254,9 @@ def communication_of(table: CounterTable) -> CounterTable:
 def fitted_model(question: Question, tables: Sequence[CounterTable]) -> tuple[ApplicationModel, tuple[str, ...]]:
     """The model of these runs, and what is to be known of it; no guard is asked yet."""
     first = Point(float(question.targets[0].processes))
-    found = fitted(joined(tables), [first], threshold=question.threshold, latencies=question.latencies, guard=None)
+    found = fit_and_predict(
+        joined(tables), [first], threshold=question.threshold, latencies=question.latencies, guard=None
+    )
     return found.model, found.notes
 
 

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from simcodesign.core.errors import InputError
+from simcodesign.counters.fit_and_predict import fit_and_predict
 from simcodesign.counters.partition import Target, default_target
 from simcodesign.counters.prediction import ANALYTIC
-from simcodesign.counters.study import study
 from simcodesign.counters.table import OTHERS, CounterTable, Latencies, counter_table, joined
 from tests.oracles import counter_runs as made_up
 
@@ -74,7 +74,7 @@ def communication_only(counts: Sequence[float], exposed: float = 1.0) -> Counter
 
 
 def test_targets_without_anything_else() -> None:
-    found = study(made_up.runs(), [Target(128), Target(64, made_up.SIZE)])
+    found = fit_and_predict(made_up.runs(), [Target(128), Target(64, made_up.SIZE)])
     assert [one.prediction.seconds for one in found.forecasts] == pytest.approx(
         [made_up.seconds(128), made_up.seconds(64)], rel=1e-9
     )
@@ -84,7 +84,7 @@ def test_targets_without_anything_else() -> None:
 
 
 def test_far_and_fitted_targets_are_told() -> None:
-    near, far, inside = (study(made_up.runs(), [Target(P)]).notes for P in (128, 256, 8))
+    near, far, inside = (fit_and_predict(made_up.runs(), [Target(P)]).notes for P in (128, 256, 8))
     assert not any("times the largest" in note for note in near)
     assert any("256 is 16 times the largest" in note for note in far)
     assert any("P = 8 was fitted" in note for note in inside)
@@ -99,7 +99,7 @@ def test_a_cpi_that_spreads_is_told() -> None:
     # three CPIs in the ratio 1 : 1.3 : 1 without the stalls, which stay as they are
     cpi = np.array([0.8, 0.9 * 1.3 - 0.1, 0.8])
     share = round(100 * cpi.std(ddof=1) / cpi.mean())
-    notes = study(counter_table(rows), [Target(16)]).notes
+    notes = fit_and_predict(counter_table(rows), [Target(16)]).notes
     assert [note for note in notes if "'solve'" in note and f"{share} % of the mean" in note]
 
 
@@ -108,9 +108,9 @@ def test_waits_that_bytes_do_not_explain_are_told() -> None:
     rows = [
         row | ({"p2p_wait_s": 0.01 * P} if "p2p_wait_s" in row else {}) for P in (2, 4, 8) for row in made_up.rows(P)
     ]
-    notes = study(counter_table(rows), [Target(16)]).notes
+    notes = fit_and_predict(counter_table(rows), [Target(16)]).notes
     assert any(note.startswith("Point-to-point time of a process goes from 0.02 to 0.08 s") for note in notes)
-    assert not any("goes from" in note for note in study(made_up.runs(), [Target(128)]).notes)
+    assert not any("goes from" in note for note in fit_and_predict(made_up.runs(), [Target(128)]).notes)
 
 
 def test_default_target() -> None:
@@ -119,14 +119,14 @@ def test_default_target() -> None:
 
 def test_nothing_to_predict() -> None:
     with pytest.raises(InputError, match="nothing to predict"):
-        study(made_up.runs(), [])
+        fit_and_predict(made_up.runs(), [])
 
 
 # --- Runs held back ---------------------------------------------------------------------------------------------
 
 
 def test_a_run_held_back_is_not_fitted_and_compared_part_by_part() -> None:
-    found = study(made_up.runs(), [Target(128)], against=made_up.runs((64, 128)))
+    found = fit_and_predict(made_up.runs(), [Target(128)], against=made_up.runs((64, 128)))
     (one,) = found.forecasts
     assert one.measured is not None
     assert one.measured.total_s == pytest.approx(made_up.seconds(128), rel=1e-12)
@@ -137,7 +137,7 @@ def test_a_run_held_back_is_not_fitted_and_compared_part_by_part() -> None:
 
 
 def test_without_targets_all_runs_held_back_are_predicted() -> None:
-    found = study(made_up.runs(), [], against=made_up.runs((64, 128)))
+    found = fit_and_predict(made_up.runs(), [], against=made_up.runs((64, 128)))
     assert [one.target for one in found.forecasts] == [Target(64, made_up.SIZE), Target(128, made_up.SIZE)]
     assert all(one.measured for one in found.forecasts)
 
@@ -146,20 +146,20 @@ def test_a_run_in_both_tables_is_not_fitted() -> None:
     """The run at the target is wrong by a factor of ten: if it were fitted, it would show."""
     wrong = [row | {"cycles": 10 * float(row["cycles"])} if "cycles" in row else row for row in made_up.rows(128)]  # type: ignore[arg-type]
     both = joined([made_up.runs(), counter_table(wrong)])
-    (one,) = study(both, [Target(128)], against=both).forecasts
+    (one,) = fit_and_predict(both, [Target(128)], against=both).forecasts
     assert one.prediction.seconds == pytest.approx(made_up.seconds(128), rel=1e-9)
     with pytest.raises(InputError, match="no run is left to be fitted"):
-        study(both, [], against=both)
+        fit_and_predict(both, [], against=both)
 
 
 def test_no_run_at_the_target() -> None:
-    with pytest.raises(InputError, match=r"no run to hold.*'P = 256'.*P = 64"):
-        study(made_up.runs(), [Target(256)], against=made_up.runs((64,)))
+    with pytest.raises(InputError, match=r"no run to compare.*'P = 256'.*P = 64"):
+        fit_and_predict(made_up.runs(), [Target(256)], against=made_up.runs((64,)))
 
 
 def test_a_total_alone_is_enough_to_compare() -> None:
     whole = counter_table([{"kernel": "(application)", "processes": 128, "time_s": 3.5}])
-    (one,) = study(made_up.runs(), [Target(128)], against=whole).forecasts
+    (one,) = fit_and_predict(made_up.runs(), [Target(128)], against=whole).forecasts
     assert one.measured is not None
     assert one.measured.total_s == 3.5
     assert one.measured.kernels == {}
@@ -167,7 +167,9 @@ def test_a_total_alone_is_enough_to_compare() -> None:
 
 
 def test_overlapped_waits_show_as_they_do_in_the_time() -> None:
-    (one,) = study(made_up.runs(exposed=0.25), [Target(128)], against=made_up.runs((128,), exposed=0.25)).forecasts
+    (one,) = fit_and_predict(
+        made_up.runs(exposed=0.25), [Target(128)], against=made_up.runs((128,), exposed=0.25)
+    ).forecasts
     assert one.measured is not None
     assert one.measured.p2p_s + one.measured.collective_s == pytest.approx(
         0.25 * made_up.communication_s(128), rel=1e-6
@@ -177,7 +179,7 @@ def test_overlapped_waits_show_as_they_do_in_the_time() -> None:
 def test_another_clock_of_the_held_back_run_is_told() -> None:
     held = counter_table(clocked(64, 1.2 * HIGH))
     table = counter_table([row for P in (4, 8, 16) for row in clocked(P, HIGH)])
-    assert any("3 GHz" in note and "2.5 GHz" in note for note in study(table, [], against=held).notes)
+    assert any("3 GHz" in note and "2.5 GHz" in note for note in fit_and_predict(table, [], against=held).notes)
 
 
 # --- Refinement -------------------------------------------------------------------------------------------------
@@ -185,7 +187,7 @@ def test_another_clock_of_the_held_back_run_is_told() -> None:
 
 def test_two_frequencies_give_core_cpi_and_blocking_factor() -> None:
     """The stall counter doubles the stalls: refined, the prediction is right, unrefined it only is where both add up."""
-    found = study(two_clocks(), [Target(128)], latencies=L)
+    found = fit_and_predict(two_clocks(), [Target(128)], latencies=L)
     assert found.clocks is not None
     assert (found.clocks.high_hz, found.clocks.low_hz, found.clocks.processes) == (HIGH, LOW, (8.0,))
     for one in found.clocks.kernels:
@@ -197,7 +199,7 @@ def test_two_frequencies_give_core_cpi_and_blocking_factor() -> None:
 
 
 def test_several_pairs_of_frequencies_give_the_mean() -> None:
-    one, three = (study(two_clocks(low), [Target(128)], latencies=L) for low in ((8,), (4, 8, 32)))
+    one, three = (fit_and_predict(two_clocks(low), [Target(128)], latencies=L) for low in ((8,), (4, 8, 32)))
     assert three.clocks is not None
     assert three.clocks.processes == (4.0, 8.0, 32.0)
     assert three.forecasts[0].prediction.seconds == pytest.approx(one.forecasts[0].prediction.seconds, rel=1e-9)
@@ -206,14 +208,15 @@ def test_several_pairs_of_frequencies_give_the_mean() -> None:
 def test_without_refinement_the_other_frequency_is_left_out() -> None:
     alone = counter_table([row for P in (4, 8, 16, 32) for row in clocked(P, HIGH)])
     left, plain = (
-        study(table, [Target(128)], refined=refined) for table, refined in ((two_clocks(), False), (alone, True))
+        fit_and_predict(table, [Target(128)], refined=refined)
+        for table, refined in ((two_clocks(), False), (alone, True))
     )
     assert left.forecasts[0].prediction.seconds == plain.forecasts[0].prediction.seconds
     assert any("1.6 GHz were left out" in note for note in left.notes)
 
 
 def test_another_frequency_on_other_processes_refines_nothing() -> None:
-    found = study(two_clocks((64,)), [Target(128)])
+    found = fit_and_predict(two_clocks((64,)), [Target(128)])
     assert found.clocks is None
     assert any("P = 64 at 1.6 GHz; fitted are P = 4, 8, 16, 32 at 2.5 GHz" in note for note in found.notes)
     assert any("not refined" in note for note in found.notes)
@@ -222,7 +225,7 @@ def test_another_frequency_on_other_processes_refines_nothing() -> None:
 def test_runs_set_aside_for_their_frequency_explain_too_few_runs() -> None:
     rows = [row for P, hz in ((4, HIGH), (8, LOW), (16, HIGH)) for row in clocked(P, hz)]
     with pytest.raises(InputError, match=r"set aside for their frequency: P = 8 at 1\.6 GHz, got '2: P = 4, 16'"):
-        study(counter_table(rows), [Target(128)])
+        fit_and_predict(counter_table(rows), [Target(128)])
 
 
 def test_what_cannot_be_is_not_taken() -> None:
@@ -235,7 +238,7 @@ def test_what_cannot_be_is_not_taken() -> None:
         for P in table
         for row in clocked(P, HIGH if len(table) > 1 else LOW)
     ]
-    found = study(counter_table(rows), [Target(128)], latencies=L)
+    found = fit_and_predict(counter_table(rows), [Target(128)], latencies=L)
     assert found.clocks is not None
     assert "solve" not in [one.kernel for one in found.clocks.kernels]
     assert any("'solve'" in note and "cannot be" in note for note in found.notes)
@@ -245,7 +248,7 @@ def test_one_further_run_of_communication_is_fitted() -> None:
     """Collective time grows with a logarithm that three runs with an even volume cannot tell from bytes: here it is
     that the truth is met with the run more, and further runs leave the kernels as they are."""
     table = joined([made_up.runs((2, 4, 8)), communication_only((64,))])
-    found = study(table, [Target(128)])
+    found = fit_and_predict(table, [Target(128)])
     assert found.communication is not None
     assert (found.communication.fitted, found.communication.kept) == ((64.0,), None)
     assert found.forecasts[0].prediction.breakdown.communication_s == pytest.approx(
@@ -256,14 +259,14 @@ def test_one_further_run_of_communication_is_fitted() -> None:
 
 def test_two_further_runs_fit_and_validate() -> None:
     table = joined([made_up.runs((2, 4, 8)), communication_only((64, 128))])
-    found = study(table, [Target(256)])
+    found = fit_and_predict(table, [Target(256)])
     assert found.communication is not None
     assert (found.communication.fitted, found.communication.kept) == ((64.0,), 128.0)
     verdict = found.communication.verdict
     assert verdict is not None
     assert verdict.measured_s == pytest.approx(made_up.communication_s(128), rel=1e-9)
     assert verdict.after_s == pytest.approx(verdict.measured_s, rel=1e-8)
-    left = study(table, [Target(256)], refined=False)
+    left = fit_and_predict(table, [Target(256)], refined=False)
     assert left.communication is None
     assert any("were left out" in note for note in left.notes)
 
@@ -281,7 +284,7 @@ def test_totals_of_communication_alone() -> None:
         "collective_bytes": made_up.collective_bytes(P),
     }
     run = counter_table([{"kernel": "(application)", "processes": P, "size": made_up.SIZE, "time_s": 9.0, **waits}])
-    found = study(joined([made_up.runs(), run]), [Target(128)])
+    found = fit_and_predict(joined([made_up.runs(), run]), [Target(128)])
     assert found.forecasts[0].prediction.breakdown.communication_s == pytest.approx(
         made_up.communication_s(128), rel=1e-8
     )
@@ -290,21 +293,21 @@ def test_totals_of_communication_alone() -> None:
 def test_times_alone_are_no_runs_of_communication() -> None:
     """Where no run has counters, all are fitted by their times."""
     rows = [{"kernel": "main", "processes": P, "size": 8.0, "time_s": 8 / P + 1, "p2p_wait_s": 1.0} for P in (2, 4, 8)]
-    found = study(counter_table(rows), [Target(16)])
+    found = fit_and_predict(counter_table(rows), [Target(16)])
     assert found.communication is None
     assert found.forecasts[0].prediction.baselines[ANALYTIC] == pytest.approx(1.5)
 
 
 def test_beyond_the_guard_the_target_is_named() -> None:
     with pytest.raises(InputError, match=r"P = 64, size = 8000000: another size cannot be predicted"):
-        study(made_up.runs(), [Target(64, 8 * made_up.SIZE)], guard=1e-9)
-    assert study(made_up.runs(), [Target(64, 8 * made_up.SIZE)], guard=None, dimensions=2).forecasts[
+        fit_and_predict(made_up.runs(), [Target(64, 8 * made_up.SIZE)], guard=1e-9)
+    assert fit_and_predict(made_up.runs(), [Target(64, 8 * made_up.SIZE)], guard=None, dimensions=2).forecasts[
         0
     ].prediction.volume_ratio == pytest.approx(8**0.5)
 
 
 def test_latencies_are_those_given() -> None:
-    made = study(made_up.runs(), [Target(32)], latencies=Latencies(1.0, 2.0, 3.0, 1e-7))
+    made = fit_and_predict(made_up.runs(), [Target(32)], latencies=Latencies(1.0, 2.0, 3.0, 1e-7))
     rows = made_up.rows(32)
     solve = next(row for row in rows if row["kernel"] == "solve")
     counts = [float(solve[name]) for name in ("l1_hits", "l2_hits", "llc_hits", "memory_accesses")]  # type: ignore[arg-type]

@@ -1,5 +1,4 @@
-"""From the counters of all the runs that there are to predictions: which runs are fitted, which refine, which are held
-back, and what came out.
+"""From the counters of all runs to predictions: which runs are fitted, which refine the models, which are held back.
 
 Runs at a second clock frequency give CPI_core and BF_mem of the kernels; runs that only say how long communication took
 refine its model, the largest of two or more being kept to tell what that was worth (Ding et al., APMT, section 3.4).
@@ -14,7 +13,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from simcodesign.core.errors import InputError, Place
-from simcodesign.counters.checks import check_counters, doubts, kernel_doubts
+from simcodesign.counters.checks import check_counters, kernel_notes, plausibility_notes
 from simcodesign.counters.communication_refinement import CommunicationRefinement, refine_communication
 from simcodesign.counters.forms import fit_forms, fit_normal_form
 from simcodesign.counters.frequency_refinement import Refined, refine_kernels
@@ -22,13 +21,13 @@ from simcodesign.counters.kernels import MEASURED_CLOCK, THRESHOLD, Kernels, gro
 from simcodesign.counters.models import LEVELS, ApplicationModel, communication_model, fit_application
 from simcodesign.counters.partition import (
     SAME,
-    Parts,
+    RunPartition,
     Target,
     at_clock,
     held_back,
     is_at,
     mean_clock,
-    parted,
+    partition_runs,
     points_of,
     without,
 )
@@ -47,7 +46,7 @@ _VARIES, _EXPLAINED = 0.2, 0.5
 
 
 @dataclass(frozen=True)
-class Measured:
+class HeldBackRun:
     """A run that was held back, in s of a process; what it does not say is NaN. ``kernels``: time of each by name."""
 
     total_s: float
@@ -58,16 +57,16 @@ class Measured:
 
 
 @dataclass(frozen=True)
-class Forecast:
+class TargetPrediction:
     """A prediction, and what was measured there if a run was held back."""
 
     target: Target
     prediction: Prediction
-    measured: Measured | None = None
+    measured: HeldBackRun | None = None
 
 
 @dataclass(frozen=True)
-class KernelRefinement:
+class KernelChange:
     """CPI and BF_mem of a kernel before and after it was run at a second frequency."""
 
     kernel: str
@@ -77,17 +76,17 @@ class KernelRefinement:
 
 
 @dataclass(frozen=True)
-class Clocks:
+class FrequencyRefinement:
     """The refinement of kernels: at which frequencies in Hz, on how many processes, and what it gave."""
 
     high_hz: float
     low_hz: float
     processes: tuple[float, ...]
-    kernels: tuple[KernelRefinement, ...]
+    kernels: tuple[KernelChange, ...]
 
 
 @dataclass(frozen=True)
-class FurtherRuns:
+class CommunicationRuns:
     """The refinement of communication. ``fitted``: processes of further runs; ``kept``: of the run kept for validation,
     with what it said, or None."""
 
@@ -97,19 +96,19 @@ class FurtherRuns:
 
 
 @dataclass(frozen=True)
-class CounterStudy:
-    """What the runs gave. ``guard``: the largest E with which another size is predicted, None for any."""
+class CounterPredictions:
+    """Models of the runs, and predictions. ``guard``: the largest E for a prediction of another size, None for any."""
 
     model: ApplicationModel
     latencies: Latencies
     guard: float | None
-    forecasts: tuple[Forecast, ...]
-    clocks: Clocks | None
-    communication: FurtherRuns | None
+    forecasts: tuple[TargetPrediction, ...]
+    clocks: FrequencyRefinement | None
+    communication: CommunicationRuns | None
     notes: tuple[str, ...]
 
 
-def study(
+def fit_and_predict(
     table: CounterTable,
     targets: Sequence[Target],
     *,
@@ -121,12 +120,12 @@ def study(
     volume: float | None = None,
     dimensions: float = 3,
     guard: float | None = GUARD,
-) -> CounterStudy:
+) -> CounterPredictions:
     """Models of the runs, and predictions at the targets.
 
     ``against``: runs to compare predictions with; without targets all of them are predicted, else those at the targets.
     ``refined``: whether further runs refine the models. The rest is as in ``fit_application`` and ``predict``. The
-    ``notes`` say what is doubtful about the runs. Raises InputError as these and ``check_counters``, for no targets,
+    ``notes`` name what is doubtful about the runs. Raises InputError as these and ``check_counters``, for no targets,
     and where ``against`` holds none of the targets.
     """
     for one in (table, against):
@@ -137,13 +136,13 @@ def study(
     if not targets:
         raise InputError("nothing to predict", allowed="targets, or runs to compare predictions with")
     left = without(table, held)
-    parts = parted(left, refined)
+    parts = partition_runs(left, refined)
     try:
         model = fit_application(parts.fitted, threshold=threshold, latencies=latencies, normal_form=normal_form)
     except InputError as error:
         raise _explained(error, parts) from None
-    parts.notes[:0] = [*table.notes, *doubts(left)]
-    named = kernel_doubts(model.runs, model.identified.names)
+    parts.notes[:0] = [*table.notes, *plausibility_notes(left)]
+    named = kernel_notes(model.runs, model.identified.names)
     parts.notes += [note for note in named if note not in parts.notes]
     parts.notes += _clock_notes(model, against)
     clocks, further = None, None
@@ -160,16 +159,18 @@ def study(
         except InputError as error:
             raise InputError(error.what, Place(target.text), value=error.value, allowed=error.allowed) from None
         run = next((run for point, run in held.items() if _same(point, target, model)), None)
-        forecasts.append(Forecast(target, prediction, None if run is None else _measured(run, model.identified)))
+        forecasts.append(
+            TargetPrediction(target, prediction, None if run is None else _measured(run, model.identified))
+        )
     notes = (*parts.notes, *_model_notes(model, targets, clocks))
-    return CounterStudy(model, latencies, guard, tuple(forecasts), clocks, further, notes)
+    return CounterPredictions(model, latencies, guard, tuple(forecasts), clocks, further, notes)
 
 
-def _explained(error: InputError, parts: Parts) -> InputError:
+def _explained(error: InputError, parts: RunPartition) -> InputError:
     """The error, and what may have caused it: runs set aside for their frequency, kernels that some runs lack."""
     causes = [f"set aside for their frequency: {one}" for one in parts.aside]
     named = dict.fromkeys(parts.fitted.kernels)
-    causes += [note.rstrip(".").replace("Kernel", "kernel", 1) for note in kernel_doubts(means(parts.fitted), [*named])]
+    causes += [note.rstrip(".").replace("Kernel", "kernel", 1) for note in kernel_notes(means(parts.fitted), [*named])]
     what = "; ".join([error.what, *causes[:_MOST_CAUSES]])
     return InputError(what, error.place, value=error.value, allowed=error.allowed)
 
@@ -186,8 +187,8 @@ def _same(point: Target, target: Target, model: ApplicationModel) -> bool:
 
 
 def _refined_kernels(
-    model: ApplicationModel, parts: Parts, latencies: Latencies
-) -> tuple[ApplicationModel, Clocks | None]:
+    model: ApplicationModel, parts: RunPartition, latencies: Latencies
+) -> tuple[ApplicationModel, FrequencyRefinement | None]:
     """CPI_core and BF_mem of the kernels from runs at both frequencies; the mean where there are several such pairs."""
     assert parts.clocks is not None
     second = means(grouped(parts.clocks, model.identified))
@@ -212,13 +213,13 @@ def _refined_kernels(
     at = model.at(common[0].processes, common[0].size)
     before = {kernel.name: kernel.blocking_factor for kernel in at.kernels}
     refinements = tuple(
-        KernelRefinement(kernel.name, kernel.cpi, before[kernel.name], usable[kernel.name])
+        KernelChange(kernel.name, kernel.cpi, before[kernel.name], usable[kernel.name])
         for kernel in model.kernels
         if kernel.name in usable
     )
     clocks = [float(np.nanmean(one.column("frequency_hz"))) for one in (model.runs, second)]
     processes = tuple(point.processes for point in common)
-    return model.refined(usable), Clocks(max(clocks), min(clocks), processes, refinements)
+    return model.refined(usable), FrequencyRefinement(max(clocks), min(clocks), processes, refinements)
 
 
 def _usable(model: ApplicationModel, pairs: Sequence[Mapping[str, Refined]], notes: list[str]) -> dict[str, Refined]:
@@ -242,7 +243,7 @@ def _usable(model: ApplicationModel, pairs: Sequence[Mapping[str, Refined]], not
 
 def _refined_communication(
     model: ApplicationModel, runs: CounterTable, normal_form: bool
-) -> tuple[ApplicationModel, FurtherRuns]:
+) -> tuple[ApplicationModel, CommunicationRuns]:
     """Communication fitted to further runs too; of two or more, that on the most processes is kept for validation."""
     points = points_of(runs)
     ordered = sorted(dict.fromkeys(points), key=lambda point: (point.processes, point.size or 0.0))
@@ -250,17 +251,17 @@ def _refined_communication(
     if len(ordered) == 1:
         both = joined([model.runs, means(grouped(runs, model.identified))])
         fitted = communication_model(both, scaling_of(both), law)
-        return replace(model, communication=fitted), FurtherRuns((ordered[0].processes,))
+        return replace(model, communication=fitted), CommunicationRuns((ordered[0].processes,))
     last = ordered[-1]
     mask = np.array([point == last for point in points])
     verdict = refine_communication(model, runs.rows(~mask), runs.rows(mask), law)
-    return verdict.model, FurtherRuns(tuple(point.processes for point in ordered[:-1]), last.processes, verdict)
+    return verdict.model, CommunicationRuns(tuple(point.processes for point in ordered[:-1]), last.processes, verdict)
 
 
 # --- What was measured, and what to tell ------------------------------------------------------------------------
 
 
-def _measured(run: CounterTable, identified: Kernels) -> Measured:
+def _measured(run: CounterTable, identified: Kernels) -> HeldBackRun:
     """The parts of a run that was held back; waits as they show in its time (BF_comm T_comm)."""
     rows = means(grouped(run, identified))
     times = run_times(rows, scaling_of(rows))
@@ -272,7 +273,7 @@ def _measured(run: CounterTable, identified: Kernels) -> Measured:
     if kernels and not (rows.communication_s > 0).any():
         factor = 0.0
     others = float(times.others_s[0]) if OTHERS in rows.kernels else (0.0 if kernels else float("nan"))
-    return Measured(
+    return HeldBackRun(
         float(times.total_s[0]), kernels, factor * float(times.p2p_s[0]), factor * float(times.collective_s[0]), others
     )
 
@@ -301,7 +302,7 @@ def _unexplained(model: ApplicationModel) -> list[str]:
     ]
 
 
-def _model_notes(model: ApplicationModel, targets: Sequence[Target], clocks: Clocks | None) -> list[str]:
+def _model_notes(model: ApplicationModel, targets: Sequence[Target], clocks: FrequencyRefinement | None) -> list[str]:
     """What is extrapolated far, and which constants are none."""
     notes = []
     profiled = model.runs.column("processes")
