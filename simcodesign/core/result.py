@@ -1,16 +1,18 @@
-"""What a reading says: one shape of answer for forecast and simulation."""
+"""The answer of a reading: one shape for forecast and simulation."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
-from typing import Any, overload
+from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from simcodesign.core.errors import InputError, nearest
+from simcodesign.core.errors import InputError
+from simcodesign.core.rank_counters import RankCounters
+from simcodesign.core.station_uses import NO_STATIONS, StationUses
 from simcodesign.core.to_json import PlainResult, attributes_of
 from simcodesign.core.units import FloatOrArray
 
@@ -80,127 +82,6 @@ class RankTimes:
         )
 
 
-#: What ``RankCounters`` hold, in this order: names as in tables of hardware counters.
-RANK_COUNTERS = (
-    "time_s",
-    "instructions",
-    "cycles",
-    "l1_hits",
-    "l2_hits",
-    "llc_hits",
-    "memory_accesses",
-    "loads_stores",
-    "stall_cycles",
-    "p2p_wait_s",
-    "collective_wait_s",
-    "messages",
-    "message_bytes",
-    "collectives",
-    "collective_bytes",
-)
-
-
-@dataclass(frozen=True, eq=False)
-class RankCounters:
-    """What hardware counters and a communication profiler would show of a simulation, (counters, ranks, phases).
-
-    ``values``: in the order of ``RANK_COUNTERS``. ``clock_hz``: of the processor, NaN without one; ``frequency_hz``:
-    (phases,) that of each phase, NaN without one and where a phase has work at several clocks.
-
-    - ``instructions``: of computations; of those in flops or seconds, what the processor retires in that time before
-      noise, time x clock / CPI. Imbalance changes the work of a rank, and so its instructions. Loads and stores are
-      taken to be among the instructions that a workload states, and add none.
-    - ``cycles``: time of computations (noise included) and of memory demands (waits at the controller included), x
-      clock; ``stall_cycles``: the memory part. Without a clock these and ``instructions`` are NaN.
-    - ``l1_hits``: accesses that the first cache served, ``llc_hits`` the last of two or more, ``l2_hits`` those
-      between; a cache alone is the first, and its misses are ``memory_accesses``. ``loads_stores``: all.
-    - ``p2p_wait_s``, ``collective_wait_s``: time of sends and receives, waiting included; ``messages`` and
-      ``message_bytes``: sent point to point; ``collectives``: calls; ``collective_bytes``: as the demands state them.
-    - ``time_s``: all operations, those on disks included, and in a schedule waits for a processor that is at work.
-    """
-
-    phases: tuple[str, ...]
-    values: NDArray[np.float64]
-    frequency_hz: NDArray[np.float64]
-    clock_hz: float
-
-    @property
-    def ranks(self) -> int:
-        """Number of ranks."""
-        return int(self.values.shape[1])
-
-    def of(self, name: str) -> NDArray[np.float64]:
-        """A counter of every rank in every phase, (ranks, phases). InputError for an unknown name."""
-        if name not in RANK_COUNTERS:
-            raise InputError("no such counter", value=name, allowed=nearest(name, RANK_COUNTERS))
-        return np.asarray(self.values[RANK_COUNTERS.index(name)])
-
-
-@dataclass(frozen=True)
-class StationUse:
-    """How a disk, interface or link was used. ``mean_queue``: requests waiting, averaged over the makespan;
-    ``longest_queue``: most requests at hand at once, those about to be granted included; ``refused``: requests that
-    found no room.
-    """
-
-    name: str
-    kind: str
-    servers: int
-    served: int
-    busy_s: float
-    wait_s: float
-    utilisation: float
-    mean_queue: float
-    longest_queue: int
-    refused: int = 0
-
-
-@dataclass(frozen=True, eq=False)
-class StationUses(Sequence[StationUse]):
-    """How all S stations were used: arrays of one length, and each station as a ``StationUse`` when it is asked for."""
-
-    name: Callable[[int], str]
-    kinds: tuple[str, ...]
-    kind: NDArray[np.int8]
-    servers: NDArray[np.int32]
-    served: NDArray[np.int64]
-    busy_s: NDArray[np.float64]
-    wait_s: NDArray[np.float64]
-    longest_queue: NDArray[np.int64]
-    span_s: float  # over which utilisation and mean queue are taken
-    refused: NDArray[np.int64] | None = None  # None: nobody is
-
-    def __len__(self) -> int:
-        return len(self.kind)
-
-    @overload
-    def __getitem__(self, number: int) -> StationUse: ...
-    @overload
-    def __getitem__(self, number: slice) -> list[StationUse]: ...
-    def __getitem__(self, number: int | slice) -> StationUse | list[StationUse]:
-        if isinstance(number, slice):
-            return [self[place] for place in range(*number.indices(len(self)))]
-        place = range(len(self))[number]  # IndexError for what is none
-        servers, busy, wait = int(self.servers[place]), float(self.busy_s[place]), float(self.wait_s[place])
-        return StationUse(
-            name=self.name(place),
-            kind=self.kinds[self.kind[place]],
-            servers=servers,
-            served=int(self.served[place]),
-            busy_s=busy,
-            wait_s=wait,
-            utilisation=busy / (self.span_s * servers),
-            mean_queue=wait / self.span_s,
-            longest_queue=int(self.longest_queue[place]),
-            refused=0 if self.refused is None else int(self.refused[place]),
-        )
-
-    def most_used(self, count: int) -> list[StationUse]:
-        """The stations of the highest utilisation, of those the ones that were busy longest; the first of equals."""
-        order = np.lexsort((-self.busy_s, -self.busy_s / self.servers))
-        return [self[int(place)] for place in order[:count]]
-
-
 @dataclass(frozen=True, eq=False)
 class Requests:
     """The requests of an open stream, arrays of one length, in the order in which they arrived.
@@ -230,18 +111,6 @@ class Requests:
 
 #: Stations in ``Result.to_dict``: all of them, or as many of the most used; and steps of the power, or none.
 MOST_LISTED = 10_000
-#: No stations: what a forecast has, and a simulation in which nothing is shared.
-NO_STATIONS = StationUses(
-    name=str,
-    kinds=(),
-    kind=np.zeros(0, np.int8),
-    servers=np.zeros(0, np.int32),
-    served=np.zeros(0, np.int64),
-    busy_s=np.zeros(0),
-    wait_s=np.zeros(0),
-    longest_queue=np.zeros(0, np.int64),
-    span_s=1.0,
-)
 
 
 @dataclass(frozen=True)

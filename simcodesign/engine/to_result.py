@@ -18,9 +18,9 @@ from simcodesign.core.result import (
     RankTimes,
     Requests,
     Result,
-    StationUses,
     Timeline,
 )
+from simcodesign.core.station_uses import StationUses
 from simcodesign.describe.design_point import DesignPoint
 from simcodesign.engine.counters import counted
 from simcodesign.engine.critical_path import critical_path_s

@@ -12,7 +12,8 @@ import pytest
 
 from simcodesign.core import memory_limit
 from simcodesign.core.errors import CapacityError, InputError
-from simcodesign.core.result import Result, StationUses
+from simcodesign.core.result import Result
+from simcodesign.core.station_uses import StationUses
 from simcodesign.engine import selection
 from simcodesign.engine.reference import engine as simpy_engine
 from simcodesign.engine.simulate import simulate

@@ -13,7 +13,8 @@ from rich.table import Table
 from simcodesign.comparison.attribution import relative_error
 from simcodesign.comparison.compare import Comparison
 from simcodesign.comparison.effects import effect_words
-from simcodesign.core.result import COMPONENTS, Bounds, RankTimes, Result, StationUses
+from simcodesign.core.result import COMPONENTS, Bounds, RankTimes, Result
+from simcodesign.core.station_uses import StationUses
 from simcodesign.core.units import format_quantity
 from simcodesign.describe.effects import changing_effects, ladder
 from simcodesign.report.common.number_table import new_table

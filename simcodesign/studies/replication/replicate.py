@@ -19,7 +19,8 @@ import numpy as np
 
 from simcodesign.core.errors import InputError
 from simcodesign.core.ordered_map import repeated
-from simcodesign.core.result import MOST_LISTED, NO_STATIONS, Result
+from simcodesign.core.result import MOST_LISTED, Result
+from simcodesign.core.station_uses import NO_STATIONS
 from simcodesign.core.to_json import PlainResult, attributes_of, fields_of
 from simcodesign.describe.demands.arrivals import Arrivals
 from simcodesign.describe.design_point import DesignPoint

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 import simcodesign as sc
 from simcodesign.core.errors import InputError
 from simcodesign.core.jit import HAVE_NUMBA
-from simcodesign.core.result import RANK_COUNTERS, RankCounters
+from simcodesign.core.rank_counters import RANK_COUNTERS, RankCounters
 from simcodesign.counters.frequency_refinement import refine_kernels
 from simcodesign.counters.models import fit_application
 from simcodesign.counters.prediction import predict

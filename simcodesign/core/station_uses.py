@@ -1,0 +1,89 @@
+"""How the stations of a simulation were used: disks, memory controllers, processors, interfaces, links, mailboxes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import overload
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+@dataclass(frozen=True)
+class StationUse:
+    """How a disk, interface or link was used. ``mean_queue``: requests waiting, averaged over the makespan;
+    ``longest_queue``: most requests at hand at once, those about to be granted included; ``refused``: requests that
+    found no room.
+    """
+
+    name: str
+    kind: str
+    servers: int
+    served: int
+    busy_s: float
+    wait_s: float
+    utilisation: float
+    mean_queue: float
+    longest_queue: int
+    refused: int = 0
+
+
+@dataclass(frozen=True, eq=False)
+class StationUses(Sequence[StationUse]):
+    """How all S stations were used: arrays of one length, and each station as a ``StationUse`` when it is asked for."""
+
+    name: Callable[[int], str]
+    kinds: tuple[str, ...]
+    kind: NDArray[np.int8]
+    servers: NDArray[np.int32]
+    served: NDArray[np.int64]
+    busy_s: NDArray[np.float64]
+    wait_s: NDArray[np.float64]
+    longest_queue: NDArray[np.int64]
+    span_s: float  # over which utilisation and mean queue are taken
+    refused: NDArray[np.int64] | None = None  # None: nobody is
+
+    def __len__(self) -> int:
+        return len(self.kind)
+
+    @overload
+    def __getitem__(self, number: int) -> StationUse: ...
+    @overload
+    def __getitem__(self, number: slice) -> list[StationUse]: ...
+    def __getitem__(self, number: int | slice) -> StationUse | list[StationUse]:
+        if isinstance(number, slice):
+            return [self[place] for place in range(*number.indices(len(self)))]
+        place = range(len(self))[number]  # IndexError for what is none
+        servers, busy, wait = int(self.servers[place]), float(self.busy_s[place]), float(self.wait_s[place])
+        return StationUse(
+            name=self.name(place),
+            kind=self.kinds[self.kind[place]],
+            servers=servers,
+            served=int(self.served[place]),
+            busy_s=busy,
+            wait_s=wait,
+            utilisation=busy / (self.span_s * servers),
+            mean_queue=wait / self.span_s,
+            longest_queue=int(self.longest_queue[place]),
+            refused=0 if self.refused is None else int(self.refused[place]),
+        )
+
+    def most_used(self, count: int) -> list[StationUse]:
+        """The stations of the highest utilisation, of those the ones that were busy longest; the first of equals."""
+        order = np.lexsort((-self.busy_s, -self.busy_s / self.servers))
+        return [self[int(place)] for place in order[:count]]
+
+
+#: No stations: what a forecast has, and a simulation in which nothing is shared.
+NO_STATIONS = StationUses(
+    name=str,
+    kinds=(),
+    kind=np.zeros(0, np.int8),
+    servers=np.zeros(0, np.int32),
+    served=np.zeros(0, np.int64),
+    busy_s=np.zeros(0),
+    wait_s=np.zeros(0),
+    longest_queue=np.zeros(0, np.int64),
+    span_s=1.0,
+)
