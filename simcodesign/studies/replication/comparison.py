@@ -64,9 +64,10 @@ class ReplicatedComparison(PlainResult):
     @property
     def error(self) -> Interval:
         """Signed error of the forecast against the mean simulation; its ends are those of the interval of the mean."""
-        said, seen = float(self.first.forecast.headline_s), self.interval(*self.keys[0])
-        mean, low, high = (relative_error(said, end) for end in (seen.mean, seen.high, seen.low))
-        return Interval(mean, low, high, self.count, self.confidence, seen.same)
+        forecast_s, simulated = float(self.first.forecast.headline_s), self.interval(*self.keys[0])
+        ends_s = (simulated.mean, simulated.high, simulated.low)
+        mean, low, high = (relative_error(forecast_s, end_s) for end_s in ends_s)
+        return Interval(mean, low, high, self.count, self.confidence, simulated.same)
 
     def interval(self, *key: str) -> Interval:
         """The mean of a quantity."""
@@ -117,9 +118,9 @@ def replicate_comparison(
         for number, rung in enumerate(first.rungs)
     )
     ladder = _Ladder(experiment, rules.seed, float(first.forecast.headline_s), steps, _parts(first.simulation))
-    rules = rules.with_chance(bool(experiment.drawn))
-    seen = [ladder.observed(start, [step.first_s for step in steps], ladder.parts)]
-    (sample,), stopping = gathered(seen, ladder, rules, workers, time.monotonic() - began, on_progress)
+    rules = rules.for_random(bool(experiment.drawn))
+    observations = [ladder.observation(start, [step.first_s for step in steps], ladder.parts)]
+    (sample,), stopping = gathered(observations, ladder, rules, workers, time.monotonic() - began, on_progress)
     return ReplicatedComparison(
         first, rules.seed, tuple(sample.seeds), confidence, sample.keys, sample.table(), experiment.drawn, stopping
     )
@@ -165,9 +166,9 @@ class _Ladder:
                 result = self.experiment.result(seed, step.effects)
                 times_s.append(float(result.headline_s))
                 parts = _parts(result)
-        return [self.observed(seed, times_s, parts)]
+        return [self.observation(seed, times_s, parts)]
 
-    def observed(self, seed: int, times_s: list[float], parts: Mapping[Key, float]) -> Observation:
+    def observation(self, seed: int, times_s: list[float], parts: Mapping[Key, float]) -> Observation:
         """The observation of these times of all steps."""
         values: dict[Key, float] = dict(parts)
         changes = changes_of([self.forecast_s, *times_s])

@@ -1,7 +1,7 @@
-"""What one simulated run shows, as plain numbers by name; and what many runs show together.
+"""Observations: the quantities of one simulated run as numbers by name, and those of many runs together.
 
-Of an open stream the start is left out, when its stations are still empty. With several runs it is the mean over the
-runs of the response of the first, second, third ... request that MSER-5 judges; see ``statistics.mser5`` for why.
+Of an open stream the start, when its stations are still empty, is left out. Where MSER-5 chooses how much, it judges
+the mean over all runs of the response of the first, second, third ... request (``output_analysis.mser5`` says why).
 """
 
 from __future__ import annotations
@@ -35,9 +35,9 @@ Key = tuple[str, ...]
 
 MAKESPAN, RESPONSE, REFUSED = ("makespan_s",), ("response_s",), ("refused",)
 MSER5 = "mser5"
-#: Spans that are kept of the stream of every run: of more than 5 times as many requests, each is longer than 5.
+#: The most spans that are kept of a run's stream. Spans are of GROUP requests, and longer where this would be too many.
 MOST_SPANS = 2000
-#: What is seen of a station, in this order.
+#: The quantities of a station, in this order.
 STATION_NUMBERS = ("served", "utilisation", "mean_queue", "longest_queue", "wait_s")
 _AMOUNTS = (
     "messages",
@@ -83,8 +83,9 @@ class Spans:
 
 
 @dataclass(frozen=True)
-class Alone:
-    """What one run of an open stream says by itself: its warm-up by MSER-5, and batch means, None of a short one."""
+class SingleRun:
+    """The answer of one run of an open stream without any other: its warm-up by MSER-5, the mean response time and
+    share refused after it, and batch means (None where the stream is too short for them)."""
 
     warm_up: WarmUp
     response_s: float
@@ -100,12 +101,12 @@ class Observation:
     values: Mapping[Key, float]
     stations: StationNumbers
     spans: Spans | None = None
-    alone: Alone | None = None
+    single: SingleRun | None = None
 
 
-def observed(result: Result, warm_up: str | int = MSER5, confidence: float = 0.95) -> Observation:
-    """All that ``simulate`` prints of a run. ``warm_up``: of an open stream, ``"mser5"`` or the number of requests that
-    are left out. InputError where nothing is left."""
+def observation_of(result: Result, warm_up: str | int = MSER5, confidence: float = 0.95) -> Observation:
+    """All quantities that ``simulate`` prints of a run, in SI units. ``warm_up``: of an open stream, ``"mser5"`` or the
+    number of requests that are left out. InputError where nothing is left."""
     values: dict[Key, float] = {MAKESPAN: float(result.makespan_s)}
     values |= {("components_s", part): float(seconds) for part, seconds in result.components.items()}
     for phase, times in result.phases.items():
@@ -117,12 +118,12 @@ def observed(result: Result, warm_up: str | int = MSER5, confidence: float = 0.9
     values |= {("served", level): float(accesses) for level, accesses in result.served.items()}
     if result.ranks is not None:
         values |= _of_ranks(result.ranks)
-    spans, alone = (None, None) if result.requests is None else _of_stream(result.requests, warm_up, confidence)
-    return Observation(result.seed or 0, values, _of_stations(result), spans, alone)
+    spans, single = (None, None) if result.requests is None else _of_stream(result.requests, warm_up, confidence)
+    return Observation(result.seed or 0, values, _of_stations(result), spans, single)
 
 
-def _of_stream(requests: Requests, warm_up: str | int, confidence: float) -> tuple[Spans, Alone]:
-    """In spans, and by itself, in order of arrival."""
+def _of_stream(requests: Requests, warm_up: str | int, confidence: float) -> tuple[Spans, SingleRun]:
+    """The stream in spans, in order of arrival, and what it says as a single run."""
     times = (requests.left_s - requests.arrived_s)[check_warm_up(warm_up) :]
     spans = spans_of(times)
     spans.after(0)  # where none is served, nothing below makes sense
@@ -132,7 +133,7 @@ def _of_stream(requests: Requests, warm_up: str | int, confidence: float) -> tup
     left = times[served[removed.removed :]]
     long = len(left) >= BATCHES * LEAST_IN_BATCH
     batches = batch_means(left, confidence) if long else None
-    return spans, Alone(
+    return spans, SingleRun(
         WarmUp(start + check_warm_up(warm_up), removed.late),
         float(left.mean()),
         1 - len(left) / (len(times) - start),
@@ -155,7 +156,7 @@ def spans_of(times_s: Floats) -> Spans:
 def settled_together(runs: Sequence[Spans]) -> WarmUp:
     """Where the mean of several runs has settled, by MSER-5 of it; late where all that may be is left out."""
     served, response_s = (sum(getattr(run, name) for run in runs) for name in ("served", "response_s"))
-    some = served > 0  # a span of which all were refused in all runs has no mean, and no say
+    some = served > 0  # a span of which all were refused in all runs has no mean
     cut = settled_at(response_s[some] / served[some])
     cut = int(np.flatnonzero(some)[cut]) if cut else 0
     return WarmUp(runs[0].size * cut, late=0 < len(served) // 2 <= cut)
@@ -239,7 +240,7 @@ class StationSums:
     count: int = 0
 
     def add(self, stations: StationNumbers) -> None:
-        """One more run."""
+        """Add the stations of a run."""
         self._make_room(stations.names)
         values = stations.values
         if len(self.place) > len(stations.names) or tuple(self.place) != stations.names:
@@ -259,7 +260,7 @@ class StationSums:
             self.mean, self.squares = (np.hstack([part, idle]) for part in (self.mean, self.squares))
 
     def means(self, confidence: float) -> StationMeans:
-        """What the runs so far say."""
+        """Means and deviations of the runs so far."""
         freedom = self.count - 1
         deviation = np.sqrt(self.squares / freedom) if freedom > 0 else np.full_like(self.mean, np.nan)
         return StationMeans(tuple(self.place), self.mean, deviation, self.count, confidence)
@@ -270,11 +271,11 @@ class Sample:
     its spans, or ``"mser5"``."""
 
     def __init__(self, warm_up: str | int = MSER5) -> None:
-        self.before = check_warm_up(warm_up)
+        self.given_warm_up = check_warm_up(warm_up)
         self.by_mser = warm_up == MSER5
         self.seeds: list[int] = []
         self.stations = StationSums()
-        self.alone: Alone | None = None
+        self.single: SingleRun | None = None  # of the last run
         self._keys: tuple[Key, ...] = ()
         self._rows: list[list[float]] = []
         self._spans: list[Spans] = []
@@ -287,50 +288,50 @@ class Sample:
         """Names of all quantities."""
         return (self._keys[0], RESPONSE, REFUSED, *self._keys[1:]) if self._spans else self._keys
 
-    def add(self, seen: Observation) -> None:
-        """One more."""
-        kept = [*self._keys], bool(self._spans)
-        if len(self) and kept != ([*seen.values], seen.spans is not None):
-            raise SimcodesignError(f"the run of seed {seen.seed} shows other quantities than the first")
-        self._keys = tuple(seen.values)
-        self.seeds.append(seen.seed)
-        self._rows.append([*seen.values.values()])
-        self.stations.add(seen.stations)
-        self.alone = seen.alone
-        self._spans += [] if seen.spans is None else [seen.spans]
+    def add(self, observation: Observation) -> None:
+        """Append an observation. Raises SimcodesignError where it has other quantities than the first."""
+        of_first = [*self._keys], bool(self._spans)
+        if len(self) and of_first != ([*observation.values], observation.spans is not None):
+            raise SimcodesignError(f"the run of seed {observation.seed} shows other quantities than the first")
+        self._keys = tuple(observation.values)
+        self.seeds.append(observation.seed)
+        self._rows.append([*observation.values.values()])
+        self.stations.add(observation.stations)
+        self.single = observation.single
+        self._spans += [] if observation.spans is None else [observation.spans]
 
     @property
     def warm_up(self) -> WarmUp | None:
         """What is left out of response times and shares refused; None of what is no open stream."""
-        if len(self._spans) == 1 and self.alone is not None:
-            return self.alone.warm_up
+        if len(self._spans) == 1 and self.single is not None:
+            return self.single.warm_up
         if not self._spans:
             return None
-        return settled_together(self._spans) if self.by_mser else WarmUp(self.before)
+        return settled_together(self._spans) if self.by_mser else WarmUp(self.given_warm_up)
 
     def values(self, key: Key) -> Floats:
-        """Of every run."""
+        """The values of a quantity in every run, (runs,)."""
         if self._spans and key in (RESPONSE, REFUSED):
             return self._of_streams()[:, 0 if key == RESPONSE else 1]
         place = self._keys.index(key)
         return np.array([row[place] for row in self._rows])
 
     def table(self) -> Floats:
-        """(runs, quantities)"""
+        """The values of all quantities in every run, (runs, quantities)."""
         rows = np.array(self._rows, dtype=np.float64)
         return np.hstack([rows[:, :1], self._of_streams(), rows[:, 1:]]) if self._spans else rows
 
     def _of_streams(self) -> Floats:
         """Response time and share refused of every run, (runs, 2)."""
-        if len(self._spans) == 1 and self.alone is not None:
-            return np.array([[self.alone.response_s, self.alone.refused]])
+        if len(self._spans) == 1 and self.single is not None:
+            return np.array([[self.single.response_s, self.single.refused]])
         removed = self.warm_up
         cut = 0 if removed is None or not self.by_mser else removed.removed // self._spans[0].size
         return np.array([run.after(cut) for run in self._spans])
 
 
 def nested(flat: Mapping[Key, object]) -> dict[str, object]:
-    """Mappings in mappings, by the parts of the keys."""
+    """The same as mappings in mappings, one level for each part of a key."""
     whole: dict[str, Any] = {}
     for key, value in flat.items():
         inner = whole

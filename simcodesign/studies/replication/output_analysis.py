@@ -1,4 +1,4 @@
-"""Output analysis: what a mean of simulated values is worth, when it is known well enough, and where a run has settled.
+"""Output analysis: how precise a mean of simulated values is, when it is precise enough, and where a run has settled.
 
 Sources: Student's t intervals, batch means and replications as in Law, Simulation Modeling and Analysis (5th ed. 2015),
 ch. 9; the warm-up by MSER-5, White, Simulation 69(6), 1997; the test of batches by von Neumann's ratio, Fishman,
@@ -122,14 +122,14 @@ def known_to(values: Values, precision: float, confidence: float = 0.95, scale: 
     if count % ROUND or count < LOOKS * ROUND:
         return False
     return all(
-        _narrow(array[:seen], scales[:seen], precision, confidence)
-        for seen in range(count, count - LOOKS * ROUND, -ROUND)
+        _narrow(array[:looked_at], scales[:looked_at], precision, confidence)
+        for looked_at in range(count, count - LOOKS * ROUND, -ROUND)
     )
 
 
 def _narrow(values: Floats, scale: Floats, precision: float, confidence: float) -> bool:
-    found = interval(values, confidence)
-    return found.same or found.half_width <= precision * abs(float(scale.mean()))
+    mean = interval(values, confidence)
+    return mean.same or mean.half_width <= precision * abs(float(scale.mean()))
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -146,12 +146,12 @@ class WarmUp:
 
 
 def mser5(values: Values) -> WarmUp:
-    """Where a run has settled, by MSER-5: ``settled_at`` of the means of GROUP observations in a row. What does not
-    fill a group at the end has no say in it.
+    """Where a run has settled, by MSER-5: ``settled_at`` of the means of GROUP observations in a row. An
+    incomplete group at the end is left out of this.
 
     Of one run the choice is taken for a low mean as well as for a settled one: runs that are correlated over a good
     part of their length come out too low (by 7 % for 2000 requests of an M/M/1 queue of load 0.8). Of several runs
-    their mean, observation by observation, should be asked, which has no such bias left.
+    their mean, observation by observation, should be judged, which has no such bias.
     """
     array = _finite(values)
     groups = len(array) // GROUP

@@ -37,7 +37,7 @@ from simcodesign.studies.replication.observations import (
     Sample,
     StationMeans,
     nested,
-    observed,
+    observation_of,
 )
 from simcodesign.studies.replication.output_analysis import BatchMeans, Interval, Paired, WarmUp, interval, paired
 from simcodesign.studies.replication.stopping import MOST, Rules, Stopping, no_such_quantity
@@ -254,11 +254,11 @@ class _Task:
 
     def __call__(self, number: int) -> list[Observation]:
         seed = replication_seed(self.rules.seed, number)
-        return [self.observed(experiment.result(seed)) for experiment in self.experiments]
+        return [self.observation(experiment.result(seed)) for experiment in self.experiments]
 
-    def observed(self, result: Result) -> Observation:
-        """What it shows."""
-        return observed(result, self.rules.warm_up, self.rules.confidence)
+    def observation(self, result: Result) -> Observation:
+        """The observation of a simulation."""
+        return observation_of(result, self.rules.warm_up, self.rules.confidence)
 
 
 def _replicated(
@@ -269,8 +269,8 @@ def _replicated(
     began = time.monotonic()
     task = _Task(experiments, rules)
     firsts = [experiment.result(replication_seed(rules.seed, 0)) for experiment in experiments]
-    observations = [task.observed(result) for result in firsts]
-    rules = rules.with_chance(any(experiment.drawn for experiment in experiments))
+    observations = [task.observation(result) for result in firsts]
+    rules = rules.for_random(any(experiment.drawn for experiment in experiments))
     samples, stopping = gathered(observations, task, rules, workers, time.monotonic() - began, on_progress)
     return tuple(
         _summary(experiment, first, sample, rules, stopping)
@@ -295,14 +295,14 @@ def gathered(
     samples = tuple(Sample(rules.warm_up) for _ in first)
     _add(samples, first)
     key = rules.key([key for key in samples[0].keys if not rules.pairs or key in samples[1].keys])
-    rules.check_alone(samples)
-    if not rules.over(samples, key):
+    rules.check_single(samples)
+    if not rules.enough(samples, key):
         with closing(repeated(task, rules.last, workers, spent_s, sure=rules.precision is None)) as later:
             for observations in later:
                 _add(samples, observations)
                 if on_progress is not None:
                     on_progress(len(samples[0]), rules.last, rules.width(samples, key))
-                if rules.over(samples, key):
+                if rules.enough(samples, key):
                     break
     return samples, Stopping(key, rules.precision, rules.last, rules.reached(samples, key))
 
@@ -326,5 +326,5 @@ def _summary(experiment: Experiment, first: Result, sample: Sample, rules: Rules
         stopping=stopping,
         warm_up=rules.warm_up,
         removed=sample.warm_up,
-        batches=sample.alone.batches if sample.alone is not None and len(sample) == 1 else None,
+        batches=sample.single.batches if sample.single is not None and len(sample) == 1 else None,
     )

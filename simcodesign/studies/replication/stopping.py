@@ -18,8 +18,9 @@ MOST = 1000
 
 @dataclass(frozen=True)
 class Rules:
-    """How many replications, and what is done with them. ``pairs``: the difference of two systems is to be known;
-    ``random``: whether there is any chance, without which one run is enough."""
+    """When to stop replicating. ``replications``: how many at least, or exactly without a ``precision``, which is a
+    relative half-width of the interval of ``precision_of``; ``most``: how many at most for a precision. ``pairs``: the
+    quantity is the difference of two systems; ``random``: without randomness one run is enough."""
 
     replications: int | None
     precision: float | None
@@ -51,8 +52,8 @@ class Rules:
                 allowed=f"up to the {self.most} that there may be at most",
             )
 
-    def with_chance(self, random: bool) -> Rules:
-        """The same for what is random, or not."""
+    def for_random(self, random: bool) -> Rules:
+        """The same rules where the runs are random, or where all are the same."""
         return replace(self, random=random)
 
     @property
@@ -63,7 +64,7 @@ class Rules:
         return -(-self.most // ROUND) * ROUND
 
     def key(self, keys: Collection[Key]) -> Key:
-        """What is to be known precisely. InputError for an unknown name."""
+        """The quantity that the precision is of. InputError for an unknown name."""
         if self.precision_of is None:
             return RESPONSE if RESPONSE in keys else MAKESPAN
         by_name = {".".join(key): key for key in keys} | {key[0].removesuffix("_s"): key for key in keys if not key[1:]}
@@ -71,7 +72,7 @@ class Rules:
             raise no_such_quantity(self.precision_of, keys)
         return by_name[self.precision_of]
 
-    def over(self, samples: Sequence[Sample], key: Key) -> bool:
+    def enough(self, samples: Sequence[Sample], key: Key) -> bool:
         """Whether there are enough replications."""
         done = len(samples[0])
         if not self.random:
@@ -81,23 +82,23 @@ class Rules:
         return self._precise(samples, key) or done >= self.last
 
     def reached(self, samples: Sequence[Sample], key: Key) -> bool:
-        """Whether they are as precise as was asked for."""
+        """Whether the precision is reached."""
         return not self.random or self.precision is None or self._precise(samples, key)
 
     def width(self, samples: Sequence[Sample], key: Key) -> float:
-        """The relative half-width so far, of that which the precision is asked of."""
+        """The relative half-width so far, of the quantity that the precision is of."""
         values, scale = self._judged(samples, key)
-        found = interval(values, self.confidence)
-        scaled = abs(float(scale.mean()))
-        return 0.0 if found.same else found.half_width / scaled if scaled else math.inf
+        so_far = interval(values, self.confidence)
+        mean = abs(float(scale.mean()))
+        return 0.0 if so_far.same else so_far.half_width / mean if mean else math.inf
 
-    def check_alone(self, samples: Sequence[Sample]) -> None:
-        """InputError where a single replication was asked for that says nothing of how certain it is."""
+    def check_single(self, samples: Sequence[Sample]) -> None:
+        """InputError where the single replication that is wanted has no interval."""
         if self.replications != 1 or not self.random:
             return
         if RESPONSE not in samples[0].keys or len(samples) > 1:
             raise InputError("one replication has no interval", value=1, allowed="2 or more; 1 of an open stream alone")
-        if samples[0].alone is None or samples[0].alone.batches is None:
+        if samples[0].single is None or samples[0].single.batches is None:
             raise InputError("the stream is too short for batch means", value="1 replication", allowed="2 or more")
 
     def _precise(self, samples: Sequence[Sample], key: Key) -> bool:
@@ -115,8 +116,8 @@ class Rules:
 
 @dataclass(frozen=True)
 class Stopping:
-    """How long replications went on. Without a ``precision`` their number was given; else they went on until the
-    half-width of ``of`` was within it, or up to ``most``: ``reached`` says whether it is."""
+    """Why replications ended. Without a ``precision`` their number was given; else they went on until the relative
+    half-width of the quantity ``of`` was within it (``reached``), or up to ``most``."""
 
     of: Key
     precision: float | None

@@ -26,7 +26,7 @@ from simcodesign.studies.replication.observations import (
     StationNumbers,
     StationSums,
     check_warm_up,
-    observed,
+    observation_of,
     settled_together,
     spans_of,
 )
@@ -52,7 +52,7 @@ def seen(number: int, times: list[float]) -> Observation:
 
 
 def test_all_that_is_printed_is_seen(result: Result) -> None:
-    values = observed(result).values
+    values = observation_of(result).values
     assert values[MAKESPAN] == result.makespan_s
     for part, seconds in result.components.items():
         assert values["components_s", part] == seconds
@@ -67,7 +67,7 @@ def test_all_that_is_printed_is_seen(result: Result) -> None:
 
 
 def test_stations_are_those_of_the_result(result: Result) -> None:
-    found = observed(result).stations
+    found = observation_of(result).stations
     assert len(found.names) == len(result.stations) > 0
     for place, use in enumerate(result.stations):
         assert found.names[place] == use.name
@@ -106,21 +106,21 @@ def test_runs_settle_where_their_mean_does(seed: int, runs: int) -> None:
 
 def test_refused_requests_have_no_say_in_response_times(result: Result) -> None:
     times = [9.0, math.nan, 1.0, 2.0, math.nan, 3.0]
-    alone = observed(stream(result, times), warm_up=1).alone
-    assert alone is not None
-    assert alone.response_s == 2.0
-    assert alone.refused == pytest.approx(2 / 5)
-    assert alone.warm_up.removed == 1
-    assert alone.batches is None
+    single = observation_of(stream(result, times), warm_up=1).single
+    assert single is not None
+    assert single.response_s == 2.0
+    assert single.refused == pytest.approx(2 / 5)
+    assert single.warm_up.removed == 1
+    assert single.batches is None
 
 
 def test_one_long_run_has_batches(result: Result) -> None:
     times = np.random.default_rng(0).exponential(size=1000).tolist()
-    alone = observed(stream(result, times), warm_up=0).alone
-    assert alone is not None
-    assert alone.batches is not None
-    assert alone.batches.size == 50
-    assert alone.batches.interval.mean == pytest.approx(np.mean(times))
+    single = observation_of(stream(result, times), warm_up=0).single
+    assert single is not None
+    assert single.batches is not None
+    assert single.batches.size == 50
+    assert single.batches.interval.mean == pytest.approx(np.mean(times))
 
 
 def test_samples_remove_the_warm_up_of_the_mean_run() -> None:
@@ -147,9 +147,9 @@ def test_samples_of_different_quantities_are_refused() -> None:
 
 def test_nothing_left_after_the_warm_up(result: Result) -> None:
     with pytest.raises(InputError, match="after the warm-up"):
-        observed(stream(result, [1.0, 2.0]), warm_up=2)
+        observation_of(stream(result, [1.0, 2.0]), warm_up=2)
     with pytest.raises(InputError, match="after the warm-up"):
-        observed(stream(result, [1.0, math.nan]), warm_up=1)
+        observation_of(stream(result, [1.0, math.nan]), warm_up=1)
 
 
 @pytest.mark.parametrize("warm_up", [-1, 1.5, True, "mser", "10"])
