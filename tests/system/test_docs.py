@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
+
+import pytest
 
 from tests import ROOT
 
@@ -11,3 +14,20 @@ from tests import ROOT
 def test_the_picture_of_the_packages_is_that_of_the_imports() -> None:
     done = subprocess.run([sys.executable, "docs/draw_architecture.py", "--check"], cwd=ROOT, check=False, timeout=60)
     assert done.returncode == 0, "run: python docs/draw_architecture.py"
+
+
+@pytest.mark.parametrize("document", ["CONTRIBUTING.md"])
+def test_examples_are_parts_of_the_files_that_they_name(document: str) -> None:
+    text = (ROOT / document).read_text(encoding="utf-8")
+    examples = re.findall(r"^```\w+\n# (tests/\S+)\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
+    assert examples
+    for file, example in examples:
+        assert example in (ROOT / file).read_text(encoding="utf-8"), file
+
+
+def test_files_that_are_named_exist() -> None:
+    for document in (ROOT / "CONTRIBUTING.md", *(ROOT / "docs").glob("*.md")):
+        for name in re.findall(
+            r"`((?:tests|simcodesign|validation|docs)/[\w/.]+)`", document.read_text(encoding="utf-8")
+        ):
+            assert (ROOT / name).exists(), f"{document.name}: {name}"
