@@ -213,7 +213,7 @@ def _model(study: Study) -> Model:
     if study.planner == "architect":
         return MachineModel(_machine(study))
     scenario = scenario_of(study.workload, study.machine, _texts(study), study.preset, study.phases)
-    return NativeModel(scenario.workload, scenario.machine, scenario.parameters, scenario.preset, scenario.phases)
+    return NativeModel(scenario)
 
 
 def _texts(study: Study) -> list[str]:

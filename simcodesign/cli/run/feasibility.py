@@ -66,13 +66,9 @@ def _question(options: FeasibilityOptions, name: str, value: str) -> Question:
     # Small letters for the unit of a rate as well, as it is often written.
     rate = parse_quantity(options.target.replace("flop/s", "FLOP/s"), "rate", Place("--target"))
     return Question(
-        scenario.workload,
-        scenario.machine,
+        scenario,
         (first, *others),  # type: ignore[arg-type] # checked there
         rate,
-        scenario.parameters,
-        scenario.preset,
-        scenario.phases,
         changes,
     )
 

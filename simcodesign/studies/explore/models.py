@@ -22,11 +22,12 @@ from simcodesign.core.result import Result
 from simcodesign.core.units import FloatOrArray, format_quantity
 from simcodesign.describe.constants import CAPACITY, CONSTANTS, POWERS
 from simcodesign.describe.demands.resource_uses import Execute
-from simcodesign.describe.design_point import DesignPoint, bind
+from simcodesign.describe.design_point import DesignPoint
 from simcodesign.describe.machine import Machine
 from simcodesign.describe.parameters import Parameter
 from simcodesign.describe.program import walk
 from simcodesign.describe.resources import PREFIX
+from simcodesign.describe.scenario import Scenario
 from simcodesign.describe.workload import Workload
 from simcodesign.engine.simulate import simulate
 from simcodesign.studies.explore.problem import Model, RefusedPointsError
@@ -133,16 +134,12 @@ def _said(value: float, dimension: str) -> str:
 
 @dataclass(frozen=True)
 class NativeModel:
-    """A workload on a machine, by the forecast. ``given``: parameters and constants that are fixed.
+    """A workload on a machine, by the forecast. ``scenario``: both, with the parameters and constants that are fixed.
 
     ``extras`` add metrics; by default those of ``HardwareMetrics``.
     """
 
-    workload: Workload
-    machine: Machine
-    given: Mapping[str, object] = field(default_factory=dict)
-    preset: str | None = None
-    phases: Collection[str] | None = None
+    scenario: Scenario
     extras: tuple[Extra, ...] | None = None
     design_point: DesignPoint = field(init=False, compare=False, repr=False)
 
@@ -150,9 +147,19 @@ class NativeModel:
         if self.extras is None:
             own = {*METRICS, FOOTPRINT, CAPACITY_METRIC, *self.workload.equations, *self.workload.parameters, "P"}
             object.__setattr__(self, "extras", (HardwareMetrics(self.machine, taken=frozenset(own)),))
-        design_point = bind(self.workload, self.machine, self.given, preset=self.preset, phases=self.phases)
+        design_point = self.scenario.bind()
         design_point.require_one_point("an exploration")
         object.__setattr__(self, "design_point", design_point)
+
+    @property
+    def workload(self) -> Workload:
+        """That of the scenario."""
+        return self.scenario.workload
+
+    @property
+    def machine(self) -> Machine:
+        """That of the scenario."""
+        return self.scenario.machine
 
     @property
     def name(self) -> str:
@@ -198,8 +205,12 @@ class NativeModel:
 
     def parameters(self, values: Mapping[str, FloatOrArray]) -> dict[str, object]:
         """Arguments of ``forecast`` and ``simulate`` for these values of the variables."""
-        given = {name: value for name, value in self.given.items() if name not in values}
-        return {**given, **_translated(values, self.machine)}
+        fixed = {name: value for name, value in self.scenario.parameters.items() if name not in values}
+        return {**fixed, **_translated(values, self.machine)}
+
+    def _with(self, parameters: Mapping[str, object]) -> Scenario:
+        """The scenario with these parameters alone."""
+        return replace(self.scenario, parameters=parameters)
 
     def evaluate(self, values: Mapping[str, FloatArray]) -> Mapping[str, FloatOrArray]:
         """The forecast at n points, and every fixed number."""
@@ -239,7 +250,7 @@ class NativeModel:
 
     def _read(self, values: Mapping[str, FloatOrArray], **more: float) -> dict[str, FloatOrArray]:
         asked = {**self.parameters(values), **more}
-        result = forecast(self.workload, self.machine, asked, preset=self.preset, phases=self.phases)
+        result = forecast(self._with(asked))
         return self.metrics(result, asked)
 
     def metrics(self, result: Result, asked: Mapping[str, object]) -> dict[str, FloatOrArray]:
@@ -260,13 +271,12 @@ class NativeModel:
     def simulate(self, values: Mapping[str, float], **options: Any) -> dict[str, FloatOrArray]:
         """The same metrics by simulation, at one point; options of ``simulate``."""
         asked = self.parameters(values)
-        result = simulate(self.workload, self.machine, asked, preset=self.preset, phases=self.phases, **options)
+        result = simulate(self._with(asked), **options)
         return self.metrics(result, asked)
 
     def compare(self, values: Mapping[str, float], **options: Any) -> Comparison:
         """Forecast and simulations at one point; options of ``compare``."""
-        asked = self.parameters(values)
-        return compare(self.workload, self.machine, asked, preset=self.preset, phases=self.phases, **options)
+        return compare(self._with(self.parameters(values)), **options)
 
 
 @dataclass(frozen=True)

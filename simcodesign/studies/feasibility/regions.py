@@ -13,6 +13,7 @@ import sys
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,9 +22,9 @@ from scipy.optimize import brentq
 from simcodesign.analytic.forecast import forecast
 from simcodesign.core.errors import InputError
 from simcodesign.describe.constants import CONSTANTS, POSITIVE
-from simcodesign.describe.design_point import DesignPoint, bind
+from simcodesign.describe.design_point import DesignPoint
 from simcodesign.describe.machine import Machine
-from simcodesign.describe.scenario import MachineSource, WorkloadSource, machine_of, workload_of
+from simcodesign.describe.scenario import MachineSource, Scenario, WorkloadSource
 from simcodesign.describe.useful_flops import useful_flops, useful_phases
 from simcodesign.describe.workload import Workload
 from simcodesign.engine.simulate import simulate
@@ -93,18 +94,14 @@ class Region:
 
 @dataclass(frozen=True)
 class Question:
-    """For which two costs does the workload reach the rate on the machine? ``parameters``: all other values.
+    """For which two costs does the workload reach the rate on the machine? ``scenario``: both, and all other values.
 
     ``changes``: what was changed in the machine before, by name, to be told with the answer.
     """
 
-    workload: Workload
-    machine: Machine
+    scenario: Scenario
     over: tuple[str, str]
     rate_flop_per_s: float
-    parameters: Mapping[str, float] = field(default_factory=dict)
-    preset: str | None = None
-    phases: Collection[str] | None = None
     changes: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -112,12 +109,28 @@ class Question:
             raise InputError("rate to be reached", value=self.rate_flop_per_s, allowed="a number above 0, in flop/s")
         if len(self.over) != 2 or self.over[0] == self.over[1]:
             raise InputError("a region lies over two costs", value=list(self.over), allowed="e.g. ts,tw")
-        if self.phases is None:
-            object.__setattr__(self, "phases", useful_phases(self.workload))
+        if self.scenario.phases is None:
+            phases = useful_phases(self.scenario.workload)
+            object.__setattr__(self, "scenario", replace(self.scenario, phases=phases))
         clash = {cost.path for cost in self.costs} & {*self.parameters}
         if clash:
             raise InputError("set, and at the same time a cost to be found", value=sorted(clash))
         self._check_useful()
+
+    @property
+    def workload(self) -> Workload:
+        """That of the scenario."""
+        return self.scenario.workload
+
+    @property
+    def machine(self) -> Machine:
+        """That of the scenario."""
+        return self.scenario.machine
+
+    @property
+    def parameters(self) -> Mapping[str, Any]:
+        """Numbers by name, as the scenario has them."""
+        return self.scenario.parameters
 
     def _check_useful(self) -> None:
         for cost in self.costs:
@@ -147,7 +160,7 @@ class Question:
         """All values but constants of the machine, which these do not depend on."""
         plain = {name: value for name, value in self.parameters.items() if name not in CONSTANTS}
         given = {**plain, **(changed or {})}
-        return bind(self.workload, self.machine, given, preset=self.preset, phases=self.phases)
+        return replace(self.scenario, parameters=given).bind()
 
     def _useful(self, changed: Mapping[str, float] | None = None) -> float:
         return float(useful_flops(self.design_point(changed)))
@@ -163,30 +176,17 @@ class Question:
         rate = self.parameters.get("processor.rate", self.machine.processor.rate_flop_per_s)
         return self.machine.processors * float(np.max(rate))
 
-    def at(self, x: float, y: float) -> dict[str, float]:
-        """All parameters at one point of the plane."""
-        return {
-            **self.parameters,
-            **{cost.path: _set(cost, value) for cost, value in zip(self.costs, (x, y), strict=True)},
-        }
+    def at(self, x: float, y: float) -> Scenario:
+        """The scenario at one point of the plane."""
+        return self.scenario.at({cost.path: _set(cost, value) for cost, value in zip(self.costs, (x, y), strict=True)})
 
     def forecast_s(self, x: float, y: float) -> float:
         """The forecast at one point."""
-        said = forecast(self.workload, self.machine, self.at(x, y), preset=self.preset, phases=self.phases)
-        return float(said.makespan_s)
+        return float(forecast(self.at(x, y)).makespan_s)
 
     def simulated_s(self, x: float, y: float, effects: tuple[str, ...], engine: str = "auto") -> float:
         """The simulation at one point."""
-        seen = simulate(
-            self.workload,
-            self.machine,
-            self.at(x, y),
-            preset=self.preset,
-            phases=self.phases,
-            effects=effects,
-            engine=engine,
-        )
-        return float(seen.makespan_s)
+        return float(simulate(self.at(x, y), effects=effects, engine=engine).makespan_s)
 
 
 def _set(cost: Cost, value: float) -> float:
@@ -213,9 +213,8 @@ def question(
 
     Raises InputError for what cannot be used.
     """
-    loaded = workload_of(workload)
-    built = machine_of(machine)
-    return Question(loaded, built, over, rate_flop_per_s, dict(parameters or {}), preset, phases)
+    scenario = Scenario.of(workload, machine, parameters, preset=preset, phases=phases)
+    return Question(scenario, over, rate_flop_per_s)
 
 
 def forecast_region(asked: Question, points: int = 33) -> Region:
@@ -265,7 +264,7 @@ def threshold(asked: Question, name: str, low: float, high: float) -> float | No
     """
 
     def excess_s(value: float) -> float:
-        changed = replace(asked, parameters={**asked.parameters, name: value})
+        changed = replace(asked, scenario=asked.scenario.at({name: value}))
         return changed.forecast_s(*changed.least) - changed.limit_s
 
     if (excess_s(low) > 0) == (excess_s(high) > 0):

@@ -25,7 +25,7 @@ from simcodesign.studies.explore.study import load_study
 
 
 def native(workload: str, machine: str, given: Mapping[str, object] | None = None, **options: object) -> NativeModel:
-    return NativeModel(sc.load_workload(workload), sc.load_machine(machine), given or {}, **options)  # type: ignore[arg-type]
+    return NativeModel(sc.Scenario.of(workload, machine, given), **options)  # type: ignore[arg-type]
 
 
 def asked(
