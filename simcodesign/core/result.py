@@ -87,7 +87,7 @@ class Requests:
     """The requests of an open stream, arrays of one length, in the order in which they arrived.
 
     ``arrived_s``: at the first station, or when a message was ready to be sent; ``left_s``: served by the last station
-    of its way, or at its destination, NaN of one that was refused. ``source``: the rank that it came from.
+    of its way, or at its destination, NaN of one that was blocked. ``source``: the rank that it came from.
     """
 
     arrived_s: NDArray[np.float64]
@@ -104,7 +104,7 @@ class Requests:
         return np.asarray(response[~np.isnan(response)])
 
     @property
-    def refused(self) -> int:
+    def blocked(self) -> int:
         """How many found no place."""
         return int(np.count_nonzero(np.isnan(self.left_s)))
 
@@ -192,8 +192,8 @@ class Result(PlainResult):
     ``used``: amounts of the machine's resources, of all ranks. ``energy_j``, ``peak_power_w``, ``static_power_w`` (of
     the whole machine, idle parts too): None where the machine says nothing of power. A forecast's peak is P_max, all
     ranks at work on all that a phase uses; a simulation's is the highest of its ``power_profile``.
-    ``response_s``, ``refused``: of an open stream, the mean time in the system of the requests that are served, and the
-    share that is refused; ``requests``: each of them, in a simulation. None where there is no such stream.
+    ``response_s``, ``blocked``: of an open stream, the mean time in the system of the requests that are served, and the
+    share that is blocked; ``requests``: each of them, in a simulation. None where there is no such stream.
     ``formulas``: the formulas of queueing theory that a forecast used, with their names.
     """
 
@@ -230,7 +230,7 @@ class Result(PlainResult):
     counters: RankCounters | None = field(default=None, repr=False)
     power_profile: PowerProfile | None = field(default=None, repr=False)
     response_s: FloatOrArray | None = None
-    refused: FloatOrArray | None = None
+    blocked: FloatOrArray | None = None
     requests: Requests | None = field(default=None, repr=False)
     formulas: tuple[str, ...] = ()
 
@@ -278,7 +278,7 @@ class Result(PlainResult):
         if self.power_profile is not None and len(self.power_profile.watts) <= MOST_LISTED:
             shown["power_profile"] = self.power_profile
         if self.response_s is not None:
-            shown |= attributes_of(self, "response_s", "refused")
+            shown |= attributes_of(self, "response_s", "blocked")
         if self.formulas:
             shown["formulas"] = self.formulas
         if self.bounds is not None:

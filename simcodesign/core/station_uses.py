@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 @dataclass(frozen=True)
 class StationUse:
     """How a disk, interface or link was used. ``mean_queue``: requests waiting, averaged over the makespan;
-    ``longest_queue``: most requests at hand at once, those about to be granted included; ``refused``: requests that
+    ``longest_queue``: most requests at hand at once, those about to be granted included; ``blocked``: requests that
     found no room.
     """
 
@@ -26,7 +26,7 @@ class StationUse:
     utilisation: float
     mean_queue: float
     longest_queue: int
-    refused: int = 0
+    blocked: int = 0
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,7 +42,7 @@ class StationUses(Sequence[StationUse]):
     wait_s: NDArray[np.float64]
     longest_queue: NDArray[np.int64]
     span_s: float  # over which utilisation and mean queue are taken
-    refused: NDArray[np.int64] | None = None  # None: nobody is
+    blocked: NDArray[np.int64] | None = None  # None: nobody is
 
     def __len__(self) -> int:
         return len(self.kind)
@@ -66,7 +66,7 @@ class StationUses(Sequence[StationUse]):
             utilisation=busy / (self.span_s * servers),
             mean_queue=wait / self.span_s,
             longest_queue=int(self.longest_queue[place]),
-            refused=0 if self.refused is None else int(self.refused[place]),
+            blocked=0 if self.blocked is None else int(self.blocked[place]),
         )
 
     def most_used(self, count: int) -> list[StationUse]:

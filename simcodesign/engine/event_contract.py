@@ -5,10 +5,10 @@
    one of its free servers to the waiting request that is least by (arrival time, rank, operation); operations are
    numbered rank by rank, so (arrival time, operation) is the same order. A mailbox that arbitrates gives its least
    message, by (arrival time, operation of the send), to its least receive, by (time posted, operation).
-   A station with ``room`` also arbitrates in every instant in which a request arrives. It judges first: those that
-   have come since it arbitrated last, in the same order. A request that finds ``room`` others, the waiting ones and
-   those whose service ends later than now, is refused: its operation is done in this instant, with no service and no
-   duration. Then one server is granted, if one is free and somebody waits.
+   A station of limited ``capacity`` also arbitrates in every instant in which a request arrives. It first lets in or
+   blocks those that have come since it arbitrated last, in the same order. A request that finds ``capacity`` others,
+   the waiting ones and those whose service ends later than now, is blocked: its operation is done in this instant,
+   with no service and no duration. Then one server is granted, if one is free and somebody waits.
 2. Time is float64 seconds and only ever ``start + duration``, or the later of two times; durations stand in the Plan.
 3. No random number is drawn in an engine. A run ends with its last event.
 """
@@ -40,8 +40,8 @@ class Log:
     busy_s: NDArray[np.float64]  # (S,) sum of service times
     wait_s: NDArray[np.float64]  # (S,) sum of waiting times
     longest_queue: NDArray[np.int64]  # (S,) most requests waiting at a time, the one to be granted included
-    refused: NDArray[np.int64]  # (S,) requests that found no room
-    blocked: NDArray[np.int64]  # operations that found no room, ascending
+    blocked: NDArray[np.int64]  # (S,) requests that found the station full
+    blocked_operations: NDArray[np.int64]  # ascending
     events: int
 
 
@@ -57,8 +57,8 @@ def count_events(plan: Plan, served: NDArray[np.int64]) -> int:
     return int(own + travelling + served.sum() + on_the_way)
 
 
-def refused_by(plan: Plan, blocked: NDArray[np.int64]) -> NDArray[np.int64]:
-    """(S,) how many of the operations that were turned away each station refused."""
+def blocked_by_station(plan: Plan, blocked: NDArray[np.int64]) -> NDArray[np.int64]:
+    """(S,) how many of the blocked operations each station has blocked."""
     count = len(plan.stations)
     if plan.station is None:
         return np.zeros(count, np.int64)

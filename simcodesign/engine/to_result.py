@@ -44,7 +44,7 @@ def measured(
     keep_timeline: bool = False,
 ) -> Result:
     """The Result of a run."""
-    plan = _without_refused(plan, log)
+    plan = _without_blocked(plan, log)
     times = _rank_times(plan, log)
     path = critical_path_s(plan, log)
     sends = np.flatnonzero(plan.kind == SEND)
@@ -94,12 +94,12 @@ def measured(
     )
 
 
-def _without_refused(plan: Plan, log: Log) -> Plan:
-    """The Plan where operations that found no room took no time and moved no bytes."""
-    if not len(log.blocked):
+def _without_blocked(plan: Plan, log: Log) -> Plan:
+    """The Plan where blocked operations took no time and moved no bytes."""
+    if not len(log.blocked_operations):
         return plan
     duration_s, size_bytes = plan.duration_s.copy(), plan.size_bytes.copy()
-    duration_s[log.blocked] = size_bytes[log.blocked] = 0.0
+    duration_s[log.blocked_operations] = size_bytes[log.blocked_operations] = 0.0
     return replace(plan, duration_s=duration_s, size_bytes=size_bytes)
 
 
@@ -110,14 +110,14 @@ def _open_stream(plan: Plan, log: Log) -> dict[str, Any]:
     ends = plan.requests.leaves
     arrived = log.finish_s[plan.requests.arrives]
     left = np.where(plan.kind[ends] == SEND, log.arrival_s[ends], log.finish_s[ends])
-    left[np.isin(ends, log.blocked)] = np.nan
+    left[np.isin(ends, log.blocked_operations)] = np.nan
     order = np.argsort(arrived, kind="stable")
     requests = Requests(arrived[order], left[order], plan.requests.source[order])
     served = requests.response_s
     return {
         "requests": requests,
         "response_s": float(served.mean()) if len(served) else 0.0,
-        "refused": requests.refused / len(requests),
+        "blocked": requests.blocked / len(requests),
     }
 
 
@@ -159,7 +159,7 @@ def _stations(point: DesignPoint, plan: Plan, log: Log, makespan_s: float) -> St
         busy_s=log.busy_s,
         wait_s=log.wait_s,
         longest_queue=log.longest_queue,
-        refused=log.refused,
+        blocked=log.blocked,
         span_s=makespan_s or 1.0,
     )
 

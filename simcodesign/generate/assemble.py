@@ -130,8 +130,8 @@ def _with_stations(
         )
     if routes is not None and varied is not None:
         routes = varied.on_the_way(routes)
-    room = NONE if order is None else order.disk_capacity
-    stations = stations_of(machine, disks, controllers, processors, visited, boxes, room)
+    capacity = NONE if order is None else order.disk_capacity
+    stations = stations_of(machine, disks, controllers, processors, visited, boxes, capacity)
     mailbox = plan.mailbox
     if mailbox is not None:
         mailbox = np.where(mailbox == NONE, NONE, mailbox + np.int32(len(stations) - boxes)).astype(np.int32)

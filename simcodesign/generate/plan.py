@@ -30,14 +30,14 @@ Floats = NDArray[np.float64]
 class Stations:
     """What operations and messages queue for; the station's number is its place in the order of arbitration.
 
-    Disks, memory controllers and processors come first, then interfaces, then links, then mailboxes. Only disks have
-    ``room`` for so many, and refuse who finds no place (the event contract says when).
+    Disks, memory controllers and processors come first, then interfaces, then links, then mailboxes. Only disks
+    have a limited ``capacity``, and block requests that find them full (the event contract says when).
     """
 
     kind: NDArray[np.int8]  # (S,) DISK, CONTROLLER, PROCESSOR, INTERFACE, LINK or MAILBOX
     unit: Int64s  # (S,) number of the disk, node (controller, interface), processor, link or mailbox
     servers: Int32s  # (S,) 1 but for disks
-    room: Int32s | None = None  # (S,) most requests at hand, those in service included; NONE, or None: no limit
+    capacity: Int32s | None = None  # (S,) most requests at hand, those in service included; NONE, or None: no limit
     service_factor: Floats | None = None  # (S,) on the service times of interfaces and links; None: 1 everywhere
 
     def __len__(self) -> int:

@@ -65,7 +65,7 @@ def test_a_disk(law: str, load: float) -> None:
     said = forecast(workload(f"{DISK}, {law}"), machine(1, spindles), {"P": 1, "r": rate})
     assert said.response_s == pytest.approx(response(load))
     assert said.formulas == (formula,)
-    assert said.refused == 0
+    assert said.blocked == 0
     assert said.makespan_s == pytest.approx(1000 / rate + response(load))
     assert said.phases[BETWEEN]["computation"] == pytest.approx(1000 / rate)
     assert said.phases[REQUESTS]["disk"] == said.response_s
@@ -93,16 +93,16 @@ def test_a_mixture_of_services() -> None:
 def test_losses(load: float) -> None:
     p = load ** np.arange(4)
     p /= p.sum()
-    said = forecast(workload(f"{DISK}, varies: exponential, places: K"), machine(1), {"P": 1, "r": load / S})
-    assert said.refused == pytest.approx(p[3])
+    said = forecast(workload(f"{DISK}, varies: exponential, capacity: K"), machine(1), {"P": 1, "r": load / S})
+    assert said.blocked == pytest.approx(p[3])
     assert said.response_s == pytest.approx(p @ np.arange(4) / (load / S * (1 - p[3])))
     assert said.formulas == ("M/M/1/3",)
 
 
 def test_where_nobody_may_wait_any_service_loses_as_many() -> None:
     """Erlang's loss formula with two servers: a^2/2 / (1 + a + a^2/2)."""
-    said = forecast(workload(f"{DISK}, places: 2"), machine(1, 2), {"P": 1, "r": 1 / S})
-    assert said.refused == pytest.approx(0.5 / 2.5)
+    said = forecast(workload(f"{DISK}, capacity: 2"), machine(1, 2), {"P": 1, "r": 1 / S})
+    assert said.blocked == pytest.approx(0.5 / 2.5)
     assert said.formulas == ("M/M/2/2",)
 
 
@@ -124,7 +124,7 @@ def test_approximations_are_named() -> None:
     said = forecast(workload(f"{DISK}, between: {{distribution: erlang, stages: 2}}"), machine(1), {"P": 1, "r": 50})
     assert said.response_s == pytest.approx(S + S * 0.5 * 0.5)
     assert "Allen and Cunneen" in said.formulas[0]
-    said = forecast(workload(f"{DISK}, places: 3"), machine(1), {"P": 1, "r": 50})
+    said = forecast(workload(f"{DISK}, capacity: 3"), machine(1), {"P": 1, "r": 50})
     assert "as if" in said.formulas[0]
 
 
@@ -149,10 +149,10 @@ def test_arrays_of_design_points() -> None:
         assert forecast(workload(f"{DISK}, varies: exponential"), machine(1), one).response_s == pytest.approx(
             expected[row, column]
         )
-    places = forecast(
-        workload(f"{DISK}, varies: exponential, places: K"), machine(1), {"P": 1, "K": np.array([1, 2, 3])}
+    capacity = forecast(
+        workload(f"{DISK}, varies: exponential, capacity: K"), machine(1), {"P": 1, "K": np.array([1, 2, 3])}
     )
-    assert np.asarray(places.refused) == pytest.approx([0.8 / 1.8, 0.64 / 2.44, 0.512 / 2.952])
+    assert np.asarray(capacity.blocked) == pytest.approx([0.8 / 1.8, 0.64 / 2.44, 0.512 / 2.952])
 
 
 TRAFFIC = "to: network, rate: r, requests: 2000, bytes: 1000"
@@ -229,7 +229,7 @@ def test_requirements_are_of_ranks() -> None:
 WRONG = {
     "to: disk, rate: 1, requests: 0, bytes: 0": "no requests",
     "to: disk, rate: 0, requests: 1, bytes: 0": "rate of arrivals",
-    "to: disk, rate: 1, requests: 1, bytes: 0, places: 1.5": "places of a disk",
+    "to: disk, rate: 1, requests: 1, bytes: 0, capacity: 1.5": "capacity of a disk",
     "to: disk, rate: 1, requests: 1, bytes: 0, next: [[0, 1], [1, 0]]": "never leave",
     "to: disk, rate: 1, requests: 1, bytes: 0, next: [[0.7]]": "rows of next",
     "to: disk, rate: 1, requests: 1, bytes: 0, next: [[0.7, 0.7], [0, 0]]": "more than 1",

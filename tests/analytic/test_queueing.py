@@ -57,7 +57,7 @@ def test_mmck_is_the_birth_death_chain(offered: Fraction, servers: int, spare: i
     queue = mmck(float(offered / service), 0.25, servers, places)
     let_in = 1 - chance[-1]
     waiting = sum(max(0, state - servers) * p for state, p in enumerate(chance))
-    assert queue.refused == pytest.approx(float(chance[-1]), rel=EXACT)
+    assert queue.blocked == pytest.approx(float(chance[-1]), rel=EXACT)
     assert queue.queue_length == pytest.approx(float(waiting), rel=EXACT)
     assert queue.in_system == pytest.approx(float(sum(state * p for state, p in enumerate(chance))), rel=EXACT)
     assert queue.delayed == pytest.approx(float(sum(chance[servers:places]) / let_in), rel=EXACT)
@@ -92,14 +92,14 @@ def test_much_room_is_unlimited_room(load: float, service: float, servers: int) 
 
 @given(st.floats(0.01, 2), st.integers(1, 5), st.integers(0, 12))
 def test_more_room_refuses_fewer(load: float, servers: int, spare: int) -> None:
-    fewer, more = mmck(load * servers, 1.0, servers, [servers + spare, servers + spare + 1]).refused
+    fewer, more = mmck(load * servers, 1.0, servers, [servers + spare, servers + spare + 1]).blocked
     assert more < fewer
 
 
 @given(st.floats(0.01, 50), st.integers(1, 30))
 def test_no_waiting_room_is_erlangs_loss(offered: float, servers: int) -> None:
     queue = mmck(offered, 1.0, servers, servers)
-    assert queue.refused == pytest.approx(erlang_b(servers, offered), rel=EXACT)
+    assert queue.blocked == pytest.approx(erlang_b(servers, offered), rel=EXACT)
     assert queue.waiting_s == 0
     assert queue.delayed == 0
 
@@ -302,7 +302,7 @@ def test_everything_broadcasts() -> None:
         assert isinstance(alone.waiting_s, float)
         assert many.waiting_s[row, column] == alone.waiting_s
         assert many.in_system[row, column] == alone.in_system
-    assert mmck(rates, 1.0, 1, [3, 5]).refused.shape == (4, 2)
+    assert mmck(rates, 1.0, 1, [3, 5]).blocked.shape == (4, 2)
     assert mg1(0.5, 1.0, [0.0, 1.0, 2.0]).waiting_s == pytest.approx([0.5, 1.0, 2.5])
 
 
@@ -338,8 +338,8 @@ def test_stable_names_station_and_load() -> None:
         (lambda: mmc(1.0, 1.0, [1, 2.5]), r"servers of a station, got 2\.5"),
         (lambda: mmc(1.0, 1.0, math.nan), "servers of a station, got nan"),
         (lambda: mmc(1.0, 1.0, 10**9), "servers of a station"),
-        (lambda: mmck(1.0, 1.0, 3, 2), "places of a station, got 2"),
-        (lambda: mmck(1.0, 1.0, 1, 2.5), "places of a station"),
+        (lambda: mmck(1.0, 1.0, 3, 2), "capacity of a station, got 2"),
+        (lambda: mmck(1.0, 1.0, 1, 2.5), "capacity of a station"),
         (lambda: mg1(0.5, 1.0, -0.1), "variation, got"),
         (lambda: allen_cunneen(0.5, 1.0, 1, -1.0), "variation of arrivals"),
         (lambda: waiting_quantile_s(1.0, 0.5, 1.0), "a quantile, got 1"),

@@ -66,7 +66,7 @@ def test_limited_room() -> None:
         refused = sum(one.record_type == "rejection" for one in records)
         return [float(np.mean([one.waiting_time for one in served])), refused / len(records)]
 
-    agrees(runs_of(network, measured), [queue.waiting_s, queue.refused])
+    agrees(runs_of(network, measured), [queue.waiting_s, queue.blocked])
 
 
 def test_an_open_network() -> None:

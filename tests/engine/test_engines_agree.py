@@ -39,7 +39,7 @@ from tests.oracles.event_contract import (
     plan_of,
     plans,
     shuffled,
-    with_room,
+    with_limited_capacity,
     with_slow_stations,
 )
 from tests.shipped_pairs import load_machine, load_workload, pair_parameters
@@ -195,15 +195,15 @@ def test_what_a_plan_lacks_and_what_it_does_not_use_are_the_same(name: str, plan
 
 @settings(max_examples=examples(600))
 @given(plan=st.one_of(crowded_plans(TIED), crowded_plans(ROUNDED)), seed=st.integers(0, 2**64))
-def test_disks_with_room_for_a_few(other: Run, plan: Plan, seed: int) -> None:
-    agree(other, with_room(plan, Random(seed)))
+def test_disks_with_limited_capacity_for_a_few(other: Run, plan: Plan, seed: int) -> None:
+    agree(other, with_limited_capacity(plan, Random(seed)))
 
 
 @pytest.mark.parametrize("name", ENGINES)
 @settings(max_examples=examples(400))
 @given(plan=st.one_of(plans(TIED), crowded_plans(TIED), crowded_plans(ROUNDED)), seed=st.integers(0, 2**64))
-def test_the_oracle_refuses_the_same(name: str, plan: Plan, seed: int) -> None:
-    check(with_room(plan, Random(seed)), engine(name))
+def test_the_oracle_blocks_the_same(name: str, plan: Plan, seed: int) -> None:
+    check(with_limited_capacity(plan, Random(seed)), engine(name))
 
 
 @pytest.mark.parametrize("name", ENGINES)
@@ -213,11 +213,11 @@ def test_stations_that_are_slower_than_others(name: str, plan: Plan, seed: int) 
     check(with_slow_stations(plan, Random(seed)), engine(name))
 
 
-def test_many_of_these_are_refused(other: Run) -> None:
+def test_many_of_these_are_blocked(other: Run) -> None:
     random = Random(5)
-    plans_ = [with_room(Writer(random, TIED, 60, hoarding=False).plan(), random) for _ in range(200)]
-    refused = [len(other(plan).blocked) for plan in plans_]
-    assert sum(count > 0 for count in refused) > 40
+    plans_ = [with_limited_capacity(Writer(random, TIED, 60, hoarding=False).plan(), random) for _ in range(200)]
+    blocked = [len(other(plan).blocked_operations) for plan in plans_]
+    assert sum(count > 0 for count in blocked) > 40
 
 
 def test_an_empty_plan(other: Run) -> None:

@@ -52,7 +52,7 @@ def run(step: str, on: Machine | None = None, ranks: int = 1, **more: object) ->
     assert other.requests is not None
     for name in ("arrived_s", "left_s", "source"):
         assert np.array_equal(getattr(one.requests, name), getattr(other.requests, name), equal_nan=name == "left_s")
-    assert (one.makespan_s, one.refused, one.events) == (other.makespan_s, other.refused, other.events)
+    assert (one.makespan_s, one.blocked, one.events) == (other.makespan_s, other.blocked, other.events)
     check_laws(one)
     return one
 
@@ -86,14 +86,14 @@ def test_regular_arrivals_that_are_too_many_queue_up() -> None:
 
 def test_a_burst_of_three_finds_two_places() -> None:
     """Three ranks share a disk and arrive at once: the first is served, the second waits, the third is refused."""
-    result = run(f"{REGULAR}, rate: 10, requests: 2, places: 2", machine(4, shared_by=4), 3)
+    result = run(f"{REGULAR}, rate: 10, requests: 2, capacity: 2", machine(4, shared_by=4), 3)
     assert result.requests is not None
     assert result.requests.source.tolist() == [0, 1, 2, 0, 1, 2]
     assert left_s(result)[:2] == pytest.approx([0.11, 0.12])
     assert np.isnan(result.requests.left_s[2])
     assert left_s(result)[3:5] == pytest.approx([0.21, 0.22])
-    assert result.refused == 1 / 3
-    assert result.stations[0].refused == 2
+    assert result.blocked == 1 / 3
+    assert result.stations[0].blocked == 2
     assert result.disk_bytes == 0
     assert result.response_s == pytest.approx(0.015)
 
@@ -101,13 +101,13 @@ def test_a_burst_of_three_finds_two_places() -> None:
 def test_a_place_is_free_in_the_instant_in_which_a_service_ends() -> None:
     """Times that are exact in binary: the next one comes when the one before is done."""
     on = Machine("exact", Processor(1e9), Network(build_topology("bus", 1)), Disk(0.25, 0.25, 0.0))
-    assert run(f"{REGULAR}, rate: 4, requests: 9, places: 1", on).refused == 0
-    assert run(f"{REGULAR}, rate: 8, requests: 8, places: 1", on).refused == 0.5
+    assert run(f"{REGULAR}, rate: 4, requests: 9, capacity: 1", on).blocked == 0
+    assert run(f"{REGULAR}, rate: 8, requests: 8, capacity: 1", on).blocked == 0.5
 
 
 def test_all_servers_are_in_the_places() -> None:
-    result = run(f"{REGULAR}, rate: 10, requests: 1, places: 3", machine(8, spindles=2, shared_by=8), 5)
-    assert result.refused == 2 / 5
+    result = run(f"{REGULAR}, rate: 10, requests: 1, capacity: 3", machine(8, spindles=2, shared_by=8), 5)
+    assert result.blocked == 2 / 5
     assert result.requests is not None
     assert result.requests.response_s == pytest.approx([0.01, 0.01, 0.02])
 
@@ -136,9 +136,9 @@ def test_messages_take_their_latency() -> None:
 
 
 def test_nobody_queues_without_the_effect() -> None:
-    result = run("to: disk, rate: 1e6, requests: 50, bytes: 0, places: 1", effects="none")
+    result = run("to: disk, rate: 1e6, requests: 50, bytes: 0, capacity: 1", effects="none")
     assert result.response_s == pytest.approx(SERVICE_S)
-    assert result.refused == 0
+    assert result.blocked == 0
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -240,14 +240,14 @@ def test_queues(name: str) -> None:
 
 def test_losses() -> None:
     """M/M/1/K: p_n is a geometric series up to K."""
-    places, load = 4, 0.9
-    p = load ** np.arange(places + 1)
+    capacity, load = 4, 0.9
+    p = load ** np.arange(capacity + 1)
     p /= p.sum()
-    step = f"to: disk, rate: {load / SERVICE_S}, requests: 200000, bytes: 0, varies: exponential, places: {places}"
+    step = f"to: disk, rate: {load / SERVICE_S}, requests: 200000, bytes: 0, varies: exponential, capacity: {capacity}"
     result = long_run(step, machine(1))
     mean, half = batch_interval(result)
-    assert abs(mean - p @ np.arange(places + 1) / (load / SERVICE_S * (1 - p[-1]))) < half
-    assert result.refused == pytest.approx(p[-1], abs=4 * np.sqrt(p[-1] / 200000 * 3))
+    assert abs(mean - p @ np.arange(capacity + 1) / (load / SERVICE_S * (1 - p[-1]))) < half
+    assert result.blocked == pytest.approx(p[-1], abs=4 * np.sqrt(p[-1] / 200000 * 3))
 
 
 def test_a_jackson_network() -> None:
@@ -266,10 +266,10 @@ WRONG = {
     "to: disk, rate: 1, requests: 1, bytes: 0, kind: move": "read",
     "to: disk, rate: 1, requests: 1, bytes: 0, between: poison": "no such distribution",
     "to: disk, rate: 1, requests: 1, bytes: 0, destination: 0": "belongs to arrivals to the network",
-    "to: network, rate: 1, requests: 1, bytes: 0, places: 3": "belongs to arrivals to the disk",
+    "to: network, rate: 1, requests: 1, bytes: 0, capacity: 3": "belongs to arrivals to the disk",
     "to: disk, rate: 1, requests: 1, bytes: 0, next: [[0, 1]]": "square",
-    "to: disk, rate: 1, requests: 1, bytes: 0, next: [[0]], places: 2": "places or next",
-    "to: disk, rate: 1, requests: 1, bytes: 0, places: rank": "rank",
+    "to: disk, rate: 1, requests: 1, bytes: 0, next: [[0]], capacity: 2": "capacity or next",
+    "to: disk, rate: 1, requests: 1, bytes: 0, capacity: rank": "rank",
     "to: disk, rate: nobody, requests: 1, bytes: 0": "unknown name",
 }
 
@@ -286,7 +286,7 @@ IMPOSSIBLE = {
     "to: disk, rate: -1, requests: 1, bytes: 0": "negative",
     "to: disk, rate: 1, requests: 1.5, bytes: 0": "whole",
     "to: disk, rate: 1, requests: 0, bytes: 0": "no requests",
-    "to: disk, rate: 1, requests: 1, bytes: 0, places: 0": "places of a disk",
+    "to: disk, rate: 1, requests: 1, bytes: 0, capacity: 0": "capacity of a disk",
     "to: disk, rate: 1, requests: 1, bytes: 0, next: [[0.5]]": "rows of next",
     "to: disk, rate: 1, requests: 1, bytes: 0, next: [[0.5, 0.6], [0, 0]]": "more than 1",
     "to: disk, rate: 1, requests: 1, bytes: 0, next: [[0, 1], [1, 0]]": "never leave",
@@ -313,7 +313,7 @@ def test_arrivals_stand_alone() -> None:
 
 
 def test_places_of_a_disk_are_one_number() -> None:
-    steps = [f"{REGULAR}, rate: 1, requests: 1, places: {places}" for places in (2, 3)]
+    steps = [f"{REGULAR}, rate: 1, requests: 1, capacity: {capacity}" for capacity in (2, 3)]
     with pytest.raises(InputError, match="the same in all"):
         simulate(workload(*steps), machine(), {"P": 1})
 
@@ -353,7 +353,7 @@ def steps(draw: st.DrawFn) -> str:
         return f"to: network, {common}, between: {between}, bytes: {draw(st.sampled_from([0, 1e7]))}{varies}"
     more = draw(
         st.sampled_from(
-            ["", ", places: 1", ", places: 3", ", kind: write", ", next: [[0, 0.5, 0], [0, 0, 0.9], [0.2, 0, 0]]"]
+            ["", ", capacity: 1", ", capacity: 3", ", kind: write", ", next: [[0, 0.5, 0], [0, 0, 0.9], [0.2, 0, 0]]"]
         )
     )
     return f"to: disk, {common}, between: {between}, bytes: 0{varies}{more}"

@@ -41,7 +41,7 @@ Run = Callable[[Plan], Log]
 
 
 @dataclass
-class Desk:
+class Queue:
     """A station: who waits, and when each of its servers is free again."""
 
     free: list[float]
@@ -50,9 +50,9 @@ class Desk:
     busy: float = 0.0
     wait: float = 0.0
     longest: int = 0
-    room: float = math.inf
-    newcomers: list[tuple[float, int, int]] = field(default_factory=list)  # still to be judged, where room is limited
-    refused: int = 0
+    capacity: float = math.inf
+    newcomers: list[tuple[float, int, int]] = field(default_factory=list)  # to be judged, where capacity is limited
+    blocked: int = 0
 
     def turn(self, now: float) -> float:
         """When it arbitrates next: as soon as somebody waits and a server is free, or somebody has to be judged."""
@@ -61,19 +61,19 @@ class Desk:
         return max(now, min(self.free)) if self.waiting else math.inf
 
     def come(self, request: tuple[float, int, int]) -> None:
-        (self.waiting if self.room == math.inf else self.newcomers).append(request)
+        (self.waiting if self.capacity == math.inf else self.newcomers).append(request)
         self.longest = max(self.longest, len(self.waiting))
 
     def judge(self, now: float) -> list[int]:
-        """Who finds no room, one after another in the contract's order."""
+        """Who finds it full, one after another in the contract's order."""
         away = []
         for request in sorted(self.newcomers):
-            if len(self.waiting) + sum(free > now for free in self.free) < self.room:
+            if len(self.waiting) + sum(free > now for free in self.free) < self.capacity:
                 self.waiting.append(request)
             else:
                 away.append(request[2])
         self.newcomers.clear()
-        self.longest, self.refused = max(self.longest, len(self.waiting)), self.refused + len(away)
+        self.longest, self.blocked = max(self.longest, len(self.waiting)), self.blocked + len(away)
         return away
 
     def take(self, now: float) -> int:
@@ -85,7 +85,7 @@ class Desk:
 
 
 @dataclass
-class Box(Desk):
+class MailboxQueue(Queue):
     """A mailbox: receives wait, and messages that have come."""
 
     messages: list[tuple[float, int]] = field(default_factory=list)  # (arrival, operation of the send)
@@ -101,13 +101,13 @@ class Oracle:
         self.plan, self.sign = plan, -1 if youngest_first else 1
         self.now, self.events, self.numbers, self.processed = 0.0, [], 0, 0
         stations = plan.stations
-        self.servers: list[Desk] = [
-            Box([]) if kind == MAILBOX else Desk([0.0] * int(servers))
+        self.queues: list[Queue] = [
+            MailboxQueue([]) if kind == MAILBOX else Queue([0.0] * int(servers))
             for kind, servers in zip(stations.kind, stations.servers, strict=True)
         ]
-        for desk, room in zip(self.servers, () if stations.room is None else stations.room, strict=False):
-            desk.room = math.inf if room == NONE else int(room)
-        self.blocked: list[int] = []
+        for queue, capacity in zip(self.queues, () if stations.capacity is None else stations.capacity, strict=False):
+            queue.capacity = math.inf if capacity == NONE else int(capacity)
+        self.blocked_operations: list[int] = []
         self.finish: list[float | None] = [None] * len(plan)
         self.arrival: list[float | None] = [None] * len(plan)
         self.match: list[int] = [int(other) for other in plan.match]
@@ -137,7 +137,7 @@ class Oracle:
         self.happened("start")
         while True:
             event = min(self.events, default=(math.inf,))
-            turns = [desk.turn(self.now) for desk in self.servers]
+            turns = [queue.turn(self.now) for queue in self.queues]
             turn = min(turns, default=math.inf)
             if event[0] == turn == math.inf:
                 return self
@@ -173,7 +173,7 @@ class Oracle:
         if self.plan.kind[op] != RECEIVE:
             self.go_on(op)
         elif self.of("mailbox", op) != NONE:
-            self.servers[self.of("mailbox", op)].come((self.now, int(self.plan.rank[op]), op))
+            self.queues[self.of("mailbox", op)].come((self.now, int(self.plan.rank[op]), op))
         elif self.match[op] == NONE or self.arrival[self.match[op]] is not None:
             self.go_on(op)
         else:
@@ -182,13 +182,13 @@ class Oracle:
     def arrive(self, send: int) -> None:
         self.arrival[send] = self.now
         if self.of("mailbox", send) != NONE:
-            self.servers[self.of("mailbox", send)].messages.append((self.now, send))
+            self.queues[self.of("mailbox", send)].messages.append((self.now, send))
         elif self.match[send] in self.posted:
             self.at(self.now, "go_on", self.match[send])
 
     def go_on(self, op: int) -> None:
         if self.of("station", op) != NONE:
-            self.servers[self.of("station", op)].come((self.now, int(self.plan.rank[op]), op))
+            self.queues[self.of("station", op)].come((self.now, int(self.plan.rank[op]), op))
         else:
             self.begin(op)
 
@@ -239,21 +239,21 @@ class Oracle:
 
     def reach(self, op: int) -> None:
         self.processed += 1
-        self.servers[self.way(op)[self.place[op]]].come((self.now, int(self.plan.rank[op]), op))
+        self.queues[self.way(op)[self.place[op]]].come((self.now, int(self.plan.rank[op]), op))
 
     def arbitrate(self, station: int) -> None:
-        desk, kind = self.servers[station], self.plan.stations.kind[station]
-        for op in desk.judge(self.now):
-            self.blocked.append(op)
+        queue, kind = self.queues[station], self.plan.stations.kind[station]
+        for op in queue.judge(self.now):
+            self.blocked_operations.append(op)
             self.at(self.now, "begun", op)
             self.at(self.now, "done", op)
-        if not isinstance(desk, Box) and (not desk.waiting or min(desk.free) > self.now):
+        if not isinstance(queue, MailboxQueue) and (not queue.waiting or min(queue.free) > self.now):
             return
         self.processed += 1
-        op = desk.take(self.now)
-        if isinstance(desk, Box):
-            message = min(desk.messages)
-            desk.messages.remove(message)
+        op = queue.take(self.now)
+        if isinstance(queue, MailboxQueue):
+            message = min(queue.messages)
+            queue.messages.remove(message)
             self.match[op], self.match[message[1]] = message[1], op
             self.go_on(op)
             return
@@ -266,9 +266,9 @@ class Oracle:
             service = self.cost("interface_s" if kind == INTERFACE else "link_s", op)
             service *= 1.0 if factor is None else float(factor[station])
             self.leave(station, op, service)
-        desk.free.remove(min(desk.free))
-        desk.free.append(begin + service)
-        desk.busy += service
+        queue.free.remove(min(queue.free))
+        queue.free.append(begin + service)
+        queue.busy += service
 
     def leave(self, station: int, op: int, service: float) -> None:
         """The tail passes when it is there and served; gap after an interface, latency after a link, none at the end
@@ -303,12 +303,12 @@ def check_same(log: Log, oracle: Oracle) -> None:
     assert numbers(log.finish_s) == numbers(oracle.finish)
     assert numbers(log.arrival_s) == numbers(oracle.arrival)
     assert log.match.tolist() == oracle.match
-    assert log.served.tolist() == [desk.served for desk in oracle.servers]
-    assert log.busy_s.tolist() == [desk.busy for desk in oracle.servers]
-    assert log.wait_s.tolist() == [desk.wait for desk in oracle.servers]
-    assert log.longest_queue.tolist() == [desk.longest for desk in oracle.servers]
-    assert log.refused.tolist() == [desk.refused for desk in oracle.servers]
-    assert log.blocked.tolist() == sorted(oracle.blocked)
+    assert log.served.tolist() == [queue.served for queue in oracle.queues]
+    assert log.busy_s.tolist() == [queue.busy for queue in oracle.queues]
+    assert log.wait_s.tolist() == [queue.wait for queue in oracle.queues]
+    assert log.longest_queue.tolist() == [queue.longest for queue in oracle.queues]
+    assert log.blocked.tolist() == [queue.blocked for queue in oracle.queues]
+    assert log.blocked_operations.tolist() == sorted(oracle.blocked_operations)
     assert log.events == oracle.processed
 
 
@@ -351,10 +351,10 @@ class Op:
     flight: float | None = None
 
 
-def with_room(plan: Plan, random: Random) -> Plan:
-    """The Plan where some disks have room for a few requests only."""
-    room = [random.choice((NONE, 1, 1, 2, 3, 4)) if kind == DISK else NONE for kind in plan.stations.kind]
-    return replace(plan, stations=replace(plan.stations, room=np.array(room, np.int32)))
+def with_limited_capacity(plan: Plan, random: Random) -> Plan:
+    """The Plan where some disks have a capacity of a few requests only."""
+    capacity = [random.choice((NONE, 1, 1, 2, 3, 4)) if kind == DISK else NONE for kind in plan.stations.kind]
+    return replace(plan, stations=replace(plan.stations, capacity=np.array(capacity, np.int32)))
 
 
 def with_slow_stations(plan: Plan, random: Random) -> Plan:

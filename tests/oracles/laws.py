@@ -41,9 +41,9 @@ def check_requests(result: Result, requests: Requests) -> None:
     """Flow balance, and Little's law: the area under the number in the system is the sum of the response times."""
     arrived, left = requests.arrived_s, requests.left_s
     served = ~np.isnan(left)
-    assert len(requests) == np.count_nonzero(served) + requests.refused
-    assert requests.refused == sum(station.refused for station in result.stations)
-    assert result.refused == requests.refused / len(requests)
+    assert len(requests) == np.count_nonzero(served) + requests.blocked
+    assert requests.blocked == sum(station.blocked for station in result.stations)
+    assert result.blocked == requests.blocked / len(requests)
     assert np.all(np.diff(arrived) >= 0)
     assert np.all(left[served] >= arrived[served])
     area = area_under_number(arrived[served], left[served])

@@ -77,7 +77,7 @@ def assert_streams_equal(said, seen) -> None:
     """When requests arrive is drawn, and how long they take is not; clocks are rounded at the end of the run."""
     ulp = np.spacing(seen.makespan_s)
     assert seen.response_s == pytest.approx(said.response_s, rel=ROUNDING, abs=4 * ulp)
-    assert seen.refused == said.refused == 0
+    assert seen.blocked == said.blocked == 0
     assert (seen.messages, seen.message_bytes) == pytest.approx((said.messages, said.message_bytes), rel=ROUNDING)
     assert seen.disk_bytes == pytest.approx(said.disk_bytes, rel=ROUNDING)
     said_j, seen_j = (side.energy_j - side.static_power_w * side.makespan_s for side in (said, seen))

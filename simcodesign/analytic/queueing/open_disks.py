@@ -51,12 +51,12 @@ def parts_at_disks(steps: Sequence[Arrivals], evaluation: OpenEvaluation) -> lis
     assert machine.disk is not None
     _, place = disks_of(machine, evaluation.ranks)
     if not evaluation.queueing:
-        waits, refused = np.zeros(evaluation.ranks), np.zeros(evaluation.ranks)
+        waits, blocked = np.zeros(evaluation.ranks), np.zeros(evaluation.ranks)
     else:
         queue = _queue_at_disks(flows, evaluation)
-        waits, refused = (each[..., place] for each in np.broadcast_arrays(queue.waiting_s, queue.refused))
+        waits, blocked = (each[..., place] for each in np.broadcast_arrays(queue.waiting_s, queue.blocked))
     watts = machine.disk.dynamic_power_w or 0.0
-    return [_disk_part(flow, waits, refused, watts) for flow in flows]
+    return [_disk_part(flow, waits, blocked, watts) for flow in flows]
 
 
 def _flow(step: Arrivals, evaluation: OpenEvaluation) -> _Flow:
@@ -112,15 +112,17 @@ def _queue_at_disks(flows: Sequence[_Flow], evaluation: OpenEvaluation) -> Queue
     exponential = all(is_exponential(flow.factors) for flow in flows) and bool(np.all(np.abs(spread - 1) < 1e-9))
     station = _Disk(rate, service, np.sqrt(np.maximum(spread, 0.0)), np.sqrt(arrivals), poisson, exponential)
     routed = any(flow.step.next for flow in flows)
-    places = _places(flows, evaluation)
+    capacity = _capacity(flows, evaluation)
     queue, name = (
-        station.limited(machine.disk.spindles, places) if places is not None else station.open(machine.disk.spindles)
+        station.limited(machine.disk.spindles, capacity)
+        if capacity is not None
+        else station.open(machine.disk.spindles)
     )
     if routed:
         exact = poisson and exponential
         name = f"Jackson network of {name}" if exact else f"network taken apart into {name}"
     evaluation.note(name)
-    if places is None:
+    if capacity is None:
         rates = flows[0].rate_per_s
         names = [f"disk {unit}" for unit in units]
         evaluation.check_load(np.asarray(queue.utilisation), names, rates, flows[0].step.place)
@@ -149,42 +151,42 @@ class _Disk:
             return queue, f"M/M/{servers}"
         return queue, f"GI/G/{servers} (approximation of Allen and Cunneen)"
 
-    def limited(self, servers: int, places: Floats) -> tuple[Queue, str]:
-        """With so many places."""
-        at_once = np.minimum(servers, places)
-        queue = mmck(self.rate_per_s, self.service_s, at_once, places)
-        several = f"{places.flat[0]:g}" if places.min() == places.max() else "K"
+    def limited(self, servers: int, capacity: Floats) -> tuple[Queue, str]:
+        """With so much capacity."""
+        at_once = np.minimum(servers, capacity)
+        queue = mmck(self.rate_per_s, self.service_s, at_once, capacity)
+        several = f"{capacity.flat[0]:g}" if capacity.min() == capacity.max() else "K"
         name = f"M/M/{servers}/{several}"
         # Erlang's loss formula holds for any service: nobody waits.
-        exact = self.poisson and (self.exponential or bool(np.all(places <= servers)))
+        exact = self.poisson and (self.exponential or bool(np.all(capacity <= servers)))
         return queue, name if exact else f"{name} (as if arrivals and services were exponential)"
 
 
-def _places(flows: Sequence[_Flow], evaluation: OpenEvaluation) -> Floats | None:
-    """(..., 1) places of every disk, None where there is room for all."""
-    said = [flow.step.places for flow in flows]
-    given = [places for places in said if places is not None]
+def _capacity(flows: Sequence[_Flow], evaluation: OpenEvaluation) -> Floats | None:
+    """(..., 1) capacity of every disk, None where it has no limit."""
+    said = [flow.step.capacity for flow in flows]
+    given = [capacity for capacity in said if capacity is not None]
     if not given:
         return None
-    values = [evaluation.value(places, "places")[..., :1] for places in given]
+    values = [evaluation.value(capacity, "capacity")[..., :1] for capacity in given]
     if len(given) < len(said) or not all(np.array_equal(value, values[0]) for value in values):
         last = flows[-1].step.place
-        raise InputError("places of disks", last, allowed="the same in all arrivals to disks")
+        raise InputError("capacity of disks", last, allowed="the same in all arrivals to disks")
     if np.any((values[0] < 1) | (values[0] != np.floor(values[0]))):
         place, value = given[0].place or flows[0].step.place, float(values[0].min())
-        raise InputError("places of a disk", place, value=value, allowed="a whole number, 1 and above")
+        raise InputError("capacity of a disk", place, value=value, allowed="a whole number, 1 and above")
     return values[0]
 
 
-def _disk_part(flow: _Flow, waits: Floats, refused: Floats, watts: FloatOrArray) -> StreamForecast:
-    served = flow.visits * (1 - refused)
+def _disk_part(flow: _Flow, waits: Floats, blocked: Floats, watts: FloatOrArray) -> StreamForecast:
+    served = flow.visits * (1 - blocked)
     busy = served * flow.service_s
-    through = np.sum(flow.count * (1 - refused), axis=-1)  # of those that go on to other disks none is refused
+    through = np.sum(flow.count * (1 - blocked), axis=-1)  # of those that go on to other disks none is blocked
     spent = np.sum(np.where(served > 0, served * waits, 0.0) + busy, axis=-1)
     return StreamForecast(
         component="disk",
         served=through,
-        refused=np.sum(flow.count * refused, axis=-1),
+        blocked=np.sum(flow.count * blocked, axis=-1),
         response_s=np.where(through > 0, spent / np.where(through > 0, through, 1.0), 0.0),
         last_s=last_s(flow.count, flow.rate_per_s),
         disk_bytes=np.sum(served * flow.size_bytes, axis=-1),

@@ -71,7 +71,7 @@ class StreamForecast:
 
     component: str
     served: FloatOrArray  # requests that are
-    refused: FloatOrArray
+    blocked: FloatOrArray
     response_s: FloatOrArray  # mean of those served
     last_s: FloatOrArray  # the last arrival, in the mean
     messages: FloatOrArray = 0.0

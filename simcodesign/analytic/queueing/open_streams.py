@@ -1,7 +1,7 @@
 """Open streams of requests in closed form: load, response time and loss of the disks and the network that they go to.
 
 Disks: the requests of all ranks that share one come there together. Poisson arrivals make it M/M/c, M/D/1, M/G/1 or,
-with places for so many, M/M/c/K; those that go on to other disks a Jackson network. Whatever has no formula of its own
+with limited capacity, M/M/c/K; those that go on to other disks a Jackson network. Whatever has no formula of its own
 takes the approximation of Allen and Cunneen, or the nearest formula, and ``Result.formulas`` says so.
 
 The steady state is what a long run comes near; what is simulated begins with empty stations. The time of the whole run
@@ -31,9 +31,9 @@ from simcodesign.describe.design_point import DesignPoint
 def open_forecast(design_point: DesignPoint, queueing: bool = True) -> Result:
     """The forecast of a program of arrivals; arrays of ``setting.shape`` for several design points.
 
-    Without ``queueing`` nobody waits and nobody is refused, as in a simulation with every effect off.
+    Without ``queueing`` nobody waits and nobody is blocked, as in a simulation with every effect off.
 
-    Raises InputError for a single design point at which a station has a load of 1 or more and no limit of places (of
+    Raises InputError for a single design point at which a station has a load of 1 or more and no limit of capacity (of
     several points, these have an infinite response), and for anything that cannot be used.
     """
     evaluation = OpenEvaluation(design_point, queueing)
@@ -64,7 +64,7 @@ def _together(parts: Sequence[StreamForecast], evaluation: OpenEvaluation) -> Re
             (REQUESTS, part.component, part.response_s),
         ):
             phases[phase][component] = np.where(longest == number, time, phases[phase][component])
-    served, refused = (sum(np.asarray(getattr(part, name)) for part in parts) for name in ("served", "refused"))
+    served, blocked = (sum(np.asarray(getattr(part, name)) for part in parts) for name in ("served", "blocked"))
     response = sum(np.asarray(part.served * part.response_s) for part in parts) / served
     every = evaluation.at_every_point
 
@@ -86,7 +86,7 @@ def _together(parts: Sequence[StreamForecast], evaluation: OpenEvaluation) -> Re
         footprint_bytes=design_point.footprint_bytes,
         capacity_bytes=design_point.capacity_bytes,
         response_s=every(response),
-        refused=every(refused / (served + refused)),
+        blocked=every(blocked / (served + blocked)),
         formulas=tuple(evaluation.formulas),
     )
     return _with_power(result, total("busy_j"), evaluation)
@@ -138,7 +138,7 @@ def _messages(step: Arrivals, evaluation: OpenEvaluation) -> StreamForecast:
     return StreamForecast(
         component="communication",
         served=every,
-        refused=np.zeros(()),
+        blocked=np.zeros(()),
         response_s=response,
         last_s=last_s(count, rate),
         messages=total,

@@ -26,10 +26,10 @@ _Floats = NDArray[np.float64]
 class Queue:
     """A station in its steady state; floats, or arrays of one shape.
 
-    ``formula``: its name, ``M/G/1``. ``throughput_per_s``: requests let in, ``refused``: share of those that came and
-    found no room. ``utilisation``: of one server, over 1 where there is no steady state. ``waiting_s`` before and
-    ``response_s`` including service, of those served. ``queue_length``: waiting, ``in_system``: waiting or in service.
-    ``delayed``: share of the served that wait at all; ``waiting_square_s2``: E[W^2]; both NaN where not known.
+    ``formula``: its name, ``M/G/1``. ``throughput_per_s``: requests let in, ``blocked``: share of those that came and
+    found the station full. ``utilisation``: of one server, over 1 where there is no steady state. ``waiting_s``
+    before and ``response_s`` including service, of those served. ``queue_length``: waiting, ``in_system``: waiting or
+    in service. ``delayed``: share of the served that wait at all; ``waiting_square_s2``: E[W^2]; both NaN where not known.
     """
 
     formula: str
@@ -41,7 +41,7 @@ class Queue:
     in_system: FloatOrArray
     delayed: FloatOrArray = np.nan
     waiting_square_s2: FloatOrArray = np.nan
-    refused: FloatOrArray = 0.0
+    blocked: FloatOrArray = 0.0
 
     @property
     def waiting_variation(self) -> FloatOrArray:
@@ -92,40 +92,40 @@ def md1(rate_per_s: ArrayLike, service_s: ArrayLike) -> Queue:
     return replace(mg1(rate_per_s, service_s, 0.0, 1.0), formula="M/D/1")
 
 
-def mm1k(rate_per_s: ArrayLike, service_s: ArrayLike, places: ArrayLike) -> Queue:
+def mm1k(rate_per_s: ArrayLike, service_s: ArrayLike, capacity: ArrayLike) -> Queue:
     """M/M/1/K: as M/M/1, with room for K requests, that in service included (Kleinrock I, Sec. 3.6)."""
-    return replace(mmck(rate_per_s, service_s, 1, places), formula="M/M/1/K")
+    return replace(mmck(rate_per_s, service_s, 1, capacity), formula="M/M/1/K")
 
 
-def mmck(rate_per_s: ArrayLike, service_s: ArrayLike, servers: ArrayLike, places: ArrayLike) -> Queue:
+def mmck(rate_per_s: ArrayLike, service_s: ArrayLike, servers: ArrayLike, capacity: ArrayLike) -> Queue:
     """M/M/c/K: c servers, room for K >= c requests (Kleinrock I, Secs. 3.6 to 3.8). Any load has a steady state.
 
     With p_c = B x P(n <= c) (Erlang's loss B) and p_{c+j} = p_c rho^j, all is sums of powers, of terms of one sign.
     """
-    room = _not_negative("places", places)
-    if np.any(room != np.floor(room)) or np.any(room < np.asarray(servers)):
+    capacity = _not_negative("capacity", capacity)
+    if np.any(capacity != np.floor(capacity)) or np.any(capacity < np.asarray(servers)):
         raise InputError(
-            "places of a station", value=float(np.min(room)), allowed="whole, at least one for each server"
+            "capacity of a station", value=float(np.min(capacity)), allowed="whole, at least one for each server"
         )
-    rate, service, count, room = np.broadcast_arrays(*_checked(rate_per_s, service_s, servers), room)
-    offered, spare = rate * service, room - count
+    rate, service, count, capacity = np.broadcast_arrays(*_checked(rate_per_s, service_s, servers), capacity)
+    offered, spare = rate * service, capacity - count
     load = offered / count
     loss, light = _erlang_b(count, offered), load <= 1
     with np.errstate(all="ignore"):
         ratio = np.where(light, load, 1 / load)  # from the full end where that is the likely one: nothing grows
     power, powers, weighted = _power_sums(ratio, spare)
-    # Light: j = 1 .. spare counts requests that wait; heavy: i = 0 .. spare - 1 counts free places.
+    # Light: j = 1 .. spare counts requests that wait; heavy: i = 0 .. spare - 1 counts how many more may come.
     total = np.where(light, 1 + loss * ratio * powers, power + loss * powers)
     queued = np.where(light, ratio * (weighted + powers), spare * powers - weighted) * loss / total
     full = loss * np.where(light, power, 1.0) / total
-    # Those who are let in and wait found c or more, yet not all places taken: p_c + ... + p_(K-1).
+    # Those who are let in and wait found c or more, yet room: p_c + ... + p_(K-1).
     behind = loss * np.where(light, powers, ratio * powers) / total
     served = rate * (1 - full)
     with np.errstate(all="ignore"):
         waiting = np.where(served > 0, queued / served, 0.0)
         delayed = np.where(full < 1, behind / (1 - full), 0.0)
     queue = _queue("M/M/c/K", served, service, count, waiting, delayed, np.full(waiting.shape, np.nan))
-    return replace(queue, refused=_plain(full))
+    return replace(queue, blocked=_plain(full))
 
 
 def allen_cunneen(
@@ -184,7 +184,7 @@ def response_quantile_s(share: ArrayLike, rate_per_s: ArrayLike, service_s: Arra
 
 
 def erlang_b(servers: ArrayLike, offered: ArrayLike) -> FloatOrArray:
-    """Erlang's loss formula B(c, a): the share refused where nobody may wait (Kleinrock I, Sec. 3.7)."""
+    """Erlang's loss formula B(c, a): the share blocked where nobody may wait (Kleinrock I, Sec. 3.7)."""
     offered, _, count = _checked(offered, 1.0, servers)
     return _plain(_erlang_b(count, offered))
 

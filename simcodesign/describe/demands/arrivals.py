@@ -1,7 +1,7 @@
 """Open streams of requests: they arrive at disks, or are messages, whether those before them are served or not.
 
 A program of such streams has no other steps. It is a station studied alone: Poisson arrivals at a disk make it an
-M/G/c queue, ``places`` one with losses, ``next`` a Jackson network; messages to everywhere load the links.
+M/G/c queue, ``capacity`` one with losses, ``next`` a Jackson network; messages to everywhere load the links.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ POISSON = Distribution("exponential")
 #: What chances to go on leave of 1 below this is rounding.
 NO_SHARE = 1e-12
 #: What belongs to one target alone.
-_OF = {"kind": DISK, "places": DISK, "next": DISK, "destination": NETWORK}
+_OF = {"kind": DISK, "capacity": DISK, "next": DISK, "destination": NETWORK}
 
 
 @dataclass(frozen=True)
@@ -35,8 +35,8 @@ class Arrivals(Demand):
     to other ranks.
 
     ``between``: the distribution of the times between arrivals, from time 0 on. ``varies``: of a request at a disk, the
-    factor of its service; of a message, that of its size. A disk has ``places`` for so many requests, those in service
-    included, and refuses the others. ``next``: a request that is served at the disk of rank i goes on to that of rank j
+    factor of its service; of a message, that of its size. ``capacity``: most requests at a disk, those in service
+    included; it blocks the others. ``next``: a request that is served at the disk of rank i goes on to that of rank j
     with the probability in row i, column j (and is then one of rank j's), or else leaves. ``destination``: the rank of
     a message, by that of its source; None for any other rank, each as likely.
 
@@ -50,7 +50,7 @@ class Arrivals(Demand):
     between: Distribution = POISSON
     varies: Distribution | None = None
     kind: str = KINDS[0]
-    places: Expression | None = None
+    capacity: Expression | None = None
     next: tuple[tuple[Expression, ...], ...] = ()
     destination: Expression | None = None
 
@@ -66,10 +66,13 @@ class Arrivals(Demand):
         if any(len(row) != len(self.next) for row in self.next):
             allowed, widths = "as many columns as rows, one for each rank", [len(row) for row in self.next]
             raise InputError("next must be a square table", self.place, value=widths, allowed=allowed)
-        if self.next and self.places is not None:
-            what = "requests that go on to a next disk cannot be refused there"
-            raise InputError(what, self.place, allowed="places or next")
-        for same in (*([] if self.places is None else [self.places]), *(share for row in self.next for share in row)):
+        if self.next and self.capacity is not None:
+            what = "requests that go on to a next disk cannot be blocked there"
+            raise InputError(what, self.place, allowed="capacity or next")
+        for same in (
+            *([] if self.capacity is None else [self.capacity]),
+            *(share for row in self.next for share in row),
+        ):
             if "rank" in same.names:
                 raise InputError("this is the same for every rank: 'rank' cannot be used", same.place or self.place)
 
@@ -99,7 +102,7 @@ class Arrivals(Demand):
 
     def amounts(self) -> Iterator[Expression]:
         yield from (self.rate, self.requests, self.bytes)
-        yield from (part for part in (self.places, self.destination) if part is not None)
+        yield from (part for part in (self.capacity, self.destination) if part is not None)
         for row in self.next:
             yield from row
 

@@ -205,7 +205,7 @@ _ARRIVALS_KEYS = (
     "bytes",
     "kind",
     "varies",
-    "places",
+    "capacity",
     "next",
     "destination",
     "when",
@@ -217,7 +217,7 @@ UNIFORM = "uniform"
 @READERS.register("arrivals")
 def _arrivals(name: str, entry: Entry) -> Arrivals:
     items = entry.mapping(_ARRIVALS_KEYS, ("to", "rate", "requests", "bytes"))
-    for key in ("kind", "places", "next", "destination"):
+    for key in ("kind", "capacity", "next", "destination"):
         owner = "network" if key == "destination" else "disk"
         if key in items and items["to"].text(TARGETS) != owner:
             raise InputError(f"{key} belongs to arrivals to the {owner}", items[key].place)
@@ -232,7 +232,7 @@ def _arrivals(name: str, entry: Entry) -> Arrivals:
         between=distribution_from(items["between"]) if "between" in items else Arrivals.between,
         varies=_varies(items),
         kind=items["kind"].text(ARRIVAL_KINDS) if "kind" in items else Arrivals.kind,
-        places=amount(items, "places"),
+        capacity=amount(items, "capacity"),
         next=tuple(tuple(share.expression() for share in row.sequence()) for row in items["next"].sequence())
         if "next" in items
         else (),

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simcodesign.core.jit import called, inlined
-from simcodesign.engine.compiled.state import Array, Desks
+from simcodesign.engine.compiled.state import Array, StationStates
 from simcodesign.generate.plan import NONE, Plan
 
 #: Days in a year: lists of stations. A day holds the stations of the same day of all years.
@@ -62,60 +62,60 @@ def calendar_for(plan: Plan) -> Calendar:
 
 
 @inlined
-def schedule(servers: Desks, calendar: Calendar, station: int, time: float) -> None:
+def schedule(stations: StationStates, calendar: Calendar, station: int, time: float) -> None:
     """Let a station arbitrate at ``time``, if it does not do so before."""
-    if time >= servers.wake_s[station]:
+    if time >= stations.wake_s[station]:
         return
-    servers.wake_s[station] = time
-    if servers.earlier[station] == IN_HEAP:
-        _rise(servers, calendar.heap, servers.later[station], station)
+    stations.wake_s[station] = time
+    if stations.earlier[station] == IN_HEAP:
+        _rise(stations, calendar.heap, stations.later[station], station)
         return
-    if servers.earlier[station] != NONE:
-        _unlist(servers, calendar, station)
+    if stations.earlier[station] != NONE:
+        _unlist(stations, calendar, station)
     day = _day_of(calendar, time)
     if day <= calendar.counts[TODAY]:
         place = calendar.counts[HEAPED]
         calendar.counts[HEAPED] += 1
-        servers.earlier[station] = IN_HEAP
-        _rise(servers, calendar.heap, place, station)
+        stations.earlier[station] = IN_HEAP
+        _rise(stations, calendar.heap, place, station)
     else:
-        _list(servers, calendar, day & (DAYS - 1), station)
+        _list(stations, calendar, day & (DAYS - 1), station)
 
 
 @inlined
-def next_station(servers: Desks, calendar: Calendar) -> int:
+def next_station(stations: StationStates, calendar: Calendar) -> int:
     """Take the next station out of the queue; NONE if there is none."""
     counts = calendar.counts
     while True:
-        if not _skip_changed(servers, calendar) and not counts[HEAPED]:
+        if not _skip_changed(stations, calendar) and not counts[HEAPED]:
             if not counts[LISTED]:
                 return NONE
-            _begin_next_day(servers, calendar)
+            _begin_next_day(stations, calendar)
             continue
         place = counts[NEXT]
-        if place == counts[SORTED] or (counts[HEAPED] and _sooner(servers, calendar.heap[0], calendar.station[place])):
-            return _out_of_heap(servers, calendar)
+        if place == counts[SORTED] or (counts[HEAPED] and _sooner(stations, calendar.heap[0], calendar.station[place])):
+            return _out_of_heap(stations, calendar)
         counts[NEXT] = place + 1
         return calendar.station[place]
 
 
 @inlined
-def _skip_changed(servers: Desks, calendar: Calendar) -> bool:
+def _skip_changed(stations: StationStates, calendar: Calendar) -> bool:
     """Whether the sorted part of the day goes on, after stations that were meanwhile moved to an earlier time."""
     counts = calendar.counts
     while counts[NEXT] < counts[SORTED]:
         place = counts[NEXT]
         station = calendar.station[place]
-        if servers.wake_s[station] == calendar.time_s[place] and servers.earlier[station] == NONE:
+        if stations.wake_s[station] == calendar.time_s[place] and stations.earlier[station] == NONE:
             return True
         counts[NEXT] = place + 1
     return False
 
 
 @inlined
-def _sooner(servers: Desks, one: int, other: int) -> bool:
-    if servers.wake_s[one] != servers.wake_s[other]:
-        return servers.wake_s[one] < servers.wake_s[other]
+def _sooner(stations: StationStates, one: int, other: int) -> bool:
+    if stations.wake_s[one] != stations.wake_s[other]:
+        return stations.wake_s[one] < stations.wake_s[other]
     return one < other
 
 
@@ -128,34 +128,34 @@ def _day_of(calendar: Calendar, time: float) -> int:
 
 
 @inlined
-def _list(servers: Desks, calendar: Calendar, day: int, station: int) -> None:
+def _list(stations: StationStates, calendar: Calendar, day: int, station: int) -> None:
     follower = calendar.first[day]
     calendar.first[day] = station
-    servers.later[station], servers.earlier[station] = follower, FIRST - day
+    stations.later[station], stations.earlier[station] = follower, FIRST - day
     if follower != NONE:
-        servers.earlier[follower] = station
+        stations.earlier[follower] = station
     calendar.counts[LISTED] += 1
 
 
 @inlined
-def _unlist(servers: Desks, calendar: Calendar, station: int) -> None:
-    before, after = servers.earlier[station], servers.later[station]
+def _unlist(stations: StationStates, calendar: Calendar, station: int) -> None:
+    before, after = stations.earlier[station], stations.later[station]
     if before <= FIRST:
         calendar.first[FIRST - before] = after
     else:
-        servers.later[before] = after
+        stations.later[before] = after
     if after != NONE:
-        servers.earlier[after] = before
-    servers.earlier[station] = NONE
+        stations.earlier[after] = before
+    stations.earlier[station] = NONE
     calendar.counts[LISTED] -= 1
 
 
 @called
-def _begin_next_day(servers: Desks, calendar: Calendar) -> None:
+def _begin_next_day(stations: StationStates, calendar: Calendar) -> None:
     """Collect and sort the stations of the next day that has any."""
     counts = calendar.counts
     if counts[EMPTY] > EMPTY_DAYS * max(counts[SEEN], EVENTS):
-        _lengthen_days(servers, calendar)
+        _lengthen_days(stations, calendar)
         counts[EMPTY] = counts[SEEN] = 0
     elif counts[SEEN] >= EVENTS:
         counts[EMPTY] = counts[SEEN] = 0
@@ -163,39 +163,39 @@ def _begin_next_day(servers: Desks, calendar: Calendar) -> None:
     for _ in range(DAYS):
         counts[TODAY] += 1
         if calendar.first[counts[TODAY] & (DAYS - 1)] != NONE:
-            _collect(servers, calendar, counts[TODAY])
+            _collect(stations, calendar, counts[TODAY])
             if counts[SORTED]:
                 break
         counts[EMPTY] += 1
     if not counts[SORTED]:  # nothing in a whole year: look up when it goes on
-        counts[TODAY] = _first_day(servers, calendar)
-        _collect(servers, calendar, counts[TODAY])
+        counts[TODAY] = _first_day(stations, calendar)
+        _collect(stations, calendar, counts[TODAY])
     counts[SEEN] += counts[SORTED]
     _sort(calendar, counts[SORTED])
 
 
 @inlined
-def _collect(servers: Desks, calendar: Calendar, today: int) -> None:
+def _collect(stations: StationStates, calendar: Calendar, today: int) -> None:
     """The stations of this day, out of a list with the same day of other years, in the order in which they came."""
     counts, day, kept = calendar.counts, today & (DAYS - 1), NONE
     station = calendar.first[day]
     calendar.first[day] = NONE
     while station != NONE:
-        follower, time = servers.later[station], servers.wake_s[station]
+        follower, time = stations.later[station], stations.wake_s[station]
         if _day_of(calendar, time) == today:
-            servers.earlier[station] = NONE
+            stations.earlier[station] = NONE
             calendar.station[counts[SORTED]], calendar.time_s[counts[SORTED]] = station, time
             counts[SORTED] += 1
         else:
-            servers.later[station] = kept
+            stations.later[station] = kept
             kept = station
             counts[EMPTY] += 1  # as dear as an empty day
         station = follower
     counts[LISTED] -= counts[SORTED]
     while kept != NONE:
-        follower = servers.later[kept]
+        follower = stations.later[kept]
         counts[LISTED] -= 1
-        _list(servers, calendar, day, kept)
+        _list(stations, calendar, day, kept)
         kept = follower
     _reverse(calendar.station, counts[SORTED])
     _reverse(calendar.time_s, counts[SORTED])
@@ -208,18 +208,18 @@ def _reverse(values: Array, count: int) -> None:
 
 
 @called
-def _first_day(servers: Desks, calendar: Calendar) -> int:
+def _first_day(stations: StationStates, calendar: Calendar) -> int:
     first = np.inf
     for day in range(DAYS):
         station = calendar.first[day]
         while station != NONE:
-            first = min(first, servers.wake_s[station])
-            station = servers.later[station]
+            first = min(first, stations.wake_s[station])
+            station = stations.later[station]
     return _day_of(calendar, first)
 
 
 @called
-def _lengthen_days(servers: Desks, calendar: Calendar) -> None:
+def _lengthen_days(stations: StationStates, calendar: Calendar) -> None:
     """Put all stations into a calendar of longer days. The current day is over."""
     chain = NONE
     now = calendar.counts[TODAY] / calendar.days_per_s[0]
@@ -227,15 +227,15 @@ def _lengthen_days(servers: Desks, calendar: Calendar) -> None:
         station = calendar.first[day]
         calendar.first[day] = NONE
         while station != NONE:
-            follower = servers.later[station]
-            servers.later[station] = chain
+            follower = stations.later[station]
+            stations.later[station] = chain
             chain, station = station, follower
     calendar.days_per_s[0] /= LONGER
     calendar.counts[LISTED] = 0
     calendar.counts[TODAY] = _day_of(calendar, now) - 1  # the day that goes on may begin again
     while chain != NONE:
-        follower = servers.later[chain]
-        _list(servers, calendar, _day_of(calendar, servers.wake_s[chain]) & (DAYS - 1), chain)
+        follower = stations.later[chain]
+        _list(stations, calendar, _day_of(calendar, stations.wake_s[chain]) & (DAYS - 1), chain)
         chain = follower
 
 
@@ -243,37 +243,37 @@ def _lengthen_days(servers: Desks, calendar: Calendar) -> None:
 
 
 @inlined
-def _rise(servers: Desks, heap: Array, place: int, station: int) -> None:
+def _rise(stations: StationStates, heap: Array, place: int, station: int) -> None:
     """Put a station at ``place`` of the heap or above."""
     while place > 0:
         other = heap[(place - 1) // 2]
-        if not _sooner(servers, station, other):
+        if not _sooner(stations, station, other):
             break
         heap[place] = other
-        servers.later[other] = place
+        stations.later[other] = place
         place = (place - 1) // 2
     heap[place] = station
-    servers.later[station] = place
+    stations.later[station] = place
 
 
 @inlined
-def _out_of_heap(servers: Desks, calendar: Calendar) -> int:
+def _out_of_heap(stations: StationStates, calendar: Calendar) -> int:
     """The first station of the heap."""
     heap, first = calendar.heap, calendar.heap[0]
     calendar.counts[HEAPED] -= 1
     count = calendar.counts[HEAPED]
     moved, place, child = heap[count], 0, 1
     while child < count:
-        if child + 1 < count and _sooner(servers, heap[child + 1], heap[child]):
+        if child + 1 < count and _sooner(stations, heap[child + 1], heap[child]):
             child += 1
-        if not _sooner(servers, heap[child], moved):
+        if not _sooner(stations, heap[child], moved):
             break
         heap[place] = heap[child]
-        servers.later[heap[place]] = place
+        stations.later[heap[place]] = place
         place, child = child, 2 * child + 1
     heap[place] = moved
-    servers.later[moved] = place
-    servers.earlier[first] = NONE
+    stations.later[moved] = place
+    stations.earlier[first] = NONE
     return first
 
 

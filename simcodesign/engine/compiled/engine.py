@@ -17,20 +17,20 @@ from simcodesign.core.result import RECEIVE, SEND
 from simcodesign.engine.compiled.calendar import Calendar, calendar_for, next_station, schedule
 from simcodesign.engine.compiled.state import (
     AHEAD,
+    BLOCKED,
     DONE,
     GRANTED,
     MET,
     READY,
-    REFUSED,
     Array,
-    Desks,
     Memory,
     Program,
     Requests,
-    desks_for,
+    StationStates,
     memory_for,
     program_of,
     requests_for,
+    station_states,
 )
 from simcodesign.engine.compiled.waiting_line import (
     come,
@@ -45,7 +45,7 @@ from simcodesign.engine.compiled.waiting_line import (
     next_in_line,
     without_root,
 )
-from simcodesign.engine.event_contract import Log, OnProgress, check_finished, count_events, refused_by
+from simcodesign.engine.event_contract import Log, OnProgress, blocked_by_station, check_finished, count_events
 from simcodesign.generate.plan import NONE, Plan
 
 #: Operations and arbitrations between two reports of on_progress, and looks at whether somebody interrupts.
@@ -58,15 +58,15 @@ class Run(NamedTuple):
 
     program: Program
     requests: Requests
-    servers: Desks
+    stations: StationStates
     memory: Memory
     calendar: Calendar
 
 
 def run(plan: Plan, on_progress: OnProgress | None = None) -> Log:
     """Walk the Plan to its end. DeadlockError when ranks wait for each other."""
-    program, servers, memory = program_of(plan), desks_for(plan), memory_for(plan)
-    state = Run(program, requests_for(plan), servers, memory, calendar_for(plan))
+    program, stations, memory = program_of(plan), station_states(plan), memory_for(plan)
+    state = Run(program, requests_for(plan), stations, memory, calendar_for(plan))
     rounds, now = 0, 0.0
     while now < np.inf:
         now = walk(state, REPORT_EVERY)
@@ -76,19 +76,19 @@ def run(plan: Plan, on_progress: OnProgress | None = None) -> Log:
     finish = memory.finish_s
     finish[memory.missing != DONE] = np.nan
     check_finished(plan, finish)
-    servers = Desks(*(field[: len(plan.stations)] for field in servers))
-    served = servers.served.astype(np.int64)
-    blocked = np.sort(memory.blocked[: memory.state[REFUSED]]).astype(np.int64)
+    stations = StationStates(*(field[: len(plan.stations)] for field in stations))
+    served = stations.served.astype(np.int64)
+    blocked = np.sort(memory.blocked[: memory.state[BLOCKED]]).astype(np.int64)
     return Log(
         finish_s=finish,
         arrival_s=memory.arrival_s if len(memory.arrival_s) else np.where(plan.kind == SEND, finish, np.nan),
         match=program.match,
         served=served,
-        busy_s=servers.busy_s.copy(),
-        wait_s=servers.wait_s.copy(),
-        longest_queue=servers.longest.astype(np.int64),
-        refused=refused_by(plan, blocked),
-        blocked=blocked,
+        busy_s=stations.busy_s.copy(),
+        wait_s=stations.wait_s.copy(),
+        longest_queue=stations.longest.astype(np.int64),
+        blocked=blocked_by_station(plan, blocked),
+        blocked_operations=blocked,
         events=count_events(plan, served),
     )
 
@@ -103,11 +103,11 @@ def walk(run: Run, limit: int) -> float:
             done += proceed(run, limit)
             if run.memory.state[READY]:
                 return now
-        station = next_station(run.servers, run.calendar)
+        station = next_station(run.stations, run.calendar)
         if station == NONE:
             return np.inf
-        now = run.servers.wake_s[station]
-        run.servers.wake_s[station] = np.inf
+        now = run.stations.wake_s[station]
+        run.stations.wake_s[station] = np.inf
         if station >= run.program.first_mailbox:
             meet(run, station, now)
         elif station >= run.program.first_interface:
@@ -247,11 +247,11 @@ def arrive(run: Run, op: int, time: float) -> None:
 def ask(run: Run, station: int, op: int) -> None:
     """An operation that is ready comes to a station or a mailbox."""
     slot = new_request(run.requests, run.memory, op, run.memory.finish_s[op])
-    if len(run.program.room) and run.program.room[station] != NONE:
-        come(run.servers, run.requests, station, slot)
-        schedule(run.servers, run.calendar, station, run.requests.arrival_s[slot])
+    if len(run.program.capacity) and run.program.capacity[station] != NONE:
+        come(run.stations, run.requests, station, slot)
+        schedule(run.stations, run.calendar, station, run.requests.arrival_s[slot])
         return
-    join(run.servers, run.requests, station, slot)
+    join(run.stations, run.requests, station, slot)
     if station >= run.program.first_mailbox:
         wake_mailbox(run, station, 0.0)
     else:
@@ -261,25 +261,25 @@ def ask(run: Run, station: int, op: int) -> None:
 @inlined
 def wake(run: Run, station: int) -> None:
     """Arbitrate as soon as somebody has come and a server is free; with somebody in line, that is settled already."""
-    if run.servers.head[station] == NONE:
-        first = run.requests.arrival_s[run.servers.root[station]]
-        schedule(run.servers, run.calendar, station, max(run.servers.free_s[station], first))
+    if run.stations.head[station] == NONE:
+        first = run.requests.arrival_s[run.stations.root[station]]
+        schedule(run.stations, run.calendar, station, max(run.stations.free_s[station], first))
 
 
 @inlined
 def grant(run: Run, station: int, now: float) -> int:
     """Who is next, with the station's statistics."""
-    line_up(run.servers, run.requests, station, now)
-    slot = next_in_line(run.servers, run.requests, station)
-    run.servers.served[station] += 1
-    run.servers.wait_s[station] += now - run.requests.arrival_s[slot]
+    line_up(run.stations, run.requests, station, now)
+    slot = next_in_line(run.stations, run.requests, station)
+    run.stations.served[station] += 1
+    run.stations.wait_s[station] += now - run.requests.arrival_s[slot]
     return slot
 
 
 @called
 def serve(run: Run, station: int, now: float) -> None:
     """A disk or a processor takes up an operation."""
-    if len(run.program.room) and run.program.room[station] != NONE:
+    if len(run.program.capacity) and run.program.capacity[station] != NONE:
         serve_limited(run, station, now)
         return
     take_up(run, station, grant(run, station, now), now)
@@ -292,18 +292,18 @@ def take_up(run: Run, station: int, slot: int, now: float) -> None:
     op = run.requests.op[slot]
     forget(run.requests, run.memory, slot)
     until = beginning_s(run, op, now) + run.program.duration_s[op]
-    run.servers.busy_s[station] += run.program.duration_s[op]
+    run.stations.busy_s[station] += run.program.duration_s[op]
     first, last = run.memory.server_start[station], run.memory.server_start[station + 1]
-    run.servers.free_s[station] = occupied(run.memory.server_free_s, first, last, until)
+    run.stations.free_s[station] = occupied(run.memory.server_free_s, first, last, until)
     go_on(run, op, GRANTED, now)
 
 
 @inlined
 def wake_after(run: Run, station: int, now: float) -> None:
     """After a grant: arbitrate again as soon as possible if somebody has come already or is known to come."""
-    first = first_arrival_s(run.servers, run.requests, station)
+    first = first_arrival_s(run.stations, run.requests, station)
     if first < np.inf:
-        schedule(run.servers, run.calendar, station, max(run.servers.free_s[station], max(first, now)))
+        schedule(run.stations, run.calendar, station, max(run.stations.free_s[station], max(first, now)))
 
 
 @inlined
@@ -324,45 +324,45 @@ def occupied(free_s: Array, first: int, last: int, until: float) -> float:
     return free_s[first]
 
 
-# --- Stations with room for so many ----------------------------------------------------------------------------
+# --- Stations of limited capacity ----------------------------------------------------------------------------
 
 
 @called
 def serve_limited(run: Run, station: int, now: float) -> None:
     """A station judges who has come, and then takes up an operation if it can."""
     judge(run, station, now)
-    if run.servers.head[station] != NONE and run.servers.free_s[station] <= now:
-        slot = next_in_line(run.servers, run.requests, station)
-        run.servers.served[station] += 1
-        run.servers.wait_s[station] += now - run.requests.arrival_s[slot]
+    if run.stations.head[station] != NONE and run.stations.free_s[station] <= now:
+        slot = next_in_line(run.stations, run.requests, station)
+        run.stations.served[station] += 1
+        run.stations.wait_s[station] += now - run.requests.arrival_s[slot]
         take_up(run, station, slot, now)
     wake_limited(run, station, now)
 
 
 @inlined
 def judge(run: Run, station: int, now: float) -> None:
-    """Those who have come by now stand in line, or are refused."""
-    first, last, places = run.memory.server_start[station], run.memory.server_start[station + 1], 0
+    """Those who have come by now stand in line, or are blocked."""
+    first, last, vacant = run.memory.server_start[station], run.memory.server_start[station + 1], 0
     for server in range(first, last):
-        places -= run.memory.server_free_s[server] > now
-    places += run.program.room[station] - run.servers.waiting[station]
-    while run.servers.root[station] != NONE and run.requests.arrival_s[run.servers.root[station]] <= now:
-        slot = leave_the_way(run.servers, run.requests, station)
-        if places > 0:
-            places -= 1
-            line_up_one(run.servers, run.requests, station, slot)
+        vacant -= run.memory.server_free_s[server] > now
+    vacant += run.program.capacity[station] - run.stations.waiting[station]
+    while run.stations.root[station] != NONE and run.requests.arrival_s[run.stations.root[station]] <= now:
+        slot = leave_the_way(run.stations, run.requests, station)
+        if vacant > 0:
+            vacant -= 1
+            line_up_one(run.stations, run.requests, station, slot)
         else:
-            refuse(run, slot, now)
-    run.servers.longest[station] = max(run.servers.longest[station], run.servers.waiting[station])
+            block(run, slot, now)
+    run.stations.longest[station] = max(run.stations.longest[station], run.stations.waiting[station])
 
 
 @called
-def refuse(run: Run, slot: int, now: float) -> None:
-    """An operation that finds no room is done."""
+def block(run: Run, slot: int, now: float) -> None:
+    """An operation that finds its station full is done."""
     op = run.requests.op[slot]
     forget(run.requests, run.memory, slot)
-    run.memory.blocked[run.memory.state[REFUSED]] = op
-    run.memory.state[REFUSED] += 1
+    run.memory.blocked[run.memory.state[BLOCKED]] = op
+    run.memory.state[BLOCKED] += 1
     run.memory.finish_s[op] = now
     run.memory.missing[op] = DONE
     if len(run.program.edge_start):
@@ -375,11 +375,11 @@ def refuse(run: Run, slot: int, now: float) -> None:
 @inlined
 def wake_limited(run: Run, station: int, now: float) -> None:
     """Arbitrate when somebody comes, and when a server is free for those in line."""
-    root = run.servers.root[station]
+    root = run.stations.root[station]
     if root != NONE:
-        schedule(run.servers, run.calendar, station, max(run.requests.arrival_s[root], now))
-    if run.servers.head[station] != NONE:
-        schedule(run.servers, run.calendar, station, max(run.servers.free_s[station], now))
+        schedule(run.stations, run.calendar, station, max(run.requests.arrival_s[root], now))
+    if run.stations.head[station] != NONE:
+        schedule(run.stations, run.calendar, station, max(run.stations.free_s[station], now))
 
 
 # --- Mailboxes ------------------------------------------------------------------------------------------------
@@ -398,9 +398,9 @@ def put(run: Run, op: int, time: float) -> None:
 def wake_mailbox(run: Run, box: int, now: float) -> None:
     """Let the first receive and the first message meet as soon as both are there."""
     stock = run.memory.stock[box - run.program.first_mailbox]
-    first = first_arrival_s(run.servers, run.requests, box)
+    first = first_arrival_s(run.stations, run.requests, box)
     if stock != NONE and first < np.inf:
-        schedule(run.servers, run.calendar, box, max(now, max(first, run.requests.arrival_s[stock])))
+        schedule(run.stations, run.calendar, box, max(now, max(first, run.requests.arrival_s[stock])))
 
 
 @called
@@ -432,7 +432,7 @@ def set_out(run: Run, op: int, time: float) -> None:
     run.requests.left[slot] = run.program.way_start[route + 1] - place - 1
     look_ahead(run, slot)
     station = run.program.way[place]
-    join(run.servers, run.requests, station, slot)
+    join(run.stations, run.requests, station, slot)
     wake(run, station)
 
 
@@ -446,8 +446,8 @@ def forward(run: Run, station: int, now: float) -> None:
     if len(run.program.service_factor):
         service *= run.program.service_factor[station]
     tail = max(run.requests.tail_s[slot], now + service)
-    run.servers.busy_s[station] += service
-    run.servers.free_s[station] = now + service
+    run.stations.busy_s[station] += service
+    run.stations.free_s[station] = now + service
     wake_after(run, station, now)
     way_s = 0.0
     if is_link or left:
@@ -463,7 +463,7 @@ def forward(run: Run, station: int, now: float) -> None:
     run.requests.tail_s[slot] = tail
     run.requests.arrival_s[slot] = tail if stored else now + way_s
     run.requests.child[slot] = run.requests.sibling[slot] = NONE
-    join(run.servers, run.requests, following, slot)
+    join(run.stations, run.requests, following, slot)
     wake(run, following)
 
 

@@ -21,8 +21,8 @@ AHEAD = 4
 #: ``missing`` of an operation that is done, that a station has granted, that has met its message in a mailbox.
 DONE, GRANTED, MET = -1, -2, -3
 #: Places of the numbers in ``Memory.state``: ready operations on the stack, requests made so far, a
-#: request that is free again, operations that were turned away.
-READY, USED, FREE, REFUSED = range(4)
+#: request that is free again, operations that were blocked.
+READY, USED, FREE, BLOCKED = range(4)
 
 
 class Program(NamedTuple):
@@ -49,7 +49,7 @@ class Program(NamedTuple):
     first_interface: int
     first_link: int
     first_mailbox: int
-    room: Array  # by station
+    capacity: Array  # by station
     service_factor: Array  # by station
 
 
@@ -68,7 +68,7 @@ class Requests(NamedTuple):
     ahead: Array  # (slots, AHEAD) of a message: the next stations, copied from its way to spare a look there
 
 
-class Desks(NamedTuple):
+class StationStates(NamedTuple):
     """Stations."""
 
     free_s: Array  # when the next server is free
@@ -97,7 +97,7 @@ class Memory(NamedTuple):
     server_free_s: Array
     stock: Array  # by mailbox: heap of messages
     state: Array
-    blocked: Array  # operations that found no room
+    blocked: Array  # operations that found their station full
 
 
 _REQUEST = np.dtype(
@@ -108,8 +108,11 @@ _REQUEST = np.dtype(
         "itemsize": CACHE_LINE,
     }
 )
-_DESK = np.dtype([(name, np.float64) for name in Desks._fields[:4]] + [(name, np.int32) for name in Desks._fields[4:]])
-assert _DESK.itemsize == CACHE_LINE
+_STATION = np.dtype(
+    [(name, np.float64) for name in StationStates._fields[:4]]
+    + [(name, np.int32) for name in StationStates._fields[4:]]
+)
+assert _STATION.itemsize == CACHE_LINE
 
 
 def _records(count: int, dtype: np.dtype[Any]) -> Array:
@@ -153,7 +156,7 @@ def program_of(plan: Plan) -> Program:
         first_interface=int(np.searchsorted(kinds, INTERFACE)),
         first_link=int(np.searchsorted(kinds, LINK)),
         first_mailbox=int(np.searchsorted(kinds, MAILBOX)),
-        room=_given(plan.stations.room, np.int32),
+        capacity=_given(plan.stations.capacity, np.int32),
         service_factor=_given(plan.stations.service_factor, np.float64),
     )
 
@@ -167,15 +170,15 @@ def requests_for(plan: Plan) -> Requests:
     return Requests(*(records[name] for name in Requests._fields))
 
 
-def desks_for(plan: Plan) -> Desks:
+def station_states(plan: Plan) -> StationStates:
     """Stations at which nobody waits."""
-    records = _records(max(len(plan.stations), 2), _DESK)
+    records = _records(max(len(plan.stations), 2), _STATION)
     records[:] = 0
-    servers = Desks(*(records[name] for name in Desks._fields))
-    servers.wake_s[:] = np.inf
-    for links in (servers.root, servers.head, servers.tail, servers.later, servers.earlier):
+    stations = StationStates(*(records[name] for name in StationStates._fields))
+    stations.wake_s[:] = np.inf
+    for links in (stations.root, stations.head, stations.tail, stations.later, stations.earlier):
         links[:] = NONE
-    return servers
+    return stations
 
 
 def memory_for(plan: Plan) -> Memory:
@@ -202,12 +205,12 @@ def memory_for(plan: Plan) -> Memory:
         server_free_s=np.zeros(start[-1]),
         stock=np.full(int(np.count_nonzero(kinds == MAILBOX)), NONE, np.int32),
         state=np.array([len(ready), 0, NONE, 0]),
-        blocked=np.empty(_most_refused(plan), np.int32),
+        blocked=np.empty(_most_blocked(plan), np.int32),
     )
 
 
-def _most_refused(plan: Plan) -> int:
-    """Operations at stations that may refuse them."""
-    if plan.stations.room is None or plan.station is None:
+def _most_blocked(plan: Plan) -> int:
+    """Operations at stations that may block them."""
+    if plan.stations.capacity is None or plan.station is None:
         return 0
-    return int(np.count_nonzero((plan.station != NONE) & (plan.stations.room[plan.station] != NONE)))
+    return int(np.count_nonzero((plan.station != NONE) & (plan.stations.capacity[plan.station] != NONE)))

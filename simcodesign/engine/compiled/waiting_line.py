@@ -9,7 +9,7 @@ and take no memory of their own.
 from __future__ import annotations
 
 from simcodesign.core.jit import called, inlined
-from simcodesign.engine.compiled.state import FREE, USED, Desks, Memory, Requests
+from simcodesign.engine.compiled.state import FREE, USED, Memory, Requests, StationStates
 from simcodesign.generate.plan import NONE
 
 
@@ -74,102 +74,102 @@ def without_root(requests: Requests, root: int) -> int:
 
 
 @inlined
-def join(servers: Desks, requests: Requests, station: int, slot: int) -> None:
+def join(stations: StationStates, requests: Requests, station: int, slot: int) -> None:
     """Wait at a station, from ``arrival_s`` on."""
-    tail = servers.tail[station]
+    tail = stations.tail[station]
     if tail != NONE and requests.arrival_s[slot] <= requests.arrival_s[tail]:
-        _step_in(servers, requests, station, slot)
+        _step_in(stations, requests, station, slot)
         return
-    root = servers.root[station]
-    servers.root[station] = slot if root == NONE else melded(requests, root, slot)
+    root = stations.root[station]
+    stations.root[station] = slot if root == NONE else melded(requests, root, slot)
 
 
 @inlined
-def come(servers: Desks, requests: Requests, station: int, slot: int) -> None:
+def come(stations: StationStates, requests: Requests, station: int, slot: int) -> None:
     """Be on the way to a station that judges everybody who comes."""
-    root = servers.root[station]
-    servers.root[station] = slot if root == NONE else melded(requests, root, slot)
+    root = stations.root[station]
+    stations.root[station] = slot if root == NONE else melded(requests, root, slot)
 
 
 @inlined
-def leave_the_way(servers: Desks, requests: Requests, station: int) -> int:
+def leave_the_way(stations: StationStates, requests: Requests, station: int) -> int:
     """The first of those to come."""
-    root = servers.root[station]
-    servers.root[station] = NONE if requests.child[root] == NONE else without_root(requests, root)
+    root = stations.root[station]
+    stations.root[station] = NONE if requests.child[root] == NONE else without_root(requests, root)
     return root
 
 
 @inlined
-def line_up_one(servers: Desks, requests: Requests, station: int, slot: int) -> None:
+def line_up_one(stations: StationStates, requests: Requests, station: int, slot: int) -> None:
     """Stand in line, behind those who have come before."""
-    tail = servers.tail[station]
+    tail = stations.tail[station]
     if tail != NONE and requests.arrival_s[slot] <= requests.arrival_s[tail]:
-        _step_in(servers, requests, station, slot)
+        _step_in(stations, requests, station, slot)
         return
     requests.before[slot], requests.sibling[slot] = tail, NONE
     if tail == NONE:
-        servers.head[station] = slot
+        stations.head[station] = slot
     else:
         requests.sibling[tail] = slot
-    servers.tail[station] = slot
-    servers.waiting[station] += 1
+    stations.tail[station] = slot
+    stations.waiting[station] += 1
 
 
 @called
-def _step_in(servers: Desks, requests: Requests, station: int, slot: int) -> None:
+def _step_in(stations: StationStates, requests: Requests, station: int, slot: int) -> None:
     """Take one's place in the line among those that have come in this same instant."""
-    after, before = NONE, servers.tail[station]
+    after, before = NONE, stations.tail[station]
     while before != NONE and comes_before(requests, slot, before):
         after, before = before, requests.before[before]
     requests.before[slot], requests.sibling[slot] = before, after
     if before == NONE:
-        servers.head[station] = slot
+        stations.head[station] = slot
     else:
         requests.sibling[before] = slot
     if after == NONE:
-        servers.tail[station] = slot
+        stations.tail[station] = slot
     else:
         requests.before[after] = slot
-    servers.waiting[station] += 1
+    stations.waiting[station] += 1
 
 
 @inlined
-def line_up(servers: Desks, requests: Requests, station: int, now: float) -> None:
+def line_up(stations: StationStates, requests: Requests, station: int, now: float) -> None:
     """All that have come by now stand in line."""
-    root = servers.root[station]
+    root = stations.root[station]
     while root != NONE and requests.arrival_s[root] <= now:
         rest = NONE if requests.child[root] == NONE else without_root(requests, root)
-        tail = servers.tail[station]
+        tail = stations.tail[station]
         requests.before[root], requests.sibling[root] = tail, NONE
         if tail == NONE:
-            servers.head[station] = root
+            stations.head[station] = root
         else:
             requests.sibling[tail] = root
-        servers.tail[station] = root
-        servers.waiting[station] += 1
+        stations.tail[station] = root
+        stations.waiting[station] += 1
         root = rest
-    servers.root[station] = root
-    servers.longest[station] = max(servers.longest[station], servers.waiting[station])
+    stations.root[station] = root
+    stations.longest[station] = max(stations.longest[station], stations.waiting[station])
 
 
 @inlined
-def next_in_line(servers: Desks, requests: Requests, station: int) -> int:
+def next_in_line(stations: StationStates, requests: Requests, station: int) -> int:
     """The first leaves the line."""
-    slot = servers.head[station]
+    slot = stations.head[station]
     follower = requests.sibling[slot]
-    servers.head[station] = follower
+    stations.head[station] = follower
     if follower == NONE:
-        servers.tail[station] = NONE
+        stations.tail[station] = NONE
     else:
         requests.before[follower] = NONE
-    servers.waiting[station] -= 1
+    stations.waiting[station] -= 1
     return slot
 
 
 @inlined
-def first_arrival_s(servers: Desks, requests: Requests, station: int) -> float:
+def first_arrival_s(stations: StationStates, requests: Requests, station: int) -> float:
     """When the first of all requests comes, or came; infinity if there is none."""
-    slot = servers.head[station]
+    slot = stations.head[station]
     if slot == NONE:
-        slot = servers.root[station]
+        slot = stations.root[station]
     return requests.arrival_s[slot] if slot != NONE else float("inf")

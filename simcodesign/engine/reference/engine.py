@@ -33,7 +33,7 @@ import simpy
 from simpy.core import EmptySchedule
 
 from simcodesign.core.result import RECEIVE, SEND
-from simcodesign.engine.event_contract import Log, OnProgress, check_finished, ends_at_once, refused_by
+from simcodesign.engine.event_contract import Log, OnProgress, blocked_by_station, check_finished, ends_at_once
 from simcodesign.engine.reference.environment import ContractEnvironment
 from simcodesign.engine.reference.stations import LimitedStation, Mailbox, Station
 from simcodesign.generate.plan import LINK, MAILBOX, NONE, Plan
@@ -92,9 +92,9 @@ class Simulation:
         if stations.kind[number] == MAILBOX:
             return Mailbox(self.env, number)
         servers = int(stations.servers[number])
-        if stations.room is None or stations.room[number] == NONE:
+        if stations.capacity is None or stations.capacity[number] == NONE:
             return Station(self.env, number, servers)
-        return LimitedStation(self.env, number, servers, int(stations.room[number]))
+        return LimitedStation(self.env, number, servers, int(stations.capacity[number]))
 
     def read_operations(self, plan: Plan) -> None:
         """What each operation is, how long it takes and where it queues."""
@@ -253,7 +253,7 @@ class Simulation:
             busy_s=np.array([station.busy_s for station in stations]),
             wait_s=np.array([station.wait_s for station in stations]),
             longest_queue=np.array([station.longest_queue for station in stations], dtype=np.int64),
-            refused=refused_by(self.plan, blocked),
-            blocked=blocked,
+            blocked=blocked_by_station(self.plan, blocked),
+            blocked_operations=blocked,
             events=self.events,
         )

@@ -203,20 +203,22 @@ def _next(shares: Floats, where: Ints, uniform: Floats) -> Ints:
 
 
 def _disk_capacity(program: Sequence[Arrivals], builder: PlanBuilder) -> int:
-    """Places at every disk, NONE for no limit. InputError unless all steps say the same."""
-    said = {NONE if step.places is None else _places(step, builder) for step in program if step.to == DISK}
+    """Capacity of every disk, NONE for no limit. InputError unless all steps say the same."""
+    said = {NONE if step.capacity is None else _capacity(step, builder) for step in program if step.to == DISK}
     if len(said) > 1:
         last = program[-1]
-        raise InputError("places of disks", last.place, value=sorted(said), allowed="the same in all arrivals to disks")
+        raise InputError(
+            "capacity of disks", last.place, value=sorted(said), allowed="the same in all arrivals to disks"
+        )
     return said.pop() if said else NONE
 
 
-def _places(step: Arrivals, builder: PlanBuilder) -> int:
-    assert step.places is not None
-    value = float(builder.evaluation.amount(step.places, "places"))
+def _capacity(step: Arrivals, builder: PlanBuilder) -> int:
+    assert step.capacity is not None
+    value = float(builder.evaluation.amount(step.capacity, "capacity"))
     if value < 1 or value != np.floor(value) or value >= 2**31:
         allowed = f"a whole number, 1 to {2**31 - 1}"
-        raise InputError("places of a disk", step.places.place or step.place, value=value, allowed=allowed)
+        raise InputError("capacity of a disk", step.capacity.place or step.place, value=value, allowed=allowed)
     return int(value)
 
 

@@ -213,9 +213,9 @@ def stations_of(
     processors: int,
     visited: Int64s,
     mailboxes: int,
-    room: int = NONE,
+    capacity: int = NONE,
 ) -> Stations:
-    """All stations: disks (with ``room`` for so many requests), memory controllers, processors, interfaces and links,
+    """All stations: disks (of this ``capacity``), memory controllers, processors, interfaces and links,
     mailboxes."""
     links = visited >= machine.nodes
     spindles = machine.disk.spindles if machine.disk else 1
@@ -228,5 +228,5 @@ def stations_of(
     )
     kind = np.concatenate([np.broadcast_to(np.asarray(kind, np.int8), len(unit)) for kind, unit in groups])
     unit = np.concatenate([unit for _, unit in groups])
-    places = None if room == NONE else np.where(kind == DISK, room, NONE).astype(np.int32)
-    return Stations(kind, unit, np.where(kind == DISK, spindles, 1).astype(np.int32), places)
+    limits = None if capacity == NONE else np.where(kind == DISK, capacity, NONE).astype(np.int32)
+    return Stations(kind, unit, np.where(kind == DISK, spindles, 1).astype(np.int32), limits)

@@ -14,7 +14,7 @@ from simcodesign.core.result import COMPONENTS
 from simcodesign.report.common.number_table import new_table
 from simcodesign.report.common.quantities import shared_unit
 from simcodesign.report.results.tables import Seconds
-from simcodesign.studies.replication.observations import MAKESPAN, MSER5, REFUSED, RESPONSE, STATION_NUMBERS, Key
+from simcodesign.studies.replication.observations import BLOCKED, MAKESPAN, MSER5, RESPONSE, STATION_NUMBERS, Key
 from simcodesign.studies.replication.output_analysis import Interval, Paired
 from simcodesign.studies.replication.replicate import Against, Replicated
 
@@ -23,7 +23,7 @@ SAME = "same in all"
 QUANTITIES: dict[Key, tuple[str, str]] = {
     MAKESPAN: ("makespan", "s"),
     RESPONSE: ("response time", "s"),
-    REFUSED: ("refused", "%"),
+    BLOCKED: ("blocked", "%"),
     ("messages",): ("messages", ""),
     ("message_bytes",): ("bytes sent", "B"),
     ("disk_bytes",): ("bytes read and written", "B"),
@@ -249,7 +249,7 @@ def _stream_notes(found: Replicated, named: bool) -> Iterable[str]:
     on = f" on {found.first.machine}" if named else ""
     how = "as was asked for" if found.warm_up != MSER5 else "MSER-5" if found.count == 1 else "MSER-5 of the mean run"
     count = f"the first {found.removed.removed:,} requests of a run are" if found.removed.removed else "no request is"
-    yield f"Warm-up{on}: {count} left out of response time and refused ({how}); stations show the whole run."
+    yield f"Warm-up{on}: {count} left out of response time and blocked ({how}); stations show the whole run."
     if found.removed.late:
         yield f"MSER-5 would leave out all that it may{on}: the run may not have settled; more requests would tell."
     if found.batches is not None:

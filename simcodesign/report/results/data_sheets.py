@@ -388,7 +388,7 @@ def _arrivals_label(step: Arrivals) -> str:
         f"{step.rate.text} per second ({step.between.text})",
     ]
     if step.to == DISK:
-        parts += [f"{step.places.text} places at the disk"] if step.places else []
+        parts += [f"a capacity of {step.capacity.text} at the disk"] if step.capacity else []
         parts += ["going on to other disks"] if step.next else []
     else:
         parts += ["to any other rank" if step.destination is None else f"to rank {step.destination.text}"]

@@ -222,9 +222,9 @@ def compared_requests(comparison: Comparison) -> list[RenderableType]:
     show = Seconds(times)
     table = new_table(f"Requests ({show.unit})", "", "forecast", "simulated", "error")
     table.add_row("response time", show(times[0]), show(times[1]), _percent(comparison.error))
-    shares = float(said.refused or 0.0), float(seen.refused or 0.0)
+    shares = float(said.blocked or 0.0), float(seen.blocked or 0.0)
     if any(shares):
-        table.add_row("refused", *(f"{share:.3%}" for share in shares), _percent(relative_error(*shares)))
+        table.add_row("blocked", *(f"{share:.3%}" for share in shares), _percent(relative_error(*shares)))
     return [table, *([_line(f"Forecast by {'; '.join(said.formulas)}.")] if said.formulas else [])]
 
 
@@ -234,8 +234,8 @@ def _requests(result: Result) -> list[tuple[str, str]]:
         return []
     rows = [] if result.requests is None else [("requests", f"{len(result.requests):,}")]
     rows += [("response time", _time(result.response_s))]
-    refused = float(result.refused or 0.0)
-    return [*rows, ("refused", f"{refused:.3%}")] if refused else rows
+    blocked = float(result.blocked or 0.0)
+    return [*rows, ("blocked", f"{blocked:.3%}")] if blocked else rows
 
 
 def ladder_table(comparison: Comparison) -> Table:

@@ -19,7 +19,7 @@ from simcodesign.studies.sweep.table import ERROR, NUMBER
 #: Rows that are printed; a longer table shows its beginning and its end.
 MOST_ROWS = 40
 #: What is printed of the results, by the ends of their names; all of them stand in the file.
-_SHOWN = ("makespan_s", "response_s", "refused", "energy_j", "ratio")
+_SHOWN = ("makespan_s", "response_s", "blocked", "energy_j", "ratio")
 _UNITS = {"_s": "s", "_j": "J", "_w": "W", "_bytes": "B"}
 _DIGITS = 4
 

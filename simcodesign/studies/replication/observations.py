@@ -33,7 +33,7 @@ Floats = NDArray[np.float64]
 #: Name of a number: ``("makespan_s",)``, ``("phases_s", "iterate", "disk")``.
 Key = tuple[str, ...]
 
-MAKESPAN, RESPONSE, REFUSED = ("makespan_s",), ("response_s",), ("refused",)
+MAKESPAN, RESPONSE, BLOCKED = ("makespan_s",), ("response_s",), ("blocked",)
 MSER5 = "mser5"
 #: The most spans that are kept of a run's stream. Spans are of GROUP requests, and longer where this would be too many.
 MOST_SPANS = 2000
@@ -65,7 +65,7 @@ class StationNumbers:
 class Spans:
     """Requests of an open stream in order of arrival, in spans of ``size``; what is left over belongs to the last span.
 
-    Of each span ``served``: how many were not refused, and ``response_s``: the sum of their times.
+    Of each span ``served``: how many were not blocked, and ``response_s``: the sum of their times.
     """
 
     size: int
@@ -74,7 +74,7 @@ class Spans:
     response_s: Floats
 
     def after(self, cut: int) -> tuple[float, float]:
-        """Mean response time, and the share refused, without the first ``cut`` spans. InputError if none is served."""
+        """Mean response time, and the share blocked, without the first ``cut`` spans. InputError if none is served."""
         served = float(self.served[cut:].sum())
         if not served:
             allowed = f"fewer than the {self.requests} requests, of which some are served"
@@ -85,11 +85,11 @@ class Spans:
 @dataclass(frozen=True)
 class SingleRun:
     """The answer of one run of an open stream without any other: its warm-up by MSER-5, the mean response time and
-    share refused after it, and batch means (None where the stream is too short for them)."""
+    share blocked after it, and batch means (None where the stream is too short for them)."""
 
     warm_up: WarmUp
     response_s: float
-    refused: float
+    blocked: float
     batches: BatchMeans | None
 
 
@@ -142,7 +142,7 @@ def _of_stream(requests: Requests, warm_up: str | int, confidence: float) -> tup
 
 
 def spans_of(times_s: Floats) -> Spans:
-    """Of response times, NaN of requests that were refused: spans of GROUP requests, longer ones of a long stream."""
+    """Of response times, NaN of requests that were blocked: spans of GROUP requests, longer ones of a long stream."""
     count = len(times_s)
     if not count:
         raise InputError("no request is left after the warm-up", allowed="a shorter one")
@@ -156,7 +156,7 @@ def spans_of(times_s: Floats) -> Spans:
 def settled_together(runs: Sequence[Spans]) -> WarmUp:
     """Where the mean of several runs has settled, by MSER-5 of it; late where all that may be is left out."""
     served, response_s = (sum(getattr(run, name) for run in runs) for name in ("served", "response_s"))
-    some = served > 0  # a span of which all were refused in all runs has no mean
+    some = served > 0  # a span of which all were blocked in all runs has no mean
     cut = settled_at(response_s[some] / served[some])
     cut = int(np.flatnonzero(some)[cut]) if cut else 0
     return WarmUp(runs[0].size * cut, late=0 < len(served) // 2 <= cut)
@@ -286,7 +286,7 @@ class Sample:
     @property
     def keys(self) -> tuple[Key, ...]:
         """Names of all quantities."""
-        return (self._keys[0], RESPONSE, REFUSED, *self._keys[1:]) if self._spans else self._keys
+        return (self._keys[0], RESPONSE, BLOCKED, *self._keys[1:]) if self._spans else self._keys
 
     def add(self, observation: Observation) -> None:
         """Append an observation. Raises SimcodesignError where it has other quantities than the first."""
@@ -302,7 +302,7 @@ class Sample:
 
     @property
     def warm_up(self) -> WarmUp | None:
-        """What is left out of response times and shares refused; None of what is no open stream."""
+        """What is left out of response times and shares blocked; None of what is no open stream."""
         if len(self._spans) == 1 and self.single is not None:
             return self.single.warm_up
         if not self._spans:
@@ -311,7 +311,7 @@ class Sample:
 
     def values(self, key: Key) -> Floats:
         """The values of a quantity in every run, (runs,)."""
-        if self._spans and key in (RESPONSE, REFUSED):
+        if self._spans and key in (RESPONSE, BLOCKED):
             return self._of_streams()[:, 0 if key == RESPONSE else 1]
         place = self._keys.index(key)
         return np.array([row[place] for row in self._rows])
@@ -322,9 +322,9 @@ class Sample:
         return np.hstack([rows[:, :1], self._of_streams(), rows[:, 1:]]) if self._spans else rows
 
     def _of_streams(self) -> Floats:
-        """Response time and share refused of every run, (runs, 2)."""
+        """Response time and share blocked of every run, (runs, 2)."""
         if len(self._spans) == 1 and self.single is not None:
-            return np.array([[self.single.response_s, self.single.refused]])
+            return np.array([[self.single.response_s, self.single.blocked]])
         removed = self.warm_up
         cut = 0 if removed is None or not self.by_mser else removed.removed // self._spans[0].size
         return np.array([run.after(cut) for run in self._spans])

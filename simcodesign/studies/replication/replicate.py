@@ -53,7 +53,7 @@ class Replicated(PlainResult):
     ``first``: the Result of the first one, without its arrays. ``keys``, ``values``: names of all quantities, and their
     values, (replications, quantities). ``drawn``: what is random in the description, with the chosen effects; where
     nothing is, there is one run. ``removed``: of an open stream, what was left out of the response time and the share
-    refused. ``batches``: of one long run of a stream, from which its response time has an interval.
+    blocked. ``batches``: of one long run of a stream, from which its response time has an interval.
     """
 
     first: Result
@@ -152,7 +152,7 @@ def replicate(
     share of its mean, at two looks in a row, which are taken after every 10 replications; up to ``most``, in whole
     rounds of 10. ``precision_of``: a name of ``Replicated.keys``, parts joined by dots; by default the makespan, or
     the response time of an open stream. ``warm_up``: how many first requests of an open stream are left out of
-    response times and shares refused, by default as many as MSER-5 finds in their mean. ``workers``: the most
+    response times and shares blocked, by default as many as MSER-5 finds in their mean. ``workers``: the most
     processes; the answer does not depend on them. Other arguments as for ``simulate``.
 
     Where nothing in the description is random under the effects, there is one run. Raises as ``simulate`` does, and

@@ -33,7 +33,7 @@ from simcodesign.studies.sweep.table import ERROR, NUMBER, column_of
 PREFIXES = {FORECAST: "forecast", SIMULATE: "simulated"}
 #: What is told of a Result, where it says it.
 COUNTS = ("messages", "message_bytes", "disk_bytes", "flops", "instructions")
-MAYBE = ("energy_j", "peak_power_w", "footprint_bytes", "response_s", "refused")
+MAYBE = ("energy_j", "peak_power_w", "footprint_bytes", "response_s", "blocked")
 #: Forecast over simulated makespan, or response time of an open stream.
 RATIO = "ratio"
 #: Machines whose file was changed that a process keeps.

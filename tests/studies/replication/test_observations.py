@@ -14,11 +14,11 @@ from simcodesign.core.errors import InputError, SimcodesignError
 from simcodesign.core.result import COMPONENTS, Requests, Result
 from simcodesign.engine.simulate import simulate
 from simcodesign.studies.replication.observations import (
+    BLOCKED,
     GROUP,
     MAKESPAN,
     MOST_SPANS,
     MSER5,
-    REFUSED,
     RESPONSE,
     STATION_NUMBERS,
     Observation,
@@ -41,7 +41,7 @@ def result() -> Result:
 
 
 def stream(result: Result, times: list[float]) -> Result:
-    """A result of these response times; NaN is refused."""
+    """A result of these response times; NaN is blocked."""
     arrived = np.arange(len(times), dtype=float)
     return replace(result, requests=Requests(arrived, arrived + np.array(times), np.zeros(len(times), np.int32)))
 
@@ -82,9 +82,9 @@ def test_means_after_a_cut_are_those_of_the_rest(times: list[float], cut: int) -
     served = [one for one in rest if not math.isnan(one)]
     if cut >= len(spans.served) or not served:
         return
-    mean, refused = spans.after(cut)
+    mean, blocked = spans.after(cut)
     assert mean == pytest.approx(math.fsum(served) / len(served), rel=1e-9, abs=1e-12)
-    assert refused == pytest.approx(1 - len(served) / len(rest), abs=1e-12)
+    assert blocked == pytest.approx(1 - len(served) / len(rest), abs=1e-12)
 
 
 def test_long_streams_have_longer_spans() -> None:
@@ -98,7 +98,7 @@ def test_long_streams_have_longer_spans() -> None:
 
 @given(st.integers(0, 1000), st.integers(2, 6))
 def test_runs_settle_where_their_mean_does(seed: int, runs: int) -> None:
-    """Whole spans, none refused: MSER-5 of the mean, request by request."""
+    """Whole spans, none blocked: MSER-5 of the mean, request by request."""
     times = np.random.default_rng(seed).exponential(size=(runs, 30 * GROUP)) + np.exp(-np.arange(30 * GROUP) / 20)
     found = settled_together([spans_of(run) for run in times])
     assert found.removed == mser5(times.mean(axis=0)).removed
@@ -129,7 +129,7 @@ def test_samples_remove_the_warm_up_of_the_mean_run() -> None:
     sample = Sample(MSER5)
     for number, run in enumerate(runs):
         sample.add(seen(number, run.tolist()))
-    assert sample.keys == (MAKESPAN, RESPONSE, REFUSED)
+    assert sample.keys == (MAKESPAN, RESPONSE, BLOCKED)
     assert sample.warm_up is not None
     cut = sample.warm_up.removed
     assert cut >= 20

@@ -83,13 +83,13 @@ def test_erlang_formula(servers: int, load: float) -> None:
     assert queueing.erlang_c(servers, load).value == pytest.approx(chain.mean(lambda n: n >= servers), rel=1e-9)
 
 
-@given(load=st.floats(0.1, 3.0).filter(lambda x: abs(x - 1) > 0.01), places=st.integers(1, 12))
+@given(load=st.floats(0.1, 3.0).filter(lambda x: abs(x - 1) > 0.01), capacity=st.integers(1, 12))
 @settings(max_examples=20)
-def test_lost_requests(load: float, places: int) -> None:
-    refused, response = queueing._lost(load, places)
-    chain = queueing.queue_chain(load, 1, places)
-    share = chain.mean(lambda n: n >= places)
-    assert refused.value == pytest.approx(share, rel=1e-9)
+def test_lost_requests(load: float, capacity: int) -> None:
+    blocked, response = queueing._lost(load, capacity)
+    chain = queueing.queue_chain(load, 1, capacity)
+    share = chain.mean(lambda n: n >= capacity)
+    assert blocked.value == pytest.approx(share, rel=1e-9)
     assert response.value == pytest.approx(chain.mean(float) / (load * (1 - share)), rel=1e-8)
 
 

@@ -26,9 +26,9 @@ from .stations import (
     Forecast,
     Quantity,
     S,
+    blocked_of,
     disks,
     forecast_case,
-    refused_of,
     response_of,
     simulated_case,
     stream,
@@ -41,14 +41,14 @@ KLEINROCK = "Kleinrock, Queueing Systems I, 1975"
 
 
 @cache
-def queue_chain(load: float, servers: int = 1, places: int = 0, refused: bool = True) -> Chain:
-    """Requests in the system, every arrival counted (those that are ``refused``, too), services of mean 1. Beyond
-    ``places`` all are refused; without any, beyond so many that the probability is below 10^-15."""
-    most = places or servers + math.ceil(math.log(1e-15) / math.log(load))
+def queue_chain(load: float, servers: int = 1, capacity: int = 0, blocked: bool = True) -> Chain:
+    """Requests in the system, every arrival counted (those that are ``blocked``, too), services of mean 1. Beyond
+    ``capacity`` all are blocked; without any, beyond so many that the probability is below 10^-15."""
+    most = capacity or servers + math.ceil(math.log(1e-15) / math.log(load))
 
     def moves(state: Hashable) -> Iterator[Move]:
         assert isinstance(state, int)
-        yield load * servers, min(state + 1, most), float(refused or state < most)
+        yield load * servers, min(state + 1, most), float(blocked or state < most)
         if state:
             yield min(state, servers), state - 1, 0.0
 
@@ -160,49 +160,49 @@ def _mmc(servers: int, load: float, seed: int) -> Case:
     )
 
 
-def _lost(load: float, places: int) -> tuple[Derived, Derived]:
-    """Share refused, and the response of those served."""
-    values = {"rho": load, "K": places}
-    refused = Derived("p_K", "(1 - rho)*rho**K/(1 - rho**(K + 1))", values)
+def _lost(load: float, capacity: int) -> tuple[Derived, Derived]:
+    """Share blocked, and the response of those served."""
+    values = {"rho": load, "K": capacity}
+    blocked = Derived("p_K", "(1 - rho)*rho**K/(1 - rho**(K + 1))", values)
     number = "rho/(1 - rho) - (K + 1)*rho**(K + 1)/(1 - rho**(K + 1))"
-    return refused, Derived(
-        "T/S", f"({number})/(rho*(1 - p))", values | {"p": refused.value}, about="N by Little's law"
+    return blocked, Derived(
+        "T/S", f"({number})/(rho*(1 - p))", values | {"p": blocked.value}, about="N by Little's law"
     )
 
 
-def _served_spread(load: float, places: int) -> float:
+def _served_spread(load: float, capacity: int) -> float:
     """Of the mean over those served, by all that arrive."""
-    chain = queue_chain(load, 1, places, refused=False)
+    chain = queue_chain(load, 1, capacity, blocked=False)
     return chain.spread_of_ratio(_count) / math.sqrt(chain.counted_per_s / load)
 
 
-def _mm1k(load: float, places: int, seed: int, quick: bool) -> Case:
-    refused, response = _lost(load, places)
-    busy = Derived("U", "rho*(1 - p)", {"rho": load, "p": refused.value})
+def _mm1k(load: float, capacity: int, seed: int, quick: bool) -> Case:
+    blocked, response = _lost(load, capacity)
+    busy = Derived("U", "rho*(1 - p)", {"rho": load, "p": blocked.value})
     return simulated_case(
         f"queueing/mm1k/load-{load:g}",
-        f"A server with {places} places in all, load {load:g}: it refuses a share p_K, and those served stay N / (rate "
+        f"A server with capacity {capacity} in all, load {load:g}: it blocks a share p_K, and those served stay N / (rate "
         "(1 - p_K)).",
         f"{KLEINROCK}, Sec. 3.6",
         [
             Quantity(
-                "refused",
-                refused,
-                lambda seen: seen.refused,
-                lambda: queue_chain(load, 1, places).spread_of_share(_at_least(places)),
-                refused_of,
+                "blocked",
+                blocked,
+                lambda seen: seen.blocked,
+                lambda: queue_chain(load, 1, capacity).spread_of_share(_at_least(capacity)),
+                blocked_of,
             ),
             Quantity(
-                "response", response, lambda seen: seen.response, lambda: _served_spread(load, places), response_of
+                "response", response, lambda seen: seen.response, lambda: _served_spread(load, capacity), response_of
             ),
             Quantity(
                 "utilisation",
                 busy,
                 lambda seen: seen.utilisation(),
-                lambda: queue_chain(load, 1, places).spread_of_time_average(_at_least(1)),
+                lambda: queue_chain(load, 1, capacity).spread_of_time_average(_at_least(1)),
             ),
         ],
-        lambda requests: stream(load / S, requests, places=places),
+        lambda requests: stream(load / S, requests, capacity=capacity),
         disks(),
         seed=seed,
         quick=quick,
@@ -392,8 +392,8 @@ def _approximation() -> Case:
 # --- Forecasts ----------------------------------------------------------------------------------------------------
 
 
-def _one(load: float, varies: Distribution = EXPONENTIAL, places: int | None = None) -> Workload:
-    return stream(load / S, 100, varies=varies, places=places)
+def _one(load: float, varies: Distribution = EXPONENTIAL, capacity: int | None = None) -> Workload:
+    return stream(load / S, 100, varies=varies, capacity=capacity)
 
 
 def _forecasts() -> Iterator[Case]:
@@ -435,16 +435,16 @@ def _forecasts() -> Iterator[Case]:
         rows,
     )
     rows = []
-    for load, places in ((0.5, 1), (0.8, 4), (1.5, 5), (3.0, 20)):
-        refused, response = _lost(load, places)
-        work = _one(load, places=places)
+    for load, capacity in ((0.5, 1), (0.8, 4), (1.5, 5), (3.0, 20)):
+        blocked, response = _lost(load, capacity)
+        work = _one(load, capacity=capacity)
         rows += [
-            Forecast(f"refused, load {load:g}, {places} places", refused, work, of=refused_of),
-            Forecast(f"response, load {load:g}, {places} places", response, work, lines=(refused,)),
+            Forecast(f"blocked, load {load:g}, capacity {capacity}", blocked, work, of=blocked_of),
+            Forecast(f"response, load {load:g}, capacity {capacity}", response, work, lines=(blocked,)),
         ]
     yield forecast_case(
         "queueing/mm1k",
-        "The forecast of a server with K places: the share that is refused, and the response of the others, below a "
+        "The forecast of a server of capacity K: the share that is blocked, and the response of the others, below a "
         "load of 1 and above.",
         f"{KLEINROCK}, Sec. 3.6",
         rows,

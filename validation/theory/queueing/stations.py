@@ -60,7 +60,7 @@ def stream(
     *,
     varies: Distribution = EXPONENTIAL,
     between: Distribution = EXPONENTIAL,
-    places: int | None = None,
+    capacity: int | None = None,
     routes: Sequence[Sequence[float]] = (),
 ) -> Workload:
     """Requests at the disk of every rank."""
@@ -73,7 +73,7 @@ def stream(
         parse(0),
         between=between,
         varies=varies,
-        places=None if places is None else parse(places),
+        capacity=None if capacity is None else parse(capacity),
         next=tuple(tuple(map(parse, row)) for row in routes),
     )
     return program(step)
@@ -116,9 +116,9 @@ class Seen:
         return sum(float(run.stations.wait_s.sum()) for run in self.runs) / S / len(self.responses)
 
     @property
-    def refused(self) -> float:
+    def blocked(self) -> float:
         """Share of the requests."""
-        return sum(_requests(run).refused for run in self.runs) / self.arrived
+        return sum(_requests(run).blocked for run in self.runs) / self.arrived
 
     def utilisation(self, station: int = 0) -> float:
         """Share of the time for which the servers of a station work."""
@@ -184,9 +184,9 @@ def response_of(result: sc.Result) -> float:
     return float(np.asarray(result.response_s)) / S
 
 
-def refused_of(result: sc.Result) -> float:
-    """Share that is refused."""
-    return float(np.asarray(result.refused))
+def blocked_of(result: sc.Result) -> float:
+    """Share that is blocked."""
+    return float(np.asarray(result.blocked))
 
 
 def room_of(share: float) -> Tolerance:
