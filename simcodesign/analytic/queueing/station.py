@@ -29,7 +29,8 @@ class Queue:
     ``formula``: its name, ``M/G/1``. ``throughput_per_s``: requests let in, ``blocked``: share of those that came and
     found the station full. ``utilisation``: of one server, over 1 where there is no steady state. ``waiting_s``
     before and ``response_s`` including service, of those served. ``queue_length``: waiting, ``in_system``: waiting or
-    in service. ``delayed``: share of the served that wait at all; ``waiting_square_s2``: E[W^2]; both NaN where not known.
+    in service. ``delayed``: share of the served that wait at all; ``waiting_square_s2``: E[W^2]; both NaN where not
+    known.
     """
 
     formula: str
