@@ -18,6 +18,7 @@ from simcodesign.core.errors import InputError
 from simcodesign.describe.demands.collective import ALGORITHMS, register_algorithm
 from simcodesign.describe.design_point import bind
 from simcodesign.generate.messages.collectives import MESSAGES
+from tests import ROOT
 from tests.extension import chain
 from tests.extension.installation import install, run
 
@@ -114,6 +115,28 @@ def test_a_reading_that_does_not_know_it_says_so(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"cannot be forecast, got 'broadcast: chain'"):
         forecast(workload, machine)
     ALGORITHM_FORMS.add(KEY, RECORDS[1])
+
+
+def test_an_operation_may_be_new(tmp_path: Path) -> None:
+    """Its first algorithm is the default."""
+    register_algorithm("pipeline", "chain")
+    key = ("pipeline", "chain")
+    MESSAGES.add(key, RECORDS[0])
+    ALGORITHM_FORMS.add(key, RECORDS[1])
+    path = tmp_path / "new.yaml"
+    path.write_text(WORKLOAD.replace("broadcast: {bytes: 8*n, algorithm: chain}", "pipeline: {bytes: 8*n}"))
+    workload, machine = load_workload(path), load_machine("crossbar-16")
+    assert simulate(workload, machine).message_bytes == forecast(workload, machine).message_bytes == 56_000
+    for registry in (MESSAGES, ALGORITHM_FORMS):
+        registry.remove(key)
+    ALGORITHMS.remove("pipeline")
+
+
+def test_the_readme_names_every_shipped_algorithm() -> None:
+    lines = (ROOT / "README.md").read_text().splitlines()
+    for operation, algorithms in ALGORITHMS.items():
+        (row,) = (line for line in lines if line.startswith(f"| `{operation}` |"))
+        assert [row.index(f"`{name}`") for name in algorithms] == sorted(row.index(f"`{name}`") for name in algorithms)
 
 
 @pytest.mark.usefixtures("registered")
