@@ -104,12 +104,12 @@ def test_runs_settle_where_their_mean_does(seed: int, runs: int) -> None:
     assert found.removed == mser5(times.mean(axis=0)).removed
 
 
-def test_refused_requests_have_no_say_in_response_times(result: Result) -> None:
+def test_blocked_requests_have_no_say_in_response_times(result: Result) -> None:
     times = [9.0, math.nan, 1.0, 2.0, math.nan, 3.0]
     single = observation_of(stream(result, times), warm_up=1).single
     assert single is not None
     assert single.response_s == 2.0
-    assert single.refused == pytest.approx(2 / 5)
+    assert single.blocked == pytest.approx(2 / 5)
     assert single.warm_up.removed == 1
     assert single.batches is None
 
