@@ -39,7 +39,7 @@ Log = Annotated[
 
 @dataclass(frozen=True, kw_only=True)
 class FeasibilityOptions:
-    """Which rate is to be reached, over which costs, and how that is found out."""
+    """Which rate is to be reached, over which costs, by which readings."""
 
     scenario: ScenarioOptions
     target: Annotated[

@@ -24,7 +24,7 @@ FILE, PROFILE, KERNEL, RUN = "a trace", "a saved profile", "--kernel", "--run"
 
 @dataclass(frozen=True, kw_only=True)
 class LocalityOptions:
-    """What is measured, what is found out about it, and what is printed and saved."""
+    """What is measured, which distances and hits, and what is printed and saved."""
 
     source: Annotated[
         list[str],

@@ -22,10 +22,10 @@ from typer.testing import CliRunner
 
 import simcodesign
 from simcodesign import cli
-from simcodesign.cli.run.scenario import MACHINE_KEYS
 from simcodesign.core.errors import DeadlockError, InputError
 from simcodesign.core.to_json import to_json
 from simcodesign.describe.yaml.files import load_machine
+from simcodesign.describe.yaml.machine import MACHINE_KEYS
 from simcodesign.report.common.progress import simulation_progress
 from simcodesign.report.common.terminal import complain, print_all
 from simcodesign.report.results.tables import Seconds, verdict

@@ -57,9 +57,9 @@ def run_fit(options: FitOptions) -> None:
     if options.form == TABLE:
         print_all(fit_tables(digest, heading))
     if options.output.plot:
-        drawn = fits_plot(digest, heading, options.output.plot)
-        if drawn < digest.series:
-            complain(f"note: the plot shows {drawn} of {digest.series:,} series (--region and --metric choose)")
+        plotted = fits_plot(digest, heading, options.output.plot)
+        if plotted < digest.series:
+            complain(f"note: the plot shows {plotted} of {digest.series:,} series (--region and --metric choose)")
     if options.workload and blocks:
         for note in write_workload(
             joined(measurements, blocks),

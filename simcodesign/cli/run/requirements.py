@@ -13,11 +13,12 @@ from simcodesign.cli.codesign import (
     StrawManOptions,
     UpgradeOptions,
 )
-from simcodesign.cli.run.scenario import MACHINE_KEYS, SET_FORMS, load_scenario
+from simcodesign.cli.run.scenario import SET_FORMS, load_scenario
 from simcodesign.core.errors import InputError, Place, nearest
 from simcodesign.describe.machine import Machine
 from simcodesign.describe.workload import Workload
 from simcodesign.describe.yaml.files import load_machine, load_workload
+from simcodesign.describe.yaml.machine import MACHINE_KEYS
 from simcodesign.report.common.progress import system_progress
 from simcodesign.report.common.terminal import print_all, write_json
 from simcodesign.report.requirements.plot import straw_man_plot, upgrade_plot

@@ -13,29 +13,9 @@ from simcodesign.describe.parameters import Parameter
 from simcodesign.describe.scenario import Scenario
 from simcodesign.describe.workload import Workload
 from simcodesign.describe.yaml.files import load_machine, load_workload
+from simcodesign.describe.yaml.machine import MACHINE_KEYS
 from simcodesign.report.common.terminal import complain
 
-#: Top-level keys of a machine file: with --set they change the machine.
-MACHINE_KEYS = (
-    "simcodesign",
-    "name",
-    "about",
-    "source",
-    "nodes",
-    "processors_per_node",
-    "processor",
-    "network",
-    "disk",
-    "caches",
-    "memory",
-    "mapping",
-    "noise",
-    "parameters",
-    "properties",
-    "resources",
-    "conflicts",
-    "components",
-)
 SET_FORMS = "name=value, e.g. --set n=1e6, --set P=16, --set nodes=64, --set network.startup='20 us'"
 
 

@@ -29,7 +29,8 @@ from simcodesign.locality.cache import CacheGeometry
 
 FORMAT = 1
 MAX_SPINDLES = 10_000
-_KEYS = (
+#: Top-level keys of a machine file.
+MACHINE_KEYS = (
     "simcodesign",
     "name",
     "about",
@@ -63,7 +64,7 @@ OTHER_NAMES = {"G": "bandwidth"} | _BANDWIDTHS["network"] | {other: it for it, o
 
 def machine_from(entry: Entry, folder: Path) -> Machine:
     """The machine of a file's tree; ``folder`` is where a GraphML file named in it is looked for."""
-    items = entry.mapping(_KEYS, _REQUIRED)
+    items = entry.mapping(MACHINE_KEYS, _REQUIRED)
     check_format(items["simcodesign"])
     nodes, processor = items["nodes"].whole(low=1), _processor(items["processor"])
     per_node = items["processors_per_node"].whole(low=1) if "processors_per_node" in items else 1
