@@ -43,12 +43,9 @@ def _evaluated(options: ExtrapolateOptions) -> tuple[Study, tuple[Ladder, ...]]:
     second_clock_hz = None if clock is None else parse_quantity(clock, "frequency", Place("--second-clock"))
     with run_progress() as on_progress:
         evaluated = study(
-            scenario.workload,
-            scenario.machine,
+            scenario,
             profile=_processes(options.on, "--on"),
             targets=[*map(parsed_target, options.target)],
-            parameters=scenario.parameters,
-            preset=scenario.preset,
             effects=options.simulation.effects,
             seeds=range(options.seeds),
             further=_processes(options.further, "--further") if options.further else (),

@@ -44,7 +44,7 @@ def study_tables(study: Study, ladders: Sequence[Ladder] = ()) -> Iterator[Rende
 def _facts(study: Study) -> RenderableType:
     asked = study.question
     count = len(study.trials[0].outcomes)
-    preset = f", preset {asked.preset}" if asked.preset is not None else ""
+    preset = f", preset {asked.scenario.preset}" if asked.scenario.preset is not None else ""
     rows = [("profiled", f"P = {_listed(asked.profile)}{preset}")]
     if asked.further:
         rows.append(("communication", f"P = {_listed(asked.further)}"))
@@ -201,9 +201,11 @@ def profile_dict(study: Study, ladders: Sequence[Ladder] = ()) -> dict[str, Any]
     by_target = {ladder.target.text: ladder for ladder in ladders}
     shown = attributes_of(
         study.question,
-        *("preset", "parameters", "profile", "further", "second_clock_hz", "effects"),
+        *("profile", "further", "second_clock_hz", "effects"),
         workload="workload.name",
         machine="machine.name",
+        preset="scenario.preset",
+        parameters="scenario.parameters",
     )
     return shown | {
         "seeds": [one.seed for one in study.trials[0].outcomes],

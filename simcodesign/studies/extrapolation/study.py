@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -29,7 +29,7 @@ from simcodesign.counters.runs import run_times, scaling_of
 from simcodesign.counters.table import LATENCIES, NUMBERS, CounterTable, Latencies, joined, means
 from simcodesign.describe.effects import chosen_effects
 from simcodesign.describe.machine import Machine
-from simcodesign.describe.scenario import MachineSource, WorkloadSource, machine_of, workload_of
+from simcodesign.describe.scenario import MachineSource, Scenario, WorkloadSource
 from simcodesign.describe.workload import Workload
 from simcodesign.engine.selection import AUTO
 from simcodesign.engine.simulate import simulate
@@ -72,12 +72,9 @@ class Question:
     With neither there is no refinement.
     """
 
-    workload: Workload
-    machine: Machine
+    scenario: Scenario
     profile: tuple[int, ...]
     targets: tuple[Target, ...]
-    parameters: Mapping[str, object] = field(default_factory=dict)
-    preset: str | None = None
     effects: tuple[str, ...] = ()
     further: tuple[int, ...] = ()
     second_clock_hz: float | None = None
@@ -101,6 +98,16 @@ class Question:
             raise InputError("second clock in Hz", value=second, allowed=f"a number above 0 that is not {clock_hz:g}")
 
     @property
+    def workload(self) -> Workload:
+        """That of the scenario."""
+        return self.scenario.workload
+
+    @property
+    def machine(self) -> Machine:
+        """That of the scenario."""
+        return self.scenario.machine
+
+    @property
     def runs(self) -> int:
         """Simulations of a seed."""
         return len(self.profile) + len(self.further) + (self.second_clock_hz is not None) + len(self.targets)
@@ -115,13 +122,11 @@ class Question:
     ) -> CounterTable:
         """The counters of a run: of the size of the target, or of the profiled one where that names none."""
         other = target.preset is not None or bool(target.parameters)
-        preset = self.preset if target.preset is None else target.preset
-        chosen = {**self.parameters, **target.parameters, **(more or {}), "P": target.processes}
+        scenario = self.scenario.at({**target.parameters, **(more or {}), "P": target.processes})
+        if target.preset is not None:
+            scenario = replace(scenario, preset=target.preset)
         found = simulate(
-            self.workload,
-            self.machine,
-            chosen,
-            preset=preset,
+            scenario,
             effects=self.effects,
             seed=run_seed(seed, purpose, target.processes),
             engine=self.engine,
@@ -144,8 +149,8 @@ def run_seed(seed: int, purpose: int, processes: int) -> int:
 
 
 def study(
-    workload: WorkloadSource,
-    machine: MachineSource,
+    workload: WorkloadSource | Scenario,
+    machine: MachineSource | None = None,
     *,
     profile: Sequence[int],
     targets: Sequence[Target],
@@ -169,12 +174,9 @@ def study(
     workload does not say its size, and as ``simulate`` and the pipeline.
     """
     question = Question(
-        workload_of(workload),
-        machine_of(machine),
+        Scenario.of(workload, machine, parameters, preset=preset),
         tuple(profile),
         tuple(targets),
-        parameters or {},
-        preset,
         chosen_effects(effects),
         tuple(further),
         second_clock_hz,
