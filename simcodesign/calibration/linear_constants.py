@@ -18,17 +18,16 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.optimize import brentq, linprog, lsq_linear
+from scipy.optimize import brentq, linprog
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 from scipy.stats import norm, t
 
+from simcodesign.calibration.linear_algebra import NULL, echelon, nonnegative
 from simcodesign.core.errors import InputError
 from simcodesign.fitting.measurements import FloatArray, IntArray
 
 WEIGHTINGS = ("relative", "absolute")
-#: Singular values below this share of the largest are null: design matrices carry rounding of some 1e-13.
-NULL = 1e-9
 #: Residuals below this share of the times are rounding: then there is no noise to make an interval of.
 ROUNDING = 1e-12
 REWEIGHTINGS = 30
@@ -179,21 +178,6 @@ def _groups(design: FloatArray) -> list[tuple[IntArray, IntArray]]:
     _, labels = connected_components(graph, directed=False)
     group_labels = dict.fromkeys(labels[:count].tolist())
     return [(np.flatnonzero(labels[:count] == one), np.flatnonzero(labels[count:] == one)) for one in group_labels]
-
-
-def nonnegative(design: FloatArray, target: FloatArray) -> FloatArray:
-    """The least-squares solution of ``design @ x = target`` with all x at or above 0; one of them if there are many."""
-    if not len(target) or not design.shape[1]:
-        return np.zeros(design.shape[1])
-    free_of_bounds = np.asarray(np.linalg.lstsq(design, target, rcond=NULL)[0], dtype=np.float64)
-    if np.all(free_of_bounds >= 0):
-        return free_of_bounds
-    solution = lsq_linear(design, target, (0, np.inf), method="bvls", tol=1e-15, max_iter=100 * design.shape[1])
-    x: FloatArray = np.maximum(solution.x, 0.0)
-    free = x > 0
-    better = np.zeros_like(x)
-    better[free] = np.linalg.lstsq(design[:, free], target, rcond=NULL)[0]  # to rounding, which the iteration is not
-    return better if np.all(better >= 0) else x
 
 
 class _Part:
@@ -394,23 +378,3 @@ class _Part:
             if self.reach * self.error / value > size and len(names) > 1:
                 hidden.append(tuple(names[place] for place in np.flatnonzero(np.abs(direction) > 0.1)))
         return tuple(one for one in hidden if len(one) > 1)
-
-
-def echelon(rows: FloatArray) -> FloatArray:
-    """Reduced row echelon form of independent rows: the sparsest sums, each with its own leading column of 1."""
-    reduced = rows.copy()
-    done = 0
-    for column in range(reduced.shape[1]):
-        if done == len(reduced):
-            break
-        pivot = done + int(np.argmax(np.abs(reduced[done:, column])))
-        if abs(reduced[pivot, column]) < np.sqrt(NULL):
-            continue
-        reduced[[done, pivot]] = reduced[[pivot, done]]
-        reduced[done] /= reduced[done, column]
-        for other in range(len(reduced)):
-            if other != done:
-                reduced[other] -= reduced[other, column] * reduced[done]
-        done += 1
-    reduced[np.abs(reduced) < np.sqrt(NULL)] = 0.0
-    return reduced

@@ -14,8 +14,8 @@ import numpy as np
 from simcodesign.core.errors import InputError, nearest
 from simcodesign.fitting.batch_predictions import default_target
 from simcodesign.fitting.diagnostics import Outlier
-from simcodesign.fitting.fits import RIVALRY, Fit, Fits, as_point
-from simcodesign.fitting.measurements import Measurements
+from simcodesign.fitting.fits import Fit, Fits
+from simcodesign.fitting.measurements import Measurements, as_point
 from simcodesign.fitting.selection.candidates import Limits, coefficient_limit
 from simcodesign.fitting.selection.exponent_sets import ExponentSet, exponent_set
 from simcodesign.fitting.selection.model_ranking import Ranked, rank
@@ -23,7 +23,7 @@ from simcodesign.fitting.selection.term_basis import MOST_SHAPES, Basis, Choice,
 from simcodesign.fitting.selection.term_screening import screen_terms
 from simcodesign.fitting.weights import block_of
 
-__all__ = ["RIVALRY", "Fit", "Fits", "Outlier", "as_point", "fit"]
+__all__ = ["Fit", "Fits", "Outlier", "fit"]
 
 #: Numbers of a block of series that are in memory at once.
 _NUMBERS_IN_MEMORY = 500_000

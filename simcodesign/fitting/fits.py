@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
-from functools import cached_property, lru_cache
+from functools import cached_property
 from typing import Any, overload
 
 import numpy as np
 
 from simcodesign.core.errors import InputError, nearest
 from simcodesign.fitting.diagnostics import FitSettings, Outlier, outliers, repetition_warnings, series_warnings
-from simcodesign.fitting.measurements import Measurements
-from simcodesign.fitting.normal_form import Factor, Model, Term
+from simcodesign.fitting.measurements import Measurements, as_point
+from simcodesign.fitting.model_of_shapes import model_of, without_unused_terms
+from simcodesign.fitting.normal_form import Model
 from simcodesign.fitting.outlier_repetitions import LEAST, OutlierRepetition, outlier_repetitions
 from simcodesign.fitting.prediction_intervals import Prediction, Predictions, predict, predict_all
 from simcodesign.fitting.selection.candidate_fits import Block
@@ -164,30 +165,6 @@ def _explained(values: Array, predicted: Array) -> float:
     if whole <= (1e-12 * float(np.abs(values).max())) ** 2 * len(values):
         return 1.0
     return 1 - rest / whole
-
-
-def as_point(parameters: tuple[str, ...], point: Mapping[str, float] | Sequence[float]) -> Array:
-    """A point in the order of the parameters, (m,).
-
-    Raises InputError for missing or unknown names and for numbers that are not positive and finite.
-    """
-    if isinstance(point, Mapping):
-        for name in point:
-            if name not in parameters:
-                raise InputError("a point with an unknown parameter", value=name, allowed=nearest(name, parameters))
-        missing = [name for name in parameters if name not in point]
-        if missing:
-            raise InputError("a point without a parameter", value=", ".join(missing), allowed=", ".join(parameters))
-        point = [point[name] for name in parameters]
-    try:
-        at = np.asarray(point, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise InputError("a point that is not numbers", value=point, allowed="positive finite numbers") from error
-    if at.shape != (len(parameters),):
-        raise InputError("a point", value=point, allowed=f"one number for each of {', '.join(parameters)}")
-    if not (np.isfinite(at) & (at > 0)).all():
-        raise InputError("a point", value=point, allowed="positive finite numbers")
-    return at
 
 
 def _checked(level: float) -> float:
@@ -376,49 +353,9 @@ class Fits(Sequence[Fit]):
             self.measurements.points,
             block.root[row],
             block.scaled[row],
-            _cut(flat.best),
+            without_unused_terms(flat.best),
             flat.constant,
             np.asarray(flat.scores, dtype=np.float64),
             flat.free,
         )
         return family, np.searchsorted(row, np.arange(len(scores)))
-
-
-def _cut(shapes: Shapes) -> Shapes:
-    """Without room for terms that no model has."""
-    uses = np.asarray(shapes.uses.any((0, 2)))
-    count = len(uses) - int(uses[::-1].argmax()) if uses.any() else 0
-    return Shapes(shapes.exponents[:, :count], shapes.logs[:, :count], shapes.collectives[:, :count])
-
-
-def model_of(parameters: tuple[str, ...], coefficients: Array, shapes: Shapes, place: int) -> Model:
-    """One of N models, of terms ``shapes`` (N, T, m), with its coefficients (1 + T,), the constant first."""
-    constant, *others = coefficients.tolist()
-    rows = zip(
-        shapes.exponents[place].tolist(), shapes.logs[place].tolist(), shapes.collectives[place].tolist(), strict=True
-    )
-    terms = [
-        (factors.growth, Term(coefficient, factors.factors))
-        for coefficient, row in zip(others, rows, strict=True)
-        if (factors := _factors(parameters, *map(tuple, row))).factors
-    ]
-    terms.sort(key=lambda pair: pair[0])
-    return Model(parameters, constant, tuple(term for _, term in terms))
-
-
-@dataclass(frozen=True)
-class _Product:
-    """The factors of a term, and what it is ordered by."""
-
-    factors: tuple[Factor, ...]
-    growth: list[tuple[float, float]]
-
-
-@lru_cache(maxsize=1 << 16)
-def _factors(
-    parameters: tuple[str, ...], exponents: tuple[float, ...], logs: tuple[float, ...], collectives: tuple[int, ...]
-) -> _Product:
-    """The factors of one term; the same ones occur in many models."""
-    shape = Shapes(np.array([exponents]), np.array([logs]), np.array([collectives]))
-    factors = shape.factors(parameters, 0)
-    return _Product(factors, [factor.growth for factor in factors])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -208,3 +208,27 @@ def _read_only(array: object, dimensions: int, name: str) -> FloatArray:
         raise InputError(f"{name} of wrong shape", value=block.shape, allowed=f"{dimensions} dimensions")
     block.flags.writeable = False
     return block
+
+
+def as_point(parameters: tuple[str, ...], point: Mapping[str, float] | Sequence[float]) -> FloatArray:
+    """A point in the order of the parameters, (m,).
+
+    Raises InputError for missing or unknown names and for numbers that are not positive and finite.
+    """
+    if isinstance(point, Mapping):
+        for name in point:
+            if name not in parameters:
+                raise InputError("a point with an unknown parameter", value=name, allowed=nearest(name, parameters))
+        missing = [name for name in parameters if name not in point]
+        if missing:
+            raise InputError("a point without a parameter", value=", ".join(missing), allowed=", ".join(parameters))
+        point = [point[name] for name in parameters]
+    try:
+        at = np.asarray(point, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise InputError("a point that is not numbers", value=point, allowed="positive finite numbers") from error
+    if at.shape != (len(parameters),):
+        raise InputError("a point", value=point, allowed=f"one number for each of {', '.join(parameters)}")
+    if not (np.isfinite(at) & (at > 0)).all():
+        raise InputError("a point", value=point, allowed="positive finite numbers")
+    return at

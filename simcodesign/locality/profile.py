@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from simcodesign.core.errors import InputError
-from simcodesign.locality.profile_files import read_histogram, write_histogram
+from simcodesign.locality.profile_files import line_size, read_histogram, write_histogram
 
 #: Stands for the distance of a first touch.
 COLD = -1
@@ -58,7 +58,7 @@ class StackDistanceProfile:
         object.__setattr__(self, "distance", _read_only(_whole(self.distance)))
         object.__setattr__(self, "count", _read_only(_numbers("count of a profile", self.count)))
         object.__setattr__(self, "cold", float(_numbers("cold of a profile", self.cold)))
-        object.__setattr__(self, "line_bytes", _line(self.line_bytes))
+        object.__setattr__(self, "line_bytes", line_size(self.line_bytes))
         if self.distance.ndim != 1 or self.distance.shape != self.count.shape:
             shapes = (self.distance.shape, self.count.shape)
             raise InputError("shapes of distance and count", value=shapes, allowed="two lists of equal length")
@@ -275,14 +275,6 @@ def _numbers(what: str, values: Any, finite: bool = True) -> NDArray[np.float64]
         value = array.ravel()[np.flatnonzero(bad)[0]].item()
         raise InputError(what, value=value, allowed="finite numbers of 0 or more" if finite else "numbers of 0 or more")
     return array
-
-
-def _line(line_bytes: Any) -> int:
-    """The size of keys as an int. InputError unless a power of two."""
-    whole = isinstance(line_bytes, int | np.integer) and not isinstance(line_bytes, bool)
-    if not whole or line_bytes < 1 or int(line_bytes) & (int(line_bytes) - 1):
-        raise InputError("line_bytes of a profile", value=line_bytes, allowed="a power of two: 1, 2, 4, ...")
-    return int(line_bytes)
 
 
 def _sealed(array: NDArray[Any]) -> NDArray[Any]:

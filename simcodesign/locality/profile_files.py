@@ -113,7 +113,7 @@ def _read_json(path: Path) -> Histogram:
     distance = np.array(_converted(fields["distance"], int, 0, where("distance")), np.int64)
     count = np.array(_converted(fields["count"], float, 0, where("count")), np.float64)
     (cold,) = _converted([fields["cold"]], float, 0, lambda _: Place(str(path), path="cold"))
-    line_bytes = _line(fields["line_bytes"], Place(str(path), path="line_bytes"))
+    line_bytes = line_size(fields["line_bytes"], Place(str(path), path="line_bytes"))
     return _ordered(Histogram(distance, count, cold, line_bytes), where("distance"))
 
 
@@ -126,7 +126,7 @@ def _read_csv(path: Path) -> Histogram:
     line_bytes = LINE_BYTES
     for number, comment in enumerate(comments, 1):
         if match := _LINE_BYTES.search(comment):
-            line_bytes = _line(_parsed(int, match[1]), Place(str(path), number, "line_bytes"))
+            line_bytes = line_size(_parsed(int, match[1]), Place(str(path), number, "line_bytes"))
         if match := _ROWS.search(comment):
             rows = _parsed(int, match[1])
     above = len(comments)
@@ -195,7 +195,7 @@ def _read_npz(path: Path) -> Histogram:
     _check_range(arrays["distance"], _MOST, where("distance"))
     _check_range(arrays["count"], sys.float_info.max, where("count"))
     _check_range(arrays["cold"].reshape(1), sys.float_info.max, lambda _: Place(str(path), path="cold"))
-    line_bytes = _line(arrays["line_bytes"].item(), Place(str(path), path="line_bytes"))
+    line_bytes = line_size(arrays["line_bytes"].item(), Place(str(path), path="line_bytes"))
     return _ordered(
         Histogram(arrays["distance"], arrays["count"], arrays["cold"].item(), line_bytes), where("distance")
     )
@@ -256,11 +256,12 @@ def _parsed(kind: type[T], text: str) -> T | str:
         return text
 
 
-def _line(value: object, place: Place) -> int:
-    """A line size. InputError unless a power of two."""
-    if type(value) is not int or value < 1 or value & (value - 1):
+def line_size(value: object, place: Place | None = None) -> int:
+    """The size of a line in bytes. InputError unless a power of two."""
+    whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
+    if not whole or int(value) < 1 or int(value).bit_count() > 1:  # type: ignore[call-overload]
         raise InputError("line_bytes of a profile", place, value=value, allowed="a power of two: 1, 2, 4, ...")
-    return value
+    return int(value)  # type: ignore[call-overload, no-any-return]
 
 
 def _ordered(histogram: Histogram, where: Callable[[int], Place]) -> Histogram:

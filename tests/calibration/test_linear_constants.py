@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from scipy.stats import t
 
 from simcodesign.calibration.common_direction import common_direction
-from simcodesign.calibration.linear_constants import ConstantsProblem, echelon, fit_constants, nonnegative
+from simcodesign.calibration.linear_algebra import echelon, nonnegative
+from simcodesign.calibration.linear_constants import ConstantsProblem, fit_constants
 from simcodesign.core.errors import InputError
 
 NAMES = ("startup", "per_byte", "third", "fourth")

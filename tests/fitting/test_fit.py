@@ -23,7 +23,7 @@ from simcodesign.fitting.normal_form import Factor, Model, Term
 from simcodesign.fitting.selection.candidate_fits import Block, grown, pairs, product, singles, solve
 from simcodesign.fitting.selection.candidates import Limits, candidates
 from simcodesign.fitting.selection.exponent_sets import EXTRAP, exponent_set
-from simcodesign.fitting.selection.free_exponents import Powers, refine
+from simcodesign.fitting.selection.free_exponents import Powers, fit_free_exponents
 from simcodesign.fitting.selection.term_basis import axis_choices, make_basis, product_of
 from tests.oracles import truth_sets
 
@@ -158,7 +158,7 @@ def test_refinement_reaches_the_exponent() -> None:
     x = 2.0 ** np.arange(1, 10)[:, None]
     values = (3 + 0.7 * x[:, 0] ** 1.37)[None]
     start = Powers(np.array([[[1.0]]]), np.array([[[True]]]), np.array([True]))
-    found = refine(Block(1 / values, np.ones_like(values)), x, start)
+    found = fit_free_exponents(Block(1 / values, np.ones_like(values)), x, start)
     assert found.powers.exponents[0, 0, 0] == pytest.approx(1.37, rel=1e-9)
     assert start.exponents[0, 0, 0] == 1.0
 
@@ -461,7 +461,7 @@ def test_errors_of_refined_exponents_are_those_of_nonlinear_regression() -> None
     x = 2.0 ** np.arange(1, 10)[:, None]
     values = (3 + 0.7 * x[:, 0] ** 1.37) * (1 + 0.02 * rng(17).standard_normal(9))
     start = Powers(np.array([[[1.3]]]), np.array([[[True]]]), np.array([True]))
-    found = refine(Block(1 / values[None], np.ones((1, 9))), x, start)
+    found = fit_free_exponents(Block(1 / values[None], np.ones((1, 9))), x, start)
     _, covariance = optimize.curve_fit(lambda x, a, b, i: a + b * x**i, x[:, 0], values, (3, 0.7, 1.37), sigma=values)
     assert found.errors[0, 0, 0] == pytest.approx(float(np.sqrt(covariance[2, 2])), rel=1e-3)
 
