@@ -75,13 +75,13 @@ class HardwareMetrics:
     @cached_property
     def dimensions(self) -> Mapping[str, str]:
         """Names and dimensions of the metrics."""
-        found = {self._name_of(name): "" for name in self.machine.custom.properties}
+        metrics = {self._name_of(name): "" for name in self.machine.custom.properties}
         totals = self.machine.totals()
-        found |= {_NAMES.get(key, key): unit for key, unit in _TOTALS.items() if getattr(totals, key) is not None}
+        metrics |= {_NAMES.get(key, key): unit for key, unit in _TOTALS.items() if getattr(totals, key) is not None}
         if not self.machine.has_power:
-            return found
+            return metrics
         of_run = {name: unit for name, (_, unit) in _OF_RUN.items()} if self.run else {}
-        return found | {FULL_POWER: "power"} | of_run
+        return metrics | {FULL_POWER: "power"} | of_run
 
     def evaluate(
         self, machine: Machine, counts: Mapping[str, FloatOrArray] | None = None, result: Result | None = None
@@ -90,10 +90,10 @@ class HardwareMetrics:
         of a node; ``result`` of the run, None for the machine alone."""
         every = _counts(machine, counts)
         names, totals = machine.custom.names(every), machine.custom.totals(every)
-        found: dict[str, FloatOrArray] = {self._name_of(name): names[name] for name in machine.custom.properties}
-        found |= {_NAMES.get(key, key): getattr(totals, key) for key in _TOTALS}
-        found[FULL_POWER] = _full_power_w(machine, every, names, totals)
+        metrics: dict[str, FloatOrArray] = {self._name_of(name): names[name] for name in machine.custom.properties}
+        metrics |= {_NAMES.get(key, key): getattr(totals, key) for key in _TOTALS}
+        metrics[FULL_POWER] = _full_power_w(machine, every, names, totals)
         for name, (key, _) in _OF_RUN.items():
             value = None if result is None else getattr(result, key)
-            found[name] = np.nan if value is None else value
-        return {name: found[name] for name in self.dimensions}
+            metrics[name] = np.nan if value is None else value
+        return {name: metrics[name] for name in self.dimensions}

@@ -115,9 +115,9 @@ class _Expanded(ast.NodeTransformer):
 
     def expr(self, node: ast.expr) -> ast.expr:
         """One expression, transformed."""
-        found = self.visit(node)
-        assert isinstance(found, ast.expr)
-        return found
+        expanded = self.visit(node)
+        assert isinstance(expanded, ast.expr)
+        return expanded
 
 
 def _folded(text: str) -> str:

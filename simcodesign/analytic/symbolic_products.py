@@ -88,12 +88,12 @@ def _parts(sympy: Any, product: Product) -> list[Product]:
 
 def _merged(products: Iterable[Product]) -> list[Product]:
     """Products of the same factors added up; what cancels is left out."""
-    found: dict[frozenset[tuple[Any, int]], Product] = {}
+    merged: dict[frozenset[tuple[Any, int]], Product] = {}
     for product in products:
         key = frozenset(Counter(product.factors).items())
-        known = found.get(key)
-        found[key] = product if known is None else Product(known.number + product.number, known.factors)
-    return [product for product in found.values() if product.number != 0]
+        known = merged.get(key)
+        merged[key] = product if known is None else Product(known.number + product.number, known.factors)
+    return [product for product in merged.values() if product.number != 0]
 
 
 def _shared(products: Sequence[Product]) -> Counter[Any]:

@@ -147,23 +147,23 @@ def replaced_constants(workload: Workload, paths: Collection[str]) -> dict[str, 
     """
     parts = [path.rpartition(".") for path in paths]
     paths = {*paths, *(f"{part}.{OTHER_NAMES[key]}" for part, _, key in parts if key in OTHER_NAMES)}
-    found: dict[str, list[str]] = {}
+    phases_by_path: dict[str, list[str]] = {}
     for phase, step in with_phase(workload.program):
         for path, _ in step.constants if isinstance(step, Block) else ():
             if path in paths:
-                found.setdefault(path, []).append(phase)
-    return found
+                phases_by_path.setdefault(path, []).append(phase)
+    return phases_by_path
 
 
 def phases_with_constants(workload: Workload, part: str) -> list[str]:
     """The phases that replace machine constants whose path begins like this."""
-    found = {
+    phases = {
         phase: None
         for phase, step in with_phase(workload.program)
         for path, _ in (step.constants if isinstance(step, Block) else ())
         if path.startswith(part)
     }
-    return list(found)
+    return list(phases)
 
 
 def select_phases(workload: Workload, phases: Collection[str]) -> Workload:

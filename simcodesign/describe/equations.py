@@ -36,9 +36,9 @@ def _check_names(equations: Mapping[str, Expression], known: frozenset[str]) -> 
                 raise InputError(what, expression.place, value=expression.text, allowed=allowed)
 
 
-def _cycle_error(equations: Mapping[str, Expression], found: list[str]) -> InputError:
+def _cycle_error(equations: Mapping[str, Expression], cycle: list[str]) -> InputError:
     """The cycle as each name needs the next, beginning with the least; ``found`` is the other way round."""
-    names = found[:0:-1]
+    names = cycle[:0:-1]
     start = names.index(min(names))
     cycle = [*names[start:], *names[:start], names[start]]
     shown = cycle if len(cycle) <= 12 else [*cycle[:8], f"... ({len(cycle) - 10} more)", *cycle[-2:]]

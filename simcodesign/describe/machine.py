@@ -114,23 +114,23 @@ class Machine:
 
     def constants(self) -> dict[str, FloatOrArray]:
         """Every constant of this machine, by its path in a machine file, in SI units."""
-        found = {
+        constants = {
             path: getattr(getattr(self, part), name, None)
             for path, (part, name, _) in CONSTANTS.items()
             if MODEL_OF.get(path, self.network.model) == self.network.model
         }
-        return {path: value for path, value in found.items() if value is not None}
+        return {path: value for path, value in constants.items() if value is not None}
 
     def powers(self) -> dict[str, FloatOrArray]:
         """What the built-in parts draw where that is said, by its path in a machine file, in SI units."""
-        found = {path: getattr(getattr(self, part), name, None) for path, (part, name, _) in POWERS.items()}
-        return {path: value for path, value in found.items() if value is not None}
+        powers = {path: getattr(getattr(self, part), name, None) for path, (part, name, _) in POWERS.items()}
+        return {path: value for path, value in powers.items() if value is not None}
 
     def varying(self) -> dict[str, FloatOrArray]:
         """All that may be an array, by its path: constants, powers, parameters of the machine, its capacity."""
-        found = self.constants() | self.powers()
-        found |= {f"{PREFIX}{name}": value for name, value in self.custom.values.items()}
-        return found if self.capacity_bytes is None else found | {CAPACITY: self.capacity_bytes}
+        values = self.constants() | self.powers()
+        values |= {f"{PREFIX}{name}": value for name, value in self.custom.values.items()}
+        return values if self.capacity_bytes is None else values | {CAPACITY: self.capacity_bytes}
 
     @property
     def has_power(self) -> bool:
@@ -190,11 +190,11 @@ class Machine:
 
     def _parameters(self, values: Mapping[str, FloatOrArray], place: Place) -> dict[str, FloatOrArray]:
         """The values of its parameters, by name. InputError for one that it has not, and beyond its limits."""
-        found = {}
+        parameters = {}
         for path, value in values.items():
             self.parameter(path, place).check(value, place)
-            found[path.removeprefix(PREFIX)] = value
-        return found
+            parameters[path.removeprefix(PREFIX)] = value
+        return parameters
 
     def parameter(self, path: str, place: Place | None = None) -> Parameter:
         """The parameter that ``machine.NAME`` sets. InputError if there is none."""

@@ -1,4 +1,4 @@
-"""From a segment to a Plan: messages paired, chance spent, stations found."""
+"""From a segment to a Plan: messages paired, randomness applied, stations added."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ Int32s = NDArray[np.int32]
 
 
 def assembled(lowered: LoweredProgram, builder: PlanBuilder) -> Plan:
-    """The Plan of a program's operations, chance spent on them.
+    """The Plan of a program's operations, randomness applied.
 
     Raises InputError when sends and receives do not match in number or size.
     """
-    point, prices, effects = builder.design_point, builder.prices, builder.effects
+    design_point, prices, effects = builder.design_point, builder.prices, builder.effects
     segment, order = lowered.segment, lowered.order
-    messages = (step.place for step in walk(point.workload.program) if isinstance(step, Send | Receive))
-    place = next(messages, point.workload.program[0].place)
+    messages = (step.place for step in walk(design_point.workload.program) if isinstance(step, Send | Receive))
+    place = next(messages, design_point.workload.program[0].place)
     fields = segment.fields
     if len(fields["kind"]) > MOST_OPERATIONS:
         raise InputError("operations of a simulation", place, value=len(fields["kind"]), allowed=f"{MOST_OPERATIONS}")
@@ -64,13 +64,13 @@ def assembled(lowered: LoweredProgram, builder: PlanBuilder) -> Plan:
     )
     fixed = np.zeros(0, np.int64) if order is None or order.fixed is None else order.fixed
     lasts = plan.duration_s[fixed]
-    varied = apply_randomness(plan, point, effects, builder.seed, builder.variations, fields.get("varies"))
+    varied = apply_randomness(plan, design_point, effects, builder.seed, builder.variations, fields.get("varies"))
     plan.duration_s[fixed] = lasts
     _check_finite(plan, place)
-    plan = _with_stations(plan, point.machine, prices, segment, effects, boxes, order, varied)
+    plan = _with_stations(plan, design_point.machine, prices, segment, effects, boxes, order, varied)
     for effect in ladder():
         if effect.name in effects and effect.change_plan is not None:
-            plan = effect.change_plan(plan, point, builder.seed)
+            plan = effect.change_plan(plan, design_point, builder.seed)
     return plan
 
 

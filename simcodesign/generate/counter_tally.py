@@ -51,13 +51,13 @@ class Tally:
         """Note that the processor of this clock computes or looks things up in this phase."""
         self.clocks_hz.setdefault(phase, set()).add(clock_of(processor))
 
-    def served(self, phase: int, seen: ServedAccesses, times: FloatOrArray) -> None:
+    def served(self, phase: int, accesses: ServedAccesses, times: FloatOrArray) -> None:
         """Note a memory demand, made so many ``times``."""
-        *caches, memory = seen.served.shares
+        *caches, memory = accesses.served.shares
         for name, share in zip(level_counters(len(caches)), caches, strict=True):
-            self.note(name, phase, seen.accesses * share * times)
-        self.note("memory_accesses", phase, seen.accesses * memory * times)
-        self.note("loads_stores", phase, seen.accesses * times)
+            self.note(name, phase, accesses.accesses * share * times)
+        self.note("memory_accesses", phase, accesses.accesses * memory * times)
+        self.note("loads_stores", phase, accesses.accesses * times)
 
     def marked(self, segment: Segment, collective: bool, processor: Processor) -> Segment:
         """The segment of one demand with its extra fields, in place."""

@@ -67,13 +67,13 @@ def schedule_of(plan: Plan, name: str) -> Schedule:
 
 def _postings(plan: Plan) -> Flags:
     """Operations that only say when the receive after them is posted: in a schedule, that is its start."""
-    found = np.zeros(len(plan), bool)
+    posts = np.zeros(len(plan), bool)
     if plan.station is None:
-        return found
+        return posts
     idle = (plan.kind == COMPUTE) & (plan.duration_s == 0) & (plan.station == NONE)
     receives = (plan.kind == RECEIVE) & (plan.station != NONE) & plan.follows_previous[:-1]
-    found[:-1] = idle[:-1] & receives[1:]
-    return found
+    posts[:-1] = idle[:-1] & receives[1:]
+    return posts
 
 
 def _waits(plan: Plan, posting: Flags) -> Waits:

@@ -1,4 +1,4 @@
-"""Chance spent on the durations of a Plan: imbalance and slow nodes, demands that vary, noise, bursts.
+"""Randomness applied to the durations of a Plan: imbalance and slow nodes, demands that vary, noise, bursts.
 
 A computation has its rank's share, its node's slowness, the factor of its demand, then that of the noise; other
 operations have those of these that are theirs. Bursts add to what comes out.
@@ -10,7 +10,7 @@ of a demand in rank r is as long a one on both (common random numbers).
 Bursts: the operating system takes a length out of each period of a node's processors. When an operation begins is not
 known before an engine runs, and an engine takes durations as they stand in the Plan; so the bursts of a rank come on
 the clock of its own work, the sum of its computations so far: after every ``period - length`` of it, beginning at a
-phase that is drawn for each node (one for all, if together). Waiting does not move that clock. Ranks that compute all
+phase that is sampled for each node (one for all, if together). Waiting does not move that clock. Ranks that compute all
 the time meet bursts exactly when they come; of those that wait, bursts in the waits are not seen, nor are they needed.
 """
 
@@ -30,7 +30,7 @@ from simcodesign.core.result import COMPUTE, MEMORY, READ, SEND, WRITE
 from simcodesign.describe.design_point import DesignPoint
 from simcodesign.describe.distribution import Distribution
 from simcodesign.generate.plan import NONE, Plan, Routes
-from simcodesign.generate.random_streams import drawn, imbalance_shares, slow_factors, stream
+from simcodesign.generate.random_streams import imbalance_shares, random_factors, slow_factors, stream
 
 Floats = NDArray[np.float64]
 Int64s = NDArray[np.int64]
@@ -79,7 +79,7 @@ class Messages:
 
 def apply_randomness(
     plan: Plan,
-    point: DesignPoint,
+    design_point: DesignPoint,
     effects: Collection[str],
     seed: int,
     variations: Variations,
@@ -92,15 +92,15 @@ def apply_randomness(
     if not {"imbalance", "noise"} & {*effects}:
         return None
     computes = np.flatnonzero(plan.kind == COMPUTE)
-    for every in (imbalance_shares(point, effects, seed), slow_factors(point, effects, seed)):
+    for every in (imbalance_shares(design_point, effects, seed), slow_factors(design_point, effects, seed)):
         if every is not None:
             plan.duration_s[computes] *= every[plan.rank[computes]]
     if "noise" not in effects:
         return None
     if varies is not None:
-        _spend_variations(plan, seed, variations, varies)
+        _apply_variations(plan, seed, variations, varies)
     messages = None
-    for part, law in point.machine.noise_model.parts.items():
+    for part, law in design_point.machine.noise_model.parts.items():
         ops = computes if part == "compute" else np.flatnonzero(np.isin(plan.kind, KINDS_OF[part]))
         factor = _noise(plan, part, law, seed, ops, variations.slices if part == "memory" else 1)
         for times in (plan.duration_s, *((plan.flight_s, plan.gap_s) if part == "network" else ())):
@@ -108,37 +108,37 @@ def apply_randomness(
                 times[ops] *= factor
         if part == "network":
             messages = Messages(ops, factor)
-    if point.machine.noise_model.bursts:
-        _spend_bursts(plan, point, seed, computes)
+    if design_point.machine.noise_model.bursts:
+        _add_bursts(plan, design_point, seed, computes)
     return messages
 
 
-def _spend_variations(plan: Plan, seed: int, variations: Variations, varies: NDArray[np.int32]) -> None:
+def _apply_variations(plan: Plan, seed: int, variations: Variations, varies: NDArray[np.int32]) -> None:
     """One factor for every doing of a demand."""
     mine = np.flatnonzero(varies != NONE)
     order = mine[np.argsort(varies[mine], kind="stable")]
     ends = np.cumsum(np.bincount(varies[mine], minlength=len(variations.rows)))
     for (name, law, width), ops in zip(variations.rows, np.split(order, ends[:-1]), strict=True):
-        factor = drawn(law, stream(seed, name), len(ops) // width)
+        factor = random_factors(law, stream(seed, name), len(ops) // width)
         plan.duration_s[ops] *= np.repeat(factor, width)
 
 
 def _noise(plan: Plan, part: str, law: Distribution, seed: int, ops: Int64s, width: int) -> Floats:
     """A factor for each ``width`` of these operations in a row, by phase, so that a phase alone has the same noise."""
-    found = np.ones(len(ops))
+    factors = np.ones(len(ops))
     of = "" if part == "compute" else f" of {part}"
     for number, phase in enumerate(plan.phases):
         mine = plan.phase[ops] == number
         count = int(np.count_nonzero(mine)) // width
-        found[mine] = np.repeat(drawn(law, stream(seed, f"noise{of} in {phase}"), count), width)
-    return found
+        factors[mine] = np.repeat(random_factors(law, stream(seed, f"noise{of} in {phase}"), count), width)
+    return factors
 
 
-def _spend_bursts(plan: Plan, point: DesignPoint, seed: int, computes: Int64s) -> None:
+def _add_bursts(plan: Plan, design_point: DesignPoint, seed: int, computes: Int64s) -> None:
     """Add to each computation the bursts that come in it, by the clock of its rank's work."""
-    bursts = point.machine.noise_model.bursts
+    bursts = design_point.machine.noise_model.bursts
     assert bursts is not None
-    generator, node = stream(seed, "bursts"), point.machine.node_of(plan.ranks)
+    generator, node = stream(seed, "bursts"), design_point.machine.node_of(plan.ranks)
     share = np.full(plan.ranks, generator.random()) if bursts.together else generator.random(int(node.max()) + 1)[node]
     phase_s = share * bursts.between_s
     rank = plan.rank[computes]
@@ -158,13 +158,13 @@ def _spend_bursts(plan: Plan, point: DesignPoint, seed: int, computes: Int64s) -
 
 def running_sums(values: Floats, counts: NDArray[Any]) -> Floats:
     """Sums up to each value, itself included, of groups of so many, added one by one."""
-    found = np.empty_like(values)
+    sums = np.empty_like(values)
     if not len(values):
-        return found
+        return sums
     first = np.cumsum(counts) - counts
     order = np.argsort(counts, kind="stable")
     sizes, starts = np.unique(counts[order], return_index=True)
     for size, groups in zip(sizes.tolist(), np.split(order, starts[1:]), strict=True):
         index = first[groups][:, None] + np.arange(size)
-        found[index] = np.cumsum(values[index], axis=1)
-    return found
+        sums[index] = np.cumsum(values[index], axis=1)
+    return sums

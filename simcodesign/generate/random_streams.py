@@ -1,4 +1,4 @@
-"""All randomness of a simulation: named streams of one seed, spent before the engines start."""
+"""All randomness of a simulation: named streams of one seed, sampled before the engines start."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ LEAST_VARIATION = 1e-16
 
 
 def stream(seed: int, name: str) -> np.random.Generator:
-    """The generator of a name: the same seed and name give the same numbers, whatever else is drawn."""
+    """The generator of a name: the same seed and name give the same numbers, whatever else is sampled."""
     return np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(zlib.crc32(name.encode()),)))
 
 
-def drawn(distribution: Distribution, generator: np.random.Generator, count: int) -> Floats:
-    """(count,) factors of mean 1. The first ones are the same, however many are drawn."""
+def random_factors(distribution: Distribution, generator: np.random.Generator, count: int) -> Floats:
+    """(count,) factors of mean 1. The first ones are the same, however many are sampled."""
     name, parameters = distribution.name, distribution.parameters
     if distribution.constant:
         return np.ones(count)
@@ -34,7 +34,7 @@ def drawn(distribution: Distribution, generator: np.random.Generator, count: int
     if name == "gamma":
         return _gamma(generator, parameters["variation"], count)
     if name == "lognormal":
-        return factors(generator, parameters["variation"], count)
+        return lognormal_factors(generator, parameters["variation"], count)
     if name == "weibull":
         return generator.weibull(parameters["shape"], count) / math.gamma(1 + 1 / parameters["shape"])
     if name == "uniform":
@@ -51,35 +51,35 @@ def _gamma(generator: np.random.Generator, variation: float, count: int) -> Floa
     return generator.standard_gamma(shape, count) / shape
 
 
-def factors(generator: np.random.Generator, variation: float, count: int) -> Floats:
+def lognormal_factors(generator: np.random.Generator, variation: float, count: int) -> Floats:
     """Lognormal factors of mean 1 and coefficient of variation ``variation``."""
     sigma = np.sqrt(np.log1p(variation**2))
     return generator.lognormal(-(sigma**2) / 2, sigma, count)
 
 
-def imbalance_shares(point: DesignPoint, effects: Collection[str], seed: int) -> Floats | None:
+def imbalance_shares(design_point: DesignPoint, effects: Collection[str], seed: int) -> Floats | None:
     """(P,) the factor of every rank on its computations, None where all are alike: the ranks of a node have one
     factor, where the imbalance is that of nodes."""
-    uneven = point.workload.imbalance_model
+    uneven = design_point.workload.imbalance_model
     if "imbalance" not in effects or not uneven:
         return None
     generator = stream(seed, "imbalance")
     if uneven.of == "ranks":
-        return drawn(uneven.distribution, generator, point.ranks)
-    node = point.machine.node_of(point.ranks)
-    return drawn(uneven.distribution, generator, int(node.max()) + 1)[node]
+        return random_factors(uneven.distribution, generator, design_point.ranks)
+    node = design_point.machine.node_of(design_point.ranks)
+    return random_factors(uneven.distribution, generator, int(node.max()) + 1)[node]
 
 
-def slow_factors(point: DesignPoint, effects: Collection[str], seed: int) -> Floats | None:
+def slow_factors(design_point: DesignPoint, effects: Collection[str], seed: int) -> Floats | None:
     """(P,) the factor of every rank on the time of its computations that comes of slow nodes, None without any."""
-    slow = point.machine.noise_model.slow_nodes
+    slow = design_point.machine.noise_model.slow_nodes
     if "imbalance" not in effects or not slow:
         return None
-    node, generator = point.machine.node_of(point.ranks), stream(seed, "slow nodes")
+    node, generator = design_point.machine.node_of(design_point.ranks), stream(seed, "slow nodes")
     if slow.share:
-        hit = generator.random(int(node.max()) + 1)[node] < slow.share
+        is_slow = generator.random(int(node.max()) + 1)[node] < slow.share
     elif slow.count:
-        hit = np.isin(node, generator.choice(point.machine.nodes, slow.count, replace=False))
+        is_slow = np.isin(node, generator.choice(design_point.machine.nodes, slow.count, replace=False))
     else:
-        hit = np.isin(node, slow.nodes)
-    return np.where(hit, slow.factor, 1.0)
+        is_slow = np.isin(node, slow.nodes)
+    return np.where(is_slow, slow.factor, 1.0)

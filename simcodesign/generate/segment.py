@@ -229,11 +229,11 @@ def _sent_at(number: int, columns: Sequence[Column], crowd: Sequence[Array], pla
     """Where among the operations of each source stands the message that column ``number`` receives."""
     peer = np.asarray(columns[number].peer)
     sender = np.broadcast_to(number + np.asarray(columns[number].match), peer.shape)
-    found = np.empty(len(peer), np.int64)
+    sent_at = np.empty(len(peer), np.int64)
     for source in np.unique(sender):
         mine = np.flatnonzero(sender == source)
-        found[mine] = places[source][np.searchsorted(crowd[source], peer[mine])]
-    return found
+        sent_at[mine] = places[source][np.searchsorted(crowd[source], peer[mine])]
+    return sent_at
 
 
 def _starts(counts: Int64s) -> Int64s:

@@ -14,7 +14,7 @@ from simcodesign.core.errors import InputError
 from simcodesign.describe.distribution import MOST_VARIATION, PARAMETERS, Distribution
 from simcodesign.describe.yaml.distribution import distribution_from
 from simcodesign.describe.yaml.tree import parse_yaml
-from simcodesign.generate.random_streams import drawn, stream
+from simcodesign.generate.random_streams import random_factors, stream
 
 COUNT = 60_000
 VALUES = (0.0, 1.0, 1.0, 4.0, 14.0)
@@ -49,7 +49,7 @@ LAWS = [
 def test_draws_follow_the_law(text: str, law: object) -> None:
     """Kolmogorov and Smirnov's distance; and the first three moments within five standard errors of the sample's."""
     for seed in (1, 2, 3):
-        found = drawn(read(text), stream(seed, "test"), COUNT)
+        found = random_factors(read(text), stream(seed, "test"), COUNT)
         assert stats.kstest(found, law.cdf).pvalue > 1e-3
         for order in (1, 2, 3):
             error = math.sqrt((law.moment(2 * order) - law.moment(order) ** 2) / COUNT)
@@ -58,7 +58,7 @@ def test_draws_follow_the_law(text: str, law: object) -> None:
 
 
 def test_empirical_values_come_equally_often_over_their_mean() -> None:
-    found = drawn(Distribution("empirical", values=VALUES), stream(1, "test"), COUNT)
+    found = random_factors(Distribution("empirical", values=VALUES), stream(1, "test"), COUNT)
     values, counts = np.unique(found, return_counts=True)
     assert values == pytest.approx([0, 0.25, 1, 3.5], rel=1e-15)
     expected = COUNT / 5 * np.array([1, 2, 1, 1])
@@ -67,7 +67,7 @@ def test_empirical_values_come_equally_often_over_their_mean() -> None:
 
 @pytest.mark.parametrize("values", [(5e-324, 0.0), (1e308, 5e307), (3.0,), (1e-300, 1e300)])
 def test_empirical_values_of_any_size(values: tuple[float, ...]) -> None:
-    found = drawn(Distribution("empirical", values=values), stream(1, "test"), 1000)
+    found = random_factors(Distribution("empirical", values=values), stream(1, "test"), 1000)
     expected = np.array(values) / max(values) * len(values) / sum(value / max(values) for value in values)
     assert set(found) <= {*expected}
 
@@ -84,7 +84,7 @@ CONSTANT = [
 @pytest.mark.parametrize("law", CONSTANT)
 def test_constant(law: Distribution) -> None:
     assert law.constant
-    assert set(drawn(law, stream(1, "test"), 100)) == {1.0}
+    assert set(random_factors(law, stream(1, "test"), 100)) == {1.0}
 
 
 @st.composite
@@ -103,7 +103,7 @@ def distributions(draw: st.DrawFn) -> Distribution:
 @given(distributions(), st.integers(0, 2**63), st.integers(0, 200))
 def test_draws_are_factors_and_repeat(law: Distribution, seed: int, count: int) -> None:
     """Finite, none negative; the same again, and the same at the beginning when there are more."""
-    found, more = (drawn(law, stream(seed, "test"), many) for many in (count, count + 7))
+    found, more = (random_factors(law, stream(seed, "test"), many) for many in (count, count + 7))
     assert found.shape == (count,)
     assert np.isfinite(found).all()
     assert (found >= 0).all()

@@ -25,14 +25,14 @@ from simcodesign.describe.workload import Workload
 from simcodesign.engine.simulate import simulate
 from simcodesign.generate.lower import make_plan
 from simcodesign.generate.plan import Plan
-from simcodesign.generate.random_streams import factors, stream
+from simcodesign.generate.random_streams import lognormal_factors, stream
 
 COUNT = 400_000
 
 
 @pytest.mark.parametrize("variation", [0.01, 0.1, 0.5, 1.0])
 def test_factors_have_mean_one_and_the_variation_asked_for(variation: float) -> None:
-    drawn = factors(stream(11, "test"), variation, COUNT)
+    drawn = lognormal_factors(stream(11, "test"), variation, COUNT)
     # The mean is normal with standard error variation / sqrt(n); the variance has standard error
     # sqrt((kurtosis - 1) / n) of itself, and a lognormal's kurtosis follows from w = 1 + variation^2.
     w = 1 + variation**2
@@ -43,7 +43,7 @@ def test_factors_have_mean_one_and_the_variation_asked_for(variation: float) -> 
 
 
 def test_logarithms_of_factors_are_normal() -> None:
-    logs = np.log(factors(stream(12, "test"), 0.3, COUNT))
+    logs = np.log(lognormal_factors(stream(12, "test"), 0.3, COUNT))
     scaled = (logs - logs.mean()) / logs.std()
     # Standard errors of skewness and kurtosis of a normal sample: sqrt(6 / n) and sqrt(24 / n).
     assert abs((scaled**3).mean()) < 5 * np.sqrt(6 / COUNT)
@@ -51,7 +51,7 @@ def test_logarithms_of_factors_are_normal() -> None:
 
 
 def test_no_variation_is_a_factor_of_exactly_one() -> None:
-    assert set(factors(stream(1, "test"), 0.0, 100)) == {1.0}
+    assert set(lognormal_factors(stream(1, "test"), 0.0, 100)) == {1.0}
 
 
 @given(st.integers(0, 2**63), st.text(max_size=20))

@@ -133,11 +133,11 @@ def mva(
     if not np.all((wanted >= 0) & (wanted <= MOST_POPULATION) & (wanted == np.floor(wanted))):
         raise InputError("population", value=population, allowed=f"whole numbers from 0 to {MOST_POPULATION}")
     shared = np.where(several >= np.max(wanted, initial=0), np.inf, several)  # nobody ever waits at others
-    found = _Found.empty(np.broadcast_shapes(wanted.shape, demands.shape[:-1]), demands, wanted)
-    _Recursion(demands, shared, (1 + spread**2) / 2).run(found)
+    answers = _Answers.empty(np.broadcast_shapes(wanted.shape, demands.shape[:-1]), demands, wanted)
+    _Recursion(demands, shared, (1 + spread**2) / 2).run(answers)
     queues = np.isfinite(shared)
     formula = "exact MVA" if np.all((spread == 1) | ~queues | (demands == 0)) else "MVA with residual lives"
-    return found.network(formula, several)
+    return answers.network(formula, several)
 
 
 def _several(servers: ArrayLike, stations: int) -> _Floats:
@@ -152,7 +152,7 @@ def _several(servers: ArrayLike, stations: int) -> _Floats:
 
 
 @dataclass
-class _Found:
+class _Answers:
     """What has been asked for: at the populations where the recursion comes by, flat design points."""
 
     shape: tuple[int, ...]
@@ -167,7 +167,7 @@ class _Found:
         self.order = np.argsort(self.population, kind="stable")
 
     @classmethod
-    def empty(cls, shape: tuple[int, ...], demands: _Floats, population: _Floats) -> _Found:
+    def empty(cls, shape: tuple[int, ...], demands: _Floats, population: _Floats) -> _Answers:
         """Nothing yet; at a population of 0 a request would wait for nobody."""
         points = demands.shape[:-1]
         numbers = np.arange(int(np.prod(points)), dtype=np.int64).reshape(points)
@@ -226,7 +226,7 @@ class _Recursion:
             what = "stations of several servers in a closed network"
             raise InputError(what, value=len(self.multiple), allowed=f"at most {MOST_MULTIPLE}")
 
-    def run(self, found: _Found) -> None:
+    def run(self, answers: _Answers) -> None:
         """From 1 to the largest population.
 
         The chance that a station of several servers is empty, p(0 | n) = p(0 | n - 1) X(n) / X'(n), takes the
@@ -234,7 +234,7 @@ class _Recursion:
         digits at a high load (Reiser, Mean-value analysis and convolution method for queue-dependent servers in closed
         queueing networks, Performance Evaluation 1, 1981).
         """
-        most = int(np.max(found.population, initial=0))
+        most = int(np.max(answers.population, initial=0))
         subsets = _subsets(self.multiple)
         states = {absent: _State.empty(self, absent) for absent in subsets}
         whole = states[frozenset()]
@@ -242,9 +242,9 @@ class _Recursion:
             for absent in subsets:  # those without most stations first
                 without = {place: states[absent | {place}].throughput for place in self.multiple if place not in absent}
                 states[absent].step(population, without)
-            found.take(population, whole.throughput, whole.residence)
+            answers.take(population, whole.throughput, whole.residence)
             if population < most and whole.settled():
-                found.extend(population, whole)
+                answers.extend(population, whole)
                 break
 
 
@@ -303,8 +303,8 @@ class _State:
     def step(self, population: int, without: dict[int, _Floats]) -> None:
         """One request more."""
         self.before = self.queue
-        found = np.where(self.waits, self.queue + (self.residual - 1) * self.busy, 0.0)
-        self.residence = self.demands * (1 + found)
+        residual_work = np.where(self.waits, self.queue + (self.residual - 1) * self.busy, 0.0)
+        self.residence = self.demands * (1 + residual_work)
         for place, chances in self.chance.items():
             servers = len(chances)
             idle = servers - 1 - np.arange(servers)

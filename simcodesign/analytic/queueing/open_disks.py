@@ -164,16 +164,16 @@ class _Disk:
 
 def _capacity(flows: Sequence[_Flow], evaluation: OpenEvaluation) -> Floats | None:
     """(..., 1) capacity of every disk, None where it has no limit."""
-    said = [flow.step.capacity for flow in flows]
-    given = [capacity for capacity in said if capacity is not None]
-    if not given:
+    stated = [flow.step.capacity for flow in flows]
+    limits = [capacity for capacity in stated if capacity is not None]
+    if not limits:
         return None
-    values = [evaluation.value(capacity, "capacity")[..., :1] for capacity in given]
-    if len(given) < len(said) or not all(np.array_equal(value, values[0]) for value in values):
+    values = [evaluation.value(capacity, "capacity")[..., :1] for capacity in limits]
+    if len(limits) < len(stated) or not all(np.array_equal(value, values[0]) for value in values):
         last = flows[-1].step.place
         raise InputError("capacity of disks", last, allowed="the same in all arrivals to disks")
     if np.any((values[0] < 1) | (values[0] != np.floor(values[0]))):
-        place, value = given[0].place or flows[0].step.place, float(values[0].min())
+        place, value = limits[0].place or flows[0].step.place, float(values[0].min())
         raise InputError("capacity of a disk", place, value=value, allowed="a whole number, 1 and above")
     return values[0]
 

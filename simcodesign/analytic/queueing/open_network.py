@@ -41,7 +41,13 @@ class Crowd:
 
 
 def crowd(
-    step: Arrivals, machine: Machine, point: DesignPoint, count: _Floats, rate: _Floats, size: _Floats, spread: float
+    step: Arrivals,
+    machine: Machine,
+    design_point: DesignPoint,
+    count: _Floats,
+    rate: _Floats,
+    size: _Floats,
+    spread: float,
 ) -> Crowd:
     """Latency and loads of a step; ``count``, ``rate``, ``size``: (..., P) messages of a rank, their rate and mean
     bytes, ``spread``: coefficient of variation of their services. ``machine``: its constants have a last axis of 1.
@@ -50,18 +56,18 @@ def crowd(
     """
     kind = "M/D/1" if spread == 0 else "M/G/1"
     formula = f"{kind} at every link and interface (Kleinrock's independence)"
-    if _is_uniform(step, point, rate, size):
-        seen = uniform_latency(point.machine.network, rate[..., 0], size[..., 0], spread)
-        load = np.asarray(seen.utilisation)[..., None]
-        name = f"{kind} at every link and interface ({seen.formula})"
-        return Crowd(seen.latency_s, load, ["the busiest link or interface"], name)
-    return _counted(step, machine, point, count, rate, size, spread, formula)
+    if _is_uniform(step, design_point, rate, size):
+        uniform = uniform_latency(design_point.machine.network, rate[..., 0], size[..., 0], spread)
+        load = np.asarray(uniform.utilisation)[..., None]
+        name = f"{kind} at every link and interface ({uniform.formula})"
+        return Crowd(uniform.latency_s, load, ["the busiest link or interface"], name)
+    return _counted(step, machine, design_point, count, rate, size, spread, formula)
 
 
-def _is_uniform(step: Arrivals, point: DesignPoint, rate: _Floats, size: _Floats) -> bool:
+def _is_uniform(step: Arrivals, design_point: DesignPoint, rate: _Floats, size: _Floats) -> bool:
     """Whether every host sends alike, to all others."""
-    nodes = point.machine.node_of(point.ranks)
-    every_host = point.ranks == point.machine.network.topology.node_count == len(np.unique(nodes))
+    nodes = design_point.machine.node_of(design_point.ranks)
+    every_host = design_point.ranks == design_point.machine.network.topology.node_count == len(np.unique(nodes))
     alike = bool(np.all(rate == rate[..., :1]) and np.all(size == size[..., :1]))
     return step.destination is None and every_host and alike
 
@@ -69,19 +75,19 @@ def _is_uniform(step: Arrivals, point: DesignPoint, rate: _Floats, size: _Floats
 def _counted(
     step: Arrivals,
     machine: Machine,
-    point: DesignPoint,
+    design_point: DesignPoint,
     count: _Floats,
     rate: _Floats,
     size: _Floats,
     spread: float,
     formula: str,
 ) -> Crowd:
-    source, target, share = _pairs(step, point)
-    node, topology = point.machine.node_of(point.ranks), point.machine.network.topology
+    source, target, share = _pairs(step, design_point)
+    node, topology = design_point.machine.node_of(design_point.ranks), design_point.machine.network.topology
     here, there = node[source], node[target]
     far = here != there
-    stations, passes = _passes(point.machine, here, there, far)
-    is_link = stations >= point.machine.nodes
+    stations, passes = _passes(design_point.machine, here, there, far)
+    is_link = stations >= design_point.machine.nodes
     network = machine.network
     pair_rate, pair_size = rate[..., source] * share, size[..., source]
     occupied = [
@@ -98,26 +104,28 @@ def _counted(
     waits = np.asarray(mg1(passing, mean, np.sqrt(np.maximum(variations, 0.0))).waiting_s)
     waits = np.where(passing > 0, waits, 0.0)
     hops = np.where(far, topology.hops(here, there), 0).astype(np.float64)
-    alone = np.asarray(price(network, np.asarray(float(point.ranks)), hops).message(pair_size).arrival_s)
+    alone = np.asarray(price(network, np.asarray(float(design_point.ranks)), hops).message(pair_size).arrival_s)
     if network.switching == "store_and_forward":  # the receiver's interface may be slower than the last link
         alone = alone + np.where(hops > 1, np.maximum(occupied[0] - occupied[1], 0.0), 0.0)
     latency = alone + _sums(passes.T.tocsr(), waits)
     weight = count[..., source] * share
     mean_latency = np.sum(np.where(weight > 0, weight * latency, 0.0), axis=-1) / weight.sum(axis=-1)
-    names = _Names(point.machine, stations)
+    names = _Names(design_point.machine, stations)
     return Crowd(mean_latency, np.asarray(passing * mean), names, formula)
 
 
-def _pairs(step: Arrivals, point: DesignPoint) -> tuple[_Ints, _Ints, float]:
+def _pairs(step: Arrivals, design_point: DesignPoint) -> tuple[_Ints, _Ints, float]:
     """Sources and targets, and the share of a source's messages that each pair has."""
-    ranks = point.ranks
+    ranks = design_point.ranks
     every = np.arange(ranks)
     if step.destination is not None:
-        names: dict[str, FloatOrArray] = {name: value for name, value in point.values.items() if not np.ndim(value)}
-        names["rank"] = point.every_rank()
+        names: dict[str, FloatOrArray] = {
+            name: value for name, value in design_point.values.items() if not np.ndim(value)
+        }
+        names["rank"] = design_point.every_rank()
         here = every if step.when is None else np.flatnonzero(np.broadcast_to(step.when.evaluate(names), ranks))
         return here, checked_peers("destination", step.destination, names, here), 1.0
-    points = int(np.prod(point.shape, dtype=np.int64))
+    points = int(np.prod(design_point.shape, dtype=np.int64))
     if ranks * (ranks - 1) * points > MOST_PAIRS:
         what = f"{ranks * (ranks - 1):.3g} pairs of ranks, whose routes must be looked at"
         raise CapacityError(what, step.place, allowed="all hosts sending alike, one rank on each; or fewer ranks")

@@ -128,10 +128,10 @@ def _messages(step: Arrivals, evaluation: OpenEvaluation) -> StreamForecast:
     every, response = total, np.sum(count * np.asarray(message.arrival_s), axis=-1) / total
     if evaluation.queueing:
         spread = product_variation(visit_factors(machine, "network", step.varies))
-        seen = crowd(step, machine, evaluation.design_point, count, rate, size, spread)
-        evaluation.note(seen.formula)
-        evaluation.check_load(seen.load, seen.names, rate, step.place)
-        response = np.asarray(seen.latency_s)
+        crowded = crowd(step, machine, evaluation.design_point, count, rate, size, spread)
+        evaluation.note(crowded.formula)
+        evaluation.check_load(crowded.load, crowded.names, rate, step.place)
+        response = np.asarray(crowded.latency_s)
     busy = np.sum(count * (np.asarray(message.send_s) + message.receive_s), axis=-1)
     watts, per_byte = machine.network.dynamic_power_w or 0.0, machine.network.energy_per_byte_j or 0.0
     sent = np.sum(count * size, axis=-1)

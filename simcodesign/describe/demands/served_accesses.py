@@ -156,10 +156,10 @@ class _Lookup:
             return served_by_profile(profile, levels, "auto" if self.method == SETS else self.method)
         stream = warm_stream(_near(profile, FAR * max(level.lines for level in levels)), SAMPLED, self.seed)
         warmup = ArrayTrace(stream.warmup) if len(stream.warmup) else None
-        seen = served_in_sets(ArrayTrace(stream.address), levels, warmup)
+        in_sets = served_in_sets(ArrayTrace(stream.address), levels, warmup)
         # Also where keys are elements, a miss moves the line that holds it.
-        traffic_bytes = seen.traffic_bytes / profile.line_bytes * self.memory.line_bytes
-        return Served(seen.shares, traffic_bytes, (DRAWN,) * len(levels))
+        traffic_bytes = in_sets.traffic_bytes / profile.line_bytes * self.memory.line_bytes
+        return Served(in_sets.shares, traffic_bytes, (DRAWN,) * len(levels))
 
 
 @lru_cache(maxsize=256)
@@ -212,7 +212,7 @@ def _everywhere(values: list[FloatOrArray], one: Callable[..., tuple[float, Serv
         return one(*(float(value) for value in values))
     every = np.stack(np.broadcast_arrays(*values))
     points, index = np.unique(every.reshape(len(values), -1), axis=1, return_inverse=True)
-    found = [one(*point) for point in points.T.tolist()]
-    rows = np.array([(accesses, served.traffic_bytes, *served.shares) for accesses, served in found])
+    by_point = [one(*point) for point in points.T.tolist()]
+    rows = np.array([(accesses, served.traffic_bytes, *served.shares) for accesses, served in by_point])
     accesses, traffic, *shares = (column[index.ravel()].reshape(every.shape[1:]) for column in rows.T)
-    return accesses, Served(tuple(shares), traffic, found[0][1].methods)
+    return accesses, Served(tuple(shares), traffic, by_point[0][1].methods)

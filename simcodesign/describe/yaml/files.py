@@ -94,7 +94,7 @@ def _find(name: str | Path, folder: str) -> Path:
     return _folder(folder) / f"{text}.yaml"
 
 
-def _extended(path: Path, seen: tuple[Path, ...]) -> Entry:
+def _extended(path: Path, extended: tuple[Path, ...]) -> Entry:
     """The file's tree laid over the tree of the machine that it extends."""
     entry = read_yaml(path)
     items = entry.mapping()
@@ -102,15 +102,15 @@ def _extended(path: Path, seen: tuple[Path, ...]) -> Entry:
         check_format(items["simcodesign"])
     if "extends" not in items:
         return entry
-    base, seen = items["extends"], (*seen, path.resolve())
+    base, extended = items["extends"], (*extended, path.resolve())
     target = _find_base(base, path)
-    chain = " -> ".join(part.stem for part in (*seen, target))
-    if target.resolve() in seen:
+    chain = " -> ".join(part.stem for part in (*extended, target))
+    if target.resolve() in extended:
         raise InputError(f"machines extend each other: {chain}", base.place)
-    if len(seen) > MAX_EXTENDS:
+    if len(extended) > MAX_EXTENDS:
         raise InputError(f"more than {MAX_EXTENDS} machines extend each other: {chain}", base.place)
     rest = {key: value for key, value in items.items() if key != "extends"}
-    return merged(_extended(target, seen), Entry(rest, entry.place), OTHER_NAMES)
+    return merged(_extended(target, extended), Entry(rest, entry.place), OTHER_NAMES)
 
 
 def _find_base(base: Entry, path: Path) -> Path:

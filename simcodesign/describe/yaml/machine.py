@@ -148,8 +148,8 @@ def _network(entry: Entry, nodes: int, folder: Path) -> Network:
     topology = _topology(items["topology"], nodes, folder)
     network = Network(topology, hops_hold_sender=holds, **values, **texts)  # type: ignore[arg-type]
     for part in ("link", "interface"):
-        said = items.get(f"{part}_per_byte", items.get(f"{part}_bandwidth", entry))
-        check_occupancy(network, part, said.place)
+        stated = items.get(f"{part}_per_byte", items.get(f"{part}_bandwidth", entry))
+        check_occupancy(network, part, stated.place)
     return network
 
 

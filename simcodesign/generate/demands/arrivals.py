@@ -4,8 +4,8 @@ The times between the arrivals of a rank are a chain of operations that take no 
 waits for its own by a dependency, and for no other request. At a disk it is one operation, or one for every disk that
 it comes to, each in the rank whose disk that is. A message is a send and its receive.
 
-All requests are drawn and written at once. What is drawn for request k of a rank does not depend on how many there are,
-where all ranks have equally many; nor on the machine.
+All requests are sampled and written at once. What is sampled for request k of a rank does not depend on how many there
+are, where all ranks have equally many; nor on the machine.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from simcodesign.generate.demands.disk_access import KINDS, duration_of_access_s
 from simcodesign.generate.dependencies import Order
 from simcodesign.generate.plan import NONE, OpenStream
 from simcodesign.generate.plan_builder import LoweredProgram, PlanBuilder, StepWriter
-from simcodesign.generate.random_streams import drawn, stream
+from simcodesign.generate.random_streams import random_factors, stream
 from simcodesign.generate.segment import EXTRAS, FIELDS, Segment
 
 Ints = NDArray[np.int64]
@@ -41,7 +41,7 @@ class ArrivalsLowering(Lowering[Arrivals]):
     """A program of streams alone, each step of it one stream of every rank."""
 
     def operations(self, demand: Arrivals, writer: StepWriter) -> float:
-        """On average, where it is drawn how many these are."""
+        """On average, where their number is random."""
         builder = writer.builder
         counts = requests_of(demand, builder).astype(np.float64)
         if not counts.sum():
@@ -87,12 +87,12 @@ class _Stream:
         """(R,) rank of every request."""
         return np.repeat(np.arange(len(self.counts)), self.counts)
 
-    def drawn(self, what: str, law: Distribution | None, seed: int) -> Floats:
+    def factors(self, what: str, law: Distribution | None, seed: int) -> Floats:
         """(R,) factors, of which the first are the same however many requests a rank has, if all have as many."""
         count = int(self.counts.sum())
         if law is None or law.constant:
             return np.ones(count)
-        factors = drawn(law, stream(seed, f"{what} of {self.name}"), count)
+        factors = random_factors(law, stream(seed, f"{what} of {self.name}"), count)
         even = len(self.counts) and (self.counts == self.counts[0]).all()
         return factors.reshape(-1, len(self.counts)).T.ravel() if even else factors
 
@@ -145,7 +145,7 @@ def _stream_of(step: Arrivals, name: str, builder: PlanBuilder) -> _Stream:
 def _between(writer: _Writer, one: _Stream, builder: PlanBuilder) -> Ints:
     """The times between arrivals, a chain in every rank."""
     source = one.source
-    times = one.drawn("times between", one.step.between, builder.seed) / one.rate_per_s[source]
+    times = one.factors("times between", one.step.between, builder.seed) / one.rate_per_s[source]
     follows_previous = np.ones(len(source), bool)
     starts = np.cumsum(one.counts) - one.counts
     follows_previous[starts[one.counts > 0]] = False
@@ -168,7 +168,7 @@ def _at_disks(writer: _Writer, one: _Stream, gaps: Ints, builder: PlanBuilder) -
         size, time = one.size_bytes[where], service[where] * factor
         return writer.add(where, kind=kind, phase=phase, size_bytes=size, duration_s=time)
 
-    last = visits(one.source, one.drawn("services", law, builder.seed))
+    last = visits(one.source, one.factors("services", law, builder.seed))
     writer.waits.append((gaps, last))
     if not step.next:
         return last
@@ -180,7 +180,7 @@ def _at_disks(writer: _Writer, one: _Stream, gaps: Ints, builder: PlanBuilder) -
         where = _next(shares, where, ways.random(len(going)))
         stays = where < builder.ranks
         going, where = going[stays], where[stays]
-        factor = np.ones(len(going)) if law is None else drawn(law, more, len(going))
+        factor = np.ones(len(going)) if law is None else random_factors(law, more, len(going))
         visit = visits(where, factor)
         writer.waits.append((last[going], visit))  # a copy
         last[going] = visit
@@ -198,19 +198,19 @@ def _next(shares: Floats, where: Ints, uniform: Floats) -> Ints:
     """The rank to which each goes on, P if it leaves."""
     ranks = len(shares)
     ends = np.cumsum(shares, axis=1) + np.arange(ranks)[:, None]  # ascending from row to row
-    found = np.searchsorted(ends.ravel(), where + uniform, side="right") - where * ranks
-    return np.asarray(np.minimum(found, ranks))
+    next_rank = np.searchsorted(ends.ravel(), where + uniform, side="right") - where * ranks
+    return np.asarray(np.minimum(next_rank, ranks))
 
 
 def _disk_capacity(program: Sequence[Arrivals], builder: PlanBuilder) -> int:
     """Capacity of every disk, NONE for no limit. InputError unless all steps say the same."""
-    said = {NONE if step.capacity is None else _capacity(step, builder) for step in program if step.to == DISK}
-    if len(said) > 1:
+    capacities = {NONE if step.capacity is None else _capacity(step, builder) for step in program if step.to == DISK}
+    if len(capacities) > 1:
         last = program[-1]
         raise InputError(
-            "capacity of disks", last.place, value=sorted(said), allowed="the same in all arrivals to disks"
+            "capacity of disks", last.place, value=sorted(capacities), allowed="the same in all arrivals to disks"
         )
-    return said.pop() if said else NONE
+    return capacities.pop() if capacities else NONE
 
 
 def _capacity(step: Arrivals, builder: PlanBuilder) -> int:
@@ -233,7 +233,7 @@ def _messages(writer: _Writer, one: _Stream, gaps: Ints, builder: PlanBuilder) -
         raise InputError(what, step.place, value=machine.name, allowed="network.model: hockney")
     law = step.varies if "noise" in builder.effects else None
     source, target = one.source, _targets(one, builder)
-    size = one.size_bytes[source] * one.drawn("sizes", law, builder.seed)
+    size = one.size_bytes[source] * one.factors("sizes", law, builder.seed)
     columns = [
         Column(kind, who.astype(np.int32), peer.astype(np.int32), size, tag=0)
         for kind, who, peer in ((SEND, source, target), (RECEIVE, target, source))

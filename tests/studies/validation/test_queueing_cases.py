@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from simcodesign.generate.random_streams import drawn
+from simcodesign.generate.random_streams import random_factors
 from simcodesign.studies.validation.case import Case, Said
 from simcodesign.studies.validation.registry import PACKAGE, load_cases
 from simcodesign.studies.validation.run import measured
@@ -130,7 +130,7 @@ def test_moments_of_services(service: object) -> None:
     assert eval(service.variation) == pytest.approx(raw[1] - 1)  # type: ignore[attr-defined]
     norms = [moment ** (1 / power) for power, moment in enumerate(raw, start=1)]
     assert norms == sorted(norms)
-    factors = drawn(service.law, np.random.default_rng(7), 400_000)  # type: ignore[attr-defined]
+    factors = random_factors(service.law, np.random.default_rng(7), 400_000)  # type: ignore[attr-defined]
     assert np.mean(factors) == pytest.approx(1, abs=0.02)
     assert np.mean(factors**2) == pytest.approx(raw[1], rel=0.05)
 
