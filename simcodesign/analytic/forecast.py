@@ -144,10 +144,13 @@ class _Account:
         total = sum((time for times in self.phases.values() for time in times.values()), start=zero)
         busiest = np.argmax(total, axis=-1, keepdims=True) if self.evaluation.by_rank else None
 
-        def whole(value: FloatOrArray) -> FloatOrArray:
-            """Of the busiest rank, at every design point, also where some of the arrays change nothing."""
-            value = _of_rank(value, total, busiest)
+        def at_points(value: FloatOrArray) -> FloatOrArray:
+            """At every design point, also where some of the arrays change nothing (a read-only view)."""
             return np.broadcast_to(value, design_point.shape) if design_point.shape != np.shape(value) else value
+
+        def whole(value: FloatOrArray) -> FloatOrArray:
+            """Of the busiest rank, at every design point."""
+            return at_points(_of_rank(value, total, busiest))
 
         counts = {group: {name: whole(it) for name, it in totals.items()} for group, totals in self.counts.items()}
         work = counts.get("work", {})
@@ -175,7 +178,7 @@ class _Account:
         if self.power is None:
             return result
         stated_w = design_point.machine.totals().static_power_w
-        static_w = whole(0.0 if stated_w is None else stated_w)
+        static_w = at_points(0.0 if stated_w is None else stated_w)
         return replace(
             result,
             static_power_w=static_w,
