@@ -9,6 +9,7 @@ import os
 import subprocess
 import sys
 import time
+from dataclasses import dataclass
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -347,8 +348,11 @@ def test_an_exact_forecast_is_within_a_tolerance_of_rounding(files: tuple[str, s
 
 
 def test_an_undefined_error_is_out_of_tolerance(files: tuple[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
-    comparison = SimpleNamespace(error=math.nan, to_dict=dict)
-    monkeypatch.setattr("simcodesign.comparison.compare.compare", lambda *arguments, **options: comparison)
+    @dataclass
+    class Undefined:
+        error: float = math.nan
+
+    monkeypatch.setattr("simcodesign.comparison.compare.compare", lambda *arguments, **options: Undefined())
     assert run("compare", *files, "--json", "--tolerance", "100%").exit_code == 1
 
 

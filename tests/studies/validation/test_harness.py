@@ -489,7 +489,7 @@ CASES = [case(f"toys/{k}", sleeps) for k in range(3)]
 
 MASKED = """
 import multiprocessing, signal, sys
-from simcodesign import workers
+from simcodesign.core import process_pool
 
 def blocked(connection):
     connection.send(signal.SIGINT in signal.pthread_sigmask(signal.SIG_BLOCK, []))
@@ -498,7 +498,7 @@ if __name__ == "__main__":
     context = multiprocessing.get_context("spawn")
     for _ in range(2):
         ours, theirs = context.Pipe()
-        with workers.uninterrupted():
+        with process_pool.uninterrupted():
             process = context.Process(target=blocked, args=(theirs,))
             process.start()
         print(ours.recv())
