@@ -62,7 +62,7 @@ def _run_once(options: CompareOptions) -> float:
     from simcodesign.cli.run.scenario import load_scenario
     from simcodesign.comparison.compare import compare
     from simcodesign.report.common.progress import simulation_progress
-    from simcodesign.report.results.tables import comparison_tables
+    from simcodesign.report.results.comparison_tables import comparison_tables
 
     scenario = load_scenario(options.scenario)
     with simulation_progress() as on_progress:

@@ -62,7 +62,7 @@ def _show_aspen(options: ShowOptions) -> None:
 
 def _show_machine(options: ShowOptions) -> None:
     from simcodesign.describe.yaml.files import load_machine
-    from simcodesign.report.results.data_sheets import machine_sheet
+    from simcodesign.report.results.machine_sheet import machine_sheet
 
     if options.latex:
         what = "--latex: a machine has no equations"
@@ -72,7 +72,7 @@ def _show_machine(options: ShowOptions) -> None:
 
 def _show_workload(options: ShowOptions) -> None:
     from simcodesign.describe.yaml.files import load_workload
-    from simcodesign.report.results.data_sheets import latex, workload_sheet
+    from simcodesign.report.results.workload_sheet import latex, workload_sheet
 
     workload = load_workload(options.name)
     if options.latex:

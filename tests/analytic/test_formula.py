@@ -25,7 +25,7 @@ from simcodesign.describe.workload import Workload
 from simcodesign.describe.yaml.files import load_workload
 from simcodesign.describe.yaml.tree import parse_yaml
 from simcodesign.describe.yaml.workload import workload_from
-from simcodesign.report.results.data_sheets import latex
+from simcodesign.report.results.workload_sheet import latex
 from tests import examples
 from tests.shipped_pairs import needs_memory, plain_workloads
 

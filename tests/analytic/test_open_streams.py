@@ -25,7 +25,8 @@ from simcodesign.describe.workload import Workload
 from simcodesign.describe.yaml.tree import parse_yaml
 from simcodesign.describe.yaml.workload import workload_from
 from simcodesign.engine.simulate import simulate
-from simcodesign.report.results.tables import comparison_tables, forecast_tables, simulation_tables
+from simcodesign.report.results.comparison_tables import comparison_tables
+from simcodesign.report.results.tables import forecast_tables, simulation_tables
 from tests import examples
 
 S = 0.01

@@ -27,9 +27,10 @@ from simcodesign.core.errors import DeadlockError, InputError
 from simcodesign.core.to_json import to_json
 from simcodesign.describe.yaml.files import load_machine
 from simcodesign.describe.yaml.machine import MACHINE_KEYS
+from simcodesign.report.common.numbers import Seconds
 from simcodesign.report.common.progress import simulation_progress
 from simcodesign.report.common.terminal import complain, print_all
-from simcodesign.report.results.tables import Seconds, verdict
+from simcodesign.report.results.comparison_tables import verdict
 from tests import ROOT
 
 HEAVY = ["matplotlib", "networkx", "numpy", "pandas", "scipy", "simpy", "sympy", "yaml"]

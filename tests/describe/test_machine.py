@@ -24,7 +24,7 @@ from simcodesign.describe.topology.build import build_topology
 from simcodesign.describe.yaml.files import load_machine
 from simcodesign.describe.yaml.machine import machine_from
 from simcodesign.describe.yaml.tree import parse_yaml
-from simcodesign.report.results.data_sheets import machine_sheet
+from simcodesign.report.results.machine_sheet import machine_sheet
 
 TEXT = """\
 simcodesign: 1

@@ -21,7 +21,7 @@ from simcodesign.describe.program import Block, Step, phase_name, walk
 from simcodesign.describe.workload import Workload
 from simcodesign.describe.yaml.tree import parse_yaml
 from simcodesign.describe.yaml.workload import workload_from
-from simcodesign.report.results.data_sheets import program_tree, workload_sheet
+from simcodesign.report.results.workload_sheet import program_tree, workload_sheet
 
 
 def workload(text: str) -> Workload:

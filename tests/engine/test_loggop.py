@@ -29,7 +29,7 @@ from simcodesign.describe.machine_parts import Network, Processor
 from simcodesign.describe.program import Step
 from simcodesign.describe.topology.build import build_topology
 from simcodesign.describe.workload import Workload
-from simcodesign.report.results.data_sheets import machine_sheet
+from simcodesign.report.results.machine_sheet import machine_sheet
 from tests import examples
 
 #: Tolerance: at most some thousand sums follow one another, each rounded to 1.1e-16.

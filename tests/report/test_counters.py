@@ -16,8 +16,9 @@ from simcodesign.counters.forms import LINEAR, PROCESSES, WORK, BestForm, Form
 from simcodesign.counters.partition import Target
 from simcodesign.counters.prediction import ANALYTIC, EMPIRICAL
 from simcodesign.counters.table import CounterTable, Latencies, counter_table, joined
+from simcodesign.report.counters.model_tables import MOST_KERNELS, law_text
 from simcodesign.report.counters.plot import PARTS, counters_plot, measured_bars, predicted_bar
-from simcodesign.report.counters.tables import MOST_KERNELS, counter_tables, law_text, part_rows
+from simcodesign.report.counters.tables import counter_tables, part_rows
 from simcodesign.report.counters.to_json import study_dict
 from tests.counters.test_fit_and_predict import communication_only, two_clocks
 from tests.oracles import counter_runs as made_up

@@ -22,8 +22,8 @@ from rich.console import Console
 from simcodesign.comparison.compare import compare
 from simcodesign.core.errors import InputError
 from simcodesign.core.units import parse_quantity
+from simcodesign.report.common.numbers import shared_unit
 from simcodesign.report.common.progress import case_progress
-from simcodesign.report.common.quantities import shared_unit
 from simcodesign.report.validation import page as pages
 from simcodesign.report.validation.plots import drawer
 from simcodesign.report.validation.tables import outcome_tables, shown_point

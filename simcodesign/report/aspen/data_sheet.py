@@ -31,7 +31,8 @@ from simcodesign.aspen.tree import (
 from simcodesign.core.errors import InputError
 from simcodesign.core.expression import Expression
 from simcodesign.core.units import format_quantity
-from simcodesign.report.aspen.tables import section, table
+from simcodesign.report.aspen.tables import table
+from simcodesign.report.common.tables import section
 
 
 def aspen_sheet(path: Path) -> list[RenderableType]:

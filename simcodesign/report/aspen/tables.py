@@ -8,9 +8,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from rich import box
 from rich.console import RenderableType
-from rich.padding import Padding
 from rich.table import Table
 
 from simcodesign.aspen.capacity import data_bytes, memory_bytes
@@ -20,7 +18,8 @@ from simcodesign.aspen.scope import Given
 from simcodesign.aspen.timing import BlockTime, Timing, UseTime, split_parameters
 from simcodesign.core.to_json import attributes_of
 from simcodesign.core.units import format_quantity
-from simcodesign.report.results.tables import Seconds
+from simcodesign.report.common.numbers import Seconds
+from simcodesign.report.common.tables import section, text_table
 
 MOST_ROWS = 60
 #: What an effect is, in words.
@@ -298,21 +297,6 @@ def _warnings(lines: Sequence[str]) -> list[RenderableType]:
     return [*(f"warning: {line}" for line in lines), *([""] if lines else [])]
 
 
-def section(title: str, rows: Iterable[tuple[str, str]]) -> RenderableType:
-    """Names and what is said of each."""
-    shown = Table(
-        title=title or None, box=None, show_header=False, title_justify="left", title_style="bold", padding=(0, 2, 0, 0)
-    )
-    shown.add_column(no_wrap=True)
-    shown.add_column(overflow="fold")
-    for name, text in rows:
-        shown.add_row(name, text)
-    return Padding(shown, (0, 0, 1, 0), expand=False)
-
-
 def table(title: str, *names: str) -> Table:
     """A table with these columns; those of numbers to the right."""
-    shown = Table(title=title, box=box.SIMPLE_HEAD, title_justify="left", title_style="bold", pad_edge=False)
-    for name in names:
-        shown.add_column(name, overflow="fold", justify="right" if name.split(" [")[0] in NUMBERS else "left")
-    return shown
+    return text_table(title, *names, right=[name for name in names if name.split(" [")[0] in NUMBERS])

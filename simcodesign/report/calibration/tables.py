@@ -8,7 +8,6 @@ from itertools import groupby
 
 import numpy as np
 from rich.console import RenderableType
-from rich.padding import Padding
 from rich.table import Table
 
 from simcodesign.calibration.calibrate import Calibration, Unknown
@@ -19,7 +18,7 @@ from simcodesign.core.errors import InputError
 from simcodesign.core.to_json import attributes_of
 from simcodesign.core.units import DIMENSIONS, format_quantity
 from simcodesign.describe.constants import CONSTANTS
-from simcodesign.report.common.number_table import new_table
+from simcodesign.report.common.tables import new_table, paragraph
 
 #: Residuals shown, the largest first.
 MOST_RESIDUALS = 5
@@ -35,14 +34,10 @@ DUST = 1e-10
 
 def calibration_tables(found: Calibration) -> Iterator[RenderableType]:
     """Estimates, what cannot be told apart, and the largest residuals."""
-    yield _line(f"{found.workload.name} on {found.machine.name}: constants from measured times", bold=True)
+    yield paragraph(f"{found.workload.name} on {found.machine.name}: constants from measured times", bold=True)
     yield estimate_table(found)
-    yield from (_line(sentence) for sentence in sentences(found))
+    yield from (paragraph(sentence) for sentence in sentences(found))
     yield residual_table(found)
-
-
-def _line(text: str, bold: bool = False) -> RenderableType:
-    return Padding(text, (0, 0, 1, 0), style="bold" if bold else "none", expand=False)
 
 
 def estimate_table(found: Calibration) -> Table:

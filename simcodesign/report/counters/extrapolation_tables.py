@@ -7,16 +7,14 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
-from rich.console import RenderableType
-from rich.padding import Padding
+from rich.console import Group, RenderableType
 from rich.table import Table
 
 from simcodesign.core.to_json import attributes_of
 from simcodesign.counters.prediction import ANALYTIC, EMPIRICAL
 from simcodesign.describe.effects import effect_names
-from simcodesign.report.common.number_table import new_table
-from simcodesign.report.common.quantities import quantity
-from simcodesign.report.results.tables import Seconds
+from simcodesign.report.common.numbers import Seconds, quantity
+from simcodesign.report.common.tables import facts, new_table, paragraph
 from simcodesign.studies.extrapolation.ladder import MODELS, Ladder
 from simcodesign.studies.extrapolation.study import Study
 from simcodesign.studies.extrapolation.trials import METHODS, PARTS, PLAIN, REFINED, Summary, Trial
@@ -32,13 +30,13 @@ def study_tables(study: Study, ladders: Sequence[Ladder] = ()) -> Iterator[Rende
     found = {ladder.target.text: ladder for ladder in ladders}
     for trial in study.trials:
         yield error_table(trial)
-        yield _line(" ".join(verdicts(trial)))
+        yield paragraph(" ".join(verdicts(trial)))
         yield part_table(trial)
         if ladder := found.get(trial.target.text):
             yield ladder_table(ladder)
-            yield _line(ladder_words(ladder))
+            yield paragraph(ladder_words(ladder))
     if study.notes:
-        yield _line("Of the models of the first seed:\n" + "\n".join(f"- {note}" for note in study.notes))
+        yield paragraph("Of the models of the first seed:\n" + "\n".join(f"- {note}" for note in study.notes))
 
 
 def _facts(study: Study) -> RenderableType:
@@ -52,19 +50,8 @@ def _facts(study: Study) -> RenderableType:
         rows.append(("second clock", f"{quantity(asked.second_clock_hz, 'Hz')} on P = {max(asked.profile)}"))
     rows.append(("effects", "all" if asked.effects == effect_names() else ", ".join(asked.effects) or "none"))
     rows.append(("seeds", f"{count}: every run has draws of its own" if asked.effects else f"{count}"))
-    head = Padding(
-        f"{asked.workload.name} on {asked.machine.name}: predicted from counters, and simulated",
-        (0, 0, 1, 0),
-        style="bold",
-        expand=False,
-    )
-    grid = Table.grid(padding=(0, 2))
-    for name, text in rows:
-        grid.add_row(name, text)
-    whole = Table.grid()
-    whole.add_row(head)
-    whole.add_row(Padding(grid, (0, 0, 1, 0), expand=False))
-    return whole
+    head = f"{asked.workload.name} on {asked.machine.name}: predicted from counters, and simulated"
+    return Group(paragraph(head, bold=True), facts(rows))
 
 
 def error_table(trial: Trial) -> Table:
@@ -245,7 +232,3 @@ def _ladder_dict(ladder: Ladder) -> dict[str, Any]:
 
 def _listed(numbers: Sequence[int]) -> str:
     return ", ".join(str(number) for number in numbers)
-
-
-def _line(text: str) -> RenderableType:
-    return Padding(text, (0, 0, 1, 0), expand=False)

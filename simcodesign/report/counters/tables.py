@@ -3,78 +3,75 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 from rich.console import RenderableType
-from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
 from simcodesign.counters.fit_and_predict import CounterPredictions, HeldBackRun, TargetPrediction
-from simcodesign.counters.forms import LINEAR, PROCESSES, WORK, BestForm, Law, NormalForm
 from simcodesign.counters.kernels import REST
-from simcodesign.counters.models import LEVELS, ApplicationModel, Breakdown, KernelModel
+from simcodesign.counters.models import LEVELS, Breakdown
 from simcodesign.counters.prediction import Miss, kernels_above, miss_shares, optimization_advice
-from simcodesign.counters.runs import MIXED, STRONG, WEAK, works
+from simcodesign.counters.runs import MIXED, STRONG, WEAK
 from simcodesign.counters.table import LATENCIES
-from simcodesign.report.common.number_table import new_table
-from simcodesign.report.common.quantities import quantity
-from simcodesign.report.results.tables import Seconds
+from simcodesign.report.common.numbers import Seconds, quantity
+from simcodesign.report.common.tables import dashed_list, facts, new_table, paragraph
+from simcodesign.report.counters.model_tables import (
+    ROUNDING,
+    laws_of,
+    model_table,
+    model_words,
+    r2_text,
+)
 
-#: Kernels whose counters have rows in the table of models; JSON has all.
-MOST_KERNELS = 8
-#: Names of functions that a sentence lists.
-_NAMED = 8
-#: Letters of a kernel's name that stay together in a narrow table.
-_NAME = 12
-#: Below this share of the largest value an intercept is rounding.
-_ROUNDING = 1e-12
-COUNTER_WORDS = {
-    "instructions": "instructions",
-    "stall_cycles": "stall cycles",
-    "l1_hits": "L1 hits",
-    "l2_hits": "L2 hits",
-    "llc_hits": "LLC hits",
-    "memory_accesses": "memory accesses",
-}
-SCALING_WORDS = {STRONG: "strong scaling", WEAK: "weak scaling", MIXED: "several sizes"}
-COUNTERS = "counters"
 #: Columns of the table of kernels that are left out where nothing is known, and what they mean.
 MORE_WORDS = {
     "CPI": "cycles per instruction of computation, mean over the runs",
     "BF_mem": "share of the time of memory accesses that is not hidden, on P = {P}",
     "E": "largest share of accesses that miss the last-level cache",
 }
+
+
+#: Names of functions that a sentence lists.
+_NAMED = 8
+
+
+#: Letters of a kernel's name that stay together in a narrow table.
+_NAME = 12
+
+
+SCALING_WORDS = {STRONG: "strong scaling", WEAK: "weak scaling", MIXED: "several sizes"}
+
+
+COUNTERS = "counters"
+
+
 NO_ADVICE = "No part but computation that scales takes a tenth of the time: fewer instructions, or a lower CPI."
 
 
 def counter_tables(study: CounterPredictions) -> Iterator[RenderableType]:
     """The runs, the kernels, the models, every prediction, and what to do."""
-    yield _facts(study)
+    yield facts(_facts(study))
     kernels = kernel_table(study)
     yield kernels
     if words := _rest_words(study, [str(column.header) for column in kernels.columns]):
-        yield _line(words)
+        yield paragraph(words)
     yield model_table(study.model)
-    if words := _model_words(study.model):
-        yield _line(words)
+    if words := model_words(study.model):
+        yield paragraph(words)
     yield from _refinements(study)
     for forecast in study.forecasts:
         yield Text(f"Predicted for {place_text(forecast)}", style="bold")
         yield breakdown_table(forecast)
         yield rival_table(forecast)
         advice = optimization_advice(forecast.prediction.breakdown) or (NO_ADVICE,)
-        yield _listed(["Where time could be saved:", *advice])
-    yield _listed(["Notes:", *notes] if (notes := [*all_notes(study)]) else [])
+        yield dashed_list(advice, "Where time could be saved:")
+    yield dashed_list(all_notes(study), "Notes:")
 
 
-# --- What was read ----------------------------------------------------------------------------------------------
-
-
-def _facts(study: CounterPredictions) -> RenderableType:
-    grid = Table.grid(padding=(0, 2))
+def _facts(study: CounterPredictions) -> Iterator[tuple[str, str]]:
     runs, scaling = study.model.runs, study.model.scaling
     processes = sorted(set(runs.column("processes").tolist()))
     how = SCALING_WORDS[scaling.kind]
@@ -83,19 +80,18 @@ def _facts(study: CounterPredictions) -> RenderableType:
         how = f"{how}, {at}"
     else:
         how = "taken as strong scaling: the runs do not say their size"
-    grid.add_row("runs", f"P = {', '.join(f'{P:g}' for P in processes)} ({how})")
+    yield ("runs", f"P = {', '.join(f'{P:g}' for P in processes)} ({how})")
     hz = study.model.kernels[0].frequency_hz
     clock = runs.column("frequency_hz")
-    said = "" if not np.isnan(clock).all() else " (cycles over time: the runs do not say their frequency)"
-    grid.add_row("clock", quantity(hz, "Hz") + said if math.isfinite(hz) else "not known")
+    remark = "" if not np.isnan(clock).all() else " (cycles over time: the runs do not say their frequency)"
+    yield ("clock", quantity(hz, "Hz") + remark if math.isfinite(hz) else "not known")
     used = study.latencies
     caches = ", ".join(f"{cycles:.3g}" for cycles in (used.l1_cycles, used.l2_cycles, used.llc_cycles))
     if any(kernel.counters.keys() >= set(LEVELS) for kernel in study.model.kernels):
-        said = "assumed: " if assumed(study) else ""
+        remark = "assumed: " if assumed(study) else ""
         memory = quantity(used.memory_s, "s")
-        grid.add_row("latencies", f"{said}{caches} cycles (L1, L2, LLC), {memory} (memory)")
-    grid.add_row("guard", guard_words(study))
-    return Padding(grid, (0, 0, 1, 0), expand=False)
+        yield ("latencies", f"{remark}{caches} cycles (L1, L2, LLC), {memory} (memory)")
+    yield ("guard", guard_words(study))
 
 
 def assumed(study: CounterPredictions) -> bool:
@@ -109,7 +105,7 @@ def guard_words(study: CounterPredictions) -> str:
     if not misses:
         return "E is not known: accesses to memory were not counted"
     worst = misses[0]
-    alike = len(kernels_above(misses, worst.share * (1 - _ROUNDING))) - 1
+    alike = len(kernels_above(misses, worst.share * (1 - ROUNDING))) - 1
     more = f" and {alike} more" if alike > 0 else ""
     at = f"E up to {worst.share:.3g} (kernel {worst.kernel}{more}, P = {worst.processes:g})"
     if study.guard is None:
@@ -177,101 +173,6 @@ def _rest_words(study: CounterPredictions, shown: Sequence[str]) -> str:
     return " ".join(parts)
 
 
-# --- Models -----------------------------------------------------------------------------------------------------
-
-
-def model_table(model: ApplicationModel) -> Table:
-    """A row for each law: counters of the kernels, volumes and times of communication, the rest of the time."""
-    table = new_table("Models, of one process", "kernel", "counter", "model", "R2")
-    table.columns[1].justify = table.columns[2].justify = "left"
-    table.columns[3].no_wrap = True
-    reach = reach_of(model)
-    for kernel in model.kernels[:MOST_KERNELS]:
-        for place, (counter, law) in enumerate(_shown_laws(kernel)):
-            table.add_row("" if place else kernel.name, counter, law_text(law, reach), _r2(law))
-        table.add_section()
-    if (left := len(model.kernels) - MOST_KERNELS) > 0:
-        table.add_row(f"and {left} more", "", "(--json has all)", "")
-        table.add_section()
-    for place, (what, text, r2) in enumerate(_communication_rows(model)):
-        table.add_row("" if place else "communication", what, text, r2)
-    if model.others is not None:
-        table.add_row("others", "time (s)", law_text(model.others, reach), _r2(model.others))
-    return table
-
-
-def _laws(kernel: KernelModel) -> Iterator[tuple[str, Law]]:
-    if kernel.time is not None:
-        yield "time (s)", kernel.time
-    for counter, law in kernel.counters.items():
-        yield COUNTER_WORDS.get(counter, counter), law
-
-
-def _shown_laws(kernel: KernelModel) -> list[tuple[str, Law]]:
-    """Without counters that are always 0, unless all are."""
-    every = [*_laws(kernel)]
-    return [(counter, law) for counter, law in every if law.text != "0"] or every[:1]
-
-
-def _communication_rows(model: ApplicationModel) -> Iterator[tuple[str, str, str]]:
-    """What is there: volumes as laws of P, times over them."""
-    found, waits, reach = model.communication, model.runs, reach_of(model)
-    if np.nansum(waits.column("p2p_wait_s")) > 0:
-        a, b = found.p2p.a_s_per_byte, found.p2p.b_s
-        if a:
-            yield "p2p bytes", law_text(found.p2p_bytes, reach), _r2(found.p2p_bytes)
-        yield "p2p time (s)", _sum([(a, "bytes"), (b, "")]), _share(found.p2p.r2) if a else "-"
-    if np.nansum(waits.column("collective_wait_s")) > 0:
-        one = found.collective
-        if one.b_s_per_byte:
-            yield "coll. bytes", law_text(found.collective_bytes, reach), _r2(found.collective_bytes)
-        text = _sum([(one.a_s, "log2 P"), (one.b_s_per_byte, "bytes"), (one.c_s, "")])
-        yield "coll. time (s)", text, _share(one.r2) if one.a_s or one.b_s_per_byte else "-"
-
-
-def _sum(terms: Iterable[tuple[float, str]]) -> str:
-    """``2e-09 bytes + 0.001``, without what is 0."""
-    texts = [f"{factor:.4g} {name}".strip() for factor, name in terms if factor]
-    return " + ".join(texts).replace("+ -", "- ") or "0"
-
-
-def law_text(law: Law, reach: Mapping[str, float]) -> str:
-    """The law in words, without an intercept that is rounding. ``reach``: the largest value of each axis."""
-    if isinstance(law, NormalForm):
-        return law.text.replace("work", "(size/P)").replace("processes", "P")
-    form = law.forms[0] if isinstance(law, BestForm) else None
-    if form and form.kind == LINEAR and abs(form.b) <= _ROUNDING * abs(form.a) * reach[form.axis]:
-        return replace(form, b=0.0).text.removesuffix(" + 0")
-    return law.text
-
-
-def reach_of(model: ApplicationModel) -> dict[str, float]:
-    """The largest number of processes and work of a process of the runs."""
-    processes, work = works(model.runs, model.scaling)
-    return {PROCESSES: float(processes.max()), WORK: float(work.max())}
-
-
-def _r2(law: Law) -> str:
-    """None of a constant that stands for values without a law."""
-    constant = isinstance(law, BestForm) and law.forms[0].kind == "constant"
-    return "-" if constant and law.r2 < 1 else _share(law.r2)
-
-
-def _share(r2: float) -> str:
-    if not math.isfinite(r2):
-        return "-"
-    return ">0.9999" if 0.99995 <= r2 < 1 - 1e-12 else f"{r2:.4f}"
-
-
-def _model_words(model: ApplicationModel) -> str:
-    counted = any(kernel.time is None for kernel in model.kernels)
-    parts = ["Time of a kernel = instructions x CPI / clock + memory stalls."] if counted else []
-    if np.nansum(model.runs.communication_s) > 0:
-        factor = model.communication.blocking_factor
-        parts.append(f"BF_comm = {factor:.4g}: what of the time of communication is not overlapped.")
-    return " ".join(parts)
-
-
 def _refinements(study: CounterPredictions) -> Iterator[RenderableType]:
     if (clocks := study.clocks) is not None:
         runs = ", ".join(f"{P:g}" for P in clocks.processes)
@@ -292,10 +193,7 @@ def _refinements(study: CounterPredictions) -> Iterator[RenderableType]:
                 f"{show(verdict.before_s)} ({_error(verdict.before_s, verdict.measured_s)}), now "
                 f"{show(verdict.after_s)} ({_error(verdict.after_s, verdict.measured_s)})."
             )
-        yield _line(text)
-
-
-# --- Predictions ------------------------------------------------------------------------------------------------
+        yield paragraph(text)
 
 
 def part_rows(breakdown: Breakdown) -> Iterator[tuple[str, float, float, float]]:
@@ -378,30 +276,12 @@ def all_notes(study: CounterPredictions) -> Iterator[str]:
     poor = [
         f"{kernel.name} ({counter})"
         for kernel in study.model.kernels
-        for counter, law in _laws(kernel)
-        if _r2(law) != "-" and law.r2 < 0.9
+        for counter, law in laws_of(kernel)
+        if r2_text(law) != "-" and law.r2 < 0.9
     ]
     if poor:
         texts.append(f"Models that explain less than 90 % of what their counter does: {', '.join(poor)}.")
     yield from dict.fromkeys(texts)
-
-
-def _listed(lines: Iterable[str]) -> RenderableType:
-    """The first as it is, the others with a dash."""
-    grid = Table.grid(padding=(0, 1, 0, 0))
-    head, *rest = [*lines] or [""]
-    for line in rest:
-        grid.add_row("-", line)
-    if not rest:
-        return ""
-    whole = Table.grid()
-    whole.add_row(head)
-    whole.add_row(grid)
-    return Padding(whole, (0, 0, 1, 0), expand=False)
-
-
-def _line(text: str) -> RenderableType:
-    return Padding(text, (0, 0, 1, 0), expand=False)
 
 
 def _short(value: float) -> str:

@@ -11,7 +11,8 @@ from simcodesign.counters.fit_and_predict import CommunicationRuns, CounterPredi
 from simcodesign.counters.forms import BestForm, Law, NormalForm
 from simcodesign.counters.models import ApplicationModel, KernelModel
 from simcodesign.counters.prediction import miss_shares, optimization_advice
-from simcodesign.report.counters.tables import COUNTERS, all_notes, assumed, law_text, reach_of
+from simcodesign.report.counters.model_tables import law_text, reach_of
+from simcodesign.report.counters.tables import COUNTERS, all_notes, assumed
 from simcodesign.report.fits.tables import model_dict
 
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from simcodesign.core.units import DIMENSIONS
 from simcodesign.report.common import plot_style
-from simcodesign.report.common.quantities import shared_unit
+from simcodesign.report.common.numbers import four_digits, shared_unit
 from simcodesign.report.explore.tables import shown
 from simcodesign.studies.explore.confirmation import best_points
 from simcodesign.studies.explore.evaluator import Evaluator, Point, point_of
@@ -226,8 +226,10 @@ def _end(problem: Problem, at: int, value: float) -> str:
     """The text at an end of a vertical axis."""
     variables = problem.space.variables
     if at >= len(variables):
-        return shown(_four(value), problem.objectives[at - len(variables)].dimension)
-    return plot_style.plain(variables[at].word(value) or shown(_four(value), unit_of(problem, variables[at].name)))
+        return shown(four_digits(value), problem.objectives[at - len(variables)].dimension)
+    return plot_style.plain(
+        variables[at].word(value) or shown(four_digits(value), unit_of(problem, variables[at].name))
+    )
 
 
 def _between(axis: Any, at: int, variable: Variable, heights: FloatArray) -> None:
@@ -254,10 +256,6 @@ def _height(values: FloatArray, low: float, high: float, log: bool) -> FloatArra
     if log:
         return np.log(values / low) / math.log(high / low)
     return (values - low) / (high - low)
-
-
-def _four(value: float) -> float:
-    return float(f"{value:.4g}")
 
 
 def _unit(values: FloatArray, dimension: str) -> tuple[float, str]:

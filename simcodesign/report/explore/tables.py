@@ -11,8 +11,8 @@ from rich.table import Table
 
 from simcodesign.comparison.effects import effect_words
 from simcodesign.core.units import format_quantity
-from simcodesign.report.common.number_table import new_table
-from simcodesign.report.requirements.tables import line
+from simcodesign.report.common.numbers import four_digits
+from simcodesign.report.common.tables import new_table, paragraph
 from simcodesign.studies.explore.bound_sensitivity import BoundSensitivity, is_active
 from simcodesign.studies.explore.confirmation import Confirmation, Confirmed, FrontConfirmation, Overtaking
 from simcodesign.studies.explore.evaluator import Point, Refusal
@@ -48,8 +48,8 @@ def solution_tables(
     confirmed: Confirmation | None,
 ) -> Iterator[RenderableType]:
     """The optimum with its constraints, or why there is none; then what simulation says."""
-    yield line(f"{TITLES[planner]}: {_goal(solution.problem)}")
-    yield line(_outcome(solution))
+    yield paragraph(f"{TITLES[planner]}: {_goal(solution.problem)}")
+    yield paragraph(_outcome(solution))
     if solution.feasible:
         yield variable_table(solution)
         yield metric_table(solution)
@@ -57,7 +57,7 @@ def solution_tables(
             yield constraint_table(solution, sensitivities)
     if why is not None:
         yield from infeasibility_tables(why)
-    yield from (line(text) for text in refusal_words(solution.problem, solution.refusals, solution.evaluations))
+    yield from (paragraph(text) for text in refusal_words(solution.problem, solution.refusals, solution.evaluations))
     if confirmed is not None:
         yield from confirmation_tables(solution, confirmed)
 
@@ -189,13 +189,13 @@ def infeasibility_tables(why: Infeasibility) -> Iterator[RenderableType]:
     for one in why.relaxations:
         table.add_row(one.constraint.text, *_relaxation(problem, one))
     yield table
-    yield line(_conflict_words(why))
+    yield paragraph(_conflict_words(why))
     nearest = new_table("Least total violation", "constraint", "violated by")
     excess = _violations(problem, why.nearest)
     for constraint, share in zip(problem.constraints, excess, strict=True):
         nearest.add_row(constraint.text, f"{share:.2%}" if share > SEARCHED else "holds")
     yield nearest
-    yield line(f"In all {why.nearest.violation:.2%}, at {point_words(problem, why.nearest)}")
+    yield paragraph(f"In all {why.nearest.violation:.2%}, at {point_words(problem, why.nearest)}")
 
 
 def _relaxation(problem: Problem, one: Relaxation) -> tuple[str, str, str]:
@@ -242,9 +242,9 @@ def front_tables(
     planner: str, front: Front, why: Infeasibility | None, confirmed: FrontConfirmation | None = None
 ) -> Iterator[RenderableType]:
     """The points of a front: objectives first, then variables; then what simulation says of some."""
-    yield line(f"{TITLES[planner]}, Pareto front: {_goal(front.problem)}")
+    yield paragraph(f"{TITLES[planner]}, Pareto front: {_goal(front.problem)}")
     if why is not None:
-        yield line(_outcome(front.solution))
+        yield paragraph(_outcome(front.solution))
         yield from infeasibility_tables(why)
         return
     names = front.problem.space.names
@@ -257,10 +257,10 @@ def front_tables(
         table.add_row(str(place), *seen, *(valued(front.problem, name, point.values[name]) for name in names))
     yield table
     sure = "exact: " if front.exact else ""
-    yield line(
+    yield paragraph(
         f"{len(front.points)} points ({sure}{front.method}, {front.evaluations:,} evaluations, seed {front.seed})"
     )
-    yield from (line(text) for text in refusal_words(front.problem, front.evaluator.refusals(), front.evaluations))
+    yield from (paragraph(text) for text in refusal_words(front.problem, front.evaluator.refusals(), front.evaluations))
     if confirmed is not None:
         yield from front_confirmation_tables(front.problem, confirmed)
 
@@ -272,17 +272,17 @@ def confirmation_tables(solution: Solution, confirmed: Confirmation) -> Iterator
     """Both readings of the best points and their neighbours, and why their order changes."""
     yield confirmed_table(solution, confirmed)
     if len(confirmed.points) > MOST_LISTED:
-        yield line(f"{len(confirmed.points) - MOST_LISTED} more points are in --json")
+        yield paragraph(f"{len(confirmed.points) - MOST_LISTED} more points are in --json")
     failed = [one for one in confirmed.points if one.simulated is None]
     if failed:
         where = point_words(solution.problem, failed[0].forecast)
-        yield line(f"{len(failed)} points could not be simulated, first {where}: {failed[0].why_not}")
-    yield line(_verdict(confirmed))
+        yield paragraph(f"{len(failed)} points could not be simulated, first {where}: {failed[0].why_not}")
+    yield paragraph(_verdict(confirmed))
     for one in confirmed.overtakings[:1]:
         yield rung_table(solution.problem, one)
     for one in confirmed.overtakings[1:]:
         where = point_words(solution.problem, one.after.forecast)
-        yield line(f"It is overtaken also by {where}, because of {effect_words(one.effect)}")
+        yield paragraph(f"It is overtaken also by {where}, because of {effect_words(one.effect)}")
 
 
 def front_confirmation_tables(problem: Problem, confirmed: FrontConfirmation) -> Iterator[RenderableType]:
@@ -292,30 +292,26 @@ def front_confirmation_tables(problem: Problem, confirmed: FrontConfirmation) ->
     for place, (one, by) in enumerate(zip(confirmed.points, confirmed.beaten, strict=True), start=1):
         seen = []
         for at, objective in enumerate(problem.objectives):
-            simulated = "-" if one.simulated is None else reached(objective, _rounded(one.simulated.objectives[at]))
-            seen += [reached(objective, _rounded(one.forecast.objectives[at])), simulated]
+            simulated = "-" if one.simulated is None else reached(objective, four_digits(one.simulated.objectives[at]))
+            seen += [reached(objective, four_digits(one.forecast.objectives[at])), simulated]
         broken = one.simulated is not None and not one.simulated.feasible
         table.add_row(str(place), *seen, ("x " if broken else "") + ("-" if by is None else str(by + 1)))
     yield table
     failed = [one for one in confirmed.points if one.simulated is None]
     if failed:
         where = point_words(problem, failed[0].forecast)
-        yield line(f"{len(failed)} points could not be simulated, first {where}: {failed[0].why_not}")
+        yield paragraph(f"{len(failed)} points could not be simulated, first {where}: {failed[0].why_not}")
     beaten, violating = _count_beaten(confirmed)
     words = (
         f"{beaten} of {len(confirmed.points)} points are beaten by another one, {violating} violate a constraint (x)"
     )
-    yield line(f"{'Confirmed' if confirmed.front_stays else 'Not confirmed'}: when simulated, {words}")
+    yield paragraph(f"{'Confirmed' if confirmed.front_stays else 'Not confirmed'}: when simulated, {words}")
 
 
 def _count_beaten(confirmed: FrontConfirmation) -> tuple[int, int]:
     """Points that are beaten, and that violate a constraint, when simulated."""
     broken = [one for one in confirmed.points if one.simulated is not None and not one.simulated.feasible]
     return sum(place is not None for place in confirmed.beaten), len(broken)
-
-
-def _rounded(value: float) -> float:
-    return float(f"{value:.4g}")
 
 
 def confirmed_table(solution: Solution, confirmed: Confirmation) -> Table:
@@ -346,7 +342,7 @@ def _both(problem: Problem, one: Confirmed) -> tuple[str, str, str]:
 
 def _four(value: float, dimension: str) -> str:
     """With four digits."""
-    return shown(_rounded(value), dimension)
+    return shown(four_digits(value), dimension)
 
 
 def _verdict(confirmed: Confirmation) -> str:

@@ -8,15 +8,14 @@ from typing import Any
 
 import numpy as np
 from rich.console import RenderableType
-from rich.padding import Padding
 from rich.table import Table
 
 from simcodesign.core.to_json import attributes_of, fields_of
 from simcodesign.core.units import DIMENSIONS
 from simcodesign.describe.constants import CONSTANTS
 from simcodesign.report.common import plot_style
-from simcodesign.report.common.number_table import new_table
-from simcodesign.report.common.quantities import quantity, shared_unit
+from simcodesign.report.common.numbers import quantity, shared_unit
+from simcodesign.report.common.tables import new_table, paragraph
 from simcodesign.studies.feasibility.cost_axes import Cost
 from simcodesign.studies.feasibility.regions import STRAIGHT, Question, Region
 
@@ -35,22 +34,18 @@ def region_tables(
     """
     names = _varied(every)
     yield _intercepts(every, regions, names)
-    yield from (_line(text) for text in _words(every, regions, names))
+    yield from (paragraph(text) for text in _words(every, regions, names))
     found = [region for region in regions if region.reading == "simulation" and region.feasible]
     if found:
         yield _boundaries(regions, names)
-        yield from (_line(text) for text in _straightness(found, names))
+        yield from (paragraph(text) for text in _straightness(found, names))
     linear = next((region for region in regions if region.slopes), None)
     if linear and linear.slopes:
         terms = [_term(slope, cost) for slope, cost in zip(linear.slopes, linear.costs, strict=True)]
-        yield _line(f"Forecast: {' + '.join(terms)} <= time allowed - time {_without(linear)}")
+        yield paragraph(f"Forecast: {' + '.join(terms)} <= time allowed - time {_without(linear)}")
     for name, value in least.items():
         if value is not None:
-            yield _line(f"Forecast: nothing is feasible for {name} below {value:.4g}")
-
-
-def _line(text: str) -> RenderableType:
-    return Padding(text, (0, 0, 1, 0), expand=False)
+            yield paragraph(f"Forecast: nothing is feasible for {name} below {value:.4g}")
 
 
 def _varied(every: Sequence[Question]) -> list[str]:

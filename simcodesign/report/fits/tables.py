@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import heapq
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
-from rich.padding import Padding
 from rich.table import Table
 
 from simcodesign.core.to_json import attributes_of, fields_of, to_json
@@ -21,7 +20,7 @@ from simcodesign.fitting.fit import Fit, Fits
 from simcodesign.fitting.measurements import Measurements, point_text
 from simcodesign.fitting.normal_form import Factor, Model
 from simcodesign.fitting.prediction_intervals import Prediction
-from simcodesign.report.common.number_table import new_table
+from simcodesign.report.common.tables import dashed_list, new_table
 from simcodesign.report.fits.names import latex_name, python_names, renamed
 
 #: Regions in the table of a metric, metrics with a table, and remarks below each; JSON has all.
@@ -117,17 +116,10 @@ def fit_tables(digest: Digest, heading: Heading) -> Iterator[RenderableType]:
     for metric, found in shown:
         fits = [alone[0] for alone in found.ordered]
         yield Fitting(metric_table(metric, fits, heading), narrow_table(metric, fits, heading))
-        yield _listed(_remarks(found, fits))
+        yield dashed_list(_remarks(found, fits))
     if left := len(digest.found) - len(shown):
         yield f"And {left:,} more metrics (--json has all, --metric chooses)\n"
     yield _explanation(heading)
-
-
-def _listed(lines: Iterable[str]) -> RenderableType:
-    grid = Table.grid(padding=(0, 1, 0, 0))
-    for line in lines:
-        grid.add_row("-", line)
-    return Padding(grid, (0, 0, 1, 0), expand=False) if grid.row_count else ""
 
 
 class Fitting:

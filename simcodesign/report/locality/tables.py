@@ -10,7 +10,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
-from rich.padding import Padding
 from rich.segment import Segment
 from rich.table import Table
 
@@ -20,7 +19,7 @@ from simcodesign.locality.hierarchy.counts import ByKind, HierarchyCounts
 from simcodesign.locality.profile import StackDistanceProfile
 from simcodesign.locality.sampling.sampling import BurstProfiles, SampledProfile
 from simcodesign.locality.traces.record import Recording
-from simcodesign.report.common.number_table import new_table
+from simcodesign.report.common.tables import facts, new_table, paragraph
 from simcodesign.report.results.tables import HIT_WORDS
 
 CONVENTION = (
@@ -147,8 +146,8 @@ def sizes_bytes(findings: Findings) -> list[int]:
 def locality_tables(findings: Findings) -> Iterator[RenderableType]:
     """All that was found, as tables and sentences."""
     line = binary(findings.profile.line_bytes)
-    yield Padding(f"Locality of {findings.source}, in lines of {line}", (0, 0, 1, 0), style="bold", expand=False)
-    yield _facts(findings)
+    yield paragraph(f"Locality of {findings.source}, in lines of {line}", bold=True)
+    yield facts(_rows(findings))
     yield CONVENTION.format(line) + "\n"
     yield histogram_table("Stack distances", findings.profile, findings.cold_name)
     if findings.reuse:
@@ -159,13 +158,6 @@ def locality_tables(findings: Findings) -> Iterator[RenderableType]:
         yield from hit_tables(findings.hits)
     if findings.groups is not None:
         yield from group_tables(findings)
-
-
-def _facts(findings: Findings) -> RenderableType:
-    grid = Table.grid(padding=(0, 2))
-    for name, text in _rows(findings):
-        grid.add_row(name, text)
-    return Padding(grid, (0, 0, 1, 0), expand=False)
 
 
 def _rows(findings: Findings) -> Iterator[tuple[str, str]]:

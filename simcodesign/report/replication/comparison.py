@@ -5,14 +5,14 @@ from __future__ import annotations
 import math
 
 from rich.console import RenderableType
-from rich.padding import Padding
 from rich.table import Table
 
 from simcodesign.comparison.effects import WAITING, effect_words
 from simcodesign.core.result import COMPONENTS
-from simcodesign.report.common.number_table import new_table
+from simcodesign.report.common.numbers import Seconds
+from simcodesign.report.common.tables import new_table, paragraph
 from simcodesign.report.replication.tables import Form
-from simcodesign.report.results.tables import NOBODY_WAITS, Seconds
+from simcodesign.report.results.tables import NOBODY_WAITS
 from simcodesign.studies.replication.comparison import ReplicatedComparison
 from simcodesign.studies.replication.observations import RESPONSE
 from simcodesign.studies.replication.output_analysis import Interval
@@ -25,9 +25,9 @@ def replicated_comparison_tables(found: ReplicatedComparison) -> list[Renderable
     said = found.first.forecast
     title = f"{said.workload} on {said.machine}, P = {float(said.values['P']):,.0f}: forecast against {_runs(found)}"
     effects, drawn = (", ".join(names) or "none" for names in (found.first.simulation.effects, found.drawn))
-    facts = f"effects {effects}; drawn {drawn}; seed {found.seed}; intervals of {100 * found.confidence:g}%"
-    parts = [_line(title, bold=True), _line(facts), component_table(found), ladder_table(found)]
-    return [*parts, *(_line(text) for text in (*_notes(found), verdict(found)))]
+    settings = f"effects {effects}; drawn {drawn}; seed {found.seed}; intervals of {100 * found.confidence:g}%"
+    parts = [paragraph(title, bold=True), paragraph(settings), component_table(found), ladder_table(found)]
+    return [*parts, *(paragraph(text) for text in (*_notes(found), verdict(found)))]
 
 
 def component_table(found: ReplicatedComparison) -> Table:
@@ -98,7 +98,3 @@ def _cell(seen: Interval, show: Seconds, sign: str = "") -> str:
 
 def _runs(found: ReplicatedComparison) -> str:
     return f"{found.count} simulation{'s' if found.count > 1 else ''} of each effect"
-
-
-def _line(text: str, bold: bool = False) -> RenderableType:
-    return Padding(text, (0, 0, 1, 0), style="bold" if bold else "none", expand=False)

@@ -7,13 +7,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from rich.console import RenderableType
-from rich.padding import Padding
 from rich.table import Table
 
 from simcodesign.core.result import COMPONENTS
-from simcodesign.report.common.number_table import new_table
-from simcodesign.report.common.quantities import shared_unit
-from simcodesign.report.results.tables import Seconds
+from simcodesign.report.common.numbers import Seconds, shared_unit
+from simcodesign.report.common.tables import facts, new_table, paragraph
 from simcodesign.studies.replication.observations import BLOCKED, MAKESPAN, MSER5, RESPONSE, STATION_NUMBERS, Key
 from simcodesign.studies.replication.output_analysis import Interval, Paired
 from simcodesign.studies.replication.replicate import Against, Replicated
@@ -103,7 +101,13 @@ def against_tables(found: Against) -> list[RenderableType]:
     ranks = [f"{float(side.first.values['P']):,.0f}" for side in (found.first, found.second)]
     on = f"P = {ranks[0]}" if ranks[0] == ranks[1] else f"P = {ranks[0]} and {ranks[1]}"
     title = f"{first.workload} on {names[1]} against {names[0]}, {on}: {_runs(found.first)} of each"
-    parts = [_bold(title), _facts(found.first), paired_table(found), *notes(found.first, found.second), verdict(found)]
+    parts = [
+        paragraph(title, bold=True),
+        _facts(found.first),
+        paired_table(found),
+        *notes(found.first, found.second),
+        verdict(found),
+    ]
     return parts
 
 
@@ -156,14 +160,14 @@ def waiting_table(found: Replicated) -> RenderableType:
         for part, *seen in times:
             table.add_row(part, *(_cell(one, Form.of(show), show) for one in seen))
         return table
-    return _line("Times of ranks were not kept.")
+    return paragraph("Times of ranks were not kept.")
 
 
 def station_table(found: Replicated, most: int) -> RenderableType:
     """The stations most used in the mean."""
     stations = found.stations
     if not len(stations):
-        return _line("No disk, interface or link was shared.")
+        return paragraph("No disk, interface or link was shared.")
     places = stations.most_used(most)
     rows = [[stations.interval(number, place) for number in STATION_NUMBERS] for place in places]
     show = Seconds(row[-1].mean for row in rows)
@@ -206,15 +210,15 @@ def verdict(found: Against) -> RenderableType:
     name, form = _named(found.first.stopping.of)
     gap = pair.difference
     if _equal(pair):
-        return _line(f"The {name} is the same on both, in every replication.")
+        return paragraph(f"The {name} is the same on both, in every replication.")
     size = form.wide(gap).lstrip("-")
     apart = f"The {name} on {other} is {'larger' if gap.mean > 0 else 'smaller'} than on {one} by {size}"
     if gap.same:
-        return _line(f"{apart}, in every replication.")
+        return paragraph(f"{apart}, in every replication.")
     if math.isnan(gap.low):
-        return _line(f"{apart}, in the one run of each: nothing says how certain that is.")
+        return paragraph(f"{apart}, in the one run of each: nothing says how certain that is.")
     certain = "does not hold 0: it is not chance" if pair.decided else "holds 0: it is not known which is better"
-    return _line(f"{apart}; the interval of the difference {certain}.{_common(pair)}")
+    return paragraph(f"{apart}; the interval of the difference {certain}.{_common(pair)}")
 
 
 def _common(pair: Paired) -> str:
@@ -239,7 +243,7 @@ def notes(*found: Replicated) -> list[RenderableType]:
         texts.append(_stopping(one))
     if len(found) == 1 and one.count > 1:
         texts.append(_extremes(one))
-    return [_line(text) for text in texts]
+    return [paragraph(text) for text in texts]
 
 
 def _stream_notes(found: Replicated, named: bool) -> Iterable[str]:
@@ -294,12 +298,11 @@ def _headline(found: Replicated) -> RenderableType:
     seen = found.interval(*key)
     width = "" if seen.same or math.isnan(seen.low) else f" ± {_relative(seen)}"
     if not found.drawn:
-        return _bold(f"{case}: {name} {form(seen.mean)}, whatever the seed")
-    return _bold(f"{case}: mean {name} of {_runs(found)} {form(seen.mean)}{width}")
+        return paragraph(f"{case}: {name} {form(seen.mean)}, whatever the seed", bold=True)
+    return paragraph(f"{case}: mean {name} of {_runs(found)} {form(seen.mean)}{width}", bold=True)
 
 
 def _facts(found: Replicated) -> RenderableType:
-    grid = Table.grid(padding=(0, 2))
     first = found.first
     level = [("confidence", f"{_level(found)}, of each interval alone")] if found.drawn else []
     seed = f"{found.seed}; replications have seeds of their own"
@@ -310,9 +313,7 @@ def _facts(found: Replicated) -> RenderableType:
         ("engine", first.engine),
         *level,
     )
-    for name, text in rows:
-        grid.add_row(name, text)
-    return Padding(grid, (0, 0, 1, 0), expand=False)
+    return facts(rows)
 
 
 def _served(found: Replicated) -> list[RenderableType]:
@@ -330,7 +331,7 @@ def _spread(found: Replicated) -> RenderableType:
     seen = {key[1]: found.interval(*key) for key in found.keys if key[0] == "rank_end_s"}
     show = Seconds(one.mean for one in seen.values())
     times = ", ".join(f"{name} {_cell(one, Form.of(show), show)}" for name, one in seen.items())
-    return _line(f"Ranks are done after ({show.unit}): {times}")
+    return paragraph(f"Ranks are done after ({show.unit}): {times}")
 
 
 def _shown(found: Replicated) -> list[Key]:
@@ -377,11 +378,3 @@ def _runs(found: Replicated) -> str:
 
 def _level(found: Replicated) -> str:
     return f"{100 * found.confidence:g}%"
-
-
-def _line(text: str) -> RenderableType:
-    return Padding(text, (0, 0, 1, 0), expand=False)
-
-
-def _bold(text: str) -> RenderableType:
-    return Padding(text, (0, 0, 1, 0), style="bold", expand=False)

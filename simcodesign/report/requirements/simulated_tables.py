@@ -11,9 +11,9 @@ from rich.table import Table
 
 from simcodesign.core.to_json import attributes_of, fields_of
 from simcodesign.describe.machine import Machine
-from simcodesign.report.common.number_table import new_table
-from simcodesign.report.common.quantities import quantity
-from simcodesign.report.requirements.tables import line, no_fit_words, number, upgrade_dict
+from simcodesign.report.common.numbers import quantity
+from simcodesign.report.common.tables import new_table, paragraph
+from simcodesign.report.requirements.tables import no_fit_words, number, upgrade_dict
 from simcodesign.studies.requirements.sensitivity import Varied
 from simcodesign.studies.requirements.simulated_strawman import SimulatedStrawMan
 from simcodesign.studies.requirements.simulated_upgrade import (
@@ -45,17 +45,18 @@ def simulated_upgrade_tables(
 ) -> Iterator[RenderableType]:
     """What was simulated, ratios of requirements and of what was simulated, what explains the differences, which
     upgrade each picks, and what all this depends on; ``simulated``: whether the numbers were varied in simulations."""
-    yield line(_scaling_words(cells))
+    yield paragraph(_scaling_words(cells))
     yield _resource_table(cells)
-    yield line(_counter_words(cells))
+    yield paragraph(_counter_words(cells))
     yield _time_table(cells)
-    yield from (line(f"{cell.workload}, {cell.upgrade}: {no_fit_words(cell.study.new.fit)}") for cell in _unfit(cells))
+    for cell in _unfit(cells):
+        yield paragraph(f"{cell.workload}, {cell.upgrade}: {no_fit_words(cell.study.new.fit)}")
     found = rankings(cells)
     yield _pick_table(found)
-    yield from (line(text) for text in _pick_words(found, cells[0].full.machine))
+    yield from (paragraph(text) for text in _pick_words(found, cells[0].full.machine))
     if varied:
         yield _varied_table(varied, simulated)
-        yield from (line(text) for text in _varied_words(varied, cells[0].old.machine))
+        yield from (paragraph(text) for text in _varied_words(varied, cells[0].old.machine))
 
 
 def _unfit(cells: Sequence[SimulatedCell]) -> list[SimulatedCell]:
@@ -277,7 +278,7 @@ def simulated_straw_man_tables(studies: Sequence[SimulatedStrawMan]) -> Iterator
             cells = [number(value) for value in values]
             table.add_row("" if place else study.full.workload.name, STRAW_ROWS[row], *cells)
     yield table
-    yield from (line(text) for study in studies for text in _straw_words(study))
+    yield from (paragraph(text) for study in studies for text in _straw_words(study))
 
 
 def _straw_words(study: SimulatedStrawMan) -> Iterator[str]:

@@ -11,13 +11,12 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from rich.console import RenderableType
-from rich.padding import Padding
 from rich.table import Table
 
 from simcodesign.analytic.model_text import short
 from simcodesign.core.to_json import attributes_of, fields_of
-from simcodesign.report.common.number_table import new_table
-from simcodesign.report.common.quantities import quantity
+from simcodesign.report.common.numbers import quantity
+from simcodesign.report.common.tables import new_table, paragraph
 from simcodesign.studies.requirements.memory_capacity import ALWAYS, NEVER, Fit
 from simcodesign.studies.requirements.strawman import StrawManStudy, System
 from simcodesign.studies.requirements.upgrade import Filled, UpgradeStudy
@@ -57,11 +56,6 @@ def number(value: float | None) -> str:
     return f"{mantissa}e{int(exponent)}" if exponent else mantissa
 
 
-def line(text: str) -> RenderableType:
-    """A sentence of its own."""
-    return Padding(text, (0, 0, 1, 0), expand=False)
-
-
 # Upgrades.
 
 
@@ -72,10 +66,10 @@ def upgrade_tables(studies: Sequence[UpgradeStudy]) -> Iterator[RenderableType]:
         mine = [study for study in studies if study.workload.name == name]
         yield _model_table(mine[0])
         yield from (_step_table([study]) for study in mine)  # side by side, numbers would be broken over lines
-        yield from (line(text) for text in _step_words(mine))
+        yield from (paragraph(text) for text in _step_words(mine))
     if len(names) > 1:
         yield _ratio_table(studies)
-        yield line(
+        yield paragraph(
             "Ratios are new over old. The baseline needs of a process what its problem size is. Memory access is loads "
             "and stores times their stack distance"
         )
@@ -203,7 +197,7 @@ def straw_man_tables(studies: Sequence[StrawManStudy]) -> Iterator[RenderableTyp
     yield _system_table(studies[0].systems)
     yield _problem_table(studies)
     for study in studies:
-        yield from (line(text) for text in _study_words(study))
+        yield from (paragraph(text) for text in _study_words(study))
 
 
 def _system_table(systems: Sequence[System]) -> Table:
@@ -280,9 +274,9 @@ def fit_tables(workload: str, machine: str, fit: Fit) -> Iterator[RenderableType
         table.add_row(f"  {term.text}", quantity(term.value, "B"))
     yield table
     if fit.answer == NEVER:
-        yield line(f"{workload} {no_fit_words(fit)}")
+        yield paragraph(f"{workload} {no_fit_words(fit)}")
     elif fit.answer == ALWAYS:
-        yield line(f"{workload}: {always_words(fit)}")
+        yield paragraph(f"{workload}: {always_words(fit)}")
 
 
 def fit_dict(fit: Fit) -> dict[str, Any]:

@@ -18,8 +18,8 @@ from simcodesign.core.result import COMPONENTS
 from simcodesign.core.units import FloatOrArray
 from simcodesign.describe.yaml.files import load_machine, shipped_path
 from simcodesign.engine.simulate import simulate
-from simcodesign.report.common.number_table import new_table
 from simcodesign.report.common.progress import simulation_progress
+from simcodesign.report.common.tables import new_table
 from simcodesign.report.common.terminal import print_all, write
 from simcodesign.report.results.heat_maps import TimeMap, time_maps
 from simcodesign.report.results.plots import activity_profile, comparison_bars

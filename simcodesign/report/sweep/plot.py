@@ -12,26 +12,37 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from simcodesign.core.errors import InputError, Place, nearest
-from simcodesign.core.units import DIMENSIONS, format_quantity
 from simcodesign.report.common import plot_style
+from simcodesign.report.sweep.plot_axes import (
+    dimension_of,
+    label_axis,
+    places,
+    quantity_ticks,
+    quantity_title,
+    set_ticks,
+    short_text,
+    value_text,
+)
 from simcodesign.studies.sweep.grid import SEED, Axis
 from simcodesign.studies.sweep.table import ERROR, NUMBER
 
 FORMS = ("lines", "heat", "contour")
+
+
 #: What may be asked for in place of a column, and the columns that it stands for.
 QUANTITIES = {
     "forecast": "forecast_makespan_s",
     "simulated": "simulated_makespan_s",
     "ratio": "ratio",
 }
+
+
 #: More lines than these are not told apart: so many are drawn, evenly chosen.
 MOST_LINES = 9
+
+
 #: Values further apart than this factor are drawn in their logarithm.
 _WIDE = 20.0
-#: So many values of an axis are labelled one by one.
-_FEW = 12
-_DIMENSION_OF = {unit: dimension for dimension, unit in DIMENSIONS.items() if unit}
-_ENDINGS = {"_s": "time", "_bytes": "size", "_j": "energy", "_w": "power"}
 
 
 @dataclass(frozen=True)
@@ -139,7 +150,7 @@ def _shown(table: pd.DataFrame, axes: Sequence[Axis], of: Sequence[str], zipped:
         for axis in rest:
             if axis.known.kind != SEED:
                 table = table[table[axis.name] == axis.values[0]]
-                notes += [f"{axis.name} = {_text(axis, axis.values[0])}"]
+                notes += [f"{axis.name} = {value_text(axis, axis.values[0])}"]
         means = [axis for axis in rest if axis.known.kind == SEED and len(axis.values) > 1]
         if means:
             table = table.groupby([axis.name for axis in drawn], as_index=False)[list(dict.fromkeys(asked))].mean()
@@ -157,7 +168,7 @@ def _panels(shown: _Shown) -> list[tuple[str, ...]]:
 
 def _panel(mpl: Any, figure: Any, panel: Any, shown: _Shown, columns: tuple[str, ...], form: str) -> None:
     values = shown.table[list(columns)].to_numpy(dtype=np.float64).ravel()
-    panel.set_title(plot_style.wrapped(" and ".join(_title(column) for column in columns), 3.8))
+    panel.set_title(plot_style.wrapped(" and ".join(quantity_title(column) for column in columns), 3.8))
     if not np.isfinite(values).any():
         panel.text(0.5, 0.5, "no point has this", ha="center", va="center", transform=panel.transAxes)
         return
@@ -169,16 +180,13 @@ def _panel(mpl: Any, figure: Any, panel: Any, shown: _Shown, columns: tuple[str,
         _map(mpl, figure, panel, shown, columns[0], form)
 
 
-# Lines.
-
-
 def _single(mpl: Any, panel: Any, shown: _Shown, columns: tuple[str, ...], values: NDArray[np.float64]) -> None:
     """Columns along the only axis, a line each."""
     (axis,) = shown.axes
     for colour, column in zip(plot_style.OKABE_ITO, columns, strict=False):
-        label = _title(column) if len(columns) > 1 else None
+        label = quantity_title(column) if len(columns) > 1 else None
         _line(panel, shown, axis, shown.table, column, color=colour, label=label)
-    _axis(mpl, panel, "x", axis)
+    label_axis(mpl, panel, "x", axis)
     _value_axis(mpl, panel, columns[0], values)
     if len(columns) > 1:
         panel.legend(fontsize=7)
@@ -193,8 +201,8 @@ def _lines(mpl: Any, panel: Any, shown: _Shown, column: str, values: NDArray[np.
     lines = _chosen(second.values)
     for colour, value in zip(plot_style.phase_colours(mpl, len(lines)), lines, strict=True):
         rows = shown.table[shown.table[second.name] == value]
-        _line(panel, shown, first, rows, column, color=colour, label=plot_style.plain(_text(second, value)))
-    _axis(mpl, panel, "x", first)
+        _line(panel, shown, first, rows, column, color=colour, label=plot_style.plain(value_text(second, value)))
+    label_axis(mpl, panel, "x", first)
     _value_axis(mpl, panel, column, values)
     dropped = len(second.values) - len(lines)
     head = second.name + (f" ({dropped} more)" if dropped else "")
@@ -203,7 +211,7 @@ def _lines(mpl: Any, panel: Any, shown: _Shown, column: str, values: NDArray[np.
 
 def _line(panel: Any, shown: _Shown, axis: Axis, rows: pd.DataFrame, column: str, **look: Any) -> None:
     """One line with its points marked where they are few; the points alone, of a sample."""
-    x, y = _places(axis, rows[axis.name].tolist()), rows[column].to_numpy(dtype=np.float64)
+    x, y = places(axis, rows[axis.name].tolist()), rows[column].to_numpy(dtype=np.float64)
     order = np.argsort(x, kind="stable")
     if shown.zipped or len(x) <= 60:
         look |= {"marker": "o", "markersize": 2.5}
@@ -214,14 +222,14 @@ def _line(panel: Any, shown: _Shown, axis: Axis, rows: pd.DataFrame, column: str
 def _points(mpl: Any, panel: Any, shown: _Shown, column: str, values: NDArray[np.float64]) -> None:
     """A sample along its first axis, coloured by its second."""
     first, second = shown.axes
-    colour = _places(second, shown.table[second.name].tolist())
+    colour = places(second, shown.table[second.name].tolist())
     norm = mpl.colors.LogNorm() if second.log else None
-    x = _places(first, shown.table[first.name].tolist())
+    x = places(first, shown.table[first.name].tolist())
     drawn = panel.scatter(x, values, c=colour, norm=norm, s=9, cmap="viridis", linewidths=0)
     bar = panel.figure.colorbar(drawn, ax=panel, pad=0.02)
     bar.set_label(plot_style.plain(second.name), fontsize=8)
-    _ticks(mpl, bar.ax.yaxis, second)
-    _axis(mpl, panel, "x", first)
+    set_ticks(mpl, bar.ax.yaxis, second)
+    label_axis(mpl, panel, "x", first)
     _value_axis(mpl, panel, column, values)
 
 
@@ -238,10 +246,7 @@ def _value_axis(mpl: Any, panel: Any, column: str, values: NDArray[np.float64]) 
         panel.axhline(1.0, color=plot_style.GREY, linewidth=0.8, zorder=0)
     elif known.min() > 0 and known.max() > _WIDE * known.min():
         panel.set_yscale("log")
-    _quantity_ticks(mpl, panel.yaxis, _dimension(column))
-
-
-# Maps.
+    quantity_ticks(mpl, panel.yaxis, dimension_of(column))
 
 
 def _map(mpl: Any, figure: Any, panel: Any, shown: _Shown, column: str, form: str) -> None:
@@ -255,24 +260,24 @@ def _map(mpl: Any, figure: Any, panel: Any, shown: _Shown, column: str, form: st
             levels = _levels(norm)
             drawn = panel.contourf(x, y, grid, levels=levels, norm=norm, cmap=colours, extend="both")
             lines = panel.contour(x, y, grid, levels=levels[::2], colors="white", linewidths=0.6)
-            panel.clabel(lines, fontsize=6, fmt=lambda value: _short(value, _dimension(column)))
+            panel.clabel(lines, fontsize=6, fmt=lambda value: short_text(value, dimension_of(column)))
         else:
             drawn = panel.pcolormesh(
                 _edges(x, first.log), _edges(y, second.log), grid, norm=norm, cmap=colours, rasterized=grid.size > 4000
             )
     bar = figure.colorbar(drawn, ax=panel, pad=0.02)
     bar.ax.tick_params(labelsize=7)
-    _quantity_ticks(mpl, bar.ax.yaxis, _dimension(column))
+    quantity_ticks(mpl, bar.ax.yaxis, dimension_of(column))
     bar.ax.yaxis.set_minor_formatter(mpl.ticker.NullFormatter())
-    _axis(mpl, panel, "x", first)
-    _axis(mpl, panel, "y", second)
+    label_axis(mpl, panel, "x", first)
+    label_axis(mpl, panel, "y", second)
 
 
 def _sample(mpl: Any, panel: Any, shown: _Shown, column: str, form: str, norm: Any, colours: Any) -> Any:
     """A sample: its points in colour, or contours between them."""
     first, second = shown.axes
     rows = shown.table[np.isfinite(shown.table[column])]
-    x, y = (_places(axis, rows[axis.name].tolist()) for axis in shown.axes)
+    x, y = (places(axis, rows[axis.name].tolist()) for axis in shown.axes)
     values = rows[column].to_numpy(dtype=np.float64)
     if form != "contour" or len(values) < 4:
         return panel.scatter(x, y, c=values, norm=norm, cmap=colours, s=14, linewidths=0)
@@ -297,8 +302,8 @@ def _unit(places: NDArray[np.float64], log: bool) -> NDArray[np.float64]:
 def _gridded(shown: _Shown, column: str) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
     """Places along both axes, ascending, and the values: (second, first); NaN where there is none."""
     first, second = shown.axes
-    x, y = (_places(axis, shown.table[axis.name].tolist()) for axis in shown.axes)
-    across, down = np.unique(_places(first, first.values)), np.unique(_places(second, second.values))
+    x, y = (places(axis, shown.table[axis.name].tolist()) for axis in shown.axes)
+    across, down = np.unique(places(first, first.values)), np.unique(places(second, second.values))
     grid = np.full((len(down), len(across)), np.nan)
     grid[np.searchsorted(down, y), np.searchsorted(across, x)] = shown.table[column].to_numpy(dtype=np.float64)
     return across, down, grid
@@ -334,74 +339,3 @@ def _colours(mpl: Any, shown: _Shown, column: str) -> tuple[Any, Any]:
 def _levels(norm: Any) -> NDArray[np.float64]:
     """Levels of contours within the norm."""
     return np.asarray(norm.inverse(np.linspace(0.0, 1.0, 13)), dtype=np.float64)
-
-
-# Axes and words.
-
-
-def _places(axis: Axis, values: Sequence[Any]) -> NDArray[np.float64]:
-    """Where values stand along their axis: numbers at themselves, words in their order."""
-    if axis.numeric:
-        return np.asarray(values, dtype=np.float64)
-    order = {str(value): at for at, value in enumerate(dict.fromkeys(axis.values))}
-    return np.array([order[str(value)] for value in values], dtype=np.float64)
-
-
-def _axis(mpl: Any, panel: Any, which: str, axis: Axis) -> None:
-    """Scale, ticks and label of an axis of the design."""
-    if axis.log and axis.numeric:
-        getattr(panel, f"set_{which}scale")("log")
-    _ticks(mpl, getattr(panel, f"{which}axis"), axis)
-    getattr(panel, f"set_{which}label")(plot_style.plain(axis.name))
-
-
-def _ticks(mpl: Any, line: Any, axis: Axis) -> None:
-    distinct = sorted(set(axis.values), key=lambda value: float(_places(axis, [value])[0]))
-    if not axis.numeric or len(distinct) <= _FEW:
-        step = 1 if not axis.numeric else -(-len(distinct) // 7)
-        shown = distinct[::step]
-        line.set_ticks(_places(axis, shown), [plot_style.wrapped(_text(axis, value), 1.2, 7) for value in shown])
-        line.set_minor_locator(mpl.ticker.NullLocator())
-    else:
-        _quantity_ticks(mpl, line, _DIMENSION_OF.get(axis.unit, "count"))
-        if not axis.log:
-            line.set_major_locator(mpl.ticker.MaxNLocator(5))
-
-
-def _quantity_ticks(mpl: Any, line: Any, dimension: str) -> None:
-    line.set_major_formatter(mpl.ticker.FuncFormatter(lambda value, _: _short(value, dimension)))
-    line.set_minor_formatter(mpl.ticker.FuncFormatter(lambda value, _: _short(value, dimension)))
-    if line.get_scale() == "log":
-        low, high = sorted(line.get_view_interval())
-        if low > 0 and 30 * low < high:
-            line.set_minor_formatter(mpl.ticker.NullFormatter())
-            if high < 1000 * low:  # powers of ten alone would be one or two
-                line.set_major_locator(mpl.ticker.LogLocator(subs=(1.0, 2.0, 5.0)))
-
-
-def _short(value: float, dimension: str) -> str:
-    """Three significant digits and a unit."""
-    rounded = float(f"{value:.3g}")
-    if dimension == "count":
-        return f"{rounded:,.10g}" if abs(rounded) < 1e6 else f"{rounded:.3g}"
-    return format_quantity(rounded, dimension)
-
-
-def _text(axis: Axis, value: Any) -> str:
-    """A value of an axis in words."""
-    return value if isinstance(value, str) else _short(float(value), _DIMENSION_OF.get(axis.unit, "count"))
-
-
-def _dimension(column: str) -> str:
-    return next((name for ending, name in _ENDINGS.items() if column.endswith(ending)), "count")
-
-
-def _title(column: str) -> str:
-    names = {
-        "forecast_makespan_s": "forecast time",
-        "simulated_makespan_s": "simulated time",
-        "forecast_response_s": "forecast response time",
-        "simulated_response_s": "simulated response time",
-        "ratio": "forecast / simulated",
-    }
-    return names.get(column, column)

@@ -10,8 +10,8 @@ from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from simcodesign.report.common.number_table import new_table
-from simcodesign.report.common.quantities import shared_unit
+from simcodesign.report.common.numbers import shared_unit
+from simcodesign.report.common.tables import new_table
 from simcodesign.studies.sweep.grid import Axis
 from simcodesign.studies.sweep.run import Outcome
 from simcodesign.studies.sweep.table import ERROR, NUMBER

@@ -13,8 +13,7 @@ from simcodesign import __version__
 from simcodesign.core.errors import InputError
 from simcodesign.core.units import DIMENSIONS
 from simcodesign.describe.constants import CONSTANTS
-from simcodesign.report.common.quantities import quantity
-from simcodesign.report.results.tables import Seconds
+from simcodesign.report.common.numbers import Seconds, quantity
 from simcodesign.report.validation.tables import (
     counts_line,
     deviation_text,

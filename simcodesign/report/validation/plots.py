@@ -9,7 +9,7 @@ from typing import Any
 
 from simcodesign.core.errors import InputError
 from simcodesign.report.common import plot_style
-from simcodesign.report.common.quantities import shared_unit
+from simcodesign.report.common.numbers import shared_unit
 from simcodesign.report.validation.tables import label_text
 from simcodesign.studies.validation.case import Case, Said, Tolerance
 from simcodesign.studies.validation.run import Draw

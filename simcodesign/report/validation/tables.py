@@ -8,13 +8,12 @@ from typing import Any
 
 from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
 from rich.measure import Measurement
-from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
 from simcodesign.core.to_json import attributes_of
-from simcodesign.report.common.number_table import new_table
-from simcodesign.report.common.quantities import shared_unit
+from simcodesign.report.common.numbers import shared_unit
+from simcodesign.report.common.tables import new_table, paragraph
 from simcodesign.studies.validation.case import Case
 from simcodesign.studies.validation.outcome import Outcome, counts, source_checks
 from simcodesign.studies.validation.verdict import Point, Verdict
@@ -64,7 +63,7 @@ def outcome_tables(outcomes: Sequence[Outcome]) -> list[RenderableType]:
             [outcome_table(outcomes, columns) for columns in WIDTHS],
             legend="  ".join(f"{mark} {verdict}" for verdict, mark in MARKS.items()),
         ),
-        Padding(counts_line(outcomes), (0, 0, 1, 0), expand=False),
+        paragraph(counts_line(outcomes)),
     ]
     shown = (Verdict.NOT_REPRODUCED, Verdict.DIFFERS)
     failures = [outcome for verdict in shown for outcome in outcomes if outcome.verdict is verdict]

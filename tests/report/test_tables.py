@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from rich.console import Console
 from rich.text import Text
 
-from simcodesign.report.common.number_table import new_table
+from simcodesign.report.common.tables import new_table
 
 WORDS = st.text("abc0123456789.", min_size=1, max_size=9)
 PHRASES = st.lists(WORDS, min_size=1, max_size=3).map(" ".join)

@@ -1,0 +1,77 @@
+"""Numbers for people: engineering prefixes for whole columns and axes, which share one unit."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+
+from simcodesign.core.units import DIMENSIONS, format_quantity
+
+#: Units that take prefixes, and their dimension.
+DIMENSION_OF = {unit: dimension for dimension, unit in DIMENSIONS.items() if unit} | {"flop/s": "rate"}
+
+
+def shared_unit(values: Iterable[float], unit: str) -> tuple[float, str]:
+    """By what numbers in this unit are multiplied, and in what unit they are then: one that fits the largest.
+
+    What follows a unit, as in ``s per value``, stays; a unit that takes no prefix stays as it is.
+    """
+    base, rest = _split(unit)
+    largest = max((abs(value) for value in values if math.isfinite(value)), default=0.0)
+    if base not in DIMENSION_OF or not largest:
+        return 1.0, unit
+    number, name = format_quantity(largest, DIMENSION_OF[base]).split(" ")
+    prefix = name.removesuffix(DIMENSIONS[DIMENSION_OF[base]])
+    power = round(math.log10(float(number) / largest) / 3) * 3
+    return (10.0**power if largest else 1.0), f"{prefix}{base}{rest}"
+
+
+def quantity(value: float, unit: str) -> str:
+    """One number with its unit and prefix, to four digits."""
+    base, rest = _split(unit)
+    if base not in DIMENSION_OF:
+        return f"{value:.4g} {unit}".rstrip()
+    text = format_quantity(value, DIMENSION_OF[base])
+    return text.replace("FLOP/s", "flop/s") + rest if base == "flop/s" else text + rest
+
+
+def _split(unit: str) -> tuple[str, str]:
+    base, space, rest = unit.partition(" ")
+    return base, space + rest
+
+
+def four_digits(value: float) -> float:
+    """The number with four significant digits."""
+    return float(f"{value:.4g}")
+
+
+_UNITS = (("s", 1.0), ("ms", 1e-3), ("us", 1e-6), ("ns", 1e-9))
+
+
+class Seconds:
+    """Times of one table in one unit and with the same decimals, chosen by the largest of them."""
+
+    def __init__(self, values_s: Iterable[float]) -> None:
+        largest = max((abs(value) for value in values_s if math.isfinite(value)), default=0.0)
+        fitting = [(unit, factor) for unit, factor in _UNITS if largest >= factor or not largest]
+        self.unit, self.factor = fitting[0] if fitting else _UNITS[-1]
+        self.dust = 1e-10 * largest  # what sums of floating-point numbers differ by
+        digits = math.floor(math.log10(largest / self.factor)) + 1 if largest else 1
+        self.decimals = min(max(5 - digits, 0), 4)
+
+    def __call__(self, value_s: float, sign: str = "") -> str:
+        """The number without its unit; small ones keep two digits, nothing is shown as 0."""
+        if not math.isfinite(value_s):
+            return "-"
+        value = value_s / self.factor
+        if abs(value_s) <= self.dust:
+            return "0"
+        too_small = abs(value) < 10 ** (1 - self.decimals)
+        return f"{value:{sign}.2g}" if too_small and self.decimals else f"{value:{sign},.{self.decimals}f}"
+
+
+def signed_percent(share: float, sign: str = "+") -> str:
+    """One decimal; two digits where that would be 0.0, for a small error is not none."""
+    if not math.isfinite(share):
+        return "-"
+    return f"{share:{sign}z.1%}" if abs(share) >= 5e-4 or abs(share) < 1e-10 else f"{100 * share:{sign}.2g}%"

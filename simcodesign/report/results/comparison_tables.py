@@ -1,0 +1,191 @@
+"""A forecast compared with simulations, as tables and sentences for a terminal."""
+
+from __future__ import annotations
+
+import math
+
+from rich.console import RenderableType
+from rich.table import Table
+
+from simcodesign.comparison.attribution import relative_error
+from simcodesign.comparison.compare import Comparison
+from simcodesign.comparison.effects import effect_words
+from simcodesign.core.units import format_quantity
+from simcodesign.describe.effects import changing_effects, ladder
+from simcodesign.report.common.numbers import Seconds, signed_percent
+from simcodesign.report.common.tables import facts, new_table, paragraph
+from simcodesign.report.results.tables import case_title, footprint_facts, iteration_facts, time_text
+
+
+def comparison_tables(comparison: Comparison) -> list[RenderableType]:
+    """A comparison, ending with the verdict in one sentence."""
+    simulation = comparison.simulation
+    run = [
+        ("effects", ", ".join(simulation.effects) or "none"),
+        ("seed", str(simulation.seed)),
+        ("engine", simulation.engine),
+        *iteration_facts(simulation),
+        *footprint_facts(simulation),
+    ]
+    return [
+        case_title(simulation, "forecast against simulation"),
+        facts(run),
+        # Of an open stream these would compare the mean response with the last request.
+        *([component_table(comparison), compared_phases(comparison)] if simulation.response_s is None else []),
+        *compared_requests(comparison),
+        ladder_table(comparison),
+        *([bounds_line(comparison)] if comparison.forecast.response_s is None else []),
+        *energy_lines(comparison),
+        verdict(comparison),
+    ]
+
+
+def component_table(comparison: Comparison) -> Table:
+    """Both readings per component, and what they differ by."""
+    rows = comparison.table()
+    show = Seconds([*rows["forecast_s"], *rows["simulated_s"]])
+    table = new_table(f"Time per component ({show.unit})", "component", "forecast", "simulated", "difference", "error")
+    for name, row in rows.iterrows():
+        if name == "total":
+            table.add_section()
+        numbers = (show(row["forecast_s"]), show(row["simulated_s"]), show(row["difference_s"], "+"))
+        table.add_row(str(name), *numbers, signed_percent(row["error"]), style="bold" if name == "total" else None)
+    return table
+
+
+def compared_phases(comparison: Comparison) -> Table:
+    """Both readings per phase."""
+    rows = comparison.phase_table()
+    show = Seconds([*rows["forecast_s"], *rows["simulated_s"]])
+    table = new_table(f"Time per phase ({show.unit})", "phase", "forecast", "simulated", "error")
+    for name, row in rows.iterrows():
+        table.add_row(str(name), show(row["forecast_s"]), show(row["simulated_s"]), signed_percent(row["error"]))
+    return table
+
+
+def compared_requests(comparison: Comparison) -> list[RenderableType]:
+    """Both readings of an open stream of requests, and the formula of the forecast."""
+    forecast, simulation = comparison.forecast, comparison.simulation
+    if forecast.response_s is None or simulation.response_s is None:
+        return []
+    times = float(forecast.response_s), float(simulation.response_s)
+    show = Seconds(times)
+    table = new_table(f"Requests ({show.unit})", "", "forecast", "simulated", "error")
+    table.add_row("response time", show(times[0]), show(times[1]), signed_percent(comparison.error))
+    shares = float(forecast.blocked or 0.0), float(simulation.blocked or 0.0)
+    if any(shares):
+        table.add_row("blocked", *(f"{share:.3%}" for share in shares), signed_percent(relative_error(*shares)))
+    return [table, *([paragraph(f"Forecast by {'; '.join(forecast.formulas)}.")] if forecast.formulas else [])]
+
+
+def ladder_table(comparison: Comparison) -> Table:
+    """What each effect adds, switched on one after another."""
+    show = Seconds(float(rung.simulation.headline_s) for rung in comparison.rungs)
+    what = "Effects" if comparison.forecast.response_s is None else "Response time with effects"
+    title = f"{what}, switched on one after another ({show.unit})"
+    share = "share of what effects add" if comparison.forecast.formulas else "share of the gap"
+    table = new_table(title, "effect", "simulated", "change", share)
+    table.add_row("forecast", show(float(comparison.forecast.headline_s)), "", "")
+    for rung in comparison.rungs:
+        seconds = show(float(rung.simulation.headline_s))
+        table.add_row(rung.effect, seconds, show(rung.change_s, "+"), signed_percent(rung.share, "-"))
+    return table
+
+
+def bounds_line(comparison: Comparison) -> RenderableType:
+    """Whether the simulation lies within the bounds."""
+    bounds = comparison.forecast.bounds
+    if bounds is None:
+        return paragraph("No bounds were computed.")
+    simulation = comparison.deterministic
+    lower = ", ".join(f"{name} {time_text(value)}" for name, value in bounds.lower_with(simulation.effects).items())
+    place = "inside" if comparison.within_bounds else "OUTSIDE"
+    off = changing_effects([rung.effect for rung in comparison.rungs if rung.change_s])
+    without = f"Without {' and '.join(off)} t" if off else "T"
+    return paragraph(
+        f"{without}he simulation ({time_text(simulation.makespan_s)}) lies {place} the bounds: at least "
+        f"{lower}; at most {time_text(bounds.upper_s)}."
+    )
+
+
+def energy_lines(comparison: Comparison) -> list[RenderableType]:
+    """Energy and peak power of both readings, where the machine says anything of them."""
+    forecast, simulation, error = comparison.forecast, comparison.simulation, comparison.energy_error
+    if error is None:
+        return []
+    energy = [format_quantity(float(side.energy_j or 0.0), "energy") for side in (forecast, simulation)]
+    peak = [format_quantity(float(side.peak_power_w or 0.0), "power") for side in (forecast, simulation)]
+    return [
+        paragraph(
+            f"Energy: forecast {energy[0]}, simulated {energy[1]}, error {signed_percent(error)}. "
+            f"Power at most: forecast {peak[0]}, simulated {peak[1]}."
+        )
+    ]
+
+
+def verdict(comparison: Comparison) -> RenderableType:
+    """How far the forecast is off, and the largest contributor, in one sentence."""
+    forecast_time, simulated_time = (
+        time_text(comparison.forecast.headline_s),
+        time_text(comparison.simulation.headline_s),
+    )
+    largest = max(comparison.rungs, key=lambda rung: abs(rung.change_s))
+    if largest.change_s == 0:
+        return paragraph(f"The forecast ({forecast_time}) and the simulation ({simulated_time}) agree to rounding.")
+    if comparison.forecast.formulas:
+        return _queueing_verdict(comparison)
+    cause = f"{effect_words(largest.effect)}, which {_added(largest.change_s)}"
+    if not math.isfinite(largest.share):
+        only = "agrees with the simulation only because effects cancel"
+        return paragraph(f"The forecast ({forecast_time}) {only}: most is {cause}.")
+    return paragraph(
+        f"The forecast ({forecast_time}) {_how_far(comparison.error)} against the simulation ({simulated_time}); "
+        f"the largest contributor is {cause} ({_role(largest.share)}).{_draw(comparison)}"
+    )
+
+
+def _queueing_verdict(comparison: Comparison) -> RenderableType:
+    """How far a formula of queueing theory is off, and what the simulated time is made of."""
+    forecast_time, simulated_time = (
+        time_text(comparison.forecast.headline_s),
+        time_text(comparison.simulation.headline_s),
+    )
+    first, *effects = comparison.rungs
+    added = [f"{rung.effect} {_added(rung.change_s)}" for rung in effects if rung.change_s]
+    last = (
+        ""
+        if comparison.simulation.response_s is not None
+        else (" The formula gives the mean of the ranks, the simulation ends with the last of them.")
+    )
+    made = f"with no effect, where nobody queues, it is {time_text(first.simulation.headline_s)}"
+    return paragraph(
+        f"The forecast ({forecast_time}, by {', '.join(comparison.forecast.formulas)}) {_how_far(comparison.error)} "
+        f"against the simulation ({simulated_time}): {'; '.join([made, *added])}.{_draw(comparison)}{last}"
+    )
+
+
+def _draw(comparison: Comparison) -> str:
+    """A word of caution where chance had a part."""
+    changed = [rung.effect for rung in comparison.rungs if rung.change_s]
+    drawn = [effect.name for effect in ladder() if effect.name in changed and effect.random_on is not None]
+    if not drawn:
+        return ""
+    adds = "adds" if len(drawn) == 1 else "add"
+    return f" What {' and '.join(drawn)} {adds} is one draw, of seed {comparison.simulation.seed}."
+
+
+def _role(share: float) -> str:
+    """What the largest change is to the gap: effects may work against each other."""
+    if share < 0:
+        return "but other effects outweigh it"
+    return "more than the gap: other effects take part of it back" if share > 1.005 else f"{share:.0%} of the gap"
+
+
+def _how_far(error: float) -> str:
+    if not math.isfinite(error):
+        return "has no relative error"
+    return f"is {signed_percent(abs(error), '-')} too {'low' if error < 0 else 'high'}"
+
+
+def _added(change_s: float) -> str:
+    return f"{'adds' if change_s > 0 else 'takes away'} {time_text(abs(change_s))}"

@@ -1,0 +1,212 @@
+"""The data sheet of a machine: nodes, topology, messages, memory, disks, and what its file defines of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+
+from rich.console import RenderableType
+from rich.table import Table
+
+from simcodesign.core.units import format_quantity
+from simcodesign.describe.constants import POWERS
+from simcodesign.describe.machine import Machine
+from simcodesign.describe.machine_parts import Disk, Memory, Network
+from simcodesign.describe.noise import Noise
+from simcodesign.describe.resources import PREFIX, Component, Resource
+from simcodesign.describe.topology.base import Topology
+from simcodesign.report.common.tables import section, text_table
+from simcodesign.report.results.data_sheets import Rows, amount_text, bandwidth_text, head, parameter_table
+
+HOP_LAWS = {"one": "1", "log2": "log2(P)", "sqrt": "sqrt(P)", "mean": "the mean of the topology", "none": "0"}
+
+
+def machine_sheet(machine: Machine) -> list[RenderableType]:
+    """The data sheet of a machine."""
+    return [
+        head("machine", machine),
+        section("Nodes", _node_rows(machine)),
+        section("Topology", _topology_rows(machine.network.topology)),
+        section("Messages", _message_rows(machine.network)),
+        section("Memory of a node", [*_capacity_rows(machine), *_memory_rows(machine.memory)]),
+        section("Disks", [("disks", "none")] if machine.disk is None else _disk_rows(machine.disk, machine.nodes)),
+        *_custom_parts(machine),
+    ]
+
+
+def _custom_parts(machine: Machine) -> Iterator[RenderableType]:
+    """What the file defines of its own, and what it says of power and costs."""
+    custom = machine.custom
+    if custom.parameters:
+        yield parameter_table(replace(one, name=f"{PREFIX}{one.name}") for one in custom.parameters.values())
+    if custom.properties:
+        values = machine.properties()
+        texts = ((name, f"{float(values[name]):.6g} = {it.text}") for name, it in custom.properties.items())
+        yield section("Properties", texts)
+    if custom.resources:
+        yield _resource_table(custom.resources)
+        groups = [("never at the same time", ", ".join(group)) for group in custom.conflicts]
+        yield section("Conflicts", [("of a resource with itself", "always"), *groups])
+    if custom.components:
+        yield _component_table(custom.components)
+    if rows := list(_power_rows(machine)):
+        yield section("Power and costs", rows)
+
+
+def _resource_table(resources: Mapping[str, Resource]) -> Table:
+    table = text_table(
+        "Resources (seconds of an item)", "name", "time", "instances", "traits", "dynamic power", "energy"
+    )
+    for name, one in resources.items():
+        traits = [
+            f"{title}{f'({trait.argument})' if trait.argument else ''}: {trait.change.text}"
+            for title, trait in one.traits.items()
+        ]
+        texts = ("" if part is None else part.text for part in (one.dynamic_power, one.energy))
+        table.add_row(f"{name}({one.argument})", one.time.text, one.instances.text, "\n".join(traits), *texts)
+    return table
+
+
+def _component_table(components: Mapping[str, Component]) -> Table:
+    names = ("name", "count", "static power (W)", "rack units", "die area (m2)", "price")
+    table = text_table("Components", *names)
+    for name, one in components.items():
+        parts = (one.static_power, one.rack_units, one.die_area, one.price)
+        table.add_row(name, one.count.text, *("" if part is None else part.text for part in parts))
+    return table
+
+
+def _power_rows(machine: Machine) -> Rows:
+    for path, value in machine.powers().items():
+        yield path, amount_text(value, POWERS[path][2])
+    totals = machine.totals()
+    if totals.static_power_w is not None:
+        yield "static power", amount_text(totals.static_power_w, "power")
+    if totals.rack_units is not None:
+        yield "rack units", f"{float(totals.rack_units):,.6g}"
+    if totals.die_area_m2 is not None:
+        yield "area of dies", f"{1e6 * float(totals.die_area_m2):,.6g} mm2"
+    if totals.price is not None:
+        yield "price", f"{float(totals.price):,.2f}"
+
+
+def _node_rows(machine: Machine) -> Rows:
+    processor = machine.processor
+    yield "nodes", f"{machine.nodes:,}"
+    yield "processors", f"{machine.processors:,} ({machine.processors_per_node} per node)"
+    yield "rate of a processor", amount_text(processor.rate_flop_per_s, "rate")
+    if processor.clock_hz is not None:
+        clock, cycles = (
+            amount_text(processor.clock_hz, "frequency"),
+            amount_text(processor.cycles_per_instruction, "count"),
+        )
+        yield "clock", f"{clock}, {cycles} cycles per instruction"
+    mapping = machine.mapping if isinstance(machine.mapping, str) else f"nodes {', '.join(map(str, machine.mapping))}"
+    yield "mapping of ranks", mapping
+    if isinstance(machine.noise, Noise):
+        yield from machine.noise.texts()
+    else:
+        yield "noise of computation", f"{machine.noise:.3g} (standard deviation over mean)" if machine.noise else "none"
+
+
+def _capacity_rows(machine: Machine) -> Rows:
+    if machine.capacity_bytes is not None:
+        each = machine.rank_capacity_bytes
+        share = "" if each == machine.capacity_bytes or each is None else f" ({amount_text(each, 'size')} a rank)"
+        yield "capacity", f"{amount_text(machine.capacity_bytes, 'size')}{share}"
+
+
+def _memory_rows(memory: Memory | None) -> Rows:
+    if memory is None:
+        yield "memory", "not described"
+        return
+    for level in memory.caches:
+        ways = "fully associative" if level.ways is None else f"{level.ways} ways"
+        size = (
+            format_quantity(level.size_bytes, "size")
+            if level.size_bytes % 1024
+            else f"{level.size_bytes // 1024:,} KiB"
+        )
+        cycles = "" if level.clock_hz is None else f" ({float(level.latency_cycles(level.clock_hz)):.6g} cycles)"
+        yield level.name, f"{size}, {ways}, {amount_text(level.latency_s, 'time')}{cycles}"
+    yield "memory", f"{amount_text(memory.latency_s, 'time')}, {bandwidth_text(memory.per_byte_s)}"
+    yield "lines", f"{memory.line_bytes} bytes"
+    yield "hits are found by", memory.hits
+
+
+def _topology_rows(topology: Topology) -> Rows:
+    yield "kind", topology.kind
+    yield from topology.facts()
+    yield "links", f"{topology.link_count:,} (one-way)"
+    yield "diameter (hops)", f"{topology.diameter:,}"
+    yield "mean distance (hops)", f"{topology.mean_hops():.4g}"
+    yield "bisection width (links)", f"{'' if topology.bisection_exact else 'at most '}{topology.bisection_width:,}"
+
+
+def _message_rows(network: Network) -> Rows:
+    yield from _loggop_rows(network) if network.model == "loggop" else _hockney_rows(network)
+    yield "hops where routes are not looked at", HOP_LAWS[network.distance]
+    yield "switching", network.switching.replace("_", "-")
+    yield "bandwidth of a link", bandwidth_text(network.link_occupancy_s_per_byte)
+    yield "bandwidth of an interface", bandwidth_text(network.interface_occupancy_s_per_byte)
+    if network.model == "hockney" and network.per_byte_s:
+        half = amount_text(network.startup_s / network.per_byte_s, "size")
+        yield "half-performance size", f"{half} (startup takes as long as the bytes)"
+
+
+def _hockney_rows(network: Network) -> Rows:
+    yield "model", _message_model(network)
+    yield "startup", f"{amount_text(network.startup_s, 'time')} per {network.startup_per}"
+    yield "bandwidth", bandwidth_text(network.per_byte_s)
+    yield "latency of a hop", amount_text(network.hop_latency_s, "time")
+    yield "hops hold the sender", "yes" if network.hops_hold_sender else "no: they delay the arrival alone"
+    yield "charged to the receiver", amount_text(network.receive_overhead_s, "time")
+
+
+def _loggop_rows(network: Network) -> Rows:
+    """The constants of LogGOPS by their letters."""
+    limit = network.rendezvous_above_bytes
+    way = f"L + h x {amount_text(network.hop_latency_s, 'time')}" if network.hop_latency_s else "L"
+    if network.switching == "store_and_forward":
+        way += f" + max(h - 1, 0) x m / ({bandwidth_text(network.link_occupancy_s_per_byte)})"
+    yield (
+        "model",
+        f"LogGOPS: m bytes, x = max(m - 1, 0), occupy sender and receiver for o + x O and fly for {way} + x G",
+    )
+    yield "latency L", amount_text(network.latency_s, "time")
+    yield "overhead o", amount_text(network.overhead_s, "time")
+    yield "gap g", f"{amount_text(network.gap_s, 'time')} (sends, and receives, of a rank begin g + x G apart)"
+    yield "time per byte G", f"{amount_text(network.per_byte_s, 'per_byte')} ({bandwidth_text(network.per_byte_s)})"
+    yield "overhead per byte O", amount_text(network.overhead_per_byte_s, "per_byte")
+    yield "rendezvous above S", "never" if limit is None else amount_text(limit, "size")
+
+
+def _message_model(network: Network) -> str:
+    startup = amount_text(network.startup_s, "time")
+    bytes_ = f"m / ({bandwidth_text(network.per_byte_s)})" if network.per_byte_s else "0"
+    if not network.hops_hold_sender:
+        return f"m bytes occupy the sender for {startup} + {bytes_} and arrive {_way(network)} later, over h hops"
+    times = "" if network.startup_per == "message" else "max(h, 1) x "
+    parts = [f"{times}{startup}", *_hop_parts(network), bytes_]
+    return f"m bytes over h hops occupy the sender for {' + '.join(parts)}"
+
+
+def _way(network: Network) -> str:
+    """What the hops of a message add that do not hold its sender."""
+    parts = [f"max(h - 1, 0) x {amount_text(network.startup_s, 'time')}"] if network.startup_per == "hop" else []
+    return " + ".join([*parts, *_hop_parts(network)]) or "0"
+
+
+def _hop_parts(network: Network) -> list[str]:
+    parts = [f"h x {amount_text(network.hop_latency_s, 'time')}"] if network.hop_latency_s else []
+    if network.switching == "store_and_forward":
+        parts.append(f"max(h - 1, 0) x m / ({bandwidth_text(network.link_occupancy_s_per_byte)})")
+    return parts
+
+
+def _disk_rows(disk: Disk, nodes: int) -> Rows:
+    yield "startup of a read", amount_text(disk.read_startup_s, "time")
+    yield "startup of a write", amount_text(disk.write_startup_s, "time")
+    yield "bandwidth", bandwidth_text(disk.per_byte_s)
+    yield "disks", f"{-(-nodes // disk.shared_by):,}, nodes on each: {disk.shared_by:,}"
+    yield "accesses served at a time", str(disk.spindles)

@@ -1,0 +1,213 @@
+"""The data sheet of a workload: parameters, equations, presets, its program as a tree; formulas in LaTeX."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from rich.console import RenderableType
+from rich.tree import Tree
+
+from simcodesign.analytic.formula import formula_latex, phase_formula
+from simcodesign.analytic.formula_prices import ASSUMPTIONS, SYMBOLS
+from simcodesign.core.errors import InputError
+from simcodesign.core.expression import Expression, parse
+from simcodesign.core.expression_sympy import to_latex
+from simcodesign.describe.constants import CONSTANTS, POWERS
+from simcodesign.describe.demands.arrivals import DISK, Arrivals
+from simcodesign.describe.demands.base import Demand
+from simcodesign.describe.demands.collective import SIGNALS, Collective
+from simcodesign.describe.demands.computation import Compute
+from simcodesign.describe.demands.disk_access import DiskAccess
+from simcodesign.describe.demands.exchange import Exchange
+from simcodesign.describe.demands.memory_accesses import MemoryAccesses
+from simcodesign.describe.demands.point_to_point import Receive, Send
+from simcodesign.describe.demands.replay import Replay
+from simcodesign.describe.demands.resource_uses import Execute
+from simcodesign.describe.noise import Imbalance
+from simcodesign.describe.program import Block, Step
+from simcodesign.describe.workload import Workload
+from simcodesign.report.common.tables import section
+from simcodesign.report.results.data_sheets import amount_text, head, one_line, parameter_table
+
+
+def workload_sheet(workload: Workload) -> list[RenderableType]:
+    """Parameters, equations, presets and program of a workload."""
+    parts = [head("workload", workload), parameter_table(workload.parameters.values())]
+    if workload.equations:
+        equations = ((name, f"= {equation.text}") for name, equation in workload.equations.items())
+        parts.append(section("Equations", equations))
+    if workload.presets:
+        presets = ((name, _assignments(values)) for name, values in workload.presets.items())
+        parts.append(section("Presets", presets))
+    if workload.imbalance_model:
+        share = workload.imbalance_model.text
+        if not isinstance(workload.imbalance, Imbalance):
+            share = f"{workload.imbalance:.3g} (standard deviation over mean of the ranks' shares of computation)"
+        parts.append(section("Imbalance", [("of computation", share)]))
+    if workload.size is not None:
+        parts.append(section("Size of the problem", [("size", workload.size.text)]))
+    if workload.data:
+        data = ((name, f"{size.text} bytes") for name, size in workload.data.items())
+        parts.append(section("Data of every rank", data))
+    if workload.footprint is not None:
+        parts.append(section("Memory", [("footprint", f"{workload.footprint.text} bytes, of every rank")]))
+    return [*parts, program_tree(workload)]
+
+
+def latex(workload: Workload) -> str:
+    """Equations and the seconds of every phase in LaTeX, one per line; words are comments. InputError without SymPy."""
+    to_latex(parse(1))  # SymPy is missing for all phases, or for none
+    equations = [f"{to_latex(parse(name))} = {to_latex(it)}" for name, it in workload.equations.items()]
+    return "".join(f"{line}\n" for line in [*equations, *_formula_lines(workload)])
+
+
+def _formula_lines(workload: Workload) -> Iterator[str]:
+    yield f"% Seconds of every phase with all its repetitions, for {ASSUMPTIONS}:"
+    names: set[str] = set()
+    for phase in workload.phases():
+        try:
+            formula = phase_formula(workload, phase)
+            yield f"T_{{\\text{{{_plain_latex(phase)}}}}} = {formula_latex(formula)}"
+            names |= {symbol.name for symbol in formula.free_symbols}
+        except InputError as error:
+            yield f"% There is no formula of phase {one_line(phase)}: {one_line(str(error))}"
+    for symbol in SYMBOLS:
+        if symbol in names and symbol not in {*workload.parameters, *workload.equations}:
+            yield f"% {symbol}: {SYMBOLS[symbol][0]}"
+
+
+def _plain_latex(text: str) -> str:
+    """Text as LaTeX prints it, letter by letter."""
+    special = {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"}
+    special |= {letter: f"\\{letter}" for letter in "&%$#_{}"}
+    return "".join(special.get(letter, letter) for letter in one_line(text))
+
+
+def program_tree(workload: Workload) -> Tree:
+    """The program as an indented tree."""
+    tree = Tree("Program (every rank)")
+    _grow(tree, workload.program)
+    return tree
+
+
+def _grow(tree: Tree, program: tuple[Step, ...]) -> None:
+    for step in program:
+        if isinstance(step, Block):
+            branch = tree.add(_block_label(step))
+            for path, value in step.constants:
+                branch.add(f"with {path} = {_constant(path, value)}")
+            if step.useful_flops is not None:
+                branch.add(f"useful flops of all ranks: {step.useful_flops.text}, each time")
+            _grow(branch, step.body)
+            continue
+        if isinstance(step, Execute):
+            _grow_uses(tree, step)
+            continue
+        leaf = tree.add(f"{_demand_label(step)}{_conditions(step)}")
+        for loop in step.loops if isinstance(step, Compute) else ():
+            leaf.add(f"loop {loop.name}: {loop.range.text} times {loop.operations.text} flops".replace(" :", ":"))
+
+
+def _grow_uses(tree: Tree, step: Execute) -> None:
+    label = f" ({step.label})" if step.label else ""
+    branch = tree.add(f"execute{label}, {step.parallelism.text} items of every rank{_conditions(step)}")
+    for use in step.uses:
+        traits = [name if argument is None else f"{name}({argument.text})" for name, argument in use.traits]
+        way = f" {use.way} {use.data}" if use.data else ""
+        words = f" as {', '.join(traits)}" if traits else ""
+        branch.add(f"{use.resource} {use.amount.text}{way}{words}")
+
+
+def _block_label(block: Block) -> str:
+    name = f"phase {block.phase}" if block.phase else "block"
+    times = "" if block.repeat.text == "1" else f", {block.repeat.text} times"
+    about = f": {one_line(block.about)}" if block.about else ""
+    return f"{name}{times}{about}"
+
+
+def _demand_label(step: Demand) -> str:
+    match step:
+        case Compute():
+            return f"compute {step.amount.text} {step.unit}" if step.amount else "compute the sum of loops"
+        case DiskAccess():
+            times = "" if step.times.text == "1" else f", {step.times.text} times"
+            return f"{step.kind} {step.bytes.text} bytes{times}"
+        case MemoryAccesses():
+            return _references_label(step)
+        case Send():
+            return f"send {step.bytes.text} bytes to {step.to.text}{_tag(step.tag)}"
+        case Receive():
+            size = "" if step.bytes is None else f" {step.bytes.text} bytes"
+            source = "anyone" if step.source is None else step.source.text
+            return f"receive{size} from {source}{_tag(step.tag)}"
+        case Arrivals():
+            return _arrivals_label(step)
+        case Replay():
+            return f"replay a schedule of {len(step.schedule):,} operations on {step.schedule.ranks:,} ranks"
+        case Exchange():
+            return _exchange_label(step)
+        case Collective():
+            size = "" if step.name in SIGNALS else f", {step.bytes.text} bytes"
+            return f"{step.name} ({step.algorithm.replace('_', ' ')}){size}"
+    return step.title
+
+
+def _arrivals_label(step: Arrivals) -> str:
+    what = f"{step.kind}s" if step.to == DISK else "messages"
+    parts = [
+        f"{step.requests.text} {what} of {step.bytes.text} bytes",
+        f"{step.rate.text} per second ({step.between.text})",
+    ]
+    if step.to == DISK:
+        parts += [f"a capacity of {step.capacity.text} at the disk"] if step.capacity else []
+        parts += ["going on to other disks"] if step.next else []
+    else:
+        parts += ["to any other rank" if step.destination is None else f"to rank {step.destination.text}"]
+    return f"arrivals: {', '.join(parts)}"
+
+
+def _references_label(step: MemoryAccesses) -> str:
+    times = "" if step.times.text == "1" else f", {step.times.text} times"
+    if step.kernel:
+        sizes = ", ".join(f"{name} = {getattr(size, 'text', size)}" for name, size in step.sizes)
+        return f"memory accesses of the kernel {step.kernel}: {sizes}{times}"
+    amount = "all" if step.accesses is None else step.accesses.text
+    if step.profile is not None:
+        return f"{amount} memory accesses with a measured profile{times}"
+    if step.hits:
+        hits = ", ".join(f"{role} {share.text}" for role, share in step.hits)
+        return f"{amount} memory accesses with counted hits: {hits}{times}"
+    pairs = [
+        f"{distance.text}" + ("" if share.text == "1" else f" ({share.text})") for share, distance in step.distances
+    ]
+    return f"{amount} memory accesses at stack distances {', '.join(pairs)}{times}"
+
+
+def _exchange_label(step: Exchange) -> str:
+    sizes = list(dict.fromkeys(size.text for size in step.bytes))
+    grid = f", grid {' x '.join(extent.text for extent in step.grid)}" if step.grid else ""
+    edges = "" if step.periodic else ", not periodic"
+    counts = list(dict.fromkeys(count.text for count in step.messages_by_dim))
+    messages = "" if counts == ["1"] else f"{' / '.join(counts)} messages of "
+    trains = "" if step.train.text == "1" else f", simulated in trains of {step.train.text}"
+    return f"exchange halo{step.dims}d, {messages}{' / '.join(sizes)} bytes{grid}{edges}{trains}"
+
+
+def _tag(tag: int) -> str:
+    return f", tag {tag}" if tag else ""
+
+
+def _conditions(step: Demand) -> str:
+    varies = getattr(step, "varies", None)
+    return ("" if varies is None else f", varies: {varies.text}") + (
+        "" if step.when is None else f", when {step.when.text}"
+    )
+
+
+def _constant(path: str, value: Expression) -> str:
+    """With its unit when it is a number."""
+    return value.text if value.names else amount_text(value.evaluate({}), (CONSTANTS | POWERS)[path][2])
+
+
+def _assignments(values: Mapping[str, float]) -> str:
+    return ", ".join(f"{name} = {value:.10g}" for name, value in values.items())
