@@ -191,7 +191,7 @@ def test_predictions_are_made_of_few_series_at_a_time(monkeypatch: pytest.Monkey
     data = Measurements(("p", "n"), truth_sets.GRID, tuple(map(str, range(7))), ("t",) * 7, values)
     fits = fit(data)
     whole = fits.predictions(truth_sets.TARGET)
-    monkeypatch.setattr("simcodesign.fitting.fits._ROOM", 1)
+    monkeypatch.setattr("simcodesign.fitting.fits._NUMBERS_IN_MEMORY", 1)
     few = fit(data).predictions(truth_sets.TARGET)
     for name in ("value", "low", "high"):
         assert getattr(few, name) == pytest.approx(getattr(whole, name), rel=1e-11)
