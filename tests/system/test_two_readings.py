@@ -144,7 +144,7 @@ def operation(text: str) -> Workload:
 
 
 #: Numbers of ranks for single operations.
-RANKS = (1, 2, 3, 5, 6, 8, 12, 13, 16, 27, 64) if THOROUGH else (1, 2, 5, 8, 27)
+RANKS_OF_OPERATIONS = (1, 2, 3, 5, 6, 8, 12, 13, 16, 27, 64) if THOROUGH else (1, 2, 5, 8, 27)
 
 OPERATIONS = [
     *(
@@ -167,7 +167,7 @@ OPERATIONS = [
 def test_one_operation_in_loggops_is_its_closed_form(text: str, constants: tuple[float, ...]) -> None:
     for limit in (None, 100.0):
         machine = loggop(constants, limit)
-        for ranks in RANKS:
+        for ranks in RANKS_OF_OPERATIONS:
             said = forecast(operation(text), machine, {"P": ranks})
             seen = simulate(operation(text), machine, {"P": ranks}, effects="none")
             assert seen.makespan_s == pytest.approx(said.makespan_s, rel=ROUNDING), (ranks, limit)
@@ -205,7 +205,7 @@ def test_one_operation_whose_hops_do_not_hold_the_sender(text: str, distance: st
             hops_hold_sender=False,
         )
         machine = with_power(Machine("free", Processor(1e9), network))
-        for ranks in RANKS:
+        for ranks in RANKS_OF_OPERATIONS:
             said = forecast(operation(text), machine, {"P": ranks})
             assert_equal(said, simulate(operation(text), machine, {"P": ranks}, effects="none"))
 
@@ -224,7 +224,7 @@ def test_no_hops_at_all(workload: str, machine: str) -> None:
 )
 def test_programs_in_loggops_take_at_most_the_sum(workload: str) -> None:
     machine = loggop(LOGGOP[0])
-    for ranks in RANKS if workload not in POWERS_ONLY else (1, 2, 8, 16):
+    for ranks in RANKS_OF_OPERATIONS if workload not in POWERS_ONLY else (1, 2, 8, 16):
         said, seen = (
             forecast(workload, machine, {"P": ranks}),
             simulate(workload, machine, {"P": ranks}, effects="none"),
