@@ -16,6 +16,9 @@ each of them explains::
     forecast = sc.forecast(workload, machine, {"P": [1, 2, 4, 8, 16]})   # any parameter may be an array
     simulated = sc.simulate(workload, machine, {"P": 16})                # one design point, run as events
 
+    scenario = sc.Scenario.of("jacobi", "torus-cluster", {"P": 64})      # what every verb takes, as one object
+    print(sc.compare(scenario), sc.compare(scenario.on("crossbar-16").at({"P": 16})))
+
     many = sc.replicate("jacobi", "torus-cluster", {"P": 64}, precision=0.01)   # a mean with its interval
     print(many.interval("makespan_s"))
 
