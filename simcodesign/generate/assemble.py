@@ -18,7 +18,7 @@ from simcodesign.generate.messages.matching import matches
 from simcodesign.generate.messages.pricing import Prices
 from simcodesign.generate.messages.routes_and_stations import disks_of, stations_of
 from simcodesign.generate.noise import Messages, apply_randomness
-from simcodesign.generate.plan import MOST_OPERATIONS, NONE, Edges, Plan, Stations
+from simcodesign.generate.plan import MOST_OPERATIONS, NONE, UNLIMITED, Edges, Plan, Stations
 from simcodesign.generate.plan_builder import LoweredProgram, PlanBuilder
 from simcodesign.generate.segment import Segment
 
@@ -130,8 +130,8 @@ def _with_stations(
         )
     if routes is not None and varied is not None:
         routes = varied.on_the_way(routes)
-    capacity = NONE if order is None else order.disk_capacity
-    stations = stations_of(machine, disks, controllers, processors, visited, boxes, capacity)
+    discipline = UNLIMITED if order is None else order.disk_discipline
+    stations = stations_of(machine, disks, controllers, processors, visited, boxes, discipline)
     mailbox = plan.mailbox
     if mailbox is not None:
         mailbox = np.where(mailbox == NONE, NONE, mailbox + np.int32(len(stations) - boxes)).astype(np.int32)

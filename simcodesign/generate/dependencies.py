@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from simcodesign.generate.plan import NONE, Edges
+from simcodesign.generate.plan import NONE, UNLIMITED, Discipline, Edges
 
 Ints = NDArray[np.int64]
 Flags = NDArray[np.bool_]
@@ -26,7 +26,7 @@ class Order:
     processors: int
     held: tuple[Ints, Ints]  # sends with a rendezvous, and what waits for their receives
     fixed: Ints | None = None  # operations to whose durations chance adds nothing
-    disk_capacity: int = NONE  # requests at every disk, those in service included; NONE for no limit
+    disk_discipline: Discipline = UNLIMITED  # of every disk
 
 
 def edges_of(count: int, source: Ints, target: Ints, early: ArrayLike = False) -> Edges | None:

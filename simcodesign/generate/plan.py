@@ -26,22 +26,47 @@ Int64s = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
 
+#: Queueing disciplines. Both engines have a class or function for each, chosen by this number.
+FIRST_COME, LIMITED = range(2)
+
+
+@dataclass(frozen=True)
+class Discipline:
+    """How a station treats its requests: the one record that both engines dispatch on.
+
+    FIRST_COME: first come, first served. LIMITED: the same, but at most ``capacity`` requests are waiting or in
+    service; a request that finds so many is blocked (the event contract says when).
+    """
+
+    kind: int = FIRST_COME
+    capacity: int = NONE
+
+
+#: First come, first served, with room for everybody.
+UNLIMITED = Discipline()
+
+
 @dataclass(frozen=True)
 class Stations:
     """What operations and messages queue for; the station's number is its place in the order of arbitration.
 
     Disks, memory controllers and processors come first, then interfaces, then links, then mailboxes. Only disks
-    have a limited ``capacity``, and block requests that find them full (the event contract says when).
+    may have a discipline other than FIRST_COME.
     """
 
     kind: NDArray[np.int8]  # (S,) DISK, CONTROLLER, PROCESSOR, INTERFACE, LINK or MAILBOX
     unit: Int64s  # (S,) number of the disk, node (controller, interface), processor, link or mailbox
     servers: Int32s  # (S,) 1 but for disks
-    capacity: Int32s | None = None  # (S,) most requests at hand, those in service included; NONE, or None: no limit
+    discipline: NDArray[np.int8] | None = None  # (S,) place in ``disciplines``; None: the first, everywhere
+    disciplines: tuple[Discipline, ...] = (UNLIMITED,)
     service_factor: Floats | None = None  # (S,) on the service times of interfaces and links; None: 1 everywhere
 
     def __len__(self) -> int:
         return len(self.kind)
+
+    def discipline_of(self, number: int) -> Discipline:
+        """The discipline of one station."""
+        return self.disciplines[0 if self.discipline is None else int(self.discipline[number])]
 
 
 @dataclass(frozen=True)

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from simcodesign.engine.reference.environment import ContractEnvironment
 from simcodesign.engine.reference.stations import LimitedStation, Station
+from simcodesign.generate.plan import LIMITED, UNLIMITED, Discipline
 from tests import examples
 
 Floats = NDArray[np.float64]
@@ -40,7 +41,7 @@ def starts_at(station: Station, arrivals: Sequence[float], services: Sequence[fl
 
 def served_from(arrivals: Sequence[float], services: Sequence[float], servers: int) -> tuple[Floats, Station]:
     """When the station takes up each request; requests are numbered in the order of their arrival."""
-    station = Station(ContractEnvironment(), 0, servers)
+    station = Station(ContractEnvironment(), 0, servers, UNLIMITED)
     return starts_at(station, arrivals, services), station
 
 
@@ -150,7 +151,7 @@ def test_an_idle_station_has_done_nothing() -> None:
 @given(st.permutations(range(8)), st.integers(1, 3))
 def test_requests_of_one_instant_are_served_by_number(order: list[int], servers: int) -> None:
     """Whatever the order of the calls."""
-    station = Station(ContractEnvironment(), 0, servers)
+    station = Station(ContractEnvironment(), 0, servers, UNLIMITED)
     starts = np.full(8, np.nan)
     for op in order:
         station.env.process(visit(station, op, 0.0, 1.0, starts))
@@ -182,7 +183,7 @@ def test_who_finds_a_full_station_is_blocked(
     traffic: tuple[list[float], list[float]], servers: int, waiting: int
 ) -> None:
     arrivals, services = traffic[0], [service + 0.5 for service in traffic[1]]
-    station = LimitedStation(ContractEnvironment(), 0, servers, servers + waiting)
+    station = LimitedStation(ContractEnvironment(), 0, servers, Discipline(LIMITED, servers + waiting))
     starts = starts_at(station, arrivals, services)
     assert numbers(starts) == numbers(in_system(arrivals, services, servers, servers + waiting))
     assert station.served == np.count_nonzero(~np.isnan(starts))
@@ -195,7 +196,7 @@ def numbers(values: Floats) -> list[float | str]:
 
 def test_a_full_station_with_fewer_places_than_servers() -> None:
     """One place at three servers: two requests of an instant cannot both be in."""
-    station = LimitedStation(ContractEnvironment(), 0, 3, 1)
+    station = LimitedStation(ContractEnvironment(), 0, 3, Discipline(LIMITED, 1))
     assert numbers(starts_at(station, [0.0, 0.0, 1.0], [1.0, 1.0, 1.0])) == [0.0, "never", 1.0]
 
 

@@ -24,10 +24,13 @@ from simcodesign.generate.plan import (
     ANY,
     DISK,
     INTERFACE,
+    LIMITED,
     LINK,
     MAILBOX,
     NONE,
     PROCESSOR,
+    UNLIMITED,
+    Discipline,
     Edges,
     Plan,
     Routes,
@@ -105,8 +108,9 @@ class Oracle:
             MailboxQueue([]) if kind == MAILBOX else Queue([0.0] * int(servers))
             for kind, servers in zip(stations.kind, stations.servers, strict=True)
         ]
-        for queue, capacity in zip(self.queues, () if stations.capacity is None else stations.capacity, strict=False):
-            queue.capacity = math.inf if capacity == NONE else int(capacity)
+        for queue, number in zip(self.queues, () if stations.discipline is None else stations.discipline, strict=False):
+            discipline = stations.disciplines[number]
+            queue.capacity = discipline.capacity if discipline.kind == LIMITED else math.inf
         self.blocked_operations: list[int] = []
         self.finish: list[float | None] = [None] * len(plan)
         self.arrival: list[float | None] = [None] * len(plan)
@@ -353,8 +357,10 @@ class Op:
 
 def with_limited_capacity(plan: Plan, random: Random) -> Plan:
     """The Plan where some disks have a capacity of a few requests only."""
-    capacity = [random.choice((NONE, 1, 1, 2, 3, 4)) if kind == DISK else NONE for kind in plan.stations.kind]
-    return replace(plan, stations=replace(plan.stations, capacity=np.array(capacity, np.int32)))
+    disciplines = (UNLIMITED, *(Discipline(LIMITED, capacity) for capacity in (1, 2, 3, 4)))
+    chosen = [random.choice((0, 1, 1, 2, 3, 4)) if kind == DISK else 0 for kind in plan.stations.kind]
+    stations = replace(plan.stations, discipline=np.array(chosen, np.int8), disciplines=disciplines)
+    return replace(plan, stations=stations)
 
 
 def with_slow_stations(plan: Plan, random: Random) -> Plan:

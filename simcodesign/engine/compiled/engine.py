@@ -46,7 +46,7 @@ from simcodesign.engine.compiled.waiting_line import (
     without_root,
 )
 from simcodesign.engine.event_contract import Log, OnProgress, blocked_by_station, check_finished, count_events
-from simcodesign.generate.plan import NONE, Plan
+from simcodesign.generate.plan import LIMITED, NONE, Plan
 
 #: Operations and arbitrations between two reports of on_progress, and looks at whether somebody interrupts.
 REPORT_EVERY = 2_000_000
@@ -247,7 +247,7 @@ def arrive(run: Run, op: int, time: float) -> None:
 def ask(run: Run, station: int, op: int) -> None:
     """An operation that is ready comes to a station or a mailbox."""
     slot = new_request(run.requests, run.memory, op, run.memory.finish_s[op])
-    if len(run.program.capacity) and run.program.capacity[station] != NONE:
+    if len(run.program.discipline) and run.program.discipline[station] == LIMITED:
         come(run.stations, run.requests, station, slot)
         schedule(run.stations, run.calendar, station, run.requests.arrival_s[slot])
         return
@@ -279,7 +279,7 @@ def grant(run: Run, station: int, now: float) -> int:
 @called
 def serve(run: Run, station: int, now: float) -> None:
     """A disk or a processor takes up an operation."""
-    if len(run.program.capacity) and run.program.capacity[station] != NONE:
+    if len(run.program.discipline) and run.program.discipline[station] == LIMITED:
         serve_limited(run, station, now)
         return
     take_up(run, station, grant(run, station, now), now)

@@ -49,6 +49,7 @@ class Program(NamedTuple):
     first_interface: int
     first_link: int
     first_mailbox: int
+    discipline: Array  # kind of discipline by station
     capacity: Array  # by station
     service_factor: Array  # by station
 
@@ -126,6 +127,14 @@ def _given(array: Array | None, dtype: type[np.generic]) -> Array:
     return np.zeros(0, dtype) if array is None else np.ascontiguousarray(array, dtype)
 
 
+def _of_disciplines(plan: Plan, name: str) -> Array:
+    """(S,) a field of the discipline of each station; empty where all are first come, first served."""
+    stations = plan.stations
+    if stations.discipline is None:
+        return np.zeros(0, np.int32)
+    return np.array([getattr(discipline, name) for discipline in stations.disciplines], np.int32)[stations.discipline]
+
+
 def program_of(plan: Plan) -> Program:
     """The Plan as plain arrays."""
     routes, edges, kinds = plan.routes, plan.edges, plan.stations.kind
@@ -156,7 +165,8 @@ def program_of(plan: Plan) -> Program:
         first_interface=int(np.searchsorted(kinds, INTERFACE)),
         first_link=int(np.searchsorted(kinds, LINK)),
         first_mailbox=int(np.searchsorted(kinds, MAILBOX)),
-        capacity=_given(plan.stations.capacity, np.int32),
+        discipline=_of_disciplines(plan, "kind"),
+        capacity=_of_disciplines(plan, "capacity"),
         service_factor=_given(plan.stations.service_factor, np.float64),
     )
 
@@ -211,6 +221,7 @@ def memory_for(plan: Plan) -> Memory:
 
 def _most_blocked(plan: Plan) -> int:
     """Operations at stations that may block them."""
-    if plan.stations.capacity is None or plan.station is None:
+    capacity = _of_disciplines(plan, "capacity")
+    if not len(capacity) or plan.station is None:
         return 0
-    return int(np.count_nonzero((plan.station != NONE) & (plan.stations.capacity[plan.station] != NONE)))
+    return int(np.count_nonzero((plan.station != NONE) & (capacity[plan.station] != NONE)))

@@ -35,7 +35,7 @@ from simpy.core import EmptySchedule
 from simcodesign.core.result import RECEIVE, SEND
 from simcodesign.engine.event_contract import Log, OnProgress, blocked_by_station, check_finished, ends_at_once
 from simcodesign.engine.reference.environment import ContractEnvironment
-from simcodesign.engine.reference.stations import LimitedStation, Mailbox, Station
+from simcodesign.engine.reference.stations import STATION_OF, Mailbox, Station
 from simcodesign.generate.plan import LINK, MAILBOX, NONE, Plan
 
 #: Events between two reports of progress.
@@ -91,10 +91,8 @@ class Simulation:
         stations = self.plan.stations
         if stations.kind[number] == MAILBOX:
             return Mailbox(self.env, number)
-        servers = int(stations.servers[number])
-        if stations.capacity is None or stations.capacity[number] == NONE:
-            return Station(self.env, number, servers)
-        return LimitedStation(self.env, number, servers, int(stations.capacity[number]))
+        discipline = stations.discipline_of(number)
+        return STATION_OF[discipline.kind](self.env, number, int(stations.servers[number]), discipline)
 
     def read_operations(self, plan: Plan) -> None:
         """What each operation is, how long it takes and where it queues."""

@@ -12,6 +12,7 @@ from heapq import heappop, heappush
 import simpy
 
 from simcodesign.engine.reference.environment import ContractEnvironment
+from simcodesign.generate.plan import FIRST_COME, LIMITED, Discipline
 
 #: A request in a heap: since when it waits, its operation, its service time and the event that it is granted.
 Request = tuple[float, int, float, simpy.Event]
@@ -49,9 +50,9 @@ class Resource:
 class Station(Resource):
     """Several servers and one queue: first come, first served, and by operation who came in the same instant."""
 
-    def __init__(self, env: ContractEnvironment, number: int, servers: int) -> None:
+    def __init__(self, env: ContractEnvironment, number: int, servers: int, discipline: Discipline) -> None:
         super().__init__(env, number)
-        self.servers, self.free_servers = servers, servers
+        self.servers, self.free_servers, self.discipline = servers, servers, discipline
         self.waiting: list[Request] = []  # a heap
 
     def request(self, op: int, service_s: float) -> simpy.Event:
@@ -88,9 +89,8 @@ class Station(Resource):
 class LimitedStation(Station):
     """A station for at most ``capacity`` requests, waiting or in service: it blocks those that find it full."""
 
-    def __init__(self, env: ContractEnvironment, number: int, servers: int, capacity: int) -> None:
-        super().__init__(env, number, servers)
-        self.capacity = capacity
+    def __init__(self, env: ContractEnvironment, number: int, servers: int, discipline: Discipline) -> None:
+        super().__init__(env, number, servers, discipline)
         self.arriving: list[Request] = []  # in this instant, a heap
 
     def request(self, op: int, service_s: float) -> simpy.Event:
@@ -108,13 +108,17 @@ class LimitedStation(Station):
         """Let in those who find room, block the others; then a server takes up the first request."""
         while self.arriving:
             request = heappop(self.arriving)
-            if self.servers - self.free_servers + len(self.waiting) < self.capacity:
+            if self.servers - self.free_servers + len(self.waiting) < self.discipline.capacity:
                 heappush(self.waiting, request)
             else:
                 request[-1].succeed(False)
         self.longest_queue = max(self.longest_queue, len(self.waiting))
         if super().can_grant():
             super().grant()
+
+
+#: The station of each discipline.
+STATION_OF = {FIRST_COME: Station, LIMITED: LimitedStation}
 
 
 class Mailbox(Resource):

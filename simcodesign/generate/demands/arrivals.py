@@ -26,7 +26,7 @@ from simcodesign.generate.columns import Column
 from simcodesign.generate.demands.base import LOWERINGS, Lowering
 from simcodesign.generate.demands.disk_access import KINDS, duration_of_access_s
 from simcodesign.generate.dependencies import Order
-from simcodesign.generate.plan import NONE, OpenStream
+from simcodesign.generate.plan import LIMITED, NONE, UNLIMITED, Discipline, OpenStream
 from simcodesign.generate.plan_builder import LoweredProgram, PlanBuilder, StepWriter
 from simcodesign.generate.random_streams import random_factors, stream
 from simcodesign.generate.segment import EXTRAS, FIELDS, Segment
@@ -66,7 +66,7 @@ class ArrivalsLowering(Lowering[Arrivals]):
             first.append(gaps)
             last.append((_at_disks if demand.to == DISK else _messages)(writer, one, gaps, builder))
             source.append(one.source)
-        segment, order, place = _numbered(writer, builder, _disk_capacity(program, builder))
+        segment, order, place = _numbered(writer, builder, _disk_discipline(program, builder))
         begins, ends = place[np.concatenate(first)], place[np.concatenate(last)]
         requests = OpenStream(begins, ends, np.concatenate(source).astype(np.int32))
         return LoweredProgram(segment, order, requests, idle_phase=builder.phases[BETWEEN])
@@ -202,15 +202,16 @@ def _next(shares: Floats, where: Ints, uniform: Floats) -> Ints:
     return np.asarray(np.minimum(next_rank, ranks))
 
 
-def _disk_capacity(program: Sequence[Arrivals], builder: PlanBuilder) -> int:
-    """Capacity of every disk, NONE for no limit. InputError unless all steps say the same."""
+def _disk_discipline(program: Sequence[Arrivals], builder: PlanBuilder) -> Discipline:
+    """The discipline of every disk. InputError unless all steps say the same."""
     capacities = {NONE if step.capacity is None else _capacity(step, builder) for step in program if step.to == DISK}
     if len(capacities) > 1:
         last = program[-1]
         raise InputError(
             "capacity of disks", last.place, value=sorted(capacities), allowed="the same in all arrivals to disks"
         )
-    return capacities.pop() if capacities else NONE
+    capacity = capacities.pop() if capacities else NONE
+    return UNLIMITED if capacity == NONE else Discipline(LIMITED, capacity)
 
 
 def _capacity(step: Arrivals, builder: PlanBuilder) -> int:
@@ -284,7 +285,7 @@ def _targets(one: _Stream, builder: PlanBuilder) -> Ints:
 # --- Numbers ----------------------------------------------------------------------------------------------------------
 
 
-def _numbered(writer: _Writer, builder: PlanBuilder, disk_capacity: int) -> tuple[Segment, Order, Ints]:
+def _numbered(writer: _Writer, builder: PlanBuilder, disk_discipline: Discipline) -> tuple[Segment, Order, Ints]:
     """The operations rank by rank, and the place of each by its preliminary number."""
     rank = writer.field("rank", np.int64, 0)
     order = np.argsort(rank, kind="stable")  # within a rank as they were written
@@ -311,7 +312,7 @@ def _numbered(writer: _Writer, builder: PlanBuilder, disk_capacity: int) -> tupl
             processors=0,
             held=(nobody, nobody),
             fixed=fixed,
-            disk_capacity=disk_capacity,
+            disk_discipline=disk_discipline,
         ),
         place,
     )

@@ -18,7 +18,19 @@ from simcodesign.core.units import FloatOrArray
 from simcodesign.describe.machine import Machine
 from simcodesign.generate.columns import Column
 from simcodesign.generate.messages.times import flight_s, held_s, inject_s, is_loggop, startup_s, tail_s
-from simcodesign.generate.plan import CONTROLLER, DISK, INTERFACE, LINK, MAILBOX, NONE, PROCESSOR, Routes, Stations
+from simcodesign.generate.plan import (
+    CONTROLLER,
+    DISK,
+    INTERFACE,
+    LINK,
+    MAILBOX,
+    NONE,
+    PROCESSOR,
+    UNLIMITED,
+    Discipline,
+    Routes,
+    Stations,
+)
 
 Int32s = NDArray[np.int32]
 Int64s = NDArray[np.int64]
@@ -213,9 +225,9 @@ def stations_of(
     processors: int,
     visited: Int64s,
     mailboxes: int,
-    capacity: int = NONE,
+    disk_discipline: Discipline = UNLIMITED,
 ) -> Stations:
-    """All stations: disks (of this ``capacity``), memory controllers, processors, interfaces and links,
+    """All stations: disks (with this discipline), memory controllers, processors, interfaces and links,
     mailboxes."""
     links = visited >= machine.nodes
     spindles = machine.disk.spindles if machine.disk else 1
@@ -228,5 +240,7 @@ def stations_of(
     )
     kind = np.concatenate([np.broadcast_to(np.asarray(kind, np.int8), len(unit)) for kind, unit in groups])
     unit = np.concatenate([unit for _, unit in groups])
-    limits = None if capacity == NONE else np.where(kind == DISK, capacity, NONE).astype(np.int32)
-    return Stations(kind, unit, np.where(kind == DISK, spindles, 1).astype(np.int32), limits)
+    servers = np.where(kind == DISK, spindles, 1).astype(np.int32)
+    if disk_discipline == UNLIMITED:
+        return Stations(kind, unit, servers)
+    return Stations(kind, unit, servers, (kind == DISK).astype(np.int8), (UNLIMITED, disk_discipline))
