@@ -48,7 +48,7 @@ from simcodesign.engine.compiled.waiting_line import (
 from simcodesign.engine.event_contract import Log, OnProgress, blocked_by_station, check_finished, count_events
 from simcodesign.generate.plan import LIMITED, NONE, Plan
 
-#: Operations and arbitrations between two reports of on_progress, and looks at whether somebody interrupts.
+#: Operations and arbitrations between two reports of progress, and looks at whether somebody interrupts.
 REPORT_EVERY = 2_000_000
 _INJECT, _TAIL, _INTERFACE, _LINK, _GAP, _LATENCY = range(6)
 
