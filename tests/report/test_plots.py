@@ -317,8 +317,8 @@ def test_settings_are_left_as_they_were(said: Result, tmp_path: Path) -> None:
 
 def test_pyplot_is_never_imported_nor_matplotlib_before_it_is_needed(tmp_path: Path) -> None:
     code = (
-        "import sys; from simcodesign.report import plots, maps; import numpy; assert 'matplotlib' not in sys.modules;"
-        "plots.time_maps([maps.TimeMap('t', [1], ['a'], numpy.ones((1, 1)))], sys.argv[1]);"
+        "import sys; from simcodesign.report.results import plots, heat_maps; import numpy; assert 'matplotlib' not in sys.modules;"
+        "plots.time_maps([heat_maps.TimeMap('t', [1], ['a'], numpy.ones((1, 1)))], sys.argv[1]);"
         "assert 'matplotlib.pyplot' not in sys.modules"
     )
     root = ROOT
