@@ -11,21 +11,13 @@ from hypothesis import strategies as st
 
 from simcodesign.analytic.forecast import forecast
 from simcodesign.core.errors import InputError
-from simcodesign.describe.workload import Workload
 from simcodesign.describe.yaml.files import load_machine, load_workload
-from simcodesign.describe.yaml.tree import parse_yaml
-from simcodesign.describe.yaml.workload import workload_from
 from simcodesign.engine.simulate import simulate
+from tests.builders import read_workload, workload
 from tests.shipped_pairs import POWERS_OF_TWO, RANKS_DIFFER, plain_workloads
 
 STARTUP_S, PER_BYTE_S, RATE = 10e-6, 10e-9, 1e9  # crossbar-16
 MESSAGE_S = STARTUP_S + 1000 * PER_BYTE_S
-
-
-def workload(program: str, **parameters: float) -> Workload:
-    stated = "".join(f"  {name}: {value}\n" for name, value in parameters.items())
-    text = f"simcodesign: 1\nname: test\n{'parameters:' if stated else ''}\n{stated}program:\n{program}"
-    return workload_from(parse_yaml(text, "test.yaml"))
 
 
 @pytest.fixture
@@ -178,8 +170,8 @@ program: [compute: {flops: n}]
 
 @pytest.mark.parametrize("capacity", [None, 1e8])
 def test_both_readings_say_the_footprint_and_change_no_time(crossbar, capacity: float | None) -> None:
-    sized = workload_from(parse_yaml(FOOTPRINT, "w.yaml"))
-    plain = workload_from(parse_yaml(FOOTPRINT.replace("footprint: 8*n*P\n", ""), "w.yaml"))
+    sized = read_workload(FOOTPRINT)
+    plain = read_workload(FOOTPRINT.replace("footprint: 8*n*P\n", ""))
     given = {"P": 4} | ({} if capacity is None else {"memory.capacity": capacity})
     for read in (forecast, simulate):
         said = read(sized, crossbar, given)
@@ -192,7 +184,7 @@ def test_both_readings_say_the_footprint_and_change_no_time(crossbar, capacity: 
 
 
 def test_where_a_footprint_fits(crossbar) -> None:
-    sized = workload_from(parse_yaml(FOOTPRINT, "w.yaml"))
+    sized = read_workload(FOOTPRINT)
     result = forecast(sized, crossbar, {"P": 4, "n": [[1.0], [2.0]], "memory.capacity": [31, 32, 64]})
     assert np.array_equal(result.fits, [[False, True, True], [False, False, True]])
     assert result.makespan_s.shape == result.footprint_bytes.shape == result.capacity_bytes.shape == (2, 3)
@@ -204,7 +196,7 @@ def test_what_all_ranks_compute(crossbar) -> None:
         "  - repeat: 3\n"
         "    do: [compute: {flops: rank*n, when: rank > 0}, compute: {instructions: 7}, compute: {seconds: 1}]\n"
         "  - compute: {loops: [{range: n, operations: 2}, {range: 5, operations: n}]}\n",
-        n=10,
+        "parameters: {n: 10}\n",
     )
     said = forecast(described, crossbar, {"P": 4})
     seen = simulate(described, crossbar, {"P": 4}, iterations="all")

@@ -23,21 +23,15 @@ from simcodesign.describe.machine_parts import Disk, Network, Processor
 from simcodesign.describe.topology.build import build_topology
 from simcodesign.describe.workload import Workload
 from simcodesign.describe.yaml.files import load_workload
-from simcodesign.describe.yaml.tree import parse_yaml
-from simcodesign.describe.yaml.workload import workload_from
 from simcodesign.report.results.workload_sheet import latex
 from tests import examples
+from tests.builders import workload
 from tests.shipped_pairs import needs_memory, plain_workloads
 
 sympy = pytest.importorskip("sympy")
 
 #: Two sums of the same products in another order.
 ROUNDING = 1e-12
-
-
-def workload(program: str, head: str = "") -> Workload:
-    """A workload from its program (flow style, one line) and what stands before it."""
-    return workload_from(parse_yaml(f"simcodesign: 1\nname: w\n{head}program: {program}\n", "w.yaml"))
 
 
 def machine(seed: int = 0) -> Machine:

@@ -20,19 +20,14 @@ from simcodesign.describe.demands.collective import ALGORITHMS
 from simcodesign.describe.design_point import bind
 from simcodesign.describe.workload import Workload
 from simcodesign.describe.yaml.files import load_workload
-from simcodesign.describe.yaml.tree import parse_yaml
-from simcodesign.describe.yaml.workload import workload_from
 from simcodesign.engine.simulate import simulate
+from tests.builders import workload
 from tests.shipped_pairs import plain_workloads
 
 APPS = ("kripke", "lulesh", "milc", "relearn", "icofoam")
 WAYS = [(name, way) for name, ways in ALGORITHMS.items() for way in ways]
 #: Sums of a few products in another order.
 ROUNDING = 1e-12
-
-
-def workload(program: str, head: str = "") -> Workload:
-    return workload_from(parse_yaml(f"simcodesign: 1\nname: w\n{head}program: {program}\n", "w.yaml"))
 
 
 def collective(name: str, way: str) -> Workload:

@@ -11,23 +11,17 @@ from hypothesis import strategies as st
 
 from simcodesign.core.errors import DeadlockError
 from simcodesign.core.result import COMPONENT_OF_KIND, RECEIVE
-from simcodesign.describe.workload import Workload
 from simcodesign.describe.yaml.files import load_machine
-from simcodesign.describe.yaml.tree import parse_yaml
-from simcodesign.describe.yaml.workload import workload_from
 from simcodesign.engine.critical_path import critical_path_s
 from simcodesign.engine.event_contract import Log
 from simcodesign.engine.reference.engine import run
 from simcodesign.engine.simulate import simulate
 from simcodesign.generate.plan import Plan
 from tests import examples
+from tests.builders import workload
 from tests.oracles.event_contract import ROUNDED, crowded_plans, plans
 
 STARTUP_S = 10e-6  # crossbar-16
-
-
-def workload(program: str) -> Workload:
-    return workload_from(parse_yaml(f"simcodesign: 1\nname: test\nprogram:\n{program}", "test.yaml"))
 
 
 @pytest.mark.parametrize("busy", [0, 1, 2, 3])

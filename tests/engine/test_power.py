@@ -19,21 +19,16 @@ from simcodesign.core.result import PowerProfile, Result
 from simcodesign.describe.constants import POWERS
 from simcodesign.describe.demands.collective import ALGORITHMS
 from simcodesign.describe.machine import Machine
-from simcodesign.describe.workload import Workload
 from simcodesign.describe.yaml.files import workload_of
 from simcodesign.describe.yaml.machine import machine_from
 from simcodesign.describe.yaml.tree import parse_yaml
-from simcodesign.describe.yaml.workload import workload_from
 from simcodesign.engine.simulate import schedule_of, simulate
 from tests import examples
+from tests.builders import workload
 from tests.describe.test_resources import HEAD, machine
 from tests.shipped_pairs import POWER, powered
 
 ROUNDING = 1e-11
-
-
-def workload(program: str) -> Workload:
-    return workload_from(parse_yaml(f"simcodesign: 1\nname: w\nprogram:\n{program}", "w.yaml"))
 
 
 BY_HAND = """

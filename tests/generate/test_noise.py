@@ -26,20 +26,16 @@ from simcodesign.describe.topology.build import build_topology
 from simcodesign.describe.workload import Workload
 from simcodesign.describe.yaml.noise import imbalance_from, noise_from
 from simcodesign.describe.yaml.tree import parse_yaml
-from simcodesign.describe.yaml.workload import workload_from
 from simcodesign.engine.simulate import schedule_of, simulate
 from simcodesign.generate.lower import make_plan
 from simcodesign.generate.noise import running_sums
 from simcodesign.generate.plan import NONE, Plan
 from tests import examples
+from tests.builders import workload
 
 EXPONENTIAL = Distribution("exponential")
 UNEVEN = Distribution("lognormal", {"variation": 0.3})
 BOTH = ("imbalance", "noise")
-
-
-def workload(program: str, head: str = "") -> Workload:
-    return workload_from(parse_yaml(f"simcodesign: 1\nname: test\n{head}program:\n{program}", "w.yaml"))
 
 
 def machine(
