@@ -56,6 +56,6 @@ def machine(network: Network, rate: float = 1.0, disk: Disk | None = None, **mor
     return Machine("test machine", Processor(rate), network, disk, **more)
 
 
-def plan_of(program: Sequence[Step], machine: Machine, ranks: int, effects: Sequence[str] = (), seed: int = 0) -> Plan:
+def plan_of(machine: Machine, ranks: int, program: Sequence[Step], effects: Sequence[str] = ()) -> Plan:
     """The plan of steps on ``ranks`` ranks of a machine."""
-    return make_plan(bind(workload_of_steps(*program), machine, {"P": ranks}), effects, seed)
+    return make_plan(bind(workload_of_steps(*program), machine, {"P": ranks}), effects)

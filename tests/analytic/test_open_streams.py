@@ -18,29 +18,25 @@ from simcodesign.describe.demands.arrivals import BETWEEN, REQUESTS
 from simcodesign.describe.design_point import bind
 from simcodesign.describe.distribution import Distribution
 from simcodesign.describe.machine import Machine
-from simcodesign.describe.machine_parts import Disk, Network, Processor
+from simcodesign.describe.machine_parts import Disk, Processor
 from simcodesign.describe.noise import Noise
-from simcodesign.describe.topology.build import build_topology
 from simcodesign.describe.workload import Workload
-from simcodesign.describe.yaml.tree import parse_yaml
-from simcodesign.describe.yaml.workload import workload_from
 from simcodesign.engine.simulate import simulate
 from simcodesign.report.results.comparison_tables import comparison_tables
 from simcodesign.report.results.tables import forecast_tables, simulation_tables
-from tests import examples
+from tests import builders, examples
+from tests.builders import arrivals, network
 
 S = 0.01
 
 
 def machine(nodes: int = 4, spindles: int = 1, shared_by: int = 1, **more: object) -> Machine:
-    network = Network(build_topology("torus", nodes), startup_s=1e-6, per_byte_s=1e-9, hop_latency_s=1e-7)
-    return Machine("queues", Processor(1e9), network, Disk(S, S, 0.0, shared_by, spindles), **more)  # type: ignore[arg-type]
+    torus = network(nodes, "torus", startup_s=1e-6, per_byte_s=1e-9, hop_latency_s=1e-7)
+    return builders.machine(torus, 1e9, Disk(S, S, 0.0, shared_by, spindles), **more)
 
 
 def workload(*steps: str) -> Workload:
-    lines = "".join(f"  - arrivals: {{{step}}}\n" for step in steps)
-    text = f"simcodesign: 1\nname: open\nparameters: {{r: {{default: 80}}, K: {{default: 3}}}}\nprogram:\n{lines}"
-    return workload_from(parse_yaml(text, "open.yaml"))
+    return arrivals(*steps, head="parameters: {r: {default: 80}, K: {default: 3}}\n")
 
 
 DISK = "to: disk, rate: r, requests: 1000, bytes: 0"
@@ -130,7 +126,7 @@ def test_approximations_are_named() -> None:
 
 
 def test_a_load_of_one_is_refused_with_the_largest_rate() -> None:
-    with pytest.raises(InputError, match=r"open.yaml:5.*disk 0 has a load of 1.2.*below 100 per second"):
+    with pytest.raises(InputError, match=r"w.yaml:5.*disk 0 has a load of 1.2.*below 100 per second"):
         forecast(workload(DISK), machine(1), {"P": 1, "r": 120})
     assert forecast(workload(DISK), machine(1), {"P": 1, "r": 120}, queueing=False).response_s == S
     with pytest.raises(InputError, match="interface"):
@@ -161,8 +157,8 @@ TRAFFIC = "to: network, rate: r, requests: 2000, bytes: 1000"
 
 def test_messages_counted_on_routes_are_those_of_the_closed_form() -> None:
     """Uniform traffic of all hosts, and the same by ranks that differ by rounding; sizes vary."""
-    network = Network(build_topology("torus", 16), startup_s=1e-6, per_byte_s=1e-9, hop_latency_s=1e-7)
-    on = Machine("torus", Processor(1e9), network)
+    torus = network(16, "torus", startup_s=1e-6, per_byte_s=1e-9, hop_latency_s=1e-7)
+    on = builders.machine(torus, 1e9)
     step = f"{TRAFFIC}, varies: exponential"
     closed = forecast(workload(step), on, {"P": 16, "r": 1e5})
     counted = forecast(workload(step.replace("rate: r", "rate: r*(1+1e-13*rank)")), on, {"P": 16, "r": 1e5})

@@ -14,19 +14,17 @@ from simcodesign.analytic.forecast import forecast
 from simcodesign.comparison.compare import compare
 from simcodesign.core.errors import CapacityError, InputError
 from simcodesign.describe.machine import Machine
-from simcodesign.describe.machine_parts import CacheLevel, Memory, Network, Processor
-from simcodesign.describe.topology.build import build_topology
+from simcodesign.describe.machine_parts import CacheLevel, Memory
 from simcodesign.describe.workload import Workload
 from simcodesign.describe.yaml.files import load_machine
-from simcodesign.describe.yaml.tree import parse_yaml
-from simcodesign.describe.yaml.workload import workload_from
 from simcodesign.engine.simulate import simulate
 from simcodesign.generate.demands.memory_accesses import SLICES
 from simcodesign.locality.hierarchy.simulate import simulate_hierarchy
 from simcodesign.locality.profile import StackDistanceProfile
 from simcodesign.locality.streams.kernels import kernel_trace
 from simcodesign.report.results.chrome_trace import write_chrome_trace
-from tests import examples
+from tests import builders, examples
+from tests.builders import network, read_workload
 
 ROUNDING = 1e-12
 L1_S, L2_S, MEMORY_S, BYTE_S = 1e-9, 8e-9, 64e-9, 2e-10
@@ -37,13 +35,11 @@ def machine(
     cores: int = 1, per_byte_s: float = BYTE_S, hits: str = "auto", caches: tuple[CacheLevel, ...] = CACHES
 ) -> Machine:
     memory = Memory(MEMORY_S, per_byte_s, caches, hits=hits)
-    network = Network(build_topology("crossbar", 2))
-    return Machine("two nodes", Processor(1e9), network, processors_per_node=cores, memory=memory)
+    return builders.machine(network(2), 1e9, processors_per_node=cores, memory=memory)
 
 
 def workload(demand: str, parameters: str = "{}") -> Workload:
-    text = f"simcodesign: 1\nname: one\nparameters: {parameters}\nprogram:\n  - memory: {demand}\n"
-    return workload_from(parse_yaml(text, "one.yaml"))
+    return builders.workload(f"- memory: {demand}", f"parameters: {parameters}\n")
 
 
 def test_triad_takes_what_its_lines_say() -> None:
@@ -292,16 +288,16 @@ def test_demands_that_cannot_be(demand: str, words: str) -> None:
     for read in (forecast, simulate):
         with pytest.raises(InputError, match=words) as caught:
             read(workload(demand), machine(), {"P": 1})
-        assert "one.yaml:5" in str(caught.value)
+        assert "w.yaml:5" in str(caught.value)
 
 
 def test_kernels_that_are_too_long_are_refused() -> None:
-    with pytest.raises(CapacityError, match=r"one.yaml:5.* too many to look at each"):
+    with pytest.raises(CapacityError, match=r"w.yaml:5.* too many to look at each"):
         forecast(workload("{kernel: matmul, sizes: {n: 5000}}"), machine(), {"P": 1})
 
 
 def test_a_machine_without_memory() -> None:
-    bare = Machine("bare", Processor(1e9), Network(build_topology("crossbar", 2)))
+    bare = builders.machine(network(2), 1e9)
     for read in (forecast, simulate):
         with pytest.raises(InputError, match="needs a memory"):
             read(workload("{kernel: matmul, sizes: {n: 10}}"), bare, {"P": 1})
@@ -330,7 +326,7 @@ def test_a_machine_without_memory() -> None:
 def test_demands_that_make_no_sense(demand: str, words: str) -> None:
     with pytest.raises(InputError, match=words) as caught:
         workload(demand)
-    assert "one.yaml:5" in str(caught.value)
+    assert "w.yaml:5" in str(caught.value)
 
 
 @pytest.mark.parametrize(
@@ -375,6 +371,6 @@ def test_constants_of_memory_may_be_arrays_and_differ_by_phase() -> None:
         "simcodesign: 1\nname: one\nprogram:\n  - phase: slow\n    constants: {memory.latency: 1 us}\n"
         f"    do:\n      - memory: {demand}\n"
     )
-    slow = workload_from(parse_yaml(text, "one.yaml"))
+    slow = read_workload(text)
     for read in (forecast, simulate):
         assert read(slow, machine(), {"P": 1}).makespan_s == pytest.approx(1e-3, rel=ROUNDING)

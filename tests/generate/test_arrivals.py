@@ -19,33 +19,25 @@ from simcodesign.describe.machine import Machine
 from simcodesign.describe.machine_parts import Disk, Network, Processor
 from simcodesign.describe.noise import Bursts, Noise
 from simcodesign.describe.topology.build import build_topology
-from simcodesign.describe.workload import Workload
-from simcodesign.describe.yaml.tree import parse_yaml
-from simcodesign.describe.yaml.workload import workload_from
 from simcodesign.engine.simulate import schedule_of, simulate
 from simcodesign.generate.lower import make_plan
-from tests import examples
+from tests import builders, examples
+from tests.builders import arrivals, network, workload
 from tests.oracles.laws import check_laws
 
 SERVICE_S = 0.01
 
 
 def machine(nodes: int = 4, spindles: int = 1, shared_by: int = 1, **more: object) -> Machine:
-    network = Network(build_topology("torus", nodes), startup_s=1e-6, per_byte_s=1e-9, hop_latency_s=1e-7)
-    disk = Disk(SERVICE_S, 2 * SERVICE_S, 0.0, shared_by, spindles)
-    return Machine("queues", Processor(1e9), network, disk, **more)  # type: ignore[arg-type]
-
-
-def workload(*steps: str) -> Workload:
-    lines = "".join(f"  - arrivals: {{{step}}}\n" for step in steps)
-    return workload_from(parse_yaml(f"simcodesign: 1\nname: open\nprogram:\n{lines}", "open.yaml"))
+    torus = network(nodes, "torus", startup_s=1e-6, per_byte_s=1e-9, hop_latency_s=1e-7)
+    return builders.machine(torus, 1e9, Disk(SERVICE_S, 2 * SERVICE_S, 0.0, shared_by, spindles), **more)
 
 
 def run(step: str, on: Machine | None = None, ranks: int = 1, **more: object) -> Result:
     """Both engines, which must say the same; and all laws hold."""
     on = machine() if on is None else on
     one, other = (
-        simulate(workload(step), on, {"P": ranks}, engine=engine, **more)  # type: ignore[arg-type]
+        simulate(arrivals(step), on, {"P": ranks}, engine=engine, **more)  # type: ignore[arg-type]
         for engine in ("simpy", "compiled")
     )
     assert one.requests is not None
@@ -113,7 +105,7 @@ def test_all_servers_are_in_the_places() -> None:
 
 
 def test_two_streams_meet_at_a_disk() -> None:
-    both = workload(f"{REGULAR}, rate: 10, requests: 1", f"{REGULAR}, rate: 10, requests: 1, kind: write")
+    both = arrivals(f"{REGULAR}, rate: 10, requests: 1", f"{REGULAR}, rate: 10, requests: 1, kind: write")
     result = simulate(both, machine(), {"P": 1})
     assert result.requests is not None
     assert result.requests.response_s == pytest.approx([0.01, 0.03])
@@ -184,7 +176,7 @@ def test_more_requests_begin_with_the_same() -> None:
 
 def test_gaps_and_destinations_have_their_distributions() -> None:
     step = "to: network, rate: 100, requests: 4000, bytes: 0"
-    plan = make_plan(bind(workload(step), machine(8), {"P": 8}), (), 3)
+    plan = make_plan(bind(arrivals(step), machine(8), {"P": 8}), (), 3)
     gaps = plan.duration_s[plan.phase == plan.phases.index(BETWEEN)]
     assert stats.kstest(gaps * 100, "expon").pvalue > 0.001
     sends = plan.kind == 1
@@ -195,7 +187,7 @@ def test_gaps_and_destinations_have_their_distributions() -> None:
 
 def test_ways_have_their_shares() -> None:
     step = f"{REGULAR}, rate: 1, requests: 20000, next: [[0.1, 0.2, 0.3], [0, 0, 0.5], [0, 0.25, 0]]"
-    result = simulate(workload(step), machine(), {"P": 3})
+    result = simulate(arrivals(step), machine(), {"P": 3})
     shares = np.array([[0.1, 0.2, 0.3], [0, 0, 0.5], [0, 0.25, 0]])
     expected = np.linalg.solve(np.eye(3) - shares.T, np.full(3, 20000.0))
     assert [station.served for station in result.stations] == pytest.approx(expected, rel=0.03)
@@ -215,7 +207,7 @@ def batch_interval(result: Result, batches: int = 30, warm_up: int = 2000) -> tu
 
 
 def long_run(step: str, on: Machine, ranks: int = 1) -> Result:
-    result = simulate(workload(step), on, {"P": ranks}, engine="compiled", seed=11)
+    result = simulate(arrivals(step), on, {"P": ranks}, engine="compiled", seed=11)
     check_laws(result)
     return result
 
@@ -276,8 +268,8 @@ WRONG = {
 
 @pytest.mark.parametrize("step", WRONG)
 def test_what_cannot_be_read(step: str) -> None:
-    with pytest.raises(InputError, match=r"open\.yaml:4") as caught:
-        workload(step)
+    with pytest.raises(InputError, match=r"w\.yaml:4") as caught:
+        arrivals(step)
     assert WRONG[step] in str(caught.value)
 
 
@@ -298,28 +290,27 @@ IMPOSSIBLE = {
 @pytest.mark.parametrize("step", IMPOSSIBLE)
 def test_what_cannot_be_simulated(step: str) -> None:
     with pytest.raises(InputError) as caught:
-        simulate(workload(step), machine(), {"P": 2})
+        simulate(arrivals(step), machine(), {"P": 2})
     assert IMPOSSIBLE[step] in str(caught.value)
 
 
 def test_arrivals_stand_alone() -> None:
     step = "arrivals: {to: disk, rate: 1, requests: 1, bytes: 0}"
-    for program in (f"- {step}\n  - compute: {{flops: 1}}", f"- do:\n      - {step}"):
-        text = f"simcodesign: 1\nname: open\nprogram:\n  {program}\n"
+    for program in (f"- {step}\n- compute: {{flops: 1}}", f"- do:\n    - {step}"):
         with pytest.raises(InputError, match="no other steps"):
-            workload_from(parse_yaml(text, "open.yaml"))
+            workload(program)
     with pytest.raises(InputError, match="imbalance"):
-        workload_from(parse_yaml(f"simcodesign: 1\nname: open\nimbalance: 5 %\nprogram:\n  - {step}\n", "open.yaml"))
+        workload(f"- {step}", "imbalance: 5 %\n")
 
 
 def test_places_of_a_disk_are_one_number() -> None:
     steps = [f"{REGULAR}, rate: 1, requests: 1, capacity: {capacity}" for capacity in (2, 3)]
     with pytest.raises(InputError, match="the same in all"):
-        simulate(workload(*steps), machine(), {"P": 1})
+        simulate(arrivals(*steps), machine(), {"P": 1})
 
 
 def test_what_an_open_stream_has_not(tmp_path: Path) -> None:
-    one = workload(f"{REGULAR}, rate: 1, requests: 1")
+    one = arrivals(f"{REGULAR}, rate: 1, requests: 1")
     with pytest.raises(InputError, match="counters"):
         simulate(one, machine(), {"P": 1}, counters=True)
     with pytest.raises(InputError, match="GOAL"):
@@ -335,7 +326,7 @@ def test_logs_of_messages_need_hockneys_model() -> None:
     network = Network(build_topology("bus", 2), model="loggop", latency_s=1e-6, overhead_s=1e-6)
     with pytest.raises(InputError, match="hockney"):
         simulate(
-            workload("to: network, rate: 1, requests: 1, bytes: 0"), Machine("l", Processor(1e9), network), {"P": 2}
+            arrivals("to: network, rate: 1, requests: 1, bytes: 0"), Machine("l", Processor(1e9), network), {"P": 2}
         )
 
 

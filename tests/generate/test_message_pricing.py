@@ -25,11 +25,11 @@ from simcodesign.describe.topology.build import build_topology
 from simcodesign.describe.workload import Workload
 from simcodesign.engine.reference.engine import run
 from simcodesign.generate.columns import Column
-from simcodesign.generate.lower import make_plan
 from simcodesign.generate.messages import routes_and_stations
 from simcodesign.generate.messages.pricing import Prices
 from simcodesign.generate.plan import INTERFACE, LINK, NONE, Plan
 from tests import examples
+from tests.builders import plan_of
 
 HERE = Place()
 EFFECTS = [
@@ -206,10 +206,6 @@ def programs(draw: st.DrawFn) -> tuple[Step, ...]:
     return tuple(steps)
 
 
-def planned(machine: Machine, ranks: int, program: tuple[Step, ...], effects: tuple[str, ...]) -> Plan:
-    return make_plan(bind(Workload("test", {}, {}, program), machine, {"P": ranks}), effects)
-
-
 # ---------------------------------------------------------------------------------------------------------------------
 # Tests
 
@@ -292,7 +288,7 @@ def test_every_message_has_its_price_and_its_route(
     ranks = data.draw(st.integers(1, min(machine.most_ranks, 10)))
     few, most = (3, 0) if sparse else (routes_and_stations.PAIRS_AT_ONCE, routes_and_stations.DENSE_STATIONS)
     with patch.multiple(routes_and_stations, PAIRS_AT_ONCE=few, DENSE_STATIONS=most):
-        plan = planned(machine, ranks, program, effects)
+        plan = plan_of(machine, ranks, program, effects)
     check_all(plan, [machine], effects)
 
 
@@ -306,7 +302,7 @@ def test_columns_of_some_ranks_are_not_taken_for_columns_of_all(effects: tuple[s
         Receive(parse("rank == 0"), HERE, parse(1), parse(8), 1),
     )
     for program in ((swap, *pair(0, "1", "8"), *back), (*back, *pair(0, "1", "8"), swap)):
-        check_all(planned(machine, 2, program, effects), [machine], effects)
+        check_all(plan_of(machine, 2, program, effects), [machine], effects)
 
 
 CONSTANTS = {
@@ -327,7 +323,7 @@ def test_constants_of_a_phase_hold_there_only(
 ) -> None:
     machine = data.draw(machines((model,)))
     ranks = data.draw(st.integers(1, min(machine.most_ranks, 6)))
-    plan = planned(machine, ranks, two_phases(program, CONSTANTS[model]), effects)
+    plan = plan_of(machine, ranks, two_phases(program, CONSTANTS[model]), effects)
     assert plan.phases == (MAIN_PHASE, "dear")
     check_all(plan, [machine, machine.with_constants(CONSTANTS[model])], effects)
 
@@ -341,7 +337,7 @@ def test_a_phase_may_bring_the_constants_of_another_model(
     machine = data.draw(machines((model,)))
     other = CONSTANTS["hockney" if model == "loggop" else "loggop"]
     ranks = data.draw(st.integers(1, min(machine.most_ranks, 6)))
-    plan = planned(machine, ranks, two_phases(program, other), effects)
+    plan = plan_of(machine, ranks, two_phases(program, other), effects)
     check_all(plan, [machine, machine.with_constants(other)], effects)
 
 
@@ -361,7 +357,7 @@ def test_a_receive_that_states_no_size_costs_as_much(model: str) -> None:
     send, receive = pair(0, "1", "5")
     silent = Receive(receive.when, HERE, receive.source, None, 0)
     for effects in EFFECTS:
-        plan, other = (planned(machine, 2, (send, end), effects) for end in (receive, silent))
+        plan, other = (plan_of(machine, 2, (send, end), effects) for end in (receive, silent))
         for name in ("size_bytes", "duration_s", "gap_s", "flight_s"):
             assert np.array_equal(getattr(plan, name), getattr(other, name)), name
 
@@ -375,9 +371,9 @@ def test_a_receive_from_anyone_needs_a_size_where_that_is_not_clear() -> None:
         return Send(parse("rank > 0"), HERE, parse(0), parse(size), 0)
 
     for program in ((sent("9"), silent, silent), (sent("rank"), stated, stated)):
-        assert planned(machine, 3, program, ()).duration_s[:2].tolist() == [5.0, 5.0]
+        assert plan_of(machine, 3, program, ()).duration_s[:2].tolist() == [5.0, 5.0]
     with pytest.raises(InputError, match="states no size"):
-        planned(machine, 3, (sent("rank"), silent, silent), ())
+        plan_of(machine, 3, (sent("rank"), silent, silent), ())
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -395,7 +391,7 @@ def by_hand(program: tuple[Step, ...], ranks: int, effects: tuple[str, ...] = ()
         per_byte_s=0.25,
         overhead_per_byte_s=0.5,
     )
-    plan = planned(Machine("test machine", Processor(1.0), network), ranks, program, effects)
+    plan = plan_of(Machine("test machine", Processor(1.0), network), ranks, program, effects)
     return [part.tolist() for part in np.split(run(plan).finish_s, plan.first[1:-1])]
 
 

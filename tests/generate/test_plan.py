@@ -14,30 +14,23 @@ from simcodesign.core.errors import CapacityError, InputError, Place
 from simcodesign.core.result import COMPUTE, KINDS, MEMORY, READ, RECEIVE, SEND, WRITE
 from simcodesign.describe.design_point import bind
 from simcodesign.describe.machine import Machine
-from simcodesign.describe.machine_parts import Disk, Network, Processor
-from simcodesign.describe.topology.build import build_topology
-from simcodesign.describe.workload import Workload
-from simcodesign.describe.yaml.tree import parse_yaml
-from simcodesign.describe.yaml.workload import workload_from
+from simcodesign.describe.machine_parts import Disk
 from simcodesign.engine.simulate import simulate
 from simcodesign.generate.columns import Ranks
 from simcodesign.generate.lower import make_plan
 from simcodesign.generate.messages.matching import matches
 from simcodesign.generate.plan import NONE, Plan
 from simcodesign.generate.segment import Segment, joined, woven
+from tests.builders import machine, network, workload
 
 
-def workload(program: str) -> Workload:
-    return workload_from(parse_yaml(f"simcodesign: 1\nname: test\nprogram:\n{program}", "test.yaml"))
-
-
-def machine(ranks: int, **constants: float) -> Machine:
-    network = Network(build_topology("crossbar", ranks), **({"startup_s": 1.0, "per_byte_s": 1.0} | constants))
-    return Machine("test machine", Processor(1.0), network, Disk(1.0, 2.0, 1.0))
+def unit_machine(ranks: int, **constants: float) -> Machine:
+    """A machine whose startups and bytes take a second."""
+    return machine(network(ranks, **({"startup_s": 1.0, "per_byte_s": 1.0} | constants)), disk=Disk(1.0, 2.0, 1.0))
 
 
 def planned(program: str, ranks: int, effects: tuple[str, ...] = ()) -> Plan:
-    return make_plan(bind(workload(program), machine(ranks)), effects)
+    return make_plan(bind(workload(program), unit_machine(ranks)), effects)
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -132,7 +125,7 @@ def test_a_plan_of_one_rank_and_of_nothing() -> None:
 @pytest.mark.parametrize("effects", ["none", "all"])
 def test_a_workload_that_does_nothing_takes_no_time(ranks: int, effects: str) -> None:
     idle = workload("  - {phase: idle, repeat: 0, do: [{allreduce: {bytes: 8}}, {write: {bytes: 1}}]}\n")
-    result = simulate(idle, machine(ranks), effects=effects)
+    result = simulate(idle, unit_machine(ranks), effects=effects)
     assert (result.makespan_s, result.messages, result.events) == (0.0, 0, 0)
 
 
@@ -263,7 +256,7 @@ def test_messages_that_do_not_match_are_refused(program: str, text: str) -> None
         planned(program, 3)
     assert "sends and receives do not match" in str(caught.value)
     assert text in str(caught.value)
-    assert "test.yaml:" in str(caught.value)
+    assert "w.yaml:" in str(caught.value)
 
 
 @pytest.mark.parametrize(
@@ -341,7 +334,7 @@ def test_a_train_written_out() -> None:
     assert plan.train is not None
     assert plan.train[:6].tolist() == [3, 3, 1] * 2
     assert (plan.match[plan.match] == np.arange(len(plan))).all()
-    result = simulate(workload(exchange("7", "3")), machine(3))
+    result = simulate(workload(exchange("7", "3")), unit_machine(3))
     assert (result.messages, result.message_bytes) == (3 * 2 * 7, 3 * 2 * 7 * 4)
 
 
@@ -355,7 +348,7 @@ def test_a_train_on_its_way() -> None:
 
 def refused(program: str, **constants: object) -> str:
     with pytest.raises(InputError) as caught:
-        make_plan(bind(workload(program), machine(4, **constants)))  # type: ignore[arg-type]
+        make_plan(bind(workload(program), unit_machine(4, **constants)))  # type: ignore[arg-type]
     return str(caught.value)
 
 
@@ -376,11 +369,11 @@ LETTERS = {"model": "loggop", "startup_s": 0.0, "overhead_s": 1.0}
 )
 def test_messages_and_trains_that_cannot_be(messages: str, train: str, constants: dict[str, object], what: str) -> None:
     said = refused(exchange(messages, train), **constants)
-    assert said.startswith("test.yaml:4: program[0].exchange.")
+    assert said.startswith("w.yaml:4: program[0].exchange.")
     assert what in said
     if "whole messages" not in what:
         with pytest.raises(InputError) as caught:
-            forecast(workload(exchange(messages, train)), machine(4, **constants))  # type: ignore[arg-type]
+            forecast(workload(exchange(messages, train)), unit_machine(4, **constants))  # type: ignore[arg-type]
         assert str(caught.value) == said
 
 
@@ -391,9 +384,7 @@ def test_a_great_many_messages_need_trains() -> None:
 
 
 def test_a_forecast_takes_any_number_of_messages() -> None:
-    parameters = "simcodesign: 1\nname: test\nparameters: {n: 1}\nprogram:\n"
-    text = parameters + exchange("n", "1")
     counts = np.array([0.0, 0.5, 1.0, 7.25])
-    said = forecast(workload_from(parse_yaml(text, "test.yaml")), machine(4), {"n": counts})
+    said = forecast(workload(exchange("n", "1"), "parameters: {n: 1}\n"), unit_machine(4), {"n": counts})
     assert said.makespan_s.tolist() == (2 * 5 * counts).tolist()  # both ways, startup 1 and 4 bytes
     assert said.messages.tolist() == (4 * 2 * counts).tolist()

@@ -19,17 +19,15 @@ from simcodesign.describe.demands.collective import ALGORITHMS, Collective
 from simcodesign.describe.demands.disk_access import DiskAccess
 from simcodesign.describe.demands.exchange import Exchange
 from simcodesign.describe.demands.point_to_point import Receive, Send
-from simcodesign.describe.design_point import bind
 from simcodesign.describe.machine import MAPPINGS, Machine
 from simcodesign.describe.machine_parts import SWITCHINGS, Disk, Network, Processor
 from simcodesign.describe.program import Step
 from simcodesign.describe.topology.build import build_topology
 from simcodesign.describe.topology.grid_shape import balanced_shape
-from simcodesign.describe.workload import Workload
 from simcodesign.engine.reference.engine import run
-from simcodesign.generate.lower import make_plan
 from simcodesign.generate.plan import DISK, INTERFACE, LINK, NONE, Plan
 from tests import examples
+from tests.builders import plan_of
 
 KEYS = [(name, algorithm) for name, algorithms in ALGORITHMS.items() for algorithm in algorithms]
 #: Powers of two, so that bytes times seconds per byte is exact.
@@ -64,10 +62,6 @@ MACHINES = st.builds(
 )
 
 
-def planned(machine: Machine, ranks: int, program: tuple[Step, ...], effects: tuple[str, ...]) -> Plan:
-    return make_plan(bind(Workload("test", {}, {}, program), machine, {"P": ranks}), effects)
-
-
 def exchange(dims: int, periodic: bool) -> Exchange:
     return Exchange(None, Place(), dims, (parse(SIZE),) * dims, None, periodic)
 
@@ -99,7 +93,7 @@ def communications(draw: st.DrawFn) -> tuple[Machine, int, Step, Traffic]:
 def test_links_carry_the_bytes_of_the_traffic(case: tuple[Machine, int, Step, Traffic], with_interfaces: bool) -> None:
     machine, ranks, step, traffic = case
     effects = ("links", "interfaces") if with_interfaces else ("links",)
-    plan = planned(machine, ranks, (step,), effects)
+    plan = plan_of(machine, ranks, (step,), effects)
     node = machine.node_of(ranks)
     source, target = node[traffic.source], node[traffic.target]
     links, loads = machine.network.topology.link_loads(source, target, traffic.size_bytes)
@@ -120,7 +114,7 @@ def test_links_carry_the_bytes_of_the_traffic(case: tuple[Machine, int, Step, Tr
 def test_interfaces_carry_what_comes_and_what_goes(case: tuple[Machine, int, Step, Traffic], with_links: bool) -> None:
     machine, ranks, step, traffic = case
     effects = ("links", "interfaces") if with_links else ("interfaces",)
-    plan = planned(machine, ranks, (step,), effects)
+    plan = plan_of(machine, ranks, (step,), effects)
     node = machine.node_of(ranks)
     bytes_passed: dict[int, float] = defaultdict(float)
     passed: Counter[int] = Counter()
@@ -152,7 +146,7 @@ def test_messages_visit_interface_links_and_interface_in_turn(
     case: tuple[Machine, int, Step, Traffic], effects: tuple[str, ...]
 ) -> None:
     machine, ranks, step, traffic = case
-    plan = planned(machine, ranks, (step,), effects)
+    plan = plan_of(machine, ranks, (step,), effects)
     node = machine.node_of(ranks)
     far = 0
     for source, target, way in ways(plan):
@@ -169,7 +163,7 @@ def test_nothing_is_shared_without_an_effect_that_shares_it(
     case: tuple[Machine, int, Step, Traffic], effects: set[str]
 ) -> None:
     machine, ranks, step, _ = case
-    plan = planned(machine, ranks, (step, read(parse("rank"))), tuple(effects))
+    plan = plan_of(machine, ranks, (step, read(parse("rank"))), tuple(effects))
     assert plan.routes is None
     assert len(plan.stations) == 0
     assert plan.station is None
@@ -184,7 +178,7 @@ def read(size: object, when: str | None = None) -> DiskAccess:
 def test_disks_serve_the_accesses_of_their_nodes(machine: Machine, data: st.DataObject) -> None:
     ranks = data.draw(st.integers(1, min(machine.most_ranks, 20)))
     program = (read(parse("64*rank")), read(parse(64), "rank % 2 == 0"))
-    plan = planned(machine, ranks, program, ("disks",))
+    plan = plan_of(machine, ranks, program, ("disks",))
     expected: dict[int, float] = defaultdict(float)
     served: Counter[int] = Counter()
     for rank, node in enumerate(machine.node_of(ranks).tolist()):
@@ -198,7 +192,7 @@ def test_disks_serve_the_accesses_of_their_nodes(machine: Machine, data: st.Data
 @given(communications())
 def test_stations_are_disks_then_interfaces_then_links_by_number(case: tuple[Machine, int, Step, Traffic]) -> None:
     machine, ranks, step, _ = case
-    plan = planned(machine, ranks, (read(parse(1)), step), ("links", "interfaces", "disks"))
+    plan = plan_of(machine, ranks, (read(parse(1)), step), ("links", "interfaces", "disks"))
     names = list(zip(plan.stations.kind.tolist(), plan.stations.unit.tolist(), strict=True))
     assert names == sorted(set(names))
     assert DISK < INTERFACE < LINK
@@ -215,18 +209,18 @@ def pair(source: int, target: int) -> tuple[Step, Step]:
 @pytest.mark.parametrize(("mapping", "far"), [("linear", False), ("round_robin", True), ((1, 0, 0, 1), True)])
 def test_the_mapping_says_which_messages_leave_their_node(mapping: str | tuple[int, ...], far: bool) -> None:
     """Ranks 0 and 1 of four on two nodes; the ranks that do nothing have their place too."""
-    plan = planned(machine("crossbar", 2, 2, mapping), 4, pair(0, 1), ("links", "interfaces"))
+    plan = plan_of(machine("crossbar", 2, 2, mapping), 4, pair(0, 1), ("links", "interfaces"))
     assert (plan.routes is not None) == far
 
 
 def test_disks_of_ranks_are_found_though_the_last_ones_are_idle() -> None:
-    plan = planned(machine("crossbar", 4, 2, "round_robin"), 8, (read(parse(1), "rank == 3"),), ("disks",))
+    plan = plan_of(machine("crossbar", 4, 2, "round_robin"), 8, (read(parse(1), "rank == 3"),), ("disks",))
     assert plan.stations.unit.tolist() == [1]  # rank 3 is on node 3, whose disk is the second of two
     assert plan.station[plan.kind == READ].tolist() == [0]
 
 
 def test_messages_of_one_pair_share_their_route() -> None:
     ring = Collective(None, Place(), "allgather", "ring", parse(SIZE))
-    plan = planned(machine("torus", 16), 16, (ring,), ("links",))
+    plan = plan_of(machine("torus", 16), 16, (ring,), ("links",))
     assert np.count_nonzero(plan.kind == SEND) == 16 * 15
     assert len(plan.routes.start) - 1 == 16  # one for every neighbour to the right
