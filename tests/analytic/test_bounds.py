@@ -31,7 +31,8 @@ from simcodesign.describe.program import Block, Step, walk
 from simcodesign.describe.topology.build import build_topology
 from simcodesign.describe.workload import Workload
 from simcodesign.engine.simulate import simulate
-from tests import examples
+from tests import builders, examples
+from tests.builders import network, workload_of_steps
 
 KEYS = [(name, algorithm) for name, algorithms in ALGORITHMS.items() for algorithm in algorithms]
 SHARING = {"links": "most loaded link", "interfaces": "most loaded interface", "disks": "most loaded disk"}
@@ -202,7 +203,7 @@ DEMANDS: dict[str, st.SearchStrategy[Step]] = {
 def cases(draw: st.DrawFn) -> tuple[Workload, Machine, int]:
     machine = draw(machines())
     ranks = draw(st.integers(1, min(machine.most_ranks, 9)))
-    workload = Workload("test", {}, {}, draw(bodies(ranks, machine.network.model)))
+    workload = workload_of_steps(*draw(bodies(ranks, machine.network.model)))
     free = not any(map(costs_a_receive, (machine.network.receive_overhead_s, workload)))
     if free and machine.network.model == "hockney":
         workload = with_trains(workload, draw(st.integers(1, 4)))
@@ -241,18 +242,15 @@ def test_comparisons_lie_in_their_bounds(case: tuple[Workload, Machine, int], ef
 # Bounds that are reached
 
 
-def one(step: Step, *more: Step) -> Workload:
-    return Workload("test", {}, {}, (step, *more))
-
-
 def plain(kind: str, nodes: int, disk: Disk | None = None, **constants: float) -> Machine:
-    network = Network(build_topology(kind, nodes), **({"startup_s": 0.0, "per_byte_s": 1.0} | constants))
-    return Machine("test machine", Processor(1.0), network, disk)
+    return builders.machine(network(nodes, kind, **({"per_byte_s": 1.0} | constants)), disk=disk)
 
 
 def test_one_rank_alone_is_bound_from_both_sides() -> None:
     machine = plain("crossbar", 1, Disk(1.0, 2.0, 0.5))
-    work = one(Compute(None, Place(), "flops", parse(7)), DiskAccess(None, Place(), "read", parse(4), parse(3)))
+    work = workload_of_steps(
+        Compute(None, Place(), "flops", parse(7)), DiskAccess(None, Place(), "read", parse(4), parse(3))
+    )
     found = bounds_of(bind(work, machine))
     assert (
         found.least_s(("links", "interfaces", "disks"))
@@ -267,24 +265,24 @@ def test_a_bus_is_as_busy_as_its_bytes() -> None:
     machine = plain("bus", 6)
     send = Send(parse("rank > 0"), Place(), parse(0), parse(100))
     receives = [Receive(parse("rank == 0"), Place(), parse(source), None) for source in range(1, 6)]
-    found = bounds_of(bind(one(send, *receives), machine))
+    found = bounds_of(bind(workload_of_steps(send, *receives), machine))
     assert found.lower_s["most loaded link"] == 500
-    assert simulate(one(send, *receives), machine, effects="links").makespan_s == 500
+    assert simulate(workload_of_steps(send, *receives), machine, effects="links").makespan_s == 500
 
 
 def test_a_disk_is_as_busy_as_its_accesses() -> None:
     machine = plain("crossbar", 6, Disk(3.0, 0.0, 1.0, shared_by=6, spindles=2))
     read = DiskAccess(None, Place(), "read", parse(2), parse(1))
-    assert bounds_of(bind(one(read), machine)).lower_s["most loaded disk"] == 6 * 5 / 2
-    assert simulate(one(read), machine, effects="disks").makespan_s == 15
+    assert bounds_of(bind(workload_of_steps(read), machine)).lower_s["most loaded disk"] == 6 * 5 / 2
+    assert simulate(workload_of_steps(read), machine, effects="disks").makespan_s == 15
 
 
 def test_an_interface_is_as_busy_as_what_comes_and_goes() -> None:
     machine = plain("crossbar", 4)
     gather = Send(parse("rank > 0"), Place(), parse(0), parse(10))
     receives = [Receive(parse("rank == 0"), Place(), parse(source), None) for source in (1, 2, 3)]
-    assert bounds_of(bind(one(gather, *receives), machine)).lower_s["most loaded interface"] == 30
-    assert simulate(one(gather, *receives), machine, effects="interfaces").makespan_s == 30
+    assert bounds_of(bind(workload_of_steps(gather, *receives), machine)).lower_s["most loaded interface"] == 30
+    assert simulate(workload_of_steps(gather, *receives), machine, effects="interfaces").makespan_s == 30
 
 
 def test_a_barrier_adds_the_busiest_ranks_before_and_after() -> None:
@@ -292,9 +290,10 @@ def test_a_barrier_adds_the_busiest_ranks_before_and_after() -> None:
     first = Compute(parse("rank == 0"), Place(), "seconds", parse(10))
     second = Compute(parse("rank == 1"), Place(), "seconds", parse(20))
     barrier = Collective(None, Place(), "barrier", "dissemination", parse(0))
-    found = bounds_of(bind(one(first, barrier, second), plain("crossbar", 4, startup_s=1.0)))
+    work, machine = workload_of_steps(first, barrier, second), plain("crossbar", 4, startup_s=1.0)
+    found = bounds_of(bind(work, machine))
     assert found.lower_s["ranks' own work"] == 10 + 2 + 20
-    assert simulate(one(first, barrier, second), plain("crossbar", 4, startup_s=1.0), effects="none").makespan_s == 32
+    assert simulate(work, machine, effects="none").makespan_s == 32
 
 
 @pytest.mark.parametrize(("name", "algorithm"), KEYS)
@@ -309,7 +308,7 @@ def test_work_of_one_rank_before_and_of_another_after_a_collective(name: str, al
     for last, busy in itertools.product(range(ranks), repeat=2):
         before = Compute(parse(f"rank == {last}"), Place(), "seconds", parse(1000))
         after = Compute(parse(f"rank == {busy}"), Place(), "seconds", parse(500))
-        work = one(before, collective, after)
+        work = workload_of_steps(before, collective, after)
         found = bounds_of(bind(work, machine))
         seen = float(simulate(work, machine, effects="none").makespan_s)
         assert found.lower_s["ranks' own work"] <= seen * (1 + ROUNDING)
@@ -325,7 +324,7 @@ def test_a_receive_counts_where_it_stands() -> None:
     before = Compute(parse("rank == 1"), Place(), "seconds", parse(100))
     after = Compute(parse("rank == 2"), Place(), "seconds", parse(100))
     barrier = Collective(None, Place(), "barrier", "dissemination", parse(0))
-    work = one(send, before, barrier, receive, after)
+    work = workload_of_steps(send, before, barrier, receive, after)
     machine = plain("crossbar", 3, startup_s=1.0, receive_overhead_s=50.0)
     found, seen = bounds_of(bind(work, machine)), simulate(work, machine, effects="none")
     assert found.lower_s["ranks' own work"] <= seen.makespan_s <= found.upper_s
@@ -341,13 +340,14 @@ def test_a_receive_counts_where_it_stands() -> None:
 )
 def test_a_program_that_cannot_be_is_refused(step: Step, text: str) -> None:
     with pytest.raises(InputError) as caught:
-        bounds_of(bind(one(step), plain("crossbar", 4)))
+        bounds_of(bind(workload_of_steps(step), plain("crossbar", 4)))
     assert text in str(caught.value)
 
 
 def test_several_design_points_have_no_bounds() -> None:
+    work = workload_of_steps(Compute(None, Place(), "seconds", parse("P")))
     with pytest.raises(InputError, match="one design point"):
-        forecast(one(Compute(None, Place(), "seconds", parse("P"))), plain("bus", 4), {"P": [1, 2]}, bounds=True)
+        forecast(work, plain("bus", 4), {"P": [1, 2]}, bounds=True)
 
 
 # ---------------------------------------------------------------------------------------------------------------------

@@ -21,18 +21,15 @@ from simcodesign.core.result import SEND, Result
 from simcodesign.describe.demands.collective import Collective
 from simcodesign.describe.demands.exchange import Exchange
 from simcodesign.describe.demands.point_to_point import Receive, Send
-from simcodesign.describe.design_point import bind
-from simcodesign.describe.machine import Machine
-from simcodesign.describe.machine_parts import DISTANCES, SWITCHINGS, Network, Processor
+from simcodesign.describe.machine_parts import DISTANCES, SWITCHINGS, Network
 from simcodesign.describe.program import Step
 from simcodesign.describe.topology import base
 from simcodesign.describe.topology.base import Topology
 from simcodesign.describe.topology.build import build_topology
-from simcodesign.describe.workload import Workload
 from simcodesign.engine.reference.engine import run as engine
 from simcodesign.engine.simulate import simulate
-from simcodesign.generate.lower import make_plan
-from tests import examples
+from tests import builders, examples
+from tests.builders import machine, plan_of, workload_of_steps
 
 #: Tolerance: at most some 80 sums follow one another, each rounded to 1.1e-16.
 RELATIVE = 1e-12
@@ -40,17 +37,13 @@ MOST_RANKS = 40
 KEYS = sorted(ALGORITHM_FORMS)
 
 
-def machine(network: Network) -> Machine:
-    return Machine("test machine", Processor(1.0), network)
-
-
 def crossbar(count: int = MOST_RANKS, **constants: object) -> Network:
-    return Network(build_topology("crossbar", count), **constants)
+    return builders.network(count, **constants)
 
 
 def run(step: Step | tuple[Step, ...], network: Network, ranks: int, effects: tuple[str, ...] = ()) -> Result:
     program = step if isinstance(step, tuple) else (step,)
-    return simulate(Workload("test", {}, {}, program), machine(network), {"P": ranks}, effects=effects)
+    return simulate(workload_of_steps(*program), machine(network), {"P": ranks}, effects=effects)
 
 
 def collective(name: str, algorithm: str, size: float) -> Collective:
@@ -149,7 +142,7 @@ def test_halo_exchange(step: Exchange, network: Network, train: int) -> None:
 def test_halo_exchange_on_the_balanced_grid(dims: int, periodic: bool) -> None:
     network = crossbar(startup_s=3e-6, per_byte_s=1e-9, receive_overhead_s=1e-6)
     step = Exchange(None, Place(), dims, (parse(512),) * dims, None, periodic)
-    workload = Workload("test", {}, {}, (step,))
+    workload = workload_of_steps(step)
     for ranks in range(1, MOST_RANKS + 1):
         said = forecast(workload, machine(network), {"P": ranks})
         assert run(step, network, ranks).makespan_s == close(said.makespan_s)
@@ -208,9 +201,9 @@ def textbook(network: Network, hops: float, size: float) -> float:
 def in_a_row(network: Network, effects: tuple[str, ...], train: int = 1) -> tuple[list[float], list[float]]:
     """When rank 0 is free of three messages of 1000 bytes to a neighbour four hops away, and when these are there."""
     there = {2: 0, 7: 1}  # two ranks of a ring of nine nodes
-    chosen = Machine("test machine", Processor(1.0), network, mapping=tuple(there))
+    chosen = machine(network, mapping=tuple(there))
     step = Exchange(None, Place(), 1, (parse(1000),), None, False, (parse(3),), parse(train))
-    plan = make_plan(bind(Workload("test", {}, {}, (step,)), chosen, {"P": 2}), effects)
+    plan = plan_of(chosen, 2, (step,), effects)
     log = engine(plan)
     sends = np.flatnonzero((plan.kind == SEND) & (plan.rank == 0))
     return log.finish_s[sends].tolist(), log.arrival_s[sends].tolist()
@@ -309,10 +302,10 @@ def test_one_message_through_interfaces_takes_the_lawful_hops(distance: str, swi
 @pytest.mark.parametrize("startup_per", ["message", "hop"])
 def test_one_message_within_a_node_takes_no_hop(startup_per: str) -> None:
     network = Network(TOPOLOGIES["tree"], startup_per=startup_per, **PRICES)
-    whole = Machine("test machine", Processor(1.0), network, processors_per_node=2)
+    whole = machine(network, processors_per_node=2)
     send = Send(parse("rank == 2"), Place(), parse(3), parse(100))
     receive = Receive(parse("rank == 3"), Place(), parse(2), None)
-    workload = Workload("test", {}, {}, (send, receive))
+    workload = workload_of_steps(send, receive)
     for effects in (("hops",), ("links", "interfaces")):
         result = simulate(workload, whole, effects=effects)
         expected = network.startup_s + 100 * network.per_byte_s + network.receive_overhead_s

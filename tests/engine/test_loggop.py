@@ -25,12 +25,12 @@ from simcodesign.describe.demands.collective import Collective
 from simcodesign.describe.demands.computation import Compute
 from simcodesign.describe.demands.point_to_point import Receive, Send
 from simcodesign.describe.machine import Machine
-from simcodesign.describe.machine_parts import Network, Processor
+from simcodesign.describe.machine_parts import Network
 from simcodesign.describe.program import Step
-from simcodesign.describe.topology.build import build_topology
 from simcodesign.describe.workload import Workload
 from simcodesign.report.results.machine_sheet import machine_sheet
-from tests import examples
+from tests import builders, examples
+from tests.builders import workload_of_steps
 
 #: Tolerance: at most some thousand sums follow one another, each rounded to 1.1e-16.
 RELATIVE = 1e-12
@@ -298,8 +298,8 @@ def collective_s(key: tuple[str, str], model: Model, count: int, size: float) ->
 
 def network(model: Model, nodes: int = 64) -> Network:
     limit = None if math.isinf(model.S) else model.S
-    return Network(
-        build_topology("crossbar", nodes),
+    return builders.network(
+        nodes,
         model="loggop",
         latency_s=model.L,
         overhead_s=model.o,
@@ -412,7 +412,7 @@ def test_hops_and_storing_lengthen_the_flight() -> None:
 
 
 def machine(model: Model, ranks: int) -> Machine:
-    return Machine("test machine", Processor(1.0), network(model, max(ranks, 2)))
+    return builders.machine(network(model, max(ranks, 2)))
 
 
 def collective(key: tuple[str, str], size: float) -> Collective:
@@ -437,7 +437,7 @@ def workload(steps: list[tuple[tuple[str, str], float] | float]) -> Workload:
     for step in steps:
         lone = isinstance(step, float)
         program.append(Compute(parse("rank == 0"), Place(), "seconds", parse(step)) if lone else collective(*step))
-    return Workload("test", {}, {}, tuple(program))
+    return workload_of_steps(*program)
 
 
 #: All ranks leave them together when they come together.
@@ -488,7 +488,7 @@ def shift(size: str, received: str | None = None) -> tuple[Demand, Demand]:
 @given(SIZES, MODELS.filter(lambda m: math.isinf(m.S)), st.booleans())
 def test_a_send_and_its_receive(size: float, model: Model, said: bool) -> None:
     """All ranks pass something on: the flight is the send's, and the receive knows the size from the send."""
-    program = Workload("test", {}, {}, shift(repr(size), repr(size) if said else None))
+    program = workload_of_steps(*shift(repr(size), repr(size) if said else None))
     expected = Run(model, [list(sendrecv((me + 1) % 5, (me - 1) % 5, size, 0)) for me in range(5)])
     assert forecast(program, machine(model, 5), {"P": 5}).makespan_s == close(max(expected.ends))
 
@@ -506,7 +506,7 @@ def test_shifts_lie_in_their_bounds(steps: list[tuple[float, float]], model: Mod
             todo += [Do("send", (me + 1) % 4, size, number), Do("work", size=work if me == 0 else 0.0)]
             todo += [Do("receive", (me - 1) % 4, tag=number)]
     seen = max(Run(model, ranks).ends)
-    found = forecast(Workload("test", {}, {}, tuple(program)), machine(model, 4), {"P": 4}, bounds=True).bounds
+    found = forecast(workload_of_steps(*program), machine(model, 4), {"P": 4}, bounds=True).bounds
     assert found is not None
     assert found.lower_s["ranks' own work"] <= seen * (1 + RELATIVE)
     assert seen <= found.upper_s * (1 + RELATIVE)
@@ -515,7 +515,7 @@ def test_shifts_lie_in_their_bounds(steps: list[tuple[float, float]], model: Mod
 def test_a_receive_of_what_the_source_sends() -> None:
     """Sizes that differ among ranks: rank r receives 100 (r - 1) bytes, and rank 0 what the last rank sent."""
     model = Model(L=0.0, o=0.0, g=0.0, G=0.0, O=1.0)
-    said = forecast(Workload("test", {}, {}, shift("1 + 100*rank")), machine(model, 4), {"P": 4})
+    said = forecast(workload_of_steps(*shift("1 + 100*rank")), machine(model, 4), {"P": 4})
     assert said.makespan_s == 300 + 200  # rank 3; rank 0 sends nothing beyond the first byte, and receives 300
     assert said.messages == 4
 

@@ -15,15 +15,13 @@ from simcodesign.core.result import COMPONENTS, READ, RECEIVE, SEND, WRITE, Resu
 from simcodesign.core.station_uses import StationUses
 from simcodesign.describe.effects import effect_names
 from simcodesign.describe.machine import Machine
-from simcodesign.describe.machine_parts import Disk, Network, Processor
-from simcodesign.describe.topology.build import build_topology
+from simcodesign.describe.machine_parts import Disk
 from simcodesign.describe.workload import Workload
-from simcodesign.describe.yaml.tree import parse_yaml
-from simcodesign.describe.yaml.workload import workload_from
 from simcodesign.engine import to_result
 from simcodesign.engine.simulate import simulate
 from simcodesign.generate.plan import STATION_KINDS
-from tests import examples
+from tests import builders, examples
+from tests.builders import read_workload
 
 #: Steps of programs, each of which can stand anywhere.
 STEPS = (
@@ -45,7 +43,7 @@ STEPS = (
 
 def workload(steps: list[tuple[str, str]]) -> Workload:
     program = "".join(f"  - {step.format(phase=phase)}\n" for step, phase in steps)
-    return workload_from(parse_yaml(f"simcodesign: 1\nname: test\nimbalance: 20 %\nprogram:\n{program}", "test"))
+    return builders.workload(program, "imbalance: 20 %\n")
 
 
 WORKLOADS = st.lists(st.tuples(st.sampled_from(STEPS), st.sampled_from(["one", "two"])), min_size=1, max_size=8).map(
@@ -54,8 +52,9 @@ WORKLOADS = st.lists(st.tuples(st.sampled_from(STEPS), st.sampled_from(["one", "
 
 
 def machine(kind: str, nodes: int, per_node: int, overhead_s: float) -> Machine:
-    network = Network(
-        build_topology(kind, nodes),
+    network = builders.network(
+        nodes,
+        kind,
         startup_s=0.02,
         per_byte_s=1e-3,
         receive_overhead_s=overhead_s,
@@ -63,7 +62,7 @@ def machine(kind: str, nodes: int, per_node: int, overhead_s: float) -> Machine:
         link_per_byte_s=7e-4,
     )
     disk = Disk(0.05, 0.07, 1e-3, shared_by=3, spindles=2)
-    return Machine("test machine", Processor(10.0), network, disk, per_node, noise=0.1)
+    return builders.machine(network, 10.0, disk, processors_per_node=per_node, noise=0.1)
 
 
 MACHINES = st.builds(
@@ -212,7 +211,7 @@ def times_of(result: Result) -> list[float]:
 
 @given(st.integers(-30, 30), MACHINES, SWITCHES)
 def test_other_units_of_time_scale_every_time_exactly(power: int, machine: Machine, effects: tuple[str, ...]) -> None:
-    work, factor = workload_from(parse_yaml(UNITS, "test")), 2.0**power
+    work, factor = read_workload(UNITS), 2.0**power
     plain = simulate(work, machine, effects=effects)
     other = simulate(work, scaled(machine, time=factor), {"t": factor}, effects=effects)
     assert times_of(other) == [factor * time for time in times_of(plain)]
@@ -223,7 +222,7 @@ def test_other_units_of_time_scale_every_time_exactly(power: int, machine: Machi
 
 @given(st.integers(-30, 30), MACHINES, SWITCHES)
 def test_other_units_of_size_change_nothing(power: int, machine: Machine, effects: tuple[str, ...]) -> None:
-    work, factor = workload_from(parse_yaml(UNITS, "test")), 2.0**power
+    work, factor = read_workload(UNITS), 2.0**power
     plain = simulate(work, machine, effects=effects)
     other = simulate(work, scaled(machine, size=factor), {"b": factor}, effects=effects)
     assert times_of(other) == times_of(plain)

@@ -16,11 +16,8 @@ from simcodesign.core.result import COMPUTE, RECEIVE, SEND
 from simcodesign.describe.demands.disk_access import DiskAccess
 from simcodesign.describe.demands.point_to_point import Receive, Send
 from simcodesign.describe.design_point import bind
-from simcodesign.describe.machine import Machine
-from simcodesign.describe.machine_parts import Disk, Network, Processor
+from simcodesign.describe.machine_parts import Disk
 from simcodesign.describe.program import Step
-from simcodesign.describe.topology.build import build_topology
-from simcodesign.describe.workload import Workload
 from simcodesign.engine.reference.engine import run
 from simcodesign.generate.columns import Ranks
 from simcodesign.generate.lower import make_plan
@@ -29,6 +26,7 @@ from simcodesign.generate.messages.matching import matches
 from simcodesign.generate.plan import ANY, DISK, LINK, MAILBOX, NONE
 from simcodesign.generate.segment import Segment, woven
 from tests import examples
+from tests.builders import machine, network, workload_of_steps
 
 PLACE = Place("w.yaml", 7)
 
@@ -198,9 +196,8 @@ def program() -> tuple[Step, ...]:
 
 @pytest.mark.parametrize("effects", [(), ("disks",), ("links",), ("links", "interfaces", "disks")])
 def test_mailboxes_are_the_last_stations(effects: tuple[str, ...]) -> None:
-    network = Network(build_topology("mesh", 4), startup_s=1.0, per_byte_s=1.0)
-    machine = Machine("test machine", Processor(1.0), network, Disk(1.0, 1.0, 100.0))
-    plan = make_plan(bind(Workload("test", {}, {}, program()), machine), effects)
+    mesh = machine(network(4, "mesh", startup_s=1.0, per_byte_s=1.0), disk=Disk(1.0, 1.0, 100.0))
+    plan = make_plan(bind(workload_of_steps(*program()), mesh), effects)
     kinds = plan.stations.kind.tolist()
     boxes = [number for number, kind in enumerate(kinds) if kind == MAILBOX]
     assert boxes == [len(kinds) - 2, len(kinds) - 1]

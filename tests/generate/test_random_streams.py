@@ -18,14 +18,14 @@ from simcodesign.describe.demands.computation import Compute
 from simcodesign.describe.design_point import bind
 from simcodesign.describe.effects import effect_names
 from simcodesign.describe.machine import Machine
-from simcodesign.describe.machine_parts import Network, Processor
 from simcodesign.describe.program import Block, Step
-from simcodesign.describe.topology.build import build_topology
 from simcodesign.describe.workload import Workload
 from simcodesign.engine.simulate import simulate
 from simcodesign.generate.lower import make_plan
 from simcodesign.generate.plan import Plan
 from simcodesign.generate.random_streams import lognormal_factors, stream
+from tests import builders
+from tests.builders import network, workload_of_steps
 
 COUNT = 400_000
 
@@ -83,12 +83,11 @@ def compute(seconds: object) -> Compute:
 
 
 def workload(*program: Step, imbalance: float = 0.2) -> Workload:
-    return Workload("test", {}, {}, program, imbalance=imbalance)
+    return workload_of_steps(*program, imbalance=imbalance)
 
 
 def machine(ranks: int, noise: float = 0.1) -> Machine:
-    network = Network(build_topology("crossbar", ranks), startup_s=1e-6, per_byte_s=1e-9)
-    return Machine("test machine", Processor(1.0), network, noise=noise)
+    return builders.machine(network(ranks, startup_s=1e-6, per_byte_s=1e-9), noise=noise)
 
 
 LOOP = Block(parse(STEPS), (compute(1), Collective(None, Place(), "allreduce", "recursive_doubling", parse(8))))
