@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -18,9 +17,7 @@ from simcodesign.describe.machine import Machine
 from simcodesign.describe.program import Block, walk
 from simcodesign.describe.useful_flops import useful_flops, useful_phases
 from simcodesign.describe.workload import Workload
-from simcodesign.describe.yaml.machine import machine_from
-from simcodesign.describe.yaml.tree import parse_yaml
-from simcodesign.describe.yaml.workload import workload_from
+from tests.builders import read_machine, read_workload
 
 MACHINE = """\
 simcodesign: 1
@@ -58,15 +55,11 @@ program:
 
 
 def machine(text: str = MACHINE) -> Machine:
-    return machine_from(parse_yaml(text, "m.yaml"), Path())
-
-
-def workload(text: str = WORKLOAD) -> Workload:
-    return workload_from(parse_yaml(text, "w.yaml"))
+    return read_machine(text)
 
 
 def design_point(parameters: dict[str, object] | None = None, preset: str | None = None) -> DesignPoint:
-    return bind(workload(), machine(), {"bare": 0, **(parameters or {})}, preset=preset)
+    return bind(read_workload(WORKLOAD), machine(), {"bare": 0, **(parameters or {})}, preset=preset)
 
 
 def problem(parameters: dict[str, object], preset: str | None = None) -> str:
@@ -86,10 +79,10 @@ def test_defaults_and_equations() -> None:
 
 
 def test_what_is_given_wins_over_the_preset_and_the_preset_over_the_default() -> None:
-    assert bind(workload(), machine(), preset="small").values["area"] == 100
-    assert bind(workload(), machine(), {"n": 3}, preset="small").values["area"] == 9
-    assert bind(workload(), machine(), preset="two").ranks == 2
-    assert bind(workload(), machine(), {"P": 3}, preset="two").ranks == 3
+    assert bind(read_workload(WORKLOAD), machine(), preset="small").values["area"] == 100
+    assert bind(read_workload(WORKLOAD), machine(), {"n": 3}, preset="small").values["area"] == 9
+    assert bind(read_workload(WORKLOAD), machine(), preset="two").ranks == 2
+    assert bind(read_workload(WORKLOAD), machine(), {"P": 3}, preset="two").ranks == 3
 
 
 @given(st.integers(1, 4), st.floats(1, 1e6), st.floats(-1e6, 1e6))
@@ -196,12 +189,12 @@ def test_a_value_that_is_missing() -> None:
     with pytest.raises(
         InputError, match=r"^w\.yaml:6: parameters\.bare: parameter 'bare' has no default and was not given"
     ):
-        bind(workload(), machine())
+        bind(read_workload(WORKLOAD), machine())
 
 
 @pytest.mark.parametrize("equation", ["1/(n - 100)", "log(n - 101)", "sqrt(50 - n)", "10**n**2", "0/(k - 2)"])
 def test_equations_without_a_finite_value(equation: str) -> None:
-    toy = workload(WORKLOAD.replace("area: n**2", f"area: {equation}"))
+    toy = read_workload(WORKLOAD.replace("area: n**2", f"area: {equation}"))
     with pytest.raises(InputError, match=r"^w\.yaml:10: equations\.area: equation 'area' = .* is not finite"):
         bind(toy, machine(), {"bare": 0})
     with pytest.raises(InputError, match="not finite"):
@@ -211,7 +204,7 @@ def test_equations_without_a_finite_value(equation: str) -> None:
 @pytest.mark.parametrize("parameters", [[1], "n=5", 5, ("n", 5)])
 def test_parameters_that_are_no_mapping(parameters: dict[str, object]) -> None:
     with pytest.raises(InputError, match="must map names to values"):
-        bind(workload(), machine(), parameters)
+        bind(read_workload(WORKLOAD), machine(), parameters)
 
 
 # --- Ranks -------------------------------------------------------------------------------------------------
@@ -220,23 +213,23 @@ def test_parameters_that_are_no_mapping(parameters: dict[str, object]) -> None:
 def test_ranks_default_to_what_the_machine_takes() -> None:
     assert design_point().ranks == 4
     two = machine(MACHINE.replace("nodes: 4", "nodes: 4\nprocessors_per_node: 3"))
-    assert bind(workload(), two, {"bare": 0}).ranks == 12
+    assert bind(read_workload(WORKLOAD), two, {"bare": 0}).ranks == 12
     placed = machine(MACHINE + "mapping: [3, 1]\n")
-    assert bind(workload(), placed, {"bare": 0}).ranks == 2
+    assert bind(read_workload(WORKLOAD), placed, {"bare": 0}).ranks == 2
     with pytest.raises(
         InputError, match=r"more ranks than four has places in its mapping: P, got 3\.0 \(allowed: 1 to 2\)"
     ):
-        bind(workload(), placed, {"bare": 0, "P": 3})
+        bind(read_workload(WORKLOAD), placed, {"bare": 0, "P": 3})
 
 
 def test_ranks_as_a_parameter_of_the_workload() -> None:
-    declared = workload(WORKLOAD.replace("  bare:", "  P: {about: ranks, range: [2, 8]}\n  bare:"))
+    declared = read_workload(WORKLOAD.replace("  bare:", "  P: {about: ranks, range: [2, 8]}\n  bare:"))
     assert bind(declared, machine(), {"bare": 0}).ranks == 4
     with pytest.raises(InputError, match="at least 2, at most 8"):
         bind(declared, machine(), {"bare": 0, "P": 1})
-    fixed = workload(WORKLOAD.replace("  bare:", "  P: 2\n  bare:"))
+    fixed = read_workload(WORKLOAD.replace("  bare:", "  P: 2\n  bare:"))
     assert bind(fixed, machine(), {"bare": 0}).ranks == 2
-    greedy = workload(WORKLOAD.replace("  bare:", "  P: 16\n  bare:"))
+    greedy = read_workload(WORKLOAD.replace("  bare:", "  P: 16\n  bare:"))
     with pytest.raises(InputError, match="more ranks than four has processors"):
         bind(greedy, machine(), {"bare": 0})
 
@@ -263,12 +256,12 @@ def flops(toy: Workload) -> list[str]:
     ],
 )
 def test_selected_phases(phases: list[str], kept: list[str]) -> None:
-    assert flops(select_phases(workload(), phases)) == list(kept)
+    assert flops(select_phases(read_workload(WORKLOAD), phases)) == list(kept)
 
 
 def test_selection_keeps_repetitions_and_constants() -> None:
     text = WORKLOAD.replace("  - phase: a\n", "  - phase: a\n    repeat: 3\n    constants: {network.startup: 1 us}\n")
-    (block,) = select_phases(workload(text), ["a/x"]).program
+    (block,) = select_phases(read_workload(text), ["a/x"]).program
     assert isinstance(block, Block)
     assert (block.repeat.text, len(block.constants), block.phase) == ("3", 1, "a")
 
@@ -276,7 +269,7 @@ def test_selection_keeps_repetitions_and_constants() -> None:
 @pytest.mark.parametrize("phases", [["c"], ["x"], [""], [], "", ["a", "c"], ["a/"], [5], [None]])
 def test_phases_that_do_not_exist(phases: list[str]) -> None:
     with pytest.raises(InputError, match="toy has no such phase"):
-        bind(workload(), machine(), {"bare": 0}, phases=phases)
+        bind(read_workload(WORKLOAD), machine(), {"bare": 0}, phases=phases)
 
 
 # --- Anything ------------------------------------------------------------------------------------------------
@@ -312,7 +305,7 @@ NAMES = st.sampled_from(
 @given(st.dictionaries(NAMES, ANYTHING, max_size=3))
 def test_any_parameters_work_or_are_refused(parameters: dict[str, object]) -> None:
     try:
-        here = bind(workload(), machine(), parameters)
+        here = bind(read_workload(WORKLOAD), machine(), parameters)
     except InputError:
         return
     for name, value in here.given.items():
@@ -343,7 +336,7 @@ program:
 
 
 def useful(parameters: dict[str, object] | None = None, phases: list[str] | None = None, text: str = RATED) -> object:
-    return useful_flops(bind(workload(text), machine(), parameters, phases=phases))
+    return useful_flops(bind(read_workload(text), machine(), parameters, phases=phases))
 
 
 def test_useful_flops_count_as_often_as_they_are_repeated() -> None:
@@ -362,7 +355,7 @@ def test_useful_flops_of_some_phases() -> None:
     """A block counts if all of it is there: a part of it has no share of its operations."""
     assert useful(phases=["solve"]) == useful(phases=["solve/inner", "solve/other"]) == useful()
     assert useful(phases=["solve/inner"]) == 3 * 2 * 4
-    assert useful_phases(workload(RATED)) == ("solve/inner", "solve/other")
+    assert useful_phases(read_workload(RATED)) == ("solve/inner", "solve/other")
     for phase in ("start", "solve/other"):
         with pytest.raises(InputError, match=r"w\.yaml:1: rated states no useful_flops here"):
             useful(phases=[phase])
@@ -373,14 +366,14 @@ def test_useful_flops_that_cannot_be() -> None:
         with pytest.raises(InputError, match=r"w\.yaml:9: program\[1\]\.useful_flops: .*" + what):
             useful(text=RATED.replace("10*n*P", text))
     with pytest.raises(InputError, match="toy states no useful_flops"):
-        useful_phases(workload())
+        useful_phases(read_workload(WORKLOAD))
 
 
 def test_one_rank_on_each_node() -> None:
     one_each = machine(MACHINE.replace("nodes: 4\n", "nodes: 4\nprocessors_per_node: 8\nmapping: one_per_node\n"))
-    assert bind(workload(), one_each, {"bare": 0}).ranks == 4
+    assert bind(read_workload(WORKLOAD), one_each, {"bare": 0}).ranks == 4
     with pytest.raises(InputError, match=r"more ranks than four has nodes \(its mapping puts one on each\): P.*1 to 4"):
-        bind(workload(), one_each, {"bare": 0, "P": 5})
+        bind(read_workload(WORKLOAD), one_each, {"bare": 0, "P": 5})
 
 
 # --- Memory ----------------------------------------------------------------------------------------------------
@@ -390,7 +383,7 @@ def sized(
     footprint: str = "8*area", capacity: str = "memory: {capacity: 4e5}\nprocessors_per_node: 2\n"
 ) -> DesignPoint:
     text = WORKLOAD.replace("program:", f"footprint: {footprint}\nprogram:")
-    work = workload_from(parse_yaml(text, "w.yaml"))
+    work = read_workload(text)
     return bind(work, machine(MACHINE + capacity), {"bare": 0})
 
 
@@ -398,7 +391,7 @@ def test_footprint_and_capacity_of_a_rank() -> None:
     assert (sized().footprint_bytes, sized().capacity_bytes) == (8e4, 2e5)
     assert sized(capacity="").capacity_bytes is None
     assert bind(sized().workload, machine(), {"bare": 0, "memory.capacity": 7}).capacity_bytes == 7
-    plain = bind(workload_from(parse_yaml(WORKLOAD, "w.yaml")), machine(), {"bare": 0})
+    plain = bind(read_workload(WORKLOAD), machine(), {"bare": 0})
     assert (plain.footprint_bytes, plain.capacity_bytes) == (None, None)
 
 
@@ -425,7 +418,7 @@ def test_a_capacity_of_nothing_is_refused() -> None:
 
 def test_size_of_the_problem() -> None:
     text = WORKLOAD.replace("program:", "size: area\nprogram:")
-    work = workload_from(parse_yaml(text, "w.yaml"))
+    work = read_workload(text)
     assert bind(work, machine(), {"bare": 0}).size == 1e4
     assert np.array_equal(bind(work, machine(), {"bare": 0, "n": [1, 2, 3]}).size, [1, 4, 9])
     assert sized().size is None
@@ -437,4 +430,4 @@ def test_size_of_the_problem() -> None:
 def test_sizes_that_are_none(size: str, what: str) -> None:
     text = WORKLOAD.replace("program:", f"size: {size}\nprogram:")
     with pytest.raises(InputError, match=what):
-        _ = bind(workload_from(parse_yaml(text, "w.yaml")), machine(), {"bare": 0}).size
+        _ = bind(read_workload(text), machine(), {"bare": 0}).size

@@ -7,7 +7,6 @@ import math
 import re
 from dataclasses import replace
 from io import StringIO
-from pathlib import Path
 
 import networkx as nx
 import numpy as np
@@ -22,9 +21,8 @@ from simcodesign.describe.machine import Machine
 from simcodesign.describe.machine_parts import Network
 from simcodesign.describe.topology.build import build_topology
 from simcodesign.describe.yaml.files import load_machine
-from simcodesign.describe.yaml.machine import machine_from
-from simcodesign.describe.yaml.tree import parse_yaml
 from simcodesign.report.results.machine_sheet import machine_sheet
+from tests.builders import read_machine
 
 TEXT = """\
 simcodesign: 1
@@ -85,10 +83,6 @@ network:
 """
 
 
-def machine(text: str) -> Machine:
-    return machine_from(parse_yaml(text, "m.yaml"), Path())
-
-
 def changed(old: str, new: str, text: str = TEXT) -> str:
     assert text.count(old) == 1, old
     return text.replace(old, new)
@@ -96,7 +90,7 @@ def changed(old: str, new: str, text: str = TEXT) -> str:
 
 def problem(text: str) -> InputError:
     with pytest.raises(InputError) as caught:
-        machine(text)
+        read_machine(text)
     return caught.value
 
 
@@ -111,7 +105,7 @@ def line_of(path: str, text: str) -> int:
 
 
 def test_every_key() -> None:
-    toy = machine(TEXT)
+    toy = read_machine(TEXT)
     assert (toy.name, toy.about, toy.source, toy.nodes, toy.processors) == ("toy", "every key", "none", 6, 12)
     assert dataclasses.astuple(toy.processor) == (2e9, 5e8, 1.5, None)
     network = toy.network
@@ -125,7 +119,7 @@ def test_every_key() -> None:
 
 
 def test_defaults() -> None:
-    small = machine(SMALL)
+    small = read_machine(SMALL)
     assert (small.about, small.source, small.processors, small.disk) == ("", "", 4, None)
     assert (small.mapping, small.noise, small.processor.clock_hz) == ("linear", 0.0, None)
     network = small.network
@@ -142,7 +136,7 @@ def test_defaults() -> None:
 
 
 def test_a_disk_shared_by_all_nodes() -> None:
-    disk = machine(changed("shared_by: 3", "shared_by: all")).disk
+    disk = read_machine(changed("shared_by: 3", "shared_by: all")).disk
     assert disk is not None
     assert disk.shared_by == 6
 
@@ -242,12 +236,12 @@ def test_no_machine_at_all() -> None:
 
 
 def test_every_letter() -> None:
-    network = machine(LOGGOP).network
+    network = read_machine(LOGGOP).network
     assert (network.model, network.latency_s, network.overhead_s, network.gap_s) == ("loggop", 2.5e-6, 1.5e-6, 1e-6)
     assert (network.per_byte_s, network.overhead_per_byte_s, network.rendezvous_above_bytes) == (6e-9, 1e-9, 65536)
     assert (network.startup_s, network.receive_overhead_s, network.hop_latency_s) == (0, 0, 1e-7)
     assert network.link_occupancy_s_per_byte == network.interface_occupancy_s_per_byte == 6e-9
-    assert {path for path in machine(LOGGOP).constants() if path.startswith("network.")} == {
+    assert {path for path in read_machine(LOGGOP).constants() if path.startswith("network.")} == {
         "network.L",
         "network.o",
         "network.g",
@@ -260,12 +254,12 @@ def test_every_letter() -> None:
 
 def test_letters_that_may_be_left_out() -> None:
     text = changed("  O: 1 ns/B\n  S: 64 KiB\n  hop_latency: 100 ns\n", "", LOGGOP)
-    network = machine(changed("  G: 6 ns/B", "  bandwidth: 200 MB/s", text)).network
+    network = read_machine(changed("  G: 6 ns/B", "  bandwidth: 200 MB/s", text)).network
     assert (network.overhead_per_byte_s, network.rendezvous_above_bytes, network.hop_latency_s) == (0, None, 0)
     assert network.per_byte_s == 5e-9
     assert (
-        machine(SMALL).network.model
-        == machine(changed("  startup: 0", "  model: hockney\n  startup: 0", SMALL)).network.model
+        read_machine(SMALL).network.model
+        == read_machine(changed("  startup: 0", "  model: hockney\n  startup: 0", SMALL)).network.model
         == "hockney"
     )
 
@@ -331,7 +325,7 @@ def test_keys_of_the_other_network_model(text: str, line: int, what: str) -> Non
 
 def test_constants_of_a_whole_other_model() -> None:
     """A phase whose message constants were measured for another model brings the model with them, or nothing of it."""
-    letters, small = machine(LOGGOP), machine(SMALL)
+    letters, small = read_machine(LOGGOP), read_machine(SMALL)
     other = letters.with_constants({"network.startup": 1e-5, "network.per_byte": 2e-8})
     assert replace(small.network, startup_s=1e-5, per_byte_s=2e-8, hop_latency_s=1e-7) == other.network
     back = other.with_constants({f"network.{key}": letters.constants()[f"network.{key}"] for key in "LogGOS"})
@@ -361,7 +355,7 @@ def test_constants_of_a_whole_other_model() -> None:
     ],
 )
 def test_networks_of_two_models_in_python(constants: dict[str, object]) -> None:
-    base = machine(SMALL)
+    base = read_machine(SMALL)
     with pytest.raises(InputError, match="model"):
         replace(base, network=Network(base.network.topology, **constants))
 
@@ -371,7 +365,7 @@ def test_networks_of_two_models_in_python(constants: dict[str, object]) -> None:
 
 @given(st.integers(1, 6), st.integers(1, 4), st.data())
 def test_mappings_place_every_rank_within_the_processors(nodes: int, per_node: int, data: st.DataObject) -> None:
-    base = machine(SMALL.replace("nodes: 4", f"nodes: {nodes}\nprocessors_per_node: {per_node}"))
+    base = read_machine(SMALL.replace("nodes: 4", f"nodes: {nodes}\nprocessors_per_node: {per_node}"))
     ranks = data.draw(st.integers(1, nodes * per_node))
     linear = base.node_of(ranks).tolist()
     assert linear == [rank // per_node for rank in range(ranks)]
@@ -384,14 +378,14 @@ def test_mappings_place_every_rank_within_the_processors(nodes: int, per_node: i
 
 
 def test_most_ranks() -> None:
-    assert machine(TEXT).most_ranks == machine(TEXT).processors == 12
-    placed = machine(changed("mapping: round_robin", "mapping: [5, 0, 5]"))
+    assert read_machine(TEXT).most_ranks == read_machine(TEXT).processors == 12
+    placed = read_machine(changed("mapping: round_robin", "mapping: [5, 0, 5]"))
     assert (placed.most_ranks, placed.processors, placed.mapping) == (3, 12, (5, 0, 5))
 
 
 def test_one_rank_on_each_node() -> None:
     """However many processors it has, and quickly for a million nodes."""
-    placed = machine(changed("mapping: round_robin", "mapping: one_per_node"))
+    placed = read_machine(changed("mapping: round_robin", "mapping: one_per_node"))
     assert (placed.most_ranks, placed.processors) == (6, 12)
     assert placed.node_of(6).tolist() == list(range(6))
     large = replace(placed, network=Network(build_topology("crossbar", 2**20)), processors_per_node=1024)
@@ -400,13 +394,13 @@ def test_one_rank_on_each_node() -> None:
 
 
 def test_new_keys_of_a_network() -> None:
-    network = machine(
+    network = read_machine(
         changed("startup_per: hop", "hops_hold_sender: false", changed("distance: sqrt", "distance: none"))
     ).network
     assert (network.hops_hold_sender, network.distance) == (False, "none")
-    assert machine(SMALL).network.hops_hold_sender
+    assert read_machine(SMALL).network.hops_hold_sender
     held = load_machine("crossbar-16", {"network.hops_hold_sender": "false"})
-    letters = machine(LOGGOP)
+    letters = read_machine(LOGGOP)
     values = {f"network.{key}": letters.constants()[f"network.{key}"] for key in "LogG"}
     assert not held.network.hops_hold_sender
     assert held.with_constants(values).network.hops_hold_sender  # of the other model, which has no such thing
@@ -425,7 +419,7 @@ def test_a_long_mapping_is_read_quickly() -> None:
 @pytest.mark.parametrize("path", CONSTANTS)
 def test_every_constant_can_be_replaced(path: str) -> None:
     text = LOGGOP if MODEL_OF.get(path) == "loggop" else TEXT
-    toy = machine(text + "\nmemory: {latency: 80 ns, per_byte: 2 ns/B}\n")
+    toy = read_machine(text + "\nmemory: {latency: 80 ns, per_byte: 2 ns/B}\n")
     value = float(toy.constants()[path]) / 2 if "per_byte" not in path else 1e-9
     if path == "network.per_byte":
         value = 2e-8
@@ -436,7 +430,7 @@ def test_every_constant_can_be_replaced(path: str) -> None:
 
 def test_arrays_of_constants() -> None:
     startup = np.array([1e-6, 2e-6])
-    toy = machine(TEXT).with_constants({"network.startup": startup, "processor.rate": np.array([[1e9], [2e9]])})
+    toy = read_machine(TEXT).with_constants({"network.startup": startup, "processor.rate": np.array([[1e9], [2e9]])})
     assert toy.network.startup_s is startup
     assert np.shape(toy.constants()["processor.rate"]) == (2, 1)
     with pytest.raises(InputError, match=r"network\.startup cannot be used, got -1\.0"):
@@ -449,21 +443,21 @@ def test_arrays_of_constants() -> None:
 @pytest.mark.parametrize("path", ["network.startup", "processor.clock", "disk.per_byte"])
 def test_constants_that_cannot_be_used(path: str, value: object) -> None:
     with pytest.raises(InputError, match=path.replace(".", r"\.")):
-        machine(TEXT).with_constants({path: value})  # type: ignore[dict-item]
+        read_machine(TEXT).with_constants({path: value})  # type: ignore[dict-item]
 
 
 def test_constants_that_do_not_exist() -> None:
     with pytest.raises(InputError, match=r"did you mean 'network\.startup'"):
-        machine(TEXT).with_constants({"network.startups": 1.0})
+        read_machine(TEXT).with_constants({"network.startups": 1.0})
     with pytest.raises(InputError, match=r"small has no disk, so disk\.per_byte cannot be set"):
-        machine(SMALL).with_constants({"disk.per_byte": 1.0})
+        read_machine(SMALL).with_constants({"disk.per_byte": 1.0})
     with pytest.raises(InputError, match="above 0"):
-        machine(SMALL).with_constants({"processor.cpi": 0.0})
+        read_machine(SMALL).with_constants({"processor.cpi": 0.0})
 
 
 def test_the_link_follows_the_message_unless_it_is_given() -> None:
-    assert machine(SMALL).with_constants({"network.per_byte": 5.0}).network.link_occupancy_s_per_byte == 5.0
-    given_link = machine(TEXT).with_constants({"network.per_byte": 5.0}).network
+    assert read_machine(SMALL).with_constants({"network.per_byte": 5.0}).network.link_occupancy_s_per_byte == 5.0
+    given_link = read_machine(TEXT).with_constants({"network.per_byte": 5.0}).network
     assert given_link.link_occupancy_s_per_byte == 5e-9
 
 
@@ -515,18 +509,18 @@ def test_the_sheet_shows_hops_that_do_not_hold_the_sender() -> None:
 
 
 def test_capacity_without_caches_and_latency() -> None:
-    toy = machine(SMALL + "\nprocessors_per_node: 4\nmemory: {capacity: 24 GB}\n")
+    toy = read_machine(SMALL + "\nprocessors_per_node: 4\nmemory: {capacity: 24 GB}\n")
     assert (toy.capacity_bytes, toy.rank_capacity_bytes, toy.memory) == (24e9, 6e9, None)
     assert replace(toy, mapping="one_per_node").rank_capacity_bytes == 24e9
 
 
 def test_capacity_beside_latency_and_caches() -> None:
     caches = "caches: {L1: {size: 32 KiB, latency: 1 ns}}"
-    toy = machine(f"{SMALL}\n{caches}\nmemory: {{latency: 80 ns, per_byte: 2 ns/B, capacity: 1 GiB}}\n")
+    toy = read_machine(f"{SMALL}\n{caches}\nmemory: {{latency: 80 ns, per_byte: 2 ns/B, capacity: 1 GiB}}\n")
     assert toy.capacity_bytes == 2**30
     assert toy.memory is not None
     assert len(toy.memory.caches) == 1
-    assert machine(SMALL).capacity_bytes is None
+    assert read_machine(SMALL).capacity_bytes is None
 
 
 @pytest.mark.parametrize(
@@ -541,12 +535,12 @@ def test_capacity_beside_latency_and_caches() -> None:
 )
 def test_capacity_that_cannot_be(text: str, what: str) -> None:
     with pytest.raises(InputError, match=what):
-        machine(f"{SMALL}\n{text}\n")
+        read_machine(f"{SMALL}\n{text}\n")
 
 
 def test_the_sheet_shows_the_capacity() -> None:
     console = Console(width=120, record=True, file=StringIO())
-    for part in machine_sheet(machine(SMALL + "\nprocessors_per_node: 4\nmemory: {capacity: 24 GB}\n")):
+    for part in machine_sheet(read_machine(SMALL + "\nprocessors_per_node: 4\nmemory: {capacity: 24 GB}\n")):
         console.print(part)
     text = console.export_text()
     assert "24 GB (6 GB a rank)" in text
@@ -578,7 +572,7 @@ def latency_s(toy: Machine) -> object:
     ],
 )
 def test_a_latency_in_cycles_is_one_of_the_clock(latency: str, seconds: float, cycles: float) -> None:
-    toy = machine(cached(latency))
+    toy = read_machine(cached(latency))
     assert latency_s(toy) == pytest.approx(seconds, rel=1e-15)
     assert toy.memory is not None
     assert toy.memory.caches[0].latency_cycles(2e9) == pytest.approx(cycles, rel=1e-15)
@@ -586,20 +580,20 @@ def test_a_latency_in_cycles_is_one_of_the_clock(latency: str, seconds: float, c
 
 @given(st.floats(1e6, 1e11), st.floats(1e6, 1e11))
 def test_a_latency_in_cycles_follows_the_clock_however_it_is_changed(first: float, second: float) -> None:
-    toy, fixed = machine(cached("4 cycles")), machine(cached("2 ns"))
+    toy, fixed = read_machine(cached("4 cycles")), read_machine(cached("2 ns"))
     for clock in (first, second):
         by_constant = toy.with_constants({"processor.clock": clock})
         assert latency_s(by_constant) == pytest.approx(4 / clock, rel=1e-14)
         assert latency_s(replace(toy, processor=by_constant.processor)) == latency_s(by_constant)
         assert latency_s(fixed.with_constants({"processor.clock": clock})) == 2e-9
         toy = by_constant
-    assert latency_s(machine(cached("4 cycles", f"{{rate: 1e9, clock: {second!r}}}"))) == pytest.approx(
+    assert latency_s(read_machine(cached("4 cycles", f"{{rate: 1e9, clock: {second!r}}}"))) == pytest.approx(
         4 / second, rel=1e-15
     )
 
 
 def test_a_latency_in_cycles_that_is_scaled_stays_so() -> None:
-    toy = machine(cached("4 cycles"))
+    toy = read_machine(cached("4 cycles"))
     level = replace(toy.memory.caches[0], latency_s=3 * latency_s(toy))
     slower = replace(toy, memory=replace(toy.memory, caches=(level,)))
     assert latency_s(slower) == pytest.approx(6e-9, rel=1e-15)
@@ -607,7 +601,7 @@ def test_a_latency_in_cycles_that_is_scaled_stays_so() -> None:
 
 
 def test_latencies_at_an_array_of_clocks() -> None:
-    toy = machine(cached("4 cycles")).with_constants({"processor.clock": np.array([1e9, 4e9])})
+    toy = read_machine(cached("4 cycles")).with_constants({"processor.clock": np.array([1e9, 4e9])})
     assert latency_s(toy) == pytest.approx(np.array([4e-9, 1e-9]), rel=1e-15)
 
 
@@ -624,11 +618,11 @@ def test_latencies_at_an_array_of_clocks() -> None:
 )
 def test_latencies_that_cannot_be(latency: str, processor: str, what: str) -> None:
     with pytest.raises(InputError, match=what) as caught:
-        machine(cached(latency, processor))
+        read_machine(cached(latency, processor))
     assert "m.yaml:10: caches.L1.latency: " in str(caught.value)
 
 
 def test_a_latency_in_cycles_without_a_clock_in_python() -> None:
-    toy = machine(cached("4 cycles"))
+    toy = read_machine(cached("4 cycles"))
     with pytest.raises(InputError, match=r"caches\.L1\.latency is in cycles, and the processor has no clock"):
         replace(toy, processor=replace(toy.processor, clock_hz=None))

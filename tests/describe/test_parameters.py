@@ -15,7 +15,7 @@ from simcodesign.describe.parameters import Parameter
 from simcodesign.describe.yaml.files import load_machine
 from simcodesign.describe.yaml.resources import parameters_from
 from simcodesign.describe.yaml.tree import parse_yaml
-from simcodesign.describe.yaml.workload import workload_from
+from tests.builders import read_workload
 
 HERE = Place("here")
 
@@ -86,7 +86,7 @@ parameters:
   pause: {default: 3 ms, unit: s}
 program: [{compute: {seconds: kind*pause}}]
 """
-    machine, workload = load_machine("crossbar-16"), workload_from(parse_yaml(text, "w.yaml"))
+    machine, workload = load_machine("crossbar-16"), read_workload(text)
     assert forecast(workload, machine).makespan_s == pytest.approx(6e-3)
     assert forecast(workload, machine, {"kind": "single", "pause": "1 s"}).makespan_s == pytest.approx(1.0)
     assert forecast(workload, machine, {"kind": [1, 2]}).makespan_s == pytest.approx([3e-3, 6e-3])

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 
@@ -12,9 +10,7 @@ from simcodesign.core.errors import InputError
 from simcodesign.describe.machine import Machine
 from simcodesign.describe.resources import Custom, Totals
 from simcodesign.describe.workload import Workload
-from simcodesign.describe.yaml.machine import machine_from
-from simcodesign.describe.yaml.tree import parse_yaml
-from simcodesign.describe.yaml.workload import workload_from
+from tests.builders import read_machine, read_workload
 
 HEAD = """simcodesign: 1
 name: own
@@ -45,11 +41,11 @@ program: [{execute: {uses: [USES]}}]
 
 
 def machine(text: str = FULL) -> Machine:
-    return machine_from(parse_yaml(HEAD + text, "own.yaml"), Path())
+    return read_machine(HEAD + text)
 
 
 def using(uses: str, rest: str = "") -> Workload:
-    return workload_from(parse_yaml(WORKLOAD.replace("USES", uses) + rest, "w.yaml"))
+    return read_workload(WORKLOAD.replace("USES", uses) + rest)
 
 
 def seconds(uses: str, given: dict[str, object] | None = None) -> object:
@@ -91,10 +87,10 @@ def test_parameters_are_set_and_varied() -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("properties: {a: b, b: a}", r"own\.yaml:8?.*a -> b -> a"),
+        ("properties: {a: b, b: a}", r"m\.yaml:8?.*a -> b -> a"),
         ("properties: {a: clok}\nparameters: {clock: 1}", "clok.*did you mean 'clock'"),
         ("properties: {nodes: 1}", "nodes is a reserved name"),
-        ("properties: {a: 1}\nparameters: {a: 1}", "own.yaml:7.*name of a parameter"),
+        ("properties: {a: 1}\nparameters: {a: 1}", "m.yaml:7.*name of a parameter"),
         ("resources: {f: {time: amount/clok}}", "unknown name, got 'clok'"),
         ("resources: {f: {time: n/2, argument: m}}", "unknown name, got 'n'"),
         ("resources: {f: {time: amount, instances: amount}}", "unknown name, got 'amount'"),
@@ -104,7 +100,7 @@ def test_parameters_are_set_and_varied() -> None:
         ("resources: {f: {time: 1, traits: {'t(': base}}}", "not a trait"),
         ("resources: {f: {instances: 1}}", "'time' is missing"),
         ("resources: {from: 1}", "a reserved name"),
-        ("resources: {f: 1}\nconflicts: [[f, g]]", r"own\.yaml:8.*unknown resource, got 'g'"),
+        ("resources: {f: 1}\nconflicts: [[f, g]]", r"m\.yaml:8.*unknown resource, got 'g'"),
         ("resources: {f: 1}\nconflicts: [[f]]", "two resources or more"),
         ("components: {c: {count: n}}", "unknown name, got 'n'"),
         ("components: {c: {static_power: 3 V}}", "W"),

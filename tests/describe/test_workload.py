@@ -18,23 +18,13 @@ from simcodesign.describe.demands.disk_access import DiskAccess
 from simcodesign.describe.demands.exchange import Exchange
 from simcodesign.describe.demands.point_to_point import Receive, Send
 from simcodesign.describe.program import Block, Step, phase_name, walk
-from simcodesign.describe.workload import Workload
-from simcodesign.describe.yaml.tree import parse_yaml
-from simcodesign.describe.yaml.workload import workload_from
 from simcodesign.report.results.workload_sheet import program_tree, workload_sheet
-
-
-def workload(text: str) -> Workload:
-    return workload_from(parse_yaml(text, "w.yaml"))
-
-
-def program(steps: str, head: str = "") -> Workload:
-    return workload(f"simcodesign: 1\nname: toy\n{head}program:\n" + "\n".join(f"  {x}" for x in steps.split("\n")))
+from tests.builders import read_workload, workload
 
 
 def problem(text: str) -> InputError:
     with pytest.raises(InputError) as caught:
-        workload(text)
+        read_workload(text)
     return caught.value
 
 
@@ -65,7 +55,7 @@ program:
 
 
 def test_head() -> None:
-    toy = workload(HEAD)
+    toy = read_workload(HEAD)
     assert (toy.name, toy.about, toy.source, toy.imbalance) == ("toy", "many things", "none", 0.1)
     n, k = toy.parameters["n"], toy.parameters["k"]
     assert (n.default, n.unit, n.about, n.low, n.high, n.whole, n.origin) == (
@@ -92,7 +82,7 @@ def test_head() -> None:
 @pytest.mark.parametrize("order", list(itertools.permutations(["a: b + 1", "b: c*2", "c: n", "d: a + c"])))
 def test_equations_in_any_order(order: tuple[str, ...]) -> None:
     text = "parameters: {n: 3}\nequations:\n" + "".join(f"  {line}\n" for line in order)
-    placed = program("- compute: {flops: d}", text).equation_order
+    placed = workload("- compute: {flops: d}", text).equation_order
     assert placed.index("c") < placed.index("b") < placed.index("a") < placed.index("d")
 
 
@@ -166,7 +156,7 @@ def test_the_equation_that_is_at_fault_is_named_in_a_cycle() -> None:
 
 
 def only(steps: str) -> Step:
-    (step,) = program(steps, "parameters: {n: 5}\n").program
+    (step,) = workload(steps, "parameters: {n: 5}\n").program
     return step
 
 
@@ -254,7 +244,7 @@ def test_a_barrier_needs_nothing() -> None:
 
 
 def test_blocks() -> None:
-    toy = program(
+    toy = workload(
         "- phase: outer\n  about: words\n  repeat: 2*P\n  constants: {network.startup: 20 us, processor.rate: 2*n}\n"
         "  do:\n    - barrier: {}\n    - do:\n        - compute: {flops: 1}\n",
         "parameters: {n: 5}\n",
@@ -385,7 +375,7 @@ def test_nesting(depth: int) -> None:
     steps = "{do: [" * depth + "barrier: {}" + "]}" * depth
     text = f"simcodesign: 1\nname: toy\nprogram: [{steps}]"
     if depth < 15:
-        assert len(list(walk(workload(text).program))) == depth + 1
+        assert len(list(walk(read_workload(text).program))) == depth + 1
     else:
         assert "nested more than" in str(problem(text))
 
@@ -394,7 +384,7 @@ def test_nesting(depth: int) -> None:
 
 
 def test_phases_in_the_order_of_the_program() -> None:
-    toy = program(
+    toy = workload(
         "- barrier: {}\n"
         "- {phase: b, do: [{phase: x, do: [barrier: {}]}, {do: [barrier: {}]}]}\n"
         "- {phase: a, do: [{do: [{phase: x, do: [barrier: {}]}]}]}\n"
@@ -413,11 +403,11 @@ def test_names_of_phases() -> None:
 @given(st.lists(st.sampled_from("abc"), min_size=1, max_size=6))
 def test_nested_phase_names(names: list[str]) -> None:
     text = "".join(f"{{phase: {name}, do: [" for name in names) + "barrier: {}" + "]}" * len(names)
-    assert workload(f"simcodesign: 1\nname: toy\nprogram: [{text}]").phases() == ("/".join(names),)
+    assert read_workload(f"simcodesign: 1\nname: toy\nprogram: [{text}]").phases() == ("/".join(names),)
 
 
 def test_the_sheet_shows_messages_trains_and_useful_flops() -> None:
-    toy = program(
+    toy = workload(
         "- useful_flops: 7*P\n  do:\n    - exchange: {pattern: halo1d, bytes: 8, messages: 12, train: 4}\n"
         "    - exchange: {pattern: halo1d, bytes: 8}"
     )
@@ -430,10 +420,10 @@ def test_the_sheet_shows_messages_trains_and_useful_flops() -> None:
 
 
 def test_footprint() -> None:
-    toy = program("- barrier: {}", "parameters: {n: 4}\nequations: {e: 8*n}\nfootprint: e*P + 100\n")
+    toy = workload("- barrier: {}", "parameters: {n: 4}\nequations: {e: 8*n}\nfootprint: e*P + 100\n")
     assert toy.footprint is not None
     assert toy.footprint.evaluate({"e": 32, "P": 2}) == 164
-    assert program("- barrier: {}").footprint is None
+    assert workload("- barrier: {}").footprint is None
     console = Console(width=120, record=True, file=StringIO())
     for part in workload_sheet(toy):
         console.print(part)
@@ -448,10 +438,10 @@ def test_footprints_that_cannot_be(footprint: str, what: str) -> None:
 
 
 def test_size() -> None:
-    toy = program("- barrier: {}", "parameters: {n: 4}\nequations: {e: 8*n}\nsize: e*n\n")
+    toy = workload("- barrier: {}", "parameters: {n: 4}\nequations: {e: 8*n}\nsize: e*n\n")
     assert toy.size is not None
     assert toy.size.evaluate({"e": 32, "n": 4}) == 128
-    assert program("- barrier: {}").size is None
+    assert workload("- barrier: {}").size is None
 
 
 @pytest.mark.parametrize(("size", "what"), [("8*rank", "same for every rank"), ("8*m", "unknown name")])
