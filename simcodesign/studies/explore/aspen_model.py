@@ -1,4 +1,4 @@
-"""Aspen models as models of a problem of design: an application on one kind of socket, or a machine alone.
+"""Aspen models for design-space exploration: an application on one kind of socket, or a machine alone.
 
 Variables are the parameters of both files, within the ranges that the files give them; members of enumerations count
 from 0. A name that both files have is ``application.name`` or ``machine.name``. Metrics of the four planners
@@ -39,7 +39,7 @@ METRICS = {
 MACHINE_METRICS = {"max_power": "power", "static_power": "power", "memory_bytes": "size"}
 #: Resources whose amounts have a dimension; the others are counted.
 DIMENSION_OF = {"loads": "size", "stores": "size", "messages": "size", "intracomm": "size"}
-_PROBE = 1e12  # an amount beside which what a use costs once is small
+_PROBE = 1e12  # an amount so large that the fixed cost of one use is negligible
 
 
 @dataclass(frozen=True)
@@ -68,55 +68,57 @@ class AspenModel:
 
     @property
     def name(self) -> str:
-        """Of both."""
+        """``application on machine (socket)``."""
         socket = f" ({self.socket})" if self.socket else ""
         return f"{self.application.name} on {self.machine.name}{socket}"
 
     def _dimensions(self) -> dict[str, str]:
         """All metrics."""
-        found = dict(METRICS)
+        dimensions = dict(METRICS)
         for resource in dict.fromkeys(use.resource for block in self.timing.blocks for use in block.uses):
-            found |= {resource: DIMENSION_OF.get(resource, "count"), f"{resource}_time": "time"}
-        found |= dict.fromkeys(_properties(self.machine), "")
+            dimensions |= {resource: DIMENSION_OF.get(resource, "count"), f"{resource}_time": "time"}
+        dimensions |= dict.fromkeys(_properties(self.machine), "")
         parameters = self._names
-        return {name: dimension for name, dimension in found.items() if name not in parameters}
+        return {name: dimension for name, dimension in dimensions.items() if name not in parameters}
 
     @property
     def _names(self) -> dict[str, tuple[Definitions, str]]:
         """Every parameter under the name by which it is varied: its definitions, and its name there."""
-        own = {name: self.application.model_of(name) for name in self.application.parameters}
-        both = own.keys() & self.machine.definitions.parameters.keys()
-        found = {
-            f"application.{name}" if name in both else name: (model.definitions, last)
-            for name, (model, last) in own.items()
+        application_parameters = {name: self.application.model_of(name) for name in self.application.parameters}
+        shared_names = application_parameters.keys() & self.machine.definitions.parameters.keys()
+        definitions_by_name = {
+            f"application.{name}" if name in shared_names else name: (model.definitions, last)
+            for name, (model, last) in application_parameters.items()
         }
-        return found | {
-            f"machine.{name}" if name in both else name: (self.machine.definitions, name)
+        return definitions_by_name | {
+            f"machine.{name}" if name in shared_names else name: (self.machine.definitions, name)
             for name in self.machine.definitions.parameters
         }
 
     def fixed(self, varied: Collection[str]) -> Mapping[str, float]:
-        """Parameters that neither are varied nor follow from what is."""
-        own, others = split_parameters(self.application, self.machine, dict.fromkeys(varied, 0.0))
-        found: dict[str, float] = {}
+        """Values of the parameters that are neither varied nor computed from varied ones."""
+        application_values, machine_values = split_parameters(
+            self.application, self.machine, dict.fromkeys(varied, 0.0)
+        )
+        fixed_values: dict[str, float] = {}
         for name, (definitions, last) in self._names.items():
             if definitions is self.machine.definitions:
-                stays = not _follows(definitions, last, others)
+                is_fixed = not _depends_on(definitions, last, machine_values)
             elif definitions is self.application.definitions:
-                stays = not _follows(definitions, last, own)
+                is_fixed = not _depends_on(definitions, last, application_values)
             else:  # of an import, to which the importing model may hand on what is varied
-                stays = not own
-            if stays:
-                found |= _known(name, self._now)
-        return found
+                is_fixed = not application_values
+            if is_fixed:
+                fixed_values |= _value_if_defined(name, self._current_value)
+        return fixed_values
 
-    def _now(self, name: str) -> float:
+    def _current_value(self, name: str) -> float:
         """The value of a parameter at the given ones."""
-        own, others = split_parameters(self.application, self.machine, dict(self.given))
-        side, _, rest = name.partition(".")
-        key = rest if side in ("application", "machine") and name not in self.application.parameters else name
-        is_machine = side == "machine" or (side != "application" and key in self.machine.definitions.parameters)
-        scope: Scope = self.machine.scope(others) if is_machine else self.application.scope(own)
+        application_values, machine_values = split_parameters(self.application, self.machine, dict(self.given))
+        owner, _, rest = name.partition(".")
+        key = rest if owner in ("application", "machine") and name not in self.application.parameters else name
+        is_machine = owner == "machine" or (owner != "application" and key in self.machine.definitions.parameters)
+        scope: Scope = self.machine.scope(machine_values) if is_machine else self.application.scope(application_values)
         with np.errstate(all="ignore"):
             return float(scope.value(key, None))
 
@@ -125,12 +127,12 @@ class AspenModel:
         if name not in self._names:
             what = f"{self.name}: nothing of this name can be varied"
             raise InputError(what, value=name, allowed=nearest(name, self._names))
-        return _parameter(name, *self._names[name], self._now(name)), ""
+        return _parameter(name, *self._names[name], self._current_value(name)), ""
 
     def variable(self, name: str, place: Place | None = None) -> Variable:
         """A parameter over all of its range. InputError for one without a range."""
         self.parameter(name)
-        return _variable(name, *self._names[name], self._now(name), place)
+        return _variable(name, *self._names[name], self._current_value(name), place)
 
     def word(self, name: str, text: str) -> float:
         """A member of the enumeration of a parameter as its number. InputError for other words."""
@@ -143,42 +145,42 @@ class AspenModel:
 
     def evaluate(self, values: Mapping[str, FloatArray]) -> Mapping[str, FloatOrArray]:
         """All metrics at n points."""
-        asked = self.parameters(values)
-        timing = run_time(self.application, self.machine, self.socket, asked, kernel=self.kernel)
+        parameters = self.parameters(values)
+        timing = run_time(self.application, self.machine, self.socket, parameters, kernel=self.kernel)
         return self._metrics(timing, timing.seconds)
 
     def _metrics(self, timing: Timing, seconds: Any) -> dict[str, FloatOrArray]:
-        own, others = split_parameters(self.application, self.machine, timing.parameters)
-        static = static_power_w(self.machine, others)
-        sizes: Any = sum(data_bytes(self.application, own).values(), 0.0)
-        found: dict[str, FloatOrArray] = {
+        application_values, machine_values = split_parameters(self.application, self.machine, timing.parameters)
+        static = static_power_w(self.machine, machine_values)
+        sizes: Any = sum(data_bytes(self.application, application_values).values(), 0.0)
+        metrics: dict[str, FloatOrArray] = {
             "time": seconds,
             "energy": energy_j(timing) + static * (seconds - np.asarray(timing.seconds)),
             "max_power": max_power_w(timing),
             "static_power": static,
             "data_bytes": sizes,
-            "memory_bytes": memory_bytes(self.machine, self.socket, others),
+            "memory_bytes": memory_bytes(self.machine, self.socket, machine_values),
         }
-        found |= _amounts(timing.blocks)
+        metrics |= _amounts(timing.blocks)
         with np.errstate(all="ignore"):
-            found |= self.machine.property_values(timing.machine_names)
-        return {name: found.get(name, 0.0) for name in self.dimensions}  # 0: a resource that is used elsewhere only
+            metrics |= self.machine.property_values(timing.machine_names)
+        return {name: metrics.get(name, 0.0) for name in self.dimensions}  # 0: a resource that is used elsewhere only
 
-    def metrics(self, simulated: Result, asked: Mapping[str, Any]) -> dict[str, FloatOrArray]:
+    def metrics(self, simulated: Result, parameters: Mapping[str, Any]) -> dict[str, FloatOrArray]:
         """The metrics at one point with the time of a simulation."""
-        timing = run_time(self.application, self.machine, self.socket, asked, kernel=self.kernel)
+        timing = run_time(self.application, self.machine, self.socket, parameters, kernel=self.kernel)
         return self._metrics(timing, float(simulated.makespan_s))
 
     def simulate(self, values: Mapping[str, float], **options: Any) -> dict[str, FloatOrArray]:
         """The same metrics by simulation, at one point; options of ``simulate_aspen``."""
-        asked = self.parameters(values)
-        found = simulate_aspen(self.application, self.machine, self.socket, asked, kernel=self.kernel, **options)
-        return self.metrics(found, asked)
+        parameters = self.parameters(values)
+        result = simulate_aspen(self.application, self.machine, self.socket, parameters, kernel=self.kernel, **options)
+        return self.metrics(result, parameters)
 
     def compare(self, values: Mapping[str, float], **options: Any) -> AspenComparison:
         """Closed form and simulations at one point; options of ``compare_aspen``."""
-        asked = self.parameters(values)
-        return compare_aspen(self.application, self.machine, self.socket, asked, kernel=self.kernel, **options)
+        parameters = self.parameters(values)
+        return compare_aspen(self.application, self.machine, self.socket, parameters, kernel=self.kernel, **options)
 
 
 @dataclass(frozen=True)
@@ -186,7 +188,7 @@ class AspenMachineModel:
     """A machine without an application: power, memory, and what it is capable of.
 
     Metrics beside those of ``MACHINE_METRICS``: for each resource of the socket the rate of all its instances without
-    traits, for amounts so large that what one use costs does not count (``flops_rate``); how many there are of each
+    traits, for amounts so large that the fixed cost of one use is negligible (``flops_rate``); the number of each
     component (``count.component``); and every property (``component.property``).
     """
 
@@ -197,12 +199,12 @@ class AspenMachineModel:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "socket", self.machine.check_socket(self.socket))
-        scope, found = self.machine.scope(read_machine_parameters(self.machine, self.given)), {}
+        scope, resources = self.machine.scope(read_machine_parameters(self.machine, self.given)), {}
         for resource in dict.fromkeys(self.machine.resources(self.socket)):
-            where = self.machine.find(resource, self.socket)
-            if where is not None and _has_rate(where, scope):
-                found[resource] = where
-        object.__setattr__(self, "resources", found)
+            located = self.machine.find(resource, self.socket)
+            if located is not None and _has_rate(located, scope):
+                resources[resource] = located
+        object.__setattr__(self, "resources", resources)
 
     @property
     def name(self) -> str:
@@ -212,25 +214,27 @@ class AspenMachineModel:
     @property
     def dimensions(self) -> Mapping[str, str]:
         """All metrics."""
-        found = dict(MACHINE_METRICS)
+        dimensions = dict(MACHINE_METRICS)
         for resource in self.resources:
-            found[f"{resource}_rate"] = (
+            dimensions[f"{resource}_rate"] = (
                 "bandwidth" if resource in DIMENSION_OF else "rate" if resource == "flops" else ""
             )
-        found |= {f"count.{element.name}": "count" for element in self.machine.below(self.machine.top)}
-        found |= dict.fromkeys(_properties(self.machine), "")
-        return {name: dimension for name, dimension in found.items() if name not in self.machine.definitions.parameters}
+        dimensions |= {f"count.{element.name}": "count" for element in self.machine.below(self.machine.top)}
+        dimensions |= dict.fromkeys(_properties(self.machine), "")
+        return {
+            name: dimension for name, dimension in dimensions.items() if name not in self.machine.definitions.parameters
+        }
 
     def fixed(self, varied: Collection[str]) -> Mapping[str, float]:
-        """Parameters that neither are varied nor follow from what is."""
+        """Values of the parameters that are neither varied nor computed from varied ones."""
         definitions = self.machine.definitions
-        found: dict[str, float] = {}
+        fixed_values: dict[str, float] = {}
         for name in definitions.parameters:
-            if not _follows(definitions, name, set(varied)):
-                found |= _known(name, self._now)
-        return found
+            if not _depends_on(definitions, name, set(varied)):
+                fixed_values |= _value_if_defined(name, self._current_value)
+        return fixed_values
 
-    def _now(self, name: str) -> float:
+    def _current_value(self, name: str) -> float:
         scope = self.machine.scope(read_machine_parameters(self.machine, self.given))
         with np.errstate(all="ignore"):
             return float(scope.value(name, None))
@@ -241,12 +245,12 @@ class AspenMachineModel:
         if name not in definitions.parameters:
             what = f"{self.name}: nothing of this name can be varied"
             raise InputError(what, value=name, allowed=nearest(name, definitions.parameters))
-        return _parameter(name, definitions, name, self._now(name)), ""
+        return _parameter(name, definitions, name, self._current_value(name)), ""
 
     def variable(self, name: str, place: Place | None = None) -> Variable:
         """A parameter over all of its range. InputError for one without a range."""
         self.parameter(name)
-        return _variable(name, self.machine.definitions, name, self._now(name), place)
+        return _variable(name, self.machine.definitions, name, self._current_value(name), place)
 
     def word(self, name: str, text: str) -> float:
         """A member of the enumeration of a parameter as its number. InputError for other words."""
@@ -255,53 +259,53 @@ class AspenMachineModel:
 
     def evaluate(self, values: Mapping[str, FloatArray]) -> Mapping[str, FloatOrArray]:
         """Capability at n points."""
-        asked: dict[str, Given] = {**self.given, **values}
-        scope = self.machine.scope(read_machine_parameters(self.machine, asked))
-        found: dict[str, FloatOrArray] = {
-            "max_power": machine_max_power_w(self.machine, asked),
-            "static_power": static_power_w(self.machine, asked),
-            "memory_bytes": memory_bytes(self.machine, self.socket, asked),
+        parameters: dict[str, Given] = {**self.given, **values}
+        scope = self.machine.scope(read_machine_parameters(self.machine, parameters))
+        metrics: dict[str, FloatOrArray] = {
+            "max_power": machine_max_power_w(self.machine, parameters),
+            "static_power": static_power_w(self.machine, parameters),
+            "memory_bytes": memory_bytes(self.machine, self.socket, parameters),
         }
         with np.errstate(all="ignore"):
-            found |= {f"count.{name}": count for name, count in self.machine.counts(scope).items()}
-            found |= self.machine.property_values(scope)
-            found |= {f"{name}_rate": _rate(where, scope) for name, where in self.resources.items()}
-        return {name: found[name] for name in self.dimensions}
+            metrics |= {f"count.{name}": count for name, count in self.machine.counts(scope).items()}
+            metrics |= self.machine.property_values(scope)
+            metrics |= {f"{name}_rate": _rate(located, scope) for name, located in self.resources.items()}
+        return {name: metrics[name] for name in self.dimensions}
 
 
-def _known(name: str, value_of: Callable[[str], float]) -> dict[str, float]:
-    """A parameter and its value; nothing for one of names that its file lacks, which nobody uses."""
+def _value_if_defined(name: str, value_of: Callable[[str], float]) -> dict[str, float]:
+    """``{name: value}``; empty if the definition uses undefined names (harmless while nothing uses the parameter)."""
     try:
         return {name: value_of(name)}
     except InputError:
         return {}
 
 
-def _has_rate(found: Found, scope: Scope) -> bool:
-    """Whether its time can be said; a machine may hold a resource of names that it lacks, which nobody uses."""
+def _has_rate(located: Found, scope: Scope) -> bool:
+    """Whether the resource has a finite rate; False if its time uses names that the machine does not define."""
     try:
         with np.errstate(all="ignore"):
-            return bool(np.isfinite(_rate(found, scope)))
+            return bool(np.isfinite(_rate(located, scope)))
     except InputError:
         return False
 
 
-def _rate(found: Found, scope: Scope) -> FloatOrArray:
-    """Of all instances: how much more they do in a second more."""
-    resource = found.resource
+def _rate(located: Found, scope: Scope) -> FloatOrArray:
+    """Marginal throughput of all instances: additional amount per additional second."""
+    resource = located.resource
     first, second = (
         scope.evaluate(resource.time_s, {resource.argument: np.float64(at)}) for at in (_PROBE, 2 * _PROBE)
     )
-    rate: Any = found.instances(scope) * _PROBE / (second - first)
+    rate: Any = located.instances(scope) * _PROBE / (second - first)
     return rate if np.ndim(rate) else float(rate)
 
 
 def _amounts(blocks: Collection[BlockTime]) -> dict[str, FloatOrArray]:
-    found: dict[str, FloatOrArray] = {}
+    totals: dict[str, FloatOrArray] = {}
     for use in (use for block in blocks for use in block.uses):
         for name, value in ((use.resource, use.amount), (f"{use.resource}_time", use.seconds)):
-            found[name] = found[name] + value if name in found else value
-    return found
+            totals[name] = totals[name] + value if name in totals else value
+    return totals
 
 
 def _properties(machine: AspenMachine) -> list[str]:
@@ -313,17 +317,17 @@ def _properties(machine: AspenMachine) -> list[str]:
     ]
 
 
-def _follows(definitions: Definitions, name: str, changed: Collection[str]) -> bool:
-    """Whether a parameter is one of those or computed from one."""
-    waiting, seen = [name], set()
-    while waiting:
-        current = waiting.pop()
+def _depends_on(definitions: Definitions, name: str, changed: Collection[str]) -> bool:
+    """Whether a parameter is among ``changed`` or is computed from one of them."""
+    pending, visited = [name], set()
+    while pending:
+        current = pending.pop()
         if current in changed:
             return True
-        if current not in seen:
-            seen.add(current)
+        if current not in visited:
+            visited.add(current)
             expression = definitions.expression(current)
-            waiting += sorted(expression.names) if expression else []
+            pending += sorted(expression.names) if expression else []
     return False
 
 
@@ -332,17 +336,17 @@ def _limits(definitions: Definitions, name: str) -> tuple[float, float] | None:
 
 
 def _parameter(name: str, definitions: Definitions, last: str, now: float) -> Parameter:
-    known = definitions.parameters[last]
+    definition = definitions.parameters[last]
     low, high = _limits(definitions, last) or (-np.inf, np.inf)
-    members = definitions.enumerations[known.choices].members if known.choices is not None else ()
+    members = definitions.enumerations[definition.choices].members if definition.choices is not None else ()
     choices = {word: float(number) for number, word in enumerate(members)}
-    return Parameter(name, now, low=low, high=high, whole=bool(members), place=known.place, choices=choices)
+    return Parameter(name, now, low=low, high=high, whole=bool(members), place=definition.place, choices=choices)
 
 
 def _variable(name: str, definitions: Definitions, last: str, now: float, place: Place | None) -> Variable:
-    limits, known = _limits(definitions, last), definitions.parameters[last]
+    limits, definition = _limits(definitions, last), definitions.parameters[last]
     if limits is None:
-        what = f"{name} has no range in {known.place.file}"
-        raise InputError(what, place or known.place, allowed=f"{name}=LOW:HIGH")
-    choices = tuple(np.arange(limits[1] + 1).tolist()) if known.choices is not None else ()
-    return Variable(name, *limits, choices=choices, default=now, place=place or known.place)
+        what = f"{name} has no range in {definition.place.file}"
+        raise InputError(what, place or definition.place, allowed=f"{name}=LOW:HIGH")
+    choices = tuple(np.arange(limits[1] + 1).tolist()) if definition.choices is not None else ()
+    return Variable(name, *limits, choices=choices, default=now, place=place or definition.place)

@@ -15,18 +15,18 @@ from simcodesign.studies.explore.evaluator import OnProgress
 from simcodesign.studies.explore.problem import Constraint
 from simcodesign.studies.explore.solvers.solve import Solution, solve, solve_again
 
-#: By which share of itself a bound is changed.
+#: Relative change of a bound.
 SHARE = 0.01
-#: A constraint is active if its left side is no further from its bound than this share of it.
+#: A constraint is active if its relative distance from its bound is at most this.
 ACTIVE = 1e-6
-#: What searches of the same optimum may differ by, and how often a better point is taken up.
-LEFT, MOST_IMPROVEMENTS = 1e-7, 3
+#: Relative error of the optimum of a search, and how often the analysis restarts from a better point.
+SEARCH_ERROR, MOST_IMPROVEMENTS = 1e-7, 3
 
 
 @dataclass(frozen=True)
 class BoundSensitivity:
-    """What becomes of the optimum ``objective`` with the bound ``share`` looser and tighter; not a number where nothing
-    is feasible then."""
+    """The optimum ``objective`` as given, and with the bound ``share`` looser and tighter (NaN where nothing is
+    feasible then)."""
 
     constraint: Constraint
     active: bool
@@ -37,11 +37,11 @@ class BoundSensitivity:
 
     @property
     def per_share(self) -> float:
-        """Change of the objective when the bound gives way by ``share``: the mean of both directions, or the one that
-        there is."""
+        """Change of the objective when the bound is relaxed by ``share``: the mean of both directions, or the only
+        finite one."""
         changes = [self.looser - self.objective, self.objective - self.tighter]
-        known = [change for change in changes if math.isfinite(change)]
-        return sum(known) / len(known) if known else math.nan
+        finite_changes = [change for change in changes if math.isfinite(change)]
+        return sum(finite_changes) / len(finite_changes) if finite_changes else math.nan
 
     @property
     def relative(self) -> float:
@@ -58,19 +58,21 @@ def bound_sensitivities(
     evaluations: int | None = None,
     on_progress: OnProgress | None = None,
 ) -> tuple[Solution, list[BoundSensitivity]]:
-    """One for each constraint. A search under a tighter bound may find a better point, which the first one missed: then
-    all begins anew there, and the solution that comes back is the better one. ``evaluations``: no more points than that
-    for each."""
+    """The best solution known, and the sensitivity to the bound of each constraint.
+
+    If a search under a tighter bound finds a better point, which the first search missed, the analysis restarts from
+    that point. ``evaluations`` limits the number of points evaluated by each search.
+    """
     for _ in range(MOST_IMPROVEMENTS):
-        found, better = [], None
+        sensitivities, better = [], None
         for at in range(len(solution.problem.constraints)):
-            sensitivity, tight = _of(solution, at, share, evaluations, on_progress)
-            found.append(sensitivity)
-            better = tight if tight is not None and _beats(tight, better or solution) else better
+            sensitivity, tight = _sensitivity(solution, at, share, evaluations, on_progress)
+            sensitivities.append(sensitivity)
+            better = tight if tight is not None and _is_better(tight, better or solution) else better
         if better is None:
             break
         start = np.array(list(better.point.values.values()))
-        again = solve(
+        restarted = solve(
             solution.problem,
             solver=solver,
             seed=seed,
@@ -79,38 +81,38 @@ def bound_sensitivities(
             scales=solution.scales,
             on_progress=on_progress,
         )
-        if not _beats(again, solution):
+        if not _is_better(restarted, solution):
             break
-        solution = again
-    return solution, found
+        solution = restarted
+    return solution, sensitivities
 
 
-def _beats(one: Solution, other: Solution) -> bool:
-    """Whether it is better by more than a search leaves."""
-    totals = [one.evaluator.best_key[1], other.evaluator.best_key[1]]
-    return totals[0] < totals[1] - LEFT * abs(totals[1])
+def _is_better(solution: Solution, other: Solution) -> bool:
+    """Whether ``solution`` is better than ``other`` by more than the error of a search."""
+    totals = [solution.evaluator.best_key[1], other.evaluator.best_key[1]]
+    return totals[0] < totals[1] - SEARCH_ERROR * abs(totals[1])
 
 
 def is_active(constraint: Constraint, gap: float) -> bool:
-    """Whether the constraint holds just so."""
+    """Whether the constraint is met with equality, within the tolerance ``ACTIVE``."""
     return constraint.relation == "==" or abs(gap - constraint.slack) <= ACTIVE
 
 
-def _of(
+def _sensitivity(
     solution: Solution, at: int, share: float, evaluations: int | None, on_progress: OnProgress | None
 ) -> tuple[BoundSensitivity, Solution | None]:
-    """Of one constraint, and the solution under the tighter bound if it is feasible for the problem itself."""
+    """The sensitivity to one bound, and the solution under the tighter bound if it also solves the original problem."""
     problem = solution.problem
     constraint = problem.constraints[at]
-    found: list[float] = []
+    objectives: list[float] = []
     tight = None
     for slack in (share, -share):
-        changed = list(problem.constraints)
-        changed[at] = constraint.given_way(constraint.slack + slack)
-        again = solve_again(
-            solution, problem.with_constraints(changed), evaluations=evaluations, on_progress=on_progress
+        constraints = list(problem.constraints)
+        constraints[at] = constraint.with_slack(constraint.slack + slack)
+        resolved = solve_again(
+            solution, problem.with_constraints(constraints), evaluations=evaluations, on_progress=on_progress
         )
-        found.append(again.objective if again.feasible else math.nan)
-        tight = again if again.feasible and constraint.relation != "==" else None
+        objectives.append(resolved.objective if resolved.feasible else math.nan)
+        tight = resolved if resolved.feasible and constraint.relation != "==" else None
     active = is_active(constraint, solution.point.gaps[at])
-    return BoundSensitivity(constraint, active, solution.objective, found[0], found[1], share), tight
+    return BoundSensitivity(constraint, active, solution.objective, objectives[0], objectives[1], share), tight

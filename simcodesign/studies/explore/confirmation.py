@@ -1,4 +1,4 @@
-"""Are the best points of a forecast also the best when they are simulated, and if not, which effect turns the order?"""
+"""Are the best points of a forecast also the best when they are simulated, and which effect reverses the order?"""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from simcodesign.studies.explore.solvers.solve import Solution
 from simcodesign.studies.explore.space import STEP, FloatArray, Space
 from simcodesign.studies.requirements.simulated_upgrade import OnProgress, useful_effects
 
-#: So many points that overtake the best one are explained.
+#: At most this many points that overtake the best one are explained.
 MOST_EXPLAINED = 3
 
 
 @dataclass(frozen=True)
 class Confirmed:
-    """One point by both readings. ``origin``: which of the best points it is (from 1), or a neighbour of which;
-    ``why_not``: why it could not be simulated."""
+    """One point, forecast and simulated. ``origin``: the rank (from 1) of this best point, or of the one that it
+    neighbours; ``why_not``: why it could not be simulated."""
 
     origin: int
     neighbour: bool
@@ -38,7 +38,7 @@ class Confirmed:
 
     @property
     def forecast_key(self) -> tuple[float, float]:
-        """What is compared: violation first, then the total."""
+        """The key by which points are ordered: violation first, then the total."""
         return self.forecast.violation, self.forecast_total
 
     @property
@@ -50,7 +50,8 @@ class Confirmed:
 @dataclass(frozen=True)
 class Overtaking:
     """A point that is better than the forecast's best one when simulated. ``rungs``: the forecast, then the simulation
-    with one effect after another, each with violation and total of both; ``effect``: where the order turned last."""
+    with one effect after another, each with violation and total of both; ``effect``: the last one that reversed the
+    order."""
 
     before: Confirmed
     after: Confirmed
@@ -60,11 +61,11 @@ class Overtaking:
 
 @dataclass(frozen=True)
 class Confirmation:
-    """All confirmed points in the order of the forecast, and what overtakes its best one."""
+    """All confirmed points in the order of the forecast, and those that overtake its best one."""
 
     points: tuple[Confirmed, ...]
     overtakings: tuple[Overtaking, ...]
-    changed: int  # pairs of points whose order is another one
+    changed: int  # pairs of points whose order is reversed
     pairs: int
 
     @property
@@ -87,9 +88,9 @@ def confirm(
     Raises InputError for a model that cannot be simulated, and where none of the points can be.
     """
     simulator = _simulator(solution.problem, solution.scales, effects, engine, seed)
-    found = simulator.every(list(_asked(solution, count)), on_progress)
-    ordered = sorted(found, key=lambda one: one.forecast_key)
-    changed, pairs = _changed(ordered)
+    confirmed_points = simulator.confirm_all(list(_points_to_simulate(solution, count)), on_progress)
+    ordered = sorted(confirmed_points, key=lambda point: point.forecast_key)
+    changed, pairs = _changed_pairs(ordered)
     return Confirmation(tuple(ordered), tuple(simulator.overtakings(ordered)), changed, pairs)
 
 
@@ -104,8 +105,8 @@ class FrontConfirmation:
     @property
     def front_stays(self) -> bool:
         """Whether every point could be simulated, meets the constraints, and is beaten by none."""
-        every = all(one.simulated is not None and one.simulated.feasible for one in self.points)
-        return every and all(place is None for place in self.beaten)
+        all_feasible = all(point.simulated is not None and point.simulated.feasible for point in self.points)
+        return all_feasible and all(place is None for place in self.beaten)
 
 
 def confirm_front(
@@ -117,7 +118,7 @@ def confirm_front(
     seed: int = 0,
     on_progress: OnProgress | None = None,
 ) -> FrontConfirmation:
-    """Simulate up to ``count`` points spread over a front, and say which are beaten then.
+    """Simulate up to ``count`` points spread over a front, and determine which of them are dominated when simulated.
 
     Raises InputError as ``confirm``, and for a front without points.
     """
@@ -125,30 +126,35 @@ def confirm_front(
         raise InputError("a front without points cannot be confirmed", Place("--confirm"))
     simulator = _simulator(front.problem, (), effects, engine, seed)
     chosen = [front.points[at] for at in spread(_rows(front.problem, front.points), count)]
-    asked = [(place, False, np.array(list(one.values.values()))) for place, one in enumerate(chosen, start=1)]
-    found = simulator.every(asked, on_progress)
-    return FrontConfirmation(tuple(found), tuple(_beaten(front.problem, one, found) for one in found))
+    to_simulate = [
+        (origin, False, np.array(list(point.values.values()))) for origin, point in enumerate(chosen, start=1)
+    ]
+    confirmed_points = simulator.confirm_all(to_simulate, on_progress)
+    return FrontConfirmation(
+        tuple(confirmed_points),
+        tuple(_dominating_index(front.problem, point, confirmed_points) for point in confirmed_points),
+    )
 
 
 def _rows(problem: Problem, points: Sequence[Point]) -> FloatArray:
-    """Objectives, all to be small: (points, objectives)."""
-    signs = np.array([one.sign for one in problem.objectives])
+    """Objectives with signs such that all are minimised: (points, objectives)."""
+    signs = np.array([objective.sign for objective in problem.objectives])
     return np.asarray([point.objectives for point in points] * signs)
 
 
-def _beaten(problem: Problem, one: Confirmed, every: Sequence[Confirmed]) -> int | None:
-    """The place of a point that is better when simulated."""
-    if one.simulated is None:
+def _dominating_index(problem: Problem, point: Confirmed, confirmed_points: Sequence[Confirmed]) -> int | None:
+    """The index of a point that is better when simulated, None if there is none."""
+    if point.simulated is None:
         return None
-    for place, other in enumerate(every):
+    for index, other in enumerate(confirmed_points):
         if other.simulated is None:
             continue
-        if other.simulated.violation < one.simulated.violation:
-            return place
-        rows = _rows(problem, (other.simulated, one.simulated))
-        as_good = other.simulated.violation == one.simulated.violation and bool((rows[0] <= rows[1]).all())
+        if other.simulated.violation < point.simulated.violation:
+            return index
+        rows = _rows(problem, (other.simulated, point.simulated))
+        as_good = other.simulated.violation == point.simulated.violation and bool((rows[0] <= rows[1]).all())
         if as_good and bool((rows[0] < rows[1]).any()):
-            return place
+            return index
     return None
 
 
@@ -156,41 +162,43 @@ def best_points(solution: Solution, count: int) -> FloatArray:
     """The best distinct feasible points: at least a step of one variable apart. (points, variables)"""
     evaluator = solution.evaluator
     scored = evaluator.score(evaluator.all_evaluated())
-    chosen: list[FloatArray] = []
+    distinct: list[FloatArray] = []
     for at in scored.order():
-        if scored.violation[at] > 0 or len(chosen) == count:
+        if scored.violation[at] > 0 or len(distinct) == count:
             break
         point = scored.evaluated.points[at]
-        if all(apart(solution.problem.space, point, other) for other in chosen):
-            chosen.append(point)
-    return np.array(chosen)
+        if all(apart(solution.problem.space, point, other) for other in distinct):
+            distinct.append(point)
+    return np.array(distinct)
 
 
-def apart(space: Space, one: FloatArray, other: FloatArray) -> bool:
-    """Whether two points are at least a step of one variable from each other."""
-    pairs = zip(space.variables, one, other, strict=True)
+def apart(space: Space, point: FloatArray, other: FloatArray) -> bool:
+    """Whether two points differ by at least one step in some variable."""
+    pairs = zip(space.variables, point, other, strict=True)
     return any(
         bool(a != b) if variable.discrete else bool(abs(a - b) > STEP * max(abs(a), abs(b)) * (1 - 1e-9))
         for variable, a, b in pairs
     )
 
 
-def _asked(solution: Solution, count: int) -> list[tuple[int, bool, FloatArray]]:
+def _points_to_simulate(solution: Solution, count: int) -> list[tuple[int, bool, FloatArray]]:
     """The best points and their neighbours, each once."""
-    best = best_points(solution, count)
-    seen: dict[tuple[float, ...], tuple[int, bool, FloatArray]] = {
-        tuple(point): (place, False, point) for place, point in enumerate(best, start=1)
+    best_found = best_points(solution, count)
+    by_values: dict[tuple[float, ...], tuple[int, bool, FloatArray]] = {
+        tuple(point): (origin, False, point) for origin, point in enumerate(best_found, start=1)
     }
-    for place, point in enumerate(best, start=1):
-        for near in solution.problem.space.neighbours(point):
-            seen.setdefault(tuple(near), (place, True, near))
-    return list(seen.values())
+    for origin, point in enumerate(best_found, start=1):
+        for neighbour in solution.problem.space.neighbours(point):
+            by_values.setdefault(tuple(neighbour), (origin, True, neighbour))
+    return list(by_values.values())
 
 
-def _changed(ordered: Sequence[Confirmed]) -> tuple[int, int]:
-    """Pairs whose order changes, and all pairs that have one."""
-    known = [one for one in ordered if one.simulated is not None]
-    pairs = [(a, b) for place, a in enumerate(known) for b in known[place + 1 :] if a.forecast_key < b.forecast_key]
+def _changed_pairs(ordered: Sequence[Confirmed]) -> tuple[int, int]:
+    """Number of pairs whose order is reversed by simulation, and of all pairs that the forecast orders."""
+    simulated = [point for point in ordered if point.simulated is not None]
+    pairs = [
+        (a, b) for index, a in enumerate(simulated) for b in simulated[index + 1 :] if a.forecast_key < b.forecast_key
+    ]
     return sum(b.simulated_key < a.simulated_key for a, b in pairs), len(pairs)
 
 
@@ -216,17 +224,21 @@ class _Simulator:
     engine: str
     seed: int
 
-    def every(self, asked: Sequence[tuple[int, bool, FloatArray]], on_progress: OnProgress | None) -> list[Confirmed]:
+    def confirm_all(
+        self, to_simulate: Sequence[tuple[int, bool, FloatArray]], on_progress: OnProgress | None
+    ) -> list[Confirmed]:
         """Both readings of all points. InputError where none can be simulated."""
-        model, found = self.model, []
+        model, confirmed_points = self.model, []
         name = model.workload.name if isinstance(model, NativeModel) else model.application.name
-        for done, (origin, neighbour, point) in enumerate(asked):
+        for done, (origin, neighbour, point) in enumerate(to_simulate):
             if on_progress is not None:
-                on_progress(name, model.machine.name, done, len(asked))
-            found.append(self.confirmed(origin, neighbour, point))
-        if all(one.simulated is None for one in found):
-            raise InputError(f"none of the best points can be simulated: {found[0].why_not}", Place("--confirm"))
-        return found
+                on_progress(name, model.machine.name, done, len(to_simulate))
+            confirmed_points.append(self.confirmed(origin, neighbour, point))
+        if all(confirmed.simulated is None for confirmed in confirmed_points):
+            raise InputError(
+                f"none of the best points can be simulated: {confirmed_points[0].why_not}", Place("--confirm")
+            )
+        return confirmed_points
 
     def confirmed(self, origin: int, neighbour: bool, point: FloatArray) -> Confirmed:
         """Both readings of a point."""
@@ -246,37 +258,39 @@ class _Simulator:
         return Confirmed(origin, neighbour, forecast, simulated, total, self._total(simulated))
 
     def _point(self, point: FloatArray, metrics: dict[str, FloatOrArray]) -> Point:
-        every = {name: np.array([float(np.asarray(value))]) for name, value in metrics.items()}
+        columns = {name: np.array([float(np.asarray(value))]) for name, value in metrics.items()}
         problem = self.problem
-        return point_of(problem, problem.stated(point[None, :], every, np.ones(1, dtype=np.bool_)), 0)
+        return point_of(problem, problem.assess(point[None, :], columns, np.ones(1, dtype=np.bool_)), 0)
 
     def _total(self, point: Point) -> float:
         problem = self.problem
         return float(problem.total(np.array([point.objectives]), self.scales or None)[0])
 
     def overtakings(self, ordered: Sequence[Confirmed]) -> list[Overtaking]:
-        """What is better than the first one when simulated, the best of them first."""
-        known = [one for one in ordered if one.simulated is not None]
-        first = known[0]
+        """Points that are better than the forecast's best one when simulated, the best of them first."""
+        simulated = [point for point in ordered if point.simulated is not None]
+        first = simulated[0]
         better = sorted(
-            (one for one in known[1:] if one.simulated_key < first.simulated_key), key=lambda one: one.simulated_key
+            (point for point in simulated[1:] if point.simulated_key < first.simulated_key),
+            key=lambda point: point.simulated_key,
         )
-        chosen = better[:MOST_EXPLAINED]
-        before = self._rungs(first) if chosen else []
-        return [self._explained(first, before, one) for one in chosen]
+        explained = better[:MOST_EXPLAINED]
+        before = self._rungs(first) if explained else []
+        return [self._explain(first, before, point) for point in explained]
 
-    def _rungs(self, one: Confirmed) -> list[tuple[str, Point]]:
+    def _rungs(self, confirmed: Confirmed) -> list[tuple[str, Point]]:
         """The point by the forecast, and simulated with one effect after another."""
-        values = one.forecast.values
+        values = confirmed.forecast.values
         comparison = self.model.compare(values, effects=self.effects, engine=self.engine, seed=self.seed)
-        asked = self.model.parameters(values)
-        place = np.array(list(values.values()))
+        parameters = self.model.parameters(values)
+        point = np.array(list(values.values()))
         rungs = [
-            (rung.effect, self._point(place, self.model.metrics(rung.simulation, asked))) for rung in comparison.rungs
+            (rung.effect, self._point(point, self.model.metrics(rung.simulation, parameters)))
+            for rung in comparison.rungs
         ]
-        return [("forecast", one.forecast), *rungs]
+        return [("forecast", confirmed.forecast), *rungs]
 
-    def _explained(self, first: Confirmed, before: list[tuple[str, Point]], other: Confirmed) -> Overtaking:
+    def _explain(self, first: Confirmed, before: list[tuple[str, Point]], other: Confirmed) -> Overtaking:
         after = self._rungs(other)
         keys = [
             ((a.violation, self._total(a)), (b.violation, self._total(b)))

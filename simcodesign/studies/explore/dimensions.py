@@ -1,4 +1,4 @@
-"""What an expression over metrics measures: its unit, as far as the units of its names tell.
+"""The unit of an expression over metrics, as far as it follows from the units of its names.
 
 Units are products of powers of s, B and J; operations and cycles count as numbers. A plain number may stand for
 anything, so that ``time + energy`` is an error, and ``time + 1e-6*energy`` a choice of the user that is noted.
@@ -27,9 +27,9 @@ _BASES: Mapping[str, Mapping[str, int]] = {
     "cycles": {},
     "count": {},
 }
-#: Dimensions that are told by their powers; a rate and a frequency are not.
+#: Dimensions that are identified by their powers; a rate and a frequency are not.
 _NAMED = ("time", "size", "bandwidth", "per_byte", "power", "energy", "energy_per_byte")
-#: Functions whose value measures what their arguments do.
+#: Functions whose value has the unit of their arguments.
 _ALIKE = ("min", "max", "abs", "round", "ceil", "floor", "where")
 _ROOTS = {"sqrt": Fraction(1, 2), "cbrt": Fraction(1, 3)}
 
@@ -70,13 +70,15 @@ PLAIN = Measure(())
 
 def powers_of(dimension: str) -> Powers | None:
     """Of a dimension of ``units.DIMENSIONS``; None for others."""
-    known = _BASES.get(dimension)
-    return None if known is None else _sorted({base: Fraction(power) for base, power in known.items()})
+    bases = _BASES.get(dimension)
+    return None if bases is None else _sorted({base: Fraction(power) for base, power in bases.items()})
 
 
 def measured(expression: Expression, dimensions: Mapping[str, str]) -> tuple[Measure, tuple[str, ...]]:
-    """What an expression measures, and what is to be told of it; ``dimensions``: of its names. InputError where it adds
-    or compares what has different units."""
+    """The unit of an expression, and notes for the user; ``dimensions``: of its names.
+
+    Raises InputError where it adds or compares quantities of different units.
+    """
     walk = _Walk(expression, dimensions, [])
     return walk.of(expression.tree), tuple(dict.fromkeys(walk.notes))
 
@@ -116,21 +118,26 @@ class _Walk:
             return UNKNOWN if root else PLAIN
         return Measure(_sorted({base: power * root for base, power in only}), arguments[0].sure)
 
-    def alike(self, parts: list[Measure]) -> Measure:
-        """What a sum or a comparison measures."""
-        known = [part for part in parts if not part.plain]
-        for other in known[1:]:
-            self.compared(known[0], other)
-        if not known:
-            return next((part for part in parts if part.powers is None), Measure((), all(one.sure for one in parts)))
-        return Measure(known[0].powers, all(part.sure for part in known) and len(known) == len(parts))
+    def alike(self, measures: list[Measure]) -> Measure:
+        """The common unit of the terms of a sum or a comparison."""
+        with_units = [measure for measure in measures if not measure.plain]
+        for other in with_units[1:]:
+            self.compared(with_units[0], other)
+        if not with_units:
+            return next(
+                (measure for measure in measures if measure.powers is None),
+                Measure((), all(measure.sure for measure in measures)),
+            )
+        return Measure(
+            with_units[0].powers, all(measure.sure for measure in with_units) and len(with_units) == len(measures)
+        )
 
-    def compared(self, one: Measure, other: Measure) -> None:
-        """InputError for different units; a note where a number may make them alike."""
-        if one.powers == other.powers:
+    def compared(self, first: Measure, second: Measure) -> None:
+        """Raise InputError for different units; add a note where a plain number may convert one into the other."""
+        if first.powers == second.powers:
             return
-        units = f"{one.unit} and {other.unit}"
-        if one.sure and other.sure:
+        units = f"{first.unit} and {second.unit}"
+        if first.sure and second.sure:
             what = f"{self.expression.text!r} adds or compares {units}"
             allowed = "terms of one unit, or a factor that makes them so, as in time + 1e-6*energy"
             raise InputError(what, self.expression.place, allowed=allowed)
@@ -140,14 +147,14 @@ class _Walk:
 def _product(left: Measure, right: Measure, sign: int) -> Measure:
     if left.powers is None or right.powers is None:
         return Measure(None, sure=False)
-    found = dict(left.powers)
+    powers = dict(left.powers)
     for base, power in right.powers:
-        found[base] = found.get(base, Fraction(0)) + sign * power
-    return Measure(_sorted(found), left.sure and right.sure)
+        powers[base] = powers.get(base, Fraction(0)) + sign * power
+    return Measure(_sorted(powers), left.sure and right.sure)
 
 
 def _raised(base: Measure, exponent: Node) -> Measure:
-    """A power; its exponent must be a number for anything to be known."""
+    """The unit of a power; unknown unless the exponent is a number."""
     value = exponent.operand if isinstance(exponent, Negation) else exponent
     if base.powers is None or (base.powers and not isinstance(value, Number)):
         return Measure(None, sure=False)

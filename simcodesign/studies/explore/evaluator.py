@@ -1,5 +1,5 @@
-"""Evaluates points of a problem for the solvers: counts them, keeps a trace, remembers the best, and where a model
-refuses points, finds out which."""
+"""Evaluates points of a problem for the solvers: counts them, keeps a trace, remembers the best one, and isolates the
+points that the model refuses."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from simcodesign.core.errors import InputError, Place
 from simcodesign.studies.explore.problem import Evaluated, Problem, RefusedPointsError
 from simcodesign.studies.explore.space import FloatArray
 
-#: Endings of traces.
+#: File name suffixes of traces.
 TRACES = (".csv", ".parquet")
-#: Points that a model is given at once.
+#: Points evaluated in one call of the model.
 BATCH = 4096
 #: Called with the stage of a search and the number of points of a batch, when it is evaluated.
 OnProgress = Callable[[str, int], None]
@@ -28,7 +28,7 @@ OnProgress = Callable[[str, int], None]
 
 @dataclass(frozen=True)
 class Refusal:
-    """Points at which the model has no answer: its words, how many there were, and the first of them."""
+    """Points that the model refuses: its error message, their number, and the variables at the first of them."""
 
     why: str
     count: int
@@ -53,7 +53,8 @@ class Point:
 
 @dataclass(frozen=True)
 class Scored:
-    """Points with what solvers compare: the sum of violations first, then the total to be minimised (both (n,))."""
+    """Points and the key by which solvers order them: the sum of violations first, then the total to be minimised
+    (both (n,))."""
 
     evaluated: Evaluated
     violation: FloatArray
@@ -64,15 +65,15 @@ class Scored:
         return np.lexsort((self.total, self.violation))
 
 
-class SpentError(Exception):
-    """No more points may be evaluated: a search ends with what it has."""
+class EvaluationLimitError(Exception):
+    """The limit on evaluations is reached: a search ends with the best point so far."""
 
 
 @dataclass
 class Evaluator:
-    """What solvers call. ``scales``: by what the objectives are divided where there are several; ``limit``: so many
-    points may be evaluated, None for any number; ``on_progress`` is called with every
-    batch: the stage of the search and the number of points."""
+    """Evaluates points for the solvers. ``scales``: divisors of the objectives where there are several; ``limit``: the
+    number of points that may be evaluated, None for any number; ``on_progress`` is called for every batch with the
+    stage of the search and the number of points."""
 
     problem: Problem
     scales: tuple[float, ...] = ()
@@ -87,39 +88,39 @@ class Evaluator:
         self.refused: dict[str, Refusal] = {}
 
     def __call__(self, points: FloatArray, stage: str) -> Scored:
-        """Every point (n, variables). Beyond the limit the first that it allows, and then SpentError."""
-        if len(points) > self.left:
-            allowed = points[: int(self.left)]
+        """Evaluate all points (n, variables); at the limit, only as many as it allows, then EvaluationLimitError."""
+        if len(points) > self.remaining:
+            allowed = points[: int(self.remaining)]
             if len(allowed):
                 self(allowed, stage)
-            raise SpentError
-        parts = [self._batch(points[start : start + BATCH]) for start in range(0, len(points), BATCH)]
-        evaluated = parts[0] if len(parts) == 1 else _joined(parts)
+            raise EvaluationLimitError
+        batches = [self._batch(points[start : start + BATCH]) for start in range(0, len(points), BATCH)]
+        evaluated = batches[0] if len(batches) == 1 else _concatenated(batches)
         self.chunks.append((stage, evaluated))
         self.evaluations += len(points)
         if self.on_progress is not None:
             self.on_progress(stage, len(points))
         scored = self.score(evaluated)
-        self._note(scored)
+        self._update_best(scored)
         return scored
 
     @property
-    def left(self) -> float:
+    def remaining(self) -> float:
         """How many points may still be evaluated; infinite without a limit."""
         return np.inf if self.limit is None else max(self.limit - self.evaluations, 0)
 
     @contextmanager
-    def beside(self, stage: str, problem: Problem | None = None) -> Iterator[Evaluator]:
-        """An evaluator that has its own best point, of the same problem or one with other objectives and constraints;
-        absorbed when it is done or at the limit."""
-        limit = None if self.limit is None else int(self.left)
-        one = Evaluator(problem or self.problem, () if problem else self.scales, limit, self.on_progress)
+    def nested(self, stage: str, problem: Problem | None = None) -> Iterator[Evaluator]:
+        """An evaluator with its own best point, for the same problem or one with other objectives and constraints; its
+        evaluations are absorbed at the end, also if the limit is reached."""
+        limit = None if self.limit is None else int(self.remaining)
+        nested = Evaluator(problem or self.problem, () if problem else self.scales, limit, self.on_progress)
         try:
-            yield one
+            yield nested
         finally:
-            self.absorb(one, stage)
+            self.absorb(nested, stage)
 
-    def _note(self, scored: Scored) -> None:
+    def _update_best(self, scored: Scored) -> None:
         """Remember the best point."""
         first = int(scored.order()[0])
         key = (float(scored.violation[first]), float(scored.total[first]))
@@ -127,89 +128,92 @@ class Evaluator:
             self.best_key, self.best = key, scored.evaluated.points[first].copy()
 
     def absorb(self, other: Evaluator, stage: str) -> None:
-        """Take over what was evaluated for other objectives and constraints on the same model and variables."""
-        for _, part in other.chunks:
+        """Add the evaluations of another evaluator: same model and variables, any objectives and constraints."""
+        for _, batch in other.chunks:
             same = other.problem is self.problem
-            evaluated = part if same else self.problem.stated(part.points, part.metrics, part.usable)
+            evaluated = batch if same else self.problem.assess(batch.points, batch.metrics, batch.usable)
             self.chunks.append((stage, evaluated))
-            self._note(self.score(evaluated))
+            self._update_best(self.score(evaluated))
         self.evaluations += other.evaluations
         self.refused = {**other.refused, **self.refused}
 
     def score(self, evaluated: Evaluated) -> Scored:
-        """What solvers compare; infinite where the model refused the point."""
+        """Violations and totals of the points; infinite where the model refused the point."""
         violation = self.problem.violation(evaluated.gaps)
         total = self.problem.total(evaluated.objectives, self.scales or None)
-        good = evaluated.usable & ~np.isnan(total)
-        return Scored(evaluated, np.where(good, violation, np.inf), np.where(good, total, np.inf))
+        valid = evaluated.usable & ~np.isnan(total)
+        return Scored(evaluated, np.where(valid, violation, np.inf), np.where(valid, total, np.inf))
 
     def _batch(self, points: FloatArray) -> Evaluated:
-        """All points at once; where the model refuses, without those it names, or in halves down to those at fault."""
+        """Evaluate all points in one call; if the model refuses, without the points that it names, or by halving until
+        the refused points are isolated."""
         try:
             return self.problem.evaluate(points)
         except RefusedPointsError as error:
-            return self._without(points, error)
+            return self._evaluate_accepted(points, error)
         except InputError as error:
             if len(points) == 1:
                 return self._refuse(points, error)
         middle = len(points) // 2
-        return _joined([self._batch(points[:middle]), self._batch(points[middle:])])
+        return _concatenated([self._batch(points[:middle]), self._batch(points[middle:])])
 
-    def _without(self, points: FloatArray, error: RefusedPointsError) -> Evaluated:
-        good = ~error.refused
+    def _evaluate_accepted(self, points: FloatArray, error: RefusedPointsError) -> Evaluated:
+        accepted = ~error.refused
         refused = self._refuse(points[error.refused], error)
-        if not good.any():
+        if not accepted.any():
             return refused
-        order = np.argsort(np.concatenate([np.flatnonzero(good), np.flatnonzero(error.refused)]))
-        return taken(_joined([self._batch(points[good]), refused]), order)
+        order = np.argsort(np.concatenate([np.flatnonzero(accepted), np.flatnonzero(error.refused)]))
+        return select_rows(_concatenated([self._batch(points[accepted]), refused]), order)
 
     def _refuse(self, points: FloatArray, error: InputError) -> Evaluated:
-        known, count = self.refused.get(error.what), len(points)
+        previous, count = self.refused.get(error.what), len(points)
         first = Refusal(str(error), count, self.problem.space.named(points[0]))
-        self.refused[error.what] = first if known is None else replace(known, count=known.count + count)
-        nothing = np.full((count, len(self.problem.objectives)), np.nan)
+        self.refused[error.what] = first if previous is None else replace(previous, count=previous.count + count)
+        objectives = np.full((count, len(self.problem.objectives)), np.nan)
         gaps = np.full((count, len(self.problem.constraints)), np.nan)
         metrics = {name: np.full(count, np.nan) for name in self.problem.model.dimensions}
-        return Evaluated(points, nothing, gaps, metrics, np.zeros(count, dtype=np.bool_))
+        return Evaluated(points, objectives, gaps, metrics, np.zeros(count, dtype=np.bool_))
 
     def all_evaluated(self) -> Evaluated:
         """All points so far, in their order."""
-        return _joined([evaluated for _, evaluated in self.chunks])
+        return _concatenated([evaluated for _, evaluated in self.chunks])
 
     def point(self, values: FloatArray) -> Point:
         """One point in full; not counted."""
         return point_of(self.problem, self.problem.evaluate(values[None, :]), 0)
 
     def refusals(self) -> tuple[Refusal, ...]:
-        """Where the model had no answer."""
+        """All refused points, by error message."""
         return tuple(self.refused.values())
 
     def trace(self) -> pd.DataFrame:
-        """One row per evaluation, in their order: stage, variables, metrics, objectives, relative gaps of the
-        constraints (above 0: violated), and whether all constraints hold."""
+        """One row per evaluation, in order: stage, variables, metrics, objectives, relative gaps of the constraints
+        (above 0: violated), and whether all constraints hold."""
         if not self.chunks:
             return pd.DataFrame()
         stages = np.repeat(
-            np.array([stage for stage, _ in self.chunks], dtype=object), [len(one.points) for _, one in self.chunks]
+            np.array([stage for stage, _ in self.chunks], dtype=object), [len(batch.points) for _, batch in self.chunks]
         )
         return trace_frame(self.problem, self.all_evaluated(), stages)
 
 
-def trace_frame(problem: Problem, every: Evaluated, stages: NDArray[Any]) -> pd.DataFrame:
+def trace_frame(problem: Problem, evaluated: Evaluated, stages: NDArray[Any]) -> pd.DataFrame:
     """The trace of these evaluations."""
     columns: dict[str, Any] = {"evaluation": np.arange(1, len(stages) + 1), "stage": stages}
-    columns |= {name: _worded(problem, name, values) for name, values in problem.space.columns(every.points).items()}
-    columns |= dict(every.metrics)
-    columns |= {f"objective: {one.text}": every.objectives[:, at] for at, one in enumerate(problem.objectives)}
-    columns |= {f"gap: {one.text}": every.gaps[:, at] for at, one in enumerate(problem.constraints)}
-    violation = np.where(every.usable, problem.violation(every.gaps), np.nan)
+    columns |= {
+        name: _named_values(problem, name, values) for name, values in problem.space.columns(evaluated.points).items()
+    }
+    columns |= dict(evaluated.metrics)
+    columns |= {f"objective: {one.text}": evaluated.objectives[:, at] for at, one in enumerate(problem.objectives)}
+    columns |= {f"gap: {one.text}": evaluated.gaps[:, at] for at, one in enumerate(problem.constraints)}
+    violation = np.where(evaluated.usable, problem.violation(evaluated.gaps), np.nan)
     columns |= {"violation": violation, "feasible": violation == 0}
     return pd.DataFrame(columns)
 
 
-def _worded(problem: Problem, name: str, values: FloatArray) -> Any:
-    """Values of a variable, by their names where they have any."""
-    words = next(one.words for one in problem.space.variables if one.name == name)
+def _named_values(problem: Problem, name: str, values: FloatArray) -> Any:
+    """Values of a variable, replaced by their names where they have any."""
+    words = next(variable.words for variable in problem.space.variables if variable.name == name)
     return [words.get(float(value), value) for value in values] if words else values
 
 
@@ -224,25 +228,30 @@ def point_of(problem: Problem, evaluated: Evaluated, at: int) -> Point:
     )
 
 
-def _joined(parts: Sequence[Evaluated]) -> Evaluated:
+def _concatenated(batches: Sequence[Evaluated]) -> Evaluated:
     together: Callable[[Sequence[Any]], Any] = np.concatenate
     return Evaluated(
-        together([part.points for part in parts]),
-        together([part.objectives for part in parts]),
-        together([part.gaps for part in parts]),
-        {name: together([part.metrics[name] for part in parts]) for name in parts[0].metrics},
-        together([part.usable for part in parts]),
+        together([batch.points for batch in batches]),
+        together([batch.objectives for batch in batches]),
+        together([batch.gaps for batch in batches]),
+        {name: together([batch.metrics[name] for batch in batches]) for name in batches[0].metrics},
+        together([batch.usable for batch in batches]),
     )
 
 
-def taken(every: Evaluated, order: NDArray[np.int64]) -> Evaluated:
-    """The same points in another order, or some of them."""
-    metrics = {name: value[order] for name, value in every.metrics.items()}
-    return Evaluated(every.points[order], every.objectives[order], every.gaps[order], metrics, every.usable[order])
+def select_rows(evaluated: Evaluated, order: NDArray[np.int64]) -> Evaluated:
+    """The evaluated points with these indices, in this order."""
+    metrics = {name: value[order] for name, value in evaluated.metrics.items()}
+    return Evaluated(
+        evaluated.points[order], evaluated.objectives[order], evaluated.gaps[order], metrics, evaluated.usable[order]
+    )
 
 
 def write_trace(frame: pd.DataFrame, path: str | Path) -> None:
-    """The trace as CSV or Parquet, by the ending of the file; Parquet needs pyarrow. InputError where it cannot be."""
+    """Write the trace as CSV or Parquet, by the suffix of the file.
+
+    Raises InputError for another suffix, and for Parquet without pyarrow.
+    """
     path = Path(path)
     check_trace(path)
     with replacing(path) as file:
@@ -253,7 +262,7 @@ def write_trace(frame: pd.DataFrame, path: str | Path) -> None:
 
 
 def check_trace(path: Path) -> None:
-    """InputError for an ending that is not known, and for Parquet without pyarrow."""
+    """Raise InputError for an unknown suffix, and for Parquet without pyarrow."""
     if path.suffix.lower() not in TRACES:
         raise InputError("name of a trace", Place("--trace"), value=str(path), allowed=f"names in {', '.join(TRACES)}")
     if path.suffix.lower() == ".parquet":

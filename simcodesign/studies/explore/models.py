@@ -1,8 +1,8 @@
-"""What can be explored: a workload on a machine, or a machine alone, as a model with metrics for a problem of design.
+"""Models for design-space exploration: a workload on a machine, or a machine alone, with their metrics.
 
 Variables of a workload on a machine are its parameters, ``P``, and the constants, powers and parameters
 (``machine.NAME``) of the machine by their paths (also ``network.bandwidth`` and the like, in place of a time per byte);
-metrics are those of the forecast, and what the machine says of itself: properties, costs, power (``Extra``).
+metrics are those of the forecast and those that the machine defines: properties, costs, power (``Extra``).
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ BANDWIDTHS = {
     "disk.bandwidth": "disk.per_byte",
     "memory.bandwidth": "memory.per_byte",
 }
-#: What stands in place of ``network.per_byte`` in LogGOP.
+#: The constant of LogGOP that corresponds to ``network.per_byte``.
 LOGGOP_PER_BYTE = "network.G"
 #: Metrics of a forecast and their dimensions.
 METRICS = {
@@ -57,7 +57,7 @@ METRICS = {
     "instructions": "count",
     "rate": "rate",
 }
-#: Metrics of memory, where workload and machine say it.
+#: Metrics of memory, where the workload defines a footprint and the machine a capacity.
 FOOTPRINT, CAPACITY_METRIC = "footprint", "capacity"
 #: Metrics of a machine alone.
 MACHINE_METRICS = {
@@ -68,9 +68,9 @@ MACHINE_METRICS = {
     "injection_bandwidth": "bandwidth",
     "flops_per_byte": "",
 }
-#: Numbers of a machine that may be varied where it is looked at alone.
+#: Counts that may be varied for a machine without a workload.
 COUNTS = ("nodes", "processors_per_node")
-#: Ranks times points that are held at once where ranks differ.
+#: Ranks times points kept in memory at once where ranks differ.
 MOST_HELD = 4_000_000
 
 
@@ -84,15 +84,15 @@ class Extra(Protocol):
     def evaluate(
         self, machine: Machine, counts: Mapping[str, FloatOrArray], result: Result | None
     ) -> Mapping[str, FloatOrArray]:
-        """For a machine whose constants may be arrays, with so many nodes and processors of a node; ``result`` of the
-        run, None for a machine alone."""
+        """The metrics of a machine whose constants may be arrays. ``counts``: nodes and processors per node; ``result``
+        of the run, None for a machine alone."""
 
 
 class Explorable(Model, Protocol):
     """A model that knows what may be varied."""
 
     def parameter(self, name: str) -> tuple[Parameter, str]:
-        """What is known of a variable: limits, whether whole, default; and its dimension. InputError if unknown."""
+        """Limits, integrality and default of a variable, and its dimension. Raises InputError for an unknown name."""
 
 
 @runtime_checkable
@@ -106,26 +106,29 @@ class Ranged(Protocol):
         """The value that a word stands for. InputError for other words."""
 
 
-def adopted(model: Explorable, variable: Variable) -> Variable:
-    """The variable with what the model knows of it: whole numbers and a default. InputError beyond its limits."""
-    known, dimension = model.parameter(variable.name)
-    outside = variable.low < known.low or variable.high > known.high
+def apply_model_limits(model: Explorable, variable: Variable) -> Variable:
+    """The variable with integrality, default and value names from the model.
+
+    Raises InputError for values beyond the limits of the model.
+    """
+    parameter, dimension = model.parameter(variable.name)
+    outside = variable.low < parameter.low or variable.high > parameter.high
     if outside:
-        allowed = f"within {_said(known.low, dimension)} to {_said(known.high, dimension)}"
+        allowed = f"within {_format_limit(parameter.low, dimension)} to {_format_limit(parameter.high, dimension)}"
         what = f"{'choices' if variable.choices else 'limits'} of {variable.name} beyond what {model.name} allows"
-        value = f"{_said(variable.low, dimension)}:{_said(variable.high, dimension)}"
-        value = ", ".join(_said(one, dimension) for one in variable.choices) or value
+        value = f"{_format_limit(variable.low, dimension)}:{_format_limit(variable.high, dimension)}"
+        value = ", ".join(_format_limit(choice, dimension) for choice in variable.choices) or value
         raise InputError(what, variable.place, value=value, allowed=allowed)
-    if known.whole and variable.choices and any(value != np.floor(value) for value in variable.choices):
+    if parameter.whole and variable.choices and any(value != np.floor(value) for value in variable.choices):
         raise InputError(f"choices of {variable.name}", variable.place, value=variable.choices, allowed="whole numbers")
-    whole = (variable.whole or known.whole) and not variable.choices
-    default = variable.default if variable.default is not None else known.default
+    whole = (variable.whole or parameter.whole) and not variable.choices
+    default = variable.default if variable.default is not None else parameter.default
     inside = default is not None and variable.low <= default <= variable.high
-    words = {number: word for word, number in known.choices.items()}
+    words = {number: word for word, number in parameter.choices.items()}
     return replace(variable, whole=whole, default=default if inside else None, words=words)
 
 
-def _said(value: float, dimension: str) -> str:
+def _format_limit(value: float, dimension: str) -> str:
     """A limit with its unit."""
     if dimension in ("", "count") or not np.isfinite(value):
         return f"{value:g}"
@@ -145,8 +148,15 @@ class NativeModel:
 
     def __post_init__(self) -> None:
         if self.extras is None:
-            own = {*METRICS, FOOTPRINT, CAPACITY_METRIC, *self.workload.equations, *self.workload.parameters, "P"}
-            object.__setattr__(self, "extras", (HardwareMetrics(self.machine, taken=frozenset(own)),))
+            taken_names = {
+                *METRICS,
+                FOOTPRINT,
+                CAPACITY_METRIC,
+                *self.workload.equations,
+                *self.workload.parameters,
+                "P",
+            }
+            object.__setattr__(self, "extras", (HardwareMetrics(self.machine, taken=frozenset(taken_names)),))
         design_point = self.scenario.bind()
         design_point.require_one_point("an exploration")
         object.__setattr__(self, "design_point", design_point)
@@ -163,52 +173,54 @@ class NativeModel:
 
     @property
     def name(self) -> str:
-        """Of both."""
+        """``workload on machine``."""
         return f"{self.workload.name} on {self.machine.name}"
 
     @cached_property
     def dimensions(self) -> Mapping[str, str]:
         """All metrics."""
-        found = dict(METRICS)
+        dimensions = dict(METRICS)
         if self.workload.footprint is not None:
-            found[FOOTPRINT] = "size"
+            dimensions[FOOTPRINT] = "size"
         if self.design_point.capacity_bytes is not None:
-            found[CAPACITY_METRIC] = "size"
-        found |= {f"phase.{name}": "time" for name in self.design_point.workload.phases() if name.isidentifier()}
-        found |= {name: "" for name in self.workload.equations if name not in found}
-        found |= {f"used.{name}": "count" for name in _resources_of(self.design_point.workload)}
+            dimensions[CAPACITY_METRIC] = "size"
+        dimensions |= {f"phase.{name}": "time" for name in self.design_point.workload.phases() if name.isidentifier()}
+        dimensions |= {name: "" for name in self.workload.equations if name not in dimensions}
+        dimensions |= {f"used.{name}": "count" for name in _resources_of(self.design_point.workload)}
         for extra in self.extras or ():
-            found |= extra.dimensions
-        return found
+            dimensions |= extra.dimensions
+        return dimensions
 
     def fixed(self, varied: Collection[str]) -> Mapping[str, float]:
         """Parameters, ``P`` and constants that are not varied."""
-        values = {name: self._now(name) for name in (*self.workload.parameters, "P")}
-        return _beside({**values, **_constants_of(self.design_point.machine)}, varied, self.machine)
+        values = {name: self._current_value(name) for name in (*self.workload.parameters, "P")}
+        return _without_varied({**values, **_constants_of(self.design_point.machine)}, varied, self.machine)
 
     def parameter(self, name: str) -> tuple[Parameter, str]:
         """A parameter of the workload, ``P``, or a constant of the machine."""
         if name in self.workload.parameters:
-            known = self.workload.parameters[name]
-            high = min(known.high, self.machine.most_ranks) if name == "P" else known.high
-            return replace(known, default=self._now(name), high=high), known.dimension if known.unit else ""
+            parameter = self.workload.parameters[name]
+            high = min(parameter.high, self.machine.most_ranks) if name == "P" else parameter.high
+            return replace(
+                parameter, default=self._current_value(name), high=high
+            ), parameter.dimension if parameter.unit else ""
         if name == "P":
-            return Parameter("P", self._now(name), whole=True, low=1, high=self.machine.most_ranks), ""
+            return Parameter("P", self._current_value(name), whole=True, low=1, high=self.machine.most_ranks), ""
         constants = _constants_of(self.design_point.machine)
         if name in constants:
             return _constant(name, constants[name], self.machine)
         allowed = nearest(name, {*self.workload.parameters, "P", *constants})
         raise InputError(f"{self.name}: nothing of this name can be varied", value=name, allowed=allowed)
 
-    def _now(self, name: str) -> float:
+    def _current_value(self, name: str) -> float:
         return float(np.asarray(self.design_point.values[name]))
 
     def parameters(self, values: Mapping[str, FloatOrArray]) -> dict[str, object]:
         """Arguments of ``forecast`` and ``simulate`` for these values of the variables."""
         fixed = {name: value for name, value in self.scenario.parameters.items() if name not in values}
-        return {**fixed, **_translated(values, self.machine)}
+        return {**fixed, **_without_bandwidths(values, self.machine)}
 
-    def _with(self, parameters: Mapping[str, object]) -> Scenario:
+    def _scenario_with(self, parameters: Mapping[str, object]) -> Scenario:
         """The scenario with these parameters alone."""
         return replace(self.scenario, parameters=parameters)
 
@@ -217,27 +229,34 @@ class NativeModel:
         count = len(next(iter(values.values())))
         self._check_occupancy(values, count)
         if not self.by_rank:
-            return self._read(values)
+            return self._forecast_metrics(values)
         # Ranks that differ are the last axis of all arrays: points of one P at a time, and not too many.
         ranks = values.get("P", np.full(count, self.design_point.values["P"]))
         whole: dict[str, FloatArray] = {}
         for size in np.unique(ranks):
-            held = max(int(MOST_HELD // max(size, 1)), 1)
-            places = np.flatnonzero(ranks == size)
-            for chunk in np.array_split(places, -(-len(places) // held)):
-                part: dict[str, Any] = {name: value[chunk] for name, value in values.items() if name != "P"}
-                for name, value in self._read(part, P=float(size)).items():
+            points_per_chunk = max(int(MOST_HELD // max(size, 1)), 1)
+            indices = np.flatnonzero(ranks == size)
+            for chunk in np.array_split(indices, -(-len(indices) // points_per_chunk)):
+                chunk_values: dict[str, Any] = {name: value[chunk] for name, value in values.items() if name != "P"}
+                for name, value in self._forecast_metrics(chunk_values, P=float(size)).items():
                     whole.setdefault(name, np.empty(count))[chunk] = value
         return whole
 
     def _check_occupancy(self, values: Mapping[str, FloatArray], count: int) -> None:
-        """Refuse at once all points at which messages would pass their link or interface faster than it goes: where a
-        bandwidth is varied these are many."""
-        asked, network = self.parameters(values), self.design_point.machine.network
-        whole: Any = asked.get(f"network.{'G' if network.model == 'loggop' else 'per_byte'}", network.per_byte_s)
+        """Raise RefusedPointsError for all points at which the network would be faster than its links or interfaces:
+        these are many where a bandwidth is varied."""
+        parameters, network = self.parameters(values), self.design_point.machine.network
+        network_per_byte: Any = parameters.get(
+            f"network.{'G' if network.model == 'loggop' else 'per_byte'}", network.per_byte_s
+        )
         for part in ("link", "interface"):
-            own: Any = asked.get(f"network.{part}_per_byte", getattr(network, f"{part}_per_byte_s"))
-            refused = np.broadcast_to(np.greater(whole if own is None else own, whole * (1 + 1e-12)), (count,))
+            part_per_byte: Any = parameters.get(f"network.{part}_per_byte", getattr(network, f"{part}_per_byte_s"))
+            refused = np.broadcast_to(
+                np.greater(
+                    network_per_byte if part_per_byte is None else part_per_byte, network_per_byte * (1 + 1e-12)
+                ),
+                (count,),
+            )
             if refused.any():
                 what = f"a message cannot pass faster than its {part}"
                 limit = f"network.bandwidth up to that of the {part}"
@@ -248,35 +267,35 @@ class NativeModel:
         """Whether ranks differ, so that there is no forecast for several P at once."""
         return self.design_point.workload.differs_by_rank
 
-    def _read(self, values: Mapping[str, FloatOrArray], **more: float) -> dict[str, FloatOrArray]:
-        asked = {**self.parameters(values), **more}
-        result = forecast(self._with(asked))
-        return self.metrics(result, asked)
+    def _forecast_metrics(self, values: Mapping[str, FloatOrArray], **overrides: float) -> dict[str, FloatOrArray]:
+        parameters = {**self.parameters(values), **overrides}
+        result = forecast(self._scenario_with(parameters))
+        return self.metrics(result, parameters)
 
-    def metrics(self, result: Result, asked: Mapping[str, object]) -> dict[str, FloatOrArray]:
+    def metrics(self, result: Result, parameters: Mapping[str, object]) -> dict[str, FloatOrArray]:
         """The metrics of a forecast or simulation with these parameters."""
-        found = {**{name: result.values[name] for name in self.workload.equations}, **metrics_of(result)}
-        found |= {name: np.nan for name in self.dimensions if name not in found}  # what is not in this Result
+        metrics = {**{name: result.values[name] for name in self.workload.equations}, **metrics_of(result)}
+        metrics |= {name: np.nan for name in self.dimensions if name not in metrics}  # what is not in this Result
         if self.extras:
-            constants: dict[str, Any] = {name: value for name, value in asked.items() if _of_machine(name)}
+            constants: dict[str, Any] = {name: value for name, value in parameters.items() if _of_machine(name)}
             machine = self.machine.with_constants(constants)
-            if CAPACITY in asked:
-                capacity: Any = asked[CAPACITY]
+            if CAPACITY in parameters:
+                capacity: Any = parameters[CAPACITY]
                 machine = replace(machine, capacity_bytes=capacity)
             counts = {"nodes": machine.nodes, "processors_per_node": machine.processors_per_node}
             for extra in self.extras:
-                found |= extra.evaluate(machine, counts, result)
-        return {name: found[name] for name in self.dimensions}
+                metrics |= extra.evaluate(machine, counts, result)
+        return {name: metrics[name] for name in self.dimensions}
 
     def simulate(self, values: Mapping[str, float], **options: Any) -> dict[str, FloatOrArray]:
         """The same metrics by simulation, at one point; options of ``simulate``."""
-        asked = self.parameters(values)
-        result = simulate(self._with(asked), **options)
-        return self.metrics(result, asked)
+        parameters = self.parameters(values)
+        result = simulate(self._scenario_with(parameters), **options)
+        return self.metrics(result, parameters)
 
     def compare(self, values: Mapping[str, float], **options: Any) -> Comparison:
         """Forecast and simulations at one point; options of ``compare``."""
-        return compare(self._with(self.parameters(values)), **options)
+        return compare(self._scenario_with(self.parameters(values)), **options)
 
 
 @dataclass(frozen=True)
@@ -300,70 +319,72 @@ class MachineModel:
         """All metrics."""
         absent = set() if self.machine.memory is not None else {"memory_bandwidth", "flops_per_byte"}
         absent |= set() if self.machine.capacity_bytes is not None else {"memory_capacity"}
-        found = {name: dimension for name, dimension in MACHINE_METRICS.items() if name not in absent}
+        dimensions = {name: dimension for name, dimension in MACHINE_METRICS.items() if name not in absent}
         for extra in self.extras or ():
-            found |= extra.dimensions
-        return found
+            dimensions |= extra.dimensions
+        return dimensions
 
     def fixed(self, varied: Collection[str]) -> Mapping[str, float]:
         """Counts and constants that are not varied."""
-        return _beside({**self._counts(), **_constants_of(self.machine)}, varied, self.machine)
+        return _without_varied({**self._counts(), **_constants_of(self.machine)}, varied, self.machine)
 
     def _counts(self) -> dict[str, float]:
         return {"nodes": float(self.machine.nodes), "processors_per_node": float(self.machine.processors_per_node)}
 
     def parameter(self, name: str) -> tuple[Parameter, str]:
         """A count or a constant of the machine."""
-        known = self.fixed(())
-        if name not in known:
+        values = self.fixed(())
+        if name not in values:
             what = f"{self.name}: nothing of this name can be varied"
-            raise InputError(what, value=name, allowed=nearest(name, known))
+            raise InputError(what, value=name, allowed=nearest(name, values))
         if name in COUNTS:
-            return Parameter(name, known[name], low=1, whole=True), ""
-        return _constant(name, known[name], self.machine)
+            return Parameter(name, values[name], low=1, whole=True), ""
+        return _constant(name, values[name], self.machine)
 
     def evaluate(self, values: Mapping[str, FloatArray]) -> Mapping[str, FloatOrArray]:
         """Capability at n points."""
-        constants = _translated({name: value for name, value in values.items() if name not in COUNTS}, self.machine)
+        constants = _without_bandwidths(
+            {name: value for name, value in values.items() if name not in COUNTS}, self.machine
+        )
         machine = self.machine.with_constants({name: value for name, value in constants.items() if name != CAPACITY})
         machine = replace(machine, capacity_bytes=constants.get(CAPACITY, machine.capacity_bytes))
         counts: dict[str, FloatOrArray] = {
             **self._counts(),
             **{name: values[name] for name in COUNTS if name in values},
         }
-        found = capability(machine, counts)
+        metrics = capability(machine, counts)
         for extra in self.extras or ():
-            found |= extra.evaluate(machine, counts, None)
-        return {name: found[name] for name in self.dimensions}
+            metrics |= extra.evaluate(machine, counts, None)
+        return {name: metrics[name] for name in self.dimensions}
 
 
 def capability(machine: Machine, counts: Mapping[str, FloatOrArray]) -> dict[str, FloatOrArray]:
     """Metrics of a machine alone with so many ``nodes`` and ``processors_per_node``."""
     nodes = counts["nodes"]
     processors = nodes * counts["processors_per_node"]
-    found: dict[str, FloatOrArray] = {
+    metrics: dict[str, FloatOrArray] = {
         "processors": processors,
         "peak_rate": processors * machine.processor.rate_flop_per_s,
     }
     with np.errstate(all="ignore"):
-        found["injection_bandwidth"] = nodes / np.asarray(machine.network.interface_occupancy_s_per_byte)
+        metrics["injection_bandwidth"] = nodes / np.asarray(machine.network.interface_occupancy_s_per_byte)
         if machine.capacity_bytes is not None:
-            found["memory_capacity"] = nodes * machine.capacity_bytes
+            metrics["memory_capacity"] = nodes * machine.capacity_bytes
         if machine.memory is not None:
-            found["memory_bandwidth"] = nodes / np.asarray(machine.memory.per_byte_s)
-            found["flops_per_byte"] = found["peak_rate"] / found["memory_bandwidth"]
-    return found
+            metrics["memory_bandwidth"] = nodes / np.asarray(machine.memory.per_byte_s)
+            metrics["flops_per_byte"] = metrics["peak_rate"] / metrics["memory_bandwidth"]
+    return metrics
 
 
 def metrics_of(result: Result) -> dict[str, FloatOrArray]:
     """The metrics of a forecast or a simulation."""
-    parts = result.components
-    found: dict[str, FloatOrArray] = {
+    components = result.components
+    metrics: dict[str, FloatOrArray] = {
         "time": result.makespan_s,
-        "computation": parts["computation"],
-        "communication": parts["communication"],
-        "disk_time": parts["disk"],
-        "memory_time": parts["memory"],
+        "computation": components["computation"],
+        "communication": components["communication"],
+        "disk_time": components["disk"],
+        "memory_time": components["memory"],
         "messages": result.messages,
         "message_bytes": result.message_bytes,
         "disk_bytes": result.disk_bytes,
@@ -371,14 +392,14 @@ def metrics_of(result: Result) -> dict[str, FloatOrArray]:
         "instructions": result.instructions,
     }
     with np.errstate(all="ignore"):
-        found["rate"] = np.asarray(result.flops) / np.asarray(result.makespan_s)
+        metrics["rate"] = np.asarray(result.flops) / np.asarray(result.makespan_s)
     if result.footprint_bytes is not None:
-        found[FOOTPRINT] = result.footprint_bytes
+        metrics[FOOTPRINT] = result.footprint_bytes
     if result.capacity_bytes is not None:
-        found[CAPACITY_METRIC] = result.capacity_bytes
-    found |= {f"used.{name}": amount for name, amount in result.used.items()}
+        metrics[CAPACITY_METRIC] = result.capacity_bytes
+    metrics |= {f"used.{name}": amount for name, amount in result.used.items()}
     zero: FloatOrArray = 0.0
-    return {**found, **{f"phase.{name}": sum(times.values(), zero) for name, times in result.phases.items()}}
+    return {**metrics, **{f"phase.{name}": sum(times.values(), zero) for name, times in result.phases.items()}}
 
 
 def constant_dimension(path: str) -> str:
@@ -388,16 +409,16 @@ def constant_dimension(path: str) -> str:
     return "size" if path == CAPACITY else (CONSTANTS | POWERS)[path][2]
 
 
-def _constant(path: str, now: float, machine: Machine) -> tuple[Parameter, str]:
-    """What is known of a constant, a power or a parameter of a machine, and its dimension."""
+def _constant(path: str, value: float, machine: Machine) -> tuple[Parameter, str]:
+    """A constant, power or parameter of a machine as a parameter, and its dimension."""
     if path.startswith(PREFIX):
-        known = machine.parameter(path)
-        return replace(known, name=path, default=now), known.dimension if known.unit else ""
-    return Parameter(path, now, low=0.0), constant_dimension(path)
+        parameter = machine.parameter(path)
+        return replace(parameter, name=path, default=value), parameter.dimension if parameter.unit else ""
+    return Parameter(path, value, low=0.0), constant_dimension(path)
 
 
 def _of_machine(name: str) -> bool:
-    """Whether ``Machine.with_constants`` takes it."""
+    """Whether ``Machine.with_constants`` accepts the name."""
     return name in CONSTANTS or name in POWERS or name.startswith(PREFIX)
 
 
@@ -417,33 +438,35 @@ def _constants_of(machine: Machine) -> dict[str, float]:
     """Every constant, power and parameter, and every bandwidth in place of a time per byte."""
     values = machine.constants() | machine.powers()
     values |= {f"{PREFIX}{name}": machine.names()[name] for name in machine.custom.parameters}
-    known = {path: float(np.asarray(value)) for path, value in values.items()}
+    constants = {path: float(np.asarray(value)) for path, value in values.items()}
     if machine.capacity_bytes is not None:
-        known[CAPACITY] = float(np.asarray(machine.capacity_bytes))
+        constants[CAPACITY] = float(np.asarray(machine.capacity_bytes))
     pairs = [(path, inverse_of(path, machine)) for path in BANDWIDTHS]
-    known |= {path: 1.0 / known[other] for path, other in pairs if other in known and known[other] > 0}
-    return known
+    constants |= {
+        path: 1.0 / constants[inverse] for path, inverse in pairs if inverse in constants and constants[inverse] > 0
+    }
+    return constants
 
 
-def _beside(known: Mapping[str, float], varied: Collection[str], machine: Machine) -> dict[str, float]:
-    """What is known but for what is varied, in whatever unit."""
-    gone = set(varied)
+def _without_varied(constants: Mapping[str, float], varied: Collection[str], machine: Machine) -> dict[str, float]:
+    """The constants that are not varied, neither directly nor through the inverse of a bandwidth."""
+    excluded = set(varied)
     for path in BANDWIDTHS:
-        other = inverse_of(path, machine)
-        gone |= {path, other or ""} if gone & {path, other} else set()
-    return {name: value for name, value in known.items() if name not in gone}
+        inverse = inverse_of(path, machine)
+        excluded |= {path, inverse or ""} if excluded & {path, inverse} else set()
+    return {name: value for name, value in constants.items() if name not in excluded}
 
 
-def _translated(values: Mapping[str, FloatOrArray], machine: Machine) -> dict[str, FloatOrArray]:
-    """Values with times per byte in place of bandwidths. InputError where both are given."""
-    found: dict[str, FloatOrArray] = {}
+def _without_bandwidths(values: Mapping[str, FloatOrArray], machine: Machine) -> dict[str, FloatOrArray]:
+    """Values with times per byte in place of bandwidths. Raises InputError where both are given."""
+    translated: dict[str, FloatOrArray] = {}
     for name, value in values.items():
-        other = inverse_of(name, machine)
-        if other is None:
-            found[name] = value
+        inverse = inverse_of(name, machine)
+        if inverse is None:
+            translated[name] = value
             continue
-        if other in values:
-            raise InputError(f"{name} is {other} in another unit", allowed="one of them varied")
+        if inverse in values:
+            raise InputError(f"{name} is {inverse} in another unit", allowed="one of them varied")
         with np.errstate(divide="ignore"):
-            found[other] = 1.0 / np.asarray(value)
-    return found
+            translated[inverse] = 1.0 / np.asarray(value)
+    return translated

@@ -1,11 +1,11 @@
 """The four planners (Spafford and Vetter, Scientific Programming 2015, Table 1): which of application and machine is
-fixed, what is varied, and what is made small or large unless something else is asked for.
+fixed, what is varied, and the default objective.
 
-| planner | application | machine | by default |
+| planner | application | machine | default objective |
 | --- | --- | --- | --- |
 | ``tune`` | its parameters are varied | fixed | the least time |
 | ``size`` | its size is varied | fixed | the largest size |
-| ``machine`` | fixed | its constants are varied | the least machine |
+| ``machine`` | fixed | its constants are varied | the cheapest feasible machine |
 | ``architect`` | none | its constants are varied | the largest machine |
 """
 
@@ -23,7 +23,7 @@ from simcodesign.studies.explore.models import (
     MachineModel,
     NativeModel,
     Ranged,
-    adopted,
+    apply_model_limits,
 )
 from simcodesign.studies.explore.problem import Constraint, FormulaModel, Model, Objective, Problem, formula, plain_name
 from simcodesign.studies.explore.problem_parser import constraint
@@ -43,62 +43,62 @@ def plan(
     size: str = SIZE,
     keep_size: bool = False,
 ) -> Problem:
-    """The problem that a planner makes of it; what is not given is as in the table above.
+    """The problem of a planner; objectives and variables that are not given have the defaults of the table above.
 
-    Wherever the workload has a footprint and the machine a capacity, the one must fit the other, unless a constraint
-    says something of the footprint. ``keep_size``: the size planner leaves the size as it is. Raises InputError where
-    nothing is varied or a search would have no end.
+    If the workload has a footprint and the machine a capacity, the footprint must fit the capacity, unless another
+    constraint uses the footprint. ``keep_size``: the size planner does not vary the size. Raises InputError where
+    nothing is varied or a search would be unbounded.
     """
-    varied = _adopted(model, variables)
+    varied = _with_model_limits(model, variables)
     if planner == "size" and not keep_size and size not in [one.name for one in varied]:
         varied = [_size(model, size), *varied]
     space = Space(tuple(varied))
     chosen = tuple(objectives) or (_default(planner, model, space, size),)
     if planner == "machine" and not objectives and not constraints:
         allowed = "--subject-to, e.g. 'time <= 10 s'"
-        raise InputError("nothing keeps the machine from being the least there is", allowed=allowed)
-    return Problem(model, space, chosen, (*constraints, *_fits(model, constraints)))
+        raise InputError("no constraint bounds the machine from below", allowed=allowed)
+    return Problem(model, space, chosen, (*constraints, *_capacity_constraints(model, constraints)))
 
 
-def _adopted(model: Model, variables: Sequence[Variable]) -> list[Variable]:
+def _with_model_limits(model: Model, variables: Sequence[Variable]) -> list[Variable]:
     if isinstance(model, FormulaModel):
         return list(variables)
     explorable: Explorable = model  # type: ignore[assignment] # every other model knows what may be varied
-    return [adopted(explorable, variable) for variable in variables]
+    return [apply_model_limits(explorable, variable) for variable in variables]
 
 
 def _size(model: Model, name: str) -> Variable:
-    """The size over all that the workload allows."""
+    """The size as a variable over the whole range that the workload allows."""
     if isinstance(model, Ranged):
         return model.variable(name)
     if not isinstance(model, NativeModel):
         raise InputError("the size is not varied", Place("--vary"), value=name, allowed=f"{name}=LOW:HIGH")
-    known, _ = model.parameter(name)
-    variable = Variable(name, known.low, known.high, known.whole, place=known.place)
-    return adopted(model, variable)
+    parameter, _ = model.parameter(name)
+    variable = Variable(name, parameter.low, parameter.high, parameter.whole, place=parameter.place)
+    return apply_model_limits(model, variable)
 
 
 def _default(planner: str, model: Model, space: Space, size: str) -> Objective:
-    """What a planner optimises."""
+    """The default objective of a planner."""
     if planner == "size":
         return Objective(formula(size), maximise=True)
     if planner == "machine":
-        return least_machine(model, space)
+        return cheapest_machine(model, space)
     metric, maximise = ("peak_rate", True) if planner == "architect" else ("time", False)
     if metric not in model.dimensions:
         raise InputError(f"{model.name} has no {metric}", allowed="--minimise or --maximise")
     return Objective(formula(metric), maximise=maximise, dimension=model.dimensions[metric])
 
 
-def least_machine(model: Model, space: Space) -> Objective:
+def cheapest_machine(model: Model, space: Space) -> Objective:
     """Capability of a machine: the product of the rates that are varied and of the inverse of the times.
 
     A product has no weights: one per cent of one constant counts as much as one per cent of another.
     """
-    dimensions = {one.name: _dimension(model, one.name) for one in space.variables}
-    text = "".join(f"{'/' if one in ('time', 'per_byte') else '*'}{name}" for name, one in dimensions.items())
+    dimensions = {variable.name: _dimension(model, variable.name) for variable in space.variables}
+    text = "".join(f"{'/' if variable in ('time', 'per_byte') else '*'}{name}" for name, variable in dimensions.items())
     expression = formula(text[1:] if text.startswith("*") else f"1{text}")
-    measure, _ = measured(expression, {plain_name(name): one for name, one in dimensions.items()})
+    measure, _ = measured(expression, {plain_name(name): variable for name, variable in dimensions.items()})
     return Objective(expression, dimension=measure.dimension, unit="" if measure.dimension else measure.unit)
 
 
@@ -109,17 +109,17 @@ def _dimension(model: Model, name: str) -> str:
     return explorable.parameter(name)[1]
 
 
-def _fits(model: Model, constraints: Sequence[Constraint]) -> tuple[Constraint, ...]:
-    """That the footprint fits the capacity, where both are known and nothing is said of them."""
-    known = model.dimensions
-    said = any(FOOTPRINT in one.left.names | one.right.names for one in constraints)
-    if said or not {FOOTPRINT, CAPACITY_METRIC} <= known.keys():
+def _capacity_constraints(model: Model, constraints: Sequence[Constraint]) -> tuple[Constraint, ...]:
+    """The constraint that the footprint fits the capacity, where both are known and no other uses the footprint."""
+    dimensions = model.dimensions
+    is_constrained = any(FOOTPRINT in constraint_.left.names | constraint_.right.names for constraint_ in constraints)
+    if is_constrained or not {FOOTPRINT, CAPACITY_METRIC} <= dimensions.keys():
         return ()
-    return (replace(constraint(f"{FOOTPRINT} <= {CAPACITY_METRIC}", known), dimension="size"),)
+    return (replace(constraint(f"{FOOTPRINT} <= {CAPACITY_METRIC}", dimensions), dimension="size"),)
 
 
 def checked_planner(name: str, model: Model) -> None:
-    """InputError for a planner that asks for what the model is not."""
+    """Raise InputError for a planner that does not fit the kind of model."""
     if name == "architect" and isinstance(model, NativeModel):
         raise InputError(
             "the architect plans a machine without a workload", value=model.name, allowed="a machine alone"

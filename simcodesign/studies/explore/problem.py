@@ -1,4 +1,4 @@
-"""A problem of design: variables, a model that gives metrics, objectives and constraints on them.
+"""A design problem: variables, a model that computes metrics, and objectives and constraints on them.
 
 The optimisation problem behind the four planners (Spafford and Vetter, Scientific Programming 2015): optimise f(x) for
 x between limits, with h_i(x) = 0 and g_j(x) <= 0. Whole variables stay whole here.
@@ -29,7 +29,7 @@ _DOTTED = re.compile(r"(?<![\w.])[A-Za-z]\w*(?:\.[A-Za-z]\w*)+")
 
 
 class RefusedPointsError(InputError):
-    """A model's word on which of n points it has no answer for: ``refused`` (n,). Others are asked for again."""
+    """A model cannot evaluate some of n points: mask ``refused`` (n,). The others are evaluated again."""
 
     def __init__(self, error: InputError, refused: NDArray[np.bool_]) -> None:
         super().__init__(error.what, error.place, value=error.value, allowed=error.allowed)
@@ -37,7 +37,7 @@ class RefusedPointsError(InputError):
 
 
 class Model(Protocol):
-    """What gives metrics: a workload on a machine, a machine alone, formulas, or anything else.
+    """Computes metrics of design points: a workload on a machine, a machine alone, formulas, or anything else.
 
     ``dimensions``: every metric and its dimension of ``units.DIMENSIONS``, or "" where nothing is known.
     """
@@ -48,15 +48,15 @@ class Model(Protocol):
 
     @property
     def dimensions(self) -> Mapping[str, str]:
-        """Names of the metrics, and what they measure."""
+        """Names of the metrics and their dimensions."""
 
     def fixed(self, varied: Collection[str]) -> Mapping[str, float]:
-        """Numbers that stay as they are while these variables are varied; expressions may use them."""
+        """Values that stay constant while these variables are varied; expressions may use them."""
 
     def evaluate(self, values: Mapping[str, FloatArray]) -> Mapping[str, FloatOrArray]:
         """Every metric at n points; ``values``: (n,) for each variable. Arrays (n,), or one number for all points.
 
-        Raises InputError where it has no answer at one of the points, RefusedPointsError if it knows which.
+        Raises InputError if it cannot evaluate one of the points, RefusedPointsError if it knows which ones.
         """
 
 
@@ -86,11 +86,11 @@ class FormulaModel:
         return {}
 
     def evaluate(self, values: Mapping[str, FloatArray]) -> Mapping[str, FloatOrArray]:
-        """Of all formulas. A value that is not finite stays so."""
-        known: dict[str, FloatOrArray] = dict(values)
+        """Values of all formulas, also where they are not finite."""
+        values_by_name: dict[str, FloatOrArray] = dict(values)
         for name in self.order:
-            known[name] = self.formulas[name].evaluate(known)
-        return {name: known[name] for name in self.formulas}
+            values_by_name[name] = self.formulas[name].evaluate(values_by_name)
+        return {name: values_by_name[name] for name in self.formulas}
 
 
 def formula_model(
@@ -114,7 +114,7 @@ def formula(text: str, place: Place | None = None) -> Expression:
 
 @dataclass(frozen=True)
 class Objective:
-    """An expression over metrics and variables that is to be small, or large with ``maximise``.
+    """An expression over metrics and variables that is minimised, or maximised with ``maximise``.
 
     Where there are several, each is divided by the absolute value of its own best (1 if that is 0), times its weight:
     with equal weights one per cent of one counts as much as one per cent of another. ``unit``: in SI, of one that is
@@ -129,7 +129,7 @@ class Objective:
 
     @property
     def text(self) -> str:
-        """As it was given."""
+        """As the user wrote it."""
         return self.expression.text
 
     @property
@@ -142,8 +142,8 @@ class Objective:
 class Constraint:
     """``left relation right``; ``<=``, ``>=``, or ``==`` within ``tolerance``.
 
-    Violations are relative to the absolute value of the right side (to 1 where that is 0). ``slack``: by which share
-    of itself the right side gives way (of an equality: is moved up).
+    Violations are relative to the absolute value of the right side (to 1 where that is 0). ``slack``: relative
+    relaxation of the right side (of an equality: upward shift).
     """
 
     left: Expression
@@ -179,20 +179,20 @@ class Constraint:
         return -gap if self.relation == ">=" else gap
 
     def excess(self, gap: FloatArray) -> FloatArray:
-        """What of a gap is not allowed: above 0 where the constraint is violated."""
+        """The part of a gap beyond slack and tolerance: above 0 where the constraint is violated."""
         if self.relation == "==":
             return np.abs(gap - self.slack) - self.tolerance
         return gap - self.slack
 
-    def given_way(self, slack: float) -> Constraint:
-        """The same with the right side moved by this share of itself: looser, or up for an equality."""
+    def with_slack(self, slack: float) -> Constraint:
+        """The constraint with its right side relaxed by this share of itself, or shifted up for an equality."""
         return replace(self, slack=slack)
 
 
 @dataclass(frozen=True)
 class Evaluated:
     """A model at n points: ``points`` (n, variables), ``objectives`` (n, objectives), ``gaps`` (n, constraints), and
-    every metric (n,). Not a number where the model refused the point, of which ``usable`` (n,) tells."""
+    every metric (n,); NaN where the model refused the point. ``usable`` (n,): points that were not refused."""
 
     points: FloatArray
     objectives: FloatArray
@@ -204,7 +204,7 @@ class Evaluated:
 @dataclass(frozen=True)
 class Problem:
     """Variables, model, objectives and constraints. Raises InputError for names that neither the variables nor the
-    model have, and for a variable that is called like a metric."""
+    model have, and for a variable that has the name of a metric."""
 
     model: Model
     space: Space
@@ -216,10 +216,10 @@ class Problem:
             if variable.name in self.model.dimensions:
                 what = f"{variable.name} is a metric of {self.model.name}"
                 raise InputError(what, variable.place, allowed="to vary what a metric depends on")
-        known = known_names(self.model, self.space)
-        sides = [side for one in self.constraints for side in (one.left, one.right)]
-        for expression in [*(one.expression for one in self.objectives), *sides]:
-            check_names(expression, known)
+        dimensions = expression_names(self.model, self.space)
+        sides = [side for item in self.constraints for side in (item.left, item.right)]
+        for expression in [*(item.expression for item in self.objectives), *sides]:
+            check_names(expression, dimensions)
 
     def with_objectives(self, *objectives: Objective) -> Problem:
         """The same with these objectives alone."""
@@ -236,21 +236,25 @@ class Problem:
             name: np.array(np.broadcast_to(np.asarray(value, dtype=np.float64), (count,)))
             for name, value in self.model.evaluate(self.space.columns(points)).items()
         }
-        return self.stated(points, metrics, np.ones(count, dtype=np.bool_))
+        return self.assess(points, metrics, np.ones(count, dtype=np.bool_))
 
-    def stated(self, points: FloatArray, metrics: Mapping[str, FloatArray], usable: NDArray[np.bool_]) -> Evaluated:
-        """What objectives and constraints say of n points with these metrics, as far as the points are usable."""
-        every: dict[str, FloatOrArray] = {**self.model.fixed(self.space.names), **metrics, **self.space.columns(points)}
-        names = {plain_name(name): value for name, value in every.items()}
+    def assess(self, points: FloatArray, metrics: Mapping[str, FloatArray], usable: NDArray[np.bool_]) -> Evaluated:
+        """Objectives and gaps of n points with these metrics."""
+        values: dict[str, FloatOrArray] = {
+            **self.model.fixed(self.space.names),
+            **metrics,
+            **self.space.columns(points),
+        }
+        names = {plain_name(name): value for name, value in values.items()}
         with np.errstate(all="ignore"):
-            objectives = _stacked([one.expression.evaluate(names) for one in self.objectives], len(points))
-            gaps = _stacked([one.gap(names) for one in self.constraints], len(points))
+            objectives = _stacked([item.expression.evaluate(names) for item in self.objectives], len(points))
+            gaps = _stacked([item.gap(names) for item in self.constraints], len(points))
         usable = usable & np.isfinite(objectives).all(axis=1) & ~np.isnan(gaps).any(axis=1)
         return Evaluated(points, objectives, gaps, metrics, usable)
 
     def excess(self, gaps: FloatArray) -> FloatArray:
-        """What of the gaps is not allowed: (n, constraints)."""
-        columns = [one.excess(gaps[:, at]) for at, one in enumerate(self.constraints)]
+        """``Constraint.excess`` of every constraint: (n, constraints)."""
+        columns = [constraint.excess(gaps[:, at]) for at, constraint in enumerate(self.constraints)]
         return np.stack(columns, axis=1) if columns else np.zeros((len(gaps), 0))
 
     def violation(self, gaps: FloatArray) -> FloatArray:
@@ -264,31 +268,31 @@ class Problem:
         """The one number to be minimised at every point, 0 where there is no objective: (n,)."""
         if len(self.objectives) == 1:
             return self.objectives[0].sign * objectives[:, 0]
-        weights = [one.sign * one.weight for one in self.objectives]
+        weights = [objective.sign * objective.weight for objective in self.objectives]
         return np.asarray(objectives @ (np.array(weights) / np.array(scales or [1.0] * len(weights))))
 
 
-def known_names(model: Model, space: Space) -> dict[str, str]:
-    """What an expression may use, and its dimension."""
+def expression_names(model: Model, space: Space) -> dict[str, str]:
+    """Names that an expression may use, and their dimensions."""
     return {**dict.fromkeys([*model.fixed(space.names), *space.names], ""), **model.dimensions}
 
 
-def check_names(expression: Expression, known: Mapping[str, str]) -> None:
+def check_names(expression: Expression, dimensions: Mapping[str, str]) -> None:
     """InputError for a name that is neither metric nor variable."""
-    plain = {plain_name(name): name for name in known}
+    plain = {plain_name(name): name for name in dimensions}
     for name in sorted(expression.names - plain.keys()):
         shown = name.replace("__", ".")
         what = f"neither a metric nor a variable in {expression.text!r}"
-        raise InputError(what, expression.place, value=shown, allowed=nearest(shown, known))
+        raise InputError(what, expression.place, value=shown, allowed=nearest(shown, dimensions))
 
 
 def _stacked(columns: Sequence[FloatOrArray], count: int) -> FloatArray:
-    every = [np.broadcast_to(np.asarray(column, dtype=np.float64), (count,)) for column in columns]
-    return np.stack(every, axis=1) if every else np.zeros((count, 0))
+    rows = [np.broadcast_to(np.asarray(column, dtype=np.float64), (count,)) for column in columns]
+    return np.stack(rows, axis=1) if rows else np.zeros((count, 0))
 
 
 def check_dimension(dimension: str, place: Place | None = None) -> str:
-    """The dimension, "" for one that is not known. InputError for a name that is none."""
+    """The dimension, "" if it is unknown. Raises InputError for a name that is no dimension."""
     if dimension and dimension not in DIMENSIONS:
         raise InputError("unknown dimension", place, value=dimension, allowed=nearest(dimension, DIMENSIONS))
     return dimension

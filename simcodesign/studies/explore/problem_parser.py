@@ -28,11 +28,11 @@ _QUANTITY = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?\s
 
 def variable(text: str, dimensions: Mapping[str, str], place: Place | None = None) -> Variable:
     """The variable of ``NAME=LOW:HIGH[:whole|:log|:linear]`` or ``NAME=A,B,...``, in units of its dimension."""
-    here = place or Place()
+    source_place = place or Place()
     name, sign, rest = (part.strip() for part in text.partition("="))
     if not name or not sign or not rest:
-        raise InputError("not something to vary", here, value=text, allowed=VARY_FORMS)
-    return limits(name, rest, dimensions.get(name, ""), here)
+        raise InputError("not something to vary", source_place, value=text, allowed=VARY_FORMS)
+    return limits(name, rest, dimensions.get(name, ""), source_place)
 
 
 def limits(name: str, text: str, dimension: str, place: Place) -> Variable:
@@ -65,36 +65,51 @@ def number(text: str, dimension: str, name: str, place: Place) -> float:
 def constraint(text: str, dimensions: Mapping[str, str], place: Place | None = None) -> Constraint:
     """The constraint of ``EXPRESSION <= BOUND``; the bound is a number, with a unit, or another expression.
 
-    ``dimensions``: of every name. A unit must fit the left side as far as its dimension is known. InputError also where
-    what has different units is added or compared.
+    ``dimensions``: of every name. A unit must fit the left side as far as its dimension is known. Raises InputError
+    also where quantities of different units are added or compared.
     """
-    here = place or Place()
-    found = _RELATION.findall(text)
+    source_place = place or Place()
+    relations = _RELATION.findall(text)
     sides = [side.strip() for side in _RELATION.split(text)]
-    if len(found) != 1 or not all(sides):
-        raise InputError("not a constraint", here, value=text, allowed=CONSTRAINT_FORMS)
-    if found[0] not in RELATIONS:
-        raise InputError(f"relation {found[0]} of a constraint", here, value=text, allowed=", ".join(RELATIONS))
+    if len(relations) != 1 or not all(sides):
+        raise InputError("not a constraint", source_place, value=text, allowed=CONSTRAINT_FORMS)
+    if relations[0] not in RELATIONS:
+        raise InputError(
+            f"relation {relations[0]} of a constraint", source_place, value=text, allowed=", ".join(RELATIONS)
+        )
     left_text, right_text = sides
-    left = formula(left_text, here)
-    known = {plain_name(name): dimension for name, dimension in dimensions.items()}
-    measure, _ = measured(left, known)
-    right, dimension = _bound(right_text, dimensions.get(left_text, "") or measure.dimension, measure, known, here)
-    _check_sides(measure, right, dimension, known, text)
-    return Constraint(left, found[0], right, dimension, text=f"{left_text} {found[0]} {right_text}")
+    left = formula(left_text, source_place)
+    known_dimensions = {plain_name(name): dimension for name, dimension in dimensions.items()}
+    measure, _ = measured(left, known_dimensions)
+    right, dimension = _bound(
+        right_text, dimensions.get(left_text, "") or measure.dimension, measure, known_dimensions, source_place
+    )
+    _check_sides(measure, right, dimension, known_dimensions, text)
+    return Constraint(left, relations[0], right, dimension, text=f"{left_text} {relations[0]} {right_text}")
 
 
-def _check_sides(left: Measure, right: Expression, dimension: str, known: Mapping[str, str], text: str) -> None:
-    """InputError where the two sides measure different things, as far as that is sure."""
-    other = Measure(powers_of(dimension)) if isinstance(right.tree, Number) and dimension else measured(right, known)[0]
-    if left.plain or other.plain or left.powers == other.powers or not (left.sure and other.sure):
+def _check_sides(
+    left: Measure, right: Expression, dimension: str, known_dimensions: Mapping[str, str], text: str
+) -> None:
+    """Raise InputError where the two sides certainly have different units."""
+    right_measure = (
+        Measure(powers_of(dimension))
+        if isinstance(right.tree, Number) and dimension
+        else measured(right, known_dimensions)[0]
+    )
+    if (
+        left.plain
+        or right_measure.plain
+        or left.powers == right_measure.powers
+        or not (left.sure and right_measure.sure)
+    ):
         return
     allowed = f"a bound in {left.unit}"
-    raise InputError(f"{text!r} compares {left.unit} with {other.unit}", right.place, allowed=allowed)
+    raise InputError(f"{text!r} compares {left.unit} with {right_measure.unit}", right.place, allowed=allowed)
 
 
 def _bound(
-    text: str, dimension: str, measure: Measure, known: Mapping[str, str], place: Place
+    text: str, dimension: str, measure: Measure, known_dimensions: Mapping[str, str], place: Place
 ) -> tuple[Expression, str]:
     """The right side, and the dimension of both."""
     text = text.replace("flop/s", "FLOP/s")
@@ -104,27 +119,32 @@ def _bound(
         value = parse_quantity(text, owner or "count", place)
         return replace(parse(value, place), text=text), owner
     right = formula(text, place)
-    return right, dimension or known.get(plain_name(text), "") or measured(right, known)[0].dimension
+    return right, dimension or known_dimensions.get(plain_name(text), "") or measured(right, known_dimensions)[
+        0
+    ].dimension
 
 
 def _dimension_of(unit: str, measure: Measure) -> str:
-    """The dimension that has the unit, the one of this measure if several do; "" for none."""
-    found = []
+    """The dimension of a unit, preferably the one of this measure if several have that unit; "" for none."""
+    candidates = []
     for dimension in DIMENSIONS if unit else ():
         try:
             parse_quantity(f"1 {unit}", dimension)
         except InputError:
             continue
-        found.append(dimension)
-    return next((one for one in found if powers_of(one) == measure.powers), found[0] if found else "")
+        candidates.append(dimension)
+    return next(
+        (candidate for candidate in candidates if powers_of(candidate) == measure.powers),
+        candidates[0] if candidates else "",
+    )
 
 
 def objective(text: str, maximise: bool, dimensions: Mapping[str, str], place: Place | None = None) -> Objective:
     """The objective of an expression; a number by which all of it is multiplied at its end is its weight."""
-    here = place or Place()
+    source_place = place or Place()
     if not text.strip():
-        raise InputError("no objective", here, value=text, allowed=OBJECTIVE_FORMS)
-    whole, match = formula(text, here), _WEIGHT.fullmatch(text)
+        raise InputError("no objective", source_place, value=text, allowed=OBJECTIVE_FORMS)
+    whole, match = formula(text, source_place), _WEIGHT.fullmatch(text)
     weight, expression = 1.0, whole
     # In a + b*2 the number belongs to b alone.
     if (
@@ -133,9 +153,9 @@ def objective(text: str, maximise: bool, dimensions: Mapping[str, str], place: P
         and whole.tree.symbol == "*"
         and isinstance(whole.tree.right, Number)
     ):
-        weight, expression = float(whole.tree.right.value), formula(match.group(1), here)
+        weight, expression = float(whole.tree.right.value), formula(match.group(1), source_place)
     if not (math.isfinite(weight) and weight > 0):
-        raise InputError("weight of an objective", here, value=text, allowed="numbers above 0")
+        raise InputError("weight of an objective", source_place, value=text, allowed="numbers above 0")
     measure, _ = measured(expression, {plain_name(name): one for name, one in dimensions.items()})
     dimension = dimensions.get(expression.text, "") or measure.dimension
     return Objective(expression, maximise, weight, dimension, "" if dimension else measure.unit)

@@ -1,4 +1,4 @@
-"""What is varied: variables with their limits, and the space that they span.
+"""Design variables with their limits, and the space that they span.
 
 A variable is real, whole, or one of a few numbers. The solvers move in coordinates: a real variable runs from 0 to 1,
 evenly or in its logarithm; a whole one counts its steps; a choice is its place in the list.
@@ -30,7 +30,7 @@ class Variable:
 
     ``log``: searched in its logarithm; by default if the limits are above 0 and further apart than ``WIDE``.
     ``words``: names of values, as those of an enumeration.
-    ``default`` is where the search begins, besides the points that it draws. Raises InputError for limits that are not
+    ``default`` is where the search begins, besides the sampled points. Raises InputError for limits that are not
     finite, not in order or without a whole number between them, and for choices that are not finite numbers.
     """
 
@@ -46,7 +46,7 @@ class Variable:
 
     def __post_init__(self) -> None:
         if self.choices:
-            self._take_choices()
+            self._normalise_choices()
         if not (math.isfinite(self.low) and math.isfinite(self.high)):
             what = f"the search over {self.name} is not bounded"
             raise InputError(what, self.place, value=f"{self.low:g}:{self.high:g}", allowed="two finite limits")
@@ -65,12 +65,12 @@ class Variable:
         """The name of a value, None where it has none."""
         return self.words.get(float(value))
 
-    def _take_choices(self) -> None:
+    def _normalise_choices(self) -> None:
         values = [float(value) for value in self.choices]
         if not all(math.isfinite(value) for value in values):
             raise InputError(f"choices of {self.name}", self.place, value=values, allowed="finite numbers")
-        every = tuple(sorted(set(values)))
-        for name, value in (("choices", every), ("low", every[0]), ("high", every[-1])):
+        sorted_choices = tuple(sorted(set(values)))
+        for name, value in (("choices", sorted_choices), ("low", sorted_choices[0]), ("high", sorted_choices[-1])):
             object.__setattr__(self, name, value)
 
     def _round_limits(self) -> None:
@@ -197,11 +197,11 @@ class Space:
         """Where the search begins: defaults within the limits, else the middle of the coordinates: (variables,)."""
         middle = self.decode(np.array([self.tops / 2]))[0]
         pairs = zip(self.variables, middle, strict=True)
-        return np.array([float(at) if one.default is None else _inside(one, one.default) for one, at in pairs])
+        return np.array([float(at) if one.default is None else _nearest_value(one, one.default) for one, at in pairs])
 
-    def every(self) -> FloatArray:
-        """All points of a space of separate values, (count, variables), the last variable running fastest."""
-        axes = [variable.decode(np.arange(variable.count)) for variable in map(_listed, self.variables)]
+    def all_points(self) -> FloatArray:
+        """All points of a discrete space, (count, variables), the last variable running fastest."""
+        axes = [variable.decode(np.arange(variable.count)) for variable in map(_as_counted, self.variables)]
         return np.stack([axis.ravel() for axis in np.meshgrid(*axes, indexing="ij")], axis=1)
 
     def sample(self, count: int, random: np.random.Generator) -> FloatArray:
@@ -214,13 +214,13 @@ class Space:
 
     def neighbours(self, point: Sequence[float] | FloatArray) -> FloatArray:
         """Points that differ from this one by one step of one variable: (neighbours, variables)."""
-        found = []
+        points = []
         for at, variable in enumerate(self.variables):
             for value in variable.neighbours(float(point[at])):
                 near = np.array(point, dtype=np.float64)
                 near[at] = value
-                found.append(near)
-        return np.array(found).reshape(-1, len(self.variables))
+                points.append(near)
+        return np.array(points).reshape(-1, len(self.variables))
 
     def named(self, point: Sequence[float] | FloatArray) -> dict[str, float]:
         """One point by name."""
@@ -235,12 +235,12 @@ class Space:
         return {name: points[:, at] for at, name in enumerate(self.names)}
 
 
-def _inside(variable: Variable, value: float) -> float:
+def _nearest_value(variable: Variable, value: float) -> float:
     return float(variable.decode(variable.encode(np.array([value])))[0])
 
 
-def _listed(variable: Variable) -> Variable:
-    """One whose coordinates count its values, also where a search would move in its logarithm."""
+def _as_counted(variable: Variable) -> Variable:
+    """The variable with coordinates that count its values, also where a search would use its logarithm."""
     if variable.counted:
         return variable
     return Variable(variable.name, variable.low, variable.high, whole=variable.whole, log=False)

@@ -125,8 +125,8 @@ def test_equalities_have_a_tolerance() -> None:
 
 def test_slack_moves_the_bound() -> None:
     below, above = constraint("n <= 10", DIMENSIONS), constraint("n >= -10", DIMENSIONS)
-    assert below.given_way(0.01).bound == pytest.approx(10.1, rel=1e-15)
-    assert above.given_way(0.01).bound == pytest.approx(-10.1, rel=1e-15)
+    assert below.with_slack(0.01).bound == pytest.approx(10.1, rel=1e-15)
+    assert above.with_slack(0.01).bound == pytest.approx(-10.1, rel=1e-15)
 
 
 def test_unknown_names() -> None:

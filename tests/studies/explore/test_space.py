@@ -96,11 +96,11 @@ def test_no_variable_and_one_twice() -> None:
 
 def test_every_point_of_a_space() -> None:
     space = Space((Variable("a", 1, 2, whole=True), Variable("b", choices=(5, 3, 5)), Variable("c", 7, 7)))
-    assert space.every().tolist() == [[1, 3, 7], [1, 5, 7], [2, 3, 7], [2, 5, 7]]
+    assert space.all_points().tolist() == [[1, 3, 7], [1, 5, 7], [2, 3, 7], [2, 5, 7]]
     assert space.count == 4
     wide = Space((Variable("n", 1, 2000, whole=True),))
     assert wide.variables[0].log
-    assert wide.every()[:, 0].tolist() == list(range(1, 2001))
+    assert wide.all_points()[:, 0].tolist() == list(range(1, 2001))
 
 
 def test_neighbours_are_one_step_away() -> None:

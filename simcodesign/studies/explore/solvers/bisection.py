@@ -28,7 +28,7 @@ def bisect(evaluator: Evaluator) -> bool:
     points = np.unique(variable.decode(np.linspace(0.0, variable.top, SAMPLES)))
     while len(points):
         evaluator(points[:, None], STAGE)
-        seen = _Seen.of(evaluator)
+        seen = _Samples.of(evaluator)
         if not seen.monotone:
             return False
         points = seen.next(variable.discrete)
@@ -36,7 +36,7 @@ def bisect(evaluator: Evaluator) -> bool:
 
 
 @dataclass(frozen=True)
-class _Seen:
+class _Samples:
     """All points so far in increasing order (n,), their totals (n,), and what of each constraint is not allowed
     (n, constraints)."""
 
@@ -46,7 +46,7 @@ class _Seen:
     usable: bool
 
     @classmethod
-    def of(cls, evaluator: Evaluator) -> _Seen:
+    def of(cls, evaluator: Evaluator) -> _Samples:
         every = evaluator.all_evaluated()
         points, first = np.unique(every.points[:, 0], return_index=True)
         problem = evaluator.problem

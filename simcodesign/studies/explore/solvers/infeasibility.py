@@ -68,7 +68,7 @@ def explain(
     is."""
     if solution.feasible:
         raise InputError("the problem has a feasible point", value=solution.point.values)
-    asker = _Asker(solution.problem, solver, seed, {"evaluations": evaluations, "on_progress": on_progress})
+    asker = _SubproblemSolver(solution.problem, solver, seed, {"evaluations": evaluations, "on_progress": on_progress})
     asker.learn(solution)
     relaxations = tuple(asker.relaxation(at) for at in range(len(solution.problem.constraints)))
     conflicts = tuple(asker.conflicts())
@@ -94,7 +94,7 @@ class _Gap:
 
 
 @dataclass
-class _Asker:
+class _SubproblemSolver:
     """Solves parts of the problem. Every evaluated point shows a set of constraints that do not conflict."""
 
     problem: Problem
@@ -139,7 +139,7 @@ class _Asker:
             return Relaxation(constraint, None, None, None)
         share = solution.objective
         # The two sides of an equality come no closer than this; otherwise the bound moves so far.
-        bound = None if constraint.relation == "==" else constraint.given_way(share).bound
+        bound = None if constraint.relation == "==" else constraint.with_slack(share).bound
         values = np.array([list(solution.point.values.values())])
         return Relaxation(constraint, share, bound, self._whole(values))
 

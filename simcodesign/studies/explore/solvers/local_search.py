@@ -42,7 +42,7 @@ def refine(evaluator: Evaluator) -> None:
     """Polish the best points of different valleys a little, and the best of all until it gets no better."""
     real = _real(evaluator)
     for start in valleys(evaluator, COMBINATIONS, VALLEYS):
-        with evaluator.beside("polish") as one:
+        with evaluator.nested("polish") as one:
             one(start[None, :], "polish")
             if np.isfinite(one.best_key[0]) and real.any():
                 # Steps of discrete variables would leave the valley before its bottom is known.
@@ -106,7 +106,7 @@ def step_anew(evaluator: Evaluator, real: Any) -> None:
     # The nearest steps first: a limit is passed by one step, and any further one is refused all the more.
     chosen = sorted(first, key=lambda at: (not _is_next(evaluator, before, scored.evaluated.points[at]), order[at]))
     for at in chosen[:ANEW]:
-        with evaluator.beside("neighbours") as one:
+        with evaluator.nested("neighbours") as one:
             one(scored.evaluated.points[at][None, :], "neighbours")
             if not np.isfinite(one.best_key[0]):
                 continue

@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 
 from simcodesign.core.errors import InputError, Place, nearest
-from simcodesign.studies.explore.evaluator import Evaluator, OnProgress, Point, Refusal, SpentError
+from simcodesign.studies.explore.evaluator import EvaluationLimitError, Evaluator, OnProgress, Point, Refusal
 from simcodesign.studies.explore.problem import Problem
 from simcodesign.studies.explore.solvers.bisection import bisect
 from simcodesign.studies.explore.solvers.differential_evolution import evolve
@@ -114,7 +114,7 @@ def solve(
                 proof = _proof(evaluator, seed)
             if evaluator.best is not None and not _found(evaluator):
                 refine(evaluator)
-    except SpentError:
+    except EvaluationLimitError:
         spent = True
     return replace(_solution(evaluator, method, seed, spent), proof=proof)
 
@@ -134,7 +134,7 @@ def solve_again(
             return _solution(evaluator, solution.method, solution.seed)
         if evaluator.best is not None and not _found(evaluator):
             refine(evaluator)
-    except SpentError:
+    except EvaluationLimitError:
         pass
     return _solution(evaluator, "evolution", solution.seed)
 
@@ -159,7 +159,7 @@ def _solution(evaluator: Evaluator, method: str, seed: int, spent: bool = False)
 def _proof(evaluator: Evaluator, seed: int) -> str:
     """Why nothing is feasible, "" where that cannot be shown."""
     boxes = 0
-    with suppress(SpentError), evaluator.beside(STAGE) as one:
+    with suppress(EvaluationLimitError), evaluator.nested(STAGE) as one:
         if one.limit is not None:
             one.limit //= PROOF
         boxes = excluded_boxes(one, seed)
@@ -182,13 +182,13 @@ def _method(evaluator: Evaluator, solver: str) -> str:
     """The method that is tried first. InputError for more points than are enumerated, or than may be evaluated."""
     space = evaluator.problem.space
     if solver == "enumeration":
-        most = min(MOST_ENUMERATED * 50, evaluator.left)
+        most = min(MOST_ENUMERATED * 50, evaluator.remaining)
         if space.count > most:
             allowed = f"spaces of up to {most:.0f} points; whole variables or choices only"
             raise InputError("too many points to enumerate", Place("--solver"), value=space.count, allowed=allowed)
     if solver != "auto":
         return solver
-    if space.count <= min(MOST_ENUMERATED, evaluator.left):
+    if space.count <= min(MOST_ENUMERATED, evaluator.remaining):
         return "enumeration"
     return "bisection" if len(space.variables) == 1 else "evolution"
 
@@ -197,7 +197,7 @@ def _exactly(evaluator: Evaluator, method: str, solver: str) -> bool:
     """Whether the problem is solved by enumeration or bisection."""
     space = evaluator.problem.space
     if method == "enumeration":
-        evaluator(space.every(), "enumeration")
+        evaluator(space.all_points(), "enumeration")
         return True
     if method == "bisection":
         if len(space.variables) == 1 and bisect(evaluator):
@@ -210,7 +210,7 @@ def _exactly(evaluator: Evaluator, method: str, solver: str) -> bool:
 
 def _search(evaluator: Evaluator, solver: str, seed: int, start: FloatArray | None) -> None:
     """By ISRES, or by evolution as long as it may take."""
-    most = EVALUATIONS if evaluator.limit is None else int(SEARCH * evaluator.left)
+    most = EVALUATIONS if evaluator.limit is None else int(SEARCH * evaluator.remaining)
     if solver == "isres":
         isres(evaluator, seed, most, start)
     else:
@@ -226,7 +226,7 @@ def _evolve(evaluator: Evaluator, seed: int, evaluations: int, start: FloatArray
         left = evaluations - (evaluator.evaluations - begun)
         if number and (left < evaluations / 10 or _found(evaluator)):
             return
-        with evaluator.beside("evolution") as one:
+        with evaluator.nested("evolution") as one:
             evolve(one, seed + 7919 * number, left, start if number == 0 else None)
         if any(_alike(one.best_key, other) for other in ends):
             return
