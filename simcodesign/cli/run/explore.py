@@ -174,7 +174,7 @@ def _study(planner: str, options: ExploreOptions, size: str | None) -> Study:
     for name in names:
         if names.count(name) > 1:
             raise InputError("varied twice", Place("--vary"), value=name, allowed="each name once")
-    return study.over(file)
+    return study.merged_over(file)
 
 
 def _objectives(options: ExploreOptions) -> Iterator[Statement]:

@@ -1,4 +1,4 @@
-"""What is asked of a planner: a workload, a machine and statements, from the command line or from a file.
+"""The input of a planner: a workload, a machine and statements, from the command line or from a file.
 
     simcodesign: 1
     name: sweeps-in-time
@@ -13,7 +13,7 @@
       - time <= 1 s
     minimise: [processor.rate]
 
-``formulas`` (name: expression, over the variables and each other) stand in place of workload and machine, with
+``formulas`` (name: expression, over the variables and each other) replace workload and machine, with
 ``units`` (name: dimension) where bounds have units.
 """
 
@@ -69,7 +69,7 @@ _KEYS = (
 
 @dataclass(frozen=True)
 class Statement:
-    """One statement in text and where it stands; ``name``: of the variable, ``maximise``: of an objective."""
+    """One statement as text, with its place in the input; ``name``: of the variable, ``maximise``: of an objective."""
 
     text: str
     place: Place
@@ -79,7 +79,7 @@ class Statement:
 
 @dataclass(frozen=True)
 class Study:
-    """All that is asked. ``settings``: as for ``--set``."""
+    """A study as the user wrote it. ``settings``: as for ``--set``."""
 
     planner: str = ""
     workload: str = ""
@@ -98,11 +98,12 @@ class Study:
     socket: str = ""
     kernel: str = ""
 
-    def over(self, other: Study) -> Study:
-        """This one laid over another: its words and objectives win, its variables win by name, constraints add up."""
+    def merged_over(self, other: Study) -> Study:
+        """This study merged over another: its entries and objectives win, its variables win by name; constraints of
+        both apply."""
         names = {statement.name for statement in self.vary}
-        kept = tuple(statement for statement in other.vary if statement.name not in names)
-        words = {
+        other_variables = tuple(statement for statement in other.vary if statement.name not in names)
+        merged = {
             name: getattr(self, name) or getattr(other, name)
             for name in (
                 "workload",
@@ -120,20 +121,20 @@ class Study:
         }
         return replace(
             other,
-            **words,
+            **merged,
             planner=self.planner,
             settings={**other.settings, **self.settings},
-            vary=(*kept, *self.vary),
+            vary=(*other_variables, *self.vary),
             subject_to=(*other.subject_to, *self.subject_to),
             seed=other.seed if self.seed is None else self.seed,
         )
 
     def problem(self, model: Model) -> Problem:
-        """The problem for this model. InputError for whatever is wrong, with its place."""
+        """The problem for this model. Raises InputError, with its place, for an invalid statement."""
         variables = tuple(_variable(statement, model, self.settings) for statement in self.vary)
         dimensions = {**_dimensions_of(variables, model), **model.dimensions}
-        constraints = [constraint(one.text, dimensions, one.place) for one in self.subject_to]
-        objectives = [objective(one.text, one.maximise, dimensions, one.place) for one in self.objectives]
+        constraints = [constraint(item.text, dimensions, item.place) for item in self.subject_to]
+        objectives = [objective(item.text, item.maximise, dimensions, item.place) for item in self.objectives]
         keep = self._size_is_fixed(model)
         return plan(self.planner, model, variables, objectives, constraints, self.size or SIZE, keep_size=keep)
 
@@ -143,36 +144,41 @@ class Study:
         InputError where nothing else is: then there is nothing to plan.
         """
         size = self.size or SIZE
-        if self.planner != "size" or any(one.name == size for one in self.vary):
+        if self.planner != "size" or any(statement.name == size for statement in self.vary):
             return False
-        where = Place("--set") if size in self.settings else Place("--preset")
+        place = Place("--set") if size in self.settings else Place("--preset")
         if size not in self.settings and not (self.preset and size in _preset_of(model, self.preset)):
             return False
         if self.vary and self.objectives:
             return True
         allowed = f"to leave {size} free, --vary {size}=LOW:HIGH, or --vary others with --minimise or --maximise"
-        raise InputError("the size has a fixed value, but this planner varies it", where, value=size, allowed=allowed)
+        raise InputError("the size has a fixed value, but this planner varies it", place, value=size, allowed=allowed)
 
     def unit_notes(self, problem: Problem) -> list[str]:
-        """What is to be told of sums of different units."""
-        known = {**_dimensions_of(problem.space.variables, problem.model), **problem.model.dimensions}
-        plain = {plain_name(name): dimension for name, dimension in known.items()}
-        sides = [side for one in problem.constraints for side in (one.left, one.right)]
-        every = [*(one.expression for one in problem.objectives), *sides]
-        return list(dict.fromkeys(note for one in every for note in measured(one, plain)[1]))
+        """Notes on sums and comparisons of different units."""
+        dimensions = {**_dimensions_of(problem.space.variables, problem.model), **problem.model.dimensions}
+        plain = {plain_name(name): dimension for name, dimension in dimensions.items()}
+        sides = [side for constraint_ in problem.constraints for side in (constraint_.left, constraint_.right)]
+        expressions = [*(constraint_.expression for constraint_ in problem.objectives), *sides]
+        return list(dict.fromkeys(note for constraint_ in expressions for note in measured(constraint_, plain)[1]))
 
     def model_notes(self, model: Model) -> list[str]:
-        """What an Aspen model ignores: traits that are never defined."""
+        """Warnings of an Aspen model: traits that are never defined are ignored."""
         return [f"warning: {line}" for line in model.timing.warnings] if isinstance(model, AspenModel) else []
 
     def size_note(self, problem: Problem) -> str:
-        """What is said of a size that is varied without having been asked for; "" if it was."""
+        """The note on a size that is varied by default; "" if the user asked for it."""
         size = self.size or SIZE
-        found = [one for one in problem.space.variables if one.name == size]
-        if self.planner != "size" or self.size or not found or any(one.name == size for one in self.vary):
+        size_variables = [variable for variable in problem.space.variables if variable.name == size]
+        if (
+            self.planner != "size"
+            or self.size
+            or not size_variables
+            or any(variable.name == size for variable in self.vary)
+        ):
             return ""
-        limits_ = f"from {found[0].low:g} to {found[0].high:g}"
-        return f"{size} is varied {limits_}: it is the size of the problem (--size names another)"
+        range_text = f"from {size_variables[0].low:g} to {size_variables[0].high:g}"
+        return f"{size} is varied {range_text}: it is the size of the problem (--size names another)"
 
     def formula_model(self) -> FormulaModel:
         """The model of the formulas of this study."""
@@ -185,14 +191,14 @@ class Study:
 def _variable(statement: Statement, model: Model, settings: Mapping[str, str]) -> Variable:
     if statement.name in settings:
         raise InputError("set and varied", statement.place, value=statement.name, allowed="one of the two")
-    known, dimension = _known(statement, model)
+    parameter, dimension = _parameter_of(statement, model)
     text = statement.text
     if isinstance(model, Ranged):
         if not text:
             return model.variable(statement.name, statement.place)
         text = ",".join(_numbered(model, statement, part.strip()) for part in text.split(","))
-    elif known is not None and known.choices:
-        return _enumerated(known, statement)
+    elif parameter is not None and parameter.choices:
+        return _enumerated(parameter, statement)
     elif not text:
         raise InputError("not something to vary", statement.place, value=statement.name, allowed=VARY_FORMS)
     return limits(statement.name, text, dimension, statement.place)
@@ -202,24 +208,24 @@ def _preset_of(model: Model, preset: str) -> Mapping[str, float]:
     return model.workload.presets.get(preset, {}) if isinstance(model, NativeModel) else {}
 
 
-def _enumerated(known: Parameter, statement: Statement) -> Variable:
+def _enumerated(parameter: Parameter, statement: Statement) -> Variable:
     """A parameter that has choices: those that are named (or given by their numbers), or all of them."""
-    name, place, every = statement.name, statement.place, ", ".join(known.choices)
+    name, place, choice_names = statement.name, statement.place, ", ".join(parameter.choices)
     if not statement.text:
-        return Variable(name, choices=tuple(known.choices.values()), place=place)
+        return Variable(name, choices=tuple(parameter.choices.values()), place=place)
     if ":" in statement.text:
-        allowed = f"{name}, or some of its choices: {every}"
+        allowed = f"{name}, or some of its choices: {choice_names}"
         raise InputError(f"{name} has choices, not a range", place, value=statement.text, allowed=allowed)
     try:
-        values = tuple(known.parsed(part.strip(), place) for part in statement.text.split(","))
+        values = tuple(parameter.parsed(word.strip(), place) for word in statement.text.split(","))
     except InputError as error:
-        raise InputError(error.what, place, value=error.value, allowed=every) from None
-    known.check(np.asarray(values), place)
+        raise InputError(error.what, place, value=error.value, allowed=choice_names) from None
+    parameter.check(np.asarray(values), place)
     return Variable(name, choices=values, place=place)
 
 
 def _numbered(model: Ranged, statement: Statement, part: str) -> str:
-    """A word among choices as its number."""
+    """The number of a named choice, as text; other text unchanged."""
     if not part.isidentifier():
         return part
     try:
@@ -228,8 +234,8 @@ def _numbered(model: Ranged, statement: Statement, part: str) -> str:
         raise InputError(error.what, statement.place, value=error.value, allowed=error.allowed) from None
 
 
-def _known(statement: Statement, model: Model) -> tuple[Parameter | None, str]:
-    """What the model knows of a variable, and its dimension."""
+def _parameter_of(statement: Statement, model: Model) -> tuple[Parameter | None, str]:
+    """The parameter that the model has for a variable (None for formulas), and its dimension."""
     if isinstance(model, FormulaModel):
         return None, ""
     explorable: Explorable = model  # type: ignore[assignment] # every other model knows what may be varied
@@ -240,11 +246,11 @@ def _known(statement: Statement, model: Model) -> tuple[Parameter | None, str]:
 
 
 def _dimensions_of(variables: Sequence[Variable], model: Model) -> dict[str, str]:
-    """Of variables and of what stays fixed, so that bounds on them may have units."""
+    """Dimensions of variables and fixed values, so that bounds on them may have units."""
     if isinstance(model, FormulaModel):
         return {}
     explorable: Explorable = model  # type: ignore[assignment] # every other model knows what may be varied
-    names = [*(variable.name for variable in variables), *model.fixed([one.name for one in variables])]
+    names = [*(variable.name for variable in variables), *model.fixed([item.name for item in variables])]
     known = [name for name in names if name in CONSTANTS or name == CAPACITY or "." in name]
     return {name: explorable.parameter(name)[1] for name in known}
 
@@ -258,7 +264,7 @@ def statement_of(text: str, place: Place) -> Statement:
 
 
 def load_study(path: str | Path) -> Study:
-    """The study of a YAML file. InputError names file, line and path of whatever is wrong."""
+    """Read a study from a YAML file. Raises InputError naming file, line and path of the invalid entry."""
     entry = read_yaml(Path(path))
     items = entry.mapping(_KEYS, ("simcodesign",))
     check_format(items["simcodesign"])
@@ -286,7 +292,7 @@ def load_study(path: str | Path) -> Study:
 
 
 def _file(items: Mapping[str, Entry], key: str, folder: Path) -> str:
-    """A shipped name, or the path of a file as seen from the folder of the study."""
+    """A shipped name, or the path of a file relative to the folder of the study."""
     if key not in items:
         return ""
     text = items[key].text()
@@ -307,7 +313,7 @@ def _several(items: Mapping[str, Entry], key: str) -> list[Entry]:
 
 def _objectives(items: Mapping[str, Entry], british: str, american: str) -> list[Statement]:
     if british in items and american in items:
-        raise items[american].error(f"said twice: as {british} too")
+        raise items[american].error(f"given twice: as {british} too")
     key = british if british in items else american
     return [Statement(one.text(), one.place, maximise=british == "maximise") for one in _several(items, key)]
 
@@ -318,7 +324,7 @@ def _varied(name: str, entry: Entry) -> Statement:
 
 
 def unit_of(problem: Problem, name: str) -> str:
-    """Dimension of a variable, "" where nothing is known of it."""
+    """Dimension of a variable, "" where it is unknown."""
     if isinstance(problem.model, FormulaModel) or ("." not in name and name not in CONSTANTS):
         return ""
     explorable: Explorable = problem.model  # type: ignore[assignment] # every other model knows what may be varied

@@ -131,7 +131,7 @@ def test_the_machine_planner_finds_the_least_rate() -> None:
     rest = float(whole.makespan_s) - float(whole.components["computation"])
     assert found.exact
     assert found.objective == pytest.approx(work / (0.1 - rest), rel=1e-12)
-    with pytest.raises(InputError, match="least there is"):
+    with pytest.raises(InputError, match="bounds the machine from below"):
         asked("machine", model, ["processor.rate=1 MFLOP/s:1 TFLOP/s"])
 
 
@@ -272,7 +272,7 @@ def test_formulas_in_a_file(tmp_path: Path) -> None:
         ("seed: 7", "sead: 7", 13, "did you mean 'seed'"),
         ("seed: 7", "seed: -7", 13, "whole number"),
         ("seed: 7", "formulas: {a: '1'}", 13, "in place of a workload"),
-        ("seed: 7", "minimize: time", 13, "said twice"),
+        ("seed: 7", "minimize: time", 13, "given twice"),
         ("seed: 7", "units: {a: lenght}", 13, "unknown dimension"),
         ("  - time <= 1 s", "  - time <= 1 GB", 11, "unit of size"),
         ("  - time <= 1 s", "  - tme <= 1", 11, "did you mean 'time'"),

@@ -1,8 +1,8 @@
 """A problem in one variable in which everything is monotone, solved exactly.
 
 Sampled first; if the total and every constraint go one way over the samples, what is feasible is an interval and the
-best point is one of its ends. That end is then closed in on by sections, each sampled again, until there is no number
-between a feasible and an infeasible one: the next whole number, or the next float64.
+best point is one of its ends. That end is then located by subdivision, each section sampled again, until there is no
+number between a feasible and an infeasible one: the next whole number, or the next float64.
 """
 
 from __future__ import annotations
@@ -28,17 +28,20 @@ def bisect(evaluator: Evaluator) -> bool:
     points = np.unique(variable.decode(np.linspace(0.0, variable.top, SAMPLES)))
     while len(points):
         evaluator(points[:, None], STAGE)
-        seen = _Samples.of(evaluator)
-        if not seen.monotone:
+        samples = _Samples.of(evaluator)
+        if not samples.monotone:
             return False
-        points = seen.next(variable.discrete)
+        points = samples.next(variable.discrete)
     return True
 
 
 @dataclass(frozen=True)
 class _Samples:
-    """All points so far in increasing order (n,), their totals (n,), and what of each constraint is not allowed
-    (n, constraints)."""
+    """All points so far in increasing order (n,), their totals (n,), and the excess of each constraint
+    (n, constraints).
+
+    ``usable``: no point was refused and there is no equality constraint.
+    """
 
     points: FloatArray
     total: FloatArray
@@ -47,24 +50,26 @@ class _Samples:
 
     @classmethod
     def of(cls, evaluator: Evaluator) -> _Samples:
-        every = evaluator.all_evaluated()
-        points, first = np.unique(every.points[:, 0], return_index=True)
+        evaluated = evaluator.all_evaluated()
+        points, first = np.unique(evaluated.points[:, 0], return_index=True)
         problem = evaluator.problem
         # Of an equality both sides may be violated, with little or nothing between: that is left to a search.
-        usable = bool(every.usable.all()) and all(one.relation != "==" for one in problem.constraints)
-        return cls(points, evaluator.score(every).total[first], problem.excess(every.gaps)[first], usable)
+        usable = bool(evaluated.usable.all()) and all(constraint.relation != "==" for constraint in problem.constraints)
+        return cls(points, evaluator.score(evaluated).total[first], problem.excess(evaluated.gaps)[first], usable)
 
     @property
     def monotone(self) -> bool:
-        """Whether everything is finite and goes one way."""
+        """Whether the total and all constraints are finite and monotone over the samples."""
         # An excess is a difference from the bound, so that its rounding is that of 1.
-        return self.usable and _one_way(self.total, 0.0) and all(_one_way(column, 1.0) for column in self.excess.T)
+        return (
+            self.usable and _is_monotone(self.total, 0.0) and all(_is_monotone(column, 1.0) for column in self.excess.T)
+        )
 
     def next(self, whole: bool) -> FloatArray:
-        """Points between those where the best one may still hide; none if it cannot."""
+        """Points of the sections that may still contain a better point; none if there are no such sections."""
         rising = self.excess[-1] > self.excess[0]
-        good = self.excess <= ROUNDING
-        below, above = good[:, rising].all(axis=1), good[:, ~rising].all(axis=1)
+        satisfied = self.excess <= ROUNDING
+        below, above = satisfied[:, rising].all(axis=1), satisfied[:, ~rising].all(axis=1)
         if not (below.any() and above.any()):
             return np.zeros(0)
         last, first = int(np.flatnonzero(below)[-1]), int(np.flatnonzero(above)[0])
@@ -76,8 +81,8 @@ class _Samples:
         return np.concatenate([np.zeros(0), *cuts])
 
 
-def _one_way(values: FloatArray, beside: float) -> bool:
-    """Never up, or never down, but for rounding of the values ``beside`` something else."""
+def _is_monotone(values: FloatArray, beside: float) -> bool:
+    """Whether values never rise or never fall, except by rounding relative to their magnitude plus ``beside``."""
     if not np.isfinite(values).all():
         return False
     steps, dust = np.diff(values), DUST * (np.abs(values[1:]) + beside)

@@ -15,7 +15,7 @@ from scipy.optimize import Bounds, differential_evolution
 from simcodesign.studies.explore.evaluator import Evaluator, Scored
 from simcodesign.studies.explore.space import FloatArray
 
-#: Points of a generation: so many for each variable, within limits.
+#: Points of a generation for each variable, and the smallest and largest generation.
 PER_VARIABLE, LEAST_POPULATION, MOST_POPULATION = 15, 40, 150
 #: SciPy takes no smaller population.
 LEAST_OF_SCIPY = 5
@@ -35,9 +35,12 @@ def evolve(evaluator: Evaluator, seed: int, evaluations: int, start: FloatArray 
     size = int(np.clip(PER_VARIABLE * len(space.variables), LEAST_POPULATION, MOST_POPULATION))
     size = max(min(size, evaluations // 5), LEAST_OF_SCIPY)  # a few generations at least
     first = np.vstack([space.default() if start is None else start, space.sample(size - 1, random)])
-    watch, settled = _Watch(evaluator), SETTLED if any(one.discrete for one in space.variables) else SETTLED_REAL
+    watch, settled = (
+        _Watch(evaluator),
+        SETTLED if any(variable.discrete for variable in space.variables) else SETTLED_REAL,
+    )
     with warnings.catch_warnings(), np.errstate(all="ignore"):
-        warnings.simplefilter("ignore")  # what SciPy says of populations that have shrunk to a point
+        warnings.simplefilter("ignore")  # SciPy warns of populations that have shrunk to a point
         differential_evolution(
             watch.key,
             Bounds(np.zeros(len(space.tops)), np.maximum(space.tops, 1e-300)),
@@ -50,7 +53,7 @@ def evolve(evaluator: Evaluator, seed: int, evaluations: int, start: FloatArray 
             atol=0.0,
             maxiter=max(evaluations // size - 1, 0),
             seed=random,
-            callback=watch.done,
+            callback=watch.end_of_generation,
         )
 
 
@@ -68,8 +71,8 @@ class _Watch:
         self.best = min(self.best, float(keys.min()))
         return keys
 
-    def done(self, *_: Any, **__: Any) -> bool:
-        """After each generation."""
+    def end_of_generation(self, *_: Any, **__: Any) -> bool:
+        """Whether to stop; called after each generation."""
         self.idle = 0 if self.best < self.before else self.idle + 1
         self.before = self.best
         # Where nothing is to be minimised, the first feasible point is as good as any.

@@ -1,9 +1,9 @@
-"""Why nothing is feasible: how far each constraint alone would have to give way, the least total violation, and which
-constraints conflict.
+"""Why nothing is feasible: how far each constraint alone would have to be relaxed, the smallest total violation, and
+which constraints conflict.
 
 A relaxation is relative to the bound. A set of constraints conflicts if no point satisfies all of them, and is minimal
 if one does as soon as any constraint is left out; the sets are found by deletion filters (Chinneck and Dravnieks 1991)
-started from the largest sets of which nothing is known yet (Liffiton and Malik 2013).
+started from the largest sets whose feasibility is not known yet (Liffiton and Malik 2013).
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ MOST_ENUMERATED_SETS = 10
 
 @dataclass(frozen=True)
 class Relaxation:
-    """What one constraint alone needs: ``share`` of its bound by which it gives way, ``bound`` then (None where the
-    right side is no number), and the point that is feasible then. Share and point are None where nothing helps."""
+    """Relaxation of one constraint alone that makes the problem feasible: ``share`` of its bound, the relaxed ``bound``
+    (None where the right side is no number), and a feasible point. Share and point are None where none helps."""
 
     constraint: Constraint
     share: float | None
@@ -44,9 +44,8 @@ class Relaxation:
 
 @dataclass(frozen=True)
 class Infeasibility:
-    """Why a problem has no solution. ``nearest``: the point of the least sum of relative violations; ``conflicts``:
-    minimal conflicting sets; ``exact``: wherever nothing is feasible, exact methods or bounds
-    say so, and the conflicts are proven."""
+    """Why a problem has no solution. ``nearest``: the point of the smallest sum of relative violations; ``conflicts``:
+    minimal conflicting sets; ``exact``: infeasibility and conflicts are proven, by exact methods or bounds."""
 
     problem: Problem
     nearest: Point
@@ -64,20 +63,29 @@ def explain(
     evaluations: int | None = None,
     on_progress: OnProgress | None = None,
 ) -> Infeasibility:
-    """Why this solution is not feasible; ``evaluations``: no more points than that in each search. InputError if it
-    is."""
+    """Why this solution is not feasible; ``evaluations`` limits the points of each search.
+
+    Raises InputError if it is feasible.
+    """
     if solution.feasible:
         raise InputError("the problem has a feasible point", value=solution.point.values)
-    asker = _SubproblemSolver(solution.problem, solver, seed, {"evaluations": evaluations, "on_progress": on_progress})
-    asker.learn(solution)
-    relaxations = tuple(asker.relaxation(at) for at in range(len(solution.problem.constraints)))
-    conflicts = tuple(asker.conflicts())
+    subproblems = _SubproblemSolver(
+        solution.problem, solver, seed, {"evaluations": evaluations, "on_progress": on_progress}
+    )
+    subproblems.learn(solution)
+    relaxations = tuple(subproblems.relaxation(at) for at in range(len(solution.problem.constraints)))
+    conflicts = tuple(subproblems.conflicts())
     if solution.method == "bisection":  # which looks for the feasible interval, not for the least violation
-        asker.others.append(asker.searched().point)
-    nearest = min([solution.point, *asker.others], key=lambda point: point.violation)
+        subproblems.others.append(subproblems.searched().point)
+    nearest = min([solution.point, *subproblems.others], key=lambda point: point.violation)
     few = len(solution.problem.constraints) <= MOST_ENUMERATED_SETS
     return Infeasibility(
-        solution.problem, nearest, relaxations, conflicts, few, (solution.exact or bool(solution.proof)) and asker.exact
+        solution.problem,
+        nearest,
+        relaxations,
+        conflicts,
+        few,
+        (solution.exact or bool(solution.proof)) and subproblems.exact,
     )
 
 
@@ -89,13 +97,13 @@ class _Gap:
 
     def evaluate(self, values: Values) -> Value:
         gap = np.asarray(self.constraint.gap(values))
-        found: Value = (np.abs(gap) if self.constraint.relation == "==" else gap)[()]
-        return found
+        absolute_or_signed: Value = (np.abs(gap) if self.constraint.relation == "==" else gap)[()]
+        return absolute_or_signed
 
 
 @dataclass
 class _SubproblemSolver:
-    """Solves parts of the problem. Every evaluated point shows a set of constraints that do not conflict."""
+    """Solves the problem with subsets of its constraints, and records which sets were satisfied at evaluated points."""
 
     problem: Problem
     solver: str
@@ -105,96 +113,102 @@ class _SubproblemSolver:
     satisfied: list[frozenset[int]] = field(default_factory=list)
     others: list[Point] = field(default_factory=list)
 
-    def learn(self, solution: Solution, places: Sequence[int] | None = None) -> None:
+    def learn(self, solution: Solution, constraints: Sequence[int] | None = None) -> None:
         """Note which sets of constraints the evaluated points satisfy."""
-        every = solution.evaluator.all_evaluated()
-        usable = every.usable & ~np.isnan(every.gaps).any(axis=1)
-        good = solution.problem.excess(every.gaps[usable]) <= ROUNDING
-        own = list(range(good.shape[1])) if places is None else list(places)
-        for row in np.unique(good, axis=0):
-            self._add(frozenset(own[at] for at in np.flatnonzero(row)))
+        evaluated = solution.evaluator.all_evaluated()
+        usable = evaluated.usable & ~np.isnan(evaluated.gaps).any(axis=1)
+        satisfied = solution.problem.excess(evaluated.gaps[usable]) <= ROUNDING
+        indices = list(range(satisfied.shape[1])) if constraints is None else list(constraints)
+        for row in np.unique(satisfied, axis=0):
+            self._add(frozenset(indices[at] for at in np.flatnonzero(row)))
 
-    def _add(self, found: frozenset[int]) -> None:
-        if not any(found <= known for known in self.satisfied):
-            self.satisfied = [known for known in self.satisfied if not known <= found] + [found]
+    def _add(self, constraints: frozenset[int]) -> None:
+        if not any(constraints <= larger for larger in self.satisfied):
+            self.satisfied = [larger for larger in self.satisfied if not larger <= constraints] + [constraints]
 
-    def ask(self, problem: Problem, places: Sequence[int], prove_first: bool = False) -> Solution:
-        """Solve it, and learn from all its points."""
+    def solve_part(self, problem: Problem, constraints: Sequence[int], prove_first: bool = False) -> Solution:
+        """Solve a part of the problem, and record the satisfied constraints of all evaluated points."""
         solution = solve(problem, solver=self.solver, seed=self.seed, prove_first=prove_first, **self.options)
         self.exact &= solution.feasible or solution.exact or bool(solution.proof)
-        self.learn(solution, places)
+        self.learn(solution, constraints)
         return solution
 
     def searched(self) -> Solution:
-        """The point of the least violation, by a search."""
+        """The point of the smallest violation, by a search."""
         return solve(self.problem.with_objectives(), solver="evolution", seed=self.seed, **self.options)
 
     def relaxation(self, at: int) -> Relaxation:
-        """How far one constraint alone must give way: its least gap where all others hold."""
+        """How far one constraint alone must be relaxed: its smallest gap where all others hold."""
         constraint = self.problem.constraints[at]
-        rest = [place for place in range(len(self.problem.constraints)) if place != at]
-        smaller = self.problem.with_constraints([self.problem.constraints[place] for place in rest])
-        solution = self.ask(smaller.with_objectives(_gap_objective(constraint)), rest, prove_first=True)
+        others = [index for index in range(len(self.problem.constraints)) if index != at]
+        smaller = self.problem.with_constraints([self.problem.constraints[index] for index in others])
+        solution = self.solve_part(smaller.with_objectives(_gap_objective(constraint)), others, prove_first=True)
         if not solution.feasible:
             return Relaxation(constraint, None, None, None)
         share = solution.objective
-        # The two sides of an equality come no closer than this; otherwise the bound moves so far.
+        # For an equality this is the smallest distance of its sides, which moves no bound.
         bound = None if constraint.relation == "==" else constraint.with_slack(share).bound
         values = np.array([list(solution.point.values.values())])
-        return Relaxation(constraint, share, bound, self._whole(values))
+        return Relaxation(constraint, share, bound, self._on_whole_problem(values))
 
-    def _whole(self, points: NDArray[np.float64]) -> Point:
-        """A point of a part of the problem, with what all of it says there."""
+    def _on_whole_problem(self, points: NDArray[np.float64]) -> Point:
+        """A point of a part of the problem, evaluated for the whole problem."""
         evaluated = self.problem.evaluate(points)
         violation = float(self.problem.violation(evaluated.gaps)[0])
         names = {name: float(value[0]) for name, value in evaluated.metrics.items()}
-        found = Point(
+        point = Point(
             self.problem.space.named(points[0]),
             names,
             tuple(map(float, evaluated.objectives[0])),
             tuple(map(float, evaluated.gaps[0])),
             violation,
         )
-        self.others.append(found)
-        return found
+        self.others.append(point)
+        return point
 
-    def feasible(self, places: frozenset[int]) -> bool:
+    def feasible(self, constraints: frozenset[int]) -> bool:
         """Whether these constraints can hold together."""
-        if any(places <= known for known in self.satisfied):
+        if any(constraints <= satisfied for satisfied in self.satisfied):
             return True
-        order = sorted(places)
+        order = sorted(constraints)
         part = self.problem.with_constraints([self.problem.constraints[at] for at in order]).with_objectives()
-        return self.ask(part, order, prove_first=True).feasible
+        return self.solve_part(part, order, prove_first=True).feasible
 
     def conflicts(self) -> Iterator[tuple[Constraint, ...]]:
         """All minimal conflicting sets; one where there are very many constraints."""
-        found: list[frozenset[int]] = []
-        every = frozenset(range(len(self.problem.constraints)))
-        seeds = self._seeds(every, found) if len(every) <= MOST_ENUMERATED_SETS else iter([every])
+        minimal_sets: list[frozenset[int]] = []
+        all_constraints = frozenset(range(len(self.problem.constraints)))
+        seeds = (
+            self._seeds(all_constraints, minimal_sets)
+            if len(all_constraints) <= MOST_ENUMERATED_SETS
+            else iter([all_constraints])
+        )
         for seed in seeds:
             if self.feasible(seed):
                 self._add(seed)
                 continue
-            minimal = self._shrunk(seed)
-            found.append(minimal)
+            minimal = self._minimal_subset(seed)
+            minimal_sets.append(minimal)
             yield tuple(self.problem.constraints[at] for at in sorted(minimal))
 
-    def _seeds(self, every: frozenset[int], found: list[frozenset[int]]) -> Iterator[frozenset[int]]:
-        """Sets of which nothing is known, the largest first; what is known grows in between."""
-        for size in range(len(every), 0, -1):
-            for places in map(frozenset, combinations(sorted(every), size)):
-                # A set is asked again while it holds a conflict that is not known: others may be left in it.
-                if any(one <= places for one in found) or any(places <= known for known in self.satisfied):
+    def _seeds(self, all_constraints: frozenset[int], minimal_sets: list[frozenset[int]]) -> Iterator[frozenset[int]]:
+        """Sets whose feasibility is unknown, the largest first; more becomes known between them."""
+        for size in range(len(all_constraints), 0, -1):
+            for constraints in map(frozenset, combinations(sorted(all_constraints), size)):
+                # A set is yielded again while it may contain another conflict than the known ones.
+                if any(conflict <= constraints for conflict in minimal_sets) or any(
+                    constraints <= satisfied for satisfied in self.satisfied
+                ):
                     continue
-                yield places
+                yield constraints
 
-    def _shrunk(self, places: frozenset[int]) -> frozenset[int]:
-        """Deletion filter: whatever can be left out without the rest becoming feasible is left out."""
-        kept = places
-        for at in sorted(places):
-            if not self.feasible(kept - {at}):
-                kept = kept - {at}
-        return kept
+    def _minimal_subset(self, constraints: frozenset[int]) -> frozenset[int]:
+        """Deletion filter: remove every constraint without which the others remain infeasible."""
+        minimal = constraints
+        for at in sorted(constraints):
+            if not self.feasible(minimal - {at}):
+                minimal = minimal - {at}
+        return minimal
 
 
 def _gap_objective(constraint: Constraint) -> Objective:

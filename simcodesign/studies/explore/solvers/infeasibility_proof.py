@@ -1,9 +1,9 @@
-"""That nothing is feasible, proven where all constraints are monotone in every variable.
+"""Proof of infeasibility by branch and bound, where all constraints are monotone in every variable.
 
 Then the least gap of a constraint over a box of the space is at one of its corners. A box is excluded if a constraint
 is violated even there; the others are halved, until none is left (branch and bound), a corner is feasible, or there
-are too many. That the constraints are monotone is looked at along lines through the space, and at all boxes: the gap of
-a half is never less than that of the whole.
+are too many. Monotonicity is checked along lines through the space, and at all boxes: the smallest gap of a half is
+never less than that of the whole.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ STAGE = "proof"
 
 
 def excluded_boxes(evaluator: Evaluator, seed: int = 0) -> int:
-    """How many boxes, each without a feasible point, cover the space; 0 where that cannot be shown."""
+    """Number of boxes without a feasible point that cover the space; 0 where infeasibility cannot be proven."""
     problem = evaluator.problem
     if not problem.constraints or len(problem.space.variables) > MOST_VARIABLES:
         return 0
@@ -37,12 +37,12 @@ def excluded_boxes(evaluator: Evaluator, seed: int = 0) -> int:
     low, high = np.zeros((1, len(problem.space.tops))), problem.space.tops[None, :].astype(np.float64)
     before, count = np.full((1, len(problem.constraints)), -np.inf), 0
     while len(low):
-        least, most = _bounds(evaluator, low, high, rising)
-        if np.isnan(least).any() or np.isnan(most).any() or np.any(least < before - DUST * (np.abs(before) + 1)):
+        lower, upper = _bounds(evaluator, low, high, rising)
+        if np.isnan(lower).any() or np.isnan(upper).any() or np.any(lower < before - DUST * (np.abs(before) + 1)):
             return 0
-        out = _excluded(problem, least, most)
-        count += int(out.sum())
-        low, high, before = low[~out], high[~out], least[~out]
+        excluded = _excluded(problem, lower, upper)
+        count += int(excluded.sum())
+        low, high, before = low[~excluded], high[~excluded], lower[~excluded]
         if len(low) > MOST_BOXES or count > MOST_IN_ALL or not _can_be_halved(problem, low, high).all():
             return 0
         low, high, before = _halved(problem, low, high, before)
@@ -53,7 +53,7 @@ def _rising(evaluator: Evaluator, seed: int) -> NDArray[np.bool_] | None:
     """Whether each gap rises with each variable, (variables, constraints); None where one does neither."""
     space, random = evaluator.problem.space, np.random.default_rng(seed)
     base = space.encode(space.sample(LINES, random))
-    found = []
+    rising = []
     for at, top in enumerate(space.tops):
         lines = np.repeat(base, POINTS, axis=0)
         lines[:, at] = np.tile(np.linspace(0.0, top, POINTS), LINES)
@@ -62,16 +62,16 @@ def _rising(evaluator: Evaluator, seed: int) -> NDArray[np.bool_] | None:
         up, down = (steps >= -dust).all(axis=(0, 1)), (steps <= dust).all(axis=(0, 1))
         if not (up | down).all():  # also where the model has no number
             return None
-        found.append(up)
-    return np.array(found)
+        rising.append(up)
+    return np.array(rising)
 
 
 def _bounds(
     evaluator: Evaluator, low: FloatArray, high: FloatArray, rising: NDArray[np.bool_]
 ) -> tuple[FloatArray, FloatArray]:
-    """The least and the largest gap of every constraint over every box, both (boxes, constraints)."""
+    """The smallest and the largest gap of every constraint over every box, both (boxes, constraints)."""
     problem = evaluator.problem
-    least, most = np.empty((len(low), rising.shape[1])), np.full((len(low), rising.shape[1]), np.inf)
+    lower, upper = np.empty((len(low), rising.shape[1])), np.full((len(low), rising.shape[1]), np.inf)
     corners: dict[tuple[bool, ...], FloatArray] = {}
 
     def gaps(ends: NDArray[np.bool_]) -> FloatArray:
@@ -82,28 +82,28 @@ def _bounds(
             corners[key] = evaluator(points, STAGE).evaluated.gaps
         return corners[key]
 
-    for at, one in enumerate(problem.constraints):
-        least[:, at] = gaps(rising[:, at])[:, at]
-        if one.relation == "==":
-            most[:, at] = gaps(~rising[:, at])[:, at]
-    return least, most
+    for at, constraint in enumerate(problem.constraints):
+        lower[:, at] = gaps(rising[:, at])[:, at]
+        if constraint.relation == "==":
+            upper[:, at] = gaps(~rising[:, at])[:, at]
+    return lower, upper
 
 
-def _excluded(problem: Problem, least: FloatArray, most: FloatArray) -> NDArray[np.bool_]:
+def _excluded(problem: Problem, lower: FloatArray, upper: FloatArray) -> NDArray[np.bool_]:
     """Boxes of which no point can meet all constraints: (boxes,)."""
-    out = np.zeros(len(least), dtype=np.bool_)
-    for at, one in enumerate(problem.constraints):
-        room = one.slack + (one.tolerance if one.relation == "==" else 0.0)
-        out |= least[:, at] > room + ROUNDING
-        if one.relation == "==":
-            out |= most[:, at] < one.slack - one.tolerance - ROUNDING
-    return out
+    excluded = np.zeros(len(lower), dtype=np.bool_)
+    for at, constraint in enumerate(problem.constraints):
+        allowed = constraint.slack + (constraint.tolerance if constraint.relation == "==" else 0.0)
+        excluded |= lower[:, at] > allowed + ROUNDING
+        if constraint.relation == "==":
+            excluded |= upper[:, at] < constraint.slack - constraint.tolerance - ROUNDING
+    return excluded
 
 
 def _can_be_halved(problem: Problem, low: FloatArray, high: FloatArray) -> NDArray[np.bool_]:
     """Boxes with more than a point: (boxes,)."""
-    least = np.where(problem.space.counted, 0.5, 1e-12)
-    return np.asarray((high - low > least).any(axis=1))
+    smallest_width = np.where(problem.space.counted, 0.5, 1e-12)
+    return np.asarray((high - low > smallest_width).any(axis=1))
 
 
 def _halved(
@@ -113,11 +113,11 @@ def _halved(
     if not len(low):
         return low, high, before
     tops, counted = np.maximum(problem.space.tops, 1e-300), problem.space.counted
-    side = ((high - low) / tops).argmax(axis=1)
+    axis = ((high - low) / tops).argmax(axis=1)
     rows = np.arange(len(low))
-    middle = (low[rows, side] + high[rows, side]) / 2
-    whole = counted[side]
+    middle = (low[rows, axis] + high[rows, axis]) / 2
+    whole = counted[axis]
     first_high, second_low = high.copy(), low.copy()
-    first_high[rows, side] = np.where(whole, np.floor(middle), middle)
-    second_low[rows, side] = np.where(whole, np.floor(middle) + 1, middle)
+    first_high[rows, axis] = np.where(whole, np.floor(middle), middle)
+    second_low[rows, axis] = np.where(whole, np.floor(middle) + 1, middle)
     return np.vstack([low, second_low]), np.vstack([first_high, high]), np.vstack([before, before])

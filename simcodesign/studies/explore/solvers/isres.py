@@ -52,15 +52,15 @@ class _Reader:
         self.at: FloatArray = np.array([])
         self.scored: Scored | None = None
 
-    def _read(self, coordinates: FloatArray) -> Scored:
+    def _evaluated(self, coordinates: FloatArray) -> Scored:
         if self.scored is None or not np.array_equal(self.at, coordinates):
             self.at = np.array(coordinates)
             self.scored = self.evaluator(self.evaluator.problem.space.decode(self.at[None, :]), "isres")
         return self.scored
 
     def total(self, coordinates: FloatArray, _gradient: Any) -> float:
-        return float(np.clip(np.nan_to_num(self._read(coordinates).total[0], nan=_HUGE), -_HUGE, _HUGE))
+        return float(np.clip(np.nan_to_num(self._evaluated(coordinates).total[0], nan=_HUGE), -_HUGE, _HUGE))
 
     def excess(self, coordinates: FloatArray, at: int) -> float:
-        gaps = self._read(coordinates).evaluated.gaps
+        gaps = self._evaluated(coordinates).evaluated.gaps
         return float(np.nan_to_num(self.evaluator.problem.excess(gaps)[0, at], nan=_HUGE, posinf=_HUGE, neginf=-_HUGE))

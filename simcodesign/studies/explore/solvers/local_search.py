@@ -21,15 +21,15 @@ from simcodesign.studies.explore.space import FloatArray, Variable
 #: A difference in coordinates, of which the error in a gradient is least.
 DIFFERENCE = 1e-5
 ROUNDS = 6
-#: Combinations of discrete variables that are looked into, and other valleys.
+#: Combinations of discrete variables that are refined, and further valleys.
 COMBINATIONS, VALLEYS = 8, 3
 #: Two valleys differ by so much of the range of a real variable.
 WIDE_APART = 0.1
 ITERATIONS = 60
-#: A program ends after so many readings of which none was better by this share; less is asked of other valleys.
+#: A program ends after this many evaluations without an improvement by this share; other valleys are solved roughly.
 IDLE, SETTLED, ROUGHLY = 12, 1e-12, 1e-6
 #: Steps of whole variables after which the real ones are looked for anew.
-ANEW = 6
+MOST_RESTARTS = 6
 #: So many real variables start from all combinations of their limits; more of them from all lower or all upper ones.
 CORNERS = 4
 #: So near a limit, in coordinates, a real variable is tried on it.
@@ -42,37 +42,39 @@ def refine(evaluator: Evaluator) -> None:
     """Polish the best points of different valleys a little, and the best of all until it gets no better."""
     real = _real(evaluator)
     for start in valleys(evaluator, COMBINATIONS, VALLEYS):
-        with evaluator.nested("polish") as one:
-            one(start[None, :], "polish")
-            if np.isfinite(one.best_key[0]) and real.any():
+        with evaluator.nested("polish") as nested:
+            nested(start[None, :], "polish")
+            if np.isfinite(nested.best_key[0]) and real.any():
                 # Steps of discrete variables would leave the valley before its bottom is known.
-                climb(one, real, ROUGHLY)
+                climb(nested, real, ROUGHLY)
     polish(evaluator)
 
 
 def _real(evaluator: Evaluator) -> Any:
-    """Which variables are real and have room."""
-    return np.array([not one.discrete and one.low < one.high for one in evaluator.problem.space.variables])
+    """Mask of the real variables whose limits differ."""
+    return np.array(
+        [not variable.discrete and variable.low < variable.high for variable in evaluator.problem.space.variables]
+    )
 
 
-def valleys(evaluator: Evaluator, most: int, others: int) -> FloatArray:
+def valleys(evaluator: Evaluator, combinations_: int, further_valleys: int) -> FloatArray:
     """The best points of so many combinations of the discrete variables, and so many more that lie widely apart in a
     real one, both best first: (points, variables)."""
     space = evaluator.problem.space
     scored = evaluator.score(evaluator.all_evaluated())
     points = scored.evaluated.points[scored.order()]
-    discrete = np.array([one.discrete for one in space.variables])
+    discrete = np.array([variable.discrete for variable in space.variables])
     _, first = np.unique(points[:, discrete], axis=0, return_index=True)
-    chosen = np.sort(first)[:most].tolist()
+    selected = np.sort(first)[:combinations_].tolist()
     coordinates = space.encode(points) / np.maximum(space.tops, 1e-300)
-    left = np.arange(len(points))
-    for _ in range(others + 1):
-        if not len(left):
+    remaining = np.arange(len(points))
+    for _ in range(further_valleys + 1):
+        if not len(remaining):
             break
-        chosen.append(int(left[0]))
-        near = np.abs(coordinates[left] - coordinates[left[0]])[:, ~discrete]
-        left = left[(near > WIDE_APART).any(axis=1)]
-    return points[list(dict.fromkeys(chosen))]
+        selected.append(int(remaining[0]))
+        distances = np.abs(coordinates[remaining] - coordinates[remaining[0]])[:, ~discrete]
+        remaining = remaining[(distances > WIDE_APART).any(axis=1)]
+    return points[list(dict.fromkeys(selected))]
 
 
 def polish(evaluator: Evaluator, rounds: int = ROUNDS) -> None:
@@ -84,19 +86,19 @@ def polish(evaluator: Evaluator, rounds: int = ROUNDS) -> None:
         if real.any():
             climb(evaluator, real)
             if not evaluator.best_key < before:
-                step_anew(evaluator, real)
+                restart_from_steps(evaluator, real)
         if not evaluator.best_key < before:
             return
 
 
-def step_anew(evaluator: Evaluator, real: Any) -> None:
-    """Steps of one whole variable or choice, each with the real variables from where they are and from their limits.
+def restart_from_steps(evaluator: Evaluator, real: Any) -> None:
+    """Steps of one whole variable or choice, each with the real variables started from their values and their limits.
 
     Next to the best point may be a whole number that is possible only where a real variable stands at its limit: no
     step of one of the two alone leads there.
     """
     assert evaluator.best is not None
-    before, groups = evaluator.best.copy(), _steps_anew(evaluator, real)
+    before, groups = evaluator.best.copy(), _restart_points(evaluator, real)
     if not groups:
         return
     scored = evaluator(np.concatenate(groups), "neighbours")
@@ -104,49 +106,51 @@ def step_anew(evaluator: Evaluator, real: Any) -> None:
     order = np.argsort(scored.order())  # its place among all
     first = [min(range(end - len(group), end), key=order.__getitem__) for group, end in zip(groups, ends, strict=True)]
     # The nearest steps first: a limit is passed by one step, and any further one is refused all the more.
-    chosen = sorted(first, key=lambda at: (not _is_next(evaluator, before, scored.evaluated.points[at]), order[at]))
-    for at in chosen[:ANEW]:
-        with evaluator.nested("neighbours") as one:
-            one(scored.evaluated.points[at][None, :], "neighbours")
-            if not np.isfinite(one.best_key[0]):
+    nearest_first = sorted(
+        first, key=lambda at: (not _is_next(evaluator, before, scored.evaluated.points[at]), order[at])
+    )
+    for at in nearest_first[:MOST_RESTARTS]:
+        with evaluator.nested("neighbours") as nested:
+            nested(scored.evaluated.points[at][None, :], "neighbours")
+            if not np.isfinite(nested.best_key[0]):
                 continue
-            climb(one, real)
-            if scored.violation[at] > 0 and one.best_key[0] == 0:
-                climb(one, real)  # the first ended at the first point that is feasible
+            climb(nested, real)
+            if scored.violation[at] > 0 and nested.best_key[0] == 0:
+                climb(nested, real)  # the first ended at the first point that is feasible
 
 
 def _is_next(evaluator: Evaluator, base: FloatArray, point: FloatArray) -> bool:
     """Whether no discrete variable is more than one step away."""
     return all(
-        value == now or value in one.neighbours(float(now))
-        for one, now, value in zip(evaluator.problem.space.variables, base, point, strict=True)
-        if one.discrete
+        value == current or value in variable.neighbours(float(current))
+        for variable, current, value in zip(evaluator.problem.space.variables, base, point, strict=True)
+        if variable.discrete
     )
 
 
-def _steps_anew(evaluator: Evaluator, real: Any) -> list[FloatArray]:
+def _restart_points(evaluator: Evaluator, real: Any) -> list[FloatArray]:
     """For every step of a discrete variable the points from which the real ones may start, (starts, variables)."""
     assert evaluator.best is not None
     base, variables = evaluator.best, evaluator.problem.space.variables
-    places = [int(at) for at in np.flatnonzero(real)]
-    limits = {at: (variables[at].low, variables[at].high) for at in places}
+    indices = [int(at) for at in np.flatnonzero(real)]
+    limits = {at: (variables[at].low, variables[at].high) for at in indices}
     starts: list[dict[int, float]] = [{}]
-    if len(places) <= CORNERS:
-        starts += [dict(zip(places, corner, strict=True)) for corner in product(*limits.values())]
+    if len(indices) <= CORNERS:
+        starts += [dict(zip(indices, corner, strict=True)) for corner in product(*limits.values())]
     else:
-        starts += [{at: limits[at][side] for at in places} for side in (0, 1)]
-    starts += [{at: limit} for at in places for limit in limits[at]] if len(places) > 1 else []
+        starts += [{at: limits[at][end] for at in indices} for end in (0, 1)]
+    starts += [{at: limit} for at in indices for limit in limits[at]] if len(indices) > 1 else []
     return [
         np.array([_with(base, {at: value, **start}) for start in starts])
-        for at, one in enumerate(variables)
-        if one.discrete
-        for value in _values(one, float(base[at]))
+        for at, variable in enumerate(variables)
+        if variable.discrete
+        for value in _values(variable, float(base[at]))
     ]
 
 
-def descend(evaluator: Evaluator, most: int = 200) -> None:
+def descend(evaluator: Evaluator, rounds: int = 200) -> None:
     """Steps of one or two discrete variables, as long as they help."""
-    for _ in range(most):
+    for _ in range(rounds):
         before = evaluator.best_key
         points = _steps(evaluator)
         if not len(points):
@@ -159,22 +163,24 @@ def descend(evaluator: Evaluator, most: int = 200) -> None:
 def _steps(evaluator: Evaluator) -> FloatArray:
     """Points that differ from the best one by steps of 1, 2, 4 ... of one discrete variable, or of 1 in two."""
     assert evaluator.best is not None
-    base, found = evaluator.best, []
+    base, points = evaluator.best, []
     variables = evaluator.problem.space.variables
-    near = {at: one.neighbours(float(base[at])) for at, one in enumerate(variables) if one.discrete}
-    for at in near:
-        found += [_with(base, {at: value}) for value in _values(variables[at], float(base[at]))]
-    for first, second in combinations(near, 2) if len(near) <= 12 else ():
-        found += [_with(base, {first: a, second: b}) for a in near[first] for b in near[second]]
-    return np.array(found)
+    neighbours = {
+        at: variable.neighbours(float(base[at])) for at, variable in enumerate(variables) if variable.discrete
+    }
+    for at in neighbours:
+        points += [_with(base, {at: value}) for value in _values(variables[at], float(base[at]))]
+    for first, second in combinations(neighbours, 2) if len(neighbours) <= 12 else ():
+        points += [_with(base, {first: a, second: b}) for a in neighbours[first] for b in neighbours[second]]
+    return np.array(points)
 
 
 def _values(variable: Variable, value: float) -> list[float]:
     if variable.choices:
         return [choice for choice in variable.choices if choice != value]
     powers = 2.0 ** np.arange(max(np.ceil(np.log2(max(variable.high - variable.low, 1.0))), 0) + 1)
-    every = np.clip(np.concatenate([value - powers, value + powers]), variable.low, variable.high)
-    return [float(one) for one in np.unique(every) if one != value]
+    candidates = np.clip(np.concatenate([value - powers, value + powers]), variable.low, variable.high)
+    return [float(candidate) for candidate in np.unique(candidates) if candidate != value]
 
 
 def _with(base: FloatArray, changes: dict[int, float]) -> FloatArray:
@@ -190,25 +196,25 @@ def climb(evaluator: Evaluator, real: Any, settled: float = SETTLED) -> None:
     assert evaluator.best is not None
     base = evaluator.best.copy()
     program = _Program(evaluator, base, real, evaluator.best_key[0] > 0, settled)
-    found = program.solve()
-    evaluator(_at_limits(evaluator, found, real)[None, :], "polish")
+    point = program.solve()
+    evaluator(_at_limits(evaluator, point, real)[None, :], "polish")
     # What it ends with may violate a constraint by rounding: the last point on the way that does not is taken.
     for _ in range(8):
         assert evaluator.best is not None
         before, best = evaluator.best_key, evaluator.best
-        ends = evaluator.problem.space.encode(np.array([best, found]))
+        ends = evaluator.problem.space.encode(np.array([best, point]))
         shares = np.linspace(0.0, 1.0, BETWEEN)[1:, None]
-        way = evaluator.problem.space.decode(ends[0] + shares * (ends[1] - ends[0]))
-        way[:, ~real] = base[~real]
-        scored = evaluator(way, "polish")
+        line = evaluator.problem.space.decode(ends[0] + shares * (ends[1] - ends[0]))
+        line[:, ~real] = base[~real]
+        scored = evaluator(line, "polish")
         if not evaluator.best_key < before:
             # Nothing better in these steps: look at the first of them.
-            found = way[0]
-            if np.array_equal(best, found):
+            point = line[0]
+            if np.array_equal(best, point):
                 return
             continue
-        after = min(int(scored.order()[0]) + 1, len(way) - 1)
-        found = way[after]
+        after = min(int(scored.order()[0]) + 1, len(line) - 1)
+        point = line[after]
 
 
 def _at_limits(evaluator: Evaluator, point: FloatArray, real: Any) -> FloatArray:
@@ -216,12 +222,12 @@ def _at_limits(evaluator: Evaluator, point: FloatArray, real: Any) -> FloatArray
     space = evaluator.problem.space
     coordinates = space.encode(point[None, :])[0]
     ends = np.rint(coordinates)
-    near = real & (np.abs(coordinates - ends) < NEXT_TO)
-    return np.where(near, space.decode(np.where(near, ends, coordinates)[None, :])[0], point)
+    at_limit = real & (np.abs(coordinates - ends) < NEXT_TO)
+    return np.where(at_limit, space.decode(np.where(at_limit, ends, coordinates)[None, :])[0], point)
 
 
 class _SettledError(Exception):
-    """A program gets no further."""
+    """A program makes no more progress."""
 
 
 class _Program:
@@ -287,7 +293,7 @@ class _Program:
         return total, full, gaps, slopes
 
     def _watch(self) -> None:
-        """End a program that finds nothing better: its line searches go on for long about rounding."""
+        """End a program without progress: its line searches would continue for long within rounding."""
         violation, total = self.evaluator.best_key
         before = self.best
         better = violation < before[0] * (1 - self.settled) or (
@@ -298,12 +304,12 @@ class _Program:
         if self.idle > IDLE:
             raise _SettledError
 
-    def _differences(self, here: FloatArray) -> tuple[float, FloatArray, FloatArray, FloatArray]:
+    def _differences(self, centre: FloatArray) -> tuple[float, FloatArray, FloatArray, FloatArray]:
         steps = np.eye(self.count) * DIFFERENCE
-        every = np.clip(np.vstack([here, here + steps, here - steps]), 0.0, 1.0)
-        scored = self.evaluator(self._points(every), "polish")
+        stencil = np.clip(np.vstack([centre, centre + steps, centre - steps]), 0.0, 1.0)
+        scored = self.evaluator(self._points(stencil), "polish")
         n, gaps = self.count, scored.evaluated.gaps
-        widths = np.diag(every[1 : n + 1] - every[n + 1 :])
+        widths = np.diag(stencil[1 : n + 1] - stencil[n + 1 :])
         columns = np.column_stack([scored.total, gaps])
         # Where the model refuses a neighbour nothing is known of the slope.
         slopes = np.nan_to_num((columns[1 : n + 1] - columns[n + 1 :]) / widths[:, None], posinf=0.0, neginf=0.0)
@@ -312,7 +318,8 @@ class _Program:
 
     def _constraints(self) -> list[dict[str, Any]]:
         return [
-            self._constraint(at, one.relation == "==", one.slack) for at, one in enumerate(self.problem.constraints)
+            self._constraint(at, constraint.relation == "==", constraint.slack)
+            for at, constraint in enumerate(self.problem.constraints)
         ]
 
     def _constraint(self, at: int, equal: bool, slack: float) -> dict[str, Any]:

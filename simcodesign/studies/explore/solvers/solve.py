@@ -1,4 +1,4 @@
-"""Solves a problem of design: by enumeration, by bisection, by differential evolution, or by ISRES.
+"""Solves a design problem: by enumeration, by bisection, by differential evolution, or by ISRES.
 
 ``auto`` takes the first that fits: a space of at most ``MOST_ENUMERATED`` points is enumerated, and a problem in one
 variable in which everything is monotone is bisected; both are exact. Anything else is searched: differential evolution
@@ -27,26 +27,26 @@ from simcodesign.studies.explore.space import FloatArray
 #: Methods that cannot miss the best point.
 EXACT = ("enumeration", "bisection")
 SOLVERS = ("auto", "enumeration", "bisection", "evolution", "isres")
-#: A space of so many points is looked at whole.
+#: A space of at most this many points is enumerated.
 MOST_ENUMERATED = 20_000
-#: Points of a search, unless another limit is asked for; what polishes its best points comes on top then.
+#: Points of a search without a limit; those that polish its best points are additional.
 EVALUATIONS = 20_000
-#: Which share of the points of a limit the search may take; the others polish what it finds.
+#: The share of a limit that the search may use; the rest polishes its best points.
 SEARCH = 0.75
-#: The proof that nothing is feasible takes no more than one in so many of the points that are left.
+#: The proof of infeasibility may use the remaining points divided by this.
 PROOF = 4
-#: Searches that share these points, at most.
+#: Largest number of searches that share the points.
 RESTARTS = 3
-#: Searches end alike if their totals differ by no more than this share.
+#: Two searches agree if their totals differ by no more than this share.
 ALIKE = 1e-5
 
 
 @dataclass(frozen=True)
 class Solution:
-    """The best point of a problem; the one of the least total violation where nothing feasible was found.
+    """The best point of a problem; where nothing feasible was found, the point of the smallest total violation.
 
     ``exact``: by a method that cannot miss the best one. ``scales``: by what several objectives are divided.
-    ``spent``: it ended because no more points were allowed. ``proof``: why nothing can be feasible, where a search
+    ``spent``: the search ended at the limit on evaluations. ``proof``: why nothing can be feasible, where a search
     found no feasible point and that could be shown.
     """
 
@@ -107,12 +107,12 @@ def solve(
     try:
         if prove_first and method not in EXACT:
             proof = _proof(evaluator, seed)
-        if not proof and not _exactly(evaluator, method, solver):
+        if not proof and not _solve_exactly(evaluator, method, solver):
             method = "isres" if solver == "isres" else "evolution"
             _search(evaluator, solver, seed, start)
             if evaluator.best_key[0] > 0 and not prove_first:
                 proof = _proof(evaluator, seed)
-            if evaluator.best is not None and not _found(evaluator):
+            if evaluator.best is not None and not _nothing_left_to_search(evaluator):
                 refine(evaluator)
     except EvaluationLimitError:
         spent = True
@@ -122,8 +122,8 @@ def solve(
 def solve_again(
     solution: Solution, problem: Problem, *, evaluations: int | None = None, on_progress: OnProgress | None = None
 ) -> Solution:
-    """The best point of a problem that differs from a solved one by its constraints alone: from all points that are
-    known already, of which the best are polished anew with up to so many more."""
+    """The best point of a problem that differs from a solved one only in its constraints: chosen from all points that
+    are known already, of which the best are polished again with up to ``evaluations`` more points."""
     evaluator = Evaluator(problem, solution.scales, on_progress=on_progress)
     evaluator.absorb(solution.evaluator, "known")
     if solution.method == "enumeration":
@@ -132,7 +132,7 @@ def solve_again(
     try:
         if solution.method == "bisection" and bisect(evaluator):
             return _solution(evaluator, solution.method, solution.seed)
-        if evaluator.best is not None and not _found(evaluator):
+        if evaluator.best is not None and not _nothing_left_to_search(evaluator):
             refine(evaluator)
     except EvaluationLimitError:
         pass
@@ -157,14 +157,14 @@ def _solution(evaluator: Evaluator, method: str, seed: int, spent: bool = False)
 
 
 def _proof(evaluator: Evaluator, seed: int) -> str:
-    """Why nothing is feasible, "" where that cannot be shown."""
+    """The reason why nothing is feasible, "" where infeasibility cannot be proven."""
     boxes = 0
-    with suppress(EvaluationLimitError), evaluator.nested(STAGE) as one:
-        if one.limit is not None:
-            one.limit //= PROOF
-        boxes = excluded_boxes(one, seed)
-    words = "constraints are monotone at all sampled points, and bounds exclude the whole space"
-    return f"{words} in {boxes:,} part{'s' if boxes != 1 else ''}" if boxes else ""
+    with suppress(EvaluationLimitError), evaluator.nested(STAGE) as nested:
+        if nested.limit is not None:
+            nested.limit //= PROOF
+        boxes = excluded_boxes(nested, seed)
+    reason = "constraints are monotone at all sampled points, and bounds exclude the whole space"
+    return f"{reason} in {boxes:,} part{'s' if boxes != 1 else ''}" if boxes else ""
 
 
 def _scales(
@@ -172,19 +172,25 @@ def _scales(
 ) -> tuple[float, ...]:
     """The absolute value of the best of each objective alone."""
     alone = [
-        solve(problem.with_objectives(one), solver=solver, seed=seed, evaluations=evaluations, on_progress=on_progress)
-        for one in problem.objectives
+        solve(
+            problem.with_objectives(objective),
+            solver=solver,
+            seed=seed,
+            evaluations=evaluations,
+            on_progress=on_progress,
+        )
+        for objective in problem.objectives
     ]
     return tuple(abs(solution.objective) or 1.0 for solution in alone)
 
 
 def _method(evaluator: Evaluator, solver: str) -> str:
-    """The method that is tried first. InputError for more points than are enumerated, or than may be evaluated."""
+    """The method that is tried first. Raises InputError for a space too large to be enumerated."""
     space = evaluator.problem.space
     if solver == "enumeration":
-        most = min(MOST_ENUMERATED * 50, evaluator.remaining)
-        if space.count > most:
-            allowed = f"spaces of up to {most:.0f} points; whole variables or choices only"
+        limit = min(MOST_ENUMERATED * 50, evaluator.remaining)
+        if space.count > limit:
+            allowed = f"spaces of up to {limit:.0f} points; whole variables or choices only"
             raise InputError("too many points to enumerate", Place("--solver"), value=space.count, allowed=allowed)
     if solver != "auto":
         return solver
@@ -193,7 +199,7 @@ def _method(evaluator: Evaluator, solver: str) -> str:
     return "bisection" if len(space.variables) == 1 else "evolution"
 
 
-def _exactly(evaluator: Evaluator, method: str, solver: str) -> bool:
+def _solve_exactly(evaluator: Evaluator, method: str, solver: str) -> bool:
     """Whether the problem is solved by enumeration or bisection."""
     space = evaluator.problem.space
     if method == "enumeration":
@@ -209,44 +215,44 @@ def _exactly(evaluator: Evaluator, method: str, solver: str) -> bool:
 
 
 def _search(evaluator: Evaluator, solver: str, seed: int, start: FloatArray | None) -> None:
-    """By ISRES, or by evolution as long as it may take."""
-    most = EVALUATIONS if evaluator.limit is None else int(SEARCH * evaluator.remaining)
+    """Search by ISRES or by differential evolution, within the limit on evaluations."""
+    limit = EVALUATIONS if evaluator.limit is None else int(SEARCH * evaluator.remaining)
     if solver == "isres":
-        isres(evaluator, seed, most, start)
+        isres(evaluator, seed, limit, start)
     else:
-        _evolve(evaluator, seed, most, start)
+        _evolve(evaluator, seed, limit, start)
 
 
 def _evolve(evaluator: Evaluator, seed: int, evaluations: int, start: FloatArray | None) -> None:
-    """Searches that begin anew until two end alike, as long as there are evaluations left: one may end beside the best
+    """Restart the search until two searches agree or the evaluations are used up: a single one may miss the best
     valley."""
     ends: list[tuple[float, float]] = []
-    begun = evaluator.evaluations
+    evaluations_before = evaluator.evaluations
     for number in range(RESTARTS):
-        left = evaluations - (evaluator.evaluations - begun)
-        if number and (left < evaluations / 10 or _found(evaluator)):
+        remaining = evaluations - (evaluator.evaluations - evaluations_before)
+        if number and (remaining < evaluations / 10 or _nothing_left_to_search(evaluator)):
             return
-        with evaluator.nested("evolution") as one:
-            evolve(one, seed + 7919 * number, left, start if number == 0 else None)
-        if any(_alike(one.best_key, other) for other in ends):
+        with evaluator.nested("evolution") as nested:
+            evolve(nested, seed + 7919 * number, remaining, start if number == 0 else None)
+        if any(_end_alike(nested.best_key, earlier) for earlier in ends):
             return
-        ends.append(one.best_key)
+        ends.append(nested.best_key)
 
 
-def _alike(one: tuple[float, float], other: tuple[float, float]) -> bool:
+def _end_alike(first: tuple[float, float], second: tuple[float, float]) -> bool:
     """Whether two searches ended in feasible points that are as good as each other."""
-    return one[0] == other[0] == 0 and abs(one[1] - other[1]) <= ALIKE * abs(other[1])
+    return first[0] == second[0] == 0 and abs(first[1] - second[1]) <= ALIKE * abs(second[1])
 
 
-def _found(evaluator: Evaluator) -> bool:
-    """Whether there is nothing left to look for: a feasible point where nothing is to be minimised."""
+def _nothing_left_to_search(evaluator: Evaluator) -> bool:
+    """Whether the search is over: a feasible point is known and there is no objective."""
     return not evaluator.problem.objectives and evaluator.best_key[0] == 0
 
 
 def nothing_usable(evaluator: Evaluator) -> InputError:
-    """Why no point has a number at all."""
+    """The error for a space in which no point can be evaluated."""
     if not evaluator.refused:
         return InputError(f"{evaluator.problem.model.name}: the metrics are nowhere finite in this space")
-    refusal = max(evaluator.refused.values(), key=lambda one: one.count)
-    where = ", ".join(f"{name} = {value:g}" for name, value in refusal.values.items())
-    return InputError(f"no point of the space can be evaluated; at {where}: {refusal.why}")
+    refusal = max(evaluator.refused.values(), key=lambda refusal_: refusal_.count)
+    point = ", ".join(f"{name} = {value:g}" for name, value in refusal.values.items())
+    return InputError(f"no point of the space can be evaluated; at {point}: {refusal.why}")
