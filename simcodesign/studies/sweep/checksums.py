@@ -1,4 +1,4 @@
-"""What stands in a store: rows and the description of the sweep, each with a checksum over all that it says."""
+"""Records of a store: rows and the description of the sweep, each with a checksum over its whole content."""
 
 from __future__ import annotations
 
@@ -14,25 +14,25 @@ CHECKSUM_BYTES = 8
 
 
 def record(row: Row) -> tuple[int, bytes, int, str, bytes]:
-    """The row as it stands in the table."""
+    """The row as a record of the table: number, key, state, JSON text and checksum."""
     key, state = bytes.fromhex(row.key), FAILED if row.failed else DONE
     text = json.dumps([dict(row.axes), dict(row.results), row.reason], separators=(",", ":"), ensure_ascii=True)
     return row.number, key, state, text, checksum(row.number, key, state, text)
 
 
 def checksum(number: int, key: bytes, state: int, text: str) -> bytes:
-    """Over all that a row says."""
-    said = b"%d %d %s %s" % (number, state, key.hex().encode(), text.encode())
-    return blake2b(said, digest_size=CHECKSUM_BYTES).digest()
+    """The checksum over the whole content of a row."""
+    content = b"%d %d %s %s" % (number, state, key.hex().encode(), text.encode())
+    return blake2b(content, digest_size=CHECKSUM_BYTES).digest()
 
 
-def row_of(found: tuple[object, ...]) -> Row | None:
-    """The row of a record, None unless it is exactly what was written."""
-    number, key, state, text, kept = found
+def row_of(record: tuple[object, ...]) -> Row | None:
+    """The row of a record, None if its checksum does not match."""
+    number, key, state, text, stored_checksum = record
     if not (isinstance(number, int) and isinstance(key, bytes) and isinstance(state, int) and isinstance(text, str)):
         return None
     try:
-        if checksum(number, key, state, text) != kept:
+        if checksum(number, key, state, text) != stored_checksum:
             return None
     except UnicodeEncodeError:
         return None
@@ -49,9 +49,9 @@ def meta_checksum(name: str, text: str) -> bytes:
     return blake2b(f"{name} {text}".encode(errors="replace"), digest_size=CHECKSUM_BYTES).digest()
 
 
-def meta_of(name: str, text: object, kept: object) -> dict[str, object] | None:
-    """What a store says of its sweep, None unless it is exactly what was written."""
-    if not isinstance(text, str) or meta_checksum(name, text) != kept:
+def meta_of(name: str, text: object, stored_checksum: object) -> dict[str, object] | None:
+    """The description of a sweep from its record, None if its checksum does not match."""
+    if not isinstance(text, str) or meta_checksum(name, text) != stored_checksum:
         return None
-    found: dict[str, object] = json.loads(text)
-    return found
+    meta: dict[str, object] = json.loads(text)
+    return meta

@@ -11,9 +11,9 @@ import numpy as np
 
 from simcodesign.core.errors import InputError
 
-#: Length of a digest in bytes: 2^64 contents before two are expected to meet.
+#: Length of a digest in bytes: a collision is expected only after about 2^64 contents.
 DIGEST_BYTES = 16
-#: What is said for readers, and changes no number.
+#: Keys for readers only, which change no number.
 REMARKS = frozenset({"about", "source", "origin"})
 
 
@@ -50,7 +50,7 @@ def plain(content: object) -> object:
 
 
 def _fields(content: object) -> dict[str, object]:
-    """What takes part in comparison; a field of None is as if it were not there, so that new fields change no key."""
+    """The fields that take part in comparison; those that are None are left out, so that new fields change no key."""
     assert is_dataclass(content)
     values = {one.name: getattr(content, one.name) for one in fields(content) if one.compare}
     return {name: plain(value) for name, value in values.items() if value is not None and name not in REMARKS}

@@ -1,4 +1,4 @@
-"""Who works on a sweep: processes of this machine, or the workers of a Dask cluster. Both are concurrent futures."""
+"""Executors of a sweep: processes of this machine, or the workers of a Dask cluster, both with concurrent futures."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ from simcodesign.core.process_pool import ProcessExecutor, WorkerDied
 
 #: Seconds for a scheduler to answer.
 ANSWER_S = 10.0
-#: Seconds for which a number of workers is taken to be what it was.
+#: Seconds for which the number of workers is cached.
 _RECENT_S = 1.0
-#: Tasks under way for each worker: the one at work, and some that wait so that none is idle while rows are stored.
+#: Tasks submitted for each worker: the running one, and some that wait so that none is idle while rows are stored.
 _EACH = 3
-#: Tasks under way of a cluster at least: one that grows with its load must see some.
+#: Smallest number of submitted tasks of a cluster: one that scales with its load must see some.
 _LEAST = 16
 #: Other versions of these may change the last digits of results.
 _NUMERIC = ("numpy", "scipy", "numba")
@@ -121,9 +121,9 @@ class Cluster(Crew):
     def __init__(self, address: str) -> None:
         self._distributed = _distributed()
         self._address = address
-        self._client = self._connected()
+        self._client = self._connect()
         super().__init__(self._client.get_executor(pure=False))
-        self._asked_s, self._threads = -math.inf, 0
+        self._counted_s, self._threads = -math.inf, 0
         try:
             self._check_versions()
         except BaseException:
@@ -135,8 +135,8 @@ class Cluster(Crew):
 
     @property
     def count(self) -> int:
-        if time.monotonic() - self._asked_s > _RECENT_S:
-            self._asked_s = time.monotonic()
+        if time.monotonic() - self._counted_s > _RECENT_S:
+            self._counted_s = time.monotonic()
             with suppress(OSError):  # a scheduler that is lost fails the tasks, which says so
                 self._threads = sum(self._client.nthreads().values())
         return self._threads
@@ -163,17 +163,17 @@ class Cluster(Crew):
         except Exception as error:  # what Dask raises has no common base; there is nothing left to close
             logging.getLogger(__name__).debug("closing %s: %s", self._address, error)
 
-    def _connected(self) -> Any:
+    def _connect(self) -> Any:
         place = Place("--scheduler")
-        given: dict[str, Any] = {"address": self._address}
+        arguments: dict[str, Any] = {"address": self._address}
         if self._address.endswith(".json"):
             if not Path(self._address).is_file():
                 raise InputError("no such scheduler file", place, value=self._address, allowed="an existing file")
-            given = {"scheduler_file": self._address}
+            arguments = {"scheduler_file": self._address}
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # versions are looked at below, as far as they matter
-                return self._distributed.Client(**given, timeout=ANSWER_S, set_as_default=False, name="simcodesign")
+                return self._distributed.Client(**arguments, timeout=ANSWER_S, set_as_default=False, name="simcodesign")
         except (OSError, TimeoutError, ValueError) as error:
             allowed = "the address that `dask scheduler` prints, e.g. tcp://host:8786, or its scheduler file"
             what = f"no scheduler answers ({_first_line(error)})"
@@ -190,22 +190,24 @@ class Cluster(Crew):
 
 
 def check_versions(theirs: Mapping[str, object], ours: Mapping[str, str]) -> str:
-    """What workers have in other versions that may change last digits. InputError for one that cannot run this version
-    of the package: an error in place of versions, or another version."""
+    """A note on packages with other versions on the workers, which may change last digits; "" if there are none.
+
+    Raises InputError for a worker that cannot run simcodesign or has another version of it.
+    """
     place = Place("--scheduler")
-    others = set()
-    for worker, found in theirs.items():
-        if not isinstance(found, Mapping):
-            what = f"the worker {worker} cannot run simcodesign ({_first_line(found)})"
+    differing = set()
+    for worker, worker_versions in theirs.items():
+        if not isinstance(worker_versions, Mapping):
+            what = f"the worker {worker} cannot run simcodesign ({_first_line(worker_versions)})"
             raise InputError(what, place, allowed=f"workers with simcodesign {ours['simcodesign']} installed")
-        if found["simcodesign"] != ours["simcodesign"]:
+        if worker_versions["simcodesign"] != ours["simcodesign"]:
             what = f"the worker {worker} has another version of simcodesign"
-            raise InputError(what, place, value=found["simcodesign"], allowed=ours["simcodesign"])
-        others |= {(name, found[name]) for name in ours if found[name] != ours[name]}
-    if not others:
+            raise InputError(what, place, value=worker_versions["simcodesign"], allowed=ours["simcodesign"])
+        differing |= {(name, worker_versions[name]) for name in ours if worker_versions[name] != ours[name]}
+    if not differing:
         return ""
-    here = ", ".join(f"{name} {ours[name]}" for name in sorted({name for name, _ in others}))
-    return f"{', '.join(f'{name} {other}' for name, other in sorted(others))}; here is {here}"
+    ours_text = ", ".join(f"{name} {ours[name]}" for name in sorted({name for name, _ in differing}))
+    return f"{', '.join(f'{name} {worker_version}' for name, worker_version in sorted(differing))}; here is {ours_text}"
 
 
 def crew(processes: int, address: str | None = None) -> Crew:
@@ -228,7 +230,7 @@ def _version(package: str) -> str:
 
 
 def _distributed() -> Any:
-    """The library, which keeps quiet: what a user must know of its workers is said by this package."""
+    """The library with its logging silenced: this package reports what a user must know of the workers."""
     try:
         import distributed
     except ImportError as error:

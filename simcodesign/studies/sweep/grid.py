@@ -34,8 +34,8 @@ _NUMBER = re.compile(r"([+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)[ 
 
 @dataclass(frozen=True)
 class Known:
-    """What is known of something that can be varied. ``path``: what is set in its place, the ``inverse`` of its values
-    (a time per byte, of a bandwidth). ``dimension``: of the unit table, empty if any unit may stand there."""
+    """Something that can be varied. ``path``: what is set, to the ``inverse`` of the values where so marked (a time per
+    byte, for a bandwidth). ``dimension``: of the unit table, empty if any unit is accepted."""
 
     path: str
     kind: str = PARAMETER
@@ -60,7 +60,7 @@ class Axis:
 
     @cached_property
     def given(self) -> tuple[Value, ...]:
-        """What is set for each value: numbers for words of choices, times per byte for bandwidths."""
+        """What is set for each value of the axis: numbers for named choices, times per byte for bandwidths."""
         known = self.known
         if known.inverse:
             return tuple(1.0 / float(value) for value in self.values)
@@ -82,8 +82,8 @@ class Axis:
 
 @dataclass(frozen=True)
 class Design:
-    """All points, made when they are asked for. A grid runs through its last axis fastest; where ``zipped``, point k
-    takes the k-th value of every axis. ``note``: what a user should know of it."""
+    """All points, computed on use. The last axis of a grid varies fastest; where ``zipped``, point k takes the k-th
+    value of every axis. ``note``: for the user."""
 
     axes: tuple[Axis, ...]
     zipped: bool = False
@@ -118,7 +118,7 @@ class Design:
         return self.count
 
     def places(self, numbers: NDArray[np.int64]) -> list[NDArray[np.int64]]:
-        """For every axis, which of its values these points have: (numbers,) each. IndexError for other points."""
+        """For every axis, the indices of the values at these points: (numbers,) each. IndexError for other points."""
         numbers = np.asarray(numbers, dtype=np.int64)
         if numbers.size and not (numbers.min() >= 0 and numbers.max() < self.count):
             raise IndexError(f"points are 0 to {self.count - 1}")
@@ -127,16 +127,16 @@ class Design:
         return [np.asarray(place, dtype=np.int64) for place in np.unravel_index(numbers, self.shape)]
 
     def place(self, number: int) -> tuple[int, ...]:
-        """The same of one point, quickly."""
+        """The indices of the values of one point, one for each axis."""
         if not 0 <= number < self.count:
             raise IndexError(f"points are 0 to {self.count - 1}")
         if self.zipped:
             return (number,) * len(self.axes)
-        found = []
+        indices = []
         for size in reversed(self.shape):
-            number, at = divmod(number, size)
-            found.append(at)
-        return tuple(reversed(found))
+            number, index = divmod(number, size)
+            indices.append(index)
+        return tuple(reversed(indices))
 
     def values(self, number: int) -> dict[str, Value]:
         """The values of one point, by name."""
@@ -144,8 +144,8 @@ class Design:
 
     def columns(self, numbers: NDArray[np.int64] | None = None) -> dict[str, NDArray[np.float64] | NDArray[np.object_]]:
         """The values of these points (all, if None), by name: (points,) each."""
-        every = np.arange(self.count, dtype=np.int64) if numbers is None else numbers
-        return {axis.name: axis.column[at] for axis, at in zip(self.axes, self.places(every), strict=True)}
+        selected = np.arange(self.count, dtype=np.int64) if numbers is None else numbers
+        return {axis.name: axis.column[at] for axis, at in zip(self.axes, self.places(selected), strict=True)}
 
 
 def grid(axes: Sequence[Axis]) -> Design:
@@ -195,7 +195,7 @@ def wrong(text: str, what: str, allowed: str) -> InputError:
 
 
 def split(text: str, mark: str) -> list[str]:
-    """The parts between marks that stand in no brackets."""
+    """Split at marks outside brackets."""
     parts, depth = [""], 0
     for letter in text:
         depth += (letter in "[{") - (letter in "]}")
@@ -272,7 +272,7 @@ def limits(low: str, high: str, known: Known, text: str) -> tuple[float, float, 
 
 
 def _dimension(known: Known, unit: str, text: str) -> str:
-    """The dimension that is known, or else that of the unit."""
+    """The known dimension, or else that of the unit."""
     if known.dimension or not unit:
         return known.dimension or "count"
     if known.kind == PARAMETER and known is not None and known.choices:
@@ -286,9 +286,9 @@ def _dimension(known: Known, unit: str, text: str) -> str:
     raise wrong(text, f"unknown unit {unit!r}", "units such as s, us, B, KiB, GB/s, GHz, W, %")
 
 
-def _ranged(low: float, high: float, how: list[str], dimension: str, text: str) -> tuple[list[float], bool]:
+def _ranged(low: float, high: float, spacing: list[str], dimension: str, text: str) -> tuple[list[float], bool]:
     """The values of a range, and whether they are spaced by factors."""
-    step, words = how[0], [word.lower() for word in how[1:]]
+    step, words = spacing[0], [word.lower() for word in spacing[1:]]
     if step.startswith("n="):
         if words not in ([], ["log"], ["linear"]):
             raise wrong(text, "spacing of a range", "n=COUNT, n=COUNT:log, n=COUNT:linear")
@@ -302,8 +302,8 @@ def _ranged(low: float, high: float, how: list[str], dimension: str, text: str) 
         if match is None:
             raise wrong(text, "step of a range", FORMS)
         # Without a unit of its own a step has that of the end, as all numbers of a range do.
-        own = match.group(2) or _unit_of(text)
-        return _arithmetic(low, high, quantity(match.group(1), own, dimension, Known(""), text), text), False
+        unit = match.group(2) or _unit_of(text)
+        return _arithmetic(low, high, quantity(match.group(1), unit, dimension, Known(""), text), text), False
     raise wrong(text, f"step of a range {step!r}", FORMS)
 
 

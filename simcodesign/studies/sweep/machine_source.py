@@ -15,20 +15,20 @@ from simcodesign.describe.yaml.tree import Entry, merged, nested
 from simcodesign.studies.sweep.content_digest import REMARKS
 from simcodesign.studies.sweep.points import Value
 
-#: What says how the nodes of a network are arranged.
+#: Keys that determine how the nodes of a network are arranged.
 SHAPED = {"network.topology", *(f"network.topology.{key}" for key in ("shape", "dims", "file"))}
 
 
 @dataclass(frozen=True)
 class Source:
-    """A machine, and where its file was read, the tree of that file, so that whatever stands in it can be changed."""
+    """A machine and, if it was read from a file, the tree of that file, in which anything can be changed."""
 
     machine: Machine
     tree: Entry | None = field(default=None, repr=False)
     folder: Path = Path()
 
     def changed(self, changes: Mapping[str, Value]) -> Machine:
-        """The machine with changes in its file. InputError for what cannot stand there."""
+        """The machine with changes in its file. Raises InputError for invalid changes."""
         if not changes:
             return self.machine
         if self.tree is None:
@@ -36,17 +36,17 @@ class Source:
             raise InputError(what, Place("--over"), value=list(changes))
         tree = self.tree
         if reshaped(tree, changes):
-            dims = len(_shape(tree))
-            tree = merged(_without_shape(tree), nested({"network.topology.dims": dims}, "--over"))
+            dimension_count = len(_shape(tree))
+            tree = merged(_without_shape(tree), nested({"network.topology.dims": dimension_count}, "--over"))
         return machine_from(merged(tree, nested(changes, "--over"), OTHER_NAMES), self.folder)
 
     def content(self, whole: bool) -> object:
-        """What a key is made of; ``whole``: with what only changes of the file bring to light."""
+        """The content of a key; ``whole``: including the parts of the file that only changes make effective."""
         return [self.machine, _tree_content(self.tree) if whole and self.tree is not None else None]
 
 
 def reshaped(tree: Entry, changes: Mapping[str, Value]) -> bool:
-    """Whether the nodes are changed and the shape that they fill is not: it is then chosen anew."""
+    """Whether the nodes are changed and the network shape is not: the shape is then chosen again."""
     if "nodes" not in changes or SHAPED & changes.keys():
         return False
     shape = _shape(tree)
@@ -54,7 +54,7 @@ def reshaped(tree: Entry, changes: Mapping[str, Value]) -> bool:
 
 
 def _shape(tree: Entry) -> list[int]:
-    """The shape of the network as the file says it, empty if it does not."""
+    """The shape of the network in the file, empty if it has none."""
     topology = tree.mapping()["network"].mapping()["topology"].mapping()
     return [item.whole(low=1) for item in topology["shape"].sequence()] if "shape" in topology else []
 
@@ -63,8 +63,8 @@ def _without_shape(tree: Entry) -> Entry:
     items = tree.mapping()
     network = items["network"].mapping()
     topology = {key: entry for key, entry in network["topology"].mapping().items() if key != "shape"}
-    kept = {**network, "topology": Entry(topology, network["topology"].place)}
-    return Entry({**items, "network": Entry(kept, items["network"].place)}, tree.place)
+    remaining = {**network, "topology": Entry(topology, network["topology"].place)}
+    return Entry({**items, "network": Entry(remaining, items["network"].place)}, tree.place)
 
 
 def source_of(machine: Machine | str | Path, changes: Mapping[str, object] | None = None) -> Source:

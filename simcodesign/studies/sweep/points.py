@@ -48,27 +48,27 @@ class Keys:
         return cls(canonical(content))
 
     @cached_property
-    def _begun(self) -> blake2b:
+    def _fixed_hash(self) -> blake2b:
         return blake2b(self.fixed.encode(), digest_size=DIGEST_BYTES)
 
-    def key(self, said: bytes) -> str:
-        """The key of a point of which this is said besides: its ``items``, joined."""
-        own = self._begun.copy()
-        own.update(said)
-        return own.hexdigest()
+    def key(self, items: bytes) -> str:
+        """The key of a point; ``items``: its own items, joined."""
+        digest = self._fixed_hash.copy()
+        digest.update(items)
+        return digest.hexdigest()
 
 
 _encode = json.JSONEncoder(separators=(",", ":")).encode
 
 
 def item(kind: str, path: str, value: Value) -> bytes:
-    """One thing that is set at a point, as it enters its key; the items of a key are in the order of kind and path."""
+    """One setting of a point, encoded for its key; the items of a key are in the order of kind and path."""
     return _encode([kind, path, value if isinstance(value, str) else float(value) + 0.0]).encode()
 
 
 @dataclass(frozen=True)
 class Row:
-    """What is known of a point once it is done. ``axes``: its values by name, SI units or words; ``results``: numbers
+    """The result of a point. ``axes``: its values by name, SI units or words; ``results``: numbers
     by name, as ``evaluate.NAMES`` describes them; ``reason``: why there are none, empty if it went well."""
 
     number: int

@@ -1,4 +1,4 @@
-"""Rows out of a damaged store: whatever SQLite can still read and whose checksum is right."""
+"""Recovers the rows of a damaged store that SQLite can still read and whose checksums match."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ _ROWS_PER_TRANSACTION = 10_000
 
 @dataclass(frozen=True)
 class Recovered:
-    """How many ``rows`` came out of a damaged store, and what it says of its sweep, empty if that is lost."""
+    """Number of ``rows`` recovered from a damaged store, and the description of its sweep, empty if that is lost."""
 
     rows: int
     meta: Mapping[str, object]
 
     @property
     def lost(self) -> int | None:
-        """Points of the sweep that did not come out, done or not; None if it is not known how many it has."""
+        """Points of the sweep that were not recovered, done or not; None if the number of its points is unknown."""
         points = self.meta.get("points")
         return points - self.rows if isinstance(points, int) else None
 
@@ -41,7 +41,7 @@ def recover(path: str | Path, target: str | Path) -> Recovered:
     path = Path(path)
     if not path.is_file():
         raise StoreError("no such store", place_of(path))
-    lock = StoreLock.taken(path)
+    lock = StoreLock.acquire(path)
     try:
         with closing(sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True)) as connection:
             connection.execute("PRAGMA cell_size_check = ON")
@@ -59,14 +59,14 @@ def _copy(rows: Iterator[Row], meta: Mapping[str, object], target: str | Path) -
     """Write the rows into a new store; how many there are."""
     count = 0
     with Store.create(target, meta) as store:
-        while some := list(islice(rows, _ROWS_PER_TRANSACTION)):
-            store.add(some)
-            count += len(some)
+        while batch := list(islice(rows, _ROWS_PER_TRANSACTION)):
+            store.add(batch)
+            count += len(batch)
     return count
 
 
 def _readable_meta(connection: sqlite3.Connection) -> dict[str, object]:
-    """What the store says of its sweep, empty where that is lost."""
+    """The description of the sweep in the store, empty where that is lost."""
     with suppress(sqlite3.Error, UnicodeDecodeError):
         for value, checksum in connection.execute("SELECT value, checksum FROM meta NOT INDEXED WHERE name = 'sweep'"):
             return meta_of("sweep", value, checksum) or {}
@@ -74,7 +74,7 @@ def _readable_meta(connection: sqlite3.Connection) -> dict[str, object]:
 
 
 def _readable_rows(connection: sqlite3.Connection, meta: Mapping[str, object]) -> Iterator[Row]:
-    """All right rows by number; ranges of numbers in which SQLite fails are halved until it does not."""
+    """All intact rows by number; ranges of numbers in which SQLite fails are halved until it does not."""
     ranges, newest = [(0, _count_of_numbers(connection, meta))], -1
     while ranges:
         first, end = ranges.pop()

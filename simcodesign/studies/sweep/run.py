@@ -1,6 +1,6 @@
-"""Running a sweep: points go out to those who work, rows come back into the store.
+"""Runs a sweep: points are sent to an executor, and rows are written into the store.
 
-Points go out in chunks that grow to a fraction of a second of work (``Crew.chunk_s``), a bounded number at a time, and
+Points are sent in chunks that grow to a fraction of a second (``Crew.chunk_s``), a bounded number at a time, and
 rows are stored in batches, twice a second at least. A row counts when it is durable. Processes that die are survived:
 the points of a lost chunk are tried again one by one. A point is blamed for the last death only when nobody else was at
 work, so that none fails for what another did, nor for want of memory that it would have had alone.
@@ -37,9 +37,9 @@ Evaluate = Callable[[Task], list[Row]]
 
 #: The most points of a chunk.
 MOST_POINTS = 2048
-#: Seconds for which rows wait at most to be stored, and within which a wish to stop is heard.
-STORE_S, HEAR_S = 0.25, 0.1
-#: So many processes may die at a point.
+#: Longest wait of rows before they are stored, and interval at which ``stop`` is called, in seconds.
+STORE_S, STOP_POLL_S = 0.25, 0.1
+#: A point fails when this many processes have died at it.
 KILLS = 3
 #: A worker of a cluster may have several threads, which would share what a process keeps of a sweep.
 _ONE = threading.Lock()
@@ -49,8 +49,8 @@ BLOCK = 20_000
 
 @dataclass(frozen=True)
 class Outcome:
-    """Points that are stored now of all, those of them that failed, those stored by this run, and whether it ended
-    because it was asked to."""
+    """Number of points ``stored`` of all ``count`` points, those of them that ``failed``, those stored by this run, and
+    whether it was ``stopped`` before the end."""
 
     stored: int
     count: int
@@ -68,7 +68,8 @@ def run(
     stop: Callable[[], bool] = lambda: False,
     evaluate: Evaluate = evaluate,
 ) -> Outcome:
-    """Evaluate all points that are not stored yet. ``stop``: asked often; when it says so, what has come is stored.
+    """Evaluate all points that are not stored yet. ``stop``: called often; if True, the run ends after storing
+    the finished rows.
 
     ``evaluate``: a function of a module, for it is sent to other processes. Raises StoreError when the store cannot be
     written (rows before that are safe), LostScheduler, and SimcodesignError when no process can be started; whatever is
@@ -78,12 +79,12 @@ def run(
     try:
         while running.has_work() and not stop():
             running.send()
-            running.collect(HEAR_S)
-            running.keep(STORE_S)
+            running.collect(STOP_POLL_S)
+            running.store_rows(STORE_S)
         if running.has_work():
             running.collect(0.0)
     finally:
-        running.keep()
+        running.store_rows()
     return outcome_of(store, sweep, running.new, stopped=running.has_work())
 
 
@@ -91,19 +92,19 @@ def run_forecast(
     sweep: Sweep, store: Store, on_progress: OnProgress = lambda _: None, *, stop: Callable[[], bool] = lambda: False
 ) -> Outcome:
     """As ``run`` for a sweep that is only forecast: in this process, a block of points in one call."""
-    left, new = store.left(sweep.count), 0
-    for start in range(0, len(left), BLOCK):
+    missing, new = store.missing(sweep.count), 0
+    for start in range(0, len(missing), BLOCK):
         if stop():
             break
-        rows = list(_forecast_rows(sweep, left[start : start + BLOCK]))
+        rows = list(_forecast_rows(sweep, missing[start : start + BLOCK]))
         store.add(rows)
         on_progress(rows)
         new += len(rows)
-    return outcome_of(store, sweep, new, stopped=new < len(left))
+    return outcome_of(store, sweep, new, stopped=new < len(missing))
 
 
 def outcome_of(store: Store, sweep: Sweep, new: int = 0, *, stopped: bool = False) -> Outcome:
-    """What a store has of a sweep."""
+    """Numbers of stored, failed and all points of a sweep."""
     return Outcome(len(store), sweep.count, store.failed(), new, stopped)
 
 
@@ -127,13 +128,13 @@ class _Chunk:
 
 
 class _Queue:
-    """Points that still have to go out: in chunks, then those that were lost one by one, then suspects alone."""
+    """Points still to be sent: in chunks, then those of lost chunks one by one, then suspects while idle."""
 
     def __init__(self, numbers: NDArray[np.int64], chunk_s: float) -> None:
         self._numbers, self._at, self._chunk_s = numbers, 0, chunk_s
         self._singles: deque[int] = deque()
         self._suspects: deque[int] = deque()
-        self._killed: dict[int, int] = {}
+        self._deaths: dict[int, int] = {}
         self._size, self._point_s = 1, math.inf
 
     def __bool__(self) -> bool:
@@ -144,9 +145,11 @@ class _Queue:
         return len(self._numbers) - self._at
 
     def next(self, workers: int, idle: bool) -> _Chunk | None:
-        """What goes out next, of which all workers get some; None if that has to wait until all are idle."""
+        """The next chunk, small enough that all workers get some; None if it has to wait until all are idle."""
         if self._left:
-            self._size = max(1, min(2 * self._size, self._wanted(), MOST_POINTS, self._left // (2 * max(workers, 1))))
+            self._size = max(
+                1, min(2 * self._size, self._target_size(), MOST_POINTS, self._left // (2 * max(workers, 1)))
+            )
             begin, self._at = self._at, min(self._at + self._size, len(self._numbers))
             return _Chunk(tuple(self._numbers[begin : self._at].tolist()))
         if self._singles:
@@ -155,25 +158,25 @@ class _Queue:
             return _Chunk((self._suspects.popleft(),), alone=True)
         return None
 
-    def _wanted(self) -> int:
+    def _target_size(self) -> int:
         return int(min(self._chunk_s / max(self._point_s, 1e-9), MOST_POINTS))
 
-    def took(self, chunk: _Chunk, seconds: float) -> None:
-        """A chunk was done; the first ones of each process take longer, for it prepares itself."""
+    def record_time(self, chunk: _Chunk, seconds: float) -> None:
+        """Update the time per point after a chunk; the first chunk of each process includes its start-up."""
         point_s = seconds / len(chunk.numbers)
         self._point_s = point_s if self._point_s == math.inf else (self._point_s + point_s) / 2
 
     def lost(self, chunk: _Chunk, deaths: int) -> int | None:
-        """Processes died at a chunk; the number of the point that is to blame, if there is one."""
+        """Record that processes died at a chunk; the number of the point that caused it, if that is certain."""
         if len(chunk.numbers) > 1:
             self._singles.extend(chunk.numbers)
             return None
         (number,) = chunk.numbers
-        most = math.inf if chunk.alone else KILLS - 1
-        killed = self._killed[number] = int(min(self._killed.get(number, 0) + deaths, most))
-        if killed >= KILLS:
+        limit = math.inf if chunk.alone else KILLS - 1
+        deaths_at_point = self._deaths[number] = int(min(self._deaths.get(number, 0) + deaths, limit))
+        if deaths_at_point >= KILLS:
             return number
-        (self._suspects if killed == KILLS - 1 else self._singles).append(number)
+        (self._suspects if deaths_at_point == KILLS - 1 else self._singles).append(number)
         return None
 
 
@@ -184,7 +187,7 @@ class _Run:
         self.sweep, self.store, self.crew, self.on_progress, self.evaluate = sweep, store, crew, on_progress, evaluate
         self.new = 0
         self._packed: Packed = pack(sweep)
-        self._queue = _Queue(store.left(sweep.count), crew.chunk_s)
+        self._queue = _Queue(store.missing(sweep.count), crew.chunk_s)
         self._under_way: dict[Future[Any], _Chunk] = {}
         self._rows: list[Row] = []
         self._oldest_s = 0.0
@@ -194,8 +197,8 @@ class _Run:
 
     def send(self) -> None:
         """Send chunks until enough are under way."""
-        most = self.crew.most_under_way
-        while len(self._under_way) < most:
+        limit = self.crew.most_under_way
+        while len(self._under_way) < limit:
             chunk = self._queue.next(self.crew.count, idle=not self._under_way)
             if chunk is None:
                 return
@@ -203,14 +206,14 @@ class _Run:
             self._under_way[self.crew.submit(_timed, __version__, self.evaluate, task)] = chunk
 
     def collect(self, seconds: float) -> None:
-        """What is done, for which this waits so long."""
+        """Collect finished chunks, waiting at most this long."""
         for future in wait(self._under_way, seconds, FIRST_COMPLETED).done:
             chunk = self._under_way.pop(future)
             error = _error_of(future)
             if error is None:
-                spent_s, rows = future.result()
-                self._queue.took(chunk, spent_s)
-                self._came(rows)
+                elapsed_s, rows = future.result()
+                self._queue.record_time(chunk, elapsed_s)
+                self._add_rows(rows)
             elif deaths := self.crew.deaths(error):
                 self._lost(chunk, deaths, error)
             elif isinstance(error, SimcodesignError):
@@ -218,15 +221,15 @@ class _Run:
             else:
                 raise SimcodesignError(f"points could not be evaluated: {type(error).__name__}: {error}") from error
 
-    def keep(self, waited_s: float = 0.0) -> None:
-        """Store the rows that have come if the first of them has waited so long."""
+    def store_rows(self, waited_s: float = 0.0) -> None:
+        """Store the finished rows if the first of them has waited this long."""
         if self._rows and time.monotonic() - self._oldest_s >= waited_s:
             rows, self._rows = self._rows, []
             self.store.add(rows)
             self.new += len(rows)
             self.on_progress(rows)
 
-    def _came(self, rows: Sequence[Row]) -> None:
+    def _add_rows(self, rows: Sequence[Row]) -> None:
         if not self._rows:
             self._oldest_s = time.monotonic()
         self._rows.extend(rows)
@@ -235,7 +238,7 @@ class _Run:
         blamed = self._queue.lost(chunk, deaths)
         if blamed is not None:
             reason = f"{KILLS} processes died at it; of the last: {next(islice(str(error).splitlines(), 1), '')}"
-            self._came([self.sweep.row(self.sweep.point(blamed), reason=reason)])
+            self._add_rows([self.sweep.row(self.sweep.point(blamed), reason=reason)])
 
 
 def _error_of(future: Future[Any]) -> BaseException | None:
@@ -250,6 +253,6 @@ def _timed(version: str, evaluate: Evaluate, task: Task) -> tuple[float, list[Ro
     if version != __version__:
         raise SimcodesignError(f"a worker has simcodesign {__version__}, the sweep was started by {version}")
     with _ONE:
-        began = time.perf_counter()
+        started_s = time.perf_counter()
         rows = evaluate(task)
-        return time.perf_counter() - began, rows
+        return time.perf_counter() - started_s, rows

@@ -45,11 +45,11 @@ def sampled(over: Sequence[str], count: int, method: str, seed: int = 0, lookup:
         raise InputError("nothing is varied", Place("--over"), value=len(over), allowed=f"1 to {MOST_AXES} axes")
     shares = _shares(count, len(over), method, seed)
     axes = [_sampled_axis(text, shares[:, at], lookup) for at, text in enumerate(over)]
-    kept = _first_of_equals(axes)
+    distinct = _first_of_equals(axes)
     notes = [_balance_note(count)] if method == "sobol" and count & (count - 1) else []
-    if len(kept) < count:
-        notes.append(f"{count - len(kept)} of {count} points came twice and are left out")
-    return Design(tuple(_taken(axis, kept) for axis in axes), zipped=True, note="; ".join(notes))
+    if len(distinct) < count:
+        notes.append(f"{count - len(distinct)} of {count} points came twice and are left out")
+    return Design(tuple(_select_values(axis, distinct) for axis in axes), zipped=True, note="; ".join(notes))
 
 
 def _shares(count: int, dimensions: int, method: str, seed: int) -> NDArray[np.float64]:
@@ -75,10 +75,10 @@ def _sampled_axis(text: str, shares: NDArray[np.float64], lookup: Lookup) -> Axi
     known = lookup(name)
     parts = split(rest, ":")
     if len(parts) == 1:
-        return _drawn_from(listed(name, rest, known, text), shares)
-    words = [part.lower() for part in parts[2:]]
+        return _sampled_from(listed(name, rest, known, text), shares)
+    words = [word_.lower() for word_ in parts[2:]]
     if words not in ([], ["log"], ["linear"]):
-        return _drawn_from(parse_axis(text, lookup), shares)
+        return _sampled_from(parse_axis(text, lookup), shares)
     if known.choices:
         raise wrong(text, "a range of something that has names", nearest("", known.choices))
     low, high, dimension = limits(parts[0], parts[1], known, text)
@@ -89,14 +89,14 @@ def _sampled_axis(text: str, shares: NDArray[np.float64], lookup: Lookup) -> Axi
     return Axis(name, tuple(values.tolist()), DIMENSIONS.get(dimension, ""), log, known)
 
 
-def _drawn_from(axis: Axis, shares: NDArray[np.float64]) -> Axis:
-    """Each of the values in equal shares."""
-    places = np.minimum((shares * len(axis.values)).astype(np.int64), len(axis.values) - 1)
-    return _taken(axis, places)
+def _sampled_from(axis: Axis, shares: NDArray[np.float64]) -> Axis:
+    """An axis of values chosen from those of ``axis`` in equal shares."""
+    indices = np.minimum((shares * len(axis.values)).astype(np.int64), len(axis.values) - 1)
+    return _select_values(axis, indices)
 
 
-def _taken(axis: Axis, places: NDArray[np.int64]) -> Axis:
-    return Axis(axis.name, tuple(axis.values[at] for at in places.tolist()), axis.unit, axis.log, axis.known)
+def _select_values(axis: Axis, indices: NDArray[np.int64]) -> Axis:
+    return Axis(axis.name, tuple(axis.values[at] for at in indices.tolist()), axis.unit, axis.log, axis.known)
 
 
 def _real(low: float, high: float, log: bool, shares: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -114,13 +114,13 @@ def _whole(low: float, high: float, log: bool, shares: NDArray[np.float64], text
     if not log:
         return np.asarray(np.minimum(first + np.floor(shares * (last - first + 1)), last), dtype=np.float64)
     # Each whole number has the room from half below to half above it.
-    near = np.rint(_real(first - 0.5, last + 0.5, True, shares))
-    return np.asarray(np.clip(near, first, last), dtype=np.float64)
+    rounded = np.rint(_real(first - 0.5, last + 0.5, True, shares))
+    return np.asarray(np.clip(rounded, first, last), dtype=np.float64)
 
 
 def _first_of_equals(axes: Sequence[Axis]) -> NDArray[np.int64]:
-    """The points that no earlier point is equal to."""
-    seen: dict[tuple[object, ...], int] = {}
+    """Indices of the points that equal no earlier point."""
+    first_numbers: dict[tuple[object, ...], int] = {}
     for number, values in enumerate(zip(*(axis.values for axis in axes), strict=True)):
-        seen.setdefault(values, number)
-    return np.fromiter(seen.values(), dtype=np.int64, count=len(seen))
+        first_numbers.setdefault(values, number)
+    return np.fromiter(first_numbers.values(), dtype=np.int64, count=len(first_numbers))

@@ -1,7 +1,7 @@
 """The store of a sweep: SQLite in WAL mode, one row per point, durable before it counts as done.
 
-Every row carries a checksum over all that it says, so that nothing wrong is ever read: what a damaged file or page does
-to a row is a ``StoreError``, and ``recover`` (in ``sweep.recovery``) takes all rows out that are right.
+Every row carries a checksum over its content, so that no damaged row is ever read: damage by a file or page is a
+``StoreError``, and ``recover`` (in ``sweep.recovery``) extracts all intact rows.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ FORMAT = 1
 APPLICATION = 0x53436453
 MAGIC = b"SQLite format 3\x00"
 PAGE_BYTES = 4096
-#: So many keys are made anew when a store is opened for a sweep.
-_LOOKED_AT = 64
+#: Number of keys that are recomputed and compared when a store is opened for a sweep.
+_CHECKED_KEYS = 64
 _SCHEMA = (
     "CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL, checksum BLOB NOT NULL)",
     "CREATE TABLE points (number INTEGER PRIMARY KEY, key BLOB NOT NULL UNIQUE, state INTEGER NOT NULL,"
@@ -60,10 +60,10 @@ class Store:
         path = Path(path)
         if path.exists():
             raise StoreError("is there already", place_of(path), allowed="another name, or --resume to go on with it")
-        lock = StoreLock.taken(path)
+        lock = StoreLock.acquire(path)
         try:
-            _make(path, meta)
-            return cls._opened(path, lock)
+            _create_file(path, meta)
+            return cls._connect(path, lock)
         except BaseException:
             lock.release()
             raise
@@ -74,24 +74,24 @@ class Store:
         path = Path(path)
         if not path.is_file():
             raise StoreError("no such store", place_of(path), allowed="the file of an earlier sweep")
-        lock = StoreLock.taken(path) if write else None
+        lock = StoreLock.acquire(path) if write else None
         try:
-            return cls._opened(path, lock)
+            return cls._connect(path, lock)
         except BaseException:
             if lock is not None:
                 lock.release()
             raise
 
     @classmethod
-    def _opened(cls, path: Path, lock: StoreLock | None) -> Store:
+    def _connect(cls, path: Path, lock: StoreLock | None) -> Store:
         check_header(path)
-        with _named(path):
+        with _store_errors(path):
             mode = "rw" if lock else "ro"
             connection = sqlite3.connect(
                 f"{path.resolve().as_uri()}?mode={mode}", uri=True, isolation_level=None, check_same_thread=False
             )
         try:
-            with _named(path):
+            with _store_errors(path):
                 _prepare(connection, path, write=lock is not None)
             return cls(path, connection, lock)
         except BaseException:
@@ -121,49 +121,49 @@ class Store:
 
     def meta(self) -> dict[str, object]:
         """What the sweep is (``Sweep.meta``). Empty in a store whose meta was lost. StoreError if it is damaged."""
-        with _named(self.path):
+        with _store_errors(self.path):
             rows = self._connection.execute("SELECT value, checksum FROM meta WHERE name = 'sweep'").fetchall()
-        found = meta_of("sweep", *rows[0]) if len(rows) == 1 else None
-        if found is None:
+        meta = meta_of("sweep", *rows[0]) if len(rows) == 1 else None
+        if meta is None:
             raise damaged(self.path, "its description of the sweep does not have the checksum that it should")
-        return found
+        return meta
 
     def check_sweep(self, sweep: Sweep) -> None:
         """StoreError, with what differs, unless this is the store of the sweep."""
         meta = self.meta()
         if meta:
-            apart = differences(meta, sweep.meta())
-            if apart:
+            differing = differences(meta, sweep.meta())
+            if differing:
                 what = "is the store of another sweep"
-                raise StoreError(f"{what}: {'; '.join(apart)}", place_of(self.path), allowed="another --store")
+                raise StoreError(f"{what}: {'; '.join(differing)}", place_of(self.path), allowed="another --store")
         done = self.done()
-        looked_at = done if not meta else done[np.linspace(0, len(done) - 1, min(len(done), _LOOKED_AT)).astype(int)]
+        checked = done if not meta else done[np.linspace(0, len(done) - 1, min(len(done), _CHECKED_KEYS)).astype(int)]
         if len(done) and not 0 <= done.min() <= done.max() < sweep.count:
             raise damaged(self.path, f"it has a point {int(done.max())} of {sweep.count}")
-        for number in looked_at.tolist():
+        for number in checked.tolist():
             if self._key(number) != sweep.point(number).key:
                 raise damaged(self.path, f"point {number} is not that of this sweep")
         if not meta and self._lock is not None:
             self._write_meta(sweep.meta())
 
     def _key(self, number: int) -> str:
-        with _named(self.path):
+        with _store_errors(self.path):
             rows = self._connection.execute("SELECT key FROM points WHERE number = ?", (number,)).fetchall()
         return bytes(rows[0][0]).hex() if rows and isinstance(rows[0][0], bytes) else ""
 
     def _write_meta(self, meta: Mapping[str, object]) -> None:
-        with _named(self.path):
+        with _store_errors(self.path):
             self._connection.execute("UPDATE meta SET value = ?, checksum = ? WHERE name = 'sweep'", meta_row(meta))
 
     # Rows.
 
     def add(self, rows: Iterable[Row]) -> None:
-        """Add rows in one transaction; when this returns, they will be there after a power loss.
+        """Add rows in one transaction; when this returns, they survive a power loss.
 
         StoreError, with none of them added, when the disk is full, the file cannot be written, or a point is there.
         """
         records = [record(row) for row in rows]
-        with _named(self.path):
+        with _store_errors(self.path):
             self._connection.execute("BEGIN IMMEDIATE")
             try:
                 self._connection.executemany("INSERT INTO points VALUES (?, ?, ?, ?, ?)", records)
@@ -175,41 +175,41 @@ class Store:
 
     def done(self) -> NDArray[np.int64]:
         """Numbers of the points that are done or have failed, ascending."""
-        with _named(self.path):
+        with _store_errors(self.path):
             # One long text: a third of the time that a million rows take.
             ((text,),) = self._connection.execute("SELECT group_concat(number) FROM points").fetchall()
-        found = np.fromstring(text or "", dtype=np.int64, sep=",")
-        found.sort()
-        if len(found) and (found[0] < 0 or (found[1:] == found[:-1]).any()):
+        numbers = np.fromstring(text or "", dtype=np.int64, sep=",")
+        numbers.sort()
+        if len(numbers) and (numbers[0] < 0 or (numbers[1:] == numbers[:-1]).any()):
             raise damaged(self.path, "its index names points twice, or points that are none")
-        return found
+        return numbers
 
-    def left(self, count: int) -> NDArray[np.int64]:
-        """Numbers of the points 0 to ``count`` - 1 that are not there yet, ascending."""
-        there = np.zeros(count, dtype=bool)
+    def missing(self, count: int) -> NDArray[np.int64]:
+        """Numbers of the points 0 to ``count`` - 1 that are not stored yet, ascending."""
+        is_stored = np.zeros(count, dtype=bool)
         done = self.done()
-        there[done[(done >= 0) & (done < count)]] = True
-        return np.flatnonzero(~there)
+        is_stored[done[(done >= 0) & (done < count)]] = True
+        return np.flatnonzero(~is_stored)
 
     def __len__(self) -> int:
         """Number of points that are done or have failed."""
-        with _named(self.path):
+        with _store_errors(self.path):
             ((count,),) = self._connection.execute("SELECT count(*) FROM points").fetchall()
         return int(count)
 
     def failed(self) -> int:
         """Number of points that have failed."""
-        with _named(self.path):
+        with _store_errors(self.path):
             rows = self._connection.execute("SELECT count(*) FROM points WHERE state <> 0").fetchall()
         return int(rows[0][0])
 
     def forget_failures(self) -> int:
-        """Take failed points out, so that they are tried again; how many there were."""
-        with _named(self.path):
+        """Delete failed points, so that they are evaluated again; their number."""
+        with _store_errors(self.path):
             return self._connection.execute("DELETE FROM points WHERE state <> 0").rowcount
 
     def rows(self) -> Iterator[Row]:
-        """All rows by number. StoreError at one that is not what was written."""
+        """All rows by number. Raises StoreError at a damaged row."""
         return self._rows("")
 
     def failures(self) -> Iterator[Row]:
@@ -217,15 +217,15 @@ class Store:
         return self._rows("WHERE state <> 0")
 
     def _rows(self, where: str) -> Iterator[Row]:
-        before = -1
-        with _named(self.path):
-            for found in self._connection.execute(f"SELECT * FROM points {where} ORDER BY number"):
-                row = row_of(found)
+        previous = -1
+        with _store_errors(self.path):
+            for record in self._connection.execute(f"SELECT * FROM points {where} ORDER BY number"):
+                row = row_of(record)
                 if row is None:
-                    raise damaged(self.path, f"the row of point {found[0]} does not have the checksum that it should")
-                if row.number <= before:
+                    raise damaged(self.path, f"the row of point {record[0]} does not have the checksum that it should")
+                if row.number <= previous:
                     raise damaged(self.path, f"point {row.number} comes twice")
-                before = row.number
+                previous = row.number
                 yield row
 
     def frame(self) -> pd.DataFrame:
@@ -236,18 +236,18 @@ class Store:
         return table
 
     def check(self) -> list[str]:
-        """Everything that is wrong with the file, as far as it can be told; empty if nothing is."""
-        found: list[str] = []
+        """All detectable damage of the file, a line each; empty if there is none."""
+        problems: list[str] = []
         try:
             self.meta()
         except StoreError as error:
-            found.append(error.what)
-        found += self._structure()
-        found += self._wrong_rows()
-        return found
+            problems.append(error.what)
+        problems += self._structure()
+        problems += self._wrong_rows()
+        return problems
 
     def _structure(self) -> list[str]:
-        """What SQLite finds in its pages and indices."""
+        """Problems that SQLite reports in pages and indices."""
         try:
             lines = self._connection.execute("PRAGMA integrity_check(20)").fetchall()
         except sqlite3.Error as error:
@@ -255,21 +255,21 @@ class Store:
         return [f"SQLite: {line}" for (text,) in lines for line in str(text).splitlines() if line != "ok"]
 
     def _wrong_rows(self) -> list[str]:
-        found, number = [], -1
+        problems, number = [], -1
         try:
             for number, *rest in self._connection.execute("SELECT * FROM points ORDER BY number"):
                 if row_of((number, *rest)) is None:
-                    found.append(f"point {number}: the checksum of its row")
+                    problems.append(f"point {number}: the checksum of its row")
         except (sqlite3.Error, UnicodeDecodeError) as error:
-            found.append(f"after point {number}: {error}")
-        return found
+            problems.append(f"after point {number}: {error}")
+        return problems
 
 
 # The file.
 
 
 def check_header(path: Path) -> None:
-    """StoreError for a file that is no database, or is shorter than it says itself."""
+    """Raise StoreError for a file that is no store, or whose size differs from that in its header."""
     try:
         with path.open("rb") as file:
             head = file.read(100)
@@ -290,7 +290,7 @@ def check_header(path: Path) -> None:
 
 
 def _prepare(connection: sqlite3.Connection, path: Path, write: bool) -> None:
-    """Settings of a connection, and a look at what it is connected to."""
+    """Configure a connection, and check format and tables of the file."""
     connection.execute("PRAGMA busy_timeout = 10000")
     connection.execute("PRAGMA cell_size_check = ON")
     if write:
@@ -309,11 +309,11 @@ def _prepare(connection: sqlite3.Connection, path: Path, write: bool) -> None:
         raise damaged(path, "its tables are not those of a store")
 
 
-def _make(path: Path, meta: Mapping[str, object]) -> None:
-    """Write an empty store beside its place, and put it there whole."""
-    beside = path.with_name(f".{path.name}.{os.getpid()}.part")
+def _create_file(path: Path, meta: Mapping[str, object]) -> None:
+    """Write an empty store under a temporary name, then link it to its path."""
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
-        with _named(path), closing(sqlite3.connect(beside, isolation_level=None)) as connection:
+        with _store_errors(path), closing(sqlite3.connect(temporary, isolation_level=None)) as connection:
             connection.execute(f"PRAGMA page_size = {PAGE_BYTES}")
             connection.execute("PRAGMA journal_mode = WAL")
             connection.execute("PRAGMA synchronous = FULL")
@@ -325,14 +325,14 @@ def _make(path: Path, meta: Mapping[str, object]) -> None:
             connection.execute(
                 "INSERT INTO meta VALUES ('created', ?, ?)", (created, meta_checksum("created", created))
             )
-        os.link(beside, path)  # unlike a rename, this never takes the place of another file
+        os.link(temporary, path)  # unlike a rename, this never takes the place of another file
         _sync_folder(path.parent)
     except OSError as error:
         raise StoreError(f"cannot be made: {error.strerror or error}", place_of(path)) from None
     finally:
-        for ending in ("", "-wal", "-shm"):
+        for suffix in ("", "-wal", "-shm"):
             with suppress(OSError):
-                os.unlink(f"{beside}{ending}")
+                os.unlink(f"{temporary}{suffix}")
 
 
 def _sync_folder(folder: Path) -> None:
@@ -349,13 +349,13 @@ def place_of(path: Path) -> Place:
 
 
 def damaged(path: Path, what: str) -> StoreError:
-    """The error of a store that is not as it was written."""
+    """The error of a damaged store."""
     return StoreError(f"the store is damaged: {what}", place_of(path), allowed=f"{RECOVER} {path} TARGET")
 
 
 @contextmanager
-def _named(path: Path) -> Iterator[None]:
-    """What SQLite raises as a StoreError that says what can be done."""
+def _store_errors(path: Path) -> Iterator[None]:
+    """Convert errors of SQLite into StoreErrors with a remedy."""
     try:
         yield
     except sqlite3.IntegrityError as error:

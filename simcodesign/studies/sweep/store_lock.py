@@ -18,18 +18,18 @@ class StoreLock:
         self._path, self._descriptor = path, descriptor
 
     @classmethod
-    def taken(cls, store: Path) -> StoreLock:
-        """The lock of the store. InputError naming the process that has it, or why there can be none."""
+    def acquire(cls, store: Path) -> StoreLock:
+        """Lock a store. Raises InputError naming the process that holds the lock, or why it cannot be created."""
         path = store.with_name(f"{store.name}.lock")
         while True:
-            descriptor = _opened(path)
+            descriptor = _open(path)
             try:
                 fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except OSError:
                 owner = os.pread(descriptor, 200, 0).decode(errors="replace").strip() or "another process"
                 os.close(descriptor)
                 raise InputError(f"is being written by {owner}", Place(str(store))) from None
-            if _still_there(path, descriptor):
+            if _is_same_file(path, descriptor):
                 break
             os.close(descriptor)  # its last owner took the file away in between
         os.ftruncate(descriptor, 0)
@@ -45,14 +45,14 @@ class StoreLock:
             self._descriptor = -1
 
 
-def _opened(path: Path) -> int:
+def _open(path: Path) -> int:
     try:
         return os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
     except OSError as error:
         raise InputError(f"cannot be written: {error.strerror or error}", Place(str(path))) from None
 
 
-def _still_there(path: Path, descriptor: int) -> bool:
+def _is_same_file(path: Path, descriptor: int) -> bool:
     """Whether the file of that name is the one that is open."""
     try:
         return os.path.samestat(os.stat(path), os.fstat(descriptor))

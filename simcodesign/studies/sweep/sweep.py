@@ -1,4 +1,4 @@
-"""A sweep: what is read, at which points, and what it is called in a store."""
+"""A sweep: workload, machine, design points and reading, and the keys of its points in a store."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ from simcodesign.studies.sweep.sampling import sampled
 FORMAT = 1
 FORECAST, SIMULATE, BOTH = "forecast", "simulate", "both"
 READINGS = (FORECAST, SIMULATE, BOTH)
-#: An axis of so many values keeps what enters the keys.
-_FEW = 10_000
-#: Keys of a machine file that stand in no part of it, and may be varied.
+#: An axis of at most this many values caches the items of its keys.
+_MOST_CACHED_ITEMS = 10_000
+#: Top-level keys of a machine file that may be varied.
 TOP_KEYS = ("nodes", "processors_per_node", "mapping", "noise")
 
 
@@ -57,7 +57,7 @@ class Sweep:
     iterations: str = ALL
 
     def __getstate__(self) -> dict[str, object]:
-        return {one.name: getattr(self, one.name) for one in fields(self)}  # nothing that was derived
+        return {attribute.name: getattr(self, attribute.name) for attribute in fields(self)}  # nothing that was derived
 
     def __setstate__(self, state: dict[str, object]) -> None:
         for name, value in state.items():
@@ -75,38 +75,43 @@ class Sweep:
 
     @property
     def structural(self) -> bool:
-        """Whether something in the machine file is varied that no forecast takes as an array."""
+        """Whether something in the machine file is varied that cannot be an array in one forecast."""
         return any(axis.known.kind == CHANGE for axis in self.design.axes)
 
     def point(self, number: int) -> Point:
         """The point of this number, from 0. IndexError for others."""
-        place = self.design.place(number)
+        value_indices = self.design.place(number)
         parameters: dict[str, float] = dict(self.given)
         changes: dict[str, Value] = {}
         axes: dict[str, Value] = {}
         seed = self.seed
-        for axis, at in zip(self.design.axes, place, strict=True):
-            kind, path, value = axis.known.kind, axis.known.path, axis.given[at]
-            axes[axis.name] = axis.values[at]
+        for axis, axis_index in zip(self.design.axes, value_indices, strict=True):
+            kind, path, value = axis.known.kind, axis.known.path, axis.given[axis_index]
+            axes[axis.name] = axis.values[axis_index]
             if kind == CHANGE:
                 changes[path] = value
             elif kind == PARAMETER:
                 parameters[path] = float(value)
             else:
                 seed = int(value)
-        said = b"".join([items[place[at]] if at >= 0 else items[0] for at, items in self._items])
-        return Point(number, parameters, changes, seed, self._keys.key(said), axes)
+        items_text = b"".join(
+            [items[value_indices[axis_index]] if axis_index >= 0 else items[0] for axis_index, items in self._items]
+        )
+        return Point(number, parameters, changes, seed, self._keys.key(items_text), axes)
 
     @cached_property
     def _items(self) -> list[tuple[int, Sequence[bytes]]]:
-        """What enters the keys, in its order: the axis (-1: none), and the item of each of its values."""
-        own = [(axis.known.kind, axis.known.path, at) for at, axis in enumerate(self.design.axes)]
-        own += [(PARAMETER, path, -1) for path in self.given]
-        own += [] if any(kind == SEED for kind, _, _ in own) else [(SEED, "seed", -1)]
+        """The items of the keys, in order: the index of the axis (-1: none), and the item of each of its values."""
+        sources = [(axis.known.kind, axis.known.path, axis_index) for axis_index, axis in enumerate(self.design.axes)]
+        sources += [(PARAMETER, path, -1) for path in self.given]
+        sources += [] if any(kind == SEED for kind, _, _ in sources) else [(SEED, "seed", -1)]
         fixed = {PARAMETER: self.given, SEED: {"seed": self.seed}}
         return [
-            (at, [item(kind, path, fixed[kind][path])] if at < 0 else _Items(self.design.axes[at]))
-            for kind, path, at in sorted(own)
+            (
+                axis_index,
+                [item(kind, path, fixed[kind][path])] if axis_index < 0 else _Items(self.design.axes[axis_index]),
+            )
+            for kind, path, axis_index in sorted(sources)
         ]
 
     def points(self, numbers: Iterable[int] | None = None) -> Iterator[Point]:
@@ -119,7 +124,7 @@ class Sweep:
 
     @cached_property
     def _keys(self) -> Keys:
-        return Keys.of({**self._said, "content": self._contents})
+        return Keys.of({**self._settings_meta, "content": self._contents})
 
     @cached_property
     def _contents(self) -> dict[str, str]:
@@ -129,8 +134,8 @@ class Sweep:
         }
 
     @property
-    def _said(self) -> dict[str, object]:
-        """What all points share besides the descriptions."""
+    def _settings_meta(self) -> dict[str, object]:
+        """The settings that all points share, besides workload and machine."""
         simulated = self.reading != FORECAST
         return {
             "format": FORMAT,
@@ -143,9 +148,9 @@ class Sweep:
         }
 
     def meta(self) -> dict[str, object]:
-        """What a store says of its sweep: plain texts, numbers and lists. Equal for sweeps of the same rows."""
+        """The description of the sweep for a store, as JSON values. Equal for sweeps of the same rows."""
         return {
-            **self._said,
+            **self._settings_meta,
             "workload": self.workload.name,
             "machine": self.source.machine.name,
             "workload content": self._contents["workload"],
@@ -159,22 +164,22 @@ class Sweep:
 
 
 class _Items(Sequence[bytes]):
-    """The items of the values of an axis, made when they are asked for and kept where they are few."""
+    """The items of the values of an axis, computed on use, and cached if the axis has few values."""
 
     def __init__(self, axis: Axis) -> None:
         self._axis = axis
-        self._kept: dict[int, bytes] = {}
+        self._cached: dict[int, bytes] = {}
 
     def __len__(self) -> int:
         return len(self._axis.values)
 
-    def __getitem__(self, at: Any) -> Any:
-        found = self._kept.get(at)
-        if found is None:
-            found = item(self._axis.known.kind, self._axis.known.path, self._axis.given[at])
-            if len(self) <= _FEW:
-                self._kept[at] = found
-        return found
+    def __getitem__(self, index: Any) -> Any:
+        encoded = self._cached.get(index)
+        if encoded is None:
+            encoded = item(self._axis.known.kind, self._axis.known.path, self._axis.given[index])
+            if len(self) <= _MOST_CACHED_ITEMS:
+                self._cached[index] = encoded
+        return encoded
 
 
 def sweep_of(
@@ -213,7 +218,7 @@ def sweep_of(
         else sampled(over, sample[0], sample[1], whole_seed(seed), lookup)
     )
     _check_apart(design, given | changes | ({"seed": str(seed)} if seed else {}))
-    design = _noted(design, source, reading)
+    design = _with_notes(design, source, reading)
     numbers = {name: _number(name, text, loaded, source.machine) for name, text in given.items()}
     for axis in design.axes:
         if axis.known.kind == CHANGE:
@@ -233,8 +238,8 @@ def sweep_of(
     )
 
 
-def _noted(design: Design, source: Source, reading: str) -> Design:
-    """The design, with a note if the shape of the network follows its nodes, or if a seed has nothing to do."""
+def _with_notes(design: Design, source: Source, reading: str) -> Design:
+    """The design, with a note if the shape of the network follows its nodes, or if a seed has no effect."""
     if reading == FORECAST and any(axis.known.kind == SEED for axis in design.axes):
         design = replace(design, note="; ".join(part for part in (design.note, "a forecast draws nothing") if part))
     varied = next((axis for axis in design.axes if axis.known.path == "nodes"), None)
@@ -247,7 +252,7 @@ def _noted(design: Design, source: Source, reading: str) -> Design:
 
 
 def lookup_in(workload: Workload, source: Source) -> Lookup:
-    """What can be varied: parameters, ``P``, constants, anything in the machine file, and the seed."""
+    """Looks up what can be varied: parameters, ``P``, constants, anything in the machine file, and the seed."""
 
     def lookup(name: str) -> Known:
         if name in workload.parameters or name == "P":
@@ -294,12 +299,12 @@ def _in_machine(name: str, workload: Workload, machine: Machine) -> Known:
 
 def _settings(settings: Mapping[str, str], workload: Workload) -> tuple[dict[str, str], dict[str, str]]:
     """Parameters, and changes in the machine file, of ``--set``."""
-    own = {
+    parameters = {
         name: text
         for name, text in settings.items()
         if name == "P" or name in workload.parameters or name.startswith(PREFIX)
     }
-    return own, {name: text for name, text in settings.items() if name not in own}
+    return parameters, {name: text for name, text in settings.items() if name not in parameters}
 
 
 def _check_apart(design: Design, settings: Mapping[str, str]) -> None:
@@ -323,7 +328,7 @@ def _number(name: str, text: str, workload: Workload, machine: Machine) -> float
 
 
 def _check_change(source: Source, axis: Axis) -> None:
-    """InputError if none of the values can stand in the machine file: then it is the name that is wrong."""
+    """Raise InputError if the machine file accepts none of the values: then the name is wrong."""
     first: InputError | None = None
     for value in axis.given[:20]:
         try:
@@ -347,27 +352,27 @@ def _axis_meta(axis: Axis) -> dict[str, object]:
     }
 
 
-def same(one: Mapping[str, object], other: Mapping[str, object]) -> bool:
+def same(meta: Mapping[str, object], other: Mapping[str, object]) -> bool:
     """Whether two metas are of the same sweep."""
-    return canonical(one) == canonical(other)
+    return canonical(meta) == canonical(other)
 
 
-def differences(stored: Mapping[str, object], asked: Mapping[str, object]) -> list[str]:
-    """What sets a stored sweep apart from the one that is asked for, a line each."""
-    found = []
-    for name in dict.fromkeys([*stored, *asked]):
-        there, here = stored.get(name), asked.get(name)
-        if canonical(there) != canonical(here):
-            found.append(_difference(name, there, here))
-    return found
+def differences(stored: Mapping[str, object], requested: Mapping[str, object]) -> list[str]:
+    """Differences between the stored and the requested sweep, a line each."""
+    lines = []
+    for name in dict.fromkeys([*stored, *requested]):
+        stored_value, requested_value = stored.get(name), requested.get(name)
+        if canonical(stored_value) != canonical(requested_value):
+            lines.append(_difference(name, stored_value, requested_value))
+    return lines
 
 
-def _difference(name: str, there: object, here: object) -> str:
-    if name == "axes" and isinstance(there, list) and isinstance(here, list):
-        return f"axes: {_axes_text(there)} in the store, {_axes_text(here)} now"
+def _difference(name: str, stored_value: object, requested_value: object) -> str:
+    if name == "axes" and isinstance(stored_value, list) and isinstance(requested_value, list):
+        return f"axes: {_axes_text(stored_value)} in the store, {_axes_text(requested_value)} now"
     if name.endswith("content"):
         return f"{name}: the {name.split()[0]} says something else than when the store was made"
-    return f"{name}: {there!r} in the store, {here!r} now"
+    return f"{name}: {stored_value!r} in the store, {requested_value!r} now"
 
 
 def _axes_text(axes: list[object]) -> str:

@@ -21,15 +21,15 @@ def table_of(rows: Iterable[Row]) -> pd.DataFrame:
 
     The same rows give the same table, in whatever order they come.
     """
-    every = sorted(rows, key=lambda row: row.number)
-    axes = list(dict.fromkeys(name for row in every for name in row.axes))
-    results = list(dict.fromkeys(name for row in every for name in row.results))
-    columns: dict[str, object] = {NUMBER: pd.Series([row.number for row in every], dtype="int64")}
+    ordered = sorted(rows, key=lambda row: row.number)
+    axes = list(dict.fromkeys(name for row in ordered for name in row.axes))
+    results = list(dict.fromkeys(name for row in ordered for name in row.results))
+    columns: dict[str, object] = {NUMBER: pd.Series([row.number for row in ordered], dtype="int64")}
     for name in axes:
-        columns[name] = column_of([row.axes.get(name, float("nan")) for row in every])
+        columns[name] = column_of([row.axes.get(name, float("nan")) for row in ordered])
     for name in results:
-        columns[name] = pd.Series([row.results.get(name, float("nan")) for row in every], dtype="float64")
-    columns[ERROR] = pd.Series([row.reason for row in every], dtype="str")
+        columns[name] = pd.Series([row.results.get(name, float("nan")) for row in ordered], dtype="float64")
+    columns[ERROR] = pd.Series([row.reason for row in ordered], dtype="str")
     return pd.DataFrame(columns)
 
 

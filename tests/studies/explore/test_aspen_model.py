@@ -192,7 +192,7 @@ def test_the_largest_problem_in_a_given_time(model: AspenModel) -> None:
     assert found.exact
 
 
-def test_the_least_machine(model: AspenModel) -> None:
+def test_the_cheapest_machine(model: AspenModel) -> None:
     limit = constraint("time <= 2 us", model.dimensions)
     found = solve(plan("machine", model, [model.variable("clock")], constraints=[limit]))
     # 100 items of 400 flops on 32 cores are 4 rounds, each at a quarter of the time; after them the message.

@@ -71,4 +71,4 @@ def test_without_constraints_or_with_many_variables_there_is_nothing_to_prove() 
     names = [f"x{at}" for at in range(9)]
     asked = problem([f"{name}=0:1" for name in names], {"f": "+".join(names)}, ["f"], ["f >= 10"])
     assert excluded_boxes(Evaluator(asked)) == 0
-    assert np.isinf(Evaluator(asked).left)
+    assert np.isinf(Evaluator(asked).remaining)

@@ -187,7 +187,7 @@ class Shelf:
         self.kept: dict[int, Row] = {}
         self.breaks_at = breaks_at
 
-    def left(self, count: int) -> Any:
+    def missing(self, count: int) -> Any:
         return module.np.array([number for number in range(count) if number not in self.kept], dtype=module.np.int64)
 
     def add(self, rows: Sequence[Row]) -> None:

@@ -51,7 +51,7 @@ def test_what_was_added_is_there_when_it_is_opened_again(path: Path) -> None:
         assert store.meta() == META
         assert list(store.rows()) == [row(1), row(2, reason="P is too large"), row(3)]
         assert store.done().tolist() == [1, 2, 3]
-        assert store.left(5).tolist() == [0, 4]
+        assert store.missing(5).tolist() == [0, 4]
         assert (len(store), store.failed()) == (3, 1)
         assert list(store.failures()) == [row(2, reason="P is too large")]
         assert store.check() == []
@@ -114,7 +114,7 @@ def test_forgotten_failures_are_left_to_do(path: Path) -> None:
     with Store.create(path, META) as store:
         store.add([row(0), row(1, reason="no"), row(2, reason="no")])
         assert store.forget_failures() == 2
-        assert store.left(3).tolist() == [1, 2]
+        assert store.missing(3).tolist() == [1, 2]
         store.add(rows(1))
         assert store.failed() == 0
 

@@ -57,7 +57,7 @@ def _real(evaluator: Evaluator) -> Any:
     )
 
 
-def valleys(evaluator: Evaluator, combinations_: int, further_valleys: int) -> FloatArray:
+def valleys(evaluator: Evaluator, most_combinations: int, further_valleys: int) -> FloatArray:
     """The best points of so many combinations of the discrete variables, and so many more that lie widely apart in a
     real one, both best first: (points, variables)."""
     space = evaluator.problem.space
@@ -65,7 +65,7 @@ def valleys(evaluator: Evaluator, combinations_: int, further_valleys: int) -> F
     points = scored.evaluated.points[scored.order()]
     discrete = np.array([variable.discrete for variable in space.variables])
     _, first = np.unique(points[:, discrete], axis=0, return_index=True)
-    selected = np.sort(first)[:combinations_].tolist()
+    selected = np.sort(first)[:most_combinations].tolist()
     coordinates = space.encode(points) / np.maximum(space.tops, 1e-300)
     remaining = np.arange(len(points))
     for _ in range(further_valleys + 1):
