@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -17,14 +16,12 @@ from simcodesign.counters.prediction import ANALYTIC, EMPIRICAL
 from simcodesign.describe.effects import effect_names
 from simcodesign.describe.machine import Machine
 from simcodesign.describe.workload import Workload
-from simcodesign.describe.yaml.machine import machine_from
-from simcodesign.describe.yaml.tree import parse_yaml
-from simcodesign.describe.yaml.workload import workload_from
 from simcodesign.report.counters.extrapolation_tables import codes_table, mean_absolute, profile_dict
 from simcodesign.studies.extrapolation.ladder import MODELS, ladders
 from simcodesign.studies.extrapolation.study import CLOCK, PROFILE, TRUTH, Study, communication_of, run_seed, study
 from simcodesign.studies.extrapolation.trials import METHODS, PARTS, PLAIN, REFINED, Outcome, Target, Trial, summary
 from simcodesign.studies.extrapolation.virtual_profiler import profiled
+from tests.builders import read_machine, read_workload
 
 HZ, CPI, STARTUP, PER_BYTE = 2.0**31, 0.75, 1e-6, 1e-9
 N = 2.0**32
@@ -39,7 +36,7 @@ def machine(network: str = "topology: {kind: crossbar}", more: str = "") -> Mach
         "caches: {L1: {size: 4 KiB, latency: 4 cycles}, L2: {size: 64 KiB, latency: 16 cycles}}\n"
         f"memory: {{latency: 1 us, per_byte: 0}}\n{more}\n"
     )
-    return machine_from(parse_yaml(text, "toy.yaml"), Path())
+    return read_machine(text)
 
 
 def workload(*steps: str, more: str = "", n: float = N) -> Workload:
@@ -48,7 +45,7 @@ def workload(*steps: str, more: str = "", n: float = N) -> Workload:
         f"simcodesign: 1\nname: w\nparameters: {{P: {{default: 2, whole: true}}, n: {{default: {n}}}}}\n{more}\n"
         f"program:\n{program}presets:\n  double: {{n: {2 * n}}}\n"
     )
-    return workload_from(parse_yaml(text, "w.yaml"))
+    return read_workload(text)
 
 
 COMPUTE = "compute: {instructions: n/P}"
@@ -283,7 +280,7 @@ def test_refused(options: dict[str, Any], message: str) -> None:
 def test_second_clock_needs_a_clock() -> None:
     text = "simcodesign: 1\nname: toy\nnodes: 8\nprocessor: {rate: 1 GFLOP/s}\nnetwork: {topology: {kind: crossbar}, startup: 0, per_byte: 0}\n"
     with pytest.raises(InputError, match="which has none"):
-        asked(workload(COMPUTE), machine_from(parse_yaml(text, "toy.yaml"), Path()), second_clock_hz=1e9)
+        asked(workload(COMPUTE), read_machine(text), second_clock_hz=1e9)
 
 
 def test_communication_of_keeps_waits_and_times() -> None:

@@ -27,12 +27,10 @@ from simcodesign.describe.machine import Machine
 from simcodesign.describe.program import Block
 from simcodesign.describe.workload import Workload
 from simcodesign.describe.yaml.files import load_machine, load_workload
-from simcodesign.describe.yaml.machine import machine_from
-from simcodesign.describe.yaml.tree import parse_yaml
-from simcodesign.describe.yaml.workload import workload_from
 from simcodesign.engine.simulate import simulate
 from simcodesign.studies.extrapolation.virtual_profiler import counters_of, latencies_of, profiled
-from tests import examples
+from tests import builders, examples
+from tests.builders import read_machine
 
 #: A clock whose products and quotients are exact, so that counters can be compared with whole numbers.
 HZ = 2.0**31
@@ -57,13 +55,11 @@ def machine(
         f"{caches}\nmemory: {{latency: 0.125, per_byte: {per_byte}}}\n"
         f"disk: {{read_startup: 1 ms, write_startup: 2 ms, per_byte: 1 ns/B}}\n{more}\n"
     )
-    return machine_from(parse_yaml(text, "toy.yaml"), Path())
+    return read_machine(text)
 
 
 def workload(*steps: str, more: str = "", parameters: str = "{}") -> Workload:
-    program = "".join(f"  - {step}\n" for step in steps)
-    text = f"simcodesign: 1\nname: w\n{more}\nparameters: {parameters}\nprogram:\n{program}"
-    return workload_from(parse_yaml(text, "w.yaml"))
+    return builders.workload("".join(f"  - {step}\n" for step in steps), f"{more}\nparameters: {parameters}\n")
 
 
 def counters(work: Workload, on: Machine | None = None, P: int = 1, **options: object) -> RankCounters:

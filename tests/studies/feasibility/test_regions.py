@@ -12,9 +12,8 @@ from hypothesis import strategies as st
 import simcodesign as sc
 from simcodesign.core.errors import InputError
 from simcodesign.describe.workload import Workload
-from simcodesign.describe.yaml.tree import parse_yaml
-from simcodesign.describe.yaml.workload import workload_from
 from simcodesign.studies.feasibility.regions import forecast_region, question, simulated_region, threshold
+from tests.builders import read_workload
 
 RING = """
 simcodesign: 1
@@ -40,7 +39,7 @@ program:
 
 
 def ring() -> Workload:
-    return workload_from(parse_yaml(RING.lstrip(), "ring.yaml"))
+    return read_workload(RING.lstrip())
 
 
 def machine(rate: float = 1e9) -> sc.Machine:

@@ -17,8 +17,6 @@ import simcodesign as sc
 from simcodesign.core.errors import InputError
 from simcodesign.describe.topology.grid_shape import prime_factors, similar_shape
 from simcodesign.describe.workload import Workload
-from simcodesign.describe.yaml.tree import parse_yaml
-from simcodesign.describe.yaml.workload import workload_from
 from simcodesign.report.requirements.simulated_plot import spread
 from simcodesign.studies.requirements.scaled_machine import (
     VARIED,
@@ -39,6 +37,7 @@ from simcodesign.studies.requirements.simulated_upgrade import (
 )
 from simcodesign.studies.requirements.upgrade_file import Upgrade, load_upgrade
 from simcodesign.studies.requirements.upgrade_ranking import WAYS, Ranking, rankings
+from tests.builders import read_workload
 
 UPGRADES = ("racks", "sockets", "memory")
 SYSTEMS = ("strawman-massively-parallel", "strawman-vector", "strawman-hybrid")
@@ -58,7 +57,7 @@ program:
 
 
 def laws(text: str = LAWS) -> Workload:
-    return workload_from(parse_yaml(text.lstrip(), "laws.yaml"))
+    return read_workload(text.lstrip())
 
 
 @cache

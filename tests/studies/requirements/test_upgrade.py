@@ -13,10 +13,10 @@ import simcodesign as sc
 from simcodesign.core.errors import InputError
 from simcodesign.describe.workload import Workload
 from simcodesign.describe.yaml.tree import parse_yaml
-from simcodesign.describe.yaml.workload import workload_from
 from simcodesign.studies.requirements.upgrade import RATIOS, share_of, upgrade_study, upgrade_table
 from simcodesign.studies.requirements.upgrade_file import Upgrade, load_upgrade, upgrade_from, upgrades
 from tests import examples
+from tests.builders import read_workload
 
 LAWS = """
 simcodesign: 1
@@ -36,7 +36,7 @@ program:
 
 
 def laws() -> Workload:
-    return workload_from(parse_yaml(LAWS.lstrip(), "laws.yaml"))
+    return read_workload(LAWS.lstrip())
 
 
 def machine(memory: float = 1e9) -> sc.Machine:
