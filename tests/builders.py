@@ -20,14 +20,14 @@ from simcodesign.generate.lower import make_plan
 from simcodesign.generate.plan import Plan
 
 
-def read_workload(text: str, file: str = "w.yaml") -> Workload:
-    """The workload of a whole YAML file; ``file`` is what its errors name."""
-    return workload_from(parse_yaml(text, file))
+def read_workload(text: str) -> Workload:
+    """The workload of a whole YAML file, which its errors call ``w.yaml``."""
+    return workload_from(parse_yaml(text, "w.yaml"))
 
 
-def read_machine(text: str, file: str = "m.yaml") -> Machine:
-    """The machine of a whole YAML file; ``file`` is what its errors name."""
-    return machine_from(parse_yaml(text, file), Path())
+def read_machine(text: str) -> Machine:
+    """The machine of a whole YAML file, which its errors call ``m.yaml``."""
+    return machine_from(parse_yaml(text, "m.yaml"), Path())
 
 
 def workload(program: str, head: str = "") -> Workload:
