@@ -9,8 +9,10 @@
    blocks those that have come since it arbitrated last, in the same order. A request that finds ``capacity`` others,
    the waiting ones and those whose service ends later than now, is blocked: its operation is done in this instant,
    with no service and no duration. Then one server is granted, if one is free and somebody waits.
-2. Time is float64 seconds and only ever ``start + duration``, or the later of two times; durations stand in the Plan.
+2. Time is float64 seconds and only ever ``start + duration``, or the later of two times; durations stand in the Plan
+   (service times on a route are those of the Plan times the ``service_factor`` of the station).
 3. No random number is drawn in an engine. A run ends with its last event.
+4. A run that can never finish is a DeadlockError that names the ranks and operations that wait.
 """
 
 from __future__ import annotations

@@ -557,5 +557,5 @@ def test_one_bad_repetition_is_named(run: Any, tmp_path: Path) -> None:
         for k, s in enumerate(spread)
     ]
     file.write_text("p,value\n" + "".join(f"{p},{value}\n" for p, value in rows))
-    assert "Repetition 3 at p=32 is odd" in run(file, "--target", "p=1024", "--json").json["fits"][0]["warning"]
-    assert "Repetition 3 at p=32 is odd" in " ".join(run(file, "--target", "p=1024").out.split())
+    assert "Repetition 3 at p=32 is an outlier" in run(file, "--target", "p=1024", "--json").json["fits"][0]["warning"]
+    assert "Repetition 3 at p=32 is an outlier" in " ".join(run(file, "--target", "p=1024").out.split())

@@ -33,7 +33,7 @@ class StrideRing(Topology):
 
     @property
     def link_count(self) -> int:
-        return self.node_count
+        return self.node_count if self.node_count > 1 else 0
 
     @property
     def diameter(self) -> int:
@@ -44,7 +44,7 @@ class StrideRing(Topology):
         return min(2, self.node_count - 1)
 
     def mean_hops(self) -> float:
-        return self.node_count / 2
+        return self.node_count / 2 if self.node_count > 1 else 0.0
 
     def distance_hops(self, source: IntArray, target: IntArray) -> IntArray:
         hops: IntArray = (target - source) * pow(self.stride, -1, self.node_count) % self.node_count

@@ -13,13 +13,16 @@ from simcodesign.fitting.normal_form import COLLECTIVES
 
 
 def broadcast_binomial(size: FloatOrArray, p: Price) -> Cost:
-    """Down a binomial tree, the largest subtree first: ceil(log2 P) (2o + L + (m - 1) G) for LogGP and P = 2^k."""
+    """Down a binomial tree, the largest subtree first.
+
+    log2 P (2o + L + (m - 1) G) for LogGP, P = 2^k and gaps that do not outlast a message; else see ``tree_s``.
+    """
     m = p.message(size)
     return Cost(tree_s(p.ranks, m.whole_s, m.apart_s), p.ranks - 1, (p.ranks - 1) * size)
 
 
 def broadcast_linear(size: FloatOrArray, p: Price) -> Cost:
-    """The root sends P - 1 times, u apart; the last receiver receives."""
+    """The root sends P - 1 times, ``apart_s`` apart; the last receiver receives."""
     m, others = p.message(size), p.ranks - 1
     return Cost(row_s(others, m.whole_s, m.apart_s), others, others * size)
 

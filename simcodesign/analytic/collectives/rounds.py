@@ -11,14 +11,15 @@ from simcodesign.core.units import FloatOrArray
 
 
 def row_s(count: FloatOrArray, whole_s: FloatOrArray, apart_s: FloatOrArray) -> FloatOrArray:
-    """Time of so many messages of D, one after another and a apart."""
+    """Time of ``count`` messages that take ``whole_s`` each and begin ``apart_s`` after one another."""
     return np.minimum(count, 1.0) * whole_s + np.maximum(count - 1.0, 0.0) * apart_s
 
 
 def tree_s(ranks: FloatOrArray, whole_s: FloatOrArray, apart_s: FloatOrArray) -> FloatOrArray:
-    """Time of a binomial tree of messages of D, the messages of a rank a apart.
+    """Time of a binomial tree of messages that take D (``whole_s``), those of a rank a (``apart_s``) apart.
 
-    T(1) = 0; for n = 2^i + j ranks, 1 <= j <= 2^i, T(n) = max(D + T(j), a + T(2^i)): the first child and the others.
+    T(1) = 0, T(2) = D; for n = 2^i + j > 2 ranks, 1 <= j <= 2^i, T(n) = max(D + T(j), a + T(2^i)): the subtree of the
+    first child, and the root with all its other children.
     Solved: D + (k - 1) max(a, D) for k = ceil(log2 P), and one a in place of a max(a, D) unless P = 2^k.
     """
     depth, most = ceil_log2(ranks), np.maximum(apart_s, whole_s)

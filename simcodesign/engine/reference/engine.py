@@ -102,7 +102,7 @@ class Simulation:
         self.mailbox = nowhere if plan.mailbox is None else plan.mailbox.tolist()
         self.flight_s: list[float] | None = None if plan.flight_s is None else plan.flight_s.tolist()
         self.gap_s: list[float] | None = None if plan.gap_s is None else plan.gap_s.tolist()
-        self.counts = (~ends_at_once(plan)).tolist()
+        self.end_is_event = (~ends_at_once(plan)).tolist()
 
     def read_dependencies(self, plan: Plan) -> None:
         """The events that operations wait for besides the one before them and their message."""
@@ -175,10 +175,11 @@ class Simulation:
     def perform(self, op: int) -> Process:
         """Wait until the gap after the last message is over, begin, and take the time it takes."""
         if self.gap_s is not None and self.kind[op] in (SEND, RECEIVE):
+            # Gaps are those of a processor, or of a rank where operations have no station.
             station = self.station[op]
-            gate = self.kind[op], station, self.plan.rank[op] if station == NONE else NONE
-            begin_s = max(self.env.now, self.gap_over_s[gate])
-            self.gap_over_s[gate] = begin_s + self.gap_s[op]
+            sender_or_receiver = self.kind[op], station, self.plan.rank[op] if station == NONE else NONE
+            begin_s = max(self.env.now, self.gap_over_s[sender_or_receiver])
+            self.gap_over_s[sender_or_receiver] = begin_s + self.gap_s[op]
             yield self.env.timeout_at(begin_s)
         self.begin(op)
         if self.duration_s[op]:
@@ -197,7 +198,7 @@ class Simulation:
     def end(self, op: int) -> None:
         """The operation is done, and its message is there unless it takes time of its own."""
         self.finish_s[op] = self.env.now
-        self.events += self.counts[op]
+        self.events += self.end_is_event[op]
         if op in self.done:
             self.done[op].succeed()
         if self.kind[op] == SEND and self.route[op] == NONE and self.flight_s is None:
@@ -230,10 +231,13 @@ class Simulation:
             yield self.stations[number].request(send, service_s)
             self.stations[number].release_after(service_s)
             self.events += 2  # the head has come, and has been granted the station
+            is_last = following is None
+            # Between two links, a message that is stored at every node waits for its tail there.
+            is_stored = self.store_and_forward and is_link and following is not None and following[1]
             tail_passes_s = max(tail_passes_s, env.now + service_s)
-            if is_link or following is not None:
+            if is_link or not is_last:
                 tail_passes_s += delay_s
-            if following is None or (self.store_and_forward and is_link and following[1]):
+            if is_last or is_stored:  # wait for the tail; else the head goes on
                 yield env.timeout_at(tail_passes_s)
             else:
                 yield env.timeout(delay_s)
