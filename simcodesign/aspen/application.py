@@ -81,7 +81,7 @@ class Application:
         return model, model.kernels[key]
 
     def scope(self, given: Mapping[str, Value], draws: Callable[[], Any] | None = None) -> ApplicationScope:
-        """The values of its names, some of them given."""
+        """The values of the application's names; ``given`` replaces those of parameters."""
         return ApplicationScope(self, given, {}, draws)
 
 
@@ -95,9 +95,9 @@ class ApplicationScope(Scope):
         inherited: Mapping[str, tuple[Expression, Scope]],
         draws: Callable[[], Any] | None,
     ) -> None:
-        own = {name: value for name, value in given.items() if "." not in name}
-        kept = {name: value for name, value in inherited.items() if name not in own}
-        super().__init__(application.definitions, own, kept, self.import_scope, draws)
+        own_values = {name: value for name, value in given.items() if "." not in name}
+        inherited_values = {name: value for name, value in inherited.items() if name not in own_values}
+        super().__init__(application.definitions, own_values, inherited_values, self.import_scope, draws)
         self.application = application
         self._given = given
         self._scopes: dict[str, ApplicationScope] = {}
@@ -147,8 +147,8 @@ class _Loader:
     def _load(self, path: Path, within: tuple[Path, ...]) -> Application:
         file = parse_file(path)
         if len(file.models) != 1:
-            found = f"{len(file.models)} application models" + (", but a machine" if file.components else "")
-            raise InputError(found, Place(str(path)), allowed="one: model name { .. }")
+            problem = f"{len(file.models)} application models" + (", but a machine" if file.components else "")
+            raise InputError(problem, Place(str(path)), allowed="one: model name { .. }")
         (model,) = file.models
         items = (*file.definitions, *model.definitions)
         imports: dict[str, Imported] = {}
@@ -186,7 +186,7 @@ def _kernels(model: Model) -> dict[str, Kernel]:
 
 
 def _warnings(model: Model, definitions: Definitions) -> Iterator[str]:
-    """Data that is never defined changes no time: a warning each."""
+    """A warning for each use of undefined data, which does not change the time."""
     for kernel in model.kernels:
         known = {*definitions.data, *(argument.name for argument in kernel.arguments)}
         for statement in statements(kernel.body):
@@ -219,7 +219,7 @@ def statements(block: tuple[Statement, ...]) -> Iterator[Statement]:
 
 
 def _depth(block: tuple[Statement, ...], below: Callable[[Call], int]) -> int:
-    """How deep blocks and calls go."""
+    """The nesting depth of blocks and calls."""
     deepest = 0
     for statement in block:
         inner = [_depth(body, below) for body in bodies(statement)]
@@ -232,12 +232,12 @@ _Node = tuple[str, str]  # the file of a model and a kernel of it
 
 
 def _check_calls(application: Application) -> None:
-    """Every call finds its kernel, with as many arguments as it takes, and no kernel calls itself."""
+    """Raise InputError for calls of unknown kernels, wrong numbers of arguments, and recursion."""
     callees: dict[_Node, dict[int, tuple[_Node, Call]]] = {}
     kernels: dict[_Node, tuple[Application, Kernel]] = {}
-    waiting = [(application, kernel) for kernel in application.kernels.values()]
-    while waiting:
-        model, kernel = waiting.pop()
+    pending = [(application, kernel) for kernel in application.kernels.values()]
+    while pending:
+        model, kernel = pending.pop()
         node = (model.path, kernel.name)
         if node in callees:
             continue
@@ -247,8 +247,8 @@ def _check_calls(application: Application) -> None:
             target = model.kernel_of(call.name, call.place)
             _check_arguments(call, target[1])
             callees[node][id(call)] = ((target[0].path, target[1].name), call)
-            waiting.append(target)
-    graph = {node: [target for target, _ in found.values()] for node, found in callees.items()}
+            pending.append(target)
+    graph = {node: [target for target, _ in calls.values()] for node, calls in callees.items()}
     _check_depth(_in_order(graph, callees), callees, kernels)
 
 

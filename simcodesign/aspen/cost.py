@@ -1,4 +1,4 @@
-"""What a statement costs, and how costs add up: one after another, side by side, with weights."""
+"""Costs of statements, and how they combine: in sequence, in parallel, and weighted."""
 
 from __future__ import annotations
 
@@ -44,11 +44,11 @@ class Cost:
 
     def mapped(self, change: Callable[[Value], Value]) -> Cost:
         """The cost with one linear change of every number."""
-        entries = {key: _mapped(entry, change) for key, entry in self.entries.items()}
+        entries = {key: _map_entry(entry, change) for key, entry in self.entries.items()}
         return Cost(change(self.seconds), {name: change(work) for name, work in self.work.items()}, entries)
 
 
-def _mapped(entry: Entry, change: Callable[[Value], Value]) -> Entry:
+def _map_entry(entry: Entry, change: Callable[[Value], Value]) -> Entry:
     uses = tuple([UseTotal(change(u.items), change(u.amount), change(u.seconds), change(u.busy_s)) for u in entry.uses])
     return Entry(change(entry.times), change(entry.seconds), uses)
 
@@ -80,7 +80,7 @@ def _sum(a: Entry, b: Entry) -> Entry:
 
 
 def side_by_side(costs: list[Cost], conflicts: frozenset[frozenset[str]]) -> Cost:
-    """At the same time: as long as the longest, and no shorter than what the resources have to do altogether.
+    """Concurrent execution: as long as the longest cost, and no shorter than the total work of any group of resources.
 
     Two branches that both keep every core busy take as long together as one after the other.
     """
@@ -95,7 +95,7 @@ def side_by_side(costs: list[Cost], conflicts: frozenset[frozenset[str]]) -> Cos
 
 
 def weighted(cost: Cost, weight: Value) -> Cost:
-    """So many times; nothing where the weight is 0, even of what has no finite cost there."""
+    """The cost times ``weight``; 0 where the weight is 0, even if the cost is not finite there."""
     if np.ndim(weight) == 0 and weight != 0:
         return cost.mapped(lambda value: value * weight)
 

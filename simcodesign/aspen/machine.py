@@ -31,13 +31,13 @@ class Element:
     conflicts: frozenset[frozenset[str]]
     static_powers: tuple[Expression, ...]
     dynamic_powers: Mapping[str, Expression]  # by resource
-    own_power: Expression | None  # the last dynamic power, whatever it stands behind
+    own_power: Expression | None  # the last dynamic power of the component
     place: Place
 
 
 @dataclass(frozen=True)
-class Found:
-    """A resource, the element that offers it, and the number of them at each level down to it."""
+class LocatedResource:
+    """A resource, the element that offers it, that element's parent, and the number of instances at each level."""
 
     resource: Resource
     element: Element
@@ -45,7 +45,7 @@ class Found:
     counts: tuple[Expression, ...]
 
     def instances(self, scope: Scope) -> Value:
-        """How many of them there are."""
+        """Number of instances in the whole machine."""
         number: Value = np.float64(1.0)
         for count in self.counts:
             number = number * scope.evaluate(count)
@@ -64,11 +64,14 @@ class AspenMachine:
 
     @cached_property
     def sockets(self) -> tuple[str, ...]:
-        """The kinds of sockets, in the order in which they are met."""
+        """The kinds of sockets, in depth-first order."""
         return tuple(element.name for element in self.below(self.top) if element.kind == "socket")
 
     def check_socket(self, socket: str | None) -> str | None:
-        """The socket asked for, or the only one; None for a machine without sockets."""
+        """The socket of this name, or the only one if None; None for a machine without sockets.
+
+        Raises InputError for an unknown socket, and for None if there are several.
+        """
         if socket is None and len(self.sockets) <= 1:
             return self.sockets[0] if self.sockets else None
         if socket not in self.sockets:
@@ -77,17 +80,17 @@ class AspenMachine:
         return socket
 
     def below(self, element: Element, socket: str | None = None) -> Iterator[Element]:
-        """The element and all kinds below it, each once, depth first; of sockets only the one asked for."""
-        waiting, seen = [element], set()
-        while waiting:
-            current = waiting.pop()
-            if current.name in seen or (socket and current.kind == "socket" and current.name != socket):
+        """The element and all components below it, each once, depth first; of sockets only ``socket`` if given."""
+        pending, visited = [element], set()
+        while pending:
+            current = pending.pop()
+            if current.name in visited or (socket and current.kind == "socket" and current.name != socket):
                 continue
-            seen.add(current.name)
+            visited.add(current.name)
             yield current
-            waiting += [self.elements[part.name] for part in reversed(current.parts)]
+            pending += [self.elements[part.name] for part in reversed(current.parts)]
 
-    def find(self, resource: str, socket: str | None) -> Found | None:
+    def find(self, resource: str, socket: str | None) -> LocatedResource | None:
         """The first component, depth first, that offers a resource."""
         return self._find(resource, socket, self.top, None, (), set())
 
@@ -98,18 +101,18 @@ class AspenMachine:
         element: Element,
         parent: Element | None,
         counts: tuple[Expression, ...],
-        seen: set[str],
-    ) -> Found | None:
-        if element.name in seen or (socket and element.kind == "socket" and element.name != socket):
+        visited: set[str],
+    ) -> LocatedResource | None:
+        if element.name in visited or (socket and element.kind == "socket" and element.name != socket):
             return None
-        seen.add(element.name)
+        visited.add(element.name)
         if resource in element.resources:
-            return Found(element.resources[resource], element, parent, counts)
+            return LocatedResource(element.resources[resource], element, parent, counts)
         for part in element.parts:
-            more = counts if part.count is None else (*counts, part.count)
-            found = self._find(resource, socket, self.elements[part.name], element, more, seen)
-            if found:
-                return found
+            counts_below = counts if part.count is None else (*counts, part.count)
+            located = self._find(resource, socket, self.elements[part.name], element, counts_below, visited)
+            if located:
+                return located
         return None
 
     def resources(self, socket: str | None) -> list[str]:
@@ -145,7 +148,7 @@ class AspenMachine:
         return search_range(self.definitions, name)
 
     def scope(self, given: Mapping[str, Value]) -> Scope:
-        """The values of its names, some of them given."""
+        """The values of the machine's names; ``given`` replaces those of parameters."""
         return Scope(self.definitions, given)
 
 
@@ -168,20 +171,20 @@ def load_machine(path: str | Path) -> AspenMachine:
     """The machine of an ``.aspen`` file, with its includes.
 
     Raises InputError with file, line and column for what is not Aspen, and for components that are unknown, of
-    another kind than said, defined twice, or within themselves.
+    another kind than declared, defined twice, or within themselves.
     """
     file = parse_file(path)
     components: dict[str, Component] = {}
     for component in file.components:
         first = components.setdefault(component.name, component)
-        if first != component:  # a file that is included twice may say the same again
+        if first != component:  # a file that is included twice repeats its definitions
             allowed = f"one of this and {first.place}"
             raise InputError(f"component {component.name} is defined twice", component.place, allowed=allowed)
     elements = {name: _element(component) for name, component in components.items()}
     tops = [element for element in elements.values() if element.kind == "machine"]
     if len(tops) != 1:
-        found = f"{len(tops)} components of kind 'machine'" + (", but an application" if file.models else "")
-        raise InputError(found, Place(str(path)), allowed="one: machine name { .. }")
+        problem = f"{len(tops)} components of kind 'machine'" + (", but an application" if file.models else "")
+        raise InputError(problem, Place(str(path)), allowed="one: machine name { .. }")
     _check_parts(elements)
     return AspenMachine(tops[0].name, str(path), define(file.definitions), elements, tops[0])
 
@@ -213,27 +216,27 @@ def _element(component: Component) -> Element:
     )
 
 
-def _check_new(name: str, known: Mapping[str, object], component: Component, place: Place) -> None:
-    if name in known:
+def _check_new(name: str, definitions: Mapping[str, object], component: Component, place: Place) -> None:
+    if name in definitions:
         raise InputError(f"{name} is defined twice in {component.name}", place, allowed="one of each name")
 
 
 def _dynamic_powers(component: Component) -> dict[str, Expression]:
-    """The dynamic power of each resource: of those that stand between two powers, the one behind them.
+    """The dynamic power of each resource: the first one written after the resource.
 
-    A component with one dynamic power means it for all its resources; resources behind the last share that.
+    A component with one dynamic power applies it to all its resources; resources after the last power share that one.
     """
     powers: dict[str, Expression] = {}
-    waiting: list[str] = []
+    pending: list[str] = []
     last: Expression | None = None
     for member in component.members:
         if isinstance(member, Resource):
-            waiting.append(member.name)
+            pending.append(member.name)
         elif isinstance(member, Power) and member.is_dynamic:
             last = member.value_w
-            powers |= dict.fromkeys(waiting, last)
-            waiting = []
-    return powers if last is None else powers | dict.fromkeys(waiting, last)
+            powers |= dict.fromkeys(pending, last)
+            pending = []
+    return powers if last is None else powers | dict.fromkeys(pending, last)
 
 
 def _check_parts(elements: Mapping[str, Element]) -> None:

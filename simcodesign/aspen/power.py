@@ -9,7 +9,7 @@ exclude each other never draw power at the same time: of them the largest counts
 
 An expression that mentions the argument of a resource (``[bytes * joules_per_byte]``) is the energy of one use,
 in joules. A component without such an expression of its own takes that of the component which holds it: so a
-machine says what a byte costs on its interconnect.
+machine defines the energy of a byte on its interconnect.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from simcodesign.aspen.machine import AspenMachine, Element, Found, linked_by_conflicts
+from simcodesign.aspen.machine import AspenMachine, Element, LocatedResource, linked_by_conflicts
 from simcodesign.aspen.scope import Given, Scope
 from simcodesign.aspen.timing import BlockTime, FloatOrArray, Timing, UseTime, read_machine_parameters
 from simcodesign.core.expression import Expression, Value
@@ -52,12 +52,12 @@ def machine_max_power_w(machine: AspenMachine, parameters: Mapping[str, Given] |
     with np.errstate(all="ignore"):
         counts = machine.counts(scope)
         total = _static_w(machine, scope)
-        seen: set[str] = set()
+        in_sockets: set[str] = set()
         for socket in machine.sockets:
             inside = list(machine.below(machine.elements[socket]))
-            seen |= {element.name for element in inside}
+            in_sockets |= {element.name for element in inside}
             total = total + _all_at_once_w(inside, counts, scope)
-        outside = [element for element in machine.below(machine.top) if element.name not in seen]
+        outside = [element for element in machine.below(machine.top) if element.name not in in_sockets]
         return _plain(total + _all_at_once_w(outside, counts, scope))
 
 
@@ -110,11 +110,11 @@ def _kernel_w(timing: Timing, uses: Iterable[UseTime]) -> Value:
     """The dynamic power of the resources that a kernel uses, all their instances at work."""
     powers: dict[str, Value] = {}
     for use in uses:
-        found = timing.find(use.resource)
-        power = _power(found)
+        located = timing.find(use.resource)
+        power = _power(located)
         if power is None:
             watts: Any = ZERO
-        elif _per_use(found, power):
+        elif _per_use(located, power):
             watts = np.where(np.asarray(use.seconds) > 0, _energy(timing, use) / np.asarray(use.seconds), 0.0)[()]
         else:
             watts = timing.machine_names.evaluate(power) * use.instances
@@ -123,40 +123,40 @@ def _kernel_w(timing: Timing, uses: Iterable[UseTime]) -> Value:
 
 
 def _energy(timing: Timing, use: UseTime) -> Value:
-    found = timing.find(use.resource)
-    power = _power(found)
+    located = timing.find(use.resource)
+    power = _power(located)
     if power is None:
         return ZERO
-    if _per_use(found, power):
-        return _energy_per_use(timing, found, power, use)
+    if _per_use(located, power):
+        return _energy_per_use(timing, located, power, use)
     energy: Value = np.multiply(timing.machine_names.evaluate(power), use.busy_s)
     return energy
 
 
-def _energy_per_use(timing: Timing, found: Found, power: Expression, use: UseTime) -> Value:
+def _energy_per_use(timing: Timing, located: LocatedResource, power: Expression, use: UseTime) -> Value:
     """The energy for the mean amount of one use, times the number of uses."""
     uses: Any = np.asarray(use.uses)
     mean = np.where(uses > 0, np.asarray(use.amount) / np.where(uses > 0, uses, 1.0), 0.0)[()]
-    bound = dict.fromkeys(_arguments(found), mean)
+    bound = dict.fromkeys(_arguments(located), mean)
     energy: Value = timing.machine_names.evaluate(power, bound) * uses[()]
     return energy
 
 
-def _power(found: Found) -> Expression | None:
-    own = found.element.dynamic_powers.get(found.resource.name)
-    if own is not None or found.parent is None or found.parent.own_power is None:
-        return own
-    return found.parent.own_power if _per_use(found, found.parent.own_power) else None
+def _power(located: LocatedResource) -> Expression | None:
+    own_power = located.element.dynamic_powers.get(located.resource.name)
+    if own_power is not None or located.parent is None or located.parent.own_power is None:
+        return own_power
+    return located.parent.own_power if _per_use(located, located.parent.own_power) else None
 
 
-def _arguments(found: Found) -> set[str]:
+def _arguments(located: LocatedResource) -> set[str]:
     """The names under which a power may mention the amount of a use."""
-    holders = [found.element, *([found.parent] if found.parent else [])]
+    holders = [located.element, *([located.parent] if located.parent else [])]
     return {resource.argument for holder in holders for resource in holder.resources.values()}
 
 
-def _per_use(found: Found, power: Expression) -> bool:
-    return bool(power.names & _arguments(found))
+def _per_use(located: LocatedResource, power: Expression) -> bool:
+    return bool(power.names & _arguments(located))
 
 
 def _all_at_once_w(elements: list[Element], counts: Mapping[str, Value], scope: Scope) -> Value:

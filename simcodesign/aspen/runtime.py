@@ -5,14 +5,14 @@ expression of the quantity, changed by the traits in turn. Times of one resource
 exclude each other, directly or through others, add, the rest overlap (Spafford & Vetter, SC 2012; Sci. Prog. 2015,
 article 157305; ``machine.linked_by_conflicts``).
 
-``map [n]`` and ``par`` are where this reading differs from the original, which adds both up:
+This reading differs from the original, which adds up both, in ``map [n]`` and ``par``:
 
 - ``map [n]`` are n independent iterations. Its blocks have n times their parallelism: ceil(n p/I) instead of
   n ceil(p/I), so that idle instances take part, and full ones gain nothing.
-- ``par`` runs its statements side by side: as long as the longest of them, and no shorter than what any resource
-  has to do for all of them, spread over its instances.
+- ``par`` runs its statements concurrently: as long as the longest of them, and no shorter than the work of any resource
+  for all of them, spread over its instances.
 
-Neither is ever slower than the sum. ``probability`` weighs its cases (the expected time). A counter of ``iterate``
+Neither is ever slower than the sum. ``probability`` weights its cases (the expected time). A counter of ``iterate``
 or ``map`` counts from 0; of iterations that differ, a map takes the mean over the counter.
 """
 
@@ -27,7 +27,7 @@ import numpy as np
 
 from simcodesign.aspen.application import Application, ApplicationScope, bodies
 from simcodesign.aspen.cost import ZERO, Cost, Entry, UseTotal, in_turn, over_counter, side_by_side, weighted
-from simcodesign.aspen.machine import AspenMachine, Found, linked_by_conflicts
+from simcodesign.aspen.machine import AspenMachine, LocatedResource, linked_by_conflicts
 from simcodesign.aspen.nodes import Distribution, Normal, Uniform
 from simcodesign.aspen.scope import Scope
 from simcodesign.aspen.tree import Call, Execute, Group, If, Iterate, Kernel, Local, Probability, Statement, Switch, Use
@@ -42,16 +42,16 @@ Block = tuple[Statement, ...]
 
 
 @dataclass(frozen=True)
-class BlockOf:
+class EvaluatedBlock:
     """A block that was run, and the resource behind each of its uses."""
 
     kernel: str
     statement: Execute
-    found: tuple[Found, ...]
+    located: tuple[LocatedResource, ...]
 
 
 @dataclass(frozen=True)
-class KernelOf:
+class EvaluatedKernel:
     """A kernel that was run."""
 
     name: str
@@ -59,7 +59,7 @@ class KernelOf:
 
 @dataclass
 class Run:
-    """One evaluation: the two sets of names, how to read ``map`` and ``par``, and what was met on the way."""
+    """One evaluation: the names of application and machine, how to read ``map`` and ``par``, and what was evaluated."""
 
     application: Application
     machine: AspenMachine
@@ -72,14 +72,14 @@ class Run:
     points: int
     warnings: dict[str, None] = field(default_factory=dict)
     ignored: dict[tuple[str, str, str], dict[Place, None]] = field(default_factory=dict)  # traits
-    blocks: dict[Hashable, BlockOf | KernelOf] = field(default_factory=dict)
+    blocks: dict[Hashable, EvaluatedBlock | EvaluatedKernel] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.conflicts = self.machine.conflicts(self.socket)
-        self._found: dict[str, Found | None] = {}
+        self._located: dict[str, LocatedResource | None] = {}
         self._instances: dict[str, Value] = {}
-        self._done: dict[Hashable, Cost] = {}
-        self._kept: list[Any] = []  # arrays whose identity is part of a key
+        self._costs: dict[Hashable, Cost] = {}
+        self._key_arrays: list[Any] = []  # arrays whose identity is part of a key
         self._statements = 0
 
     def kernel(self, name: str) -> Cost:
@@ -102,56 +102,56 @@ class Run:
             )
 
     def once(self, key: tuple[Hashable, ...], values: tuple[Any, ...], compute: Callable[[], Cost]) -> Cost:
-        """The cost for these values, computed once."""
-        whole = (*key, self.dimensions, *[id(value) if np.ndim(value) else float(value) for value in values])
-        if whole not in self._done:
-            self._kept.append(values)
-            self._done[whole] = compute()
-        return self._done[whole]
+        """The cost for these values, computed once and cached."""
+        full_key = (*key, self.dimensions, *[id(value) if np.ndim(value) else float(value) for value in values])
+        if full_key not in self._costs:
+            self._key_arrays.append(values)
+            self._costs[full_key] = compute()
+        return self._costs[full_key]
 
-    def find(self, use: Use) -> Found:
-        if use.resource not in self._found:
-            self._found[use.resource] = self.machine.find(use.resource, self.socket)
-        found = self._found[use.resource]
-        if found is None:
+    def find(self, use: Use) -> LocatedResource:
+        if use.resource not in self._located:
+            self._located[use.resource] = self.machine.find(use.resource, self.socket)
+        located = self._located[use.resource]
+        if located is None:
             place = f"{self.machine.name} ({self.socket})" if self.socket else self.machine.name
             allowed = nearest(use.resource, self.machine.resources(self.socket))
             raise InputError(f"{place} has no resource {use.resource!r}", use.place, allowed=allowed)
-        return found
+        return located
 
-    def instances(self, found: Found) -> Value:
-        name = found.resource.name
+    def instances(self, located: LocatedResource) -> Value:
+        name = located.resource.name
         if name not in self._instances:
-            self._instances[name] = found.instances(self.machine_names)
+            self._instances[name] = located.instances(self.machine_names)
         return self._instances[name]
 
-    def serial_s(self, use: Use, found: Found, amount: Value, names: Scope, local: Names) -> Value:
+    def serial_s(self, use: Use, located: LocatedResource, amount: Value, names: Scope, local: Names) -> Value:
         """Seconds of one use on one instance, with its traits."""
-        resource = found.resource
+        resource = located.resource
         bound: Names = {resource.argument: amount}
         time = self.machine_names.evaluate(resource.time_s, bound)
         definitions = {trait.name: trait for trait in resource.traits}
         for trait in use.traits:
             definition = definitions.get(trait.name)
             if definition is None:
-                self.ignored.setdefault((resource.name, found.element.name, trait.name), {})[use.place] = None
+                self.ignored.setdefault((resource.name, located.element.name, trait.name), {})[use.place] = None
                 continue
-            given = {**bound, "base": time}
+            values = {**bound, "base": time}
             if definition.argument is not None:
                 if trait.argument is None:
                     allowed = f"{trait.name}({definition.argument})"
                     raise InputError(f"trait {trait.name} without its argument", use.place, allowed=allowed)
-                given[definition.argument] = names.evaluate(trait.argument, local)
-            time = self.machine_names.evaluate(definition.time_s, given)
+                values[definition.argument] = names.evaluate(trait.argument, local)
+            time = self.machine_names.evaluate(definition.time_s, values)
         return time
 
     @property
-    def every_warning(self) -> list[str]:
+    def all_warnings(self) -> list[str]:
         """One line for each trait that is not defined, and ``warnings``."""
         lines = []
         for (resource, element, trait), places in self.ignored.items():
-            more = f" and {len(places) - 1} more" if len(places) > 1 else ""
-            lines.append(f"{next(iter(places))}{more}: {resource} of {element} has no trait {trait!r}, it is ignored")
+            others = f" and {len(places) - 1} more" if len(places) > 1 else ""
+            lines.append(f"{next(iter(places))}{others}: {resource} of {element} has no trait {trait!r}, it is ignored")
         return [*lines, *self.warnings]
 
 
@@ -173,21 +173,21 @@ class _Frame:
         cost = self.run.once(key, (*spreads, *values), lambda: frame.block(kernel.body, local, spread))
         if not self.run.detailed:
             return cost
-        self.run.blocks[name] = KernelOf(name)
-        own = Cost(ZERO, {}, {name: Entry(np.float64(1.0) if spread is None else spread, cost.seconds)})
-        return Cost(cost.seconds, cost.work, in_turn([cost, own]).entries)
+        self.run.blocks[name] = EvaluatedKernel(name)
+        kernel_entry = Cost(ZERO, {}, {name: Entry(np.float64(1.0) if spread is None else spread, cost.seconds)})
+        return Cost(cost.seconds, cost.work, in_turn([cost, kernel_entry]).entries)
 
     def block(self, block: Block, local: Names, spread: Value | None) -> Cost:
         return in_turn(self.costs(block, local, spread))
 
     def costs(self, block: Block, local: Names, spread: Value | None) -> list[Cost]:
-        found = []
+        costs = []
         for statement in block:
             if isinstance(statement, Local):
                 local = {**local, statement.name: self.local(statement, local)}
             else:
-                found.append(self.statement(statement, local, spread))
-        return found
+                costs.append(self.statement(statement, local, spread))
+        return costs
 
     def statement(self, statement: Statement, local: Names, spread: Value | None) -> Cost:
         self.run.step(statement)
@@ -218,15 +218,15 @@ class _Frame:
     def execute(self, statement: Execute, local: Names, spread: Value | None) -> Cost:
         parallelism = self.evaluate(statement.parallelism, local)
         items = parallelism if spread is None else parallelism * spread
-        uses, found = [], []
+        uses, located = [], []
         times: dict[str, Value] = {}
         seconds: Value
         work: dict[str, Value] = {}
         for use in statement.uses:
             amount = self.names.evaluate(use.amount, local)
-            where = self.run.find(use)
-            instances = self.run.instances(where)
-            serial = self.run.serial_s(use, where, amount, self.names, local)
+            located_use = self.run.find(use)
+            instances = self.run.instances(located_use)
+            serial = self.run.serial_s(use, located_use, amount, self.names, local)
             seconds = np.ceil(items / instances) * serial
             times[use.resource] = times[use.resource] + seconds if use.resource in times else seconds
             if not self.run.compatible or self.run.detailed:
@@ -234,17 +234,20 @@ class _Frame:
                 share = busy / instances
                 work[use.resource] = work[use.resource] + share if use.resource in work else share
                 uses.append(UseTotal(items, amount * items, seconds, busy))
-                found.append(where)
-        seconds = self.added_up_as_the_original_does(times)
+                located.append(located_use)
+        seconds = self.longest_group_s(times)
         if not self.run.detailed:
             return Cost(seconds, work)
         key = (self.called, id(statement))
-        self.run.blocks[key] = BlockOf(self.called, statement, tuple(found))
+        self.run.blocks[key] = EvaluatedBlock(self.called, statement, tuple(located))
         entry = Entry(np.float64(1.0) if spread is None else spread, seconds, tuple(uses))
         return Cost(seconds, work, {key: entry})
 
-    def added_up_as_the_original_does(self, times: dict[str, Value]) -> Value:
-        """The longest of the groups of resources that conflicts link: those of a group add up, groups overlap."""
+    def longest_group_s(self, times: dict[str, Value]) -> Value:
+        """Seconds of the longest group of resources linked by conflicts: times within a group add, groups overlap.
+
+        This is the rule of the original Aspen.
+        """
         groups = linked_by_conflicts(times, self.run.conflicts)
         sums = [functools.reduce(lambda a, b: a + b, [times[name] for name in group]) for group in groups]
         return functools.reduce(np.maximum, sums) if sums else ZERO
@@ -277,18 +280,18 @@ class _Frame:
         return weighted(cost, np.float64(1.0) * (count > 0)) if is_map else weighted(cost, count)
 
     def counted(self, statement: Iterate, count: Value, local: Names, spread: Value | None, is_map: bool) -> Cost:
-        """All counts at once, along an axis of their own."""
-        most = np.ceil(np.max(count, initial=0.0))
-        if not most * self.run.points <= MAX_COUNTED:
+        """Evaluate all counts at once, along an additional leading axis."""
+        largest = np.ceil(np.max(count, initial=0.0))
+        if not largest * self.run.points <= MAX_COUNTED:
             allowed = f"up to {MAX_COUNTED} counts times points"
-            raise InputError(f"counter {statement.counter} of {most:g}", statement.count.place, allowed=allowed)
-        numbers = np.arange(most).reshape(-1, *[1] * self.run.dimensions)
+            raise InputError(f"counter {statement.counter} of {largest:g}", statement.count.place, allowed=allowed)
+        numbers = np.arange(largest).reshape(-1, *[1] * self.run.dimensions)
         holds = numbers < count
         self.run.dimensions += 1
-        self.run.points *= max(int(most), 1)
+        self.run.points *= max(int(largest), 1)
         cost = self.block(statement.body, {**local, str(statement.counter): numbers}, spread)
         self.run.dimensions -= 1
-        self.run.points //= max(int(most), 1)
+        self.run.points //= max(int(largest), 1)
         return over_counter(cost, holds, mean=is_map)
 
     # --- choices ----------------------------------------------------------------------------------------------
@@ -299,28 +302,28 @@ class _Frame:
         return self.choose(cases, statement.otherwise, local, spread)
 
     def choose(self, cases: list[tuple[Any, Block]], otherwise: Block, local: Names, spread: Value | None) -> Cost:
-        """The first case that holds, point by point; what holds nowhere is not evaluated."""
+        """The first case that holds, point by point; a case that holds at no point is not evaluated."""
         costs: list[Cost] = []
-        left: Value = np.float64(1.0)
+        remaining: Value = np.float64(1.0)
         for holds, body in [*cases, (np.float64(1.0), otherwise)]:
-            weight = left * (holds != 0)
+            weight = remaining * (holds != 0)
             if np.any(weight):
                 costs.append(weighted(self.block(body, local, spread), weight))
-            left = left - weight
+            remaining = remaining - weight
         return in_turn(costs)
 
     def probability(self, statement: Probability, local: Names, spread: Value | None) -> Cost:
         costs: list[Cost] = []
-        left: Value = np.float64(1.0)
-        for chance, body in statement.cases:
-            weight = self.names.evaluate(chance, local)
-            left = left - weight
-            if np.any(weight < 0) or np.any(left < -1e-9):
-                shown = f"{np.max(weight):g} = {chance.text}"
-                raise InputError("probability", chance.place, value=shown, allowed="0 or more, together up to 1")
+        remaining: Value = np.float64(1.0)
+        for probability, body in statement.cases:
+            weight = self.names.evaluate(probability, local)
+            remaining = remaining - weight
+            if np.any(weight < 0) or np.any(remaining < -1e-9):
+                shown = f"{np.max(weight):g} = {probability.text}"
+                raise InputError("probability", probability.place, value=shown, allowed="0 or more, together up to 1")
             costs.append(weighted(self.block(body, local, spread), weight))
-        rest = np.maximum(left, 0.0)
-        return in_turn([*costs, weighted(self.block(statement.otherwise, local, spread), rest)])
+        otherwise_weight = np.maximum(remaining, 0.0)
+        return in_turn([*costs, weighted(self.block(statement.otherwise, local, spread), otherwise_weight)])
 
 
 def _mentions(block: Block, name: str) -> bool:

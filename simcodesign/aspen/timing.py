@@ -1,4 +1,4 @@
-"""``run_time``: the seconds of an application on a machine, where they go, and how the original reads the same."""
+"""``run_time``: the run time of an application on a machine by block and kernel, also by the rules of the original."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from simcodesign.aspen.application import Application
 from simcodesign.aspen.cost import Cost
-from simcodesign.aspen.machine import AspenMachine, Found
-from simcodesign.aspen.runtime import BlockOf, KernelOf, Run
+from simcodesign.aspen.machine import AspenMachine, LocatedResource
+from simcodesign.aspen.runtime import EvaluatedBlock, EvaluatedKernel, Run
 from simcodesign.aspen.scope import Given, Scope, out_of_range, read_given
 from simcodesign.core.errors import InputError, nearest
 from simcodesign.core.expression import Value
@@ -62,7 +62,7 @@ class KernelTime:
 
 @dataclass(frozen=True)
 class Timing:
-    """The answer of ``run_time``; ``seconds`` has the broadcast shape of the parameters."""
+    """The result of ``run_time``; ``seconds`` has the broadcast shape of the parameters."""
 
     application: Application
     machine: AspenMachine
@@ -76,14 +76,18 @@ class Timing:
 
     @cached_property
     def blocks(self) -> tuple[BlockTime, ...]:
-        """Where the time goes, block by block, in the order in which they are first met."""
-        return tuple(self._block(found, key) for key, found in self._run.blocks.items() if isinstance(found, BlockOf))
+        """Time of each block, in the order of first evaluation."""
+        return tuple(
+            self._block(evaluated, key)
+            for key, evaluated in self._run.blocks.items()
+            if isinstance(evaluated, EvaluatedBlock)
+        )
 
     @cached_property
     def kernels(self) -> tuple[KernelTime, ...]:
         """The kernels that were run, the innermost first; seconds include those of what they call."""
         entries = self._cost.entries
-        names = [found.name for found in self._run.blocks.values() if isinstance(found, KernelOf)]
+        names = [evaluated.name for evaluated in self._run.blocks.values() if isinstance(evaluated, EvaluatedKernel)]
         return tuple(
             KernelTime(name, _plain(entries[name].times), _plain(entries[name].seconds))
             for name in names
@@ -92,12 +96,12 @@ class Timing:
 
     @cached_property
     def compatible_seconds(self) -> FloatOrArray:
-        """What the original answers: ``map`` and ``par`` added up."""
+        """Seconds by the rules of the original: ``map`` and ``par`` added up."""
         return self.seconds if self.compatible else self._other(True)
 
     @cached_property
     def overlapped_seconds(self) -> FloatOrArray:
-        """Our reading: ``map`` and ``par`` overlap."""
+        """Seconds if ``map`` and ``par`` overlap."""
         return self._other(False) if self.compatible else self.seconds
 
     @property
@@ -121,13 +125,13 @@ class Timing:
         """The values of the machine's names."""
         return self._run.machine_names
 
-    def find(self, resource: str) -> Found:
+    def find(self, resource: str) -> LocatedResource:
         """The resource of that name that was used."""
-        found = self.machine.find(resource, self.socket)
-        if found is None:
+        located = self.machine.find(resource, self.socket)
+        if located is None:
             allowed = nearest(resource, self.machine.resources(self.socket))
             raise InputError(f"unknown resource {resource!r}", allowed=allowed)
-        return found
+        return located
 
     @property
     def _run(self) -> Run:
@@ -137,24 +141,24 @@ class Timing:
     def _cost(self) -> Cost:
         return self._evaluated[1]
 
-    def _block(self, found: BlockOf, key: Any) -> BlockTime:
+    def _block(self, evaluated: EvaluatedBlock, key: Any) -> BlockTime:
         entry = self._cost.entries[key]
-        statement = found.statement
+        statement = evaluated.statement
         uses = tuple(
             UseTime(
                 use.resource,
-                where.element.name,
+                located.element.name,
                 tuple(trait.name for trait in use.traits),
                 _plain(total.amount),
                 _plain(total.items),
                 _plain(total.seconds),
                 _plain(total.busy_s),
-                _plain(self._run.instances(where)),
+                _plain(self._run.instances(located)),
             )
-            for use, where, total in zip(statement.uses, found.found, entry.uses, strict=True)
+            for use, located, total in zip(statement.uses, evaluated.located, entry.uses, strict=True)
         )
         place = str(statement.place)
-        return BlockTime(found.kernel, statement.label, place, _plain(entry.times), _plain(entry.seconds), uses)
+        return BlockTime(evaluated.kernel, statement.label, place, _plain(entry.times), _plain(entry.seconds), uses)
 
 
 def run_time(
@@ -170,7 +174,7 @@ def run_time(
     """The seconds of a kernel of an application on one kind of socket of a machine.
 
     ``parameters`` are those of the application and of the machine, numbers or arrays that broadcast together;
-    ``import.name`` is one of an import, ``application.name`` and ``machine.name`` tell two of one name apart.
+    ``import.name`` is one of an import; ``application.name`` and ``machine.name`` distinguish two of the same name.
     ``socket`` may be left out where there is one. ``compatible`` adds up ``map`` and ``par`` as the original does.
     Draws (``sample x from normal(..)``) are taken at their means, or with a ``seed`` once for each point.
 
@@ -180,7 +184,7 @@ def run_time(
     given = dict(parameters or {})
     run, warnings = _make_run(application, machine, machine.check_socket(socket), given, compatible, False, seed)
     seconds = _seconds(run, kernel)
-    warnings += run.every_warning
+    warnings += run.all_warnings
     wrong = np.size(seconds) - np.count_nonzero(np.isfinite(seconds))
     if wrong:
         warnings.append(f"no finite run time at {wrong} of {np.size(seconds)} points")
@@ -198,12 +202,12 @@ def _make_run(
     detailed: bool,
     seed: int | None,
 ) -> tuple[Run, list[str]]:
-    own, others = split_parameters(application, machine, parameters)
-    shape = _shape({**own, **others})
+    application_values, machine_values = split_parameters(application, machine, parameters)
+    shape = _shape({**application_values, **machine_values})
     draws = None if seed is None else _drawing(seed, shape)
-    names, machine_names = application.scope(own, draws), machine.scope(others)
-    warnings = out_of_range(application.definitions, own, names) + out_of_range(
-        machine.definitions, others, machine_names
+    names, machine_names = application.scope(application_values, draws), machine.scope(machine_values)
+    warnings = out_of_range(application.definitions, application_values, names) + out_of_range(
+        machine.definitions, machine_values, machine_names
     )
     points = int(np.prod(shape))
     run = Run(application, machine, socket, names, machine_names, compatible, detailed, len(shape), points)
@@ -240,24 +244,24 @@ def split_parameters(
     application: Application, machine: AspenMachine, parameters: Mapping[str, Given]
 ) -> tuple[dict[str, Value], dict[str, Value]]:
     """The given values of the application and of the machine. Raises InputError for unknown and ambiguous names."""
-    own: dict[str, Value] = {}
-    others: dict[str, Value] = {}
+    application_values: dict[str, Value] = {}
+    machine_values: dict[str, Value] = {}
     for name, value in parameters.items():
-        side, _, rest = name.partition(".")
-        key = rest if side in ("application", "machine") and rest else name
-        in_machine = side != "application" and key in machine.definitions.parameters
-        in_application = side != "machine" and _has(application, key)
+        owner, _, rest = name.partition(".")
+        key = rest if owner in ("application", "machine") and rest else name
+        in_machine = owner != "application" and key in machine.definitions.parameters
+        in_application = owner != "machine" and _has(application, key)
         if in_machine and in_application:
             raise InputError(f"parameter {key} is one of both", allowed=f"application.{key} or machine.{key}")
         if in_machine:
-            others[key] = read_given(machine.definitions, key, value)
+            machine_values[key] = read_given(machine.definitions, key, value)
         elif in_application:
             model, last = application.model_of(key)
-            own[key] = read_given(model.definitions, last, value)
+            application_values[key] = read_given(model.definitions, last, value)
         else:
             known = (*application.parameters, *machine.definitions.parameters)
             raise InputError(f"unknown parameter {name!r}", allowed=nearest(name, known))
-    return own, others
+    return application_values, machine_values
 
 
 def _has(application: Application, name: str) -> bool:

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from simcodesign.aspen.application import Application, ApplicationScope
-from simcodesign.aspen.machine import AspenMachine, Found
+from simcodesign.aspen.machine import AspenMachine, LocatedResource
 from simcodesign.aspen.runtime import Run
 from simcodesign.aspen.scope import Given
 from simcodesign.aspen.timing import split_parameters
@@ -34,7 +34,7 @@ class Use:
     resource: str
     serial_s: float
     instances: float
-    found: Found = field(compare=False, repr=False)
+    found: LocatedResource = field(compare=False, repr=False)
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ import numpy as np
 
 from simcodesign.aspen.application import Application
 from simcodesign.aspen.capacity import data_bytes, memory_bytes
-from simcodesign.aspen.machine import AspenMachine, Found
+from simcodesign.aspen.machine import AspenMachine, LocatedResource
 from simcodesign.aspen.power import energy_j, machine_max_power_w, max_power_w, static_power_w
 from simcodesign.aspen.run.comparison import AspenComparison, compare_aspen, simulate_aspen
 from simcodesign.aspen.scope import Definitions, Given, Scope, range_of, read_given
@@ -195,7 +195,7 @@ class AspenMachineModel:
     machine: AspenMachine
     socket: str | None = None
     given: Mapping[str, Given] = field(default_factory=dict)
-    resources: Mapping[str, Found] = field(init=False, compare=False, repr=False)
+    resources: Mapping[str, LocatedResource] = field(init=False, compare=False, repr=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "socket", self.machine.check_socket(self.socket))
@@ -281,7 +281,7 @@ def _value_if_defined(name: str, value_of: Callable[[str], float]) -> dict[str, 
         return {}
 
 
-def _has_rate(located: Found, scope: Scope) -> bool:
+def _has_rate(located: LocatedResource, scope: Scope) -> bool:
     """Whether the resource has a finite rate; False if its time uses names that the machine does not define."""
     try:
         with np.errstate(all="ignore"):
@@ -290,7 +290,7 @@ def _has_rate(located: Found, scope: Scope) -> bool:
         return False
 
 
-def _rate(located: Found, scope: Scope) -> FloatOrArray:
+def _rate(located: LocatedResource, scope: Scope) -> FloatOrArray:
     """Marginal throughput of all instances: additional amount per additional second."""
     resource = located.resource
     first, second = (
