@@ -34,6 +34,8 @@ MOST_RESTARTS = 6
 CORNERS = 4
 #: So near a limit, in coordinates, a real variable is tried on it.
 NEXT_TO = 1e-6
+#: So near a constraint, in coordinates, a point is moved onto it, in so many steps.
+NEXT_TO_CONSTRAINT, NEWTON_STEPS = 1e-6, 2
 #: Points between two others on which the best is looked for.
 BETWEEN = 65
 
@@ -198,6 +200,7 @@ def climb(evaluator: Evaluator, real: Any, settled: float = SETTLED) -> None:
     program = _Program(evaluator, base, real, evaluator.best_key[0] > 0, settled)
     point = program.solve()
     evaluator(_at_limits(evaluator, point, real)[None, :], "polish")
+    evaluator(program.at_active_constraints(point)[None, :], "polish")
     # What it ends with may violate a constraint by rounding: the last point on the way that does not is taken.
     for _ in range(8):
         assert evaluator.best is not None
@@ -265,6 +268,21 @@ class _Program:
                 assert self.read is not None
                 ended = self.read[0]
         coordinates: FloatArray = np.clip(np.nan_to_num(ended[: self.count]), 0.0, 1.0)
+        return np.asarray(self._points(coordinates[None, :])[0])
+
+    def at_active_constraints(self, point: FloatArray) -> FloatArray:
+        """The point moved onto the constraints next to it, by Newton's method with the shortest step.
+
+        How far beside them sequential quadratic programming ends differs between releases of SciPy.
+        """
+        coordinates: FloatArray = self.problem.space.encode(point[None, :])[0][self.real]
+        for _ in range(NEWTON_STEPS):
+            _, _, gaps, slopes = self._differences(coordinates)
+            active = np.abs(gaps) < NEXT_TO_CONSTRAINT * np.linalg.norm(slopes, axis=1)
+            if not active.any():
+                break
+            step = np.linalg.lstsq(slopes[active], -gaps[active], rcond=None)[0]
+            coordinates = np.clip(coordinates + step, 0.0, 1.0)
         return np.asarray(self._points(coordinates[None, :])[0])
 
     def _first_slacks(self) -> FloatArray:
