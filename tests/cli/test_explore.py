@@ -316,6 +316,7 @@ def test_a_front_is_confirmed(capsys: pytest.CaptureFixture[str]) -> None:
     assert [one["beaten_by"] for one in found["confirmed"]["points"]] == [None] * 3
 
 
+@pytest.mark.thorough
 def test_the_seed_is_that_of_the_simulation_too(capsys: pytest.CaptureFixture[str]) -> None:
     """Only noise is drawn: another seed gives other times, the same seed the same."""
     asked = ["tune", *JACOBI, "--vary", "P=16,32", "--set", "n=1024", "--set", "noise=0.1", "--confirm", "1"]

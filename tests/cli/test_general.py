@@ -405,6 +405,7 @@ def test_an_interrupt_ends_quietly(files: tuple[str, str], monkeypatch: pytest.M
     assert (result.exit_code, result.output) == (130, "")
 
 
+@pytest.mark.thorough
 def test_a_real_interrupt_ends_quietly(files: tuple[str, str]) -> None:
     source = (
         "import signal, sys; from simcodesign import cli; from simcodesign.engine import simulate\n"

@@ -145,6 +145,7 @@ def test_a_second_algorithm_of_the_name_is_refused() -> None:
         ALGORITHM_FORMS.add(KEY, ALGORITHM_FORMS["broadcast", "linear"])
 
 
+@pytest.mark.thorough
 def test_an_entry_point_of_an_installed_package_is_found(tmp_path: Path) -> None:
     shutil.copy(chain.__file__, tmp_path / "chain_broadcast.py")
     install(tmp_path, "chain_broadcast", "[simcodesign.collectives]\nchain = chain_broadcast\n")

@@ -119,6 +119,7 @@ def test_a_reading_that_does_not_know_it_says_so(tmp_path: Path) -> None:
         registry.add(sleep.Sleep, record)
 
 
+@pytest.mark.thorough
 def test_an_entry_point_of_an_installed_package_is_found(tmp_path: Path) -> None:
     shutil.copy(sleep.__file__, tmp_path / "sleep_demand.py")
     install(tmp_path, "sleep_demand", "[simcodesign.demands]\nsleep = sleep_demand\n")

@@ -108,6 +108,7 @@ def test_what_is_taken_off_is_unknown() -> None:
         register(SLOW_LINKS, before="caches")
 
 
+@pytest.mark.thorough
 def test_an_entry_point_of_an_installed_package_is_found(files: tuple[Path, Path], tmp_path: Path) -> None:
     shutil.copy(Path(__file__).with_name("slow_links.py"), tmp_path / "slow_links.py")
     install(tmp_path, "slow_network", "[simcodesign.effects]\nslow_links = slow_links\n")

@@ -81,6 +81,7 @@ def test_without_it_the_format_is_unknown(tmp_path: Path) -> None:
         sc.read_measurements(path)
 
 
+@pytest.mark.thorough
 def test_an_entry_point_of_an_installed_package_is_found(tmp_path: Path) -> None:
     shutil.copy(Path(__file__).with_name("meas_format.py"), tmp_path / "meas_files.py")
     install(tmp_path, "meas_files", "[simcodesign.measurement_readers]\nmeas = meas_files:READER\n")

@@ -27,6 +27,7 @@ def examples(cases: Path) -> list[tuple[Measurements, dict[str, Any]]]:
     ]
 
 
+@pytest.mark.thorough
 def test_figure_3(examples: list[tuple[Measurements, dict[str, Any]]]) -> None:
     ours, theirs = [], []
     for measurements, entry in examples:

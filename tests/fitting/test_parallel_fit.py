@@ -52,6 +52,7 @@ def all_of_it(fits: Fits) -> tuple[int, str | None, Fits]:
     return os.getpid(), os.environ.get("OPENBLAS_NUM_THREADS"), fits
 
 
+@pytest.mark.thorough
 def test_the_models_are_the_same_whoever_fits_them(monkeypatch: pytest.MonkeyPatch) -> None:
     """Also: blocks come in order, processes use one thread each, and the environment is as before."""
     monkeypatch.setenv("OPENBLAS_NUM_THREADS", "7")
@@ -93,12 +94,14 @@ def failed(home: int, fits: Fits) -> None:
         raise InputError("something in another process", value=5)
 
 
+@pytest.mark.thorough
 def test_a_process_that_dies_is_said() -> None:
     with pytest.raises(SimcodesignError, match="ended before it was done"):
         list(fitted(made_up(3 * BLOCK), partial(died, os.getpid()), workers=2, min_saving_s=0.0))
     assert multiprocessing.active_children() == []
 
 
+@pytest.mark.thorough
 def test_an_error_in_a_process_arrives() -> None:
     with pytest.raises(InputError, match="something in another process"):
         list(fitted(made_up(3 * BLOCK), partial(failed, os.getpid()), workers=2, min_saving_s=0.0))

@@ -71,6 +71,7 @@ for text, labels in ((lackey, LACKEY), (din, DIN), (lackey + " X 1,8\\n", LACKEY
 
 
 @pytest.mark.parametrize("program", [STACK, HIERARCHY, TEXT], ids=["stack", "hierarchy", "text"])
+@pytest.mark.thorough
 def test_the_answers_are_the_same(program: str) -> None:
     done = subprocess.run(
         [sys.executable, "-W", "error", "-c", PROLOGUE + program],

@@ -280,6 +280,7 @@ def test_a_plot_is_written(tmp_path: Path, suffix: str) -> None:
 
 
 @needs_matplotlib
+@pytest.mark.thorough
 def test_a_plot_shows_so_many_series_and_names_interval_and_axes(tmp_path: Path) -> None:
     measurements = linear([float(k) for k in range(MOST_SERIES + 3)])
     path = tmp_path / "plot.svg"

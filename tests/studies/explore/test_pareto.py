@@ -36,6 +36,7 @@ def test_nondominated_by_brute_force(rows: list[tuple[float, ...]]) -> None:
         ("g*(1 - (x1/g)**2)", lambda f: 1 - f**2),  # ZDT2, concave: no weighted sum finds its middle
     ],
 )
+@pytest.mark.thorough
 def test_fronts_of_zdt(shape: str, front: object) -> None:
     """Zitzler, Deb and Thiele 2000: the front has g = 1."""
     asked = problem(VARY, {"f": "x1", "g": G, "h": shape}, ["f", "h"])
@@ -49,6 +50,7 @@ def test_fronts_of_zdt(shape: str, front: object) -> None:
     assert len(seen) == 9
 
 
+@pytest.mark.thorough
 def test_a_front_of_three_objectives_on_a_sphere() -> None:
     formulas = {"x": "r*sqrt(a*b)", "y": "r*sqrt(a*(1 - b))", "z": "r*sqrt(1 - a)"}
     asked = problem(["a=0:1", "b=0:1", "r=1:2"], formulas, ["x", "y", "z"])

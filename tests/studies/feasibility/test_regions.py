@@ -104,6 +104,7 @@ def test_endpoints_halve_the_bandwidth_that_suffices() -> None:
     assert 0.5 < seen.intercepts[1] / said.intercepts[1] < 0.56
 
 
+@pytest.mark.thorough
 def test_a_boundary_gathers_points_where_it_bends() -> None:
     """One interface for both directions: flat while it is the limit, then down the line of the forecast."""
     asked = question("cg", sc.load_machine("exascale-cg", {"nodes": 64}), ("ts", "tw"), 1e18 / 2**14, {"train": 104.0})

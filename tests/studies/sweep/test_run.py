@@ -85,6 +85,7 @@ def broken(task: Task) -> list[Row]:
 # --- With processes ------------------------------------------------------------------------------------------
 
 
+@pytest.mark.thorough
 def test_as_one_after_another(store: Callable[[Sweep], Store]) -> None:
     """Whoever evaluates them; what cannot be has its reason."""
     sweep = sweep_over("P=1:32:x2", "processor.clock=1:2GHz:+0.1", reading="forecast")

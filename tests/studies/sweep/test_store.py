@@ -274,6 +274,7 @@ def writer(path: Path, body: str) -> subprocess.Popen[str]:
     )
 
 
+@pytest.mark.thorough
 def test_what_add_has_returned_from_survives_kill_9(path: Path) -> None:
     body = """
 for number in range(10**6):
