@@ -143,6 +143,7 @@ PROGRAMS = {
 @pytest.mark.parametrize("effects", ["none", QUIET])
 @pytest.mark.parametrize("machine", ["torus-cluster", "crossbar-16", "hypercube-256", "forwarding-mesh"])
 @pytest.mark.parametrize("name", PROGRAMS)
+@pytest.mark.thorough
 def test_programs(name: str, machine: str, effects: object) -> None:
     program, loops = PROGRAMS[name]
     result, whole = both(workload(program), machine, {"P": 6}, effects=effects)

@@ -370,6 +370,7 @@ def test_any_run_adds_up(work: Workload, on: Machine, effects: tuple[str, ...], 
 
 @settings(max_examples=25)
 @given(PROGRAMS, MACHINES, SWITCHES, st.integers(2, 7))
+@pytest.mark.thorough
 def test_counting_changes_nothing_and_engines_agree(
     work: Workload, on: Machine, effects: tuple[str, ...], P: int
 ) -> None:

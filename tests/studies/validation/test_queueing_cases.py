@@ -147,6 +147,7 @@ def test_smallest_error_that_is_noticed(expected: float, off: float, error: floa
 
 
 @pytest.mark.parametrize("case", [case for case in CASES if case.quick], ids=lambda case: case.name)
+@pytest.mark.thorough
 def test_quick_cases_notice_formulas_that_are_wrong_by_five_percent(case: Case) -> None:
     if case.tolerance.relative > 0.04:
         pytest.skip("an approximation")
