@@ -28,7 +28,6 @@ from simcodesign.describe.yaml.workload import workload_from
 from simcodesign.engine.event_contract import Log
 from simcodesign.generate.lower import make_plan
 from simcodesign.generate.plan import Plan
-from tests import examples
 from tests.oracles.event_contract import (
     ROUNDED,
     TIED,
@@ -103,25 +102,25 @@ def agree(other: Run, plan: Plan) -> Outcome:
 # Random Plans
 
 
-@settings(max_examples=examples(300))
+@settings(max_examples=300)
 @given(plan=plans(TIED))
 def test_small_plans(other: Run, plan: Plan) -> None:
     agree(other, plan)
 
 
-@settings(max_examples=examples(1500))
+@settings(max_examples=1500)
 @given(plan=crowded_plans(TIED))
 def test_ties_at_every_step(other: Run, plan: Plan) -> None:
     agree(other, plan)
 
 
-@settings(max_examples=examples(800))
+@settings(max_examples=800)
 @given(plan=crowded_plans(ROUNDED))
 def test_sums_that_round(other: Run, plan: Plan) -> None:
     agree(other, plan)
 
 
-@settings(max_examples=examples(500))
+@settings(max_examples=500)
 @given(plan=crowded_plans(TIED), seed=st.integers(0, 2**64))
 def test_plans_that_may_not_end(other: Run, plan: Plan, seed: int) -> None:
     """The message of a deadlock too."""
@@ -135,14 +134,14 @@ def test_many_of_these_do_not_end(other: Run) -> None:
     assert 20 <= stuck <= 80
 
 
-@settings(max_examples=examples(60))
+@settings(max_examples=60)
 @given(seed=st.integers(0, 2**64), times=st.sampled_from([TIED, ROUNDED]))
 def test_large_plans(other: Run, seed: int, times: tuple[float, ...]) -> None:
     random = Random(seed)
     agree(other, Writer(random, times, random.randint(100, 500), most_ranks=20).plan())
 
 
-@settings(max_examples=examples(40))
+@settings(max_examples=40)
 @given(seed=st.integers(0, 2**64))
 def test_times_that_never_tie(other: Run, seed: int) -> None:
     random = Random(seed)
@@ -161,14 +160,14 @@ def test_long_runs(other: Run, spread: int) -> None:
 
 
 @pytest.mark.parametrize("name", OTHERS)
-@settings(max_examples=examples(400))
+@settings(max_examples=400)
 @given(plan=st.one_of(plans(TIED), crowded_plans(TIED), crowded_plans(ROUNDED)))
 def test_the_oracle_says_the_same(name: str, plan: Plan) -> None:
     check(plan, engine(name))
 
 
 @pytest.mark.parametrize("name", ENGINES)
-@settings(max_examples=examples(100))
+@settings(max_examples=100)
 @given(plan=crowded_plans(TIED))
 def test_a_plan_can_be_walked_again(name: str, plan: Plan) -> None:
     """Engines leave it as it was."""
@@ -180,7 +179,7 @@ def test_a_plan_can_be_walked_again(name: str, plan: Plan) -> None:
 
 
 @pytest.mark.parametrize("name", ENGINES)
-@settings(max_examples=examples(100))
+@settings(max_examples=100)
 @given(plan=crowded_plans(TIED))
 def test_what_a_plan_lacks_and_what_it_does_not_use_are_the_same(name: str, plan: Plan) -> None:
     """No station, no mailbox and no edge may be None or an array that says so for every operation."""
@@ -193,21 +192,21 @@ def test_what_a_plan_lacks_and_what_it_does_not_use_are_the_same(name: str, plan
     assert outcome(run, given_all) == outcome(run, plan)
 
 
-@settings(max_examples=examples(600))
+@settings(max_examples=600)
 @given(plan=st.one_of(crowded_plans(TIED), crowded_plans(ROUNDED)), seed=st.integers(0, 2**64))
 def test_disks_with_limited_capacity_for_a_few(other: Run, plan: Plan, seed: int) -> None:
     agree(other, with_limited_capacity(plan, Random(seed)))
 
 
 @pytest.mark.parametrize("name", ENGINES)
-@settings(max_examples=examples(400))
+@settings(max_examples=400)
 @given(plan=st.one_of(plans(TIED), crowded_plans(TIED), crowded_plans(ROUNDED)), seed=st.integers(0, 2**64))
 def test_the_oracle_blocks_the_same(name: str, plan: Plan, seed: int) -> None:
     check(with_limited_capacity(plan, Random(seed)), engine(name))
 
 
 @pytest.mark.parametrize("name", ENGINES)
-@settings(max_examples=examples(200))
+@settings(max_examples=200)
 @given(plan=st.one_of(plans(TIED), crowded_plans(TIED), crowded_plans(ROUNDED)), seed=st.integers(0, 2**64))
 def test_stations_that_are_slower_than_others(name: str, plan: Plan, seed: int) -> None:
     check(with_slow_stations(plan, Random(seed)), engine(name))
@@ -272,7 +271,7 @@ def exchanges_on_machines(draw: st.DrawFn) -> tuple[Workload, Machine, int]:
     return workload_from(parse_yaml(text, "exchanges.yaml")), machine, draw(st.integers(1, 9))
 
 
-@settings(max_examples=examples(100))
+@settings(max_examples=100)
 @given(case=exchanges_on_machines(), effects=st.sampled_from(SETS))
 def test_exchanges_in_trains_and_hops_that_do_not_hold_the_sender(
     other: Run, case: tuple[Workload, Machine, int], effects: tuple[str, ...]
