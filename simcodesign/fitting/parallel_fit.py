@@ -19,7 +19,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Generic, TypeVar
 
 from simcodesign.core.errors import SimcodesignError
-from simcodesign.core.process_pool import ProcessExecutor, WorkerDied
+from simcodesign.core.processes.process_pool import ProcessExecutor, WorkerDied
 from simcodesign.fitting.batch_predictions import rows_of
 from simcodesign.fitting.fit import Fits, fit
 from simcodesign.fitting.measurements import Measurements

@@ -13,7 +13,7 @@ from simcodesign.cli.options import usable_cpus
 from simcodesign.cli.run.scenario import parsed_settings
 from simcodesign.cli.sweep import FORECAST, STORE_ENDING, SweepOptions, resuming_command
 from simcodesign.core.errors import SimcodesignError
-from simcodesign.core.stop_signals import StopSignals
+from simcodesign.core.processes.stop_signals import StopSignals
 from simcodesign.describe.design_point import replaced_constants
 from simcodesign.report.common.terminal import complain, print_all
 from simcodesign.report.sweep.events import SweepEvents, Tally, sweep_progress

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from simcodesign.core.errors import InputError
-from simcodesign.core.ordered_map import repeated
+from simcodesign.core.processes.ordered_map import repeated
 from simcodesign.core.result import MOST_LISTED, Result
 from simcodesign.core.station_uses import NO_STATIONS
 from simcodesign.core.to_json import PlainResult, attributes_of, fields_of

@@ -19,7 +19,7 @@ from typing import Any, Self
 
 from simcodesign import __version__
 from simcodesign.core.errors import InputError, Place, SimcodesignError
-from simcodesign.core.process_pool import ProcessExecutor, WorkerDied
+from simcodesign.core.processes.process_pool import ProcessExecutor, WorkerDied
 
 #: Seconds for a scheduler to answer.
 ANSWER_S = 10.0

@@ -11,7 +11,7 @@ from contextlib import redirect_stdout
 from pathlib import Path
 
 from simcodesign.core.errors import SimcodesignError
-from simcodesign.core.grouped_pool import Pool
+from simcodesign.core.processes.grouped_pool import Pool
 from simcodesign.studies.validation.case import Case, Said
 from simcodesign.studies.validation.outcome import Outcome, failed, outcome_of
 from simcodesign.studies.validation.registry import load_cases

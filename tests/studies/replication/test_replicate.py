@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from simcodesign.core import ordered_map as repeated_module
 from simcodesign.core.errors import InputError
+from simcodesign.core.processes import ordered_map as repeated_module
 from simcodesign.core.to_json import to_json
 from simcodesign.describe.design_point import bind
 from simcodesign.describe.machine import Machine

@@ -18,8 +18,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from simcodesign.core.errors import SimcodesignError
-from simcodesign.core.process_pool import WorkerDied
-from simcodesign.core.stop_signals import StopSignals
+from simcodesign.core.processes.process_pool import WorkerDied
+from simcodesign.core.processes.stop_signals import StopSignals
 from simcodesign.studies.sweep import run as module
 from simcodesign.studies.sweep.evaluate import Task, evaluate, forecast_frame, pack
 from simcodesign.studies.sweep.executors import Cluster, Crew, LostScheduler, Processes, crew

@@ -489,7 +489,7 @@ CASES = [case(f"toys/{k}", sleeps) for k in range(3)]
 
 MASKED = """
 import multiprocessing, signal, sys
-from simcodesign.core import process_pool
+from simcodesign.core.processes import process_pool
 
 def blocked(connection):
     connection.send(signal.SIGINT in signal.pthread_sigmask(signal.SIG_BLOCK, []))

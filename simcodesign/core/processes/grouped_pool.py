@@ -10,7 +10,7 @@ from functools import lru_cache
 from types import TracebackType
 from typing import Any
 
-from simcodesign.core.process_pool import ProcessExecutor, WorkerDied
+from simcodesign.core.processes.process_pool import ProcessExecutor, WorkerDied
 
 #: Makes the function that answers questions, in each process once.
 Prepare = Callable[..., Callable[[str], Any]]

@@ -15,9 +15,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from simcodesign.core import process_pool
 from simcodesign.core.errors import InputError, Place
-from simcodesign.core.process_pool import ProcessExecutor, RemoteTraceback, WorkerDied
+from simcodesign.core.processes import process_pool
+from simcodesign.core.processes.process_pool import ProcessExecutor, RemoteTraceback, WorkerDied
 from tests import ROOT
 
 # --- Tasks ---------------------------------------------------------------------------------------------------
@@ -302,7 +302,7 @@ import sys, time
 from pathlib import Path
 sys.path.insert(0, {tests!r})
 from tests.core import test_process_pool as test_workers
-from simcodesign.core.process_pool import ProcessExecutor
+from simcodesign.core.processes.process_pool import ProcessExecutor
 
 if __name__ == "__main__":
     executor = ProcessExecutor(2, ahead=1)

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from simcodesign.core import ordered_map as repeated_module
 from simcodesign.core.errors import SimcodesignError
-from simcodesign.core.ordered_map import repeated
+from simcodesign.core.processes import ordered_map as repeated_module
+from simcodesign.core.processes.ordered_map import repeated
 from tests.processes.dying import Dies
 
 

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from simcodesign.core.errors import SimcodesignError
-from simcodesign.core.process_pool import ProcessExecutor, WorkerDied
+from simcodesign.core.processes.process_pool import ProcessExecutor, WorkerDied
 
 T = TypeVar("T")
 
