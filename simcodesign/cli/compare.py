@@ -59,7 +59,7 @@ def run(options: CompareOptions) -> None:
 
 def _run_once(options: CompareOptions) -> float:
     """Compare with one simulation, and print it; the error of the forecast."""
-    from simcodesign.cli.run.scenario import load_scenario
+    from simcodesign.cli.run.scenario import load_scenario, run_keywords
     from simcodesign.comparison.compare import compare
     from simcodesign.report.common.progress import simulation_progress
     from simcodesign.report.results.comparison_tables import comparison_tables
@@ -68,10 +68,7 @@ def _run_once(options: CompareOptions) -> float:
     with simulation_progress() as on_progress:
         comparison = compare(
             scenario,
-            effects=options.simulation.effects,
-            seed=options.simulation.seed,
-            engine=options.simulation.engine,
-            iterations=options.simulation.iterations,
+            **run_keywords(options.simulation),
             timeline=bool(options.timeline),
             on_progress=on_progress,
         )

@@ -85,7 +85,7 @@ class SimulateOptions:
 def run(options: SimulateOptions) -> None:
     """Simulate a workload on a machine, event by event: once, or as often as it takes to know the means."""
     from simcodesign.cli.run.replication import run_replications
-    from simcodesign.cli.run.scenario import load_scenario
+    from simcodesign.cli.run.scenario import load_scenario, run_keywords
     from simcodesign.engine.simulate import simulate
     from simcodesign.report.common.progress import simulation_progress
     from simcodesign.report.results.tables import simulation_tables
@@ -99,10 +99,7 @@ def run(options: SimulateOptions) -> None:
     with simulation_progress() as on_progress:
         result = simulate(
             scenario,
-            effects=options.simulation.effects,
-            seed=options.simulation.seed,
-            engine=options.simulation.engine,
-            iterations=options.simulation.iterations,
+            **run_keywords(options.simulation),
             timeline=bool(options.output.plot or options.timeline),
             counters=options.counters is not None,
             on_progress=on_progress,

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Unpack
 
 import numpy as np
 import pandas as pd
@@ -14,11 +14,13 @@ from simcodesign.comparison.attribution import relative_error
 from simcodesign.comparison.effects import Rung, rungs_of, simulations_with
 from simcodesign.core.errors import InputError
 from simcodesign.core.result import COMPONENTS, Result
+from simcodesign.core.shown_keywords import shows_keywords
 from simcodesign.core.to_json import PlainResult, attributes_of
-from simcodesign.describe.effects import changing_effects, chosen_effects
-from simcodesign.describe.scenario import MachineSource, Scenario, WorkloadSource
+from simcodesign.describe.effects import changing_effects
+from simcodesign.describe.scenario import MachineSource, Scenario, SimulationKeywords, WorkloadSource
 from simcodesign.engine.event_contract import OnProgress
-from simcodesign.engine.simulate import simulate
+from simcodesign.engine.experiment import Experiment
+from simcodesign.engine.simulate import simulate_experiment
 
 
 @dataclass(frozen=True)
@@ -122,19 +124,15 @@ class Comparison(PlainResult):
         )
 
 
+@shows_keywords(SimulationKeywords, taken_by=Experiment.of)
 def compare(
     workload: WorkloadSource | Scenario,
     machine: MachineSource | None = None,
     parameters: Mapping[str, object] | None = None,
     *,
-    preset: str | None = None,
-    phases: Collection[str] | None = None,
-    effects: str | Collection[str] = "all",
-    seed: int = 0,
-    engine: str = "auto",
-    iterations: str = "all",
     timeline: bool = False,
     on_progress: OnProgress | None = None,
+    **options: Unpack[SimulationKeywords],
 ) -> Comparison:
     """Forecast, then simulate with no effect and with the effects switched on one after another.
 
@@ -143,21 +141,22 @@ def compare(
 
     Raises InputError, CapacityError and DeadlockError as ``forecast`` and ``simulate`` do.
     """
-    chosen = chosen_effects(effects)
-    scenario = Scenario.of(workload, machine, parameters, preset=preset, phases=phases)
+    experiment = Experiment.of(workload, machine, parameters, **options)
+    return compare_experiment(experiment, timeline=timeline, on_progress=on_progress)
+
+
+def compare_experiment(
+    experiment: Experiment, *, timeline: bool = False, on_progress: OnProgress | None = None
+) -> Comparison:
+    """``compare``, of what is one object already."""
+    scenario, chosen = experiment.scenario, experiment.effects
     if any(np.ndim(value) for value in scenario.parameters.values()):  # type: ignore[arg-type] # anything has a shape
         raise InputError("a comparison takes one design point, not arrays", value=dict(scenario.parameters))
     forecasted = forecast(scenario, bounds=True)
 
     def simulated(effects: tuple[str, ...]) -> Result:
-        return simulate(
-            scenario,
-            effects=effects,
-            seed=seed,
-            engine=engine,
-            iterations=iterations,
-            timeline=timeline and effects == chosen,
-            on_progress=on_progress,
+        return simulate_experiment(
+            replace(experiment, effects=effects), timeline=timeline and effects == chosen, on_progress=on_progress
         )
 
     simulations = simulations_with(chosen, simulated, scenario, last_anew=timeline)

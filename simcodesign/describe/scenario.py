@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import TypedDict
 
 from simcodesign.core.errors import InputError
 from simcodesign.describe.design_point import DesignPoint, bind
@@ -15,6 +16,26 @@ from simcodesign.describe.yaml.files import load_machine, load_workload
 #: An object, a shipped name or the path of a file.
 WorkloadSource = Workload | str | Path
 MachineSource = Machine | str | Path
+
+
+class ScenarioKeywords(TypedDict, total=False):
+    """What every verb takes beside workload, machine and parameters."""
+
+    preset: str | None
+    phases: Collection[str] | None
+
+
+class RunKeywords(TypedDict, total=False):
+    """How a simulation runs; see ``simulate``."""
+
+    effects: str | Collection[str]
+    seed: int
+    engine: str
+    iterations: str
+
+
+class SimulationKeywords(ScenarioKeywords, RunKeywords, total=False):
+    """What every verb that simulates takes beside workload, machine and parameters."""
 
 
 @dataclass(frozen=True)

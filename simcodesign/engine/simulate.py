@@ -3,35 +3,34 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
+from typing import Unpack
 
 from simcodesign.core.errors import InputError
 from simcodesign.core.result import Result
+from simcodesign.core.shown_keywords import shows_keywords
 from simcodesign.describe.design_point import DesignPoint
 from simcodesign.describe.effects import chosen_effects
 from simcodesign.describe.goal.schedule import Schedule
-from simcodesign.describe.scenario import MachineSource, Scenario, WorkloadSource
+from simcodesign.describe.scenario import MachineSource, Scenario, SimulationKeywords, WorkloadSource
 from simcodesign.engine.event_contract import OnProgress
-from simcodesign.engine.selection import AUTO, check_engine, chosen_engine, run
-from simcodesign.engine.steady_iterations import ALL, check_iterations, steady, tolerance_of
+from simcodesign.engine.experiment import Experiment, whole_seed
+from simcodesign.engine.selection import chosen_engine, run
+from simcodesign.engine.steady_iterations import ALL, steady, tolerance_of
 from simcodesign.engine.to_result import measured
 from simcodesign.generate.export_schedule import schedule_of as as_schedule
 from simcodesign.generate.lower import make_plan
 
 
+@shows_keywords(SimulationKeywords, taken_by=Experiment.of)
 def simulate(
     workload: WorkloadSource | Scenario,
     machine: MachineSource | None = None,
     parameters: Mapping[str, object] | None = None,
     *,
-    preset: str | None = None,
-    phases: Collection[str] | None = None,
-    effects: str | Collection[str] = "all",
-    seed: int = 0,
-    engine: str = AUTO,
-    iterations: str = ALL,
     timeline: bool = False,
     counters: bool = False,
     on_progress: OnProgress | None = None,
+    **options: Unpack[SimulationKeywords],
 ) -> Result:
     """Simulate the workload on the machine, event by event.
 
@@ -51,23 +50,29 @@ def simulate(
     Raises InputError for anything that cannot be used, CapacityError (one of them) when the run would not fit in
     memory, DeadlockError when ranks wait for each other.
     """
-    chosen = chosen_effects(effects)
-    point = Scenario.of(workload, machine, parameters, preset=preset, phases=phases).bind()
-    seed, engine = whole_seed(seed), check_engine(engine)
+    experiment = Experiment.of(workload, machine, parameters, **options)
+    return simulate_experiment(experiment, timeline=timeline, counters=counters, on_progress=on_progress)
+
+
+def simulate_experiment(
+    experiment: Experiment, *, timeline: bool = False, counters: bool = False, on_progress: OnProgress | None = None
+) -> Result:
+    """``simulate``, of what is one object already."""
+    effects, seed = experiment.effects, experiment.seed
 
     def simulated(point: DesignPoint, timeline: bool = timeline) -> Result:
-        plan = make_plan(point, chosen, seed, counters)
-        taken = chosen_engine(plan, engine)
-        return measured(point, plan, run(plan, taken, on_progress), chosen, seed, taken, timeline)
+        plan = make_plan(point, effects, seed, counters)
+        taken = chosen_engine(plan, experiment.engine)
+        return measured(point, plan, run(plan, taken, on_progress), effects, seed, taken, timeline)
 
-    if check_iterations(iterations) == ALL:
-        return simulated(point, timeline)
-    tolerance = tolerance_of(iterations)
+    if experiment.iterations == ALL:
+        return simulated(experiment.point, timeline)
+    tolerance = tolerance_of(experiment.iterations)
     if timeline:
         raise InputError("a timeline shows every iteration", value="iterations = steady", allowed="iterations = all")
     if counters:
         raise InputError("counters are of every iteration", value="iterations = steady", allowed="iterations = all")
-    return steady(point, simulated, chosen, tolerance)
+    return steady(experiment.point, simulated, effects, tolerance)
 
 
 def schedule_of(
@@ -89,10 +94,3 @@ def schedule_of(
     scenario = Scenario.of(workload, machine, parameters, preset=preset, phases=phases)
     plan = make_plan(scenario.bind(), chosen, whole_seed(seed))
     return as_schedule(plan, scenario.workload.name)
-
-
-def whole_seed(seed: object) -> int:
-    """The seed. InputError unless it is a whole number, 0 or above."""
-    if isinstance(seed, bool) or not isinstance(seed, int) or seed < 0:
-        raise InputError("seed", value=seed, allowed="a whole number, 0 or above")
-    return seed

@@ -33,8 +33,9 @@ from simcodesign.describe.machine import Machine
 from simcodesign.describe.machine_parts import Network, Processor
 from simcodesign.describe.topology.build import build_topology
 from simcodesign.describe.yaml.files import workload_of
+from simcodesign.engine.experiment import whole_seed
 from simcodesign.engine.selection import AUTO
-from simcodesign.engine.simulate import simulate, whole_seed
+from simcodesign.engine.simulate import simulate
 
 EFFECTS = ("conflicts", "maps", "chance")
 #: What is between the closed form and the simulation with no effect.

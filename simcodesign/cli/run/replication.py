@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TypedDict
 
 import typer
 
 from simcodesign.cli.compare import CompareOptions
-from simcodesign.cli.options import OutputOptions, ReplicationOptions, SimulationOptions, usable_cpus
-from simcodesign.cli.run.scenario import load_scenario
+from simcodesign.cli.options import OutputOptions, ReplicationOptions, usable_cpus
+from simcodesign.cli.run.scenario import load_scenario, run_keywords
 from simcodesign.cli.simulate import SimulateOptions
 from simcodesign.core.errors import InputError, Place
 from simcodesign.core.units import parse_quantity
@@ -20,35 +19,16 @@ from simcodesign.report.replication.comparison import replicated_comparison_tabl
 from simcodesign.report.replication.plot import replications_plot
 from simcodesign.report.replication.tables import against_tables, replication_tables
 from simcodesign.studies.replication.comparison import replicate_comparison
-from simcodesign.studies.replication.replicate import Against, Replicated, replicate, replicate_against
+from simcodesign.studies.replication.replicate import (
+    Against,
+    RepetitionKeywords,
+    Replicated,
+    WarmUpKeywords,
+    replicate,
+    replicate_against,
+)
 
 PRECISION_NOT_REACHED = 1
-
-
-class _Simulation(TypedDict):
-    """How every replication is simulated."""
-
-    effects: str
-    engine: str
-    seed: int
-    iterations: str
-
-
-class _Replication(TypedDict, total=False):
-    """How often; what is missing is as ``replicate`` has it by default."""
-
-    replications: int | None
-    precision: float
-    precision_of: str | None
-    confidence: float
-    most: int
-    workers: int
-
-
-class _WarmUp(TypedDict, total=False):
-    """What is left out of runs of arrivals; missing as above."""
-
-    warm_up: str | int
 
 
 def run_replications(options: SimulateOptions) -> None:
@@ -56,26 +36,16 @@ def run_replications(options: SimulateOptions) -> None:
     _refuse_files({"--timeline": options.timeline, "--counters": options.counters, "--power": options.power})
     scenario = load_scenario(options.scenario)
     against = None if options.against is None else load_scenario(options.scenario, options.against)
-    simulation, warm_up = _simulation(options.simulation), _warm_up(options.replication.warm_up)
-    replication = _replication(options.replication, options.replication.precision_of)
+    run, warm_up = run_keywords(options.simulation), _warm_up(options.replication.warm_up)
+    repetition = _repetition(options.replication, options.replication.precision_of)
+    shown: Replicated | Against
     with replication_progress() as on_progress:
-        shown: Replicated | Against
         if against is None:
-            shown = replicate(
-                scenario,
-                **simulation,
-                **replication,
-                **warm_up,
-                on_progress=on_progress,
-            )
+            shown = replicate(scenario, **run, **repetition, **warm_up, on_progress=on_progress)
         else:
+            machine = against.machine
             shown = replicate_against(
-                scenario,
-                against=against.machine,
-                **simulation,
-                **replication,
-                **warm_up,
-                on_progress=on_progress,
+                scenario, against=machine, **run, **repetition, **warm_up, on_progress=on_progress
             )
     _print(shown, options.stations, options.output)
     if not (shown.first if isinstance(shown, Against) else shown).stopping.reached:
@@ -95,13 +65,9 @@ def run_compared_replications(options: CompareOptions) -> float:
     """Replicate a comparison and print it; the error of the forecast. Exit status 1 without the precision."""
     scenario = load_scenario(options.scenario)
     _refuse_files({"--plot": options.output.plot, "--timeline": options.timeline})
+    run, repetition = run_keywords(options.simulation), _repetition(options.replication)
     with replication_progress() as on_progress:
-        comparison = replicate_comparison(
-            scenario,
-            **_simulation(options.simulation),
-            **_replication(options.replication),
-            on_progress=on_progress,
-        )
+        comparison = replicate_comparison(scenario, **run, **repetition, on_progress=on_progress)
     if options.output.as_json:
         write_json(comparison)
     else:
@@ -111,39 +77,29 @@ def run_compared_replications(options: CompareOptions) -> float:
     return float(comparison.error.mean)
 
 
-def _simulation(options: SimulationOptions) -> _Simulation:
-    return {
-        "effects": options.effects,
-        "engine": options.engine,
-        "seed": options.seed,
-        "iterations": options.iterations,
-    }
-
-
-def _replication(options: ReplicationOptions, precision_of: str | None = None) -> _Replication:
-    """As ``replicate`` takes them. InputError for what belongs to a precision that is not given."""
+def _repetition(options: ReplicationOptions, precision_of: str | None = None) -> RepetitionKeywords:
+    """As ``replicate`` takes them, whose defaults hold for what is missing. InputError for what belongs to a precision
+    that is not given."""
     if options.precision is None:
         for option, value in (("--precision-of", precision_of), ("--at-most", options.at_most)):
             if value is not None:
                 raise InputError("goes with a precision", Place(option), allowed="with --precision")
-    arguments: _Replication = {
+    keywords: RepetitionKeywords = {
         "replications": options.replications,
         "precision_of": precision_of,
         "workers": options.jobs or usable_cpus(),
     }
     if options.at_most is not None:
-        arguments["most"] = options.at_most
+        keywords["most"] = options.at_most
     if options.precision is not None:
-        arguments["precision"] = parsed_share(options.precision, "--precision")
+        keywords["precision"] = parsed_share(options.precision, "--precision")
     if options.confidence is not None:
-        arguments["confidence"] = parsed_share(options.confidence, "--confidence")
-    return arguments
+        keywords["confidence"] = parsed_share(options.confidence, "--confidence")
+    return keywords
 
 
-def _warm_up(text: str | None) -> _WarmUp:
-    if text is None:
-        return {}
-    return {"warm_up": int(text) if text.isdecimal() else text}
+def _warm_up(text: str | None) -> WarmUpKeywords:
+    return {} if text is None else {"warm_up": int(text) if text.isdecimal() else text}
 
 
 def _refuse_files(files: Mapping[str, Path | None]) -> None:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from simcodesign.cli.options import WorkloadOnMachine
+from simcodesign.cli.options import SimulationOptions, WorkloadOnMachine
 from simcodesign.core.errors import InputError, Place, nearest
 from simcodesign.describe.design_point import replaced_constants
 from simcodesign.describe.machine import Machine
 from simcodesign.describe.parameters import Parameter
-from simcodesign.describe.scenario import Scenario
+from simcodesign.describe.scenario import RunKeywords, Scenario
 from simcodesign.describe.workload import Workload
 from simcodesign.describe.yaml.files import load_machine, load_workload
 from simcodesign.describe.yaml.machine import MACHINE_KEYS
@@ -30,6 +30,16 @@ def load_scenario(options: WorkloadOnMachine, machine: str | None = None, more: 
     """What the options name; on another ``machine``, or with ``more`` settings NAME=VALUE. InputError names --set."""
     settings = [*options.all_settings, *more]
     return scenario_of(options.workload, machine or options.machine, settings, options.preset, options.phases)
+
+
+def run_keywords(options: SimulationOptions) -> RunKeywords:
+    """The options as ``simulate`` and all that simulate take them."""
+    return {
+        "effects": options.effects,
+        "engine": options.engine,
+        "seed": options.seed,
+        "iterations": options.iterations,
+    }
 
 
 def scenario_of(

@@ -10,7 +10,7 @@ import pandas as pd
 import typer
 
 from simcodesign.cli.options import usable_cpus
-from simcodesign.cli.run.scenario import parsed_settings
+from simcodesign.cli.run.scenario import parsed_settings, run_keywords
 from simcodesign.cli.sweep import FORECAST, STORE_ENDING, SweepOptions, resuming_command
 from simcodesign.core.errors import SimcodesignError
 from simcodesign.core.processes.stop_signals import StopSignals
@@ -49,7 +49,7 @@ def run_sweep(options: SweepOptions) -> None:
 
 
 def _sweep(options: SweepOptions) -> Sweep:
-    scenario, simulation = options.scenario, options.simulation
+    scenario = options.scenario
     return sweep_of(
         scenario.workload,
         scenario.machine,
@@ -59,10 +59,7 @@ def _sweep(options: SweepOptions) -> Sweep:
         reading=options.reading,
         preset=scenario.preset,
         phases=scenario.phases or None,
-        effects=simulation.effects,
-        seed=simulation.seed,
-        engine=simulation.engine,
-        iterations=simulation.iterations,
+        **run_keywords(options.simulation),
     )
 
 

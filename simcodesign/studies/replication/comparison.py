@@ -7,22 +7,24 @@ which nothing is drawn yet are simulated once.
 from __future__ import annotations
 
 import time
-from collections.abc import Collection, Mapping
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Unpack
 
 import numpy as np
 
 from simcodesign.comparison.attribution import changes_of, relative_error
-from simcodesign.comparison.compare import Comparison, compare
+from simcodesign.comparison.compare import Comparison, compare_experiment
+from simcodesign.comparison.effects import Rung
 from simcodesign.core.result import COMPONENTS, Result
+from simcodesign.core.shown_keywords import shows_keywords
 from simcodesign.core.to_json import PlainResult, fields_of
 from simcodesign.describe.effects import effect_named
 from simcodesign.describe.scenario import MachineSource, Scenario, WorkloadSource
-from simcodesign.engine.simulate import whole_seed
+from simcodesign.engine.experiment import Experiment
+from simcodesign.engine.simulate import simulate_experiment
 from simcodesign.studies.replication.observations import (
     MAKESPAN,
-    MSER5,
     RESPONSE,
     STATION_NUMBERS,
     Floats,
@@ -32,8 +34,14 @@ from simcodesign.studies.replication.observations import (
     nested,
 )
 from simcodesign.studies.replication.output_analysis import Interval, interval
-from simcodesign.studies.replication.replicate import Experiment, OnProgress, drawn_by, gathered, replication_seed
-from simcodesign.studies.replication.stopping import MOST, Rules, Stopping
+from simcodesign.studies.replication.replicate import (
+    ReplicationKeywords,
+    Replications,
+    drawn_by,
+    gathered,
+    nth_replication,
+)
+from simcodesign.studies.replication.stopping import Stopping
 
 _NO_STATIONS = StationNumbers((), np.zeros((len(STATION_NUMBERS), 0)))
 
@@ -80,49 +88,35 @@ class ReplicatedComparison(PlainResult):
         return {"reading": "replicated comparison"} | shown | {"means": means}
 
 
+@shows_keywords(ReplicationKeywords, taken_by=Replications.of)
 def replicate_comparison(
     workload: WorkloadSource | Scenario,
     machine: MachineSource | None = None,
     parameters: Mapping[str, object] | None = None,
-    *,
-    preset: str | None = None,
-    phases: Collection[str] | None = None,
-    replications: int | None = None,
-    precision: float | None = None,
-    precision_of: str | None = None,
-    confidence: float = 0.95,
-    most: int = MOST,
-    effects: str | Collection[str] = "all",
-    seed: int = 0,
-    engine: str = "auto",
-    iterations: str = "all",
-    workers: int = 1,
-    on_progress: OnProgress | None = None,
+    **options: Unpack[ReplicationKeywords],
 ) -> ReplicatedComparison:
     """``compare``, again and again with independent random numbers. Arguments, and what is raised, as for
     ``replicate``."""
-    rules = Rules(replications, precision, precision_of, confidence, most, MSER5, whole_seed(seed))
-    scenario = Scenario.of(workload, machine, parameters, preset=preset, phases=phases)
-    experiment = Experiment.of(scenario, effects, engine, iterations)
+    wanted = Replications.of(workload, machine, parameters, **options)
+    experiment = wanted.experiment
+    experiment.point.require_one_point("a simulation")
     began = time.monotonic()
-    start = replication_seed(rules.seed, 0)
-    first = compare(scenario, effects=experiment.effects, seed=start, engine=engine, iterations=iterations)
-    steps = tuple(
-        _Step(
-            effect=rung.effect,
-            effects=rung.simulation.effects,
-            first_s=float(rung.simulation.headline_s),
-            drawn=bool(drawn_by(experiment.point, rung.simulation.effects)),
-            acts=not number or effect_named(rung.effect).acts_on(scenario.workload, scenario.machine),
-        )
-        for number, rung in enumerate(first.rungs)
-    )
-    ladder = _Ladder(experiment, rules.seed, float(first.forecast.headline_s), steps, _parts(first.simulation))
-    rules = rules.for_random(bool(experiment.drawn))
-    observations = [ladder.observation(start, [step.first_s for step in steps], ladder.parts)]
-    (sample,), stopping = gathered(observations, ladder, rules, workers, time.monotonic() - began, on_progress)
+    start = nth_replication(experiment, 0)
+    first = compare_experiment(start)
+    steps = tuple(_step(number, rung, experiment) for number, rung in enumerate(first.rungs))
+    ladder = _Ladder(experiment, float(first.forecast.headline_s), steps, _parts(first.simulation))
+    drawn = drawn_by(experiment.point, experiment.effects)
+    observations = [ladder.observation(start.seed, [step.first_s for step in steps], ladder.parts)]
+    (sample,), stopping = gathered(observations, ladder, wanted, bool(drawn), time.monotonic() - began)
     return ReplicatedComparison(
-        first, rules.seed, tuple(sample.seeds), confidence, sample.keys, sample.table(), experiment.drawn, stopping
+        first=first,
+        seed=experiment.seed,
+        seeds=tuple(sample.seeds),
+        confidence=wanted.rules.confidence,
+        keys=sample.keys,
+        values=sample.table(),
+        drawn=drawn,
+        stopping=stopping,
     )
 
 
@@ -138,6 +132,18 @@ class _Step:
     acts: bool
 
 
+def _step(number: int, rung: Rung, experiment: Experiment) -> _Step:
+    """The step of the rung, as the first replication has it."""
+    workload, machine = experiment.scenario.workload, experiment.scenario.machine
+    return _Step(
+        effect=rung.effect,
+        effects=rung.simulation.effects,
+        first_s=float(rung.simulation.headline_s),
+        drawn=bool(drawn_by(experiment.point, rung.simulation.effects)),
+        acts=not number or effect_named(rung.effect).acts_on(workload, machine),
+    )
+
+
 def _parts(result: Result) -> dict[Key, float]:
     """What is known of the simulation with every effect."""
     answer = MAKESPAN if result.response_s is None else RESPONSE
@@ -150,23 +156,22 @@ class _Ladder:
     """All steps under the seed of a replication; picklable."""
 
     experiment: Experiment
-    seed: int
     forecast_s: float
     steps: tuple[_Step, ...]
     parts: Mapping[Key, float]
 
     def __call__(self, number: int) -> list[Observation]:
-        seed, times_s, parts = replication_seed(self.seed, number), list[float](), self.parts
+        replication, times_s, parts = nth_replication(self.experiment, number), list[float](), self.parts
         for step in self.steps:
             if not step.drawn:
                 times_s.append(step.first_s)
             elif not step.acts and times_s:
                 times_s.append(times_s[-1])
             else:
-                result = self.experiment.result(seed, step.effects)
+                result = simulate_experiment(replace(replication, effects=step.effects))
                 times_s.append(float(result.headline_s))
                 parts = _parts(result)
-        return [self.observation(seed, times_s, parts)]
+        return [self.observation(replication.seed, times_s, parts)]
 
     def observation(self, seed: int, times_s: list[float], parts: Mapping[Key, float]) -> Observation:
         """The observation of these times of all steps."""

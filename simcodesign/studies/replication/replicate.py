@@ -12,22 +12,23 @@ import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
-from functools import cached_property
-from typing import Any
+from typing import Any, TypedDict, Unpack
 
 import numpy as np
 
 from simcodesign.core.errors import InputError
 from simcodesign.core.processes.ordered_map import repeated
 from simcodesign.core.result import MOST_LISTED, Result
+from simcodesign.core.shown_keywords import shows_keywords
 from simcodesign.core.station_uses import NO_STATIONS
 from simcodesign.core.to_json import PlainResult, attributes_of, fields_of
 from simcodesign.describe.demands.arrivals import Arrivals
 from simcodesign.describe.design_point import DesignPoint
-from simcodesign.describe.effects import chosen_effects, random_effects
+from simcodesign.describe.effects import random_effects
 from simcodesign.describe.program import walk
-from simcodesign.describe.scenario import MachineSource, Scenario, WorkloadSource
-from simcodesign.engine.simulate import simulate, whole_seed
+from simcodesign.describe.scenario import MachineSource, Scenario, SimulationKeywords, WorkloadSource
+from simcodesign.engine.experiment import Experiment
+from simcodesign.engine.simulate import simulate_experiment
 from simcodesign.studies.replication.observations import (
     MSER5,
     RESPONSE,
@@ -44,6 +45,69 @@ from simcodesign.studies.replication.stopping import MOST, Rules, Stopping, no_s
 
 #: Called after each replication: how many are done, the most there may be, and the relative half-width so far.
 OnProgress = Callable[[int, int, float], object]
+
+
+class RepetitionKeywords(TypedDict, total=False):
+    """How often a simulation is repeated; see ``replicate``."""
+
+    replications: int | None
+    precision: float | None
+    precision_of: str | None
+    confidence: float
+    most: int
+    workers: int
+
+
+class ReplicationKeywords(SimulationKeywords, RepetitionKeywords, total=False):
+    """What every verb that replicates takes beside workload, machine and parameters."""
+
+    on_progress: OnProgress | None
+
+
+class WarmUpKeywords(TypedDict, total=False):
+    """What is left out of runs of arrivals."""
+
+    warm_up: str | int
+
+
+class StreamReplicationKeywords(ReplicationKeywords, WarmUpKeywords, total=False):
+    """The same where runs may be those of arrivals."""
+
+
+@dataclass(frozen=True)
+class Replications:
+    """What is replicated, how often, and by how many processes at most."""
+
+    experiment: Experiment
+    rules: Rules
+    workers: int
+    on_progress: OnProgress | None
+
+    def __post_init__(self) -> None:
+        if self.workers < 1:
+            raise InputError("workers", value=self.workers, allowed="1 or more")
+
+    @classmethod
+    @shows_keywords(SimulationKeywords, taken_by=Experiment.of)
+    def of(
+        cls,
+        workload: WorkloadSource | Scenario,
+        machine: MachineSource | None = None,
+        parameters: Mapping[str, object] | None = None,
+        *,
+        replications: int | None = None,
+        precision: float | None = None,
+        precision_of: str | None = None,
+        confidence: float = 0.95,
+        warm_up: str | int = MSER5,
+        most: int = MOST,
+        workers: int = 1,
+        on_progress: OnProgress | None = None,
+        **simulation: Unpack[SimulationKeywords],
+    ) -> Replications:
+        """The replications that ``replicate`` describes. Raises InputError for what cannot be used."""
+        rules = Rules(replications, precision, precision_of, confidence, most, warm_up)
+        return cls(Experiment.of(workload, machine, parameters, **simulation), rules, workers, on_progress)
 
 
 @dataclass(frozen=True)
@@ -125,25 +189,12 @@ class Against(PlainResult):
         return shown | fields_of(self) | {"pairs": nested(self.pairs)}
 
 
+@shows_keywords(StreamReplicationKeywords, taken_by=Replications.of)
 def replicate(
     workload: WorkloadSource | Scenario,
     machine: MachineSource | None = None,
     parameters: Mapping[str, object] | None = None,
-    *,
-    preset: str | None = None,
-    phases: Collection[str] | None = None,
-    replications: int | None = None,
-    precision: float | None = None,
-    precision_of: str | None = None,
-    confidence: float = 0.95,
-    warm_up: str | int = MSER5,
-    most: int = MOST,
-    effects: str | Collection[str] = "all",
-    seed: int = 0,
-    engine: str = "auto",
-    iterations: str = "all",
-    workers: int = 1,
-    on_progress: OnProgress | None = None,
+    **options: Unpack[StreamReplicationKeywords],
 ) -> Replicated:
     """Simulate with independent random numbers again and again; the mean of every quantity with its interval.
 
@@ -158,32 +209,19 @@ def replicate(
     Where nothing in the description is random under the effects, there is one run. Raises as ``simulate`` does, and
     SimcodesignError when a replication ends its process again and again.
     """
-    rules = Rules(replications, precision, precision_of, confidence, most, warm_up, whole_seed(seed))
-    scenario = Scenario.of(workload, machine, parameters, preset=preset, phases=phases)
-    (replicated,) = _replicated((Experiment.of(scenario, effects, engine, iterations),), rules, workers, on_progress)
+    wanted = Replications.of(workload, machine, parameters, **options)
+    (replicated,) = _replicated(wanted, (wanted.experiment,))
     return replicated
 
 
+@shows_keywords(StreamReplicationKeywords, taken_by=Replications.of)
 def replicate_against(
     workload: WorkloadSource | Scenario,
     machine: MachineSource | None = None,
     parameters: Mapping[str, object] | None = None,
     *,
     against: MachineSource,
-    preset: str | None = None,
-    phases: Collection[str] | None = None,
-    replications: int | None = None,
-    precision: float | None = None,
-    precision_of: str | None = None,
-    confidence: float = 0.95,
-    warm_up: str | int = MSER5,
-    most: int = MOST,
-    effects: str | Collection[str] = "all",
-    seed: int = 0,
-    engine: str = "auto",
-    iterations: str = "all",
-    workers: int = 1,
-    on_progress: OnProgress | None = None,
+    **options: Unpack[StreamReplicationKeywords],
 ) -> Against:
     """The same on two machines with the same random numbers, and paired intervals of the difference and the ratio.
 
@@ -191,14 +229,19 @@ def replicate_against(
     may well be about 0. Where ``parameters`` do not set P, each machine has as many ranks as it takes. Other arguments,
     and what is raised, as for ``replicate``.
     """
-    rules = Rules(replications, precision, precision_of, confidence, most, warm_up, whole_seed(seed), pairs=True)
-    scenario = Scenario.of(workload, machine, parameters, preset=preset, phases=phases)
-    both = (scenario, scenario.on(against))
-    experiments = tuple(Experiment.of(one, effects, engine, iterations) for one in both)
-    first, second = _replicated(experiments, rules, workers, on_progress)
+    wanted = Replications.of(workload, machine, parameters, **options)
+    experiment = wanted.experiment
+    other = replace(experiment, scenario=experiment.scenario.on(against))
+    wanted = replace(wanted, rules=replace(wanted.rules, pairs=True))
+    first, second = _replicated(wanted, (experiment, other))
     shared = [key for key in first.keys if key in second.keys]
-    pairs = {key: paired(first.column(key), second.column(key), confidence) for key in shared}
+    pairs = {key: paired(first.column(key), second.column(key), first.confidence) for key in shared}
     return Against(first, second, pairs)
+
+
+def nth_replication(experiment: Experiment, number: int) -> Experiment:
+    """The experiment with the seed of replication ``number``."""
+    return replace(experiment, seed=replication_seed(experiment.seed, number))
 
 
 def replication_seed(seed: int, number: int) -> int:
@@ -214,38 +257,6 @@ def drawn_by(point: DesignPoint, effects: Collection[str]) -> tuple[str, ...]:
 
 
 @dataclass(frozen=True)
-class Experiment:
-    """What each replication simulates; picklable."""
-
-    scenario: Scenario
-    effects: tuple[str, ...]
-    engine: str
-    iterations: str
-
-    @classmethod
-    def of(cls, scenario: Scenario, effects: str | Collection[str], engine: str, iterations: str) -> Experiment:
-        """The experiment, checked. What is raised, as for ``simulate``."""
-        experiment = cls(scenario, chosen_effects(effects), engine, iterations)
-        experiment.point.require_one_point("a simulation")
-        return experiment
-
-    @cached_property
-    def point(self) -> DesignPoint:
-        """The scenario with every name given its value."""
-        return self.scenario.bind()
-
-    def result(self, seed: int, effects: Collection[str] | None = None) -> Result:
-        """One simulation, by default with the chosen effects."""
-        effects = self.effects if effects is None else effects
-        return simulate(self.scenario, effects=effects, seed=seed, engine=self.engine, iterations=self.iterations)
-
-    @property
-    def drawn(self) -> tuple[str, ...]:
-        """What is random in it."""
-        return drawn_by(self.point, self.effects)
-
-
-@dataclass(frozen=True)
 class _Task:
     """Replication ``number`` of all experiments."""
 
@@ -253,51 +264,50 @@ class _Task:
     rules: Rules
 
     def __call__(self, number: int) -> list[Observation]:
-        seed = replication_seed(self.rules.seed, number)
-        return [self.observation(experiment.result(seed)) for experiment in self.experiments]
+        return [self.observation(result) for result in self.results(number)]
+
+    def results(self, number: int) -> list[Result]:
+        """The simulations of a replication."""
+        return [simulate_experiment(nth_replication(experiment, number)) for experiment in self.experiments]
 
     def observation(self, result: Result) -> Observation:
         """The observation of a simulation."""
         return observation_of(result, self.rules.warm_up, self.rules.confidence)
 
 
-def _replicated(
-    experiments: tuple[Experiment, ...], rules: Rules, workers: int, on_progress: OnProgress | None
-) -> tuple[Replicated, ...]:
+def _replicated(wanted: Replications, experiments: tuple[Experiment, ...]) -> tuple[Replicated, ...]:
     """Replications of all experiments side by side. The first is made in this process: an error in the description
     shows at once."""
     began = time.monotonic()
-    task = _Task(experiments, rules)
-    firsts = [experiment.result(replication_seed(rules.seed, 0)) for experiment in experiments]
+    for experiment in experiments:
+        experiment.point.require_one_point("a simulation")
+    task = _Task(experiments, wanted.rules)
+    firsts = task.results(0)
     observations = [task.observation(result) for result in firsts]
-    rules = rules.for_random(any(experiment.drawn for experiment in experiments))
-    samples, stopping = gathered(observations, task, rules, workers, time.monotonic() - began, on_progress)
-    return tuple(
-        _summary(experiment, first, sample, rules, stopping)
-        for experiment, first, sample in zip(experiments, firsts, samples, strict=True)
-    )
+    drawn = [drawn_by(experiment.point, experiment.effects) for experiment in experiments]
+    samples, stopping = gathered(observations, task, wanted, any(drawn), time.monotonic() - began)
+    return tuple(_summary(wanted, *summarised, stopping) for summarised in zip(drawn, firsts, samples, strict=True))
 
 
 def gathered(
     first: Sequence[Observation],
     task: Callable[[int], Sequence[Observation]],
-    rules: Rules,
-    workers: int,
+    wanted: Replications,
+    random: bool,
     spent_s: float,
-    on_progress: OnProgress | None,
 ) -> tuple[tuple[Sample, ...], Stopping]:
     """Observations of replications, those of ``first`` in front, until the rules say that there are enough.
 
-    ``task``: what replication ``number`` shows, a sequence of always the same length; ``spent_s``: what the first took.
+    ``task``: what replication ``number`` shows, a sequence of always the same length; ``random``: whether one differs
+    from another; ``spent_s``: what the first took.
     """
-    if workers < 1:
-        raise InputError("workers", value=workers, allowed="1 or more")
+    rules, on_progress = wanted.rules.for_random(random), wanted.on_progress
     samples = tuple(Sample(rules.warm_up) for _ in first)
     _add(samples, first)
     key = rules.key([key for key in samples[0].keys if not rules.pairs or key in samples[1].keys])
     rules.check_single(samples)
     if not rules.enough(samples, key):
-        with closing(repeated(task, rules.last, workers, spent_s, sure=rules.precision is None)) as later:
+        with closing(repeated(task, rules.last, wanted.workers, spent_s, sure=rules.precision is None)) as later:
             for observations in later:
                 _add(samples, observations)
                 if on_progress is not None:
@@ -312,19 +322,21 @@ def _add(samples: Sequence[Sample], observations: Sequence[Observation]) -> None
         sample.add(observation)
 
 
-def _summary(experiment: Experiment, first: Result, sample: Sample, rules: Rules, stopping: Stopping) -> Replicated:
+def _summary(
+    wanted: Replications, drawn: tuple[str, ...], first: Result, sample: Sample, stopping: Stopping
+) -> Replicated:
     bare = replace(first, ranks=None, stations=NO_STATIONS, requests=None, power_profile=None, bounds=None)
     return Replicated(
         first=bare,
-        seed=rules.seed,
+        seed=wanted.experiment.seed,
         seeds=tuple(sample.seeds),
-        confidence=rules.confidence,
+        confidence=wanted.rules.confidence,
         keys=sample.keys,
         values=sample.table(),
-        stations=sample.stations.means(rules.confidence),
-        drawn=experiment.drawn,
+        stations=sample.stations.means(wanted.rules.confidence),
+        drawn=drawn,
         stopping=stopping,
-        warm_up=rules.warm_up,
+        warm_up=wanted.rules.warm_up,
         removed=sample.warm_up,
         batches=sample.single.batches if sample.single is not None and len(sample) == 1 else None,
     )

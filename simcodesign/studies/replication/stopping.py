@@ -28,7 +28,6 @@ class Rules:
     confidence: float
     most: int
     warm_up: str | int
-    seed: int
     pairs: bool = False
     random: bool = True
 

@@ -18,8 +18,8 @@ from simcodesign.describe.resources import PREFIX
 from simcodesign.describe.scenario import MachineSource, WorkloadSource, workload_of
 from simcodesign.describe.workload import Workload
 from simcodesign.describe.yaml.machine import OTHER_NAMES
+from simcodesign.engine.experiment import whole_seed
 from simcodesign.engine.selection import AUTO, check_engine
-from simcodesign.engine.simulate import whole_seed
 from simcodesign.engine.steady_iterations import ALL, check_iterations
 from simcodesign.studies.sweep.content_digest import canonical, digest
 from simcodesign.studies.sweep.grid import CHANGE, PARAMETER, SEED, Axis, Design, Known, Lookup, grid, parse_axis

@@ -1,0 +1,60 @@
+"""A scenario and how it is simulated, as one object, which is what is passed on."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+from simcodesign.core.errors import InputError
+from simcodesign.describe.design_point import DesignPoint
+from simcodesign.describe.effects import chosen_effects
+from simcodesign.describe.scenario import MachineSource, Scenario, WorkloadSource
+from simcodesign.engine.selection import AUTO, check_engine
+from simcodesign.engine.steady_iterations import ALL, check_iterations
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """A scenario and how it is simulated; picklable. ``effects``: the names of those that are on."""
+
+    scenario: Scenario
+    effects: tuple[str, ...]
+    seed: int
+    engine: str
+    iterations: str
+
+    @classmethod
+    def of(
+        cls,
+        workload: WorkloadSource | Scenario,
+        machine: MachineSource | None = None,
+        parameters: Mapping[str, object] | None = None,
+        *,
+        preset: str | None = None,
+        phases: Collection[str] | None = None,
+        effects: str | Collection[str] = "all",
+        seed: int = 0,
+        engine: str = AUTO,
+        iterations: str = ALL,
+    ) -> Experiment:
+        """The experiment that ``simulate`` describes. Raises InputError for what cannot be used."""
+        return cls(
+            Scenario.of(workload, machine, parameters, preset=preset, phases=phases),
+            chosen_effects(effects),
+            whole_seed(seed),
+            check_engine(engine),
+            check_iterations(iterations),
+        )
+
+    @cached_property
+    def point(self) -> DesignPoint:
+        """The scenario with every name given its value."""
+        return self.scenario.bind()
+
+
+def whole_seed(seed: object) -> int:
+    """The seed. InputError unless it is a whole number, 0 or above."""
+    if isinstance(seed, bool) or not isinstance(seed, int) or seed < 0:
+        raise InputError("seed", value=seed, allowed="a whole number, 0 or above")
+    return seed
