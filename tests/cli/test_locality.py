@@ -17,7 +17,7 @@ import pandas as pd
 import pytest
 from rich.console import Console
 
-from simcodesign.cli.locality import RECORDED
+from simcodesign.cli.commands.locality import RECORDED
 from simcodesign.core.jit import HAVE_NUMBA
 from simcodesign.locality.profile import StackDistanceProfile, load_profile
 from simcodesign.locality.traces.counted import CountedTrace

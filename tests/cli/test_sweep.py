@@ -18,7 +18,7 @@ from typer.testing import CliRunner
 
 import simcodesign as sc
 from simcodesign import cli
-from simcodesign.cli.sweep import resuming_command
+from simcodesign.cli.commands.sweep import resuming_command
 from simcodesign.core.processes.stop_signals import StopSignals
 from simcodesign.report.sweep.events import SweepEvents, Tally, duration, sweep_progress
 from simcodesign.report.sweep.tables import MOST_ROWS, outcome_line

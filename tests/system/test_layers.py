@@ -358,7 +358,7 @@ def test_an_import_inside_a_function_is_found(name: str, source: str) -> None:
         ("describe.files", "def f():\n    from scipy.stats import qmc"),
         ("describe.files", "def f():\n    from scipy.special import betaincc"),
         ("describe.goal.format", "def f():\n    from simcodesign.describe.goal import scanner"),
-        ("cli.forecast", "def run():\n    from simcodesign.analytic.forecast import forecast"),
+        ("cli.commands.forecast", "def run():\n    from simcodesign.analytic.forecast import forecast"),
     ],
 )
 def test_other_imports_pass(name: str, source: str) -> None:
@@ -368,9 +368,9 @@ def test_other_imports_pass(name: str, source: str) -> None:
 @pytest.mark.parametrize(
     ("name", "source", "count"),
     [
-        ("cli.fit", "import_module('simcodesign.fitting.fit').fit()", 1),
-        ("cli.fit", "def f():\n    return importlib.import_module('numpy')", 1),
-        ("cli.fit", "from importlib import import_module", 0),
+        ("cli.commands.fit", "import_module('simcodesign.fitting.fit').fit()", 1),
+        ("cli.commands.fit", "def f():\n    return importlib.import_module('numpy')", 1),
+        ("cli.commands.fit", "from importlib import import_module", 0),
         ("__init__", "import_module(name)", 0),
         ("engine.selection", "import_module(ENGINES[engine])", 0),
     ],
@@ -412,9 +412,9 @@ def test_a_cycle_is_found(sources: dict[str, str], members: str) -> None:
 
 
 def test_a_command_and_what_it_runs_are_no_cycle() -> None:
-    body = "from simcodesign.cli.fit import FitOptions"
+    body = "from simcodesign.cli.commands.fit import FitOptions"
     command = "def run():\n    from simcodesign.cli.run.fit import run_fit"
-    assert cycle({f"{PACKAGE}.cli.fit": command, f"{PACKAGE}.cli.run.fit": body}) == []
+    assert cycle({f"{PACKAGE}.cli.commands.fit": command, f"{PACKAGE}.cli.run.fit": body}) == []
 
 
 def test_a_diamond_is_no_cycle() -> None:

@@ -7,7 +7,7 @@ from typing import TypedDict
 
 from simcodesign.aspen.application import load_application
 from simcodesign.aspen.machine import load_machine as load_aspen_machine
-from simcodesign.cli.explore import ExploreOptions
+from simcodesign.cli.commands.explore import ExploreOptions
 from simcodesign.cli.options import check_folder
 from simcodesign.cli.run.aspen import parsed_parameters
 from simcodesign.cli.run.scenario import machine_parameters, scenario_of

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from simcodesign.cli.extrapolate import ExtrapolateOptions
+from simcodesign.cli.commands.extrapolate import ExtrapolateOptions
 from simcodesign.cli.run.fit_counters import parsed_guard
 from simcodesign.cli.run.scenario import load_scenario
 from simcodesign.core.errors import InputError, Place

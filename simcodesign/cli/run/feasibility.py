@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from simcodesign.cli.codesign import FeasibilityOptions
+from simcodesign.cli.commands.codesign import FeasibilityOptions
 from simcodesign.cli.run.scenario import GivenScenario, load_scenario
 from simcodesign.core.errors import CapacityError, InputError, Place
 from simcodesign.core.units import parse_quantity

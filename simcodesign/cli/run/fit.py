@@ -11,7 +11,7 @@ from functools import partial
 from pathlib import Path
 from typing import TypedDict
 
-from simcodesign.cli.fit import TABLE, FitOptions
+from simcodesign.cli.commands.fit import TABLE, FitOptions
 from simcodesign.cli.options import usable_cpus
 from simcodesign.core.errors import InputError, Place, nearest
 from simcodesign.counters.readers.formats import recognised

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from simcodesign.cli.fit import CounterOptions, FitOptions
+from simcodesign.cli.commands.fit import CounterOptions, FitOptions
 from simcodesign.core.errors import InputError, Place, nearest
 from simcodesign.core.text_files import number
 from simcodesign.core.units import parse_quantity

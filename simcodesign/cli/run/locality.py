@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TypedDict
 
-from simcodesign.cli.locality import FILE, KERNEL, PROFILE, RECORDED, LocalityOptions
+from simcodesign.cli.commands.locality import FILE, KERNEL, PROFILE, RECORDED, LocalityOptions
 from simcodesign.core.errors import InputError, Place, nearest
 from simcodesign.core.units import parse_quantity
 from simcodesign.locality.associativity import level_hits

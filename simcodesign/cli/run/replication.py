@@ -7,10 +7,10 @@ from pathlib import Path
 
 import typer
 
-from simcodesign.cli.compare import CompareOptions
+from simcodesign.cli.commands.compare import CompareOptions
+from simcodesign.cli.commands.simulate import SimulateOptions
 from simcodesign.cli.options import OutputOptions, ReplicationOptions, usable_cpus
 from simcodesign.cli.run.scenario import load_scenario, run_keywords
-from simcodesign.cli.simulate import SimulateOptions
 from simcodesign.core.errors import InputError, Place
 from simcodesign.core.units import parse_quantity
 from simcodesign.report.common.progress import replication_progress

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable, Sequence
 from typing import TypedDict
 
-from simcodesign.cli.codesign import (
+from simcodesign.cli.commands.codesign import (
     FitMemoryOptions,
     RequirementOptions,
     SimulatedRequirementOptions,

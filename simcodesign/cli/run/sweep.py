@@ -9,9 +9,9 @@ from pathlib import Path
 import pandas as pd
 import typer
 
+from simcodesign.cli.commands.sweep import FORECAST, STORE_ENDING, SweepOptions, resuming_command
 from simcodesign.cli.options import usable_cpus
 from simcodesign.cli.run.scenario import parsed_settings, run_keywords
-from simcodesign.cli.sweep import FORECAST, STORE_ENDING, SweepOptions, resuming_command
 from simcodesign.core.errors import SimcodesignError
 from simcodesign.core.processes.stop_signals import StopSignals
 from simcodesign.describe.design_point import replaced_constants

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from simcodesign import __version__
+from simcodesign.cli.commands.validation import ValidateOptions
 from simcodesign.cli.options import usable_cpus
-from simcodesign.cli.validation import ValidateOptions
 from simcodesign.report.common.progress import case_progress
 from simcodesign.report.common.terminal import complain, print_all, write, write_json
 from simcodesign.report.validation.page import write_page
