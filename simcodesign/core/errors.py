@@ -1,4 +1,4 @@
-"""What can go wrong, said so that the reader can mend it: what was given, where, and what is allowed."""
+"""Errors whose messages help to mend the input: what was given, where, and what is allowed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Registries: what can be added to the package without changing it, found by its key.
+"""Registries: what can be added to the package without changing it, looked up by a key.
 
 A registry holds what the modules of one folder of this package register when they are imported, and what other
 installed packages bring: their entry points in the registry's group are loaded once, when the registry is first read.

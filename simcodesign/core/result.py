@@ -105,7 +105,7 @@ class Requests:
 
     @property
     def blocked(self) -> int:
-        """How many found no place."""
+        """Requests that were turned away because the station was full."""
         return int(np.count_nonzero(np.isnan(self.left_s)))
 
 
@@ -143,12 +143,12 @@ class PowerProfile:
 
     @property
     def energy_j(self) -> float:
-        """The area under it."""
+        """Joules: the area under the profile."""
         return float(self.watts @ np.diff(self.edges_s))
 
     @property
     def peak_w(self) -> float:
-        """The most that is drawn at any time; 0 of a run that takes none."""
+        """The highest power in W; 0 for an empty profile."""
         return float(self.watts.max(initial=0.0))
 
 
@@ -186,11 +186,11 @@ class Result(PlainResult):
 
     ``flops`` and ``instructions``: what all ranks compute, as far as it is described in these (and not in seconds).
     ``served``: accesses of all ranks by the level of the caches that served them, and by ``memory``; ``hit_methods``:
-    how those of each level were found (``full``, ``binomial``: the stack model; ``sets``: the hierarchy itself).
-    ``footprint_bytes``: memory that a rank needs, ``capacity_bytes``: memory that it has; None where nothing is said.
-    ``size``: of the problem, in the workload's own unit; None where the workload does not say it.
+    how those of each level were counted (``full``, ``binomial``: the stack model; ``sets``: the hierarchy itself).
+    ``footprint_bytes``: memory that a rank needs; ``capacity_bytes``: memory that it has; ``size``: of the problem, in
+    the workload's own unit. They are None where the description does not state them.
     ``used``: amounts of the machine's resources, of all ranks. ``energy_j``, ``peak_power_w``, ``static_power_w`` (of
-    the whole machine, idle parts too): None where the machine says nothing of power. A forecast's peak is P_max, all
+    the whole machine, idle parts too): None where the machine states no power. A forecast's peak is P_max, all
     ranks at work on all that a phase uses; a simulation's is the highest of its ``power_profile``.
     ``response_s``, ``blocked``: of an open stream, the mean time in the system of the requests that are served, and the
     share that is blocked; ``requests``: each of them, in a simulation. None where there is no such stream.
@@ -247,7 +247,7 @@ class Result(PlainResult):
 
     @property
     def fits(self) -> bool | NDArray[np.bool_] | None:
-        """Whether a rank has the memory that it needs, at every design point; None where one of the two is not said."""
+        """Whether a rank has the memory that it needs, at every design point; None where one of the two is unknown."""
         if self.footprint_bytes is None or self.capacity_bytes is None:
             return None
         fits = np.asarray(self.footprint_bytes) <= np.asarray(self.capacity_bytes)

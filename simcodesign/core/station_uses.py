@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 class StationUse:
     """How a disk, interface or link was used. ``mean_queue``: requests waiting, averaged over the makespan;
     ``longest_queue``: most requests at hand at once, those about to be granted included; ``blocked``: requests that
-    found no room.
+    were turned away because the station was full.
     """
 
     name: str
@@ -31,7 +31,7 @@ class StationUse:
 
 @dataclass(frozen=True, eq=False)
 class StationUses(Sequence[StationUse]):
-    """How all S stations were used: arrays of one length, and each station as a ``StationUse`` when it is asked for."""
+    """How all S stations were used: arrays of one length, and each station as a ``StationUse`` when it is indexed."""
 
     name: Callable[[int], str]
     kinds: tuple[str, ...]
@@ -41,7 +41,7 @@ class StationUses(Sequence[StationUse]):
     busy_s: NDArray[np.float64]
     wait_s: NDArray[np.float64]
     longest_queue: NDArray[np.int64]
-    span_s: float  # over which utilisation and mean queue are taken
+    span_s: float  # the time over which utilisation and mean queue are averages
     blocked: NDArray[np.int64] | None = None  # None: nobody is
 
     def __len__(self) -> int:

@@ -65,5 +65,5 @@ def fields_of(instance: Any, *properties: str, without: Collection[str] = (), **
 
 def attributes_of(instance: Any, *names: str, **renamed: str) -> dict[str, Any]:
     """Only these attributes: for a report that shows a selection."""
-    found = {name: getattr(instance, name) for name in names}
-    return found | {key: attrgetter(path)(instance) for key, path in renamed.items()}
+    chosen = {name: getattr(instance, name) for name in names}
+    return chosen | {key: attrgetter(path)(instance) for key, path in renamed.items()}

@@ -9,7 +9,7 @@ from importlib import import_module
 
 from simcodesign.core.errors import InputError, Place
 from simcodesign.core.jit import HAVE_NUMBA
-from simcodesign.core.memory_limit import check_room
+from simcodesign.core.memory_limit import check_memory
 from simcodesign.engine.event_contract import Log, OnProgress
 from simcodesign.generate.plan import Plan
 
@@ -85,4 +85,4 @@ def _check_memory(plan: Plan) -> None:
     strands = int((~plan.follows_previous[:-1]).sum())
     needed = len(plan) * BYTES_PER_OPERATION + strands * BYTES_PER_STRAND + travelling * BYTES_PER_ROUTE
     what = f"{len(plan):.3g} operations take, on the SimPy engine"
-    check_room(what, needed, Place(), allowed="the compiled engine, which takes a fraction of it")
+    check_memory(what, needed, Place(), allowed="the compiled engine, which takes a fraction of it")

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from simcodesign.core.errors import InputError
-from simcodesign.core.memory_limit import check_room
+from simcodesign.core.memory_limit import check_memory
 from simcodesign.describe.design_point import DesignPoint
 from simcodesign.describe.evaluation import EvaluatedBlock, Evaluation
 from simcodesign.describe.program import placed_demands
@@ -138,7 +138,7 @@ def _check_memory(operations: float, builder: PlanBuilder) -> None:
         needed += operations * POWER_BYTES
     if workload.is_open:
         needed += operations * OPEN_BYTES
-    check_room(what, needed, workload.place, "fewer ranks or iterations, or iterations = steady")
+    check_memory(what, needed, workload.place, "fewer ranks or iterations, or iterations = steady")
 
 
 def _accounts(builder: PlanBuilder, segment: Segment) -> Accounts | None:

@@ -25,7 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simcodesign.core.errors import InputError, Place
-from simcodesign.core.memory_limit import check_room
+from simcodesign.core.memory_limit import check_memory
 from simcodesign.core.result import COMPUTE, MEMORY, READ, SEND, WRITE
 from simcodesign.describe.design_point import DesignPoint
 from simcodesign.describe.distribution import Distribution
@@ -69,7 +69,7 @@ class Messages:
         """The routes where every message has a row of costs for itself, times its factor."""
         far = routes.route[self.sends] != NONE
         sends, factor = self.sends[far], self.factor[far]
-        check_room(f"the costs of {len(sends):.3g} messages take", BYTES_PER_MESSAGE * float(len(sends)), Place())
+        check_memory(f"the costs of {len(sends):.3g} messages take", BYTES_PER_MESSAGE * float(len(sends)), Place())
         row, cost = routes.cost[sends], np.zeros_like(routes.cost)
         cost[sends] = np.arange(len(sends))
         names = ("inject_s", "tail_s", "interface_s", "link_s", "gap_s", "latency_s")

@@ -1,4 +1,7 @@
-"""A few processes that answer questions; each goes on with the group of questions that it is at."""
+"""A pool of processes for tasks that come in groups: each process stays with one group as long as it has tasks.
+
+Tasks of a group may share work, which a process then does once.
+"""
 
 from __future__ import annotations
 
@@ -12,27 +15,27 @@ from typing import Any
 
 from simcodesign.core.processes.process_pool import ProcessExecutor, WorkerDied
 
-#: Makes the function that answers questions, in each process once.
+#: Makes the function that does the tasks; it is called once in each process.
 Prepare = Callable[..., Callable[[str], Any]]
 
 
 @dataclass(eq=False)
-class _Seat:
-    """A process and what it is asked; one that dies is replaced at the same seat."""
+class _Slot:
+    """A process, the task that it works on and the group of that; a process that dies is replaced in the same slot."""
 
     executor: ProcessExecutor
-    question: str = ""
+    task: str = ""
     group: str = ""
 
 
-class Pool:
+class GroupedPool:
     """A context manager; at its end no process is left. ``arguments`` of ``prepare`` must be hashable."""
 
     def __init__(self, processes: int, prepare: Prepare, arguments: tuple[Any, ...]) -> None:
         self._count, self._prepare, self._arguments = processes, prepare, arguments
         self._stack = ExitStack()
 
-    def __enter__(self) -> Pool:
+    def __enter__(self) -> GroupedPool:
         return self
 
     def __exit__(
@@ -40,50 +43,50 @@ class Pool:
     ) -> None:
         self._stack.__exit__(kind, error, trace)
 
-    def answers(self, questions: Mapping[str, str]) -> Iterator[tuple[str, Any]]:
-        """Every question with its answer, as they come; a text says why there is none.
+    def results(self, groups: Mapping[str, str]) -> Iterator[tuple[str, Any]]:
+        """Every task with its result, in the order of completion; where a process died, a text that says how.
 
-        ``questions``: the group of each. A process goes on with the group it is at, whose answers may share work.
+        ``groups``: the group of each task.
         """
-        left, asked = dict(questions), dict[Future[Any], _Seat]()
-        seats = [_Seat(self._stack.enter_context(ProcessExecutor(1))) for _ in range(min(self._count, len(left)))]
-        for seat in seats:
-            asked[self._ask(seat, seats, left)] = seat
-        while asked:
-            for future in wait(asked, return_when=FIRST_COMPLETED).done:
-                seat = asked.pop(future)
-                question = seat.question
+        left, under_way = dict(groups), dict[Future[Any], _Slot]()
+        slots = [_Slot(self._stack.enter_context(ProcessExecutor(1))) for _ in range(min(self._count, len(left)))]
+        for slot in slots:
+            under_way[self._submit(slot, slots, left)] = slot
+        while under_way:
+            for future in wait(under_way, return_when=FIRST_COMPLETED).done:
+                slot = under_way.pop(future)
+                task = slot.task
                 if left:
-                    asked[self._ask(seat, seats, left)] = seat
-                yield question, _answer_of(future)
+                    under_way[self._submit(slot, slots, left)] = slot
+                yield task, _result_of(future)
 
-    def _ask(self, seat: _Seat, seats: list[_Seat], left: dict[str, str]) -> Future[Any]:
-        seat.question = _chosen(seat.group, {other.group for other in seats}, left)
-        seat.group = left.pop(seat.question)
+    def _submit(self, slot: _Slot, slots: list[_Slot], left: dict[str, str]) -> Future[Any]:
+        slot.task = _next_task(slot.group, {other.group for other in slots}, left)
+        slot.group = left.pop(slot.task)
         try:
-            return seat.executor.submit(_answered, self._prepare, self._arguments, seat.question)
+            return slot.executor.submit(_run, self._prepare, self._arguments, slot.task)
         except BrokenExecutor as error:
             future: Future[Any] = Future()
             future.set_exception(error)
             return future
 
 
-def _chosen(group: str, taken: set[str], left: Mapping[str, str]) -> str:
-    """Of the same group, else of one that nobody is at, else the first."""
+def _next_task(group: str, taken: set[str], left: Mapping[str, str]) -> str:
+    """Of the same group, else of one that no process works on, else the first."""
     same = next((name for name, other in left.items() if other == group), "")
     return same or next((name for name, other in left.items() if other not in taken), "") or next(iter(left))
 
 
-def _answer_of(future: Future[Any]) -> Any:
+def _result_of(future: Future[Any]) -> Any:
     try:
         return future.result()
     except (WorkerDied, BrokenExecutor) as error:
         return str(error)
 
 
-def _answered(prepare: Prepare, arguments: tuple[Any, ...], question: str) -> Any:
-    """In another process."""
-    return _prepared(prepare, arguments)(question)
+def _run(prepare: Prepare, arguments: tuple[Any, ...], task: str) -> Any:
+    """Runs in the other process."""
+    return _prepared(prepare, arguments)(task)
 
 
 @lru_cache(maxsize=1)

@@ -1,6 +1,6 @@
-"""A task done for one number after another: at home, or by processes where that is worth their start.
+"""A function of 1, 2, 3 ...: its values in order, computed here, or by other processes where that saves time.
 
-What comes out, and in which order, is the same for any number of processes.
+The values and their order are the same for any number of processes.
 """
 
 from __future__ import annotations
@@ -21,34 +21,34 @@ from simcodesign.core.processes.process_pool import ProcessExecutor, WorkerDied
 
 T = TypeVar("T")
 
-#: Seconds that processes must save, were they there already, to be started: each has to import NumPy and SciPy.
-WORTH_S = 3.0
-#: Numbers that wait or are being worked on, for each process; and how often one is tried whose process dies.
+#: Processes are started when they would save so many seconds: each has to import NumPy and SciPy first.
+MIN_SAVING_S = 3.0
+#: Numbers handed out ahead for each process, and attempts at a number whose process dies.
 AHEAD, TRIES = 2, 3
 
 
-def repeated(
+def map_in_order(
     task: Callable[[int], T], last: int, workers: int, spent_s: float, sure: bool = True
 ) -> Generator[T, None, None]:
-    """``task(1)``, ``task(2)`` ... up to below ``last``, as they are asked for; close the generator to stop early.
+    """Yields ``task(1)``, ``task(2)`` ... ``task(last - 1)``; close the generator to stop early.
 
-    ``task``: picklable where ``workers``, the most processes, are more than one. ``spent_s``: what ``task(0)`` took.
-    ``sure``: whether all will be asked for; else as many more are expected as there were.
+    ``task``: picklable if ``workers``, the largest number of processes, is above 1. ``spent_s``: seconds that
+    ``task(0)`` took. ``sure``: whether all values will be used; if not, as many more are expected as there were so far.
     Raises what the task raises, and SimcodesignError when it ends its process again and again.
     """
     for number in range(1, last):
         left = last - number if sure else min(number, last - number)
-        if workers > 1 and spent_s / number * left * (1 - 1 / workers) >= WORTH_S:
+        if workers > 1 and spent_s / number * left * (1 - 1 / workers) >= MIN_SAVING_S:
             yield from _by_processes(task, number, last, workers)
             return
         began = time.monotonic()
-        found = task(number)
+        value = task(number)
         spent_s += time.monotonic() - began
-        yield found
+        yield value
 
 
 def _by_processes(task: Callable[[int], T], first: int, last: int, workers: int) -> Generator[T, None, None]:
-    """The same from ``first`` on by processes, a few numbers ahead of who asks."""
+    """The same from ``first`` on by processes, which work a few numbers ahead."""
     with tempfile.TemporaryDirectory(prefix="simcodesign-") as folder, ProcessExecutor(workers) as executor:
         path = Path(folder) / "task.pickle"
         path.write_bytes(pickle.dumps(task, pickle.HIGHEST_PROTOCOL))  # once, however large the task is
@@ -57,11 +57,11 @@ def _by_processes(task: Callable[[int], T], first: int, last: int, workers: int)
         for number in range(first, last):
             while len(under_way) < AHEAD * workers and (ahead := next(numbers)) < last:
                 under_way.append(executor.submit(_by_file, str(path), ahead))
-            yield _answered(executor, under_way.popleft(), str(path), number)
+            yield _value_of(executor, under_way.popleft(), str(path), number)
 
 
-def _answered(executor: ProcessExecutor, future: Future[T], path: str, number: int) -> T:
-    """The answer; a number whose process dies is tried again."""
+def _value_of(executor: ProcessExecutor, future: Future[T], path: str, number: int) -> T:
+    """The value at ``number``, which is tried again if its process dies."""
     for trial in range(1, TRIES + 1):
         try:
             return future.result()

@@ -1,11 +1,11 @@
-"""Processes that work for a program: each dies alone, hears no Ctrl-C, and ends with the program.
+"""A pool of processes: one that dies takes no other with it, none gets Ctrl-C, and all end with the program.
 
 ``ProcessExecutor`` is a ``concurrent.futures.Executor``. The standard library's ProcessPoolExecutor gives up all tasks
-when one process dies, and cannot end its processes before Python 3.14. Here a task whose process dies gets
+when one process dies, and cannot end its processes before Python 3.14. Here a task whose process dies fails with
 ``WorkerDied``, and the other tasks go on.
 
-One thread of the program starts the processes, hands out the tasks, and hears the answers; nothing is shared between
-processes, so that none can die with a lock in its hand.
+One thread of the program starts the processes, hands out the tasks and receives the results. Processes share nothing,
+so that none can die while it holds a lock.
 """
 
 from __future__ import annotations
@@ -35,11 +35,11 @@ from simcodesign.core.errors import InputError, SimcodesignError
 T = TypeVar("T")
 P = ParamSpec("P")
 
-#: Seconds that processes have to end by themselves: those that are idle, and those that are told to stop work.
+#: Seconds after which a process is killed: one that is idle and should end, and one that is terminated at its work.
 GRACE_S, STOP_S = 5.0, 0.5
 #: So many processes in a row may die before they are ready for work.
 FALSE_STARTS = 3
-#: Tasks that wait at a process while it works are at most so large: they must fit in its pipe, whose reader is busy.
+#: The largest task that is handed to a busy process: it must fit in the pipe, which that process does not read now.
 _SMALL_BYTES = 65_536
 _THREADS = (
     "OPENBLAS_NUM_THREADS",
@@ -54,7 +54,7 @@ _ENVIRONMENT = threading.Lock()
 
 
 class WorkerDied(SimcodesignError):  # noqa: N818 # what has happened, as KeyboardInterrupt
-    """A task has no result, for its process ended; the text says how."""
+    """A task has no result, because its process ended; the message says how."""
 
 
 class RemoteTraceback(Exception):  # noqa: N818 # what a traceback shows
@@ -69,7 +69,7 @@ class _Task:
 
 @dataclass(eq=False)
 class _Worker:
-    """A process; the first of its tasks is being worked on, others wait in its pipe."""
+    """A process and its tasks: it works on the first, the others wait in its pipe."""
 
     process: SpawnProcess
     connection: Connection[Any, Any]
@@ -96,7 +96,7 @@ class ProcessExecutor(Executor):
         self._closing = self._stopping = self._woken = False
         self._broken, self._false_starts = "", 0
         self._context = multiprocessing.get_context("spawn")  # a fork would copy the locks of threads
-        self._ears, self._bell = multiprocessing.Pipe(duplex=False)
+        self._wake_reader, self._wake_writer = multiprocessing.Pipe(duplex=False)
 
     def submit(self, fn: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> Future[T]:
         """As Executor.submit. Raises what pickling the task raises, and BrokenExecutor when no process can start."""
@@ -122,8 +122,8 @@ class ProcessExecutor(Executor):
             self._stopping |= cancel_futures
             thread = self._thread
             if thread is None:
-                self._ears.close()
-                self._bell.close()
+                self._wake_reader.close()
+                self._wake_writer.close()
                 return
             self._wake()
         if wait and thread is not threading.current_thread():
@@ -144,22 +144,22 @@ class ProcessExecutor(Executor):
     # --- What follows runs in the thread, except _wake --------------------------------------------------------
 
     def _wake(self) -> None:
-        """The thread looks at what has changed; with the lock held."""
-        if not self._woken and not self._bell.closed:
+        """Makes the thread look at what has changed; call it with the lock held."""
+        if not self._woken and not self._wake_writer.closed:
             self._woken = True
-            self._bell.send_bytes(b"!")
+            self._wake_writer.send_bytes(b"!")
 
     def _manage(self) -> None:
         try:
             while not self._is_over():
                 self._start_missing()
                 self._hand_out()
-                for connection in wait([self._ears, *self._workers]):
-                    if connection is self._ears:
-                        self._wakened()
+                for connection in wait([self._wake_reader, *self._workers]):
+                    if connection is self._wake_reader:
+                        self._clear_wake_up()
                     else:
-                        self._hear(self._workers[connection])  # type: ignore[index] # only connections are waited for
-        except Exception as error:  # else those who wait for a result would wait for ever
+                        self._receive(self._workers[connection])  # type: ignore[index] # wait() returns what it was given
+        except Exception as error:  # else whoever waits for a result would wait for ever
             self._give_up(f"{type(error).__name__}: {error}")
             self._stopping = True
         finally:
@@ -169,9 +169,9 @@ class ProcessExecutor(Executor):
         busy = self._waiting or any(worker.tasks for worker in self._workers.values())
         return self._stopping or (self._closing and not busy)
 
-    def _wakened(self) -> None:
+    def _clear_wake_up(self) -> None:
         with self._lock:
-            self._ears.recv_bytes()
+            self._wake_reader.recv_bytes()
             self._woken = False
 
     def _start_missing(self) -> None:
@@ -198,28 +198,30 @@ class ProcessExecutor(Executor):
         self._workers[ours] = _Worker(process, ours)
 
     def _hand_out(self) -> None:
-        """Tasks to those who are idle first, then some to wait at those who work."""
+        """Tasks to idle processes first, then small ones to those that work."""
         for level in range(1 + self._ahead):
             for worker in [*self._workers.values()]:
                 if worker.ready and len(worker.tasks) == level and not self._give(worker, level > 0):
                     return
 
     def _give(self, worker: _Worker, small: bool) -> bool:
-        """Whether the next task could be given to a process."""
+        """Gives the next task to a process; whether it could."""
         while self._waiting:
             if small and len(self._waiting[0].payload) > _SMALL_BYTES:
                 return False
             task = self._waiting.popleft()
-            if task.future.running() or task.future.set_running_or_notify_cancel():  # or it waited at one that died
+            if (
+                task.future.running() or task.future.set_running_or_notify_cancel()
+            ):  # or it waited at a process that died
                 worker.tasks.append(task)
-                with contextlib.suppress(OSError):  # it has died: its connection says so next
+                with contextlib.suppress(OSError):  # it has died, as reading its connection will show
                     worker.connection.send_bytes(task.payload)
                 return True
         return False
 
-    def _hear(self, worker: _Worker) -> None:
+    def _receive(self, worker: _Worker) -> None:
         try:
-            answer = worker.connection.recv_bytes()
+            reply = worker.connection.recv_bytes()
         except (EOFError, OSError):
             self._died(worker)
             return
@@ -227,12 +229,12 @@ class ProcessExecutor(Executor):
             worker.ready, self._false_starts = True, 0
             return
         task = worker.tasks.popleft()
-        self._hand_out()  # before the program hears of the result, which may take its time
-        _settle(task.future, answer)
+        self._hand_out()  # before the callbacks of the result run, which may take long
+        _settle(task.future, reply)
 
     def _died(self, worker: _Worker) -> None:
-        """The task that it was at is lost; those that waited in its pipe wait again."""
-        how = self._buried(worker, GRACE_S)
+        """Fails the task that a dead process worked on; those that waited in its pipe are handed out again."""
+        how = self._end_of(worker, GRACE_S)
         lost = worker.tasks.popleft() if worker.tasks else None
         for task in reversed(worker.tasks):
             self._waiting.appendleft(task)
@@ -252,8 +254,8 @@ class ProcessExecutor(Executor):
         while self._waiting:
             _fail(self._waiting.popleft().future, BrokenExecutor(what))
 
-    def _buried(self, worker: _Worker, grace_s: float) -> str:
-        """Wait for the end of a process, with force where it takes too long; how it ended."""
+    def _end_of(self, worker: _Worker, grace_s: float) -> str:
+        """Waits for a process to end, and kills it after ``grace_s``; returns how it ended."""
         process = worker.process
         process.join(grace_s)
         if process.is_alive():
@@ -266,7 +268,7 @@ class ProcessExecutor(Executor):
         return how
 
     def _end(self) -> None:
-        """No process is left, and nobody waits for a result."""
+        """Ends all processes, and cancels or fails the tasks that are left."""
         for worker in self._workers.values():
             if self._stopping:
                 worker.process.terminate()
@@ -275,25 +277,25 @@ class ProcessExecutor(Executor):
                     worker.connection.send_bytes(b"")
         until = time.monotonic() + (STOP_S if self._stopping else GRACE_S)
         for worker in [*self._workers.values()]:
-            self._buried(worker, max(until - time.monotonic(), 0))
+            self._end_of(worker, max(until - time.monotonic(), 0))
             for task in worker.tasks:
                 _fail(task.future, WorkerDied("its process was ended before it was done"))
         with self._lock:
             self._closing = True
             while self._waiting:
                 self._waiting.popleft().future.cancel()
-            self._bell.close()
-            self._ears.close()
+            self._wake_writer.close()
+            self._wake_reader.close()
 
 
-def _settle(future: Future[Any], answer: bytes) -> None:
+def _settle(future: Future[Any], reply: bytes) -> None:
     """The result or the error that a process has sent."""
     try:
-        done, value, where = pickle.loads(answer)
-    except Exception as error:  # what can be pickled there need not be readable here
+        succeeded, value, where = pickle.loads(reply)
+    except Exception as error:  # what was pickled there need not be readable here
         future.set_exception(error)
         return
-    if done:
+    if succeeded:
         future.set_result(value)
     else:
         value.__cause__ = RemoteTraceback(f"\n{where}")
@@ -313,7 +315,7 @@ def _how_it_ended(code: int | None) -> str:
 
 @contextlib.contextmanager
 def uninterrupted() -> Iterator[None]:
-    """An interrupt waits until this is over, also in processes that are started meanwhile."""
+    """Delays SIGINT until the end of the block, also in processes that are started in it."""
     resource_tracker.ensure_running()  # else it starts with the first process, and lets interrupts in again
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
@@ -324,7 +326,7 @@ def uninterrupted() -> Iterator[None]:
 
 @contextlib.contextmanager
 def quiet_start() -> Iterator[None]:
-    """Processes that start now use one thread each and leave Ctrl-C to their parent."""
+    """Processes started in the block use one thread each and leave Ctrl-C to their parent."""
     with _ENVIRONMENT, uninterrupted():
         before = {name: os.environ.get(name) for name in _THREADS}
         os.environ.update(dict.fromkeys(_THREADS, "1"))
@@ -342,16 +344,16 @@ def quiet_start() -> Iterator[None]:
 
 
 def _serve(connection: Connection[Any, Any]) -> None:
-    """Work until nothing more is asked, or nobody is there to ask."""
+    """Does tasks until an empty one comes or the parent is gone."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     end_with_parent()
     with contextlib.suppress(EOFError, OSError):
         connection.send_bytes(b"ready")
         while payload := connection.recv_bytes():
-            connection.send_bytes(_answer(payload))
+            connection.send_bytes(_reply(payload))
 
 
-def _answer(payload: bytes) -> bytes:
+def _reply(payload: bytes) -> bytes:
     try:
         function, arguments, options = pickle.loads(payload)
         return pickle.dumps((True, function(*arguments, **options), ""), pickle.HIGHEST_PROTOCOL)
@@ -360,7 +362,7 @@ def _answer(payload: bytes) -> bytes:
 
 
 def _portable(error: Exception) -> Exception:
-    """The error, or its text where its type does not survive the way."""
+    """The error, or its text if its type cannot be pickled and read again."""
     with contextlib.suppress(Exception):  # what pickling may raise has no common base
         if type(pickle.loads(pickle.dumps(error))) is type(error):
             return error
@@ -370,9 +372,9 @@ def _portable(error: Exception) -> Exception:
 def end_with_parent() -> None:
     """This process ends when the one that started it does, even while it is in compiled code.
 
-    The parent holds one end of a pipe, which closes with it. The signal that says so (SIGIO) ends a process by
-    default; a thread would wait for the interpreter, which compiled code may hold for minutes. The thread is for
-    systems without that signal, and for a parent that is gone already.
+    The parent holds one end of a pipe, which closes when the parent ends. The signal SIGIO, sent at that moment, ends a
+    process by default; a thread would wait for the lock of the interpreter, which compiled code may hold for minutes.
+    The thread is for systems without that signal, and for a parent that is gone already.
     """
     parent = multiprocessing.parent_process()
     if parent is None:

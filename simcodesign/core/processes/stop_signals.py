@@ -1,4 +1,4 @@
-"""Signals that ask for the end, heard where work can end in order."""
+"""Signals that ask a program to stop (Ctrl-C and others), noted so that it can stop in order."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ import threading
 from types import FrameType, TracebackType
 from typing import Any, Self
 
-#: Ctrl-C, the wish of a batch system, and the loss of the terminal.
-ASKING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+#: Ctrl-C, a batch system that ends a job, and the loss of the terminal.
+STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 class StopSignals:
-    """A context manager within which these signals are noted: calling it says whether one came, ``number`` which.
+    """A context manager that notes these signals: call it to learn whether one came; ``number`` is its number, else 0.
 
-    A second Ctrl-C raises KeyboardInterrupt, for those who cannot wait. Outside the main thread, where no signal is
-    heard, nothing is noted.
+    A second Ctrl-C raises KeyboardInterrupt, for those who cannot wait. Outside the main thread, which alone receives
+    signals, nothing is noted.
     """
 
     def __init__(self) -> None:
@@ -27,7 +27,7 @@ class StopSignals:
 
     def __enter__(self) -> Self:
         if threading.current_thread() is threading.main_thread():
-            for number in ASKING:
+            for number in STOP_SIGNALS:
                 if signal.getsignal(number) is not signal.SIG_IGN:  # nohup
                     self._before[number] = signal.signal(number, self._note)
         return self
@@ -39,6 +39,6 @@ class StopSignals:
             signal.signal(number, handler)
 
     def _note(self, number: int, frame: FrameType | None) -> None:
-        again, self.number = self.number, number
-        if again and number == signal.SIGINT:
+        earlier, self.number = self.number, number
+        if earlier and number == signal.SIGINT:
             raise KeyboardInterrupt

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from simcodesign.core.errors import Place
-from simcodesign.core.memory_limit import check_room
+from simcodesign.core.memory_limit import check_memory
 from simcodesign.core.units import FloatOrArray
 from simcodesign.describe.machine import Machine
 from simcodesign.generate.columns import Column
@@ -150,7 +150,7 @@ class RouteTable:
             return None, np.zeros(0, np.int64)
         start = np.concatenate([[0], np.cumsum(self._lengths())]).astype(np.int64)
         needed = BYTES_PER_HOP * float(start[-1]) + BYTES_PER_OPERATION * len(route)
-        check_room(f"{len(route):.3g} operations, with routes of {start[-1]:.3g} hops, take", needed, Place())
+        check_memory(f"{len(route):.3g} operations, with routes of {start[-1]:.3g} hops, take", needed, Place())
         way = np.empty(start[-1], np.int32 if self._most < 2**31 else np.int64)
         first = 0
         for source, target in self._chunks():

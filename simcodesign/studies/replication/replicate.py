@@ -17,7 +17,7 @@ from typing import Any, TypedDict, Unpack
 import numpy as np
 
 from simcodesign.core.errors import InputError
-from simcodesign.core.processes.ordered_map import repeated
+from simcodesign.core.processes.ordered_map import map_in_order
 from simcodesign.core.result import MOST_LISTED, Result
 from simcodesign.core.shown_keywords import shows_keywords
 from simcodesign.core.station_uses import NO_STATIONS
@@ -307,7 +307,7 @@ def gathered(
     key = rules.key([key for key in samples[0].keys if not rules.pairs or key in samples[1].keys])
     rules.check_single(samples)
     if not rules.enough(samples, key):
-        with closing(repeated(task, rules.last, wanted.workers, spent_s, sure=rules.precision is None)) as later:
+        with closing(map_in_order(task, rules.last, wanted.workers, spent_s, sure=rules.precision is None)) as later:
             for observations in later:
                 _add(samples, observations)
                 if on_progress is not None:

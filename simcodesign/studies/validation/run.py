@@ -11,7 +11,7 @@ from contextlib import redirect_stdout
 from pathlib import Path
 
 from simcodesign.core.errors import SimcodesignError
-from simcodesign.core.processes.grouped_pool import Pool
+from simcodesign.core.processes.grouped_pool import GroupedPool
 from simcodesign.studies.validation.case import Case, Said
 from simcodesign.studies.validation.outcome import Outcome, failed, outcome_of
 from simcodesign.studies.validation.registry import load_cases
@@ -41,8 +41,8 @@ def run(
         return tuple(_reported(measured(case, draw), report) for case in cases)
     by_name = {case.name: case for case in cases}
     done: dict[str, Outcome] = {}
-    with Pool(min(jobs, len(cases)), _prepared, (folder, draw)) as pool:
-        for name, answer in pool.answers({case.name: case.group for case in ordered(cases)}):
+    with GroupedPool(min(jobs, len(cases)), _prepared, (folder, draw)) as pool:
+        for name, answer in pool.results({case.name: case.group for case in ordered(cases)}):
             done[name] = _reported(
                 answer if isinstance(answer, Outcome) else failed(by_name[name], str(answer)), report
             )

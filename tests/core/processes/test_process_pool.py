@@ -1,4 +1,4 @@
-"""Processes that die alone, hear no Ctrl-C, and end with the program; they are really killed here."""
+"""Processes that die alone, get no Ctrl-C, and end with the program; they are really killed here."""
 
 from __future__ import annotations
 
@@ -53,12 +53,12 @@ def killed_if(deadly: bool, number: int) -> int:
     return number
 
 
-def said_and_slept(folder: Path) -> None:
+def sleep_long(folder: Path) -> None:
     (folder / str(os.getpid())).touch()
     time.sleep(600)
 
 
-def said_and_computed(folder: Path) -> None:
+def compute_long(folder: Path) -> None:
     """One call of compiled code that keeps the interpreter's lock for hours."""
     (folder / str(os.getpid())).touch()
     sum(range(10**15))
@@ -105,7 +105,7 @@ def until(holds: Callable[[], object], seconds: float = 60.0) -> None:
 
 
 def is_alive(pid: int) -> bool:
-    """Whether there is a process that runs: one that nobody has buried yet does not."""
+    """Whether there is a process that runs: one that has ended and not been waited for does not."""
     try:
         text = Path(f"/proc/{pid}/stat").read_text()
     except (FileNotFoundError, ProcessLookupError):
@@ -155,7 +155,7 @@ def test_an_error_arrives_as_it_was_raised(pair: ProcessExecutor) -> None:
     assert "in raised" in str(caught.value.__cause__)
 
 
-def test_an_error_that_cannot_travel_is_told(pair: ProcessExecutor) -> None:
+def test_of_an_error_that_cannot_be_pickled_the_text_arrives(pair: ProcessExecutor) -> None:
     with pytest.raises(RuntimeError, match=r"^DemandingError: 1 and 2$"):
         pair.submit(demanded).result()
     with pytest.raises(Exception, match="pickle"):
@@ -171,8 +171,8 @@ def test_each_process_uses_one_thread_and_the_environment_stays(pair: ProcessExe
     assert dict(os.environ) == before
 
 
-def test_no_process_hears_an_interrupt() -> None:
-    """Nor does the program stop hearing them."""
+def test_no_process_gets_an_interrupt() -> None:
+    """The program itself still gets them."""
     with ProcessExecutor(2) as executor:
         assert not any(future.result() for future in [executor.submit(interruptible) for _ in range(4)])
     assert interruptible()
@@ -259,7 +259,7 @@ def test_the_end_waits_for_all_tasks() -> None:
         executor.submit(square, 1)
 
 
-@pytest.mark.parametrize("function", [said_and_slept, said_and_computed])
+@pytest.mark.parametrize("function", [sleep_long, compute_long])
 def test_the_end_ends_what_is_being_worked_on(tmp_path: Path, function: Callable[[Path], None]) -> None:
     executor = ProcessExecutor(2)
     futures: list[Future[None]] = [executor.submit(function, tmp_path) for _ in range(5)]
@@ -284,12 +284,12 @@ def test_an_exception_ends_all_processes(tmp_path: Path) -> None:
 
 
 def interrupted(executor: ProcessExecutor, folder: Path) -> None:
-    executor.submit(said_and_slept, folder)
+    executor.submit(sleep_long, folder)
     until(lambda: pids_of(folder))
     raise KeyboardInterrupt
 
 
-def test_nothing_was_asked() -> None:
+def test_an_executor_without_tasks() -> None:
     with ProcessExecutor(2):
         pass
     executor = ProcessExecutor(2)
@@ -301,7 +301,7 @@ PROGRAM = """
 import sys, time
 from pathlib import Path
 sys.path.insert(0, {tests!r})
-from tests.core import test_process_pool as test_workers
+from tests.core.processes import test_process_pool as test_workers
 from simcodesign.core.processes.process_pool import ProcessExecutor
 
 if __name__ == "__main__":
@@ -323,7 +323,7 @@ def program(folder: Path, function: str, leaves: bool = False) -> subprocess.Pop
     )
 
 
-@pytest.mark.parametrize("function", ["said_and_slept", "said_and_computed"])
+@pytest.mark.parametrize("function", ["sleep_long", "compute_long"])
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
 def test_no_process_outlives_the_program(tmp_path: Path, function: str, number: signal.Signals) -> None:
     """Nor one that is in compiled code, which no thread of it can stop."""
@@ -336,7 +336,7 @@ def test_no_process_outlives_the_program(tmp_path: Path, function: str, number: 
 
 
 def test_a_program_that_forgets_its_processes_ends(tmp_path: Path) -> None:
-    with program(tmp_path, "said_and_slept", leaves=True) as process:
+    with program(tmp_path, "sleep_long", leaves=True) as process:
         _, err = process.communicate(timeout=60)
     assert (process.returncode, err) == (0, b"")
     assert len(pids_of(tmp_path)) == 2

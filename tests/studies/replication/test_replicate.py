@@ -12,7 +12,7 @@ import pytest
 from scipy import stats
 
 from simcodesign.core.errors import InputError
-from simcodesign.core.processes import ordered_map as repeated_module
+from simcodesign.core.processes import ordered_map
 from simcodesign.core.to_json import to_json
 from simcodesign.describe.design_point import bind
 from simcodesign.describe.machine import Machine
@@ -71,7 +71,7 @@ AT_ONCE = pytest.mark.usefixtures("at_once")
 @pytest.fixture
 def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Processes are started however little they save."""
-    monkeypatch.setattr(repeated_module, "WORTH_S", 0.0)
+    monkeypatch.setattr(ordered_map, "MIN_SAVING_S", 0.0)
 
 
 @pytest.fixture(scope="module")
@@ -185,7 +185,7 @@ def test_nor_with_two_machines(loop: Workload, machine: Machine) -> None:
 
 
 def test_little_work_starts_no_process(loop: Workload, machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(repeated_module, "ProcessExecutor", None)
+    monkeypatch.setattr(ordered_map, "ProcessExecutor", None)
     assert replicate(loop, machine, replications=3, workers=2).count == 3
 
 
