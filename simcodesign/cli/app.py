@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cache
 from io import TextIOWrapper
 from typing import Annotated, Any
@@ -22,7 +22,7 @@ BAD_INPUT, INTERRUPTED, BROKEN_PIPE = 2, 130, 141
 class _Commands(TyperGroup):
     """The commands, with every error that is not Typer's own turned into a message and an exit status."""
 
-    def invoke(self, ctx: Any) -> Any:
+    def invoke(self, ctx: Any) -> object:  # a context of the Click that this release of Typer has
         try:
             return super().invoke(ctx)
         except SimcodesignError as error:
@@ -66,7 +66,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 @cache
-def _program() -> Any:
+def _program() -> Callable[..., object]:
     """All commands, read off their functions once."""
     return typer.main.get_command(app)
 

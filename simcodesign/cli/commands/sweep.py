@@ -116,6 +116,7 @@ class SweepOptions:
 class _RememberingCommand(TyperCommand):
     """A command that keeps its arguments as they were typed."""
 
+    # The context is that of the Click that this release of Typer has.
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         ctx.meta[_ARGUMENTS] = list(args)
         return super().parse_args(ctx, args)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 from simcodesign.cli.commands.fit import CounterOptions, FitOptions
 from simcodesign.core.errors import InputError, Place, nearest
@@ -40,7 +40,6 @@ LABELS = {
     "kernel": "kernel",
     "summed": "summed",
 }
-TEXTS = ("problem_class", "kernel")
 NO_GUARD = "none"
 #: Dimensions by whose surface messages grow, unless --dimensions says otherwise.
 DIMENSIONS = 3.0
@@ -203,27 +202,41 @@ def labelled(text: str) -> tuple[Path, Labels]:
     path, at, behind = text.rpartition("@")
     if not at or not path or Path(text).exists() or ("=" not in behind and behind.strip() != "summed"):
         return Path(text), NO_LABELS
-    labels: dict[str, Any] = {}
+    labels, given = NO_LABELS, set[str]()
     for part in behind.split(","):
         name, equals, value = (piece.strip() for piece in part.partition("="))
         if name not in LABELS:
             raise InputError("not a label of a file", Place(text), value=name, allowed=nearest(name, LABELS))
         label = LABELS[name]
-        if bool(equals) != bool(value) or (not value and label != "summed") or label in labels:
+        if bool(equals) != bool(value) or (not value and label != "summed") or label in given:
             raise InputError("not labels of a file", Place(text), value=part, allowed=LABEL_FORMS)
-        labels[label] = _label(label, value, Place(text))
-    return Path(path), Labels(**labels)
+        given.add(label)
+        labels = _with_label(labels, label, value, Place(text))
+    return Path(path), labels
 
 
-def _label(label: str, value: str, place: Place) -> str | float | bool:
-    if label in TEXTS:
-        return value
-    if label == "summed":
-        if value not in ("", "yes", "no"):
-            raise InputError("summed", place, value=value, allowed="yes or no: counts of all processes together")
-        return value != "no"
-    if label == "frequency_hz":
-        return parse_quantity(value, "frequency", place)
-    if label in ("processes", "size"):
-        return _positive(value, place, label)
-    return number(value, place, f"{label} that is not a number")
+def _with_label(labels: Labels, label: str, value: str, place: Place) -> Labels:
+    """One label more. InputError for a value that it cannot have."""
+    match label:
+        case "problem_class":
+            return replace(labels, problem_class=value)
+        case "kernel":
+            return replace(labels, kernel=value)
+        case "summed":
+            return replace(labels, summed=_yes_or_no(value, place))
+        case "frequency_hz":
+            return replace(labels, frequency_hz=parse_quantity(value, "frequency", place))
+        case "processes":
+            return replace(labels, processes=_positive(value, place, label))
+        case "size":
+            return replace(labels, size=_positive(value, place, label))
+    what = f"{label} that is not a number"
+    if label == "rank":
+        return replace(labels, rank=number(value, place, what))
+    return replace(labels, repetition=number(value, place, what))
+
+
+def _yes_or_no(value: str, place: Place) -> bool:
+    if value not in ("", "yes", "no"):
+        raise InputError("summed", place, value=value, allowed="yes or no: counts of all processes together")
+    return value != "no"
