@@ -19,7 +19,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from simcodesign.analytic.demands.base import closed_form
-from simcodesign.analytic.formula_prices import Payment, Prices, check_constants
+from simcodesign.analytic.formula_prices import Payment, SymbolicPrices, check_constants
 from simcodesign.analytic.symbolic_products import collected
 from simcodesign.core.errors import InputError, Place
 from simcodesign.core.expression_sympy import to_sympy
@@ -105,7 +105,7 @@ def _too_deep(workload: Workload, what: str) -> InputError:
 def _payments(sympy: Any, workload: Workload, placed: PlacedDemand) -> Iterator[Payment]:
     """Everything that one demand pays."""
     demand, constants = placed.demand, placed.constants
-    payments = closed_form(demand).payments(demand, Prices(sympy, workload, constants, demand.place))
+    payments = closed_form(demand).payments(demand, SymbolicPrices(sympy, workload, constants, demand.place))
     _check_alike(demand)
     check_constants(constants)
     yield from payments

@@ -22,7 +22,7 @@ ASSUMPTIONS = (
 )
 #: The parameter that makes the time per byte a time per value, as the literature has it.
 VALUE = "value_bytes"
-#: Prices in the order in which they are printed: symbol -> (what it is, the constant of the machine behind it).
+#: SymbolicPrices in the order in which they are printed: symbol -> (what it is, the constant of the machine behind it).
 SYMBOLS: Mapping[str, tuple[str, str]] = MappingProxyType(
     {
         "t_c": ("seconds per flop, 1/processor.rate", "processor.rate"),
@@ -42,7 +42,7 @@ _LEFT_OUT |= {path for path in CONSTANTS if MODEL_OF.get(path, "hockney") != "ho
 
 
 @dataclass(frozen=True)
-class Prices:
+class SymbolicPrices:
     """The symbols, or the expressions that stand for them here."""
 
     sympy: Any

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from simcodesign.analytic.message_costs import Cost, Message, Price
+from simcodesign.analytic.message_costs import Cost, Message, MessageCosts
 from simcodesign.core.units import FloatOrArray
 
 
@@ -16,7 +16,7 @@ def halo(
     sizes: Sequence[FloatOrArray],
     grid: Sequence[FloatOrArray],
     periodic: bool,
-    p: Price,
+    p: MessageCosts,
     messages: Sequence[FloatOrArray] | None = None,
 ) -> Cost:
     """``messages`` (one each, if None) to every neighbour in the grid: two neighbours per dimension, one at an edge.

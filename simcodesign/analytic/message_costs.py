@@ -80,14 +80,14 @@ FREE = Message(0.0, 0.0, 0.0, 0.0, 0.0)
 
 
 @dataclass(frozen=True)
-class Price:
+class MessageCosts:
     """What messages cost among ``ranks`` ranks: ``message(size_bytes)``."""
 
     ranks: FloatOrArray
     message: Callable[[FloatOrArray], Message]
 
 
-def price(network: Network, ranks: FloatOrArray, hops: FloatOrArray | None = None) -> Price:
+def price(network: Network, ranks: FloatOrArray, hops: FloatOrArray | None = None) -> MessageCosts:
     """The price list of a network by its distance law, or for messages of ``hops`` hops."""
     h = modelled_hops(network, ranks) if hops is None else hops
     again: FloatOrArray = 0.0
@@ -95,13 +95,15 @@ def price(network: Network, ranks: FloatOrArray, hops: FloatOrArray | None = Non
         again = np.maximum(h - 1.0, 0.0) * network.link_occupancy_s_per_byte
     way = h * network.hop_latency_s
     if network.model == "loggop":
-        return Price(ranks, functools.partial(_loggop, network, way, again))
+        return MessageCosts(ranks, functools.partial(_loggop, network, way, again))
     relays = np.maximum(h, 1.0) if network.startup_per == "hop" else 1.0
     if not network.hops_hold_sender:
         way = way + network.startup_s * (relays - 1.0)
-        return Price(ranks, functools.partial(_posted, network, way, again))
+        return MessageCosts(ranks, functools.partial(_posted, network, way, again))
     empty = network.startup_s * relays + way
-    return Price(ranks, functools.partial(_hockney, empty, network.per_byte_s + again, network.receive_overhead_s))
+    return MessageCosts(
+        ranks, functools.partial(_hockney, empty, network.per_byte_s + again, network.receive_overhead_s)
+    )
 
 
 def _hockney(empty_s: FloatOrArray, per_byte_s: FloatOrArray, receive_s: FloatOrArray, size: FloatOrArray) -> Message:

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from simcodesign.analytic.message_costs import Cost, Message, Price
+from simcodesign.analytic.message_costs import Cost, Message, MessageCosts
 from simcodesign.analytic.resources import highest_power
 from simcodesign.core.units import FloatOrArray
 from simcodesign.describe.machine_parts import Network
@@ -55,7 +55,7 @@ def busy_s(message: Message) -> FloatOrArray:
     return message.send_s + message.receive_s
 
 
-def all_busy_s(cost: Cost, prices: Price) -> FloatOrArray:
+def all_busy_s(cost: Cost, prices: MessageCosts) -> FloatOrArray:
     """Seconds for which all ranks are at work on the messages of an operation.
 
     The time of a message is linear in its size (in LogGOPS from one byte on, so that either all messages or none must

@@ -15,7 +15,7 @@ from simcodesign.describe.machine import Machine
 from simcodesign.describe.program import walk
 from simcodesign.generate.dependencies import Order, edges_of, rendezvous
 from simcodesign.generate.messages.matching import matches
-from simcodesign.generate.messages.pricing import Prices
+from simcodesign.generate.messages.pricing import MessagePricing
 from simcodesign.generate.messages.routes_and_stations import disks_of, stations_of
 from simcodesign.generate.noise import Messages, apply_randomness
 from simcodesign.generate.plan import MOST_OPERATIONS, NONE, UNLIMITED, Edges, Plan, Stations
@@ -99,7 +99,7 @@ def _check_finite(plan: Plan, place: Place) -> None:
 def _with_stations(
     plan: Plan,
     machine: Machine,
-    prices: Prices,
+    prices: MessagePricing,
     segment: Segment,
     effects: frozenset[str],
     boxes: int,

@@ -17,7 +17,7 @@ from simcodesign.generate.counter_tally import BYTES_PER_OPERATION as TALLY_BYTE
 from simcodesign.generate.counter_tally import Tally
 from simcodesign.generate.demands.base import lowering
 from simcodesign.generate.demands.memory_accesses import operations_of, shares_controller
-from simcodesign.generate.messages.pricing import Prices
+from simcodesign.generate.messages.pricing import MessagePricing
 from simcodesign.generate.noise import Variations
 from simcodesign.generate.plan import NONE, Accounts, Plan, Powers
 from simcodesign.generate.plan_builder import LoweredProgram, PlanBuilder, StepWriter
@@ -65,7 +65,7 @@ def _builder(design_point: DesignPoint, effects: frozenset[str], seed: int, coun
     return PlanBuilder(
         Evaluation.at_ranks(design_point),
         phases,
-        Prices(design_point, effects),
+        MessagePricing(design_point, effects),
         effects,
         seed,
         Variations(slices, "noise" in effects and workload.varies),

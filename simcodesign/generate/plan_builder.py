@@ -17,7 +17,7 @@ from simcodesign.describe.machine import Machine
 from simcodesign.generate.columns import Int32s, Ranks, of_ranks
 from simcodesign.generate.counter_tally import Tally, retired
 from simcodesign.generate.dependencies import Order
-from simcodesign.generate.messages.pricing import Prices
+from simcodesign.generate.messages.pricing import MessagePricing
 from simcodesign.generate.noise import Variations
 from simcodesign.generate.plan import NONE, OpenStream
 from simcodesign.generate.power import PowerTable
@@ -42,7 +42,7 @@ class PlanBuilder:
 
     evaluation: Evaluation
     phases: dict[str, int]  # number of every phase
-    prices: Prices
+    prices: MessagePricing
     effects: frozenset[str]
     seed: int
     variations: Variations

@@ -20,7 +20,7 @@ import simcodesign as sc
 from simcodesign import cli
 from simcodesign.cli.commands.sweep import resuming_command
 from simcodesign.core.processes.stop_signals import StopSignals
-from simcodesign.report.sweep.events import SweepEvents, Tally, duration, sweep_progress
+from simcodesign.report.sweep.events import SweepEvents, SweepProgress, duration, sweep_progress
 from simcodesign.report.sweep.tables import MOST_ROWS, outcome_line
 from simcodesign.studies.sweep.points import Row
 from simcodesign.studies.sweep.run import Outcome
@@ -243,15 +243,15 @@ def rows(count: int, failed: int = 0) -> list[Row]:
 )
 def test_a_tally_counts(stored: int, more: int, batches: list[int], step_s: float) -> None:
     clock = Ticking(step_s)
-    tally = Tally(stored, stored + sum(batches) + more, 2, clock)
+    progress = SweepProgress(stored, stored + sum(batches) + more, 2, clock)
     for batch in batches:
         clock.tick()
-        tally.add(rows(batch, 1))
-    assert (tally.stored, tally.new, tally.failed) == (stored + sum(batches), sum(batches), 2 + len(batches))
+        progress.add(rows(batch, 1))
+    assert (progress.stored, progress.new, progress.failed) == (stored + sum(batches), sum(batches), 2 + len(batches))
     rate = sum(batches[1:]) / (step_s * (len(batches) - 1))
-    assert tally.rate == pytest.approx(rate, rel=1e-9)
-    assert tally.left_s == pytest.approx(more / rate, rel=1e-9)
-    assert tally.elapsed_s == pytest.approx(step_s * len(batches), rel=1e-9)
+    assert progress.rate == pytest.approx(rate, rel=1e-9)
+    assert progress.left_s == pytest.approx(more / rate, rel=1e-9)
+    assert progress.elapsed_s == pytest.approx(step_s * len(batches), rel=1e-9)
 
 
 class Ticking:
@@ -267,14 +267,14 @@ class Ticking:
 
 def test_what_is_said_on_a_terminal() -> None:
     clock = Ticking(10.0)
-    tally = Tally(1000, 4000, 0, clock)
-    assert tally.text() == "1,000 of 4,000 points"
+    progress = SweepProgress(1000, 4000, 0, clock)
+    assert progress.text() == "1,000 of 4,000 points"
     clock.tick()
-    tally.add(rows(500, 3))
-    assert tally.text() == "1,500 of 4,000 points, 50/s, 50 s left, 3 failed"
+    progress.add(rows(500, 3))
+    assert progress.text() == "1,500 of 4,000 points, 50/s, 50 s left, 3 failed"
     clock.tick()
-    tally.add(rows(2))
-    assert tally.text() == "1,502 of 4,000 points, 0.2/s, 3 h 28 min left, 3 failed"
+    progress.add(rows(2))
+    assert progress.text() == "1,502 of 4,000 points, 0.2/s, 3 h 28 min left, 3 failed"
 
 
 @given(st.floats(0, 10**7))
@@ -294,7 +294,7 @@ def test_a_bar_shows_only_on_a_terminal() -> None:
     for terminal in (False, True):
         file = Terminal() if terminal else io.StringIO()
         console = Console(file=file, force_terminal=terminal, width=120, _environ={"TERM": "xterm"})
-        with sweep_progress(Tally(0, 10, 0), console=console, patience_s=None) as on_progress:
+        with sweep_progress(SweepProgress(0, 10, 0), console=console, patience_s=None) as on_progress:
             on_progress(rows(4, 1))
         assert ("4 of 10 points" in file.getvalue(), "1 failed" in file.getvalue()) == (terminal, terminal)
 
@@ -305,7 +305,7 @@ class Terminal(io.StringIO):
 
 
 def test_events(capsys: pytest.CaptureFixture[str]) -> None:
-    with SweepEvents(Tally(2, 10, 1), store="s.sqlite") as reporter:
+    with SweepEvents(SweepProgress(2, 10, 1), store="s.sqlite") as reporter:
         reporter.update(rows(3, 1))
         reporter.end(Outcome(5, 10, 2, 3, stopped=True))
     start, failed, progress, stopped = events(capsys.readouterr().out)
@@ -321,7 +321,7 @@ def fail() -> None:
 
 
 def test_an_error_is_an_event(capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(OSError, match="no space"), SweepEvents(Tally(2, 10, 1)):
+    with pytest.raises(OSError, match="no space"), SweepEvents(SweepProgress(2, 10, 1)):
         fail()
     assert events(capsys.readouterr().out)[-1] == {"event": "error", "what": "no space", "stored": 2}
 

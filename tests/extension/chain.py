@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from simcodesign.analytic.collectives.algorithm_form import AlgorithmForm, Ints, Rows, register_algorithm_form
-from simcodesign.analytic.message_costs import Cost, Price
+from simcodesign.analytic.message_costs import Cost, MessageCosts
 from simcodesign.core.units import FloatOrArray
 from simcodesign.describe.demands.collective import register_algorithm
 from simcodesign.generate.columns import Ranks
@@ -23,7 +23,7 @@ def broadcast_chain(ranks: Ranks, size_bytes: float) -> None:
         ranks.receive(sender, size_bytes, who=receiver)
 
 
-def cost(size: FloatOrArray, p: Price) -> Cost:
+def cost(size: FloatOrArray, p: MessageCosts) -> Cost:
     """P - 1 whole messages one after another."""
     hops = p.ranks - 1
     return Cost(hops * p.message(size).whole_s, hops, hops * size)

@@ -26,7 +26,7 @@ from simcodesign.describe.workload import Workload
 from simcodesign.engine.reference.engine import run
 from simcodesign.generate.columns import Column
 from simcodesign.generate.messages import routes_and_stations
-from simcodesign.generate.messages.pricing import Prices
+from simcodesign.generate.messages.pricing import MessagePricing
 from simcodesign.generate.plan import INTERFACE, LINK, NONE, Plan
 from tests import examples
 from tests.builders import plan_of
@@ -424,7 +424,7 @@ def test_columns_in_a_row_are_priced_as_each_of_them_alone(model: str) -> None:
     network = Network(build_topology("torus", 8), model=model, per_byte_s=1e-9, hop_latency_s=1e-7, **constants)
     workload = Workload("w", {}, {}, (Collective(None, Place(), "barrier", "dissemination", parse(0)),))
     machine = Machine("m", Processor(1e9), network)
-    prices = Prices(bind(workload, machine, {"P": 8}), frozenset({"hops", "links", "interfaces"}))
+    prices = MessagePricing(bind(workload, machine, {"P": 8}), frozenset({"hops", "links", "interfaces"}))
     ring, back, some = (
         np.roll(np.arange(8, dtype=np.int32), 1),
         np.arange(8, dtype=np.int32)[::-1],

@@ -130,7 +130,7 @@ def test_a_workload_that_does_nothing_takes_no_time(ranks: int, effects: str) ->
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# Prices of phases
+# MessagePricing of phases
 
 
 def test_constants_of_a_phase_price_only_what_stands_in_it() -> None:

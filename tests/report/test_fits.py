@@ -128,11 +128,11 @@ def test_a_digest_of_blocks_is_that_of_all() -> None:
         )
         fits = fit(part, target=(128.0,))
         blocks.add(fits, batch_predictions(fits))
-    names = [[fits.measurements.regions for fits in one.found["time"].ordered] for one in (whole, blocks)]
+    names = [[fits.measurements.regions for fits in one.by_metric["time"].ordered] for one in (whole, blocks)]
     assert names[0] == names[1]
     # the largest slope first, of equals the first of the file
     assert names[0][:9] == [*((f"r{k}",) for k in range(6, 60, 7)), ("r5",)]
-    assert (blocks.found["time"].series, blocks.found["time"].constant) == (60, 9)
+    assert (blocks.by_metric["time"].series, blocks.by_metric["time"].constant) == (60, 9)
 
 
 @pytest.mark.parametrize(

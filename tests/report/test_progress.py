@@ -8,8 +8,8 @@ import pytest
 from rich.console import Console
 
 from simcodesign.report.common.progress import (
-    Counter,
     ProgressBar,
+    RateCounter,
     fit_progress,
     run_progress,
     search_progress,
@@ -76,7 +76,7 @@ def test_an_interrupt_ends_the_bar() -> None:
 def test_a_rate_counts_from_the_first_report_of_a_run(monkeypatch: pytest.MonkeyPatch) -> None:
     times = iter([10.0, 12.0, 20.0, 21.0])
     monkeypatch.setattr("time.monotonic", lambda: next(times))
-    counter = Counter("events")
+    counter = RateCounter("events")
     assert counter.text(1000) == "1,000 events"
     assert counter.text(5000, 9000) == "5,000 of 9,000 events, 2,000 events/s"
     assert counter.text(100) == "100 events"  # another run

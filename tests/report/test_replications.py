@@ -19,9 +19,9 @@ from simcodesign.core.errors import InputError
 from simcodesign.engine.simulate import simulate
 from simcodesign.report.common.progress import replication_progress
 from simcodesign.report.replication.plot import replications_plot, running
-from simcodesign.report.replication.tables import Form, against_tables, machine_names, replication_tables
+from simcodesign.report.replication.tables import QuantityFormat, machine_names, paired_tables, replication_tables
 from simcodesign.studies.replication.output_analysis import Interval, WarmUp, batch_means
-from simcodesign.studies.replication.replicate import Against, Replicated, replicate, replicate_against
+from simcodesign.studies.replication.replicate import PairedReplications, Replicated, replicate, replicate_against
 from tests.command_line import Ran, command
 
 CASE = ("jacobi", "torus-cluster", "-P", "8", "--phase", "sweep")
@@ -39,7 +39,7 @@ def found() -> Replicated:
 
 
 @pytest.fixture(scope="module")
-def against() -> Against:
+def against() -> PairedReplications:
     return replicate_against(
         "jacobi", "torus-cluster", {"P": 8}, phases=["sweep"], against="xeon-cluster", replications=6
     )
@@ -54,7 +54,7 @@ def shown(tables: Any) -> str:
 
 
 def wide(mean: float, half: float, unit: str = "s") -> str:
-    return Form(unit).wide(Interval(mean, mean - half, mean + half, 5, 0.95))
+    return QuantityFormat(unit).wide(Interval(mean, mean - half, mean + half, 5, 0.95))
 
 
 # --- Numbers -------------------------------------------------------------------------------------------------
@@ -79,8 +79,8 @@ def test_means_show_as_many_digits_as_their_interval_allows(text: str, mean: flo
 
 
 def test_without_an_interval_the_mean_stands_alone() -> None:
-    assert Form("s").wide(Interval(0.5, 0.5, 0.5, 5, 0.95, same=True)) == "500.00 ms"
-    assert Form("").wide(Interval(7.0, math.nan, math.nan, 1, 0.95)) == "7"
+    assert QuantityFormat("s").wide(Interval(0.5, 0.5, 0.5, 5, 0.95, same=True)) == "500.00 ms"
+    assert QuantityFormat("").wide(Interval(7.0, math.nan, math.nan, 1, 0.95)) == "7"
 
 
 @given(st.floats(1e-9, 1e9), st.floats(1e-6, 1.0))
@@ -97,8 +97,8 @@ def test_what_is_printed_is_what_is_meant(mean: float, share: float) -> None:
 def test_every_mean_has_its_interval(found: Replicated) -> None:
     text = shown(replication_tables(found, 3))
     seen = found.interval("makespan_s")
-    assert f"mean makespan of 6 replications {Form('s')(seen.mean)} ± {100 * seen.relative:.2g}%" in text
-    assert Form("s").wide(seen) in text
+    assert f"mean makespan of 6 replications {QuantityFormat('s')(seen.mean)} ± {100 * seen.relative:.2g}%" in text
+    assert QuantityFormat("s").wide(seen) in text
     assert f"messages {int(found.first.messages):,} same in all" in text
     assert "Most used of" in text
     assert "A number without ± is the same in every replication." in text
@@ -149,10 +149,10 @@ def test_batches_are_said(found: Replicated) -> None:
         assert words in text
 
 
-def test_two_machines_end_with_a_verdict(against: Against) -> None:
-    text = shown(against_tables(against))
+def test_two_machines_end_with_a_verdict(against: PairedReplications) -> None:
+    text = shown(paired_tables(against))
     gap = against.verdict.difference
-    assert f"on xeon-cluster is smaller than on torus-cluster by {Form('s').wide(gap).lstrip('-')}" in text
+    assert f"on xeon-cluster is smaller than on torus-cluster by {QuantityFormat('s').wide(gap).lstrip('-')}" in text
     assert "does not hold 0: it is not chance" in text
     assert f"would be {against.verdict.narrowing:.2g} times as wide" in text
     assert "±" in text
@@ -161,22 +161,22 @@ def test_two_machines_end_with_a_verdict(against: Against) -> None:
 def test_the_same_machine_twice(found: Replicated) -> None:
     same = replicate_against("jacobi", "torus-cluster", {"P": 4}, against="torus-cluster", replications=3)
     assert machine_names(same) == ("torus-cluster", "torus-cluster (second)")
-    assert "is the same on both" in shown(against_tables(same))
+    assert "is the same on both" in shown(paired_tables(same))
 
 
-def test_undecided_is_said(against: Against) -> None:
+def test_undecided_is_said(against: PairedReplications) -> None:
     key = against.first.stopping.of
     gap = against.verdict.difference
     open_pair = replace(against.verdict, difference=replace(gap, low=-1.0, high=1.0))
     undecided = replace(against, pairs={**against.pairs, key: open_pair})
-    assert "it is not known which is better" in shown(against_tables(undecided))
+    assert "it is not known which is better" in shown(paired_tables(undecided))
 
 
 # --- Plots and progress --------------------------------------------------------------------------------------
 
 
 @pytest.mark.thorough
-def test_plots_are_written(found: Replicated, against: Against, tmp_path: Path) -> None:
+def test_plots_are_written(found: Replicated, against: PairedReplications, tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
     for number, one in enumerate((found, against)):
         path = tmp_path / f"{number}.png"

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from simcodesign.analytic.message_costs import Cost, Price
+from simcodesign.analytic.message_costs import Cost, MessageCosts
 from simcodesign.core.errors import InputError
 from simcodesign.core.registry import Registry
 from simcodesign.core.units import FloatOrArray
@@ -33,7 +33,7 @@ class AlgorithmForm:
     ``folds``: where P is no power of two, some ranks only fold in and out; the last rank takes part in all rounds.
     """
 
-    cost: Callable[[FloatOrArray, Price], Cost]
+    cost: Callable[[FloatOrArray, MessageCosts], Cost]
     traffic: Callable[[Ints, float], Rows]
     messages_in_turn: str
     sizes_in_turn: str

@@ -7,17 +7,17 @@ import numpy as np
 from simcodesign.analytic.collectives.algorithm_form import AlgorithmForm, Ints, Rows, register_algorithm_form
 from simcodesign.analytic.collectives.patterns import all_pairs, powers_of_two
 from simcodesign.analytic.collectives.rounds import equal_rounds, growing_rounds
-from simcodesign.analytic.message_costs import Cost, Price
+from simcodesign.analytic.message_costs import Cost, MessageCosts
 from simcodesign.core.units import FloatOrArray
 from simcodesign.fitting.normal_form import COLLECTIVES
 
 
-def all_to_all_pairwise(size: FloatOrArray, p: Price) -> Cost:
+def all_to_all_pairwise(size: FloatOrArray, p: MessageCosts) -> Cost:
     """P - 1 steps of one message each way."""
     return equal_rounds(p.ranks - 1, size, p)
 
 
-def exchange_linear(size: FloatOrArray, p: Price) -> Cost:
+def exchange_linear(size: FloatOrArray, p: MessageCosts) -> Cost:
     """Every rank sends n = P - 1 times and then receives n times, its right neighbour first.
 
     The receives are paced by v from the last own send or the first arrival on, or the last one waits for its arrival.
@@ -28,7 +28,7 @@ def exchange_linear(size: FloatOrArray, p: Price) -> Cost:
     return Cost(np.where(steps > 0, time, 0.0), p.ranks * steps, p.ranks * steps * size)
 
 
-def all_to_all_bruck(size: FloatOrArray, p: Price) -> Cost:
+def all_to_all_bruck(size: FloatOrArray, p: MessageCosts) -> Cost:
     """ceil(log2 P) rounds; in round k go the blocks whose distance 1..P-1 has bit k set."""
 
     def blocks(k: int) -> FloatOrArray:
@@ -39,7 +39,7 @@ def all_to_all_bruck(size: FloatOrArray, p: Price) -> Cost:
     return growing_rounds(size, p, blocks)
 
 
-def all_broadcast_linear(size: FloatOrArray, p: Price) -> Cost:
+def all_broadcast_linear(size: FloatOrArray, p: MessageCosts) -> Cost:
     """Every rank sends to ranks 0, 1, 2, ...: all n = P - 1 messages of the last rank are the last of their senders."""
     m, steps = p.message(size), p.ranks - 1
     time = m.whole_s + (steps - 1) * (m.next_send_s + m.next_receive_s)

@@ -8,16 +8,16 @@ from simcodesign.analytic.collectives.algorithm_form import AlgorithmForm, Ints,
 from simcodesign.analytic.collectives.all_to_all import exchange_linear, sent_to_each_other
 from simcodesign.analytic.collectives.patterns import all_pairs, powers_of_two, ring
 from simcodesign.analytic.collectives.rounds import equal_rounds, growing_rounds
-from simcodesign.analytic.message_costs import Cost, Price
+from simcodesign.analytic.message_costs import Cost, MessageCosts
 from simcodesign.core.units import FloatOrArray
 
 
-def allgather_ring(size: FloatOrArray, p: Price) -> Cost:
+def allgather_ring(size: FloatOrArray, p: MessageCosts) -> Cost:
     """P - 1 steps of one message each way."""
     return equal_rounds(p.ranks - 1, size, p)
 
 
-def allgather_bruck(size: FloatOrArray, p: Price) -> Cost:
+def allgather_bruck(size: FloatOrArray, p: MessageCosts) -> Cost:
     """ceil(log2 P) rounds: of the P - 1 blocks of the others 1, 2, 4, ..., and in the last what is missing."""
     return growing_rounds(size, p, lambda k: np.clip(p.ranks - 2.0**k, 0.0, 2.0**k))
 

@@ -8,12 +8,12 @@ from simcodesign.analytic.collectives.algorithm_form import AlgorithmForm, Ints,
 from simcodesign.analytic.collectives.broadcast import broadcast_binomial
 from simcodesign.analytic.collectives.patterns import binomial_tree, ring
 from simcodesign.analytic.collectives.rounds import equal_rounds, row_s, tree_s
-from simcodesign.analytic.message_costs import Cost, Price, ceil_log2, floor_log2
+from simcodesign.analytic.message_costs import Cost, MessageCosts, ceil_log2, floor_log2
 from simcodesign.core.units import FloatOrArray
 from simcodesign.fitting.normal_form import COLLECTIVES
 
 
-def allreduce_recursive_doubling(size: FloatOrArray, p: Price) -> Cost:
+def allreduce_recursive_doubling(size: FloatOrArray, p: MessageCosts) -> Cost:
     """k = floor(log2 P) exchanges, and one message before and one after when P is no power of two.
 
     The P - 2^k ranks that receive before the exchanges and send after them are numbered from 0 in the hypercube:
@@ -30,12 +30,12 @@ def allreduce_recursive_doubling(size: FloatOrArray, p: Price) -> Cost:
     return Cost(np.where(rest > 0, folded, row_s(rounds, m.whole_s, m.round_s)), messages, messages * size)
 
 
-def allreduce_ring(size: FloatOrArray, p: Price) -> Cost:
+def allreduce_ring(size: FloatOrArray, p: MessageCosts) -> Cost:
     """2 (P - 1) steps with a P-th of the data."""
     return equal_rounds(2 * (p.ranks - 1), size / p.ranks, p)
 
 
-def allreduce_reduce_broadcast(size: FloatOrArray, p: Price) -> Cost:
+def allreduce_reduce_broadcast(size: FloatOrArray, p: MessageCosts) -> Cost:
     """Up the binomial tree, whose receives are v apart, then a broadcast."""
     down, m = broadcast_binomial(size, p), p.message(size)
     up = tree_s(p.ranks, m.whole_s, m.next_receive_s)

@@ -7,11 +7,11 @@ import numpy as np
 from simcodesign.analytic.collectives.algorithm_form import AlgorithmForm, Ints, Rows, register_algorithm_form
 from simcodesign.analytic.collectives.patterns import powers_of_two
 from simcodesign.analytic.collectives.rounds import equal_rounds
-from simcodesign.analytic.message_costs import Cost, Price, ceil_log2
+from simcodesign.analytic.message_costs import Cost, MessageCosts, ceil_log2
 from simcodesign.core.units import FloatOrArray
 
 
-def barrier_dissemination(size: FloatOrArray, p: Price) -> Cost:
+def barrier_dissemination(size: FloatOrArray, p: MessageCosts) -> Cost:
     """ceil(log2 P) rounds of a message each."""
     return equal_rounds(ceil_log2(p.ranks), size, p)
 

@@ -7,12 +7,12 @@ import numpy as np
 from simcodesign.analytic.collectives.algorithm_form import AlgorithmForm, Ints, Rows, register_algorithm_form
 from simcodesign.analytic.collectives.patterns import binomial_tree
 from simcodesign.analytic.collectives.rounds import row_s, tree_s
-from simcodesign.analytic.message_costs import Cost, Price
+from simcodesign.analytic.message_costs import Cost, MessageCosts
 from simcodesign.core.units import FloatOrArray
 from simcodesign.fitting.normal_form import COLLECTIVES
 
 
-def broadcast_binomial(size: FloatOrArray, p: Price) -> Cost:
+def broadcast_binomial(size: FloatOrArray, p: MessageCosts) -> Cost:
     """Down a binomial tree, the largest subtree first.
 
     log2 P (2o + L + (m - 1) G) for LogGP, P = 2^k and gaps that do not outlast a message; else see ``tree_s``.
@@ -21,7 +21,7 @@ def broadcast_binomial(size: FloatOrArray, p: Price) -> Cost:
     return Cost(tree_s(p.ranks, m.whole_s, m.apart_s), p.ranks - 1, (p.ranks - 1) * size)
 
 
-def broadcast_linear(size: FloatOrArray, p: Price) -> Cost:
+def broadcast_linear(size: FloatOrArray, p: MessageCosts) -> Cost:
     """The root sends P - 1 times, ``apart_s`` apart; the last receiver receives."""
     m, others = p.message(size), p.ranks - 1
     return Cost(row_s(others, m.whole_s, m.apart_s), others, others * size)

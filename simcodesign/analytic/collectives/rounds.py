@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from simcodesign.analytic.message_costs import Cost, Price, ceil_log2
+from simcodesign.analytic.message_costs import Cost, MessageCosts, ceil_log2
 from simcodesign.core.units import FloatOrArray
 
 
@@ -28,13 +28,13 @@ def tree_s(ranks: FloatOrArray, whole_s: FloatOrArray, apart_s: FloatOrArray) ->
     return time
 
 
-def equal_rounds(rounds: FloatOrArray, size: FloatOrArray, p: Price) -> Cost:
+def equal_rounds(rounds: FloatOrArray, size: FloatOrArray, p: MessageCosts) -> Cost:
     """Rounds in which every rank sends a message and receives one: D for the last, max(D, u) for those before."""
     m = p.message(size)
     return Cost(row_s(rounds, m.whole_s, m.round_s), p.ranks * rounds, p.ranks * rounds * size)
 
 
-def growing_rounds(size: FloatOrArray, p: Price, blocks: Callable[[int], FloatOrArray]) -> Cost:
+def growing_rounds(size: FloatOrArray, p: MessageCosts, blocks: Callable[[int], FloatOrArray]) -> Cost:
     """ceil(log2 P) rounds in which every rank sends a message and receives one, of ``blocks(k)`` times the size."""
     rounds = ceil_log2(p.ranks)
     now: FloatOrArray = 0.0

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simcodesign.analytic.collective_traffic import Traffic
-from simcodesign.analytic.formula_prices import Payment, Prices
+from simcodesign.analytic.formula_prices import Payment, SymbolicPrices
 from simcodesign.core.errors import InputError
 from simcodesign.core.registry import Registry
 from simcodesign.core.units import FloatOrArray
@@ -111,7 +111,7 @@ class ClosedForm(Generic[D]):
         """What each rank needs for one execution, by the names of ``Requirements``."""
         return {}
 
-    def payments(self, demand: D, prices: Prices) -> Iterator[Payment]:
+    def payments(self, demand: D, prices: SymbolicPrices) -> Iterator[Payment]:
         """Its time in symbols. InputError where it has no formula."""
         raise InputError("this demand has no formula", demand.place)
 

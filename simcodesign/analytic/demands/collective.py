@@ -8,8 +8,8 @@ from simcodesign.analytic.collective_traffic import Traffic, collective_traffic
 from simcodesign.analytic.collectives.algorithm_form import algorithm_form_of
 from simcodesign.analytic.demands.base import CLOSED_FORMS, Charge, ClosedForm, Floats
 from simcodesign.analytic.demands.messages import message_charge, prices_at
-from simcodesign.analytic.formula_prices import Payment, Prices
-from simcodesign.analytic.message_costs import FREE, Price, floor_log2, price
+from simcodesign.analytic.formula_prices import Payment, SymbolicPrices
+from simcodesign.analytic.message_costs import FREE, MessageCosts, floor_log2, price
 from simcodesign.analytic.power import all_busy_s
 from simcodesign.core.expression import parse
 from simcodesign.core.expression_sympy import to_sympy
@@ -42,7 +42,7 @@ class CollectiveForm(ClosedForm[Collective]):
         return float(own_s[-1]) if folded else float(own_s.min())
 
     def message_rows(self, demand: Collective, ranks: int) -> float:
-        cost = algorithm_form_of(demand).cost(0.0, Price(float(ranks), lambda size: FREE))
+        cost = algorithm_form_of(demand).cost(0.0, MessageCosts(float(ranks), lambda size: FREE))
         return float(cost.messages)
 
     def requirements(self, demand: Collective, step: EvaluatedStep, counting: str) -> dict[str, FloatOrArray]:
@@ -52,7 +52,7 @@ class CollectiveForm(ClosedForm[Collective]):
         cost = algorithm_form_of(demand).cost(size, price(step.evaluation.machine.network, ranks))
         return {"sent_bytes": cost.message_bytes / ranks}
 
-    def payments(self, demand: Collective, prices: Prices) -> Iterator[Payment]:
+    def payments(self, demand: Collective, prices: SymbolicPrices) -> Iterator[Payment]:
         form = algorithm_form_of(demand)
         messages, sizes = (to_sympy(parse(text)) for text in (form.messages_in_turn, form.sizes_in_turn))
         yield prices.of("t_s"), (messages,)

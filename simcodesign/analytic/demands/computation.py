@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from simcodesign.analytic.demands.base import CLOSED_FORMS, Charge, ClosedForm, Count, part_draws
-from simcodesign.analytic.formula_prices import Payment, Prices
+from simcodesign.analytic.formula_prices import Payment, SymbolicPrices
 from simcodesign.core.errors import InputError
 from simcodesign.core.expression_sympy import to_sympy
 from simcodesign.core.units import FloatOrArray
@@ -46,7 +46,7 @@ class ComputeForm(ClosedForm[Compute]):
         work = demand.work(step.amount)
         return {"flops": work if demand.unit == "flops" else 0.0}
 
-    def payments(self, demand: Compute, prices: Prices) -> Iterator[Payment]:
+    def payments(self, demand: Compute, prices: SymbolicPrices) -> Iterator[Payment]:
         for loop in demand.loops:
             yield prices.of("t_c"), (to_sympy(loop.range), to_sympy(loop.operations))
         if demand.amount is not None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from simcodesign.analytic.demands.base import CLOSED_FORMS, Charge, ClosedForm, Count, part_draws
-from simcodesign.analytic.formula_prices import Payment, Prices
+from simcodesign.analytic.formula_prices import Payment, SymbolicPrices
 from simcodesign.core.errors import InputError
 from simcodesign.core.expression_sympy import to_sympy
 from simcodesign.core.units import FloatOrArray
@@ -41,7 +41,7 @@ class DiskAccessForm(ClosedForm[DiskAccess]):
     def requirements(self, demand: DiskAccess, step: EvaluatedStep, counting: str) -> dict[str, FloatOrArray]:
         return {"disk_bytes": step.amount(demand.bytes, "bytes") * step.amount(demand.times, "times")}
 
-    def payments(self, demand: DiskAccess, prices: Prices) -> Iterator[Payment]:
+    def payments(self, demand: DiskAccess, prices: SymbolicPrices) -> Iterator[Payment]:
         size, times = to_sympy(demand.bytes), to_sympy(demand.times)
         yield prices.of("t_r" if demand.kind == "read" else "t_x"), (times,)
         yield prices.of("t_d"), (times, size)

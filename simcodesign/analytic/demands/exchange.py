@@ -10,7 +10,7 @@ import numpy as np
 from simcodesign.analytic.collective_traffic import Traffic, halo_traffic
 from simcodesign.analytic.demands.base import CLOSED_FORMS, Charge, ClosedForm
 from simcodesign.analytic.demands.messages import message_charge, prices_at
-from simcodesign.analytic.formula_prices import Payment, Prices
+from simcodesign.analytic.formula_prices import Payment, SymbolicPrices
 from simcodesign.analytic.halo import halo
 from simcodesign.analytic.message_costs import price
 from simcodesign.analytic.power import all_busy_s
@@ -50,7 +50,7 @@ class ExchangeForm(ClosedForm[Exchange]):
         cost = halo(sizes, demand.extents(ranks, step.amount), demand.periodic, prices, messages)
         return {"sent_bytes": cost.message_bytes / ranks}
 
-    def payments(self, demand: Exchange, prices: Prices) -> Iterator[Payment]:
+    def payments(self, demand: Exchange, prices: SymbolicPrices) -> Iterator[Payment]:
         for count, messages, size in _neighbours(demand):
             yield prices.of("t_s"), (prices.sympy.Integer(count), messages)
             yield prices.bytes(size, (prices.sympy.Integer(count), messages))

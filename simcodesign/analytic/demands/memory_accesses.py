@@ -13,7 +13,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from simcodesign.analytic.demands.base import CLOSED_FORMS, Charge, ClosedForm, Count, part_draws
-from simcodesign.analytic.formula_prices import Payment, Prices
+from simcodesign.analytic.formula_prices import Payment, SymbolicPrices
 from simcodesign.core.errors import CapacityError, InputError
 from simcodesign.core.units import FloatOrArray
 from simcodesign.describe.demands.memory_accesses import MemoryAccesses
@@ -69,7 +69,7 @@ class MemoryAccessesForm(ClosedForm[MemoryAccesses]):
         mean_distance = float(profile.distance @ profile.count) / profile.accesses if profile.accesses else 0.0
         return {"loads_stores": accesses, "weighted_accesses": accesses * mean_distance}
 
-    def payments(self, demand: MemoryAccesses, prices: Prices) -> Iterator[Payment]:
+    def payments(self, demand: MemoryAccesses, prices: SymbolicPrices) -> Iterator[Payment]:
         raise InputError("what caches serve has no formula", demand.place)
 
     def model_terms(self, demand: MemoryAccesses) -> list[tuple[str, str]]:

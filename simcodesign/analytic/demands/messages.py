@@ -7,13 +7,13 @@ from collections.abc import Callable
 import numpy as np
 
 from simcodesign.analytic.demands.base import Charge, Draw
-from simcodesign.analytic.message_costs import Cost, Price, price
+from simcodesign.analytic.message_costs import Cost, MessageCosts, price
 from simcodesign.analytic.power import byte_power_w
 from simcodesign.core.units import FloatOrArray
 from simcodesign.describe.evaluation import EvaluatedStep
 
 
-def prices_at(step: EvaluatedStep) -> Price:
+def prices_at(step: EvaluatedStep) -> MessageCosts:
     """The prices of messages at this place of the program."""
     return price(step.machine.network, step.evaluation.ranks)
 

@@ -9,7 +9,7 @@ import numpy as np
 from simcodesign.analytic.collective_traffic import Traffic, checked_peers
 from simcodesign.analytic.demands.base import CLOSED_FORMS, Charge, ClosedForm, Occupation
 from simcodesign.analytic.demands.messages import message_charge, prices_at
-from simcodesign.analytic.formula_prices import Payment, Prices
+from simcodesign.analytic.formula_prices import Payment, SymbolicPrices
 from simcodesign.analytic.message_costs import Cost, price
 from simcodesign.core.expression import Expression
 from simcodesign.core.units import FloatOrArray
@@ -42,7 +42,7 @@ class SendForm(ClosedForm[Send]):
     def requirements(self, demand: Send, step: EvaluatedStep, counting: str) -> dict[str, FloatOrArray]:
         return {"sent_bytes": step.amount(demand.bytes, "bytes")}
 
-    def payments(self, demand: Send, prices: Prices) -> Iterator[Payment]:
+    def payments(self, demand: Send, prices: SymbolicPrices) -> Iterator[Payment]:
         yield prices.of("t_s"), ()
         yield prices.bytes(demand.bytes, ())
 
@@ -64,7 +64,7 @@ class ReceiveForm(ClosedForm[Receive]):
         receive_s = empty_receive_s(step.machine, step.evaluation.design_point.ranks)
         return Occupation(receive_s, receive_s)
 
-    def payments(self, demand: Receive, prices: Prices) -> Iterator[Payment]:
+    def payments(self, demand: Receive, prices: SymbolicPrices) -> Iterator[Payment]:
         yield from ()
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from simcodesign.analytic.demands.base import CLOSED_FORMS, Charge, ClosedForm
-from simcodesign.analytic.formula_prices import Payment, Prices
+from simcodesign.analytic.formula_prices import Payment, SymbolicPrices
 from simcodesign.core.errors import InputError
 from simcodesign.core.units import FloatOrArray
 from simcodesign.describe.demands.replay import Replay
@@ -22,7 +22,7 @@ class ReplayForm(ClosedForm[Replay]):
     def requirements(self, demand: Replay, step: EvaluatedStep, counting: str) -> dict[str, FloatOrArray]:
         raise InputError("a schedule has no closed form of its requirements", demand.place)
 
-    def payments(self, demand: Replay, prices: Prices) -> Iterator[Payment]:
+    def payments(self, demand: Replay, prices: SymbolicPrices) -> Iterator[Payment]:
         raise InputError("a schedule has no formula", demand.place, allowed="simulate it")
 
 

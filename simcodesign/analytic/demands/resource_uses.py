@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from simcodesign.analytic.demands.base import CLOSED_FORMS, Charge, ClosedForm, Count, Draw, Occupation
-from simcodesign.analytic.formula_prices import Payment, Prices
+from simcodesign.analytic.formula_prices import Payment, SymbolicPrices
 from simcodesign.analytic.resources import all_in_turn_s, block_s, use_s
 from simcodesign.core.errors import InputError
 from simcodesign.core.units import FloatOrArray
@@ -36,7 +36,7 @@ class ExecuteForm(ClosedForm[Execute]):
         flops = [step.amount(use.amount, "flops") for use in demand.uses if use.resource == "flops"]
         return {"flops": parallelism * sum(flops, start=np.zeros(()))}
 
-    def payments(self, demand: Execute, prices: Prices) -> Iterator[Payment]:
+    def payments(self, demand: Execute, prices: SymbolicPrices) -> Iterator[Payment]:
         raise InputError("the time of an execute block is the machine's, so there is no formula", demand.place)
 
 

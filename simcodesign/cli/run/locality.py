@@ -29,7 +29,15 @@ from simcodesign.locality.traces.trace import Trace, at_least, line_shift
 from simcodesign.report.common.progress import trace_progress
 from simcodesign.report.common.terminal import complain, print_all, write_json
 from simcodesign.report.locality.plot import locality_plot
-from simcodesign.report.locality.tables import Findings, Group, Hits, Level, locality_dict, locality_tables, ordered
+from simcodesign.report.locality.tables import (
+    AccessGroup,
+    Findings,
+    Hits,
+    Level,
+    locality_dict,
+    locality_tables,
+    ordered,
+)
 
 #: Below so many ways the stack model is not to be relied on.
 FEW_WAYS = 4
@@ -177,10 +185,10 @@ def _distances(
     return {"profile": stack_profile(trace, line_bytes)}, {}
 
 
-def _named(groups: Mapping[int, StackDistanceProfile], trace: Trace) -> tuple[Group, ...]:
+def _named(groups: Mapping[int, StackDistanceProfile], trace: Trace) -> tuple[AccessGroup, ...]:
     """Groups with their names: arrays of a kernel, else addresses of instructions; those with most accesses first."""
     names = trace.group_names if isinstance(trace, KernelTrace) else {}
-    return ordered(Group(group, names.get(group, f"{group:#x}"), profile) for group, profile in groups.items())
+    return ordered(AccessGroup(group, names.get(group, f"{group:#x}"), profile) for group, profile in groups.items())
 
 
 def _modelled(profile: StackDistanceProfile, levels: Sequence[CacheGeometry], method: str | None) -> Hits:

@@ -17,10 +17,10 @@ from simcodesign.report.common.progress import replication_progress
 from simcodesign.report.common.terminal import print_all, write_json
 from simcodesign.report.replication.comparison import replicated_comparison_tables
 from simcodesign.report.replication.plot import replications_plot
-from simcodesign.report.replication.tables import against_tables, replication_tables
+from simcodesign.report.replication.tables import paired_tables, replication_tables
 from simcodesign.studies.replication.comparison import replicate_comparison
 from simcodesign.studies.replication.replicate import (
-    Against,
+    PairedReplications,
     RepetitionKeywords,
     Replicated,
     WarmUpKeywords,
@@ -38,7 +38,7 @@ def run_replications(options: SimulateOptions) -> None:
     against = None if options.against is None else load_scenario(options.scenario, options.against)
     run, warm_up = run_keywords(options.simulation), _warm_up(options.replication.warm_up)
     repetition = _repetition(options.replication, options.replication.precision_of)
-    shown: Replicated | Against
+    shown: Replicated | PairedReplications
     with replication_progress() as on_progress:
         if against is None:
             shown = replicate(scenario, **run, **repetition, **warm_up, on_progress=on_progress)
@@ -48,15 +48,17 @@ def run_replications(options: SimulateOptions) -> None:
                 scenario, against=machine, **run, **repetition, **warm_up, on_progress=on_progress
             )
     _print(shown, options.stations, options.output)
-    if not (shown.first if isinstance(shown, Against) else shown).stopping.reached:
+    if not (shown.first if isinstance(shown, PairedReplications) else shown).stopping.reached:
         raise typer.Exit(PRECISION_NOT_REACHED)
 
 
-def _print(shown: Replicated | Against, stations: int, output: OutputOptions) -> None:
+def _print(shown: Replicated | PairedReplications, stations: int, output: OutputOptions) -> None:
     if output.as_json:
         write_json(shown)
     else:
-        print_all(against_tables(shown) if isinstance(shown, Against) else replication_tables(shown, stations))
+        print_all(
+            paired_tables(shown) if isinstance(shown, PairedReplications) else replication_tables(shown, stations)
+        )
     if output.plot:
         replications_plot(shown, output.plot)
 

@@ -16,7 +16,7 @@ from simcodesign.core.errors import SimcodesignError
 from simcodesign.core.processes.stop_signals import StopSignals
 from simcodesign.describe.design_point import replaced_constants
 from simcodesign.report.common.terminal import complain, print_all
-from simcodesign.report.sweep.events import SweepEvents, Tally, sweep_progress
+from simcodesign.report.sweep.events import SweepEvents, SweepProgress, sweep_progress
 from simcodesign.report.sweep.plot import QUANTITIES, check_plot, sweep_plot
 from simcodesign.report.sweep.tables import outcome_line, sweep_tables
 from simcodesign.studies.sweep.evaluate import forecast_frame
@@ -99,7 +99,7 @@ def _forecast(options: SweepOptions, sweep: Sweep) -> tuple[pd.DataFrame, Outcom
     failed = int((table["error"] != "").sum())
     outcome = Outcome(sweep.count, sweep.count, failed, sweep.count, stopped=False)
     if options.json_lines:
-        with SweepEvents(Tally(0, sweep.count, 0), store=None) as events:
+        with SweepEvents(SweepProgress(0, sweep.count, 0), store=None) as events:
             events.end(outcome)
     return table, outcome
 
@@ -140,7 +140,7 @@ def _run(options: SweepOptions, sweep: Sweep, store: Store, stop: StopSignals) -
     """Evaluate what is not in the store yet: a forecast in this process, simulations in others."""
     stored = len(store)
     left = sweep.count - stored
-    tally = Tally(stored, sweep.count, store.failed())
+    progress = SweepProgress(stored, sweep.count, store.failed())
     with ExitStack() as stack:
         executor = None
         if sweep.reading != FORECAST and left:
@@ -148,12 +148,12 @@ def _run(options: SweepOptions, sweep: Sweep, store: Store, stop: StopSignals) -
             executor = stack.enter_context(crew(jobs, options.scheduler))
             if options.scheduler and not executor.count:
                 complain(f"note: the scheduler {options.scheduler} has no workers yet; the sweep waits for some")
-        events = SweepEvents(tally, store=str(store.path), workers=str(executor or "this process"))
+        events = SweepEvents(progress, store=str(store.path), workers=str(executor or "this process"))
         on_progress: Callable[[Sequence[Row]], None]
         if options.json_lines:
             on_progress = stack.enter_context(events).update
         else:
-            on_progress = stack.enter_context(sweep_progress(tally))
+            on_progress = stack.enter_context(sweep_progress(progress))
         if executor is None:
             outcome = run_forecast(sweep, store, on_progress, stop=stop)
         else:

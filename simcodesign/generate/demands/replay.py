@@ -23,7 +23,7 @@ from simcodesign.generate.columns import Column
 from simcodesign.generate.counter_tally import Tally, retired
 from simcodesign.generate.demands.base import LOWERINGS, Lowering
 from simcodesign.generate.dependencies import Order
-from simcodesign.generate.messages.pricing import Prices
+from simcodesign.generate.messages.pricing import MessagePricing
 from simcodesign.generate.plan import ANY, NONE
 from simcodesign.generate.plan_builder import LoweredProgram, PlanBuilder, StepWriter
 from simcodesign.generate.segment import BY_TAG, EXTRAS, FIELDS, Segment
@@ -56,7 +56,7 @@ def _count_instructions(tally: Tally, segment: Segment, machine: Machine) -> Non
     tally.note("instructions", 0, retired("seconds", calc_s, calc_s, machine.processor))
 
 
-def replayed(schedule: Schedule, prices: Prices, machine: Machine) -> tuple[Segment, Order]:
+def replayed(schedule: Schedule, prices: MessagePricing, machine: Machine) -> tuple[Segment, Order]:
     """The operations of a schedule and their order. InputError for tags that cannot be told apart."""
     graph = _Graph(schedule)
     rank = np.repeat(np.arange(schedule.ranks), np.diff(graph.first))
@@ -77,7 +77,7 @@ def replayed(schedule: Schedule, prices: Prices, machine: Machine) -> tuple[Segm
     return Segment(graph.first, fields), graph.order(rank, held)
 
 
-def _price(fields: dict[str, NDArray[Any]], rank: Ints, prices: Prices, machine: Machine) -> Ints:
+def _price(fields: dict[str, NDArray[Any]], rank: Ints, prices: MessagePricing, machine: Machine) -> Ints:
     """Durations and ways of the messages, in place; the sends that wait for a rendezvous."""
     held = np.zeros(0, np.int64)
     for kind in (SEND, RECEIVE):

@@ -24,7 +24,7 @@ from simcodesign.generate.messages.routes_and_stations import RouteTable
 from simcodesign.generate.messages.times import arrival_s, between_s, modelled_hops, receive_s, send_s
 
 
-class Prices:
+class MessagePricing:
     """What messages cost on a machine with these effects, whose constants the blocks of a program may replace.
 
     ``route_table`` is None unless stations are shared on the way.

@@ -69,10 +69,10 @@ def _calls(kernel: Kernel) -> str:
 
 def _uses(kernel: Kernel) -> str:
     blocks = [one for one in statements(kernel.body) if isinstance(one, Execute)]
-    found: dict[str, dict[str, None]] = {}
+    traits_of: dict[str, dict[str, None]] = {}
     for use in (use for block in blocks for use in block.uses):
-        found.setdefault(use.resource, {}).update(dict.fromkeys(trait.name for trait in use.traits))
-    return "; ".join(f"{name} as {', '.join(traits)}" if traits else name for name, traits in found.items())
+        traits_of.setdefault(use.resource, {}).update(dict.fromkeys(trait.name for trait in use.traits))
+    return "; ".join(f"{name} as {', '.join(traits)}" if traits else name for name, traits in traits_of.items())
 
 
 def _machine(machine: AspenMachine, file: File) -> list[RenderableType]:
@@ -135,41 +135,43 @@ def _components(components: Iterable[Component], scope: Scope, counts: Mapping[s
         yield _resources(resources)
     powers = [(one, member) for one in listed for member in one.members if isinstance(member, Power)]
     if powers:
-        found = table("Powers", "component", "kind", "one of them", "means")
+        rows = table("Powers", "component", "kind", "one of them", "means")
         for one, power in powers:
             watts = _number(power.value_w, scope)
             shown = format_quantity(watts, "power") if watts is not None else "for each use"
-            found.add_row(one.name, "dynamic" if power.is_dynamic else "static", shown, power.value_w.text)
-        yield found
+            rows.add_row(one.name, "dynamic" if power.is_dynamic else "static", shown, power.value_w.text)
+        yield rows
     properties = [(one, member) for one in listed for member in one.members if isinstance(member, Property)]
     if properties:
-        found = table("Properties", "component", "property", "value", "means")
+        rows = table("Properties", "component", "property", "value", "means")
         for one, member in properties:
             text = member.value.text if member.value else ""
             value = _value(member.value, scope) if member.value else ""
-            found.add_row(one.name, member.name, value, "" if text == value else text)
-        yield found
+            rows.add_row(one.name, member.name, value, "" if text == value else text)
+        yield rows
 
 
 def _tree(components: list[Component], counts: Mapping[str, float]) -> Table:
-    found = table("Components", "kind", "component", "in all", "holds", "conflicts")
+    component_table = table("Components", "kind", "component", "in all", "holds", "conflicts")
     for one in components:
         parts = [member for member in one.members if isinstance(member, Part)]
         holds = ", ".join(f"{part.count.text} {part.name}" if part.count else part.name for part in parts)
         conflicts = [" and ".join(member.resources) for member in one.members if isinstance(member, Conflict)]
         count = f"{counts[one.name]:,.10g}" if one.name in counts else ""
-        found.add_row(one.kind, one.name, count, holds, ", ".join(conflicts))
-    return found
+        component_table.add_row(one.kind, one.name, count, holds, ", ".join(conflicts))
+    return component_table
 
 
 def _resources(resources: Iterable[tuple[Component, Resource]]) -> Table:
-    found = table("Resources: the seconds of one use, and how traits change them", "component", "resource", "seconds")
+    resource_table = table(
+        "Resources: the seconds of one use, and how traits change them", "component", "resource", "seconds"
+    )
     for one, resource in resources:
-        found.add_row(one.name, f"{resource.name}({resource.argument})", resource.time_s.text)
+        resource_table.add_row(one.name, f"{resource.name}({resource.argument})", resource.time_s.text)
         for trait in resource.traits:
             argument = f"({trait.argument})" if trait.argument else ""
-            found.add_row("", f"  with {trait.name}{argument}", trait.time_s.text)
-    return found
+            resource_table.add_row("", f"  with {trait.name}{argument}", trait.time_s.text)
+    return resource_table
 
 
 def _number(expression: Expression, scope: Scope) -> float | None:

@@ -62,7 +62,7 @@ class Answer:
 
     @property
     def seconds(self) -> float:
-        """In the reading that was asked for."""
+        """Run time by the chosen kind of answer."""
         return float(self.timing.seconds)
 
     @cached_property

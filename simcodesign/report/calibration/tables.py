@@ -24,28 +24,30 @@ from simcodesign.report.common.tables import new_table, paragraph
 MOST_RESIDUALS = 5
 #: Further measurements named for a set of constants.
 MOST_ADVICE = 4
-#: Constants of several phases are said to be one vector times a factor when they are so within this share.
+#: Constants of several phases are reported as one vector times a factor when they are so within this share.
 COMMON = 0.02
-#: Said of an interval whose ends are the same as they are printed.
+#: Printed for an interval whose ends are equal in the digits shown.
 NARROW = "to the digits shown"
 #: Relative residuals below this are rounding.
 DUST = 1e-10
 
 
-def calibration_tables(found: Calibration) -> Iterator[RenderableType]:
-    """Estimates, what cannot be told apart, and the largest residuals."""
-    yield paragraph(f"{found.workload.name} on {found.machine.name}: constants from measured times", bold=True)
-    yield estimate_table(found)
-    yield from (paragraph(sentence) for sentence in sentences(found))
-    yield residual_table(found)
+def calibration_tables(calibration: Calibration) -> Iterator[RenderableType]:
+    """Estimates, what cannot be determined separately, and the largest residuals."""
+    yield paragraph(
+        f"{calibration.workload.name} on {calibration.machine.name}: constants from measured times", bold=True
+    )
+    yield estimate_table(calibration)
+    yield from (paragraph(sentence) for sentence in sentences(calibration))
+    yield residual_table(calibration)
 
 
-def estimate_table(found: Calibration) -> Table:
+def estimate_table(calibration: Calibration) -> Table:
     """One row a constant."""
-    level = f"{found.fit.level:.0%} interval".replace("%", " %")
+    level = f"{calibration.fit.level:.0%} interval".replace("%", " %")
     table = new_table("Constants", "constant", "phase", "estimate", level, "rows used")
     table.columns[1].justify = "left"
-    for unknown, estimate in zip(found.unknowns, found.fit.estimates, strict=True):
+    for unknown, estimate in zip(calibration.unknowns, calibration.fit.estimates, strict=True):
         value = shown(unknown, estimate.value) if estimate.determined else "not determined"
         table.add_row(unknown.path, unknown.phase or "all", value, _interval(unknown, estimate), str(estimate.rows))
     return table
@@ -73,73 +75,75 @@ def shown(unknown: Unknown, value: float) -> str:
     return format_quantity(value, CONSTANTS[unknown.path][2]) if unknown.path in CONSTANTS else f"{value:.4g}"
 
 
-def sentences(found: Calibration) -> Iterator[str]:
+def sentences(calibration: Calibration) -> Iterator[str]:
     """How rows were weighted, their scatter, what is not determined and why, what was not used."""
-    yield _weights(found)
-    if any(group.missing for group in found.fit.groups):
+    yield _weights(calibration)
+    if any(group.missing for group in calibration.fit.groups):
         yield "The interval of a constant that is not determined holds every value that fits about equally well."
-    by_name = dict(zip(found.fit.problem.names, found.unknowns, strict=True))
-    for group, advice in zip(found.fit.groups, found.advice, strict=True):
+    by_name = dict(zip(calibration.fit.problem.names, calibration.unknowns, strict=True))
+    for group, advice in zip(calibration.fit.groups, calibration.advice, strict=True):
         if group.missing:
-            yield _degenerate(found, group, advice, by_name)
+            yield _degenerate(calibration, group, advice, by_name)
         for hidden in group.hidden:
             yield (
                 f"{_and([str(by_name[name]) for name in hidden])} can hardly be told apart: the scatter of the times "
-                f"({_scatter(found, group)}) is larger than what would tell them."
+                f"({_scatter(calibration, group)}) is larger than what would tell them."
             )
-    blind = [group for group in found.fit.groups if math.isnan(group.error) and len(group.rows)]
+    blind = [group for group in calibration.fit.groups if math.isnan(group.error) and len(group.rows)]
     if blind:
         sets = "; ".join(_and(list(group.names)) for group in blind)
         yield (
             f"There is no interval for {sets}: no time is left over to tell the error of the times. "
             "Give more times, or their error (--error)."
         )
-    bound = [estimate.name for estimate in found.fit.estimates if estimate.at_bound]
+    bound = [estimate.name for estimate in calibration.fit.estimates if estimate.at_bound]
     if bound:
         yield (
             f"{_and(bound)}: held at 0; without this bound the times would fit better with a negative value. "
             "Standard errors of the others take them as known; intervals do not."
         )
-    yield from common_sentences(found)
-    over = int(np.sum(found.fit.problem.known_s > found.fit.problem.times_s))
+    yield from common_sentences(calibration)
+    over = int(np.sum(calibration.fit.problem.known_s > calibration.fit.problem.times_s))
     if over:
         yield f"In {over} times, the part that no unknown has is more than all that was measured."
-    if found.unused:
-        named = ", ".join(str(timing) for timing in found.unused[:3]) + (", ..." if len(found.unused) > 3 else "")
-        yield f"{len(found.unused)} times were not used, for no unknown has a part in them: {named}."
+    if calibration.unused:
+        named = ", ".join(str(timing) for timing in calibration.unused[:3]) + (
+            ", ..." if len(calibration.unused) > 3 else ""
+        )
+        yield f"{len(calibration.unused)} times were not used, for no unknown has a part in them: {named}."
 
 
-def _weights(found: Calibration) -> str:
-    problem = found.fit.problem
+def _weights(calibration: Calibration) -> str:
+    problem = calibration.fit.problem
     what = "the relative error" if problem.weighting == "relative" else "the error in seconds"
-    known = "" if problem.error is None else f", given as {_amount(found, problem.error)}"
-    every = {_scatter(found, group) for group in found.fit.groups if not math.isnan(group.error)}
-    seen = f"; standard error of a time by what is left: {', '.join(sorted(every))}" if every and not known else ""
+    known = "" if problem.error is None else f", given as {_amount(calibration, problem.error)}"
+    every = {_scatter(calibration, group) for group in calibration.fit.groups if not math.isnan(group.error)}
+    scatter = f"; standard error of a time by what is left: {', '.join(sorted(every))}" if every and not known else ""
     same = "all" if known else "all times that have constants in common"
-    return f"{len(found.timings)} times; {what} is taken to be the same for {same}{known}{seen}."
+    return f"{len(calibration.timings)} times; {what} is taken to be the same for {same}{known}{scatter}."
 
 
-def _scatter(found: Calibration, group: Group) -> str:
-    return _amount(found, group.error)
+def _scatter(calibration: Calibration, group: Group) -> str:
+    return _amount(calibration, group.error)
 
 
-def _amount(found: Calibration, error: float) -> str:
-    if found.fit.problem.weighting == "absolute":
+def _amount(calibration: Calibration, error: float) -> str:
+    if calibration.fit.problem.weighting == "absolute":
         return format_quantity(error, "time")
     return "0 (rounding)" if error < DUST else f"{100 * error:.2g} %"
 
 
-def _degenerate(found: Calibration, group: Group, advice: tuple[str, ...], names: Mapping[str, Unknown]) -> str:
-    """Which constants cannot be told apart, what of them is determined, and what would tell them apart."""
+def _degenerate(calibration: Calibration, group: Group, advice: tuple[str, ...], names: Mapping[str, Unknown]) -> str:
+    """Constants that cannot be determined separately, the combinations of them that can, and which times would help."""
     loose = [names[name] for name in group.undetermined]
     if not len(group.rows):
         return f"{_and(list(map(str, loose)))}: no time has a part of it."
     where = f"In {loose[0].phase}, " if loose[0].phase else ""
     text = f"{where}{_and([one.path if where else str(one) for one in loose])} cannot be told apart"
-    told = [_combination(one, names, found.fit.level) for one in group.combinations]
+    combinations = [_combination(one, names, calibration.fit.level) for one in group.combinations]
     text += f": of {len(loose)} constants only {_count(len(loose) - group.missing, 'combination')} "
-    text += f"{'is' if len(told) == 1 else 'are'} determined: {'; '.join(told)}."
-    return f"{text} {_told_apart(loose, group, advice)}"
+    text += f"{'is' if len(combinations) == 1 else 'are'} determined: {'; '.join(combinations)}."
+    return f"{text} {_what_would_separate(loose, group, advice)}"
 
 
 def _combination(one: Combination, names: Mapping[str, Unknown], level: float) -> str:
@@ -163,7 +167,7 @@ def _weight_unit(first: Unknown, other: Unknown) -> str:
     return {("time", "per_byte"): " B", ("per_byte", "time"): "/B"}.get((kinds[0], kinds[1]), "")
 
 
-def _told_apart(loose: list[Unknown], group: Group, advice: tuple[str, ...]) -> str:
+def _what_would_separate(loose: list[Unknown], group: Group, advice: tuple[str, ...]) -> str:
     paths = [one.path for one in loose]
     ways = list(advice[:MOST_ADVICE])
     if {"disk.read_startup", "disk.write_startup"} <= {*paths}:
@@ -180,19 +184,19 @@ def _and(words: list[str]) -> str:
     return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
 
 
-def common_sentences(found: Calibration) -> Iterator[str]:
+def common_sentences(calibration: Calibration) -> Iterator[str]:
     """Where the constants of a part are, in every phase, the same vector times a factor."""
     values = {
         (unknown.path, unknown.phase): estimate.value
-        for unknown, estimate in zip(found.unknowns, found.fit.estimates, strict=True)
+        for unknown, estimate in zip(calibration.unknowns, calibration.fit.estimates, strict=True)
         if estimate.determined and estimate.value > 0 and unknown.phase and not unknown.ratio
     }
     for part, group in groupby(
         sorted({path for path, _ in values if path in CONSTANTS}), lambda path: path.split(".")[0]
     ):
-        # Of those that stand alone in a phase, nothing can be said.
+        # A constant that is alone in its phase has no direction.
         paths = [path for path in group if sum(path == other for other, _ in values) > 1]
-        phases = [phase for phase in found.workload.phases() if all((path, phase) in values for path in paths)]
+        phases = [phase for phase in calibration.workload.phases() if all((path, phase) in values for path in paths)]
         if len(paths) < 2 or len(phases) < 2:
             continue
         try:
@@ -209,9 +213,9 @@ def common_sentences(found: Calibration) -> Iterator[str]:
             )
 
 
-def residual_table(found: Calibration) -> Table:
+def residual_table(calibration: Calibration) -> Table:
     """The times that fit worst."""
-    fit = found.fit
+    fit = calibration.fit
     measured = fit.problem.times_s
     share = np.divide(fit.residuals_s, measured, out=np.zeros_like(measured), where=measured > 0)
     order = np.argsort(-np.abs(share), kind="stable")[:MOST_RESIDUALS]
@@ -222,16 +226,16 @@ def residual_table(found: Calibration) -> Table:
     for row in order.tolist():
         off = "0 %" if abs(share[row]) < DUST else f"{100 * share[row]:+.2g} %"
         seconds = (format_quantity(float(value), "time") for value in (measured[row], fit.fitted_s[row]))
-        table.add_row(str(found.timings[row]), *seconds, off)
+        table.add_row(str(calibration.timings[row]), *seconds, off)
     return table
 
 
-def calibration_dict(found: Calibration) -> dict[str, object]:
+def calibration_dict(calibration: Calibration) -> dict[str, object]:
     """Plain numbers in SI units, as for JSON."""
-    fit = found.fit
+    fit = calibration.fit
     return {
-        "workload": found.workload.name,
-        "machine": found.machine.name,
+        "workload": calibration.workload.name,
+        "machine": calibration.machine.name,
         "level": fit.level,
         "weighting": fit.problem.weighting,
         "error": fit.problem.error,
@@ -245,7 +249,7 @@ def calibration_dict(found: Calibration) -> dict[str, object]:
                 "fits_equally": [estimate.least, estimate.most],
                 "ratio": dict(unknown.ratio) or None,
             }
-            for unknown, estimate in zip(found.unknowns, fit.estimates, strict=True)
+            for unknown, estimate in zip(calibration.unknowns, fit.estimates, strict=True)
         ],
         "groups": [
             {
@@ -258,16 +262,16 @@ def calibration_dict(found: Calibration) -> dict[str, object]:
                 ],
                 "told_apart_by": advice,
             }
-            for group, advice in zip(fit.groups, found.advice, strict=True)
+            for group, advice in zip(fit.groups, calibration.advice, strict=True)
         ],
         "times": [
             {"time": str(timing), "measured_s": measured, "fitted_s": fitted}
             for timing, measured, fitted in zip(
-                found.timings, fit.problem.times_s.tolist(), fit.fitted_s.tolist(), strict=True
+                calibration.timings, fit.problem.times_s.tolist(), fit.fitted_s.tolist(), strict=True
             )
         ],
-        "unused": [str(timing) for timing in found.unused],
-        "sentences": list(sentences(found)),
+        "unused": [str(timing) for timing in calibration.unused],
+        "sentences": list(sentences(calibration)),
     }
 
 
@@ -275,10 +279,13 @@ def _unit(unknown: Unknown) -> str:
     return DIMENSIONS[CONSTANTS[unknown.path][2]] if unknown.path in CONSTANTS else ""
 
 
-def yaml_text(found: Calibration) -> str:
+def yaml_text(calibration: Calibration) -> str:
     """``constants:`` of phases for a workload file, or parts of a machine file where phases share them."""
-    of = dict(zip(found.unknowns, found.fit.estimates, strict=True))
-    blocks = [f"# {found.workload.name} on {found.machine.name}, from {len(found.timings)} measured times (calibrated)"]
+    of = dict(zip(calibration.unknowns, calibration.fit.estimates, strict=True))
+    blocks = [
+        f"# {calibration.workload.name} on {calibration.machine.name}, "
+        f"from {len(calibration.timings)} measured times (calibrated)"
+    ]
     for phase in dict.fromkeys(unknown.phase for unknown in of):
         here = [(unknown, estimate) for unknown, estimate in of.items() if unknown.phase == phase]
         if phase:

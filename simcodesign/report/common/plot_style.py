@@ -19,7 +19,7 @@ from simcodesign.core.units import FloatOrArray, format_quantity
 from simcodesign.describe.effects import effect_names
 
 SUFFIXES = (".png", ".svg", ".pdf")
-#: Colours that are told apart with any kind of colour vision (Okabe and Ito 2008).
+#: Colours that differ under any kind of colour vision (Okabe and Ito 2008).
 OKABE_ITO = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#F0E442")
 COMPONENT_COLOURS = dict(zip(COMPONENTS, OKABE_ITO, strict=False))
 GREY, DARK = "#999999", "#333333"
@@ -58,7 +58,7 @@ def load_matplotlib() -> Any:
 
 @contextmanager
 def styled(path: str | Path) -> Iterator[Any]:
-    """Matplotlib in the style of the plots, for a file that is checked before anything is drawn."""
+    """Matplotlib in the style of the plots, for a file whose name is checked before anything is plotted."""
     if Path(path).suffix.lower() not in SUFFIXES:
         raise InputError("file of a plot", value=str(path), allowed=f"names that end in {', '.join(SUFFIXES)}")
     mpl = load_matplotlib()
@@ -134,7 +134,7 @@ def one_number(value: FloatOrArray, what: str) -> float:
         raise InputError(f"a plot shows one design point, {what} has {np.size(value)} values")
     number = float(np.asarray(value).item())
     if not np.isfinite(number):
-        raise InputError(f"{what} cannot be drawn", value=number, allowed="finite numbers")
+        raise InputError(f"{what} cannot be plotted", value=number, allowed="finite numbers")
     return number
 
 

@@ -120,7 +120,7 @@ class FinishedCase(Protocol):
     def seconds(self) -> float: ...
 
 
-class Counter:
+class RateCounter:
     """Counts things, ``unit``, and how many there are a second since the first report, which leaves out the start."""
 
     def __init__(self, unit: str) -> None:
@@ -143,7 +143,7 @@ class Counter:
 def simulation_progress(**options: Any) -> Iterator[OnSimulation]:
     """Of ``simulate`` and ``compare``: simulated seconds, events so far."""
     with ProgressBar("simulating", note="preparing", **options) as bar:
-        events_counter = Counter("events")
+        events_counter = RateCounter("events")
 
         def on_progress(simulated_s: float, events: int) -> None:
             bar.update(note=f"{format_quantity(simulated_s, 'time')} simulated, {events_counter.text(events)}")
@@ -210,7 +210,7 @@ def fit_progress(total: int, **options: Any) -> Iterator[Callable[[int], None]]:
     """Of ``fit`` and ``fitted``: how many series more are done, of ``total``. ``wanted``: False where the terminal
     shows results as they come, which a bar would cut up."""
     with ProgressBar("fitting", total=total, **options) as bar:
-        done, counter = 0, Counter("series")
+        done, counter = 0, RateCounter("series")
 
         def on_progress(series: int) -> None:
             nonlocal done
@@ -241,7 +241,7 @@ def trace_progress(**options: Any) -> Iterator[Callable[[Trace, str, int | None]
 
         def counted(trace: Trace, description: str, most_accesses: int | None = None) -> CountedTrace:
             known = len(trace) if hasattr(trace, "__len__") else None
-            counter = Counter("accesses")
+            counter = RateCounter("accesses")
             bar.restart(description, min(filter(None, (known, most_accesses))) if known else None)
 
             def on_progress(accesses: int) -> None:

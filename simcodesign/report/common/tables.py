@@ -29,7 +29,7 @@ def facts(rows: Iterable[tuple[str, str]]) -> RenderableType:
 
 
 def section(title: str, rows: Iterable[tuple[str, str]]) -> RenderableType:
-    """Names and what is said of each, under a title; a title of no letters is none."""
+    """Names and a text about each, under a title; an empty title is not printed."""
     table = Table(
         title=title or None, box=None, show_header=False, title_justify="left", title_style="bold", padding=(0, 2, 0, 0)
     )
@@ -83,11 +83,11 @@ class _Numbers(Table):
             ]
             words = [max(map(_longest_word, texts), default=0) for texts in cells]
             whole = [words[0], *(max(map(cell_len, texts), default=0) for texts in cells[1:])]
-            room = options.max_width - (everything - sum(natural))
+            available = options.max_width - (everything - sum(natural))
             named, worded = _headed(whole, heads), _headed(words, heads)
             for wide, least in ((natural, named), (named, whole), (named, worded), (worded, words)):
-                if sum(least) <= room:
-                    for column, width in zip(ours, _narrowed(wide, least, room), strict=True):
+                if sum(least) <= available:
+                    for column, width in zip(ours, _narrowed(wide, least, available), strict=True):
                         column.min_width = column.max_width = width
                     break
         return super().__rich_console__(console, options)
@@ -98,10 +98,10 @@ def _headed(least: Sequence[int], heads: Sequence[str]) -> list[int]:
     return [max(width, _longest_word(head)) for width, head in zip(least, heads, strict=True)]
 
 
-def _narrowed(widths: Sequence[int], least: Sequence[int], room: int) -> list[int]:
+def _narrowed(widths: Sequence[int], least: Sequence[int], available: int) -> list[int]:
     """The widths, first narrowed where they are furthest above the least ones, until they fit."""
     widths = [*widths]
-    while sum(widths) > room:
+    while sum(widths) > available:
         spare = [width - few for width, few in zip(widths, least, strict=True)]
         widths[spare.index(max(spare))] -= 1
     return widths

@@ -32,9 +32,9 @@ def profile_plot(study: Study, path: str | Path, ladders: Sequence[Ladder] = ())
         rows = 3 if ladders else 2
         figure = plot_style.new_figure(mpl, max(6.4, 2.6 * count + 1.2), 2.7 * rows)
         axes = figure.subplots(rows, 1)
-        asked = study.question
-        on = ", ".join(map(str, asked.profile))
-        title = f"{asked.workload.name} on {asked.machine.name}: predicted from runs on P = {on}"
+        question = study.question
+        on = ", ".join(map(str, question.profile))
+        title = f"{question.workload.name} on {question.machine.name}: predicted from runs on P = {on}"
         figure.suptitle(plot_style.plain(title), x=0.01, ha="left")
         _errors(axes[0], study.trials)
         _parts(axes[1], study.trials)
@@ -90,8 +90,8 @@ def _bar(axes: Any, x: float, width: float, trial: Trial, name: str, label: str 
 
 def _limits(axes: Any, values: Sequence[float]) -> None:
     low, high = min([0.0, *values]), max([0.0, *values])
-    room = 0.06 * (min(high, _CUT) - max(low, -_CUT)) or 1.0
-    axes.set_ylim(max(low, -_CUT) - room, min(high, _CUT) + room)
+    margin = 0.06 * (min(high, _CUT) - max(low, -_CUT)) or 1.0
+    axes.set_ylim(max(low, -_CUT) - margin, min(high, _CUT) + margin)
 
 
 def _names(axes: Any, trials: Sequence[Trial]) -> None:

@@ -27,12 +27,12 @@ _SMALL = 0.02
 def study_tables(study: Study, ladders: Sequence[Ladder] = ()) -> Iterator[RenderableType]:
     """What was run; for every target errors, parts and the ladder if there is one; and what the pipeline notes."""
     yield _facts(study)
-    found = {ladder.target.text: ladder for ladder in ladders}
+    ladder_at = {ladder.target.text: ladder for ladder in ladders}
     for trial in study.trials:
         yield error_table(trial)
         yield paragraph(" ".join(verdicts(trial)))
         yield part_table(trial)
-        if ladder := found.get(trial.target.text):
+        if ladder := ladder_at.get(trial.target.text):
             yield ladder_table(ladder)
             yield paragraph(ladder_words(ladder))
     if study.notes:
@@ -40,17 +40,17 @@ def study_tables(study: Study, ladders: Sequence[Ladder] = ()) -> Iterator[Rende
 
 
 def _facts(study: Study) -> RenderableType:
-    asked = study.question
+    question = study.question
     count = len(study.trials[0].outcomes)
-    preset = f", preset {asked.scenario.preset}" if asked.scenario.preset is not None else ""
-    rows = [("profiled", f"P = {_listed(asked.profile)}{preset}")]
-    if asked.further:
-        rows.append(("communication", f"P = {_listed(asked.further)}"))
-    if asked.second_clock_hz is not None:
-        rows.append(("second clock", f"{quantity(asked.second_clock_hz, 'Hz')} on P = {max(asked.profile)}"))
-    rows.append(("effects", "all" if asked.effects == effect_names() else ", ".join(asked.effects) or "none"))
-    rows.append(("seeds", f"{count}: every run has draws of its own" if asked.effects else f"{count}"))
-    head = f"{asked.workload.name} on {asked.machine.name}: predicted from counters, and simulated"
+    preset = f", preset {question.scenario.preset}" if question.scenario.preset is not None else ""
+    rows = [("profiled", f"P = {_listed(question.profile)}{preset}")]
+    if question.further:
+        rows.append(("communication", f"P = {_listed(question.further)}"))
+    if question.second_clock_hz is not None:
+        rows.append(("second clock", f"{quantity(question.second_clock_hz, 'Hz')} on P = {max(question.profile)}"))
+    rows.append(("effects", "all" if question.effects == effect_names() else ", ".join(question.effects) or "none"))
+    rows.append(("seeds", f"{count}: every run has draws of its own" if question.effects else f"{count}"))
+    head = f"{question.workload.name} on {question.machine.name}: predicted from counters, and simulated"
     return Group(paragraph(head, bold=True), facts(rows))
 
 
@@ -71,15 +71,17 @@ def error_table(trial: Trial) -> Table:
     return table
 
 
-def _half(found: Summary, unit: float = 1.0) -> str:
-    return f"± {found.half / unit:.1%}" if math.isfinite(found.half) else "-"
+def _half(summary: Summary, unit: float = 1.0) -> str:
+    return f"± {summary.half / unit:.1%}" if math.isfinite(summary.half) else "-"
 
 
 def verdicts(trial: Trial) -> list[str]:
     """What the guard says, and how the pipeline does against each baseline, seed by seed."""
     words = [_against(name, trial.gain(name)) for name in BASELINES if name in trial.methods]
     if trial.refusal:
-        words.insert(0, f"The guard refuses this: {trial.refusal}. The table shows what it would have said.")
+        words.insert(
+            0, f"The guard refuses this: {trial.refusal}. The table shows what the models predict all the same."
+        )
     return words
 
 

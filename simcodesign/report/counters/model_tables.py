@@ -67,16 +67,20 @@ def _shown_laws(kernel: KernelModel) -> list[tuple[str, Law]]:
 
 def _communication_rows(model: ApplicationModel) -> Iterator[tuple[str, str, str]]:
     """What is there: volumes as laws of P, times over them."""
-    found, waits, reach = model.communication, model.runs, reach_of(model)
+    communication, waits, reach = model.communication, model.runs, reach_of(model)
     if np.nansum(waits.column("p2p_wait_s")) > 0:
-        a, b = found.p2p.a_s_per_byte, found.p2p.b_s
+        a, b = communication.p2p.a_s_per_byte, communication.p2p.b_s
         if a:
-            yield "p2p bytes", law_text(found.p2p_bytes, reach), r2_text(found.p2p_bytes)
-        yield "p2p time (s)", _sum([(a, "bytes"), (b, "")]), _share(found.p2p.r2) if a else "-"
+            yield "p2p bytes", law_text(communication.p2p_bytes, reach), r2_text(communication.p2p_bytes)
+        yield "p2p time (s)", _sum([(a, "bytes"), (b, "")]), _share(communication.p2p.r2) if a else "-"
     if np.nansum(waits.column("collective_wait_s")) > 0:
-        one = found.collective
+        one = communication.collective
         if one.b_s_per_byte:
-            yield "coll. bytes", law_text(found.collective_bytes, reach), r2_text(found.collective_bytes)
+            yield (
+                "coll. bytes",
+                law_text(communication.collective_bytes, reach),
+                r2_text(communication.collective_bytes),
+            )
         text = _sum([(one.a_s, "log2 P"), (one.b_s_per_byte, "bytes"), (one.c_s, "")])
         yield "coll. time (s)", text, _share(one.r2) if one.a_s or one.b_s_per_byte else "-"
 

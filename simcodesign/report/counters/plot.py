@@ -22,7 +22,7 @@ PARTS = ("computation", "memory stalls", "point-to-point", "collective", "others
 COLOURS = dict(zip(PARTS, plot_style.OKABE_ITO, strict=False))
 #: Points of a curve.
 _POINTS = 40
-#: Largest over smallest from which on an axis is logarithmic, and parts are drawn as shares.
+#: Largest over smallest from which on an axis is logarithmic, and components are plotted as shares.
 _DECADE = 10.0
 _HATCH = "////"
 
@@ -78,15 +78,21 @@ def measured_bars(model: ApplicationModel) -> list[Bar]:
 
 def predicted_bar(forecast: TargetPrediction) -> Bar:
     """The parts of a prediction."""
-    found = forecast.prediction.breakdown
+    breakdown = forecast.prediction.breakdown
     size = "" if forecast.target.size is None else f"\nsize {forecast.target.size:g}"
-    return Bar(f"{found.processes:g}{size}", breakdown_parts(found), False)
+    return Bar(f"{breakdown.processes:g}{size}", breakdown_parts(breakdown), False)
 
 
-def breakdown_parts(found: Breakdown) -> tuple[float, ...]:
+def breakdown_parts(breakdown: Breakdown) -> tuple[float, ...]:
     """In the order of ``PARTS``."""
-    factor = found.blocking_factor
-    return found.compute_s, found.memory_s, factor * found.p2p_s, factor * found.collective_s, found.others_s
+    factor = breakdown.blocking_factor
+    return (
+        breakdown.compute_s,
+        breakdown.memory_s,
+        factor * breakdown.p2p_s,
+        factor * breakdown.collective_s,
+        breakdown.others_s,
+    )
 
 
 def _totals(mpl: Any, axes: Any, study: CounterPredictions) -> None:
@@ -158,9 +164,9 @@ def _curves(
     rivals: dict[str, list[float]] = {}
     for P in grid:
         try:
-            found = predict(study.model, P, size, volume=ratio, guard=None)
-            curve.append(found.seconds)
-            rival = found.baselines
+            prediction = predict(study.model, P, size, volume=ratio, guard=None)
+            curve.append(prediction.seconds)
+            rival = prediction.baselines
         except InputError:
             curve.append(math.nan)
             rival = {}

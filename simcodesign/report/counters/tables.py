@@ -116,16 +116,16 @@ def guard_words(study: CounterPredictions) -> str:
 
 
 def kernel_table(study: CounterPredictions) -> Table:
-    """The kernels that were found: shares, how their time goes with P, CPI, blocking factor, misses."""
+    """The identified kernels: shares, how their time goes with P, CPI, blocking factor, misses."""
     model = study.model
     first, last = (f"P={model.identified.processes[place]:g}" for place in (0, -1))
-    found = {kernel.name: kernel for kernel in model.identified.kernels}
+    identified = {kernel.name: kernel for kernel in model.identified.kernels}
     worst = _worst(miss_shares(model.runs))
     last_run = model.at(float(max(model.identified.processes)))
     factors = {time.name: time.blocking_factor for time in last_run.kernels}
     rows = []
     for kernel in model.kernels:
-        one = found.get(kernel.name)
+        one = identified.get(kernel.name)
         shares = one.shares if one else model.identified.rest_shares
         exponent = f"P^{one.exponent:.2f}" if one and math.isfinite(one.exponent) else "-"
         error = f"{worst[kernel.name].share:.2g}" if kernel.name in worst else ""
@@ -157,10 +157,10 @@ def kernel_table(study: CounterPredictions) -> Table:
 
 def _worst(misses: Iterable[Miss]) -> dict[str, Miss]:
     """Of each kernel the largest, from misses with the largest first."""
-    found: dict[str, Miss] = {}
+    largest: dict[str, Miss] = {}
     for miss in misses:
-        found.setdefault(miss.kernel, miss)
-    return found
+        largest.setdefault(miss.kernel, miss)
+    return largest
 
 
 def _rest_words(study: CounterPredictions, shown: Sequence[str]) -> str:
@@ -253,17 +253,17 @@ def _error(seconds: float, measured: float) -> str:
 
 def rival_table(forecast: TargetPrediction) -> Table:
     """The prediction beside the two models that know total times only."""
-    found, run = forecast.prediction, forecast.measured
-    show = Seconds([found.seconds, *found.baselines.values(), *([run.total_s] if run else [])])
+    prediction, run = forecast.prediction, forecast.measured
+    show = Seconds([prediction.seconds, *prediction.baselines.values(), *([run.total_s] if run else [])])
     heads = (f"measured {show(run.total_s)}",) if run else ()
     table = new_table("", "model", f"time ({show.unit})", "against counters", *(f"error, {head}" for head in heads))
     table.title = None
-    for name, seconds in {COUNTERS: found.seconds, **found.baselines}.items():
+    for name, seconds in {COUNTERS: prediction.seconds, **prediction.baselines}.items():
         label = name if name == COUNTERS else f"T = {name}"
         if seconds < 0:  # no time
             table.add_row(label, "-", "-", *(["-"] if run else []))
             continue
-        beside = "" if name == COUNTERS else _error(seconds, found.seconds)
+        beside = "" if name == COUNTERS else _error(seconds, prediction.seconds)
         table.add_row(label, show(seconds), beside, *([_error(seconds, run.total_s)] if run else []))
     return table
 

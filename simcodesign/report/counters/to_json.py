@@ -84,6 +84,6 @@ def _forecast_dict(forecast: TargetPrediction) -> dict[str, Any]:
 def _errors(forecast: TargetPrediction) -> dict[str, float]:
     """Relative errors against the run that was held back."""
     assert forecast.measured is not None
-    total, found = forecast.measured.total_s, forecast.prediction
-    every = {COUNTERS: found.seconds, **found.baselines}
+    total, prediction = forecast.measured.total_s, forecast.prediction
+    every = {COUNTERS: prediction.seconds, **prediction.baselines}
     return {name: seconds / total - 1 if total > 0 else math.nan for name, seconds in every.items()}

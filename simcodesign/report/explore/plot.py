@@ -147,12 +147,12 @@ def _pair(mpl: Any, axis: Any, front: Front, pair: tuple[int, int]) -> None:
     problem = front.problem
     every = front.evaluator.all_evaluated()
     good = every.usable & (problem.violation(every.gaps) == 0)
-    seen = np.array([point.objectives for point in front.points])[:, pair]
+    values = np.array([point.objectives for point in front.points])[:, pair]
     limits = [
         (low - 0.6 * (high - low), high + 0.6 * (high - low))
-        for low, high in zip(seen.min(0), seen.max(0), strict=True)
+        for low, high in zip(values.min(0), values.max(0), strict=True)
     ]
-    units = [_unit(seen[:, at], problem.objectives[which].dimension) for at, which in enumerate(pair)]
+    units = [_unit(values[:, at], problem.objectives[which].dimension) for at, which in enumerate(pair)]
     cloud = every.objectives[good][:, pair]
     near = np.all([(cloud[:, at] >= limits[at][0]) & (cloud[:, at] <= limits[at][1]) for at in range(2)], axis=0)
     cloud = cloud[near][:: max(1, int(near.sum()) // 3000)]
@@ -167,11 +167,11 @@ def _pair(mpl: Any, axis: Any, front: Front, pair: tuple[int, int]) -> None:
         rasterized=True,
         label="feasible, but beaten",
     )
-    order = np.argsort(seen[:, 0], kind="stable")
+    order = np.argsort(values[:, 0], kind="stable")
     line = "-" if len(problem.objectives) == 2 else ""
     axis.plot(
-        seen[order, 0] * factors[0],
-        seen[order, 1] * factors[1],
+        values[order, 0] * factors[0],
+        values[order, 1] * factors[1],
         marker="o",
         linestyle=line,
         linewidth=1.0,
@@ -185,7 +185,7 @@ def _pair(mpl: Any, axis: Any, front: Front, pair: tuple[int, int]) -> None:
         one = problem.objectives[which]
         label(_broken(f"{'max' if one.maximise else 'min'} {one.text}{_in(unit or one.unit)}", 40))
     for at, (each, scale) in enumerate(((axis.xaxis, axis.set_xscale), (axis.yaxis, axis.set_yscale))):
-        if seen[:, at].min() > 0 and seen[:, at].max() > 30 * seen[:, at].min():
+        if values[:, at].min() > 0 and values[:, at].max() > 30 * values[:, at].min():
             scale("log")
         else:
             each.set_major_locator(mpl.ticker.MaxNLocator(5))

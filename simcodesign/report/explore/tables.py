@@ -124,10 +124,10 @@ def variable_table(solution: Solution) -> Table:
     table = new_table("Best point", "variable", "value", "from", "to", "")
     table.columns[4].justify = "left"
     for variable in solution.problem.space.variables:
-        value, said = solution.point.values[variable.name], partial(valued, solution.problem, variable.name)
+        value, text = solution.point.values[variable.name], partial(valued, solution.problem, variable.name)
         ends = {variable.low: "at its lower limit", variable.high: "at its upper limit"}
         where = "" if variable.words or variable.low == variable.high else ends.get(value, "")
-        table.add_row(variable.name, said(value), said(variable.low), said(variable.high), where)
+        table.add_row(variable.name, text(value), text(variable.low), text(variable.high), where)
     return table
 
 
@@ -140,35 +140,40 @@ def metric_table(solution: Solution) -> Table:
     if len(problem.objectives) > 1:
         table.add_row("weighted sum", f"{solution.objective:.6g}")
     table.add_section()
-    said = {objective.text for objective in problem.objectives}
+    objectives = {objective.text for objective in problem.objectives}
     for name, dimension in problem.model.dimensions.items():
         value = point.metrics.get(name, math.nan)
-        if name not in said and math.isfinite(value) and value and (dimension or len(problem.model.dimensions) < 15):
+        if (
+            name not in objectives
+            and math.isfinite(value)
+            and value
+            and (dimension or len(problem.model.dimensions) < 15)
+        ):
             table.add_row(name, shown(value, dimension))
     return table
 
 
 def constraint_table(solution: Solution, sensitivities: Sequence[BoundSensitivity]) -> Table:
-    """Each constraint: its room, and what the optimum gains where its bound gives way."""
-    table = new_table("Constraints", "constraint", "room", "active", "1 % looser", "1 % tighter")
+    """Each constraint: its slack, and how the optimum changes when its bound is loosened or tightened by 1 %."""
+    table = new_table("Constraints", "constraint", "slack", "active", "1 % looser", "1 % tighter")
     known = {one.constraint.text: one for one in sensitivities}
     for constraint, gap in zip(solution.problem.constraints, solution.point.gaps, strict=True):
-        found = known.get(constraint.text)
-        changes = [_change(found, side) for side in ("looser", "tighter")] if found else ["-", "-"]
-        room = "-" if constraint.relation == "==" else f"{max(-gap, 0.0) + 0.0:.2%}"
-        table.add_row(constraint.text, room, "yes" if is_active(constraint, gap) else "no", *changes)
+        sensitivity = known.get(constraint.text)
+        changes = [_change(sensitivity, side) for side in ("looser", "tighter")] if sensitivity else ["-", "-"]
+        slack = "-" if constraint.relation == "==" else f"{max(-gap, 0.0) + 0.0:.2%}"
+        table.add_row(constraint.text, slack, "yes" if is_active(constraint, gap) else "no", *changes)
     return table
 
 
-def _change(found: BoundSensitivity, side: str) -> str:
+def _change(sensitivity: BoundSensitivity, side: str) -> str:
     """Of the optimum, as a share of it."""
-    value = getattr(found, side)
+    value = getattr(sensitivity, side)
     if not math.isfinite(value):
         return "infeasible"
-    change = value - found.objective
-    if abs(change) <= 1e-9 * abs(found.objective):
+    change = value - sensitivity.objective
+    if abs(change) <= 1e-9 * abs(sensitivity.objective):
         return "0"
-    return f"{change / abs(found.objective):+.3%}" if found.objective else f"{change:+.4g}"
+    return f"{change / abs(sensitivity.objective):+.3%}" if sensitivity.objective else f"{change:+.4g}"
 
 
 def refusal_words(problem: Problem, refusals: Sequence[Refusal], evaluations: int) -> Iterator[str]:
@@ -253,8 +258,8 @@ def front_tables(
     )
     for place, point in enumerate(front.points, start=1):
         pairs = zip(front.problem.objectives, point.objectives, strict=True)
-        seen = [reached(one, value) for one, value in pairs]
-        table.add_row(str(place), *seen, *(valued(front.problem, name, point.values[name]) for name in names))
+        objectives = [reached(one, value) for one, value in pairs]
+        table.add_row(str(place), *objectives, *(valued(front.problem, name, point.values[name]) for name in names))
     yield table
     sure = "exact: " if front.exact else ""
     yield paragraph(
@@ -290,12 +295,12 @@ def front_confirmation_tables(problem: Problem, confirmed: FrontConfirmation) ->
     heads = [f"{one.text}, {reading}" for one in problem.objectives for reading in ("forecast", "simulated")]
     table = new_table("Points of the front, confirmed by simulation", "", *heads, "beaten by")
     for place, (one, by) in enumerate(zip(confirmed.points, confirmed.beaten, strict=True), start=1):
-        seen = []
+        cells = []
         for at, objective in enumerate(problem.objectives):
             simulated = "-" if one.simulated is None else reached(objective, four_digits(one.simulated.objectives[at]))
-            seen += [reached(objective, four_digits(one.forecast.objectives[at])), simulated]
+            cells += [reached(objective, four_digits(one.forecast.objectives[at])), simulated]
         broken = one.simulated is not None and not one.simulated.feasible
-        table.add_row(str(place), *seen, ("x " if broken else "") + ("-" if by is None else str(by + 1)))
+        table.add_row(str(place), *cells, ("x " if broken else "") + ("-" if by is None else str(by + 1)))
     yield table
     failed = [one for one in confirmed.points if one.simulated is None]
     if failed:
@@ -332,12 +337,12 @@ def _both(problem: Problem, one: Confirmed) -> tuple[str, str, str]:
     """The total by both readings, marked where it is not feasible, and the error of the forecast."""
     single = problem.objectives[0] if len(problem.objectives) == 1 else None
     dimension, sign = (single.dimension, single.sign) if single else ("", 1.0)
-    said = _four(sign * one.forecast_total, dimension) + ("" if one.forecast.feasible else " x")
+    forecast = _four(sign * one.forecast_total, dimension) + ("" if one.forecast.feasible else " x")
     if one.simulated is None:
-        return said, "-", "-"
-    seen = _four(sign * one.simulated_total, dimension) + ("" if one.simulated.feasible else " x")
+        return forecast, "-", "-"
+    simulated = _four(sign * one.simulated_total, dimension) + ("" if one.simulated.feasible else " x")
     error = one.forecast_total / one.simulated_total - 1 if one.simulated_total else math.nan
-    return said, seen, f"{error:+.1%}" if math.isfinite(error) else "-"
+    return forecast, simulated, f"{error:+.1%}" if math.isfinite(error) else "-"
 
 
 def _four(value: float, dimension: str) -> str:

@@ -26,7 +26,7 @@ def solution_dict(
     sensitivities: Sequence[BoundSensitivity],
     confirmed: Confirmation | None,
 ) -> dict[str, Any]:
-    """The best point and how it was found, why there is none, and what simulation says of it."""
+    """The best point, how it was reached, its sensitivities and its simulation; without one, why there is none."""
     problem = solution.problem
     shown = {"planner": planner} | attributes_of(
         solution, *_SEARCH, "feasible", "spent", "proof", "objective", model="problem.model.name", refused="refusals"
@@ -72,7 +72,7 @@ def infeasibility_dict(why: Infeasibility) -> dict[str, Any]:
 def front_dict(
     planner: str, front: Front, why: Infeasibility | None, confirmed: FrontConfirmation | None = None
 ) -> dict[str, Any]:
-    """A front, and what simulation says of its points."""
+    """A front, and the simulations of its points."""
     shown = {"planner": planner} | attributes_of(front, *_SEARCH, model="problem.model.name")
     shown |= {
         "objectives": _objectives(front.problem),
@@ -96,7 +96,7 @@ def _confirmed_dict(problem: Problem, one: Confirmed) -> dict[str, Any]:
 
 
 def confirmation_dict(problem: Problem, confirmed: Confirmation) -> dict[str, Any]:
-    """What simulation says of the best points."""
+    """The simulations of the best points."""
     return attributes_of(confirmed, "best_stays", "pairs", "changed") | {
         "points": [_confirmed_dict(problem, one) for one in confirmed.points],
         "overtakings": [

@@ -30,15 +30,15 @@ def region_tables(
     """The regions, what they are of, the linear inequality where there is one, boundaries by simulation point by point,
     and below which value of a parameter there is nothing.
 
-    ``every``: what was asked, in the order of the regions, once for each reading.
+    ``every``: the questions, in the order of the regions; the regions hold one answer by each reading.
     """
     names = _varied(every)
     yield _intercepts(every, regions, names)
     yield from (paragraph(text) for text in _words(every, regions, names))
-    found = [region for region in regions if region.reading == "simulation" and region.feasible]
-    if found:
+    simulated = [region for region in regions if region.reading == "simulation" and region.feasible]
+    if simulated:
         yield _boundaries(regions, names)
-        yield from (paragraph(text) for text in _straightness(found, names))
+        yield from (paragraph(text) for text in _straightness(simulated, names))
     linear = next((region for region in regions if region.slopes), None)
     if linear and linear.slopes:
         terms = [_term(slope, cost) for slope, cost in zip(linear.slopes, linear.costs, strict=True)]
@@ -54,22 +54,22 @@ def _varied(every: Sequence[Question]) -> list[str]:
     return [name for name in first if len({_values(one).get(name) for one in every}) > 1]
 
 
-def _values(asked: Question) -> dict[str, str]:
+def _values(question: Question) -> dict[str, str]:
     """What was set, as texts: constants with their units."""
-    constants = asked.machine.constants()
+    constants = question.machine.constants()
     return {
         name: quantity(float(np.max(constants[name])), DIMENSIONS[CONSTANTS[name][2]]) if name in constants else text
-        for name, text in asked.changes.items()
-    } | {name: f"{value:g}" for name, value in asked.parameters.items()}
+        for name, text in question.changes.items()
+    } | {name: f"{value:g}" for name, value in question.parameters.items()}
 
 
 def _intercepts(every: Sequence[Question], regions: Sequence[Region], names: Sequence[str]) -> Table:
     """One row a region: the time allowed where that differs, the time without both costs, and the most of each."""
     first, second = regions[0].costs
     inverse, allowed = second.path in PER_BYTE, len({region.limit_s for region in regions}) > 1
-    asked = every[0]
+    question = every[0]
     table = new_table(
-        f"{asked.workload.name} on {asked.machine.name}: where {_rate(asked)} are reached",
+        f"{question.workload.name} on {question.machine.name}: where {_rate(question)} are reached",
         "reading",
         *map(_short, names),
         *(["allowed"] if allowed else []),
@@ -106,11 +106,11 @@ def _without(region: Region) -> str:
 
 def _words(every: Sequence[Question], regions: Sequence[Region], names: Sequence[str]) -> Iterator[str]:
     """What the table is of, and what its rows do not say themselves."""
-    asked, (first, second) = every[0], regions[0].costs
+    question, (first, second) = every[0], regions[0].costs
     yield ", ".join(_setting_words(every, names))
     limits = {region.limit_s for region in regions}
     yield (
-        (f"Time allowed: {quantity(asked.limit_s, 's')}. " if len(limits) == 1 else "")
+        (f"Time allowed: {quantity(question.limit_s, 's')}. " if len(limits) == 1 else "")
         + f"The most of each cost with the other at its least{_symbol_words(first, second)}"
     )
     yield from (_floor_words(cost) for cost in (first, second) if cost.low)
@@ -120,12 +120,12 @@ def _words(every: Sequence[Question], regions: Sequence[Region], names: Sequence
     for place, region in enumerate(regions):
         if not region.feasible:
             yield _nothing_words(every[place % len(every)], region, names)
-    if asked.rate_flop_per_s > asked.peak_flop_per_s:
+    if question.rate_flop_per_s > question.peak_flop_per_s:
         yield (
-            f"{_rate(asked)} are above the peak of the machine, {quantity(asked.peak_flop_per_s, 'flop/s')} of "
-            f"{asked.machine.processors} processors"
+            f"{_rate(question)} are above the peak of the machine, {quantity(question.peak_flop_per_s, 'flop/s')} of "
+            f"{question.machine.processors} processors"
         )
-    if HOPS in names and asked.machine.network.distance == "none":
+    if HOPS in names and question.machine.network.distance == "none":
         yield "Hops are not in the forecast (network.distance: none)"
     simulated = [region for region in regions if region.reading == "simulation"]
     if simulated:
@@ -133,31 +133,31 @@ def _words(every: Sequence[Question], regions: Sequence[Region], names: Sequence
         yield f"Simulated with {', '.join(simulated[0].effects) or 'no effects'}: {runs} simulation{'s' * (runs > 1)}"
 
 
-def _rate(asked: Question) -> str:
-    return quantity(asked.rate_flop_per_s, "flop/s")
+def _rate(question: Question) -> str:
+    return quantity(question.rate_flop_per_s, "flop/s")
 
 
 def _setting_words(every: Sequence[Question], names: Sequence[str]) -> Iterator[str]:
     """Ranks, nodes and hop latency if all have the same, and what was set."""
-    asked = every[0]
+    question = every[0]
     sizes = {(one.design_point().ranks, one.machine.nodes) for one in every}
     if len(sizes) == 1:
         yield "{} ranks on {} nodes".format(*sizes.pop())
-    values = {name: text for name, text in _values(asked).items() if name not in (*names, "nodes", "P")}
-    if HOPS not in {cost.path for cost in asked.costs} | {*names, *asked.changes}:
-        values |= {HOPS: quantity(float(np.max(asked.machine.network.hop_latency_s)), "s")}
-    if HOPS in values and asked.machine.network.distance == "none":
+    values = {name: text for name, text in _values(question).items() if name not in (*names, "nodes", "P")}
+    if HOPS not in {cost.path for cost in question.costs} | {*names, *question.changes}:
+        values |= {HOPS: quantity(float(np.max(question.machine.network.hop_latency_s)), "s")}
+    if HOPS in values and question.machine.network.distance == "none":
         values[HOPS] += " (hops are not in the forecast)"
     yield from (f"{name} = {text}" for name, text in values.items())
 
 
 def _symbol_words(*costs: Cost) -> str:
     """What symbols stand for."""
-    said = []
+    definitions = []
     for cost in costs:
         per = f" {cost.unit.removeprefix('s ')}" if cost.unit.startswith("s per") else ""
-        said += [f"{cost.name} is {cost.path}{per}"] if cost.name != cost.path else []
-    return f": {', '.join(said)}" if said else ""
+        definitions += [f"{cost.name} is {cost.path}{per}"] if cost.name != cost.path else []
+    return f": {', '.join(definitions)}" if definitions else ""
 
 
 def _floor_words(cost: Cost) -> str:
@@ -165,8 +165,8 @@ def _floor_words(cost: Cost) -> str:
     return f"{cost.name} begins at {_amount(cost, cost.low)}: {why}"
 
 
-def _nothing_words(asked: Question, region: Region, names: Sequence[str]) -> str:
-    which = ", ".join([region.reading, *(f"{name} = {_values(asked)[name]}" for name in names)])
+def _nothing_words(question: Question, region: Region, names: Sequence[str]) -> str:
+    which = ", ".join([region.reading, *(f"{name} = {_values(question)[name]}" for name in names)])
     if any(cost.low for cost in region.costs):
         rest = "with both costs at their least it takes"
     else:
@@ -242,7 +242,7 @@ def _term(slope: float, cost: Cost) -> str:
 
 
 def _amount(cost: Cost, value: float) -> str:
-    """A cost with its unit; per what it is, is said elsewhere."""
+    """A cost with its unit, without what it is charged per."""
     return quantity(value, cost.unit.partition(" per ")[0])
 
 
@@ -261,16 +261,16 @@ def region_dict(region: Region) -> dict[str, Any]:
 def region_plot(every: Sequence[Question], regions: Sequence[Region], path: str | Path) -> None:
     """The boundaries: forecasts as lines, simulations as marked lines of the same colour, as markers alone where too
     few points were looked at to know what is between them."""
-    asked, names = every[0], _varied(every)
+    question, names = every[0], _varied(every)
     with plot_style.styled(path) as matplotlib:
         figure = plot_style.new_figure(matplotlib, 6.4, 4.4)
         axes = figure.subplots()
-        drawn = [(place % len(every), region) for place, region in enumerate(regions) if region.feasible]
+        feasible = [(place % len(every), region) for place, region in enumerate(regions) if region.feasible]
         (right, xunit), (up, yunit) = (
-            shared_unit((region.intercepts[place] for _, region in drawn), cost.unit)
-            for place, cost in enumerate(asked.costs)
+            shared_unit((region.intercepts[place] for _, region in feasible), cost.unit)
+            for place, cost in enumerate(question.costs)
         )
-        for place, region in drawn:
+        for place, region in feasible:
             values = _values(every[place])
             where = ", ".join(f"{name} = {values[name]}" for name in names)
             axes.plot(
@@ -282,16 +282,16 @@ def region_plot(every: Sequence[Question], regions: Sequence[Region], path: str 
             )
         axes.set_title(
             plot_style.plain(
-                f"{asked.workload.name} on {asked.machine.name}: {_rate(asked)} are reached below each line"
+                f"{question.workload.name} on {question.machine.name}: {_rate(question)} are reached below each line"
             )
         )
         xlabel, ylabel = (
             plot_style.plain(f"{cost.name} ({unit})".removesuffix(" ()"))
-            for cost, unit in zip(asked.costs, (xunit, yunit), strict=True)
+            for cost, unit in zip(question.costs, (xunit, yunit), strict=True)
         )
-        left, bottom = (scale * cost.low for scale, cost in zip((right, up), asked.costs, strict=True))
+        left, bottom = (scale * cost.low for scale, cost in zip((right, up), question.costs, strict=True))
         axes.set(xlabel=xlabel, ylabel=ylabel, xlim=(left, None), ylim=(bottom, None))
-        if drawn:
+        if feasible:
             axes.legend()
         else:
             axes.text(0.5, 0.5, "nothing is feasible", ha="center", transform=axes.transAxes)

@@ -41,14 +41,16 @@ def latex_rows(fits: Fits, target: Sequence[float], level: float) -> list[str]:
 
 def _latex_row(fit: Fit, target: Sequence[float], level: float) -> str:
     names = {name: latex_name(name) for name in fit.model.parameters}
-    found = fit.predict(target, level)
-    interval = "--" if found.low != found.low else f"${_number(found.low)}$ to ${_number(found.high)}$"
+    prediction = fit.predict(target, level)
+    interval = (
+        "--" if prediction.low != prediction.low else f"${_number(prediction.low)}$ to ${_number(prediction.high)}$"
+    )
     cells = [
         latex_text(fit.region),
         latex_text(fit.metric),
         f"${renamed(fit.model, names).latex}$",
         short(fit.smape if fit.smape >= 1e-9 else 0.0),
-        f"${_number(found.value)}$",
+        f"${_number(prediction.value)}$",
         interval,
     ]
     return " & ".join(cells) + " \\\\\n"
@@ -94,8 +96,8 @@ class PythonModule:
         for region, metric, formula, smape in parts:
             name = identifier(f"{region}_{metric}", self._taken)
             self._made.append((region, metric, name))
-            said = f"Region {region!r}, metric {metric!r}; SMAPE {smape:.3g} % at the measured points."
-            yield f"\n\ndef {name}({self._arguments}):\n    {said!r}\n    return {formula}\n"
+            docstring = f"Region {region!r}, metric {metric!r}; SMAPE {smape:.3g} % at the measured points."
+            yield f"\n\ndef {name}({self._arguments}):\n    {docstring!r}\n    return {formula}\n"
 
     def table(self) -> Iterator[str]:
         """All functions by region and metric."""

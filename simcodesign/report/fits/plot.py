@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from simcodesign.fitting.fit import Fit
 from simcodesign.fitting.measurements import point_text
 from simcodesign.report.common import plot_style
-from simcodesign.report.fits.tables import Digest, Found, Heading
+from simcodesign.report.fits.tables import Digest, Heading, MetricDigest
 
 #: Series on a page.
 MOST_SERIES = 12
@@ -28,37 +28,38 @@ Numbers = NDArray[np.float64]
 
 
 def fits_plot(digest: Digest, heading: Heading, path: str | Path) -> int:
-    """Draw the series of the tables, at most ``MOST_SERIES``; how many were drawn.
+    """Draw the series of the tables, at most ``MOST_SERIES``; returns how many were plotted.
 
     Each has one panel for each parameter; the others stand at their largest measured value, if there are such points.
     """
-    drawn = [(metric, one) for metric, found in digest.found.items() for one in _kept(found)][:MOST_SERIES]
+    series = [(metric, one) for metric, of_metric in digest.by_metric.items() for one in _kept(of_metric)]
+    shown = series[:MOST_SERIES]
     axes_each = len(heading.parameters)
-    across = max(1, min(len(drawn), _ACROSS // axes_each))
-    down = -(-len(drawn) // across)
+    across = max(1, min(len(shown), _ACROSS // axes_each))
+    down = -(-len(shown) // across)
     width, height = max(3.1 * across * axes_each, 4.6), 2.7 * down + 0.9
     with plot_style.styled(path) as mpl:
         figure = plot_style.new_figure(mpl, width, height)
         parts = figure.subfigures(down, across, squeeze=False).ravel()
-        for part, (metric, (fit, values)) in zip(parts, drawn, strict=False):
+        for part, (metric, (fit, values)) in zip(parts, shown, strict=False):
             title = plot_style.wrapped(f"{fit.region or metric}\n{fit.model.text}", width / across - 0.5)
             part.suptitle(title, x=0.02, ha="left", fontsize=9)
             for axis, axes in enumerate(part.subplots(1, axes_each, squeeze=False)[0]):
                 _panel(axes, heading, axis, metric, fit, values)
-        title = plot_style.wrapped(_title(heading, len(drawn), digest.series), width - 0.4, 11)
+        title = plot_style.wrapped(_title(heading, len(shown), digest.series), width - 0.4, 11)
         figure.suptitle(title, x=0.01, ha="left")
         _legend(mpl, figure, heading)
         plot_style.save(figure, path)
-    return len(drawn)
+    return len(shown)
 
 
-def _kept(found: Found) -> list[tuple[Fit, Numbers]]:
+def _kept(digest: MetricDigest) -> list[tuple[Fit, Numbers]]:
     """The fits of a table, each with its measured values (K, R)."""
-    return [(fits[0], fits.measurements.values[0]) for fits in found.ordered]
+    return [(fits[0], fits.measurements.values[0]) for fits in digest.ordered]
 
 
-def _title(heading: Heading, drawn: int, series: int) -> str:
-    count = "Models of measurements" if drawn == series else f"Models of {drawn} of {series:,} series"
+def _title(heading: Heading, shown: int, series: int) -> str:
+    count = "Models of measurements" if shown == series else f"Models of {shown} of {series:,} series"
     return f"{count}, continued to {heading.at}"
 
 
@@ -110,11 +111,11 @@ def _grid(measured: Numbers, end: float) -> Numbers:
 
 
 def _mark_target(axes: Any, fit: Fit, point: Sequence[float], axis: int, level: float) -> None:
-    found = fit.predict(point, level)
-    if np.isfinite([found.low, found.high]).all():
-        below, above = max(found.value - found.low, 0.0), max(found.high - found.value, 0.0)
-        axes.errorbar([point[axis]], [found.value], [[below], [above]], color=_TARGET, capsize=2.5, linewidth=1)
-    axes.plot([point[axis]], [found.value], "D", color=_TARGET, markersize=4)
+    prediction = fit.predict(point, level)
+    if np.isfinite([prediction.low, prediction.high]).all():
+        below, above = max(prediction.value - prediction.low, 0.0), max(prediction.high - prediction.value, 0.0)
+        axes.errorbar([point[axis]], [prediction.value], [[below], [above]], color=_TARGET, capsize=2.5, linewidth=1)
+    axes.plot([point[axis]], [prediction.value], "D", color=_TARGET, markersize=4)
 
 
 def _scales(axes: Any, x: Numbers, y: Sequence[float]) -> None:

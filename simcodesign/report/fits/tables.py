@@ -53,8 +53,8 @@ class Heading:
 
 
 @dataclass
-class Found:
-    """All series of one metric: numbers of all, and fits of the largest at the target."""
+class MetricDigest:
+    """All series of one metric: how many there are, their errors, and the fits of those largest at the target."""
 
     series: int = 0
     constant: int = 0
@@ -82,21 +82,21 @@ class Found:
 class Digest:
     """What tables and plots show of any number of series, in bounded memory: ``add`` them block by block."""
 
-    found: dict[str, Found] = field(default_factory=dict)
+    by_metric: dict[str, MetricDigest] = field(default_factory=dict)
     series: int = 0
 
-    def add(self, fits: Fits, seen: BatchPredictions) -> None:
+    def add(self, fits: Fits, batch: BatchPredictions) -> None:
         """Series that follow those so far."""
-        sizes = np.abs(seen.prediction)
+        sizes = np.abs(batch.prediction)
         for metric, rows in _by_metric(fits.measurements).items():
-            found = self.found.setdefault(metric, Found())
-            found.series += len(rows)
-            found.constant += int((seen.terms[rows] == 0).sum())
-            found.rivals += int((seen.rivals[rows] > 0).sum())
-            found.smape.append(seen.smape[rows])
-            if len(self.found) <= MOST_METRICS or metric in [*self.found][:MOST_METRICS]:
+            digest = self.by_metric.setdefault(metric, MetricDigest())
+            digest.series += len(rows)
+            digest.constant += int((batch.terms[rows] == 0).sum())
+            digest.rivals += int((batch.rivals[rows] > 0).sum())
+            digest.smape.append(batch.smape[rows])
+            if len(self.by_metric) <= MOST_METRICS or metric in [*self.by_metric][:MOST_METRICS]:
                 for row in rows[np.argsort(-sizes[rows], kind="stable")[:MOST_ROWS]].tolist():
-                    found.add(self.series + row, float(sizes[row]), lambda row=row: fits.alone(row))  # type: ignore[misc]
+                    digest.add(self.series + row, float(sizes[row]), lambda row=row: fits.alone(row))  # type: ignore[misc]
         self.series += len(fits)
 
 
@@ -112,17 +112,17 @@ def _by_metric(measurements: Measurements) -> dict[str, NDArray[np.int64]]:
 
 def fit_tables(digest: Digest, heading: Heading) -> Iterator[RenderableType]:
     """A table for each metric with its remarks, and where predictions are made."""
-    shown = [*digest.found.items()][:MOST_METRICS]
-    for metric, found in shown:
-        fits = [alone[0] for alone in found.ordered]
-        yield Fitting(metric_table(metric, fits, heading), narrow_table(metric, fits, heading))
-        yield dashed_list(_remarks(found, fits))
-    if left := len(digest.found) - len(shown):
+    shown = [*digest.by_metric.items()][:MOST_METRICS]
+    for metric, digest_of in shown:
+        fits = [alone[0] for alone in digest_of.ordered]
+        yield WideOrNarrow(metric_table(metric, fits, heading), narrow_table(metric, fits, heading))
+        yield dashed_list(_remarks(digest_of, fits))
+    if left := len(digest.by_metric) - len(shown):
         yield f"And {left:,} more metrics (--json has all, --metric chooses)\n"
     yield _explanation(heading)
 
 
-class Fitting:
+class WideOrNarrow:
     """A table, or where it would have to fold its cells and the terminal is narrow, another one."""
 
     def __init__(self, wide: Table, narrow: Table) -> None:
@@ -138,9 +138,9 @@ def narrow_table(metric: str, fits: Sequence[Fit], heading: Heading) -> Table:
     table = new_table(metric or "Models", "region", f"model; errors; at {heading.at}, {_interval(heading)}")
     table.columns[1].justify = "left"
     for fit in fits:
-        found = fit.predict(heading.target, heading.level)
+        prediction = fit.predict(heading.target, heading.level)
         errors = f"SMAPE {percent(fit.smape)}, cross-val. {percent(fit.cross_validated_smape)}, R2 {_r2(fit.r2)}"
-        table.add_row(fit.region or "-", f"{fit.model.text}\n{errors}\n{short(found.value)}, {_ends(found)}")
+        table.add_row(fit.region or "-", f"{fit.model.text}\n{errors}\n{short(prediction.value)}, {_ends(prediction)}")
     return table
 
 
@@ -148,9 +148,9 @@ def _interval(heading: Heading) -> str:
     return f"{heading.level * 100:.6g} % interval"
 
 
-def _ends(found: Prediction) -> str:
-    there = np.isfinite([found.low, found.high]).all()
-    return f"{short(found.low)} to {short(found.high)}" if there else "-"
+def _ends(prediction: Prediction) -> str:
+    there = np.isfinite([prediction.low, prediction.high]).all()
+    return f"{short(prediction.low)} to {short(prediction.high)}" if there else "-"
 
 
 def metric_table(metric: str, fits: Sequence[Fit], heading: Heading) -> Table:
@@ -162,9 +162,11 @@ def metric_table(metric: str, fits: Sequence[Fit], heading: Heading) -> Table:
     for column in table.columns[2:5]:
         column.no_wrap = True
     for fit in fits:
-        found = fit.predict(heading.target, heading.level)
+        prediction = fit.predict(heading.target, heading.level)
         errors = (percent(fit.smape), percent(fit.cross_validated_smape))
-        table.add_row(fit.region or "-", fit.model.text, *errors, _r2(fit.r2), short(found.value), _ends(found))
+        table.add_row(
+            fit.region or "-", fit.model.text, *errors, _r2(fit.r2), short(prediction.value), _ends(prediction)
+        )
     return table
 
 
@@ -178,23 +180,23 @@ def _explanation(heading: Heading) -> str:
     )
 
 
-def _remarks(found: Found, fits: Sequence[Fit]) -> Iterator[str]:
-    if found.series > len(fits):
-        yield f"And {found.series - len(fits):,} more (--json has all); shown are the largest at the target."
-        smape = np.concatenate(found.smape)
+def _remarks(series: MetricDigest, fits: Sequence[Fit]) -> Iterator[str]:
+    if series.series > len(fits):
+        yield f"And {series.series - len(fits):,} more (--json has all); shown are the largest at the target."
+        smape = np.concatenate(series.smape)
         middle, most = np.percentile(smape, [50, 90])
         yield (
-            f"Of all {found.series:,}: SMAPE {percent(middle)} in the middle, below {percent(most)} for nine of ten; "
-            f"{found.constant:,} constant; {found.rivals:,} with rivals that the data cannot tell from the model."
+            f"Of all {series.series:,}: SMAPE {percent(middle)} in the middle, below {percent(most)} for nine of ten; "
+            f"{series.constant:,} constant; {series.rivals:,} with rivals that the data cannot tell from the model."
         )
-    said = [*_sentences(fits)]
-    yield from said[:MOST_REMARKS]
-    if (left := len(said) - MOST_REMARKS) > 0:
+    remarks = [*_sentences(fits)]
+    yield from remarks[:MOST_REMARKS]
+    if (left := len(remarks) - MOST_REMARKS) > 0:
         yield f"And {left:,} more remarks (--json has all)."
 
 
 def _sentences(fits: Sequence[Fit]) -> Iterator[str]:
-    """What several regions share said once, then what is of one region."""
+    """Remarks that several regions share, each once, then those on a single region."""
     shared: dict[str, list[str]] = {}
     own: list[str] = []
     for fit in fits:
@@ -255,8 +257,8 @@ def json_head(heading: Heading, measurements: Measurements) -> str:
 
 def json_lines(fits: Fits, target: Sequence[float], level: float) -> list[str]:
     """One object for each series, each a line of text."""
-    found = fits.predictions(target, level)
-    ends = zip(found.value.tolist(), found.low.tolist(), found.high.tolist(), strict=True)
+    predictions = fits.predictions(target, level)
+    ends = zip(predictions.value.tolist(), predictions.low.tolist(), predictions.high.tolist(), strict=True)
     return [
         json.dumps(to_json(fit_dict(fit, target, Prediction(*one, level))), allow_nan=False)
         for fit, one in zip(fits, ends, strict=True)

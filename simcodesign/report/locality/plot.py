@@ -29,19 +29,19 @@ def locality_plot(findings: Findings, path: str | Path) -> None:
 
 
 def _draw_histogram(axes: Any, findings: Findings) -> None:
-    drawn = [("stack distance", findings.profile, plot_style.OKABE_ITO[0])]
+    histograms = [("stack distance", findings.profile, plot_style.OKABE_ITO[0])]
     if findings.reuse:
-        drawn.append(("reuse distance", findings.reuse, plot_style.OKABE_ITO[1]))
-    longest = max(len(bins(profile)) for _, profile, _ in drawn)
-    width = 0.9 / len(drawn)
-    for place, (name, profile, colour) in enumerate(drawn):
+        histograms.append(("reuse distance", findings.reuse, plot_style.OKABE_ITO[1]))
+    longest = max(len(bins(profile)) for _, profile, _ in histograms)
+    width = 0.9 / len(histograms)
+    for place, (name, profile, colour) in enumerate(histograms):
         heights = [one.accesses / profile.accesses for one in bins(profile)]
-        shift = (place - (len(drawn) - 1) / 2) * width
+        shift = (place - (len(histograms) - 1) / 2) * width
         axes.bar(np.arange(len(heights)) + shift, heights, width, color=colour, label=name)
     cold = findings.profile.cold / findings.profile.accesses
     axes.bar([longest + 0.5], [cold], 0.9, color=plot_style.GREY, label=findings.cold_name)
     lows = [0, *(1 << power for power in range(longest))][:longest]
-    every = -(-longest // 14)  # labels that have room
+    every = -(-longest // 14)  # as many labels as fit
     places = list(range(0, longest, every))
     axes.set_xticks([*places, longest + 0.5], [*(_short(lows[place]) for place in places), findings.cold_name])
     axes.set(xlabel="distance from (to below the next power of two)", ylabel="share of the accesses", ylim=(0, None))
@@ -88,7 +88,7 @@ def _points(lines: NDArray[np.int64], low: float, high: float, smooth: bool) -> 
 
 
 def _mark(axes: Any, hits: Hits) -> None:
-    """The sizes of the caches, and what was found for each where that is not the curve."""
+    """Mark the sizes of the caches, and their miss ratios where these are not on the curve."""
     missed = hits.accesses
     points: list[tuple[int, float]] = []
     for number, level in enumerate(hits.levels, 1):

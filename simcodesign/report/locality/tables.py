@@ -29,7 +29,7 @@ CONVENTION = (
 REUSE_CONVENTION = "Reuse distance: accesses strictly between two uses of a line; first touches are apart."
 #: Groups in the table; JSON has all of them.
 MOST_GROUPS = 20
-#: Miss ratios are told from this size of a cache on, unless the program uses little more.
+#: Miss ratios are shown from this size of a cache on, unless the program uses little more memory.
 LEAST_BYTES = 1 << 10
 MOST_BYTES = 1 << 62
 BAR = 24
@@ -39,7 +39,7 @@ Numbers = NDArray[np.float64]
 
 
 class Level(NamedTuple):
-    """A cache, the accesses that reach it, those that it serves, and how that was found: a key of ``HIT_WORDS``."""
+    """A cache, the accesses that reach it, those that it serves, and by which method: a key of ``HIT_WORDS``."""
 
     geometry: CacheGeometry
     accesses: float
@@ -62,7 +62,7 @@ class Hits:
         return self.levels[-1].accesses - self.levels[-1].hits
 
 
-class Group(NamedTuple):
+class AccessGroup(NamedTuple):
     """The accesses of one instruction, or of one array of a kernel."""
 
     address: int
@@ -70,15 +70,15 @@ class Group(NamedTuple):
     profile: StackDistanceProfile
 
 
-def ordered(groups: Iterable[Group]) -> tuple[Group, ...]:
+def ordered(groups: Iterable[AccessGroup]) -> tuple[AccessGroup, ...]:
     """Those with most accesses first."""
-    every: Sequence[Group] = sorted(groups, key=lambda group: (-group.profile.accesses, group.address))
+    every: Sequence[AccessGroup] = sorted(groups, key=lambda group: (-group.profile.accesses, group.address))
     return tuple(every)
 
 
 @dataclass(frozen=True)
 class Findings:
-    """What was found out of a trace, kernel, program or saved profile. ``profile`` is of all its accesses, or what
+    """The locality of a trace, kernel, program or saved profile. ``profile`` is of all its accesses, or what
     ``sample`` or ``bursts`` make of it; ``kinds`` is None where the accesses have none."""
 
     source: str
@@ -88,7 +88,7 @@ class Findings:
     recording: Recording | None = None
     sample: SampledProfile | None = None
     bursts: BurstProfiles | None = None
-    groups: tuple[Group, ...] | None = None
+    groups: tuple[AccessGroup, ...] | None = None
     reuse: StackDistanceProfile | None = None
     hits: Hits | None = None
 
@@ -128,7 +128,7 @@ def bins(profile: StackDistanceProfile) -> list[Bin]:
 
 
 def sizes_bytes(findings: Findings) -> list[int]:
-    """Sizes of caches, ascending: powers of two up to one that holds all that is used again, and those asked for."""
+    """Sizes of caches, ascending: powers of two up to one that holds all that is used again, and the given caches."""
     profile, line = findings.profile, findings.profile.line_bytes
     farthest = int(profile.distance[profile.count > 0].max(initial=0))
     top = min(1 << ((farthest + 1) * line - 1).bit_length(), MOST_BYTES)
@@ -136,15 +136,15 @@ def sizes_bytes(findings: Findings) -> list[int]:
     if findings.sample:  # below its resolution there is nothing to tell
         low = max(low, math.ceil(findings.sample.resolution_lines * line))
     powers = {1 << power for power in range(top.bit_length())}
-    asked = {level.geometry.size_bytes for level in findings.hits.levels} if findings.hits else set()
-    return sorted({size for size in powers if size >= max(low, line)} | asked | {max(top, line)})
+    caches = {level.geometry.size_bytes for level in findings.hits.levels} if findings.hits else set()
+    return sorted({size for size in powers if size >= max(low, line)} | caches | {max(top, line)})
 
 
 # --- Tables ---------------------------------------------------------------------------------------------------
 
 
 def locality_tables(findings: Findings) -> Iterator[RenderableType]:
-    """All that was found, as tables and sentences."""
+    """All results, as tables and sentences."""
     line = binary(findings.profile.line_bytes)
     yield paragraph(f"Locality of {findings.source}, in lines of {line}", bold=True)
     yield facts(_rows(findings))
@@ -188,7 +188,7 @@ def _sample_text(sample: SampledProfile) -> str:
     if sample.exact:
         return f"all {sample.keys:,} lines: what follows is exact"
     least = binary(sample.resolution_lines * sample.profile.line_bytes)
-    return f"{sample.keys:,} lines, {share(sample.rate)} of all; sizes below {least} are not told apart"
+    return f"{sample.keys:,} lines, {share(sample.rate)} of all; sizes below {least} have one miss ratio"
 
 
 def _bursts_text(bursts: BurstProfiles) -> str:
@@ -213,9 +213,9 @@ def histogram_table(title: str, profile: StackDistanceProfile, cold_name: str) -
     table = new_table(f"{title} by powers of two", "distance", "to", "accesses", "share")
     table.columns[0].justify = "right"
     table.add_column("", width=BAR, no_wrap=True)
-    found = bins(profile)
-    most = max([profile.cold, *(one.accesses for one in found)])
-    for one in found:
+    bars = bins(profile)
+    most = max([profile.cold, *(one.accesses for one in bars)])
+    for one in bars:
         row = (f"{one.low:,}", f"{one.high:,}", count(one.accesses), share(one.accesses / profile.accesses))
         table.add_row(*row, _Bar(one.accesses / most))
     table.add_section()
@@ -234,13 +234,13 @@ def miss_table(findings: Findings) -> Table:
     table.columns[0].justify = "right"
     for place, size in enumerate(sizes):
         ends = [share(end[place]) for end in interval] if interval else []
-        told = ends if findings.bursts else [share(ratios[place]), *([" to ".join(ends)] if ends else [])]
-        table.add_row(binary(size), f"{lines[place]:,}", *told)
+        cells = ends if findings.bursts else [share(ratios[place]), *([" to ".join(ends)] if ends else [])]
+        table.add_row(binary(size), f"{lines[place]:,}", *cells)
     return table
 
 
 def hit_tables(hits: Hits) -> Iterator[RenderableType]:
-    """What each level serves, how that was found, and the traffic of memory if the levels were simulated."""
+    """What each level serves, by which method, and the traffic of memory if the levels were simulated."""
     written = ["written"] if hits.counts else []
     table = new_table("Caches", "level", "size", "ways", "accesses", "hit ratio", "of all", *written, "found by")
     for number, level in enumerate(hits.levels, 1):
@@ -326,7 +326,7 @@ def locality_dict(findings: Findings) -> dict[str, Any]:
     }
 
 
-def _group_dict(group: Group) -> dict[str, Any]:
+def _group_dict(group: AccessGroup) -> dict[str, Any]:
     return {"group": group.address, "name": group.name} | attributes_of(
         group.profile, "accesses", "cold", "median", "mode"
     )

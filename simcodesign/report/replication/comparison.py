@@ -11,7 +11,7 @@ from simcodesign.comparison.effects import WAITING, effect_words
 from simcodesign.core.result import COMPONENTS
 from simcodesign.report.common.numbers import Seconds
 from simcodesign.report.common.tables import new_table, paragraph
-from simcodesign.report.replication.tables import Form
+from simcodesign.report.replication.tables import QuantityFormat
 from simcodesign.report.results.tables import NOBODY_WAITS
 from simcodesign.studies.replication.comparison import ReplicatedComparison
 from simcodesign.studies.replication.observations import RESPONSE
@@ -20,81 +20,84 @@ from simcodesign.studies.replication.output_analysis import Interval
 _NAMES = {"makespan_s": "makespan", "response_s": "response time"}
 
 
-def replicated_comparison_tables(found: ReplicatedComparison) -> list[RenderableType]:
+def replicated_comparison_tables(comparison: ReplicatedComparison) -> list[RenderableType]:
     """The ladder with intervals, ending with the verdict in one sentence."""
-    said = found.first.forecast
-    title = f"{said.workload} on {said.machine}, P = {float(said.values['P']):,.0f}: forecast against {_runs(found)}"
-    effects, drawn = (", ".join(names) or "none" for names in (found.first.simulation.effects, found.drawn))
-    settings = f"effects {effects}; drawn {drawn}; seed {found.seed}; intervals of {100 * found.confidence:g}%"
-    parts = [paragraph(title, bold=True), paragraph(settings), component_table(found), ladder_table(found)]
-    return [*parts, *(paragraph(text) for text in (*_notes(found), verdict(found)))]
+    forecast = comparison.first.forecast
+    ranks = f"P = {float(forecast.values['P']):,.0f}"
+    title = f"{forecast.workload} on {forecast.machine}, {ranks}: forecast against {_runs(comparison)}"
+    effects, random = (", ".join(names) or "none" for names in (comparison.first.simulation.effects, comparison.drawn))
+    settings = (
+        f"effects {effects}; drawn {random}; seed {comparison.seed}; intervals of {100 * comparison.confidence:g}%"
+    )
+    parts = [paragraph(title, bold=True), paragraph(settings), component_table(comparison), ladder_table(comparison)]
+    return [*parts, *(paragraph(text) for text in (*_notes(comparison), verdict(comparison)))]
 
 
-def component_table(found: ReplicatedComparison) -> Table:
+def component_table(comparison: ReplicatedComparison) -> Table:
     """Forecast and mean simulation per component, with half-widths."""
-    said, name = found.first.forecast, found.keys[0]
-    rows = {part: (float(said.components[part]), found.interval("components_s", part)) for part in COMPONENTS}
-    rows[_NAMES[name[0]]] = (float(said.headline_s), found.interval(*name))
-    show = Seconds(value for time_s, seen in rows.values() for value in (time_s, seen.mean))
+    forecast, name = comparison.first.forecast, comparison.keys[0]
+    rows = {part: (float(forecast.components[part]), comparison.interval("components_s", part)) for part in COMPONENTS}
+    rows[_NAMES[name[0]]] = (float(forecast.headline_s), comparison.interval(*name))
+    show = Seconds(value for time_s, interval in rows.values() for value in (time_s, interval.mean))
     table = new_table(f"Time per component ({show.unit})", "component", "forecast", "simulated")
-    for part, (time_s, seen) in rows.items():
-        table.add_row(part, show(time_s), _cell(seen, show), style=None if part in COMPONENTS else "bold")
+    for part, (time_s, interval) in rows.items():
+        table.add_row(part, show(time_s), _cell(interval, show), style=None if part in COMPONENTS else "bold")
     return table
 
 
-def ladder_table(found: ReplicatedComparison) -> Table:
+def ladder_table(comparison: ReplicatedComparison) -> Table:
     """What each effect adds, switched on one after another: means of pairs, with half-widths."""
-    effects = [key[1] for key in found.keys if key[0] == "simulated_s"]
-    times = {effect: found.interval("simulated_s", effect) for effect in effects}
-    show = Seconds([float(found.first.forecast.headline_s), *(seen.mean for seen in times.values())])
+    effects = [key[1] for key in comparison.keys if key[0] == "simulated_s"]
+    times = {effect: comparison.interval("simulated_s", effect) for effect in effects}
+    show = Seconds([float(comparison.first.forecast.headline_s), *(interval.mean for interval in times.values())])
     table = new_table(f"Effects, switched on one after another ({show.unit})", "effect", "simulated", "change")
-    table.add_row("forecast", show(float(found.first.forecast.headline_s)), "")
-    for effect, seen in times.items():
-        change = found.interval("change_s", effect)
-        table.add_row(effect, _cell(seen, show), _cell(change, show, "+"))
+    table.add_row("forecast", show(float(comparison.first.forecast.headline_s)), "")
+    for effect, interval in times.items():
+        change = comparison.interval("change_s", effect)
+        table.add_row(effect, _cell(interval, show), _cell(change, show, "+"))
     return table
 
 
-def verdict(found: ReplicatedComparison) -> str:
+def verdict(comparison: ReplicatedComparison) -> str:
     """How far the forecast is off, and what explains most of it."""
-    error, name = found.error, _NAMES[found.keys[0][0]]
+    error, name = comparison.error, _NAMES[comparison.keys[0][0]]
     if not math.isfinite(error.mean):
         return f"The forecast of the {name} has no relative error."
     width = "" if error.same or math.isnan(error.low) else f" ({100 * error.low:+.3g}% to {100 * error.high:+.3g}%)"
     largest = max(
-        (key[1] for key in found.keys if key[0] == "change_s"),
-        key=lambda effect: abs(found.interval("change_s", effect).mean),
+        (key[1] for key in comparison.keys if key[0] == "change_s"),
+        key=lambda effect: abs(comparison.interval("change_s", effect).mean),
     )
-    change = found.interval("change_s", largest)
+    change = comparison.interval("change_s", largest)
     text = f"The error of the forecast of the {name} is {100 * error.mean:+.3g}%{width}"
     if not change.mean:
         return f"{text}."
     words = effect_words(largest)
-    if largest == WAITING and found.first.forecast.formulas:
+    if largest == WAITING and comparison.first.forecast.formulas:
         words = NOBODY_WAITS
     verb = "adds" if change.mean > 0 else "takes away"
-    return f"{text}; most is {words}, which {verb} {Form('s').wide(change).lstrip('-')}."
+    return f"{text}; most is {words}, which {verb} {QuantityFormat('s').wide(change).lstrip('-')}."
 
 
-def _notes(found: ReplicatedComparison) -> list[str]:
+def _notes(comparison: ReplicatedComparison) -> list[str]:
     texts = []
-    if not found.drawn:
+    if not comparison.drawn:
         texts.append("Nothing here is random with these effects: one comparison is the answer.")
-    elif found.count > 1:
+    elif comparison.count > 1:
         texts.append("A number without ± is the same in every replication.")
-    if found.keys[0] == RESPONSE:
+    if comparison.keys[0] == RESPONSE:
         texts.append("Response times are those of all requests, from the empty start on.")
-    if not found.stopping.reached:
-        texts.append(f"NOT REACHED: {found.count} replications, the most allowed, do not give the precision.")
+    if not comparison.stopping.reached:
+        texts.append(f"NOT REACHED: {comparison.count} replications, the most allowed, do not give the precision.")
     return texts
 
 
-def _cell(seen: Interval, show: Seconds, sign: str = "") -> str:
-    if seen.same or not math.isfinite(seen.half_width):
-        return show(seen.mean, sign)
-    plus = sign if seen.mean > 0 else ""
-    return plus + Form.of(show).wide(seen)
+def _cell(interval: Interval, show: Seconds, sign: str = "") -> str:
+    if interval.same or not math.isfinite(interval.half_width):
+        return show(interval.mean, sign)
+    plus = sign if interval.mean > 0 else ""
+    return plus + QuantityFormat.of(show).wide(interval)
 
 
-def _runs(found: ReplicatedComparison) -> str:
-    return f"{found.count} simulation{'s' if found.count > 1 else ''} of each effect"
+def _runs(comparison: ReplicatedComparison) -> str:
+    return f"{comparison.count} simulation{'s' if comparison.count > 1 else ''} of each effect"

@@ -15,17 +15,17 @@ from simcodesign.report.common import plot_style
 from simcodesign.report.replication.tables import QUANTITIES, machine_names
 from simcodesign.studies.replication.observations import MAKESPAN, RESPONSE
 from simcodesign.studies.replication.output_analysis import Interval, interval
-from simcodesign.studies.replication.replicate import Against, Replicated
+from simcodesign.studies.replication.replicate import PairedReplications, Replicated
 
 
-def replications_plot(found: Replicated | Against, path: str | Path) -> None:
+def replications_plot(replicated: Replicated | PairedReplications, path: str | Path) -> None:
     """Left: what each replication took, or by how much the machines differ in it, with the mean of those so far and its
     interval. Right: components.
 
     Raises InputError for fewer than two replications, a path that cannot be written, and without Matplotlib.
     """
-    sides = [found] if isinstance(found, Replicated) else [found.first, found.second]
-    names = [found.first.machine] if isinstance(found, Replicated) else [*machine_names(found)]
+    sides = [replicated] if isinstance(replicated, Replicated) else [replicated.first, replicated.second]
+    names = [replicated.first.machine] if isinstance(replicated, Replicated) else [*machine_names(replicated)]
     if sides[0].count < 2:
         raise InputError("there is nothing to plot", value=f"{sides[0].count} run", allowed="2 or more replications")
     with plot_style.styled(path) as mpl:
@@ -35,7 +35,7 @@ def replications_plot(found: Replicated | Against, path: str | Path) -> None:
         title += f", intervals of {100 * sides[0].confidence:g} %"
         figure.suptitle(plot_style.wrapped(title, 9.0, 11), x=0.01, ha="left")
         left, right = figure.subplots(1, 2, width_ratios=(3, 2))
-        key = _drawn_key(sides[0])
+        key = _plotted_quantity(sides[0])
         values, what = sides[0].column(key), QUANTITIES[key][0]
         if len(sides) > 1:
             values, what = sides[1].column(key) - values, f"{what}, {names[1]} - {names[0]}"
@@ -55,29 +55,29 @@ def running(values: NDArray[np.float64], confidence: float) -> list[Interval]:
     return [interval(values[:count], confidence) for count in range(2, len(values) + 1)]
 
 
-def _drawn_key(found: Replicated) -> tuple[str, ...]:
+def _plotted_quantity(replicated: Replicated) -> tuple[str, ...]:
     """What it is judged by, if that is a quantity of the whole run."""
-    key = found.stopping.of
+    key = replicated.stopping.of
     if key in QUANTITIES and QUANTITIES[key][1] == "s":
         return key
-    return RESPONSE if RESPONSE in found.keys else MAKESPAN
+    return RESPONSE if RESPONSE in replicated.keys else MAKESPAN
 
 
 def _settling(mpl: Any, axis: Any, values: NDArray[np.float64], confidence: float, colour: str) -> None:
     numbers = np.arange(1, len(values) + 1)
-    seen = running(values, confidence)
+    intervals = running(values, confidence)
     axis.fill_between(
         numbers[1:],
-        [one.low for one in seen],
-        [one.high for one in seen],
+        [one.low for one in intervals],
+        [one.high for one in intervals],
         color=plot_style.paler(mpl, colour),
         linewidth=0,
     )
     axis.plot(numbers, values, ".", color=colour, markersize=3, alpha=0.6)
-    axis.plot(numbers[1:], [one.mean for one in seen], color=colour)
+    axis.plot(numbers[1:], [one.mean for one in intervals], color=colour)
     low, high = float(values.min()), float(values.max())
-    room = 0.1 * (high - low) or 0.1 * abs(high) or 1.0
-    axis.set(xlabel="replications", xlim=(1, len(values)), ylim=(low - room, high + room))
+    margin = 0.1 * (high - low) or 0.1 * abs(high) or 1.0
+    axis.set(xlabel="replications", xlim=(1, len(values)), ylim=(low - margin, high + margin))
     axis.xaxis.set_major_locator(mpl.ticker.MaxNLocator(integer=True))
     plot_style.time_axis(mpl, axis.yaxis, max(abs(low), abs(high)))
 
@@ -88,8 +88,8 @@ def _components(mpl: Any, axis: Any, sides: Sequence[Replicated]) -> None:
     width = 0.8 / len(sides)
     highest = 0.0
     for number, (side, colour) in enumerate(zip(sides, plot_style.OKABE_ITO, strict=False)):
-        seen = [side.interval("components_s", part) for part in shown]
-        means, halves = np.array([one.mean for one in seen]), np.array([one.half_width for one in seen])
+        intervals = [side.interval("components_s", part) for part in shown]
+        means, halves = np.array([one.mean for one in intervals]), np.array([one.half_width for one in intervals])
         places = np.arange(len(shown)) + (number - (len(sides) - 1) / 2) * width
         axis.bar(places, means, 0.9 * width, color=colour, yerr=halves, ecolor=plot_style.DARK, capsize=3)
         highest = max(highest, float((means + halves).max(initial=0.0)))

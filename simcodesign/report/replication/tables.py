@@ -14,7 +14,7 @@ from simcodesign.report.common.numbers import Seconds, shared_unit
 from simcodesign.report.common.tables import facts, new_table, paragraph
 from simcodesign.studies.replication.observations import BLOCKED, MAKESPAN, MSER5, RESPONSE, STATION_NUMBERS, Key
 from simcodesign.studies.replication.output_analysis import Interval, Paired
-from simcodesign.studies.replication.replicate import Against, Replicated
+from simcodesign.studies.replication.replicate import PairedReplications, Replicated
 
 SAME = "same in all"
 #: What quantities are called, and their unit; the rest go by their own names, as counts.
@@ -38,7 +38,7 @@ _DIGITS = 5
 
 
 @dataclass(frozen=True)
-class Form:
+class QuantityFormat:
     """How values in an SI unit are written; ``fixed``: times ``factor``, the unit standing in a heading."""
 
     unit: str = ""
@@ -46,7 +46,7 @@ class Form:
     factor: float = 1.0
 
     @classmethod
-    def of(cls, show: Seconds) -> Form:
+    def of(cls, show: Seconds) -> QuantityFormat:
         """For times in the unit of a table."""
         return cls("", True, 1 / show.factor)
 
@@ -67,12 +67,12 @@ class Form:
             return f"{number:,.0f}"
         return f"{number:,.{_decimals(number, _DIGITS)}f}{unit}" if number else f"0{unit}"
 
-    def wide(self, seen: Interval) -> str:
+    def wide(self, interval: Interval) -> str:
         """``12.34 ± 0.05 ms``; the mean alone of a single run, and of what is the same in all."""
-        if seen.same or not math.isfinite(seen.half_width):
-            return self(seen.mean)
-        factor, unit = self.scaled(max(abs(seen.mean), seen.half_width))
-        mean, half = seen.mean * factor, seen.half_width * factor
+        if interval.same or not math.isfinite(interval.half_width):
+            return self(interval.mean)
+        factor, unit = self.scaled(max(abs(interval.mean), interval.half_width))
+        mean, half = interval.mean * factor, interval.half_width * factor
         places = min(_decimals(half, 2), _decimals(mean, _DIGITS) if abs(mean) > half else 99)
         narrow = half < 0.5 * 10.0**-places
         return f"{mean:,.{places}f} ± {half:.1g}{unit}" if narrow else f"{mean:,.{places}f} ± {half:,.{places}f}{unit}"
@@ -87,111 +87,130 @@ def _decimals(value: float, digits: int) -> int:
 _HEADINGS = ("served", "utilisation", "mean queue", "longest queue", "waiting")
 
 
-def replication_tables(found: Replicated, stations: int = 5) -> list[RenderableType]:
+def replication_tables(replicated: Replicated, stations: int = 5) -> list[RenderableType]:
     """Replications on one machine, with the ``stations`` most used stations."""
-    parts = [_headline(found), _facts(found), quantity_table(found), phase_table(found), *_served(found)]
-    parts += [waiting_table(found), _spread(found), *([station_table(found, stations)] if stations else [])]
-    return [*parts, *notes(found)]
+    parts = [
+        _headline(replicated),
+        _facts(replicated),
+        quantity_table(replicated),
+        phase_table(replicated),
+        *_served(replicated),
+    ]
+    parts += [
+        waiting_table(replicated),
+        _spread(replicated),
+        *([station_table(replicated, stations)] if stations else []),
+    ]
+    return [*parts, *notes(replicated)]
 
 
-def against_tables(found: Against) -> list[RenderableType]:
+def paired_tables(paired: PairedReplications) -> list[RenderableType]:
     """Two machines under the same random numbers, ending with the verdict in one sentence."""
-    first = found.first.first
-    names = machine_names(found)
-    ranks = [f"{float(side.first.values['P']):,.0f}" for side in (found.first, found.second)]
+    first = paired.first.first
+    names = machine_names(paired)
+    ranks = [f"{float(side.first.values['P']):,.0f}" for side in (paired.first, paired.second)]
     on = f"P = {ranks[0]}" if ranks[0] == ranks[1] else f"P = {ranks[0]} and {ranks[1]}"
-    title = f"{first.workload} on {names[1]} against {names[0]}, {on}: {_runs(found.first)} of each"
+    title = f"{first.workload} on {names[1]} against {names[0]}, {on}: {_runs(paired.first)} of each"
     parts = [
         paragraph(title, bold=True),
-        _facts(found.first),
-        paired_table(found),
-        *notes(found.first, found.second),
-        verdict(found),
+        _facts(paired.first),
+        paired_table(paired),
+        *notes(paired.first, paired.second),
+        verdict(paired),
     ]
     return parts
 
 
-def machine_names(found: Against) -> tuple[str, str]:
+def machine_names(paired: PairedReplications) -> tuple[str, str]:
     """Of the first and the second, told apart."""
-    one, other = found.first.first.machine, found.second.first.machine
+    one, other = paired.first.first.machine, paired.second.first.machine
     return (one, other) if one != other else (one, f"{other} (second)")
 
 
-def quantity_table(found: Replicated) -> Table:
+def quantity_table(replicated: Replicated) -> Table:
     """All quantities but times of phases, ranks and stations."""
-    if found.count == 1 and found.batches is None:
+    if replicated.count == 1 and replicated.batches is None:
         table = new_table("One run", "quantity", "value")
-        for key in _shown(found):
+        for key in _shown(replicated):
             name, form = _named(key)
-            table.add_row(name, form(found.interval(*key).mean))
+            table.add_row(name, form(replicated.interval(*key).mean))
         return table
-    table = new_table(f"Means, with intervals of {_level(found)}", "quantity", "mean", "±", "least", "most")
-    for key in _shown(found):
+    table = new_table(f"Means, with intervals of {_level(replicated)}", "quantity", "mean", "±", "least", "most")
+    for key in _shown(replicated):
         name, form = _named(key)
-        seen, values = found.interval(*key), found.column(key)
-        ends = ("", "") if found.count == 1 or seen.same else (form(float(end)) for end in (values.min(), values.max()))
-        table.add_row(name, form.wide(seen), SAME if seen.same else _relative(seen), *ends)
+        interval, values = replicated.interval(*key), replicated.column(key)
+        ends = (
+            ("", "")
+            if replicated.count == 1 or interval.same
+            else (form(float(end)) for end in (values.min(), values.max()))
+        )
+        table.add_row(name, form.wide(interval), SAME if interval.same else _relative(interval), *ends)
     return table
 
 
-def phase_table(found: Replicated) -> Table:
+def phase_table(replicated: Replicated) -> Table:
     """Seconds per phase and component, with totals, each with its half-width."""
     parts = (*COMPONENTS, "total")
-    phases = dict.fromkeys(key[1] for key in found.keys if key[0] == "phases_s")
-    rows = {phase: [found.interval("phases_s", phase, part) for part in parts] for phase in phases}
-    rows["total"] = [*(found.interval("components_s", part) for part in COMPONENTS), found.interval(*MAKESPAN)]
-    show = Seconds(seen.mean for row in rows.values() for seen in row)
-    form = Form.of(show)
+    phases = dict.fromkeys(key[1] for key in replicated.keys if key[0] == "phases_s")
+    rows = {phase: [replicated.interval("phases_s", phase, part) for part in parts] for phase in phases}
+    rows["total"] = [
+        *(replicated.interval("components_s", part) for part in COMPONENTS),
+        replicated.interval(*MAKESPAN),
+    ]
+    show = Seconds(interval.mean for row in rows.values() for interval in row)
+    form = QuantityFormat.of(show)
     table = new_table(f"Time along the critical path, per phase and component ({show.unit})", "phase", *parts)
     for name, row in rows.items():
         if name == "total":
             table.add_section()
-        table.add_row(name, *(_cell(seen, form, show) for seen in row), style="bold" if name == "total" else None)
+        table.add_row(
+            name, *(_cell(interval, form, show) for interval in row), style="bold" if name == "total" else None
+        )
     return table
 
 
-def waiting_table(found: Replicated) -> RenderableType:
+def waiting_table(replicated: Replicated) -> RenderableType:
     """Means over the ranks of the time of each component, and of waiting in it."""
-    keys = [("rank_time_s", "rank_waiting_s")] if ("rank_time_s", COMPONENTS[0]) in found.keys else []
+    keys = [("rank_time_s", "rank_waiting_s")] if ("rank_time_s", COMPONENTS[0]) in replicated.keys else []
     for name, of_it in keys:
-        times = [(part, found.interval(name, part), found.interval(of_it, part)) for part in COMPONENTS]
-        show = Seconds(seen.mean for _, seen, _ in times)
+        times = [(part, replicated.interval(name, part), replicated.interval(of_it, part)) for part in COMPONENTS]
+        show = Seconds(intervals.mean for _, intervals, _ in times)
         table = new_table(f"Mean over the ranks ({show.unit})", "component", "time", "of it waiting")
-        for part, *seen in times:
-            table.add_row(part, *(_cell(one, Form.of(show), show) for one in seen))
+        for part, *intervals in times:
+            table.add_row(part, *(_cell(one, QuantityFormat.of(show), show) for one in intervals))
         return table
     return paragraph("Times of ranks were not kept.")
 
 
-def station_table(found: Replicated, most: int) -> RenderableType:
+def station_table(replicated: Replicated, most: int) -> RenderableType:
     """The stations most used in the mean."""
-    stations = found.stations
+    stations = replicated.stations
     if not len(stations):
         return paragraph("No disk, interface or link was shared.")
     places = stations.most_used(most)
     rows = [[stations.interval(number, place) for number in STATION_NUMBERS] for place in places]
     show = Seconds(row[-1].mean for row in rows)
-    forms = (Form(), Form("%"), Form(), Form(), Form.of(show))
+    forms = (QuantityFormat(), QuantityFormat("%"), QuantityFormat(), QuantityFormat(), QuantityFormat.of(show))
     table = new_table(f"Most used of {len(stations)} stations", "station", *_HEADINGS[:-1], f"waiting ({show.unit})")
     for place, row in zip(places, rows, strict=True):
-        cells = (form.wide(seen) for seen, form in zip(row, forms, strict=True))
+        cells = (form.wide(interval) for interval, form in zip(row, forms, strict=True))
         table.add_row(stations.names[place], *cells)
     return table
 
 
-def paired_table(found: Against) -> Table:
+def paired_table(paired: PairedReplications) -> Table:
     """Both machines, their difference and ratio."""
-    names = machine_names(found)
+    names = machine_names(paired)
     table = new_table("Means, and paired intervals", "quantity", *names, "difference", "ratio")
-    keys = [key for key in _shown(found.first) if key in found.pairs]
+    keys = [key for key in _shown(paired.first) if key in paired.pairs]
     keys[1:1] = [
         ("components_s", part)
         for part in COMPONENTS
-        if any(side.mean for pair in [found.pairs["components_s", part]] for side in (pair.first, pair.second))
+        if any(side.mean for pair in [paired.pairs["components_s", part]] for side in (pair.first, pair.second))
     ]
     for key in keys:
         name, form = _named(key)
-        pair = found.pairs[key]
+        pair = paired.pairs[key]
         sides = (form.wide(side) for side in (pair.first, pair.second))
         table.add_row(name, *sides, "0" if _equal(pair) else form.wide(pair.difference), _ratio(pair))
     return table
@@ -204,10 +223,10 @@ def _equal(pair: Paired) -> bool:
     return max(abs(gap.mean), 0.0 if gap.same else gap.half_width) <= dust
 
 
-def verdict(found: Against) -> RenderableType:
+def verdict(paired: PairedReplications) -> RenderableType:
     """Which machine is faster, whether that is certain, and what the common random numbers were good for."""
-    pair, (one, other) = found.verdict, machine_names(found)
-    name, form = _named(found.first.stopping.of)
+    pair, (one, other) = paired.verdict, machine_names(paired)
+    name, form = _named(paired.first.stopping.of)
     gap = pair.difference
     if _equal(pair):
         return paragraph(f"The {name} is the same on both, in every replication.")
@@ -230,34 +249,44 @@ def _common(pair: Paired) -> str:
     return f"{text} (correlation of the runs under common random numbers: {pair.correlation:.2f})."
 
 
-def notes(*found: Replicated) -> list[RenderableType]:
+def notes(*replicated: Replicated) -> list[RenderableType]:
     """What the reader must know of how the means came about."""
-    one = found[0]
+    one = replicated[0]
     texts = []
-    if not any(side.drawn for side in found):
+    if not any(side.drawn for side in replicated):
         texts.append("Nothing here is random with these effects: every seed gives the same, and one run is the answer.")
     elif one.count > 1:
         texts.append("A number without ± is the same in every replication.")
-    texts += [text for side in found for text in _stream_notes(side, named=len(found) > 1)]
-    if one.stopping.precision is not None and any(side.drawn for side in found):
+    texts += [text for side in replicated for text in _stream_notes(side, named=len(replicated) > 1)]
+    if one.stopping.precision is not None and any(side.drawn for side in replicated):
         texts.append(_stopping(one))
-    if len(found) == 1 and one.count > 1:
+    if len(replicated) == 1 and one.count > 1:
         texts.append(_extremes(one))
     return [paragraph(text) for text in texts]
 
 
-def _stream_notes(found: Replicated, named: bool) -> Iterable[str]:
+def _stream_notes(replicated: Replicated, named: bool) -> Iterable[str]:
     """Of an open stream: what was left out, and what batches say."""
-    if found.removed is None:
+    if replicated.removed is None:
         return
-    on = f" on {found.first.machine}" if named else ""
-    how = "as was asked for" if found.warm_up != MSER5 else "MSER-5" if found.count == 1 else "MSER-5 of the mean run"
-    count = f"the first {found.removed.removed:,} requests of a run are" if found.removed.removed else "no request is"
+    on = f" on {replicated.first.machine}" if named else ""
+    how = (
+        "as was asked for"
+        if replicated.warm_up != MSER5
+        else "MSER-5"
+        if replicated.count == 1
+        else "MSER-5 of the mean run"
+    )
+    count = (
+        f"the first {replicated.removed.removed:,} requests of a run are"
+        if replicated.removed.removed
+        else "no request is"
+    )
     yield f"Warm-up{on}: {count} left out of response time and blocked ({how}); stations show the whole run."
-    if found.removed.late:
+    if replicated.removed.late:
         yield f"MSER-5 would leave out all that it may{on}: the run may not have settled; more requests would tell."
-    if found.batches is not None:
-        batches = found.batches
+    if replicated.batches is not None:
+        batches = replicated.batches
         verdict = (
             "are correlated: the interval is too narrow, the run too short"
             if batches.correlated
@@ -269,46 +298,48 @@ def _stream_notes(found: Replicated, named: bool) -> Iterable[str]:
         )
 
 
-def _stopping(found: Replicated) -> str:
-    stopping = found.stopping
-    name, asked = _named(stopping.of)[0], _percent(stopping.precision or 0.0)
+def _stopping(replicated: Replicated) -> str:
+    stopping = replicated.stopping
+    name, precision = _named(stopping.of)[0], _percent(stopping.precision or 0.0)
     if stopping.reached:
         return (
-            f"Stopped after {found.count} replications: the half-width of the {name} was within {asked} at two "
-            "looks in a row (this costs 1% of the coverage, or 6% where values are very skewed)."
+            f"Stopped after {replicated.count} replications: the half-width of the {name} was within {precision} at "
+            "two looks in a row (this costs 1% of the coverage, or 6% where values are very skewed)."
         )
-    return f"NOT REACHED: after {found.count} replications, the most allowed, the {name} is not known to {asked}."
+    return (
+        f"NOT REACHED: after {replicated.count} replications, the most allowed, the {name} is not known to {precision}."
+    )
 
 
-def _extremes(found: Replicated) -> str:
+def _extremes(replicated: Replicated) -> str:
     """Seeds with which ``simulate`` shows the extremes alone."""
-    key = found.stopping.of
-    values = found.column(key)
+    key = replicated.stopping.of
+    values = replicated.column(key)
     name, form = _named(key)
     ends = ((which, int(place)) for which, place in (("least", values.argmin()), ("most", values.argmax())))
-    seeds = "; ".join(f"{which} {form(float(values[place]))} --seed {found.seeds[place]}" for which, place in ends)
+    seeds = "; ".join(f"{which} {form(float(values[place]))} --seed {replicated.seeds[place]}" for which, place in ends)
     return f"One replication alone, by {name}: {seeds}"
 
 
-def _headline(found: Replicated) -> RenderableType:
-    first, key = found.first, found.stopping.of
+def _headline(replicated: Replicated) -> RenderableType:
+    first, key = replicated.first, replicated.stopping.of
     preset = f", preset {first.preset}" if first.preset else ""
     case = f"{first.workload} on {first.machine}, P = {float(first.values['P']):,.0f}{preset}"
     name, form = _named(key)
-    seen = found.interval(*key)
-    width = "" if seen.same or math.isnan(seen.low) else f" ± {_relative(seen)}"
-    if not found.drawn:
-        return paragraph(f"{case}: {name} {form(seen.mean)}, whatever the seed", bold=True)
-    return paragraph(f"{case}: mean {name} of {_runs(found)} {form(seen.mean)}{width}", bold=True)
+    interval = replicated.interval(*key)
+    width = "" if interval.same or math.isnan(interval.low) else f" ± {_relative(interval)}"
+    if not replicated.drawn:
+        return paragraph(f"{case}: {name} {form(interval.mean)}, whatever the seed", bold=True)
+    return paragraph(f"{case}: mean {name} of {_runs(replicated)} {form(interval.mean)}{width}", bold=True)
 
 
-def _facts(found: Replicated) -> RenderableType:
-    first = found.first
-    level = [("confidence", f"{_level(found)}, of each interval alone")] if found.drawn else []
-    seed = f"{found.seed}; replications have seeds of their own"
+def _facts(replicated: Replicated) -> RenderableType:
+    first = replicated.first
+    level = [("confidence", f"{_level(replicated)}, of each interval alone")] if replicated.drawn else []
+    seed = f"{replicated.seed}; replications have seeds of their own"
     rows = (
         ("effects", ", ".join(first.effects) or "none"),
-        ("drawn", ", ".join(found.drawn) or "nothing"),
+        ("drawn", ", ".join(replicated.drawn) or "nothing"),
         ("seed", seed),
         ("engine", first.engine),
         *level,
@@ -316,43 +347,45 @@ def _facts(found: Replicated) -> RenderableType:
     return facts(rows)
 
 
-def _served(found: Replicated) -> list[RenderableType]:
-    levels = [key for key in found.keys if key[0] == "served"]
-    seen = [found.interval(*key) for key in levels]
-    if not any(one.mean for one in seen):
+def _served(replicated: Replicated) -> list[RenderableType]:
+    levels = [key for key in replicated.keys if key[0] == "served"]
+    accesses = [replicated.interval(*key) for key in levels]
+    if not any(one.mean for one in accesses):
         return []
     table = new_table("Memory accesses", "served by", "accesses")
-    for key, one in zip(levels, seen, strict=True):
-        table.add_row(key[1], Form().wide(one))
+    for key, one in zip(levels, accesses, strict=True):
+        table.add_row(key[1], QuantityFormat().wide(one))
     return [table]
 
 
-def _spread(found: Replicated) -> RenderableType:
-    seen = {key[1]: found.interval(*key) for key in found.keys if key[0] == "rank_end_s"}
-    show = Seconds(one.mean for one in seen.values())
-    times = ", ".join(f"{name} {_cell(one, Form.of(show), show)}" for name, one in seen.items())
+def _spread(replicated: Replicated) -> RenderableType:
+    ends = {key[1]: replicated.interval(*key) for key in replicated.keys if key[0] == "rank_end_s"}
+    show = Seconds(one.mean for one in ends.values())
+    times = ", ".join(f"{name} {_cell(one, QuantityFormat.of(show), show)}" for name, one in ends.items())
     return paragraph(f"Ranks are done after ({show.unit}): {times}")
 
 
-def _shown(found: Replicated) -> list[Key]:
+def _shown(replicated: Replicated) -> list[Key]:
     """The quantities of the first table: those that every reading shows, and what else there is."""
-    used: Sequence[Key] = [key for key in found.keys if key[0] == "used"]
-    return [*(key for key in QUANTITIES if key in found.keys), *used]
+    used: Sequence[Key] = [key for key in replicated.keys if key[0] == "used"]
+    return [*(key for key in QUANTITIES if key in replicated.keys), *used]
 
 
-def _named(key: Key) -> tuple[str, Form]:
+def _named(key: Key) -> tuple[str, QuantityFormat]:
     """What a quantity is called, and how a value of it is written."""
     if key in QUANTITIES:
         name, unit = QUANTITIES[key]
-        return name, Form(unit)
+        return name, QuantityFormat(unit)
     if key[0] == "used":
-        return f"{key[1]} used", Form()
-    return " ".join(part.removesuffix("_s") for part in key[1:] or key), Form("s" if key[0].endswith("_s") else "")
+        return f"{key[1]} used", QuantityFormat()
+    return " ".join(part.removesuffix("_s") for part in key[1:] or key), QuantityFormat(
+        "s" if key[0].endswith("_s") else ""
+    )
 
 
-def _cell(seen: Interval, form: Form, show: Seconds) -> str:
+def _cell(interval: Interval, form: QuantityFormat, show: Seconds) -> str:
     """In a table of times in one unit."""
-    return show(seen.mean) if seen.same or not math.isfinite(seen.half_width) else form.wide(seen)
+    return show(interval.mean) if interval.same or not math.isfinite(interval.half_width) else form.wide(interval)
 
 
 def _ratio(pair: Paired) -> str:
@@ -364,17 +397,17 @@ def _ratio(pair: Paired) -> str:
     return f"{ratio.mean:.4g} ({ratio.low:.4g} to {ratio.high:.4g})"
 
 
-def _relative(seen: Interval) -> str:
-    return _percent(seen.relative) if math.isfinite(seen.relative) else "-"
+def _relative(interval: Interval) -> str:
+    return _percent(interval.relative) if math.isfinite(interval.relative) else "-"
 
 
 def _percent(share: float) -> str:
     return f"{100 * share:.2g}%"
 
 
-def _runs(found: Replicated) -> str:
-    return f"{found.count} replication{'s' if found.count > 1 else ''}"
+def _runs(replicated: Replicated) -> str:
+    return f"{replicated.count} replication{'s' if replicated.count > 1 else ''}"
 
 
-def _level(found: Replicated) -> str:
-    return f"{100 * found.confidence:g}%"
+def _level(replicated: Replicated) -> str:
+    return f"{100 * replicated.confidence:g}%"

@@ -57,9 +57,11 @@ def _colours(names: Sequence[str]) -> dict[str, str]:
 
 
 def _limits(studies: Sequence[UpgradeStudy]) -> tuple[float, float]:
-    """Of all ratios that can be drawn, with room for a label."""
-    drawn = [value for study in studies for ratios in (study.ratios, study.baseline) for value in ratios.values()]
-    usable = [value for value in drawn if math.isfinite(value) and value > 0]
+    """Limits of an axis for all positive, finite ratios, with a margin for a label."""
+    ratios_shown = [
+        value for study in studies for ratios in (study.ratios, study.baseline) for value in ratios.values()
+    ]
+    usable = [value for value in ratios_shown if math.isfinite(value) and value > 0]
     return min([0.5, *usable]) / 1.6, max([2.0, *usable]) * 1.6
 
 
@@ -140,7 +142,7 @@ def _digits(value: float) -> str:
 
 
 def _log_axis(axes: Any, studies: Sequence[StrawManStudy], unit: str) -> None:
-    """Logarithmic, a decade below the least and half a one above the most, where there is anything to be drawn."""
+    """Logarithmic, a decade below the least and half a one above the most, where there is anything to plot."""
     heights = [patch.get_height() for patch in axes.patches]
     if heights:
         axes.set_yscale("log")

@@ -51,9 +51,9 @@ def simulated_upgrade_tables(
     yield _time_table(cells)
     for cell in _unfit(cells):
         yield paragraph(f"{cell.workload}, {cell.upgrade}: {no_fit_words(cell.study.new.fit)}")
-    found = rankings(cells)
-    yield _pick_table(found)
-    yield from (paragraph(text) for text in _pick_words(found, cells[0].full.machine))
+    ranked = rankings(cells)
+    yield _pick_table(ranked)
+    yield from (paragraph(text) for text in _pick_words(ranked, cells[0].full.machine))
     if varied:
         yield _varied_table(varied, simulated)
         yield from (paragraph(text) for text in _varied_words(varied, cells[0].old.machine))
@@ -90,8 +90,8 @@ def _resource_table(cells: Sequence[SimulatedCell]) -> Table:
     table.columns[1].justify = "left"
     for cell, first in _by_workload(cells, table):
         ratios = [cell.study.ratios[name] for name in ("size", "overall", *RESOURCES)]
-        seen = [*(cell.counter_ratios[name] for name in COUNTERS), *cell.component_ratios.values()]
-        table.add_row(first, cell.upgrade, *(number(value) for value in [*ratios, *seen]))
+        simulated = [*(cell.counter_ratios[name] for name in COUNTERS), *cell.component_ratios.values()]
+        table.add_row(first, cell.upgrade, *(number(value) for value in [*ratios, *simulated]))
     return table
 
 
@@ -140,17 +140,17 @@ def _step(step: Step | None, cell: SimulatedCell) -> str:
     return f"{step.name} {100 * step.change / cell.time_ratio:+.2g}%"
 
 
-def _pick_table(found: Sequence[Ranking]) -> Table:
+def _pick_table(ranked: Sequence[Ranking]) -> Table:
     title = "Picked by the least ratio for a unit of the overall problem: smaller machine | whole machine"
     table = new_table(title, "workload", *PICK_COLUMNS.values())
     for column in table.columns[1:]:
         column.justify = "left"
-    for ranking in found:
+    for ranking in ranked:
         table.add_row(ranking.workload, *(_picks(ranking, way) for way in PICK_COLUMNS))
     return table
 
 
-def _pick_words(found: Sequence[Ranking], whole: Machine) -> Iterator[str]:
+def _pick_words(ranked: Sequence[Ranking], whole: Machine) -> Iterator[str]:
     yield (
         "Requirements rank by the geometric mean of their three ratios, weighed ones by the times of the resources on "
         f"the base; all over the ratio of N, for the problem grows as well. Within {AS_GOOD:.0%} upgrades are as good"
@@ -161,11 +161,11 @@ def _pick_words(found: Sequence[Ranking], whole: Machine) -> Iterator[str]:
         ("full_requirements", "full_forecast"): f"The requirements on all of {whole.name}, against the forecast",
         ("full_weighed", "full_forecast"): f"The weighed requirements on all of {whole.name}, against the forecast",
     }
-    for (said, seen), words in pairs.items():
-        other = [ranking for ranking in found if ranking.verdict(said, seen) != "same"]
-        parts = [f"{ranking.workload} ({_picks(ranking, said)}, not {_picks(ranking, seen)})" for ranking in other]
-        differing = f"other picks for {len(other)} of {len(found)}: {'; '.join(parts)}"
-        yield f"{words}: {differing if parts else f'the same picks for all {len(found)}'}"
+    for (way, against), words in pairs.items():
+        other = [ranking for ranking in ranked if ranking.verdict(way, against) != "same"]
+        parts = [f"{ranking.workload} ({_picks(ranking, way)}, not {_picks(ranking, against)})" for ranking in other]
+        differing = f"other picks for {len(other)} of {len(ranked)}: {'; '.join(parts)}"
+        yield f"{words}: {differing if parts else f'the same picks for all {len(ranked)}'}"
 
 
 def _picks(ranking: Ranking, way: str) -> str:
@@ -252,10 +252,10 @@ def varied_dict(one: Varied) -> dict[str, Any]:
 
 
 def _nested(ratios: Mapping[tuple[str, str], float]) -> dict[str, dict[str, float]]:
-    found: dict[str, dict[str, float]] = {}
+    by_workload: dict[str, dict[str, float]] = {}
     for (workload, upgrade), ratio in ratios.items():
-        found.setdefault(workload, {})[upgrade] = ratio
-    return found
+        by_workload.setdefault(workload, {})[upgrade] = ratio
+    return by_workload
 
 
 # Straw-man systems.

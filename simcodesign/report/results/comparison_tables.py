@@ -167,11 +167,11 @@ def _queueing_verdict(comparison: Comparison) -> RenderableType:
 def _draw(comparison: Comparison) -> str:
     """A word of caution where chance had a part."""
     changed = [rung.effect for rung in comparison.rungs if rung.change_s]
-    drawn = [effect.name for effect in ladder() if effect.name in changed and effect.random_on is not None]
-    if not drawn:
+    random = [effect.name for effect in ladder() if effect.name in changed and effect.random_on is not None]
+    if not random:
         return ""
-    adds = "adds" if len(drawn) == 1 else "add"
-    return f" What {' and '.join(drawn)} {adds} is one draw, of seed {comparison.simulation.seed}."
+    adds = "adds" if len(random) == 1 else "add"
+    return f" What {' and '.join(random)} {adds} is one draw, of seed {comparison.simulation.seed}."
 
 
 def _role(share: float) -> str:

@@ -86,18 +86,18 @@ def measured_table(measured: pd.DataFrame, comparisons: Comparisons) -> Table:
     )
     for (preset, ranks), comparison in comparisons.items():
         rows = measured[(measured.preset == preset) & (ranks == measured.P)]
-        for name, part, seen, role in _rows(rows, comparison):
-            said, simulated = (
+        for name, part, measured_s, role in _rows(rows, comparison):
+            forecast, simulated = (
                 _seconds(result.phases[name], part) for result in (comparison.forecast, comparison.simulation)
             )
-            errors = [_error(value, seen) for value in (said, simulated)]
+            errors = [_error(value, measured_s) for value in (forecast, simulated)]
             table.add_row(
                 preset,
                 str(ranks),
                 name,
                 part,
-                "-" if seen is None else f"{seen:.4g}",
-                f"{said:.4g}",
+                "-" if measured_s is None else f"{measured_s:.4g}",
+                f"{forecast:.4g}",
                 errors[0],
                 f"{simulated:.4g}",
                 errors[1],
@@ -119,10 +119,10 @@ def _seconds(times: Mapping[str, FloatOrArray], part: str) -> float:
     return float(sum(times.values()) if part == "total" else times[part])
 
 
-def _error(value: float, seen: float | None) -> str:
-    if seen is None:
+def _error(value_s: float, measured_s: float | None) -> str:
+    if measured_s is None:
         return "-"
-    error = round(100 * relative_error(value, seen), 1) + 0.0  # no -0.0
+    error = round(100 * relative_error(value_s, measured_s), 1) + 0.0  # no -0.0
     return f"{error:+.1f}%"
 
 
@@ -138,8 +138,8 @@ def ladder_table(comparisons: Comparisons) -> Table:
     )
     for (preset, ranks), comparison in comparisons.items():
         changes = [_signed(rung.change_s) for rung in comparison.rungs]
-        said, seen = comparison.forecast.makespan_s, comparison.simulation.makespan_s
-        table.add_row(preset, str(ranks), f"{said:.4g}", *changes, f"{seen:.6g}")
+        forecast_s, simulated_s = comparison.forecast.makespan_s, comparison.simulation.makespan_s
+        table.add_row(preset, str(ranks), f"{forecast_s:.4g}", *changes, f"{simulated_s:.6g}")
     return table
 
 
@@ -156,8 +156,8 @@ def design_table(comparisons: Mapping[str, Comparison]) -> Table:
     )
     for name, comparison in comparisons.items():
         changes = [_signed(rung.change_s) for rung in comparison.rungs]
-        said, seen = float(comparison.forecast.makespan_s), float(comparison.simulation.makespan_s)
-        table.add_row(name, f"{said:.4g}", *changes, f"{seen:.4g}", _error(said, seen))
+        forecast_s, simulated_s = float(comparison.forecast.makespan_s), float(comparison.simulation.makespan_s)
+        table.add_row(name, f"{forecast_s:.4g}", *changes, f"{simulated_s:.4g}", _error(forecast_s, simulated_s))
     return table
 
 
@@ -180,9 +180,9 @@ def _plots(
     activity_profile(comparisons["test", 16].simulation, path)
     yield path
     sides = [("test", 16)] if quick else [("test", 16), ("small", 8)]  # the small set on 16 is calibration
-    seen = [_measured_components(measured, *side) for side in sides]
+    components = [_measured_components(measured, *side) for side in sides]
     path = output / "comparison.png"
-    comparison_bars([*(comparisons[side] for side in sides), other], path, [*seen, None])
+    comparison_bars([*(comparisons[side] for side in sides), other], path, [*components, None])
     yield path
     if quick:
         return
@@ -205,14 +205,14 @@ def _measured_components(measured: pd.DataFrame, preset: str, ranks: int) -> dic
 
 def _maps(comparisons: Comparisons) -> list[TimeMap]:
     """Figure 4 of the paper: seconds over P and data set, forecast and simulated, of phases 2 and 4."""
-    said = {name: _forecast_times(name) for name in DATASETS}
-    seen = {(name, ranks): _simulated_times(comparisons, name, ranks) for name in PRESETS for ranks in MAP_RANKS}
+    forecast_of = {name: _forecast_times(name) for name in DATASETS}
+    simulations = {(name, ranks): _simulated_times(comparisons, name, ranks) for name in PRESETS for ranks in MAP_RANKS}
     maps = []
     for phase in ("stacking", "depth-migration"):
         for part in COMPONENTS[:3]:
-            forecasts = np.array([said[name][phase][part] * np.ones(len(MAP_RANKS)) for name in DATASETS])
+            forecasts = np.array([forecast_of[name][phase][part] * np.ones(len(MAP_RANKS)) for name in DATASETS])
             simulated = np.array(
-                [[_cell(seen.get((name, ranks)), phase, part) for ranks in MAP_RANKS] for name in DATASETS]
+                [[_cell(simulations.get((name, ranks)), phase, part) for ranks in MAP_RANKS] for name in DATASETS]
             )
             maps += [
                 TimeMap(f"{phase}: {part}, forecast", MAP_RANKS, DATASETS, forecasts),

@@ -16,15 +16,15 @@ from simcodesign.report.common import plot_style
 
 _NOT_SIMULATED = {"facecolor": "white", "edgecolor": plot_style.GREY, "hatch": "xxx", "linewidth": 0}
 _ZERO = {"facecolor": "white", "edgecolor": plot_style.GREY, "linewidth": 0.5}
-#: A run of equal cells that is narrower than this part of the axis has no room for its number.
+#: A run of equal cells that is narrower than this part of the axis is too narrow for its number.
 _NARROWEST = 0.035
-#: So many columns are drawn and numbered cell by cell.
+#: Up to so many columns, each cell has its number.
 _FEW = 16
 
 
 @dataclass(frozen=True)
 class TimeMap:
-    """Seconds over data sets (rows, the first drawn at the bottom) and numbers of processors (columns).
+    """Seconds over data sets (rows, the first at the bottom) and numbers of processors (columns).
 
     ``ranks``: (columns,), at least 1 and increasing. ``seconds``: (rows, columns); nan where nothing was simulated.
     Raises InputError for anything else.

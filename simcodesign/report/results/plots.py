@@ -25,7 +25,7 @@ _ROWS = {"computation": "computing", "communication": "communicating", "disk": "
 _UNSPLIT = "not split up"
 #: Steps narrower than a pixel would be blurred to a paler colour, which means waiting.
 _STEPS_PER_INCH = 80
-#: Parts of the whole that are smaller cannot be seen, and need no legend.
+#: Smaller parts of the whole are invisible, and need no legend.
 _VISIBLE = 1e-3
 
 
@@ -109,7 +109,7 @@ def _stack_phases(mpl: Any, axis: Any, shown: Profile, component: int, colours: 
         for number, phase in enumerate(shown.phases):
             top = base + counts[number, component]
             if np.any(top > base):
-                # An edge of its own colour would blur neighbouring steps, a hatch is drawn in the edge's colour.
+                # An edge of its own colour would blur neighbouring steps, a hatch has the colour of the edge.
                 look = (
                     {
                         "facecolor": plot_style.paler(mpl, colours[phase]),
@@ -183,7 +183,7 @@ def comparison_bars(
     """Forecast next to simulation, and the ladder between them: what each effect adds, from the one to the other.
 
     ``measured``: for each comparison None or seconds by component and ``total``; what the total has beyond the
-    components is drawn as not split up. Errors are against what was measured, if anything was, else against the
+    components is shown as not split up. Errors are against what was measured, if anything was, else against the
     simulation.
 
     Raises InputError for no comparison, a list of measurements of another length, unknown components or values that
@@ -192,10 +192,12 @@ def comparison_bars(
     comparisons = [comparisons] if isinstance(comparisons, Comparison) else list(comparisons)
     if not comparisons:
         raise InputError("a plot needs at least one comparison")
-    seen = [None] * len(comparisons) if measured is None else list(measured)
-    if len(seen) != len(comparisons):
-        raise InputError(f"measurements of {len(comparisons)} comparisons", value=len(seen), allowed="one for each")
-    rows = [_comparison_seconds(comparison, known) for comparison, known in zip(comparisons, seen, strict=True)]
+    measurements = [None] * len(comparisons) if measured is None else list(measured)
+    if len(measurements) != len(comparisons):
+        raise InputError(
+            f"measurements of {len(comparisons)} comparisons", value=len(measurements), allowed="one for each"
+        )
+    rows = [_comparison_seconds(comparison, known) for comparison, known in zip(comparisons, measurements, strict=True)]
     with plot_style.styled(path) as mpl:
         inches = [2.3 + 0.2 * len(comparison.rungs) for comparison in comparisons]
         figure = plot_style.new_figure(mpl, 11.0, sum(inches) + 0.5)
@@ -250,7 +252,7 @@ def _percent(error: float) -> str:
 
 def _waterfall(mpl: Any, axis: Any, comparison: Comparison) -> None:
     """From the forecast down to the simulation, one step per effect."""
-    first = plot_style.one_number(comparison.forecast.headline_s, "answer_s")
+    first = plot_style.one_number(comparison.forecast.headline_s, "headline_s")
     levels = [first, *(float(rung.simulation.headline_s) for rung in comparison.rungs)]
     names = ["forecast", *(rung.effect for rung in comparison.rungs), "simulation"]
     cut = _waterfall_limits(mpl, axis, levels)
@@ -280,7 +282,7 @@ def _gap_text(comparison: Comparison) -> str:
 
 
 def _waterfall_limits(mpl: Any, axis: Any, levels: Sequence[float]) -> bool:
-    """The axis begins at 0, unless the steps would be too small to be seen; whether it does not."""
+    """The axis begins at 0, unless the steps would be too small to see; returns whether it does not."""
     low, high = min(levels), max(levels)
     span = high - low
     cut = 1e-9 * high < span < 0.25 * high

@@ -13,7 +13,7 @@ from simcodesign.core.result import PowerProfile, Result
 from simcodesign.core.units import format_quantity
 from simcodesign.report.common import plot_style
 
-#: Steps that are drawn one by one; of more, the means over equal spans are drawn, and the most in each.
+#: So many steps are plotted one by one; of more, the mean and the maximum of each of equal spans.
 MOST_STEPS = 2000
 
 

@@ -16,7 +16,7 @@ from simcodesign.report.common.tables import facts, new_table, paragraph
 NOBODY_WAITS = "the queueing of the forecast: with every effect off nobody waits"
 
 
-#: How the share of a level was found, in words.
+#: The method that gave the share of a level, in words.
 HIT_WORDS = {
     "full": "stack model, fully associative",
     "binomial": "stack model, binomial correction",
@@ -59,7 +59,7 @@ def _events(result: Result) -> str:
 
 
 def iteration_facts(result: Result) -> list[tuple[str, str]]:
-    """What was simulated of the loops and what extrapolated, if that was asked for."""
+    """How many iterations of the loops were simulated and how many extrapolated, if the simulation extrapolates."""
     if result.steady is None:
         return []
     if not result.steady.extrapolated:

@@ -17,7 +17,7 @@ from simcodesign.studies.sweep.points import Row
 from simcodesign.studies.sweep.run import Outcome
 
 
-class Tally:
+class SweepProgress:
     """Points that are stored, how fast this run stores them, and how long it will take. Times in seconds."""
 
     def __init__(self, stored: int, count: int, failed: int, clock: Callable[[], float] = time.monotonic) -> None:
@@ -61,13 +61,15 @@ class Tally:
 
 
 @contextmanager
-def sweep_progress(tally: Tally, **options: Any) -> Iterator[Callable[[Sequence[Row]], None]]:
+def sweep_progress(progress: SweepProgress, **options: Any) -> Iterator[Callable[[Sequence[Row]], None]]:
     """Of ``run`` of a sweep: rows that are stored."""
-    with ProgressBar("sweeping", total=tally.count, completed=tally.stored, note=tally.text(), **options) as bar:
+    with ProgressBar(
+        "sweeping", total=progress.count, completed=progress.stored, note=progress.text(), **options
+    ) as bar:
 
         def on_progress(rows: Sequence[Row]) -> None:
-            tally.add(rows)
-            bar.update(completed=tally.stored, note=tally.text())
+            progress.add(rows)
+            bar.update(completed=progress.stored, note=progress.text())
 
         yield on_progress
 
@@ -76,41 +78,41 @@ class SweepEvents:
     """A context manager that writes JSON lines to standard output: ``start``, ``failed`` (a point), ``progress``, and
     in the end ``done`` (all points are stored), ``stopped`` (on a signal) or ``error``."""
 
-    def __init__(self, tally: Tally, **fields: object) -> None:
-        self._tally, self._fields = tally, fields
+    def __init__(self, progress: SweepProgress, **fields: object) -> None:
+        self._progress, self._fields = progress, fields
 
     def __enter__(self) -> Self:
-        tally = self._tally
-        self._event("start", stored=tally.stored, count=tally.count, failed=tally.failed, **self._fields)
+        progress = self._progress
+        self._event("start", stored=progress.stored, count=progress.count, failed=progress.failed, **self._fields)
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         if error is not None and not isinstance(error, BrokenPipeError):
-            self._event("error", what=str(error) or type(error).__name__, stored=self._tally.stored)
+            self._event("error", what=str(error) or type(error).__name__, stored=self._progress.stored)
 
     def update(self, rows: Sequence[Row]) -> None:
         """Events of rows that are stored."""
-        tally = self._tally
-        tally.add(rows)
+        progress = self._progress
+        progress.add(rows)
         for row in rows:
             if row.failed:
                 self._event("failed", point=row.number, axes=row.axes, reason=row.reason)
         self._event(
             "progress",
-            stored=tally.stored,
-            count=tally.count,
-            failed=tally.failed,
-            rate_per_s=tally.rate,
-            left_s=tally.left_s,
-            elapsed_s=tally.elapsed_s,
+            stored=progress.stored,
+            count=progress.count,
+            failed=progress.failed,
+            rate_per_s=progress.rate,
+            left_s=progress.left_s,
+            elapsed_s=progress.elapsed_s,
         )
 
     def end(self, outcome: Outcome, **fields: object) -> None:
         """The event of the end."""
         what = "stopped" if outcome.stopped else "done"
-        self._event(what, **fields_of(outcome), elapsed_s=self._tally.elapsed_s, **fields)
+        self._event(what, **fields_of(outcome), elapsed_s=self._progress.elapsed_s, **fields)
 
     def _event(self, event: str, **fields: Any) -> None:
         write(json.dumps(to_json({"event": event, **fields}), allow_nan=False) + "\n")

@@ -29,7 +29,7 @@ from simcodesign.studies.sweep.table import ERROR, NUMBER
 FORMS = ("lines", "heat", "contour")
 
 
-#: What may be asked for in place of a column, and the columns that it stands for.
+#: Names that stand for several columns.
 QUANTITIES = {
     "forecast": "forecast_makespan_s",
     "simulated": "simulated_makespan_s",
@@ -37,18 +37,18 @@ QUANTITIES = {
 }
 
 
-#: More lines than these are not told apart: so many are drawn, evenly chosen.
+#: More lines cannot be distinguished: of more, so many are plotted, evenly chosen.
 MOST_LINES = 9
 
 
-#: Values further apart than this factor are drawn in their logarithm.
+#: Values further apart than this factor have a logarithmic axis.
 _WIDE = 20.0
 
 
 @dataclass(frozen=True)
 class _Shown:
-    """What is drawn: rows of a table, one for each pair of values (or one value) of the axes; ``note``: what became of
-    the other axes."""
+    """The rows of a table that are plotted, one for each pair of values (or one value) of the axes. ``note``: the value
+    of each other axis."""
 
     table: pd.DataFrame
     axes: tuple[Axis, ...]
@@ -71,9 +71,9 @@ def sweep_plot(
 
     ``of``: ``forecast``, ``simulated``, ``ratio`` (whichever there are, if it is empty) or names of columns. ``form``:
     ``lines`` (a line for each value of the second axis), ``heat``, ``contour``; lines for one axis and heat maps for
-    two if None; a sample (``zipped``; seen from the axes if None) is drawn as its points. Of other axes the first value
-    is taken, of seeds the mean. Points without a value stay white. InputError for what cannot be drawn, and when
-    Matplotlib is missing.
+    two if None; a sample (``zipped``; inferred from the axes if None) is plotted as its points. Of other axes the first
+    value is taken, of seeds the mean. Points without a value stay white. InputError for what cannot be plotted, and
+    when Matplotlib is missing.
     """
     of = [of] if isinstance(of, str) else list(of)
     check_plot(table.columns, axes, of, form)
@@ -108,11 +108,11 @@ def check_plot(
     of = [of] if isinstance(of, str) else list(of)
     if form is not None and form not in FORMS:
         raise InputError("form of a plot", Place("--form"), value=form, allowed=nearest(form, FORMS))
-    drawn = _drawn(axes)
-    if form in ("heat", "contour") and len(drawn) < 2:
+    plotted = _plotted_axes(axes)
+    if form in ("heat", "contour") and len(plotted) < 2:
         raise InputError(f"a {form} needs two axes", Place("--form"), value=form, allowed="lines, or one more --over")
     if form == "contour":
-        for axis in drawn:
+        for axis in plotted:
             if not axis.numeric or len(set(axis.values)) < 2:
                 what = "contours need two axes of two numbers or more"
                 raise InputError(what, Place("--form"), value=axis.name, allowed="heat, lines")
@@ -127,7 +127,7 @@ def check_plot(
         raise InputError("nothing to draw: no point has a result", Place("--plot"))
 
 
-def _drawn(axes: Sequence[Axis]) -> tuple[Axis, ...]:
+def _plotted_axes(axes: Sequence[Axis]) -> tuple[Axis, ...]:
     """The axes along which a plot goes: the first two, a seed only if there is nothing else."""
     others = [axis for axis in axes if axis.known.kind != SEED and len(axis.values) > 1]
     return tuple(others[:2] or axes[:1])
@@ -142,20 +142,20 @@ def _column(name: str, table: pd.DataFrame) -> str:
 
 def _shown(table: pd.DataFrame, axes: Sequence[Axis], of: Sequence[str], zipped: bool) -> _Shown:
     every = [_column(name, table) for name in QUANTITIES]
-    asked = [_column(name, table) for name in of] or [column for column in every if column in table.columns]
-    drawn = _drawn(axes)
+    columns = [_column(name, table) for name in of] or [column for column in every if column in table.columns]
+    plotted = _plotted_axes(axes)
     notes = []
     if not zipped:
-        rest = [axis for axis in axes if axis not in drawn]
+        rest = [axis for axis in axes if axis not in plotted]
         for axis in rest:
             if axis.known.kind != SEED:
                 table = table[table[axis.name] == axis.values[0]]
                 notes += [f"{axis.name} = {value_text(axis, axis.values[0])}"]
         means = [axis for axis in rest if axis.known.kind == SEED and len(axis.values) > 1]
         if means:
-            table = table.groupby([axis.name for axis in drawn], as_index=False)[list(dict.fromkeys(asked))].mean()
+            table = table.groupby([axis.name for axis in plotted], as_index=False)[list(dict.fromkeys(columns))].mean()
             notes += [f"mean over {len(means[0].values)} seeds"]
-    return _Shown(table, drawn, tuple(dict.fromkeys(asked)), zipped, ", ".join(notes))
+    return _Shown(table, plotted, tuple(dict.fromkeys(columns)), zipped, ", ".join(notes))
 
 
 def _panels(shown: _Shown) -> list[tuple[str, ...]]:
@@ -225,8 +225,8 @@ def _points(mpl: Any, panel: Any, shown: _Shown, column: str, values: NDArray[np
     colour = places(second, shown.table[second.name].tolist())
     norm = mpl.colors.LogNorm() if second.log else None
     x = places(first, shown.table[first.name].tolist())
-    drawn = panel.scatter(x, values, c=colour, norm=norm, s=9, cmap="viridis", linewidths=0)
-    bar = panel.figure.colorbar(drawn, ax=panel, pad=0.02)
+    points = panel.scatter(x, values, c=colour, norm=norm, s=9, cmap="viridis", linewidths=0)
+    bar = panel.figure.colorbar(points, ax=panel, pad=0.02)
     bar.set_label(plot_style.plain(second.name), fontsize=8)
     set_ticks(mpl, bar.ax.yaxis, second)
     label_axis(mpl, panel, "x", first)
@@ -234,7 +234,7 @@ def _points(mpl: Any, panel: Any, shown: _Shown, column: str, values: NDArray[np
 
 
 def _chosen(values: Sequence[Any]) -> list[Any]:
-    """The values, or as many as can be told apart, evenly chosen with both ends."""
+    """The values, or as many as can be distinguished, evenly chosen with both ends."""
     if len(values) <= MOST_LINES:
         return list(values)
     return [values[at] for at in np.linspace(0, len(values) - 1, MOST_LINES).round().astype(int)]
@@ -253,19 +253,19 @@ def _map(mpl: Any, figure: Any, panel: Any, shown: _Shown, column: str, form: st
     first, second = shown.axes
     norm, colours = _colours(mpl, shown, column)
     if shown.zipped:
-        drawn = _sample(mpl, panel, shown, column, form, norm, colours)
+        artist = _sample(mpl, panel, shown, column, form, norm, colours)
     else:
         x, y, grid = _gridded(shown, column)
         if form == "contour":
             levels = _levels(norm)
-            drawn = panel.contourf(x, y, grid, levels=levels, norm=norm, cmap=colours, extend="both")
+            artist = panel.contourf(x, y, grid, levels=levels, norm=norm, cmap=colours, extend="both")
             lines = panel.contour(x, y, grid, levels=levels[::2], colors="white", linewidths=0.6)
             panel.clabel(lines, fontsize=6, fmt=lambda value: short_text(value, dimension_of(column)))
         else:
-            drawn = panel.pcolormesh(
+            artist = panel.pcolormesh(
                 _edges(x, first.log), _edges(y, second.log), grid, norm=norm, cmap=colours, rasterized=grid.size > 4000
             )
-    bar = figure.colorbar(drawn, ax=panel, pad=0.02)
+    bar = figure.colorbar(artist, ax=panel, pad=0.02)
     bar.ax.tick_params(labelsize=7)
     quantity_ticks(mpl, bar.ax.yaxis, dimension_of(column))
     bar.ax.yaxis.set_minor_formatter(mpl.ticker.NullFormatter())
@@ -285,12 +285,12 @@ def _sample(mpl: Any, panel: Any, shown: _Shown, column: str, form: str, norm: A
         panel.set_xscale("log")
     if second.log:
         panel.set_yscale("log")
-    # Triangles are those of the axes as they are drawn, or they would be needles.
+    # Triangles are those of the axes as they are plotted, or they would be needles.
     unit = [_unit(at, axis.log) for axis, at in zip(shown.axes, (x, y), strict=True)]
     triangles = mpl.tri.Triangulation(x, y, mpl.tri.Triangulation(*unit).triangles)
-    drawn = panel.tricontourf(triangles, values, levels=_levels(norm), norm=norm, cmap=colours, extend="both")
+    contours = panel.tricontourf(triangles, values, levels=_levels(norm), norm=norm, cmap=colours, extend="both")
     panel.plot(x, y, ".", color=plot_style.DARK, markersize=1.5)
-    return drawn
+    return contours
 
 
 def _unit(places: NDArray[np.float64], log: bool) -> NDArray[np.float64]:

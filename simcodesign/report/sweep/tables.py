@@ -1,4 +1,4 @@
-"""The table of a sweep for a terminal: its axes and what was found, in short."""
+"""The table of a sweep for a terminal: its axes and results, in short."""
 
 from __future__ import annotations
 
@@ -35,12 +35,12 @@ def sweep_tables(title: str, table: pd.DataFrame, axes: Sequence[Axis]) -> list[
         _column(name.removesuffix(_ending(name)).replace("_", " "), _UNITS.get(_ending(name), ""), shown[name])
         for name in names
     ]
-    drawn: Table = new_table("", "point", *(head for head, _ in columns))
+    printed: Table = new_table("", "point", *(head for head, _ in columns))
     for at, number in enumerate(shown[NUMBER].tolist()):
         if at == MOST_ROWS // 2 and len(table) > MOST_ROWS:
-            drawn.add_row(f"... {len(table) - MOST_ROWS:,} more", *[""] * len(columns))
-        drawn.add_row(str(number), *(texts[at] for _, texts in columns))
-    return [Text(title, style="bold"), drawn, *_reasons(table)]
+            printed.add_row(f"... {len(table) - MOST_ROWS:,} more", *[""] * len(columns))
+        printed.add_row(str(number), *(texts[at] for _, texts in columns))
+    return [Text(title, style="bold"), printed, *_reasons(table)]
 
 
 def outcome_line(outcome: Outcome, where: str) -> str:

@@ -141,8 +141,8 @@ def picture_text(outcome: Outcome) -> str:
     over = f" over {outcome.axis}" if outcome.axis else ""
     worst = deviation_text(outcome, shown_point(outcome))
     many = f"{len(points)} values" if len(points) > 1 else "one value"
-    said = f"{tested}: {outcome.verdict}, deviation at the closest {worst}"
-    return f"Plot of {outcome.name}: {many}{over}, expected {span}; {said}."
+    verdict = f"{tested}: {outcome.verdict}, deviation at the closest {worst}"
+    return f"Plot of {outcome.name}: {many}{over}, expected {span}; {verdict}."
 
 
 def ladder_rows(ladder: Ladder) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from simcodesign.studies.validation.case import Case, Said, Tolerance
 from simcodesign.studies.validation.run import Draw
 from simcodesign.studies.validation.verdict import Point
 
-#: Colour, marker and name of what is drawn.
+#: Colour, marker and name of each series.
 LOOKS = {
     "own": ("#CC79A7", "d", "own equations"),
     "forecast": ("#0072B2", "o", "forecast"),
@@ -25,7 +25,7 @@ LOOKS = {
 WIDTH = 5.0
 #: Beyond this ratio of largest to smallest an axis is logarithmic.
 DECADES = 100.0
-#: More strips cannot be read; more markers are drawn as a picture within the SVG.
+#: More strips cannot be read; more markers become a picture within the SVG.
 MOST_STRIPS, MOST_MARKERS = 40, 400
 _BAND = {"facecolor": "#009E73", "alpha": 0.18, "linewidth": 0}
 
@@ -79,23 +79,23 @@ def _over_axis(axes: Any, case: Case, points: Sequence[Point], shown: Sequence[s
     places = [float(point.label) for point in ordered]
     numbers = [value for point in ordered for name in ("expected", *shown) if _is_number(value := getattr(point, name))]
     scale, unit = shared_unit(numbers, case.unit)
-    seen = [scale * value for value in numbers]
-    rooms = [[scale * room for room in _room(case.tolerance, point.expected)] for point in ordered]
+    scaled = [scale * value for value in numbers]
+    margins = [[scale * margin for margin in _margins(case.tolerance, point.expected)] for point in ordered]
     expected = [scale * point.expected for point in ordered]
     if places[0] > 0 and all(math.log2(place).is_integer() for place in places):
         axes.set_xscale("log", base=2)
     elif _spans_decades(places):
         axes.set_xscale("log")
-    low = _least(seen)
-    if _spans_decades(seen):
+    low = _least(scaled)
+    if _spans_decades(scaled):
         axes.set_yscale("log")
     else:
         axes.yaxis.set_major_formatter(_plain_ticks)
     lower = [
         max(value - below, low / 2) if low > 0 else value - below
-        for value, (below, _) in zip(expected, rooms, strict=True)
+        for value, (below, _) in zip(expected, margins, strict=True)
     ]
-    upper = [value + above for value, (_, above) in zip(expected, rooms, strict=True)]
+    upper = [value + above for value, (_, above) in zip(expected, margins, strict=True)]
     if all(place.is_integer() for place in places):  # counts: there is nothing between them
         axes.vlines(
             places, lower, upper, label="tolerance", color=_BAND["facecolor"], alpha=_BAND["alpha"], linewidth=9
@@ -147,10 +147,10 @@ def _spans_decades(values: Sequence[float]) -> bool:
     return bool(values) and min(values) > 0 and max(values) >= DECADES * min(values)
 
 
-def _room(tolerance: Tolerance, expected: float) -> tuple[float, float]:
-    """How far below and above what is expected a value may be; a one-sided claim is drawn without its open side."""
-    room = max(tolerance.absolute, tolerance.relative * abs(expected))
-    return (0.0 if tolerance.sense == "at_most" else room), (0.0 if tolerance.sense == "at_least" else room)
+def _margins(tolerance: Tolerance, expected: float) -> tuple[float, float]:
+    """How far below and above what is expected a value may be; a one-sided claim has no margin on its open side."""
+    margin = max(tolerance.absolute, tolerance.relative * abs(expected))
+    return (0.0 if tolerance.sense == "at_most" else margin), (0.0 if tolerance.sense == "at_least" else margin)
 
 
 def _markers(axes: Any, name: str, x: Sequence[float], y: Sequence[float]) -> None:
@@ -177,7 +177,7 @@ def _strips(axes: Any, case: Case, points: Sequence[Point], shown: Sequence[str]
         points = points[:MOST_STRIPS]
     relative = all(point.expected for point in points)
     for row, point in enumerate(points):
-        below, above = (_off(room, point, relative) for room in _room(case.tolerance, point.expected))
+        below, above = (_off(margin, point, relative) for margin in _margins(case.tolerance, point.expected))
         axes.barh(row, below + above, left=-below, height=0.8, label="tolerance" if not row else None, **_BAND)
     axes.axvline(0, color=plot_style.DARK, linewidth=1.2, label=_expected_word(case))
     for name in shown:

@@ -31,7 +31,7 @@ MOST_POINTS = 20
 
 #: What did not come out as the source says.
 FAILED = (Verdict.DIFFERS, Verdict.NOT_REPRODUCED)
-#: The verdict as one character, where there is no room for the words.
+#: The verdict as one character, where the words do not fit.
 MARKS = {
     Verdict.REPRODUCED: "+",
     Verdict.INCONSISTENT: "/",
@@ -43,7 +43,7 @@ MARKS = {
 SIGNS = {"equal": "", "at_least": ">= ", "at_most": "<= "}
 #: Relative deviations below this come from rounding alone.
 DUST = 1e-11
-#: Longer names take two lines, broken after a stroke, where there is little room.
+#: Longer names take two lines, broken after a stroke, where space is short.
 LONG_NAME = 48
 #: Columns of the table of outcomes, from the widest table to the narrowest.
 WIDTHS = (
@@ -59,7 +59,7 @@ WIDTHS = (
 def outcome_tables(outcomes: Sequence[Outcome]) -> list[RenderableType]:
     """All outcomes in one table, how many have which verdict, and what failed, point by point."""
     lines: list[RenderableType] = [
-        Fitting(
+        FirstThatFits(
             [outcome_table(outcomes, columns) for columns in WIDTHS],
             legend="  ".join(f"{mark} {verdict}" for verdict, mark in MARKS.items()),
         ),
@@ -70,11 +70,11 @@ def outcome_tables(outcomes: Sequence[Outcome]) -> list[RenderableType]:
     return [*lines, *(Text("\n".join(failure_lines(outcome)) + "\n") for outcome in failures)]
 
 
-class Fitting:
+class FirstThatFits:
     """Of several tables the first that fits the terminal, else the last, whose names are broken then.
 
     ``wraps``: whether texts may take several lines, so that a table fits if its longest words do. ``legend``: what is
-    said before a table that has the verdict as a mark.
+    printed before a table that has the verdict as a mark.
     """
 
     def __init__(self, tables: Sequence[Table], *, wraps: bool = False, legend: str = "") -> None:
@@ -146,8 +146,8 @@ def _closeness(outcome: Outcome, point: Point) -> float:
     if tolerance.sense != "equal":
         side = 1 if tolerance.sense == "at_most" else -1
         return max(side * (value - target) for value in values) / (abs(target) or 1.0)
-    room = max(tolerance.absolute, tolerance.relative * abs(target)) or math.ulp(target)
-    return max(abs(value - target) / room for value in values)
+    margin = max(tolerance.absolute, tolerance.relative * abs(target)) or math.ulp(target)
+    return max(abs(value - target) / margin for value in values)
 
 
 def row_unit(outcome: Outcome, *points: Point) -> tuple[float, str]:
@@ -158,8 +158,8 @@ def row_unit(outcome: Outcome, *points: Point) -> tuple[float, str]:
 def expected_text(outcome: Outcome, point: Point, scale: float = 1.0) -> str:
     """What the source says, and what its own equations give where they contradict it; a sign before what is a bound."""
     target = outcome.target(point)
-    said = SIGNS[outcome.tolerance.sense] + number(point.expected, scale)
-    return said if target == point.expected else f"{said} (own {number(target, scale)})"
+    expected = SIGNS[outcome.tolerance.sense] + number(point.expected, scale)
+    return expected if target == point.expected else f"{expected} (own {number(target, scale)})"
 
 
 def deviation_text(outcome: Outcome, point: Point) -> str:
@@ -194,11 +194,11 @@ def tolerance_text(outcome: Outcome) -> str:
 
 def counts_line(outcomes: Sequence[Outcome]) -> str:
     """How many of how many: only what is reproduced is a success."""
-    found = counts(outcomes)
-    rest = [f"{verdict}: {count}" for verdict, count in found.items() if verdict is not Verdict.REPRODUCED]
+    number_of = counts(outcomes)
+    rest = [f"{verdict}: {count}" for verdict, count in number_of.items() if verdict is not Verdict.REPRODUCED]
     alone = source_checks(outcomes)
     of_these = f" ({alone} of them compare the source with itself)" if alone else ""
-    return f"{found[Verdict.REPRODUCED]} of {len(outcomes)} cases reproduced{of_these}; " + ", ".join(rest)
+    return f"{number_of[Verdict.REPRODUCED]} of {len(outcomes)} cases reproduced{of_these}; " + ", ".join(rest)
 
 
 def failure_lines(outcome: Outcome) -> Iterator[str]:
@@ -212,7 +212,7 @@ def failure_lines(outcome: Outcome) -> Iterator[str]:
         return
     bad = [point for point in outcome.points if point.verdict is outcome.verdict]
     for point in bad[:MOST_POINTS]:
-        yield f"  {_labelled(outcome, point)}: {_said(outcome, point)}"
+        yield f"  {_labelled(outcome, point)}: {_values_text(outcome, point)}"
     if len(bad) > MOST_POINTS:
         yield f"  and {len(bad) - MOST_POINTS} more of {len(outcome.points)} points"
 
@@ -222,7 +222,7 @@ def _labelled(outcome: Outcome, point: Point) -> str:
     return f"{outcome.axis} {label}" if outcome.axis and not isinstance(point.label, str) else label
 
 
-def _said(outcome: Outcome, point: Point) -> str:
+def _values_text(outcome: Outcome, point: Point) -> str:
     target = outcome.target(point)
     which = "expected" if target == point.expected else "expected by the source's own equations"
     unit = f" {outcome.unit}" if outcome.unit else ""
@@ -236,7 +236,7 @@ def _said(outcome: Outcome, point: Point) -> str:
 
 def case_list(cases: Sequence[Case]) -> RenderableType:
     """Cases before they run: a table as wide as the terminal allows."""
-    return Fitting([case_table(cases, most) for most in (4, 3, 2)], wraps=True)
+    return FirstThatFits([case_table(cases, most) for most in (4, 3, 2)], wraps=True)
 
 
 def case_table(cases: Sequence[Case], columns: int = 4) -> Table:

@@ -168,7 +168,7 @@ class Replicated(PlainResult):
 
 
 @dataclass(frozen=True)
-class Against(PlainResult):
+class PairedReplications(PlainResult):
     """Two machines under the same random numbers, replication by replication: ``second`` against ``first``.
 
     ``pairs``: of every quantity that both show.
@@ -222,7 +222,7 @@ def replicate_against(
     *,
     against: MachineSource,
     **options: Unpack[StreamReplicationKeywords],
-) -> Against:
+) -> PairedReplications:
     """The same on two machines with the same random numbers, and paired intervals of the difference and the ratio.
 
     ``precision``: of the half-width of the difference as a share of the mean on the first machine, since a difference
@@ -236,7 +236,7 @@ def replicate_against(
     first, second = _replicated(wanted, (experiment, other))
     shared = [key for key in first.keys if key in second.keys]
     pairs = {key: paired(first.column(key), second.column(key), first.confidence) for key in shared}
-    return Against(first, second, pairs)
+    return PairedReplications(first, second, pairs)
 
 
 def nth_replication(experiment: Experiment, number: int) -> Experiment:
