@@ -116,6 +116,18 @@ class ApplicationScope(Scope):
             self._scopes[alias] = ApplicationScope(imported.application, given, inherited, self.draws)
         return self._scopes[alias]
 
+    def kernel_without_arguments(self, name: str) -> tuple[ApplicationScope, Kernel]:
+        """The kernel of that name, ``import.kernel`` for one of an import, and the scope that it runs in."""
+        model, kernel = self.application.kernel_of(name)
+        if kernel.arguments:
+            listed = ", ".join(argument.name for argument in kernel.arguments)
+            raise InputError(f"kernel {name} needs arguments: {listed}", kernel.place, allowed="one without arguments")
+        scope = self
+        for alias in name.split(".")[:-1]:
+            scope = scope.import_scope(alias, None)
+        assert scope.application is model
+        return scope, kernel
+
 
 def load_application(path: str | Path) -> Application:
     """The application of an ``.aspen`` file, with its imports.

@@ -1,4 +1,4 @@
-"""Bytes: of the data of an application, and of the memories of a machine."""
+"""The bytes that the data of an application takes, and those that the memories of a machine hold."""
 
 from __future__ import annotations
 
@@ -10,8 +10,9 @@ import numpy as np
 from simcodesign.aspen.application import Application
 from simcodesign.aspen.machine import AspenMachine
 from simcodesign.aspen.scope import Given, read_given
-from simcodesign.aspen.timing import FloatOrArray, read_machine_parameters
+from simcodesign.aspen.timing import float_or_array, read_machine_parameters
 from simcodesign.core.errors import InputError, nearest
+from simcodesign.core.units import FloatOrArray
 
 
 def data_bytes(application: Application, parameters: Mapping[str, Given] | None = None) -> dict[str, FloatOrArray]:
@@ -24,7 +25,7 @@ def data_bytes(application: Application, parameters: Mapping[str, Given] | None 
         given[name] = read_given(model.definitions, key, value)
     scope = application.scope(given)
     with np.errstate(all="ignore"):
-        return {name: _plain(scope.value(name, None)) for name in application.definitions.data}
+        return {name: float_or_array(scope.value(name, None)) for name in application.definitions.data}
 
 
 def memory_bytes(
@@ -43,8 +44,4 @@ def memory_bytes(
             capacity = element.properties.get("capacity")
             if element.kind == "memory" and capacity is not None:
                 total = total + counts[element.name] * scope.evaluate(capacity)
-    return _plain(total)
-
-
-def _plain(value: Any) -> FloatOrArray:
-    return value if isinstance(value, np.ndarray) and value.ndim else float(value)
+    return float_or_array(total)

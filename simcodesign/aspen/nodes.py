@@ -85,8 +85,8 @@ class Item:
         *first, last = [index.evaluate(values) for index in self.indices]
         row: Any = self._whole(first[0], len(table.lengths)) if first else np.int64(0)
         column = self._whole(last, table.lengths[row])
-        found: Value = table.values[row, column]
-        return found
+        item: Value = table.values[row, column]
+        return item
 
     def _whole(self, index: Value, length: Any) -> Any:
         cut = np.trunc(index)
@@ -108,8 +108,8 @@ class Lookup:
     place: Place
 
     def evaluate(self, values: Values) -> Value:
-        found, keys = _rising(values, self.values, self.keys, self.place)
-        between: Any = np.interp(self.argument.evaluate(values), keys, found)
+        points, keys = _rising(values, self.values, self.keys, self.place)
+        between: Any = np.interp(self.argument.evaluate(values), keys, points)
         return between[()]  # type: ignore[no-any-return]
 
 
@@ -150,16 +150,16 @@ class Distribution:
         if cumulative[0] < 0 or abs(cumulative[-1] - 1) > 1e-9:
             raise InputError(f"{self.probabilities} is not cumulative", self.place, allowed="from 0 up to 1")
         if DRAWS in values:
-            drawn: Any = np.interp(_chance(values), cumulative, points)
-            return drawn[()]  # type: ignore[no-any-return]
+            draw: Any = np.interp(_chance(values), cumulative, points)
+            return draw[()]  # type: ignore[no-any-return]
         between = np.diff(cumulative) * (points[1:] + points[:-1]) / 2
         return np.float64(cumulative[0] * points[0] + between.sum())
 
 
 def _chance(values: Values) -> Value:
-    """A number between 0 and 1; the middle if nothing is drawn."""
-    drawn: Any = values.get(DRAWS)
-    return np.float64(0.5) if drawn is None else drawn()
+    """A random number between 0 and 1; 0.5 without a source of random numbers."""
+    source: Any = values.get(DRAWS)
+    return np.float64(0.5) if source is None else source()
 
 
 def _table(values: Values, name: str, place: Place) -> Table:
@@ -171,12 +171,12 @@ def _table(values: Values, name: str, place: Place) -> Table:
 
 def _rising(values: Values, name: str, keys: str, place: Place) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Two arrays of one length, the second in rising order."""
-    found, ordered = _table(values, name, place), _table(values, keys, place)
-    if found.is_table or ordered.is_table or found.lengths[0] != ordered.lengths[0]:
+    table, ordered = _table(values, name, place), _table(values, keys, place)
+    if table.is_table or ordered.is_table or table.lengths[0] != ordered.lengths[0]:
         raise InputError(f"{name} and {keys} do not belong together", place, allowed="arrays of the same length")
     if np.any(np.diff(ordered.row()) <= 0):
         raise InputError(f"{keys} does not rise", place, allowed="numbers in rising order")
-    return found.row(), ordered.row()
+    return table.row(), ordered.row()
 
 
 # --- as text ----------------------------------------------------------------------------------------------------

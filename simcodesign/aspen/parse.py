@@ -1,4 +1,4 @@
-"""From the text of an Aspen file to its records: the grammar, and errors that say what was found and expected."""
+"""From the text of an Aspen file to its records: the grammar, and errors that name what was expected."""
 
 from __future__ import annotations
 
@@ -48,20 +48,20 @@ def _parse(source: Source) -> lark.Tree[lark.Token]:
     try:
         return _parser().parse(source.text)
     except lark.exceptions.UnexpectedToken as error:
-        found = "the end of the file" if error.token.type == "$END" else repr(_short(str(error.token)))
-        raise _refused(source, error, found, error.accepts or error.expected) from error
+        unexpected = "the end of the file" if error.token.type == "$END" else repr(_short(str(error.token)))
+        raise _syntax_error(source, error, unexpected, error.accepts or error.expected) from error
     except lark.exceptions.UnexpectedCharacters as error:
-        found = repr(source.text[error.pos_in_stream or 0])
-        raise _refused(source, error, found, error.allowed or set()) from error
+        unexpected = repr(source.text[error.pos_in_stream or 0])
+        raise _syntax_error(source, error, unexpected, error.allowed or set()) from error
 
 
-def _refused(source: Source, error: lark.UnexpectedInput, found: str, expected: set[str]) -> InputError:
+def _syntax_error(source: Source, error: lark.UnexpectedInput, unexpected: str, expected: set[str]) -> InputError:
     line, column = max(error.line, 1), max(error.column, 1)
     place = source.place(line, column)
     start = source.text.split("\n")[line - 1][:column]
     if _INCLUDE.search(start):
         return InputError("'include' within a line", place, allowed="include path, alone on its line")
-    return InputError(f"found {found}", place, allowed=_expected(expected))
+    return InputError(f"found {unexpected}", place, allowed=_expected(expected))
 
 
 @cache

@@ -23,8 +23,9 @@ import numpy as np
 
 from simcodesign.aspen.machine import AspenMachine, Element, LocatedResource, linked_by_conflicts
 from simcodesign.aspen.scope import Given, Scope
-from simcodesign.aspen.timing import BlockTime, FloatOrArray, Timing, UseTime, read_machine_parameters
+from simcodesign.aspen.timing import BlockTime, Timing, UseTime, float_or_array, read_machine_parameters
 from simcodesign.core.expression import Expression, Value
+from simcodesign.core.units import FloatOrArray
 
 ZERO = np.float64(0.0)
 
@@ -43,7 +44,7 @@ def static_power_w(machine: AspenMachine, parameters: Mapping[str, Given] | None
     """The static power of all components of a machine."""
     scope = machine.scope(read_machine_parameters(machine, parameters or {}))
     with np.errstate(all="ignore"):
-        return _plain(_static_w(machine, scope))
+        return float_or_array(_static_w(machine, scope))
 
 
 def machine_max_power_w(machine: AspenMachine, parameters: Mapping[str, Given] | None = None) -> FloatOrArray:
@@ -58,7 +59,7 @@ def machine_max_power_w(machine: AspenMachine, parameters: Mapping[str, Given] |
             in_sockets |= {element.name for element in inside}
             total = total + _all_at_once_w(inside, counts, scope)
         outside = [element for element in machine.below(machine.top) if element.name not in in_sockets]
-        return _plain(total + _all_at_once_w(outside, counts, scope))
+        return float_or_array(total + _all_at_once_w(outside, counts, scope))
 
 
 def max_power_w(timing: Timing) -> FloatOrArray:
@@ -73,7 +74,7 @@ def max_power_w(timing: Timing) -> FloatOrArray:
     with np.errstate(all="ignore"):
         powers = [_kernel_w(timing, [use for block in blocks for use in block.uses]) for blocks in kernels.values()]
         highest: Value = functools.reduce(np.maximum, powers) if powers else ZERO
-        return _plain(_static_w(timing.machine, scope) + highest)
+        return float_or_array(_static_w(timing.machine, scope) + highest)
 
 
 def energy_j(timing: Timing) -> FloatOrArray:
@@ -84,14 +85,14 @@ def energy_j(timing: Timing) -> FloatOrArray:
     dynamic = [np.asarray(use.energy_j) for use in dynamic_energies(timing)]
     with np.errstate(all="ignore"):
         static = _static_w(timing.machine, timing.machine_names) * np.asarray(timing.seconds)
-        return _plain(functools.reduce(lambda a, b: a + b, dynamic, static)[()])
+        return float_or_array(functools.reduce(lambda a, b: a + b, dynamic, static)[()])
 
 
 def dynamic_energies(timing: Timing) -> tuple[EnergyUse, ...]:
     """The dynamic energy of each use of a resource, in the order of the blocks."""
     with np.errstate(all="ignore"):
         return tuple(
-            EnergyUse(block.kernel, use.resource, use.component, _plain(_energy(timing, use)))
+            EnergyUse(block.kernel, use.resource, use.component, float_or_array(_energy(timing, use)))
             for block in timing.blocks
             for use in block.uses
         )
@@ -176,7 +177,3 @@ def _at_once_w(powers: Mapping[str, Value], conflicts: frozenset[frozenset[str]]
         largest: Value = functools.reduce(np.maximum, [powers[name] for name in group])
         total = total + largest
     return total
-
-
-def _plain(value: Any) -> FloatOrArray:
-    return value if isinstance(value, np.ndarray) and value.ndim else float(value)

@@ -84,14 +84,8 @@ class Run:
 
     def kernel(self, name: str) -> Cost:
         """The cost of one kernel without arguments."""
-        model, kernel = self.application.kernel_of(name)
-        if kernel.arguments:
-            listed = ", ".join(argument.name for argument in kernel.arguments)
-            raise InputError(f"kernel {name} needs arguments: {listed}", kernel.place, allowed="one without arguments")
-        *aliases, _ = name.split(".")
-        names = functools.reduce(lambda scope, alias: scope.import_scope(alias, None), aliases, self.names)
-        assert names.application is model
-        return _Frame(self, names, ".".join(aliases), name).kernel(kernel, ())
+        names, kernel = self.names.kernel_without_arguments(name)
+        return _Frame(self, names, name.rpartition(".")[0], name).kernel(kernel, ())
 
     def step(self, statement: Statement) -> None:
         self._statements += 1
@@ -274,7 +268,7 @@ class _Frame:
         is_map = statement.is_map and not self.run.compatible
         if is_map:
             spread = count if spread is None else spread * count
-        if statement.counter is not None and _mentions(statement.body, statement.counter):
+        if statement.counter is not None and mentions(statement.body, statement.counter):
             return self.counted(statement, count, local, spread, is_map)
         cost = self.block(statement.body, {**local, statement.counter: ZERO} if statement.counter else local, spread)
         return weighted(cost, np.float64(1.0) * (count > 0)) if is_map else weighted(cost, count)
@@ -326,9 +320,10 @@ class _Frame:
         return in_turn([*costs, weighted(self.block(statement.otherwise, local, spread), otherwise_weight)])
 
 
-def _mentions(block: Block, name: str) -> bool:
+def mentions(block: Block, name: str) -> bool:
+    """Whether an expression anywhere in a block uses the name."""
     return any(name in expression.names for statement in block for expression in _expressions(statement)) or any(
-        _mentions(body, name) for statement in block for body in bodies(statement)
+        mentions(body, name) for statement in block for body in bodies(statement)
     )
 
 

@@ -1,4 +1,4 @@
-"""Bounds of an Aspen file, by one look at its words and signs: a parser takes much longer for what it then refuses."""
+"""Bounds of size and nesting, checked on the tokens of an Aspen file: the parser would take much longer to fail."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def check_tokens(text: str, path: Path) -> int:
 
 
 class _Scan:
-    """What has been seen so far: ``last`` is the kind of the token before."""
+    """The state after the tokens so far: ``last`` is the kind of the last one."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -65,7 +65,7 @@ class _Scan:
         self.word = text if kind == "word" else ""
 
     def _count_operators(self, kind: str, text: str, at: int) -> None:
-        """Of the expression at hand: it ends with a bracket other than ``()``, a comma, or two operands in a row."""
+        """Of the current expression, which ends with a bracket other than ``()``, a comma, or two operands in a row."""
         if kind == "sign" or text in _JOINING:
             self.operators += 1
             words = "operators; split it into several parameters"

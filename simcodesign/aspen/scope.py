@@ -40,7 +40,7 @@ class Definitions:
 
 
 class Scope:
-    """The values of the names of one model, computed when first asked for.
+    """The values of the names of one model, computed when first needed.
 
     ``given`` replaces definitions; ``inherited`` are the arguments of an import, which the importing scope
     evaluates; ``imported`` leads from the name of an import to its scope.
@@ -147,11 +147,11 @@ def define(items: Iterable[Global]) -> Definitions:
 
 def _check_twice(items: list[Any]) -> None:
     """A file that is included twice may define the same again."""
-    seen: dict[str, Any] = {}
+    first_of: dict[str, Any] = {}
     for item in items:
         members = item.members if isinstance(item, Enumeration) else ()
         for name in (item.name, *members):
-            first = seen.setdefault(name, item)
+            first = first_of.setdefault(name, item)
             if first != item:
                 raise InputError(f"{name} is defined twice", item.place, allowed=f"one of this and {first.place}")
 
@@ -215,11 +215,11 @@ def search_range(definitions: Definitions, name: str, given: Mapping[str, Value]
     if name not in definitions.parameters:
         raise InputError(f"unknown parameter {name!r}", allowed=nearest(name, definitions.parameters))
     parameter = definitions.parameters[name]
-    found = range_of(parameter, Scope(definitions, given or {}))
-    if found is None:
+    bounds = range_of(parameter, Scope(definitions, given or {}))
+    if bounds is None:
         allowed = f"param {name} = {parameter.value.text} in low .. high"
         raise InputError(f"{name} has no range to be searched in", parameter.place, allowed=allowed)
-    return found
+    return bounds
 
 
 # --- what a caller gives ----------------------------------------------------------------------------------------
@@ -250,8 +250,8 @@ def out_of_range(definitions: Definitions, given: Mapping[str, Value], scope: Sc
     warnings = []
     for name, value in given.items():
         parameter = definitions.parameters.get(name)
-        found = range_of(parameter, scope) if parameter else None
-        if found and not np.all((value >= found[0]) & (value <= found[1])):
-            worst = np.min(value) if np.min(value) < found[0] else np.max(value)
-            warnings.append(f"{name} = {worst:g} is outside its range {found[0]:g} .. {found[1]:g}")
+        bounds = range_of(parameter, scope) if parameter else None
+        if bounds and not np.all((value >= bounds[0]) & (value <= bounds[1])):
+            worst = np.min(value) if np.min(value) < bounds[0] else np.max(value)
+            warnings.append(f"{name} = {worst:g} is outside its range {bounds[0]:g} .. {bounds[1]:g}")
     return warnings

@@ -1,7 +1,7 @@
 """The text of an Aspen file with its includes put in, and where each of its lines comes from.
 
-Bounds stand here and in ``scan``, before anything is parsed: 50 MB of nested braces are told after their first few
-hundred bytes.
+Size and nesting are bounded here and in ``scan``, before anything is parsed: 50 MB of nested braces are an error after
+their first few hundred bytes.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ class _Reader:
         self.folder = folder
         self.text: list[str] = []
         self.lines: list[tuple[str, int]] = []
-        self.room = MAX_BYTES
+        self.bytes_left = MAX_BYTES
         self.includes = self.tokens = 0
 
     def read(self, path: Path, place: Place | None, within: tuple[Path, ...]) -> None:
@@ -100,20 +100,20 @@ class _Reader:
     def _load(self, path: Path, place: Place | None) -> str:
         try:
             with path.open("rb") as file:
-                content = file.read(self.room + 1)
+                content = file.read(self.bytes_left + 1)
         except OSError as error:
             raise InputError(f"cannot read {path}: {error.strerror}", place) from error
         try:
-            text = content.decode("utf-8", errors="strict" if len(content) <= self.room else "ignore")
+            text = content.decode("utf-8", errors="strict" if len(content) <= self.bytes_left else "ignore")
         except UnicodeDecodeError as error:
             line = content.count(b"\n", 0, error.start) + 1
             raise InputError("not UTF-8 text", Place(str(path), line), allowed="UTF-8") from error
-        if len(content) > self.room:
-            check_tokens(text, path)  # says more, if that is why
+        if len(content) > self.bytes_left:
+            check_tokens(text, path)  # raises a more precise error if the nesting is the reason
             size = path.stat().st_size
             allowed = f"{MAX_BYTES} bytes with all includes"
             raise InputError("model too long", Place(str(path)), value=size, allowed=allowed)
-        self.room -= len(content)
+        self.bytes_left -= len(content)
         return text
 
 

@@ -8,7 +8,6 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from simcodesign.aspen.application import Application
 from simcodesign.aspen.cost import Cost
@@ -17,8 +16,7 @@ from simcodesign.aspen.runtime import EvaluatedBlock, EvaluatedKernel, Run
 from simcodesign.aspen.scope import Given, Scope, out_of_range, read_given
 from simcodesign.core.errors import InputError, nearest
 from simcodesign.core.expression import Value
-
-FloatOrArray = float | NDArray[np.float64]
+from simcodesign.core.units import FloatOrArray
 
 
 @dataclass(frozen=True)
@@ -89,7 +87,7 @@ class Timing:
         entries = self._cost.entries
         names = [evaluated.name for evaluated in self._run.blocks.values() if isinstance(evaluated, EvaluatedKernel)]
         return tuple(
-            KernelTime(name, _plain(entries[name].times), _plain(entries[name].seconds))
+            KernelTime(name, float_or_array(entries[name].times), float_or_array(entries[name].seconds))
             for name in names
             if name in entries
         )
@@ -149,16 +147,18 @@ class Timing:
                 use.resource,
                 located.element.name,
                 tuple(trait.name for trait in use.traits),
-                _plain(total.amount),
-                _plain(total.items),
-                _plain(total.seconds),
-                _plain(total.busy_s),
-                _plain(self._run.instances(located)),
+                float_or_array(total.amount),
+                float_or_array(total.items),
+                float_or_array(total.seconds),
+                float_or_array(total.busy_s),
+                float_or_array(self._run.instances(located)),
             )
             for use, located, total in zip(statement.uses, evaluated.located, entry.uses, strict=True)
         )
         place = str(statement.place)
-        return BlockTime(evaluated.kernel, statement.label, place, _plain(entry.times), _plain(entry.seconds), uses)
+        return BlockTime(
+            evaluated.kernel, statement.label, place, float_or_array(entry.times), float_or_array(entry.seconds), uses
+        )
 
 
 def run_time(
@@ -230,14 +230,15 @@ def _shape(given: Mapping[str, Value]) -> tuple[int, ...]:
 def _seconds(run: Run, kernel: str) -> FloatOrArray:
     try:
         with np.errstate(all="ignore"):
-            return _plain(run.kernel(kernel).seconds)
+            return float_or_array(run.kernel(kernel).seconds)
     except RecursionError as error:
         place = run.application.kernels[kernel].place if kernel in run.application.kernels else None
         raise InputError("model nested too deeply", place, allowed="shorter expressions, fewer calls") from error
 
 
-def _plain(value: Value) -> FloatOrArray:
-    return value if isinstance(value, np.ndarray) else float(value)
+def float_or_array(value: Value) -> FloatOrArray:
+    """An array as it is, a number (also as an array without dimensions) as a float."""
+    return value if isinstance(value, np.ndarray) and value.ndim else float(value)
 
 
 def split_parameters(

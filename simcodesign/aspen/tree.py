@@ -1,4 +1,4 @@
-"""What an Aspen file says, as it says it: one frozen record for each construct, with its place.
+"""The records of an Aspen file, close to its text: one frozen record for each construct, with its place.
 
 Quantities are ``Expression``s whose text is Aspen; nothing is looked up or computed here. Two records are equal if they
 say the same, wherever they stand.

@@ -63,7 +63,7 @@ class AspenComparison(PlainResult):
 
     @property
     def forecast_s(self) -> float:
-        """By the closed form, where ``map`` and ``par`` overlap."""
+        """By the closed form, in which ``map`` and ``par`` overlap."""
         return float(self.timing.overlapped_seconds)
 
     @property
@@ -120,9 +120,9 @@ def aspen_schedule(
     chosen, random = aspen_effects(effects), np.random.default_rng(whole_seed(seed))
     socket = machine.check_socket(socket)
     rules, place = Rules(machine.conflicts(socket), "conflicts" in chosen, "maps" in chosen), Place(application.path)
-    drawn = random if "chance" in chosen else None
+    draws = random if "chance" in chosen else None
     try:
-        work = work_of(application, machine, socket, parameters or {}, kernel, drawn)
+        work = work_of(application, machine, socket, parameters or {}, kernel, draws)
         return schedule_of_work(work, application.name, place, rules)
     except RecursionError as error:
         raise InputError("model nested too deeply", place, allowed="shorter expressions, fewer calls") from error
@@ -149,9 +149,9 @@ def simulate_aspen(
 
 
 def _run(schedule: Schedule, machine: AspenMachine, engine: str, timeline: bool = False) -> Result:
-    # Nothing is sent, and every operation has its seconds: rates and network have no part in it.
-    held = Machine(machine.name, Processor(1e9), Network(build_topology("crossbar", 2)))
-    return simulate(workload_of(schedule), held, effects="none", engine=engine, timeline=timeline)
+    # Nothing is sent, and every operation states its seconds: rates and network do not matter.
+    any_machine = Machine(machine.name, Processor(1e9), Network(build_topology("crossbar", 2)))
+    return simulate(workload_of(schedule), any_machine, effects="none", engine=engine, timeline=timeline)
 
 
 def compare_aspen(
@@ -173,25 +173,19 @@ def compare_aspen(
     timing = run_time(application, machine, socket, parameters, kernel=kernel)
     if np.ndim(timing.seconds):
         raise InputError("a simulation takes one point, not arrays", value=f"{np.size(timing.seconds)} points")
-    schedules = [
-        aspen_schedule(application, machine, socket, parameters, kernel=kernel, effects=chosen[:count], seed=seed)
-        for count in range(len(chosen) + 1)
-    ]
-    return AspenComparison(timing, _ladder(float(timing.seconds), schedules, chosen, machine, engine))
-
-
-def _ladder(
-    said: float, schedules: list[Schedule], effects: tuple[str, ...], machine: AspenMachine, engine: str
-) -> tuple[AspenRung, ...]:
-    runs: list[Result] = []
-    for at, schedule in enumerate(schedules):
-        same = at > 0 and _equal(schedule, schedules[at - 1])
-        runs.append(runs[-1] if same else _run(schedule, machine, engine))
-    changes = changes_of([said, *(float(run.makespan_s) for run in runs)])
-    return tuple(
+    steps: list[tuple[Schedule, Result]] = []
+    for count in range(len(chosen) + 1):
+        schedule = aspen_schedule(
+            application, machine, socket, parameters, kernel=kernel, effects=chosen[:count], seed=seed
+        )
+        is_same = bool(steps) and _equal(schedule, steps[-1][0])
+        steps.append((schedule, steps[-1][1] if is_same else _run(schedule, machine, engine)))
+    changes = changes_of([float(timing.seconds), *(float(run.makespan_s) for _, run in steps)])
+    rungs = (
         AspenRung(effect, float(run.makespan_s), *change, len(schedule), run)
-        for effect, run, change, schedule in zip((SHARING, *effects), runs, changes, schedules, strict=True)
+        for effect, change, (schedule, run) in zip((SHARING, *chosen), changes, steps, strict=True)
     )
+    return AspenComparison(timing, tuple(rungs))
 
 
 def _equal(a: Schedule, b: Schedule) -> bool:

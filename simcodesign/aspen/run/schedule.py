@@ -1,9 +1,10 @@
-"""The work of an Aspen application as a schedule: operations on the instances of resources, few however many items.
+"""The work of an Aspen application as a schedule: operations on instances of resources, few for any number of items.
 
 All of it is one rank. The instances of a resource, and of those that exclude it, are a *pool*; a processor of the rank
 is a share of a pool. A block that has its resources for itself takes one operation for each use, of as many waves of
-items as its instances need. Where blocks may meet (``par``), the items of each block are dealt to the instances in
-turn, from where the block before left off: what stands between two such places is one processor, whatever its width.
+items as its instances need. Where blocks may run at the same time (``par``), the items of each block are dealt to the
+instances in turn, starting where the block before ended. Instances between two such starts get the same items, and so
+are one processor together.
 """
 
 from __future__ import annotations
@@ -31,8 +32,8 @@ Spans = tuple[tuple[float, float], ...]
 
 
 @dataclass(frozen=True, eq=False)
-class Part:
-    """One block at its place: ``times`` one after another, each with ``spread`` times its items."""
+class PlacedBlock:
+    """A block to be written: ``times`` one after another, each time with ``spread`` times its items."""
 
     block: Block
     times: float
@@ -48,26 +49,26 @@ class Part:
 
 
 @dataclass(frozen=True)
-class Line:
-    """One after another; what is one object is dealt to instances once."""
+class Series:
+    """Parts one after another; the same object standing there several times is dealt to the instances once."""
 
     parts: tuple[Placed, ...]
 
 
 @dataclass(frozen=True)
-class Fork:
-    """Side by side."""
+class Parallel:
+    """Parts that may run at the same time."""
 
     parts: tuple[Placed, ...]
 
 
-Placed = Part | Line | Fork
+Placed = PlacedBlock | Series | Parallel
 
 
 @dataclass(frozen=True)
 class Rules:
-    """``exclusive``: only resources that exclude each other wait, and not all that a third one links.
-    ``flowing``: an iteration of a map goes on when its own block is done, and not those of all."""
+    """``exclusive``: only resources that exclude each other take turns; else all that conflicts link, also indirectly.
+    ``flowing``: an iteration of a map goes on when its own block is done; else when those of all iterations are."""
 
     conflicts: Conflicts
     exclusive: bool = False
@@ -76,9 +77,9 @@ class Rules:
 
 def schedule_of_work(work: Work, name: str, place: Place, rules: Rules) -> Schedule:
     """The schedule. InputError for more than ``MAX_OPERATIONS`` operations."""
-    made = _Made(place)
-    _Writer(made, rules).write(_placed(work, 1.0, 1.0, rules, False, False), [])
-    return made.schedule(name)
+    operations = _Operations(place)
+    _Writer(operations, rules).write(_placed(work, 1.0, 1.0, rules, False, False), [])
+    return operations.schedule(name)
 
 
 # --- from work to parts -------------------------------------------------------------------------------------------
@@ -88,17 +89,17 @@ def _placed(work: Work, times: float, spread: float, rules: Rules, beside: bool,
     """``beside``: something else may run at the same time; ``batched``: a part of a loop that was taken apart."""
     match work:
         case Block():
-            return Part(work, times, spread)
+            return PlacedBlock(work, times, spread)
         case Chain(parts):
-            return Line(tuple(_placed(one, times, spread, rules, beside, batched) for one in parts))
+            return Series(tuple(_placed(one, times, spread, rules, beside, batched) for one in parts))
         case Branches(parts):
-            return Fork(tuple(_placed(one, times, spread, rules, True, batched) for one in parts))
+            return Parallel(tuple(_placed(one, times, spread, rules, True, batched) for one in parts))
         case Repeated(count, body):
             pieces = min(int(count), BATCHES) if beside and not batched else 1
             if pieces <= 1:
                 return _placed(body, times * count, spread, rules, beside, batched)
             piece = _placed(body, times * count / pieces, spread, rules, beside, True)
-            return Line((piece,) * pieces)
+            return Series((piece,) * pieces)
         case Iterations(count, body):
             whole = _placed(body, times, spread * count, rules, beside, batched)
             pieces = (
@@ -108,7 +109,7 @@ def _placed(work: Work, times: float, spread: float, rules: Rules, beside: bool,
                 return whole
             sizes = np.diff(np.floor(np.linspace(0, count, pieces + 1))) if count == int(count) else [count / pieces]
             each = np.broadcast_to(sizes, (pieces,))
-            return Fork(tuple(_placed(body, times, spread * float(one), rules, True, True) for one in each))
+            return Parallel(tuple(_placed(body, times, spread * float(one), rules, True, True) for one in each))
     raise AssertionError(work)
 
 
@@ -125,9 +126,9 @@ def _pieces(whole: Placed, count: float, rules: Rules) -> int:
     return int(min(max((part.waves(use) for part, use in uses), default=1.0), math.ceil(count), BATCHES))
 
 
-def _parts(placed: Placed) -> Iterator[Part]:
+def _parts(placed: Placed) -> Iterator[PlacedBlock]:
     """Every part, in the order of the statements."""
-    if isinstance(placed, Part):
+    if isinstance(placed, PlacedBlock):
         yield placed
     else:
         for one in placed.parts:
@@ -138,9 +139,9 @@ def _parts(placed: Placed) -> Iterator[Part]:
 
 
 class _Region:
-    """Blocks that may meet: which instances each of their uses takes."""
+    """Blocks that may run at the same time: which instances each of their uses takes."""
 
-    def __init__(self, fork: Fork, conflicts: Conflicts) -> None:
+    def __init__(self, fork: Parallel, conflicts: Conflicts) -> None:
         parts = list({id(part): part for part in _parts(fork)}.values())
         resources = dict.fromkeys(use.resource for part in parts for use in part.block.uses)
         groups = linked_by_conflicts(resources, conflicts)
@@ -152,7 +153,7 @@ class _Region:
             self._deal(part, reached, own)
         self.shares = {pool: self._shares(pool, parts) for pool in reached}
 
-    def _deal(self, part: Part, reached: dict[int, float], own: dict[tuple[int, int], float]) -> None:
+    def _deal(self, part: PlacedBlock, reached: dict[int, float], own: dict[tuple[int, int], float]) -> None:
         """The last round of items goes to the instances that come next; the others keep all instances busy.
 
         Batches of one block go on from where the one before left off, so that they are spread like the whole.
@@ -168,7 +169,7 @@ class _Region:
                 reached[pool] = own[key] = (own.get(key, reached[pool]) + share) % 1.0
         self.spans[id(part)] = tuple(spans)
 
-    def _shares(self, pool: int, parts: Sequence[Part]) -> list[tuple[float, float]]:
+    def _shares(self, pool: int, parts: Sequence[PlacedBlock]) -> list[tuple[float, float]]:
         """The pool cut wherever a span of it begins or ends."""
         cuts = {0.0, 1.0}
         for part in parts:
@@ -181,7 +182,7 @@ class _Region:
         kept = [at for at, after in itertools.pairwise([*ordered, 2.0]) if after - at > _SAME]
         return list(itertools.pairwise(kept))
 
-    def taken(self, part: Part) -> Iterator[tuple[Use, int, tuple[float, float], float]]:
+    def taken(self, part: PlacedBlock) -> Iterator[tuple[Use, int, tuple[float, float], float]]:
         """Each use of a part, with its pool, a share of that, and the rounds of items there.
 
         A share stands for its middle, which matters only where a pool has no more than ``SHARES`` of them.
@@ -204,7 +205,7 @@ def _around(begin: float, share: float) -> Spans:
 # --- operations ---------------------------------------------------------------------------------------------------
 
 
-class _Made:
+class _Operations:
     """Operations as they come."""
 
     def __init__(self, place: Place) -> None:
@@ -253,29 +254,29 @@ class _Made:
 
 @dataclass(frozen=True)
 class _Writer:
-    made: _Made
+    operations: _Operations
     rules: Rules
 
     def write(self, placed: Placed, after: list[int], region: _Region | None = None) -> list[int]:
-        """Write it, to begin after these operations; those that what follows it waits for."""
+        """Writes ``placed`` to begin after these operations; returns those that the next part waits for."""
         match placed:
-            case Part():
+            case PlacedBlock():
                 return self.alone(placed, after) if region is None else self.beside(placed, after, region)
-            case Line(parts):
+            case Series(parts):
                 for one in parts:
                     after = self.write(one, self.joined(after), region)
                 return after
-            case Fork(parts):
+            case Parallel(parts):
                 inside = region or _Region(placed, self.rules.conflicts)
                 begin = self.joined(after)
                 return [end for one in parts for end in self.write(one, begin, inside)]
         raise AssertionError(placed)
 
     def joined(self, after: list[int]) -> list[int]:
-        return [self.made.add(0.0, 0, after)] if len(after) > 1 else after
+        return [self.operations.add(0.0, 0, after)] if len(after) > 1 else after
 
-    def alone(self, part: Part, after: list[int]) -> list[int]:
-        """A block that meets no other."""
+    def alone(self, part: PlacedBlock, after: list[int]) -> list[int]:
+        """Writes a block that runs beside no other."""
         uses = part.block.uses
         groups = linked_by_conflicts(dict.fromkeys(use.resource for use in uses), self.rules.conflicts)
         pool_of = {name: group[0] for group in groups for name in group}
@@ -287,13 +288,15 @@ class _Writer:
                 pool = use.resource
                 excluded = [one for name, one in written if frozenset((name, pool)) in self.rules.conflicts]
                 before = [*after, *excluded]
-            written.append((use.resource, self.made.add(seconds, self.made.processor(pool), before)))
+            written.append((use.resource, self.operations.add(seconds, self.operations.processor(pool), before)))
         return [one for _, one in written]
 
-    def beside(self, part: Part, after: list[int], region: _Region) -> list[int]:
-        """A block whose items share the instances with those of others."""
+    def beside(self, part: PlacedBlock, after: list[int], region: _Region) -> list[int]:
+        """Writes a block whose items share the instances with those of others."""
         return [
-            self.made.add(part.times * (waves * use.serial_s), self.made.processor((id(region), pool, share)), after)
+            self.operations.add(
+                part.times * (waves * use.serial_s), self.operations.processor((id(region), pool, share)), after
+            )
             for use, pool, share, waves in region.taken(part)
             if waves > 0
         ]

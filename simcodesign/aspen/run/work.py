@@ -1,6 +1,6 @@
-"""What an Aspen application has to do, statement by statement, at one set of parameters: a tree of blocks.
+"""The work of an Aspen application, statement by statement, at one set of parameters: a tree of blocks.
 
-``map`` and ``par`` stay as they are written; what shares which instances, and when, is for the schedule to say.
+``map`` and ``par`` stay as they are written; ``schedule`` decides what shares which instances, and when.
 Of the closed form only the time of one use on one instance, with its traits, is shared.
 """
 
@@ -10,19 +10,18 @@ import functools
 import itertools
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields, is_dataclass
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from simcodesign.aspen.application import Application, ApplicationScope
-from simcodesign.aspen.machine import AspenMachine, LocatedResource
-from simcodesign.aspen.runtime import Run
+from simcodesign.aspen.machine import AspenMachine
+from simcodesign.aspen.runtime import Run, mentions
 from simcodesign.aspen.scope import Given
 from simcodesign.aspen.timing import split_parameters
 from simcodesign.aspen.tree import Call, Execute, Group, If, Iterate, Kernel, Local, Probability, Statement, Switch
 from simcodesign.core.errors import InputError, Place
-from simcodesign.core.expression import Expression
 
 MAX_BLOCKS = 10_000  # of all iterations whose counter matters, and of all calls
 
@@ -34,7 +33,6 @@ class Use:
     resource: str
     serial_s: float
     instances: float
-    found: LocatedResource = field(compare=False, repr=False)
 
 
 @dataclass(frozen=True)
@@ -103,14 +101,9 @@ def work_of(
     draws = None if random is None else lambda: np.float64(random.random())
     names, machine_names = application.scope(own, draws), machine.scope(others)
     run = Run(application, machine, socket, names, machine_names, False, False, 0, 1)
-    model, started = application.kernel_of(kernel)
-    if started.arguments:
-        listed = ", ".join(argument.name for argument in started.arguments)
-        raise InputError(f"kernel {kernel} needs arguments: {listed}", started.place, allowed="one without arguments")
-    scope = functools.reduce(lambda outer, alias: outer.import_scope(alias, None), kernel.split(".")[:-1], names)
-    assert scope.application is model
+    scope, first = names.kernel_without_arguments(kernel)
     with np.errstate(all="ignore"):
-        return _Walk(run, _Count(), random).kernel(scope, started, ())
+        return _Walk(run, _Count(), random).kernel(scope, first, ())
 
 
 class _Count:
@@ -134,13 +127,13 @@ class _Walk:
         return chain(self.statements(scope, kernel.body, local))
 
     def statements(self, scope: ApplicationScope, body: tuple[Statement, ...], local: Names) -> list[Work]:
-        found: list[Work] = []
+        parts: list[Work] = []
         for statement in body:
             if isinstance(statement, Local):
                 local = {**local, statement.name: scope.evaluate(statement.value, local)}
             else:
-                found.append(self.statement(scope, statement, local))
-        return [work for work in found if work != NOTHING]
+                parts.append(self.statement(scope, statement, local))
+        return [work for work in parts if work != NOTHING]
 
     def statement(self, scope: ApplicationScope, statement: Statement, local: Names) -> Work:
         match statement:
@@ -159,9 +152,9 @@ class _Walk:
                 body = then if scope.evaluate(condition, local) != 0 else otherwise
                 return chain(self.statements(scope, body, local))
             case Switch(subject, cases, otherwise):
-                asked = scope.evaluate(subject, local)
-                hit = next((body for value, body in cases if scope.evaluate(value, local) == asked), otherwise)
-                return chain(self.statements(scope, hit, local))
+                chosen = scope.evaluate(subject, local)
+                matching = next((body for value, body in cases if scope.evaluate(value, local) == chosen), otherwise)
+                return chain(self.statements(scope, matching, local))
             case Probability():
                 return self.probability(scope, statement, local)
         raise AssertionError(statement)
@@ -171,14 +164,14 @@ class _Walk:
         items = 1.0 if statement.parallelism is None else float(scope.evaluate(statement.parallelism, local))
         uses = []
         for use in statement.uses:
-            found = self.run.find(use)
+            located = self.run.find(use)
             amount = scope.evaluate(use.amount, local)
-            seconds = float(self.run.serial_s(use, found, amount, scope, local))
-            instances = float(self.run.instances(found))
+            seconds = float(self.run.serial_s(use, located, amount, scope, local))
+            instances = float(self.run.instances(located))
             _check(seconds, f"seconds of {use.resource}", use.place)
             if not (instances > 0 and math.isfinite(instances)):
                 raise InputError(f"instances of {use.resource}", use.place, value=f"{instances:g}", allowed="above 0")
-            uses.append(Use(use.resource, seconds, instances, found))
+            uses.append(Use(use.resource, seconds, instances))
         _check(items, "parallelism", statement.place)
         return Block(statement.label, statement.place, items, tuple(uses)) if uses and items > 0 else NOTHING
 
@@ -197,12 +190,12 @@ class _Walk:
             return NOTHING
         before = self.random and self.random.bit_generator.state
         body = self.iteration(scope, statement, local, 0)
-        drawn = self.random is not None and self.random.bit_generator.state != before
-        if not drawn and (statement.counter is None or not _mentions(statement.body, statement.counter)):
+        is_random = self.random is not None and self.random.bit_generator.state != before
+        if not is_random and (statement.counter is None or not mentions(statement.body, statement.counter)):
             return _repeated(statement.is_map, [(count, body)])
         if count > MAX_BLOCKS:
             what = "iterations that differ, too many for a simulation"
-            allowed = f"up to {MAX_BLOCKS}" + (", or effects without chance" if drawn else "")
+            allowed = f"up to {MAX_BLOCKS}" + (", or effects without chance" if is_random else "")
             raise InputError(what, statement.count.place, value=f"{count:g}", allowed=allowed)
         bodies = [body, *(self.iteration(scope, statement, local, at) for at in range(1, math.ceil(count)))]
         return _repeated(statement.is_map, [(len(list(same)), one) for one, same in itertools.groupby(bodies)])
@@ -213,7 +206,7 @@ class _Walk:
 
     def probability(self, scope: ApplicationScope, statement: Probability, local: Names) -> Work:
         bodies = [*statement.cases, (None, statement.otherwise)]
-        left, drawn = 1.0, None if self.random is None else self.random.random()
+        left, draw = 1.0, None if self.random is None else self.random.random()
         parts: list[Work] = []
         for chance, body in bodies:
             share = left if chance is None else float(scope.evaluate(chance, local))
@@ -221,12 +214,12 @@ class _Walk:
                 place, text = (chance.place, chance.text) if chance else (statement.place, "rest")
                 raise InputError("probability", place, value=f"{share:g} = {text}", allowed="0 or more, up to 1 in all")
             left = max(left - share, 0.0)
-            if drawn is None and share > 0:
+            if draw is None and share > 0:
                 inner = chain(self.statements(scope, body, local))
                 parts += [Repeated(share, inner)] if inner != NOTHING else []
-            elif drawn is not None and 0 <= drawn < share:
+            elif draw is not None and 0 <= draw < share:
                 return chain(self.statements(scope, body, local))
-            drawn = None if drawn is None else drawn - share
+            draw = None if draw is None else draw - share
         return chain(parts)
 
 
@@ -239,16 +232,6 @@ def _repeated(is_map: bool, runs: list[tuple[float, Work]]) -> Work:
     kind = Iterations if is_map else Repeated
     parts = [body if times == 1 else kind(times, body) for times, body in runs if body != NOTHING]
     return Branches(tuple(parts)) if is_map and len(parts) > 1 else chain(parts)
-
-
-def _mentions(part: object, name: str) -> bool:
-    """Whether an expression anywhere in a statement uses the name."""
-    if isinstance(part, Expression):
-        return name in part.names
-    if isinstance(part, tuple):
-        return any(_mentions(item, name) for item in part)
-    inner = [getattr(part, one.name) for one in fields(part)] if is_dataclass(part) else []
-    return any(_mentions(item, name) for item in inner)
 
 
 def _check(value: float, what: str, place: Place) -> None:
