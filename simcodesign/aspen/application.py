@@ -27,6 +27,7 @@ from simcodesign.aspen.tree import (
 )
 from simcodesign.core.errors import InputError, Place, nearest
 from simcodesign.core.expression import Expression, Value
+from simcodesign.core.input_files import real_path
 
 MAX_CALL_DEPTH = 64  # calls and blocks within each other
 
@@ -146,7 +147,7 @@ class _Loader:
         self.loaded: dict[Path, Application] = {}
 
     def load(self, path: Path, place: Place | None, within: tuple[Path, ...]) -> Application:
-        resolved = path.resolve()
+        resolved = real_path(path)
         if resolved in within:
             chain = " -> ".join(part.name for part in (*within, path))
             raise InputError(f"models import each other: {chain}", place)

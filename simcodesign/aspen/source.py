@@ -12,6 +12,7 @@ from pathlib import Path
 
 from simcodesign.aspen.scan import MAX_NESTING, MAX_TOKENS, check_tokens
 from simcodesign.core.errors import InputError, Place
+from simcodesign.core.input_files import check_confined, first_bytes, is_file, real_path
 
 MAX_BYTES = 500_000  # of a file with all that it includes
 MAX_INCLUDES = 1000
@@ -80,7 +81,7 @@ class _Reader:
             include = _INCLUDE.fullmatch(line.rstrip("\r"))
             if include:
                 here = Place(str(path), number)
-                self._include(include.group(1), path, here, (*within, path.resolve()))
+                self._include(include.group(1), path, here, (*within, real_path(path)))
             else:
                 self.text.append(line)
                 self.lines.append((str(path), number))
@@ -90,7 +91,7 @@ class _Reader:
         if self.includes > MAX_INCLUDES:
             raise InputError("too many includes", place, allowed=f"up to {MAX_INCLUDES}")
         target = find_beside(name, (self.folder, path.parent), place)
-        if target.resolve() in within:
+        if real_path(target) in within:
             chain = " -> ".join(part.name for part in (*within, target))
             raise InputError(f"files include each other: {chain}", place)
         if len(within) > MAX_NESTING:
@@ -98,11 +99,7 @@ class _Reader:
         self.read(target, place, within)
 
     def _load(self, path: Path, place: Place | None) -> str:
-        try:
-            with path.open("rb") as file:
-                content = file.read(self.bytes_left + 1)
-        except OSError as error:
-            raise InputError(f"cannot read {path}: {error.strerror}", place) from error
+        content = first_bytes(path, self.bytes_left + 1, place)
         try:
             text = content.decode("utf-8", errors="strict" if len(content) <= self.bytes_left else "ignore")
         except UnicodeDecodeError as error:
@@ -120,7 +117,7 @@ class _Reader:
 def find_beside(name: str, folders: tuple[Path, ...], place: Place) -> Path:
     """The file of that name in the first folder that has it."""
     for folder in folders:
-        if (folder / name).is_file():
-            return folder / name
+        if is_file(folder / name):
+            return check_confined(folder / name, place)
     tried = ", ".join(dict.fromkeys(str(folder / name) for folder in folders))
     raise InputError("no such file", place, value=name, allowed=f"looked for {tried}")

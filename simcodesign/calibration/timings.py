@@ -14,7 +14,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from simcodesign.core.errors import InputError, Place, nearest
-from simcodesign.core.text_files import CsvRows, check_width, number, opened
+from simcodesign.core.input_files import open_text
+from simcodesign.core.text_files import CsvRows, check_width, number
 
 SECONDS, RANKS, PRESET, PHASE, COMPONENT = "seconds", "P", "preset", "phase", "component"
 WORDS = (PRESET, PHASE, COMPONENT)
@@ -67,7 +68,7 @@ def read_timings(paths: Iterable[Path | str], names: TableNames) -> tuple[Timing
 
 
 def _read(path: Path, names: TableNames) -> Iterator[Timing]:
-    with opened(path) as file:
+    with open_text(path) as file:
         table = CsvRows(file, str(path), commented=True)
         rows = iter(table)
         line, header = next(rows, (0, []))

@@ -8,12 +8,14 @@ import warnings
 from collections.abc import Callable, Sequence
 from functools import cache
 from io import TextIOWrapper
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 from typer.core import TyperGroup
 
 from simcodesign.core.errors import SimcodesignError
+from simcodesign.core.input_files import confine
 from simcodesign.report.common.terminal import complain, write
 
 BAD_INPUT, INTERRUPTED, BROKEN_PIPE = 2, 130, 141
@@ -31,13 +33,21 @@ class _Commands(TyperGroup):
         except KeyboardInterrupt:
             raise typer.Exit(INTERRUPTED) from None
         except BrokenPipeError:
-            # Else the interpreter complains when it flushes standard output at its end.
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            _discard_output()
             raise typer.Exit(BROKEN_PIPE) from None
         except OSError as error:
+            _discard_output()
             where = f"{error.filename}: " if error.filename else ""
             complain(f"error: {where}{error.strerror or error}")
             raise typer.Exit(BAD_INPUT) from None
+
+
+def _discard_output() -> None:
+    """What standard output does not take goes nowhere: else the interpreter fails with it again at its end."""
+    try:
+        sys.stdout.flush()
+    except OSError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 app = typer.Typer(
@@ -52,6 +62,9 @@ app = typer.Typer(
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line, by default with the arguments of the program; the exit status."""
+    if not _open_streams():
+        complain("error: standard output is closed (allowed: a file, a pipe, or /dev/null)")
+        return BAD_INPUT
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors="replace")  # a terminal that lacks a character shows a question mark
@@ -63,6 +76,20 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         return INTERRUPTED
     return 0
+
+
+def _open_streams() -> bool:
+    """Put the null device in place of closed standard streams, whose numbers files would get; False without output."""
+    has_output = sys.stdout is not None
+    for number in range(3):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)  # gets the lowest number that is free, which is this one
+    # These stay open until the program ends.
+    sys.stdout = sys.stdout or open(1, "w", encoding="utf-8", closefd=False)  # noqa: SIM115
+    sys.stderr = sys.stderr or open(2, "w", encoding="utf-8", closefd=False)  # noqa: SIM115
+    return has_output
 
 
 @cache
@@ -86,8 +113,20 @@ def _print_version(wanted: bool) -> None:
 
 @app.callback()
 def common(
+    context: typer.Context,
     version: Annotated[
         bool, typer.Option("--version", help="Print the version and exit.", callback=_print_version, is_eager=True)
     ] = False,
+    confined_to: Annotated[
+        Path | None,
+        typer.Option(
+            "--confine",
+            metavar="DIR",
+            help="Before the command: refuse every file outside DIR that a description names (extends, file, profile, "
+            "include, import), for descriptions that others have written.",
+        ),
+    ] = None,
 ) -> None:
     """Analytic performance models of parallel machines, compared with a discrete-event simulation."""
+    if confined_to is not None:
+        context.with_resource(confine(confined_to))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from io import TextIOWrapper
@@ -16,18 +17,28 @@ from simcodesign.core.errors import InputError, Place
 def replacing(path: Path) -> Iterator[BinaryIO]:
     """A file to write that takes the place of ``path`` once all has been written; else nothing is left of it.
 
-    Raises InputError where that cannot be done.
+    A symbolic link stays and its target is replaced; a file keeps its permissions; a pipe or a device is written as it
+    is. Raises InputError where that cannot be done.
     """
-    beside = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
-        with beside.open("wb") as file:
-            yield file
-        beside.replace(path)
+        target = Path(os.path.realpath(path))
+        mode = target.stat().st_mode if target.exists() else None
+        if mode is not None and not stat.S_ISREG(mode):
+            with target.open("wb") as file:
+                yield file
+            return
+        beside = target.with_name(f".{target.name[:100]}.{os.getpid()}.part")  # no name is longer than 255 bytes
+        try:
+            with beside.open("wb") as file:
+                if mode is not None:
+                    os.fchmod(file.fileno(), stat.S_IMODE(mode))
+                yield file
+            beside.replace(target)
+        finally:
+            with suppress(OSError):
+                beside.unlink()
     except OSError as error:
         raise InputError(f"cannot be written: {error.strerror or error}", Place(str(path))) from None
-    finally:
-        with suppress(OSError):
-            beside.unlink()
 
 
 @contextmanager

@@ -6,12 +6,11 @@ import csv
 import math
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
 from itertools import chain
 from pathlib import Path
-from typing import IO
 
 from simcodesign.core.errors import InputError, Place
+from simcodesign.core.input_files import open_text
 
 #: As in the files, not as in Python: neither underscores nor digits of other scripts.
 NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
@@ -28,44 +27,12 @@ def number(text: str, place: Place, what: str = "not a number") -> float:
     return value
 
 
-@contextmanager
-def opened(path: Path) -> Iterator[IO[str]]:
-    """The file as text. Raises InputError where it cannot be read or is not UTF-8 (with line and byte)."""
-    try:
-        with path.open(encoding="utf-8-sig") as file:
-            yield file
-    except UnicodeDecodeError:
-        raise not_utf8(path) from None
-    except OSError as error:
-        raise InputError(f"the file cannot be read: {error.strerror or error}", Place(str(path))) from None
-
-
 def lines(path: Path) -> Iterator[tuple[int, str]]:
-    """The lines of a file that hold anything, numbered from 1, without blanks around. InputError as ``opened``."""
-    with opened(path) as file:
+    """The lines of a file that hold anything, numbered from 1, without blanks around. InputError as ``open_text``."""
+    with open_text(path) as file:
         for line_number, line in enumerate(file, 1):
             if stripped := line.strip():
                 yield line_number, stripped
-
-
-def not_utf8(path: Path) -> InputError:
-    """The error of a file that is not UTF-8; the file is read again to find the line and byte."""
-    offset = 0
-    with path.open("rb") as file:
-        for line_number, line in enumerate(file, 1):
-            try:
-                line.decode()
-            except UnicodeDecodeError as error:
-                place = Place(str(path), line_number, f"byte {offset + error.start}")
-                return InputError("the file is not text in UTF-8", place, value=line[error.start : error.start + 1])
-            offset += len(line)
-    return InputError("the file is not text in UTF-8", Place(str(path)))
-
-
-def whole_text(path: Path) -> str:
-    """All of a file. Raises InputError as ``opened``."""
-    with opened(path) as file:
-        return file.read()
 
 
 def delimiter_of(header: str) -> str:

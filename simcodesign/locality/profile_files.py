@@ -14,7 +14,9 @@ where distance -1 stands for first touches; without comments, keys are lines of 
 from __future__ import annotations
 
 import json
+import lzma
 import re
+import struct
 import sys
 import warnings
 import zipfile
@@ -29,6 +31,7 @@ from numpy.typing import NDArray
 
 from simcodesign.core.atomic_files import replacing
 from simcodesign.core.errors import InputError, Place
+from simcodesign.core.input_files import DATA_BYTES, check_size, open_bytes, read_text
 
 FORMAT = 1
 LINE_BYTES = 64
@@ -37,6 +40,11 @@ _FIELDS = ("format", "line_bytes", "cold", "distance", "count")
 _LINE_BYTES = re.compile(r"line_bytes\s*=\s*([^\s,]+)")
 _ROWS = re.compile(r"rows\s*=\s*([^\s,]+)")
 _MOST = 2**62
+#: What reading an archive raises that is broken, encrypted, or of a compression that is not known.
+_BROKEN_ARCHIVE = (
+    *(ValueError, EOFError, KeyError, NotImplementedError, RuntimeError, MemoryError, OSError),
+    *(zipfile.BadZipFile, zlib.error, struct.error, lzma.LZMAError),
+)
 T = TypeVar("T", int, float)
 F = TypeVar("F")
 
@@ -62,11 +70,7 @@ def write_histogram(
 
 def read_histogram(path: Path) -> Histogram:
     """The histogram of a file. InputError names the file and, inside it, line or entry of what is wrong."""
-    read = _format(path, _READERS)
-    try:
-        return read(path)
-    except OSError as error:
-        raise InputError(f"cannot be read: {error.strerror}", Place(str(path))) from None
+    return _format(path, _READERS)(path)
 
 
 def _write_json(file: BinaryIO, histogram: Histogram) -> None:
@@ -96,7 +100,9 @@ def _write_npz(file: BinaryIO, histogram: Histogram) -> None:
 
 def _read_json(path: Path) -> Histogram:
     try:
-        fields = json.loads(path.read_text("utf-8"))
+        fields = json.loads(read_text(path))
+    except InputError:
+        raise
     except json.JSONDecodeError as error:
         raise InputError(f"no JSON: {error.msg}", Place(str(path), error.lineno)) from None
     except (RecursionError, ValueError) as error:  # such as bytes that are no UTF-8, or a number of 5,000 digits
@@ -119,7 +125,7 @@ def _read_json(path: Path) -> Histogram:
 
 def _read_csv(path: Path) -> Histogram:
     """Rows of distance and count below a head; comments above it may say ``line_bytes = ...`` and ``rows = ...``."""
-    text = _text(path)
+    text = read_text(path)
     lines = text.splitlines()
     comments = list(takewhile(lambda line: line.startswith("#"), lines))
     rows: int | str | None = None
@@ -203,19 +209,24 @@ def _read_npz(path: Path) -> Histogram:
 
 def _arrays(path: Path) -> dict[str, NDArray[Any]]:
     """All arrays of an NPZ file. InputError unless it is one."""
-    if not zipfile.is_zipfile(path):
-        path.stat()  # says so where there is no file at all
-        raise InputError("no NPZ file", Place(str(path)), allowed="what a saved profile has")
     name = ""
-    try:
-        # np.load leaves a file open that it finds broken, so that it is opened here.
-        with path.open("rb") as file, np.load(file, allow_pickle=False) as archive:
+    with open_bytes(path) as file:
+        if not zipfile.is_zipfile(file):
+            raise InputError("no NPZ file", Place(str(path)), allowed="what a saved profile has")
+        try:
+            with zipfile.ZipFile(file) as archive:
+                unpacked_bytes = sum(member.file_size for member in archive.infolist())
+            check_size(unpacked_bytes, DATA_BYTES, Place(str(path)), "what the file unpacks to")
+            file.seek(0)
             arrays = {}
-            for name in archive.files:
-                arrays[name] = np.asarray(archive[name])
+            with np.load(file, allow_pickle=False) as loaded:
+                for name in loaded.files:
+                    arrays[name] = np.asarray(loaded[name])
             return arrays
-    except (ValueError, EOFError, KeyError, NotImplementedError, zipfile.BadZipFile, zlib.error, MemoryError) as error:
-        raise InputError(f"a broken NPZ file: {error}", Place(str(path), path=name)) from None
+        except InputError:
+            raise
+        except _BROKEN_ARCHIVE as error:
+            raise InputError(f"a broken NPZ file: {error}", Place(str(path), path=name)) from None
 
 
 def _check_fields(path: Path, names: Iterable[str]) -> None:
@@ -274,13 +285,6 @@ def _ordered(histogram: Histogram, where: Callable[[int], Place]) -> Histogram:
         value = int(histogram.distance[falls[0] + 1])
         raise InputError("not above the distance before it", where(int(falls[0]) + 1), value=value, allowed="ascending")
     return histogram
-
-
-def _text(path: Path) -> str:
-    try:
-        return path.read_text("utf-8")
-    except UnicodeDecodeError as error:
-        raise InputError(f"no text: byte {error.start}", Place(str(path))) from None
 
 
 def _format(path: Path, functions: dict[str, F]) -> F:

@@ -379,7 +379,7 @@ def test_a_number_of_ranks_alone_takes_no_memory(tmp_path: Path) -> None:
 def test_files_that_cannot_be_read(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"none\.goal: cannot be read: No such file"):
         read_goal(tmp_path / "none.goal")
-    with pytest.raises(InputError, match="cannot be read: not a file"):
+    with pytest.raises(InputError, match="cannot be read: it is a"):
         read_goal(tmp_path)
 
 

@@ -364,7 +364,7 @@ def unreadable(path: Path) -> str:
 
 def test_files_that_cannot_be_read(tmp_path: Path) -> None:
     assert unreadable(tmp_path / "none.yaml") == f"{tmp_path}/none.yaml: cannot be read: No such file or directory"
-    assert unreadable(tmp_path).endswith("cannot be read: not a file")
+    assert unreadable(tmp_path).endswith("cannot be read: it is a folder, not a regular file")
     assert "cannot be read" in unreadable(Path("a\0b.yaml"))
     assert "cannot be read" in unreadable(Path("\udc80.yaml"))
     assert "too long" in unreadable(tmp_path / ("x" * 300))
@@ -373,14 +373,14 @@ def test_files_that_cannot_be_read(tmp_path: Path) -> None:
 
 def test_devices_and_pipes_are_not_read(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe.yaml")
-    for path in (tmp_path / "pipe.yaml", Path("/dev/zero")):
-        assert unreadable(path).endswith("cannot be read: not a file")
+    for path, kind in ((tmp_path / "pipe.yaml", "a pipe"), (Path("/dev/zero"), "a device")):
+        assert unreadable(path).endswith(f"cannot be read: it is {kind}, not a regular file")
 
 
 def test_large_and_binary_files(tmp_path: Path) -> None:
     path = tmp_path / "x.yaml"
     path.write_bytes(b"a: 1\n" * 4_000_000)
-    assert "larger than" in unreadable(path)
+    assert "too large" in unreadable(path)
     path.write_bytes(b"a: 1\nb: \xff\xfe")
     assert unreadable(path).startswith(f"{path}:2: not UTF-8")
     path.write_bytes("a: 1".encode("utf-16"))

@@ -408,7 +408,7 @@ def test_what_is_not_utf8_is_found(tmp_path: Path, name: str) -> None:
 def test_files_that_are_none(tmp_path: Path) -> None:
     (tmp_path / "profile.cubex").write_bytes(b"x")
     for path, message in (
-        (tmp_path / "none", "no such file"),
+        (tmp_path / "none", "No such file"),
         (tmp_path / "profile.cubex", "a file, where a folder of runs is needed"),
         (tmp_path, "a folder without runs"),
     ):

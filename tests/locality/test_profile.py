@@ -261,7 +261,7 @@ BROKEN_TABLES = [
     ("# line_bytes = x\ndistance,count\n0,1\n", ":1: line_bytes: line_bytes of a profile, got 'x'"),
     ("# line_bytes = 64, rows = 2\ndistance,count\n0,1\n", ":3: the table is cut off or added to: 1 rows"),
     ("# line_bytes = 64, rows = 1\ndistance,count\n0,1", ":3: the table is cut off or added to"),
-    (b"\xff\xfe", "no text: byte 0"),
+    (b"\xff\xfe", "byte 0: the file is not text in UTF-8"),
 ]
 GOOD = {"format": 1, "line_bytes": 64, "cold": 1.0, "distance": [0, 5], "count": [1.0, 2.0]}
 BROKEN_OBJECTS = [

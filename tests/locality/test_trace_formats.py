@@ -456,9 +456,9 @@ def test_a_file_that_is_not_compressed_as_its_suffix_says(tmp_path: Path) -> Non
 
 def test_what_is_no_file_is_refused(tmp_path: Path) -> None:
     for path, says in (
-        (tmp_path, "this is a folder"),
-        (tmp_path / "none.npy", "there is no such file"),
-        (Path("/dev/null"), "a pipe or a device"),
+        (tmp_path, "it is a folder"),
+        (tmp_path / "none.npy", "No such file"),
+        (Path("/dev/null"), "it is a device"),
     ):
         with pytest.raises(InputError, match=says):
             open_trace(path)

@@ -218,10 +218,10 @@ def test_errors(run: Result, tmp_path: Path) -> None:
         write_chrome_trace(replace(run, timeline=None), tmp_path / "t.json")
     with pytest.raises(InputError, match=r"t\.png.*\.json"):
         write_chrome_trace(run, tmp_path / "t.png")
-    with pytest.raises(InputError, match="cannot write"):
+    with pytest.raises(InputError, match="cannot be written"):
         write_chrome_trace(run, tmp_path / "no" / "t.json")
     (tmp_path / "folder.json").mkdir()
-    with pytest.raises(InputError, match="cannot write"):
+    with pytest.raises(InputError, match="cannot be written"):
         write_chrome_trace(run, tmp_path / "folder.json")
     with pytest.raises(InputError, match=r"9\.2e\+09 s"):
         write_chrome_trace(made([(0, 0, 0, 0.0, 0.0, 1e10, -1, 0.0)], ("p",)), tmp_path / "t.json")

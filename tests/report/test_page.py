@@ -250,7 +250,7 @@ def test_plots(outcomes: list[Outcome]) -> None:
 
 
 def test_a_folder_that_is_gone_is_said(tmp_path: Path, outcomes: list[Outcome]) -> None:
-    with pytest.raises(InputError, match="cannot write the report: No such file"):
+    with pytest.raises(InputError, match="cannot be written: No such file"):
         pages.write_page(outcomes, tmp_path / "gone" / "page.html")
 
 

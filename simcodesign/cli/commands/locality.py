@@ -13,6 +13,7 @@ from simcodesign.cli.app import app
 from simcodesign.cli.options import OutputOptions, check_folder
 from simcodesign.cli.options_as_signature import command
 from simcodesign.core.errors import InputError, Place
+from simcodesign.core.input_files import STREAM_BYTES, open_bytes, real_path
 
 #: Accesses that are recorded of a program unless --most says otherwise; it takes about a minute.
 RECORDED = 10_000_000
@@ -166,11 +167,11 @@ class LocalityOptions:
                 raise InputError(what, Place("--save"), allowed="without --bursts; or with --sample")
         if self.keep:
             check_folder("--keep", self.keep, (".npz",))
-        taken = {Path(name).resolve() for name in self.source[:1]}
+        taken = {real_path(name) for name in self.source[:1]}
         for option, file in (("--save", self.save), ("--keep", self.keep), ("--plot", self.output.plot)):
-            if file and file.resolve() in taken:
+            if file and real_path(file) in taken:
                 raise InputError("this file is in use by the same command", Place(option), value=str(file))
-            taken |= {file.resolve()} if file else set()
+            taken |= {real_path(file)} if file else set()
 
 
 def holds_profile(path: Path) -> bool:
@@ -178,9 +179,9 @@ def holds_profile(path: Path) -> bool:
     if path.suffix.lower() != ".npz":
         return path.suffix.lower() in PROFILE_SUFFIXES
     try:
-        with zipfile.ZipFile(path) as archive:
+        with open_bytes(path, STREAM_BYTES) as file, zipfile.ZipFile(file) as archive:
             return "distance.npy" in archive.namelist()
-    except (OSError, zipfile.BadZipFile):
+    except (InputError, OSError, zipfile.BadZipFile, NotImplementedError, RuntimeError, ValueError):
         return False  # whoever reads it says what is wrong with it
 
 

@@ -16,8 +16,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from simcodesign.core.errors import InputError, Place
+from simcodesign.core.input_files import open_text
 from simcodesign.core.readers import START_BYTES, FileStart, Reader, ReaderRegistry
-from simcodesign.core.text_files import opened
 from simcodesign.counters.events import NO_LABELS, Labels
 from simcodesign.counters.table import CounterTable, joined
 
@@ -43,7 +43,7 @@ def read_all_counters(paths: Sequence[str | Path], labels: Labels = NO_LABELS) -
 
 def recognised(path: Path) -> CounterReader:
     """The reader of a file, by its first lines. Raises InputError for a file that is empty or of no known format."""
-    with opened(path) as file:
+    with open_text(path) as file:
         start = FileStart(path.suffix.lower(), file.read(START_BYTES).encode())
     reader = READERS.recognised(start)
     if reader is None:

@@ -50,7 +50,10 @@ class _Reader:
     group: set[str] = field(default_factory=set)
 
     def line(self, text: str, place: Place) -> None:
-        entries = [entry.strip() for entry in next(csv.reader([text]))]
+        try:
+            entries = [entry.strip() for entry in next(csv.reader([text]))]
+        except csv.Error as error:
+            raise InputError(f"not CSV: {error}", place) from None
         if entries[0].startswith("CPU clock"):
             self.clock_hz = _clock(entries)
         elif entries[0] == "TABLE":

@@ -15,8 +15,9 @@ from pathlib import Path
 
 from simcodesign.core.atomic_files import replacing_text
 from simcodesign.core.errors import InputError, Place, nearest
+from simcodesign.core.input_files import open_text
 from simcodesign.core.readers import FileStart, Match
-from simcodesign.core.text_files import MISSING, CsvRows, check_width, delimiter_of, number, opened
+from simcodesign.core.text_files import MISSING, CsvRows, check_width, delimiter_of, number
 from simcodesign.counters.events import (
     EVENTS,
     NO_LABELS,
@@ -59,7 +60,7 @@ def read_counter_csv(path: Path, labels: Labels = NO_LABELS) -> CounterTable:
     rows: list[tuple[dict[str, object], EventCounts]] = []
     places: list[Place] = []
     columns: list[_Column] = []
-    with opened(path) as file:
+    with open_text(path) as file:
         table = CsvRows(file, str(path), commented=True)
         for line, cells in table:
             place = Place(str(path), line)

@@ -19,19 +19,24 @@ once in a rank, and only a receive may leave its tag open. A tag counts modulo 2
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Any, BinaryIO
 
 import numpy as np
 from numpy.typing import NDArray
 
+from simcodesign.core.atomic_files import replacing
 from simcodesign.core.errors import InputError, Place
+from simcodesign.core.input_files import open_bytes
 from simcodesign.core.result import COMPUTE
 from simcodesign.describe.goal.errors import FINE, MOST, goal_error, place_at
 from simcodesign.describe.goal.schedule import Schedule
 
 #: Operations and edges that are written at a time.
 _PIECE = 200_000
+#: The most bytes of a file: a hundred million operations and more.
+MAX_BYTES = 2**32
 
 
 def read_goal(path: str | Path) -> Schedule:
@@ -68,15 +73,9 @@ def read_goal(path: str | Path) -> Schedule:
 
 def _read(path: Path) -> NDArray[np.uint8]:
     """The bytes of a file and a zero."""
-    try:
-        if path.exists() and not path.is_file():  # a pipe could be read for ever
-            raise ValueError
-        with path.open("rb") as file:
-            data = np.empty(path.stat().st_size + 1, np.uint8)
-            size = file.readinto(data[:-1])  # type: ignore[arg-type] # mypy does not know that arrays are buffers
-    except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or "not a file"
-        raise InputError(f"cannot be read: {reason}", Place(str(path))) from None
+    with open_bytes(path, MAX_BYTES) as file:
+        data = np.empty(os.fstat(file.fileno()).st_size + 1, np.uint8)
+        size = file.readinto(data[:-1])  # type: ignore[attr-defined] # a buffered file
     data[size] = 0
     return data[: size + 1]
 
@@ -138,7 +137,7 @@ def write_goal(schedule: Schedule, path: Path) -> None:
     10**15 bytes or a time 10**15 nanoseconds.
     """
     columns = _columns(schedule)
-    with path.open("wb") as file:
+    with replacing(path) as file:
         file.write(b"num_ranks %d\n" % schedule.ranks)
         _write_ranks(columns, file)
 

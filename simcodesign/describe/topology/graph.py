@@ -16,6 +16,7 @@ from scipy import sparse
 from scipy.sparse import csgraph
 
 from simcodesign.core.errors import InputError, Place
+from simcodesign.core.input_files import check_confined
 from simcodesign.describe.topology.base import Topology, register_topology
 from simcodesign.describe.topology.graphml import load_graphml
 from simcodesign.describe.topology.link_loads import IntArray
@@ -30,7 +31,7 @@ CELLS_AT_ONCE = 2**22  # destinations x links handled together while the routing
 
 def _graphml(entry: Entry, folder: Path) -> nx.Graph:
     """The graph in the file that a machine file names."""
-    return load_graphml(folder / entry.text(), entry.place)
+    return load_graphml(check_confined(folder / entry.text(), entry.place), entry.place)
 
 
 @register_topology

@@ -9,6 +9,7 @@ from xml.parsers import expat
 import networkx as nx
 
 from simcodesign.core.errors import InputError, Place, nearest
+from simcodesign.core.input_files import read_bytes
 
 MAX_FILE_BYTES = 32 * 2**20
 
@@ -20,7 +21,7 @@ def load_graphml(path: str | Path, place: Place | None = None) -> nx.Graph:
     not GraphML, or that has a document type declaration (its entities could expand without bound), nodes without
     or with the same id, or edges between nodes that it does not declare.
     """
-    data = _read_bytes(path, place or Place(str(path)))
+    data = read_bytes(path, MAX_FILE_BYTES, place)
     _Check(str(path)).run(data)
     try:
         graph = nx.read_graphml(io.BytesIO(data))
@@ -29,17 +30,6 @@ def load_graphml(path: str | Path, place: Place | None = None) -> nx.Graph:
         what = f"not a GraphML graph that NetworkX can read ({reason})"
         raise InputError(what, Place(str(path))) from None
     return graph
-
-
-def _read_bytes(path: str | Path, place: Place) -> bytes:
-    try:
-        with Path(path).open("rb") as file:
-            data = file.read(MAX_FILE_BYTES + 1)
-    except (OSError, ValueError) as error:
-        raise InputError(f"cannot read the GraphML file: {error}", place, value=str(path)) from None
-    if len(data) > MAX_FILE_BYTES:
-        raise InputError("GraphML file is too large", place, value=str(path), allowed=f"{MAX_FILE_BYTES} bytes")
-    return data
 
 
 class _Check:

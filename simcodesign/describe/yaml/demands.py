@@ -7,6 +7,7 @@ from pathlib import Path
 
 from simcodesign.core.errors import InputError
 from simcodesign.core.expression import Expression, parse
+from simcodesign.core.input_files import check_confined
 from simcodesign.core.registry import Registry
 from simcodesign.describe.demands.arrivals import KINDS as ARRIVAL_KINDS
 from simcodesign.describe.demands.arrivals import TARGETS, Arrivals
@@ -173,7 +174,7 @@ def _sizes(items: dict[str, Entry]) -> tuple[tuple[str, Expression | str], ...]:
 
 def _profile(entry: Entry) -> StackDistanceProfile:
     """A profile in a file beside this one."""
-    path = Path(entry.place.file).parent / entry.text()
+    path = check_confined(Path(entry.place.file).parent / entry.text(), entry.place)
     try:
         return load_profile(path)
     except InputError as error:

@@ -7,6 +7,7 @@ from functools import cache
 from pathlib import Path
 
 from simcodesign.core.errors import InputError, nearest
+from simcodesign.core.input_files import check_confined, is_file, real_path
 from simcodesign.describe.demands.replay import Replay
 from simcodesign.describe.goal.format import read_goal
 from simcodesign.describe.goal.schedule import Schedule
@@ -102,10 +103,10 @@ def _extended(path: Path, extended: tuple[Path, ...]) -> Entry:
         check_format(items["simcodesign"])
     if "extends" not in items:
         return entry
-    base, extended = items["extends"], (*extended, path.resolve())
+    base, extended = items["extends"], (*extended, real_path(path))
     target = _find_base(base, path)
     chain = " -> ".join(part.stem for part in (*extended, target))
-    if target.resolve() in extended:
+    if real_path(target) in extended:
         raise InputError(f"machines extend each other: {chain}", base.place)
     if len(extended) > MAX_EXTENDS:
         raise InputError(f"more than {MAX_EXTENDS} machines extend each other: {chain}", base.place)
@@ -117,8 +118,8 @@ def _find_base(base: Entry, path: Path) -> Path:
     """A machine beside the extending file wins over a shipped one of the same name."""
     name = base.name()
     beside = path.parent / (name if name.endswith((".yaml", ".yml")) else f"{name}.yaml")
-    if beside.is_file():
-        return beside
+    if is_file(beside):
+        return check_confined(beside, base.place)
     if name not in available("topologies"):
         shipped_ones = nearest(name, available("topologies"))
         raise base.error("no such machine", f"{shipped_ones}, or a .yaml file beside this one")

@@ -20,6 +20,7 @@ import yaml
 
 from simcodesign.core.errors import InputError, Place, nearest, shorten
 from simcodesign.core.expression import Expression, parse
+from simcodesign.core.input_files import read_bytes
 from simcodesign.core.units import parse_quantity
 
 MAX_BYTES = 4 * 1024 * 1024
@@ -114,32 +115,13 @@ class Entry:
 
 def read_yaml(path: Path) -> Entry:
     """The tree of a YAML file. InputError when it cannot be read, is not UTF-8 or not in the accepted subset."""
-    data, file = _read_bytes(path), str(path)
+    data, file = read_bytes(path, MAX_BYTES), str(path)
     try:
         text = data.decode("utf-8")
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
         raise InputError(f"not UTF-8 text (byte {error.start})", Place(file, line)) from None
     return parse_yaml(text, file)
-
-
-def _read_bytes(path: Path) -> bytes:
-    place = Place(_shown(str(path), 200))
-    try:
-        is_other = path.exists() and not path.is_file()  # a pipe or a device could be read for ever
-        data = b"" if is_other else _first_bytes(path)
-    except (OSError, ValueError) as error:
-        raise InputError(f"cannot be read: {getattr(error, 'strerror', None) or 'not a path'}", place) from None
-    if is_other:
-        raise InputError("cannot be read: not a file", place)
-    if len(data) > MAX_BYTES:
-        raise InputError(f"the file is larger than {MAX_BYTES} bytes", place)
-    return data
-
-
-def _first_bytes(path: Path) -> bytes:
-    with path.open("rb") as file:
-        return file.read(MAX_BYTES + 1)
 
 
 def _shown(text: str, limit: int) -> str:

@@ -14,8 +14,9 @@ from typing import Any
 import pandas as pd
 
 from simcodesign.core.errors import InputError, Place
+from simcodesign.core.input_files import not_utf8, open_bytes, open_text
 from simcodesign.core.readers import FileStart, Match
-from simcodesign.core.text_files import DELIMITERS, MISSING, CsvRows, check_width, not_utf8, number, opened
+from simcodesign.core.text_files import DELIMITERS, MISSING, CsvRows, check_width, number
 from simcodesign.fitting.measurements import Measurements
 from simcodesign.fitting.readers.formats import READERS, MeasurementReader
 from simcodesign.fitting.readers.rows import CHUNK_ROWS, Rows
@@ -70,7 +71,7 @@ def csv_measurements(path: Path, columns: Columns, delimiter: str, names: str, p
 
 def csv_header(path: Path) -> tuple[Columns, str]:
     """The columns of a CSV table, and what separates them."""
-    with opened(path) as file:
+    with open_text(path) as file:
         rows = CsvRows(file, str(path))
         for line, titles in rows:
             return columns_of(titles, Place(str(path), line)), rows.delimiter
@@ -87,19 +88,22 @@ def csv_frames(path: Path, columns: Columns, delimiter: str, names: str) -> Gene
     texts = [name for name in columns.names if kinds[name] == "category" and name not in columns.parameters]
     with warnings.catch_warnings():
         warnings.simplefilter("error", pd.errors.ParserWarning)  # rows longer than the header
-        with pd.read_csv(
-            path,
-            sep=delimiter,
-            header=0,
-            names=list(columns.names),
-            dtype=kinds,
-            index_col=False,
-            keep_default_na=False,
-            na_values={value: list(MISSING)},
-            encoding="utf-8-sig",
-            chunksize=CHUNK_ROWS,
-            **EXACT,
-        ) as frames:
+        with (
+            open_bytes(path) as file,
+            pd.read_csv(
+                file,
+                sep=delimiter,
+                header=0,
+                names=list(columns.names),
+                dtype=kinds,
+                index_col=False,
+                keep_default_na=False,
+                na_values={value: list(MISSING)},
+                encoding="utf-8-sig",
+                chunksize=CHUNK_ROWS,
+                **EXACT,
+            ) as frames,
+        ):
             for frame in frames:
                 if any(pd.api.types.is_numeric_dtype(frame[name].cat.categories.dtype) for name in texts):
                     raise NumericNamesError
@@ -108,7 +112,7 @@ def csv_frames(path: Path, columns: Columns, delimiter: str, names: str) -> Gene
 
 def line_of_row(path: Path, row: int) -> int | None:
     """The line of a row (from 0) below the header."""
-    with opened(path) as file:
+    with open_text(path) as file:
         for index, (line, _) in enumerate(CsvRows(file, str(path)), -1):
             if index == row:
                 return line
@@ -118,7 +122,7 @@ def line_of_row(path: Path, row: int) -> int | None:
 def check_rows(path: Path, columns: Columns) -> None:
     """Raise InputError at the first row of a wrong length, or with a value that is not a number."""
     value = columns.names.index(columns.named[VALUE])
-    with opened(path) as file:
+    with open_text(path) as file:
         csv_rows = CsvRows(file, str(path))
         rows = iter(csv_rows)
         next(rows)

@@ -9,6 +9,7 @@ never came to is missing there (NaN), which is no error, as call trees differ be
 from __future__ import annotations
 
 import re
+import tarfile
 import warnings
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from simcodesign.core.errors import InputError, Place
+from simcodesign.core.input_files import DATA_BYTES, check_size, open_bytes
 from simcodesign.core.readers import FileStart, Match
 from simcodesign.fitting.measurements import Measurements, check_parameters
 from simcodesign.fitting.readers.formats import READERS, MeasurementReader
@@ -115,6 +117,7 @@ def read_run(rows: Rows, run: Run, parameters: tuple[str, ...], package: CubePac
     """Take in what one run measured."""
     place = Place(str(run.file))
     point = rows.point(tuple(run.point[name] for name in parameters), lambda: place)
+    check_archive(run.file)
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of a wrong checksum, which Cube's own writer leaves
@@ -127,6 +130,17 @@ def read_run(rows: Rows, run: Run, parameters: tuple[str, ...], package: CubePac
         if not np.isfinite(value):
             raise InputError("a value that is not finite", place, value=value, allowed="finite numbers")
     rows.add(list(values), [point] * len(values), list(values.values()))
+
+
+def check_archive(file: Path) -> None:
+    """Raise InputError for what is no regular file, or unpacks to too much."""
+    with open_bytes(file) as opened:
+        try:
+            with tarfile.open(fileobj=opened, mode="r:") as archive:
+                unpacked_bytes = sum(member.size for member in archive)
+        except tarfile.TarError:
+            return  # who reads it says what is wrong with it
+    check_size(unpacked_bytes, DATA_BYTES, Place(str(file)), "what the file unpacks to")
 
 
 def values_of(rows: Rows, profile: Any, package: CubePackage) -> dict[int, float]:

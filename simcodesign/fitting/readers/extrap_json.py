@@ -18,8 +18,8 @@ from pathlib import Path
 import numpy as np
 
 from simcodesign.core.errors import InputError
+from simcodesign.core.input_files import read_text
 from simcodesign.core.readers import FileStart, Match
-from simcodesign.core.text_files import whole_text
 from simcodesign.fitting.measurements import FloatArray, IntArray, Measurements, check_parameters
 from simcodesign.fitting.readers.extrap_json_rows import POSITIVE, ROW, ROW_FORM, Folder, Slot, add_point, plain
 from simcodesign.fitting.readers.formats import READERS, MeasurementReader
@@ -43,7 +43,7 @@ def read_extrap_json(path: Path, partial: bool = False) -> Measurements:
     """
     folder = Folder(Rows(str(path), partial))
     with without_collection():
-        content = decoded(decoder(folder.fold), whole_text(path), str(path))
+        content = decoded(decoder(folder.fold), read_text(path), str(path))
     try:
         if isinstance(content, JsonError):
             raise content

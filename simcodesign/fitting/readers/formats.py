@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Protocol
 
 from simcodesign.core.errors import InputError, Place
+from simcodesign.core.input_files import first_bytes, is_folder
 from simcodesign.core.readers import START_BYTES, FileStart, Reader, ReaderRegistry
 from simcodesign.fitting.measurements import Measurements
 
@@ -50,8 +51,6 @@ def read_measurements(path: str | Path, format: str | None = None, *, partial: b
     """
     path = Path(path)
     named = None if format is None else READERS.named(format, path)
-    if not path.exists():
-        raise InputError("no such file", Place(str(path)))
     start = start_of(path)
     reader = named or recognised(start, path)
     if start.is_folder and not reader.reads_folder:
@@ -81,10 +80,6 @@ def recognised(start: FileStart, path: Path) -> MeasurementReader:
 def start_of(path: Path) -> FileStart:
     """What shows the format of a file. Raises InputError where it cannot be read."""
     suffix = path.suffix.lower()
-    if path.is_dir():
+    if is_folder(path):
         return FileStart(suffix, is_folder=True)
-    try:
-        with path.open("rb") as file:
-            return FileStart(suffix, file.read(START_BYTES))
-    except OSError as error:
-        raise InputError(f"the file cannot be read: {error.strerror or error}", Place(str(path))) from None
+    return FileStart(suffix, first_bytes(path, START_BYTES))

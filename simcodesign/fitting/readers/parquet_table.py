@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 from simcodesign.core.errors import InputError, Place
+from simcodesign.core.input_files import DATA_BYTES, check_size, open_bytes
 from simcodesign.core.readers import FileStart, Match
 from simcodesign.fitting.measurements import Measurements
 from simcodesign.fitting.readers.formats import READERS, MeasurementReader
@@ -34,14 +36,22 @@ def read_parquet(path: Path, partial: bool = False) -> Measurements:
         return Place(str(path), path=f"row {row + 1}, column {column}")
 
     try:
-        with pyarrow.parquet.ParquetFile(path) as file:
+        with open_bytes(path) as opened, pyarrow.parquet.ParquetFile(opened) as file:
+            check_size(unpacked_bytes(file.metadata), DATA_BYTES, Place(str(path)), "the table in the file")
             columns = columns_of(file.schema_arrow.names, Place(str(path)))
             for batch in file.iter_batches(batch_size=CHUNK_ROWS):
                 frame = batch.to_pandas()
                 add_frame(rows, columns, frame.set_axis(list(columns.names), axis=1), locate)
+    except InputError:
+        raise
     except (OSError, pyarrow.ArrowException) as error:
         raise InputError(f"the Parquet file cannot be read: {error}", Place(str(path))) from None
     return rows.measurements(columns.parameters, lambda row: locate(row, columns.named[REPETITION]))
+
+
+def unpacked_bytes(metadata: Any) -> int:
+    """How large the columns are decompressed, as the file says."""
+    return sum(metadata.row_group(index).total_byte_size for index in range(metadata.num_row_groups))
 
 
 def sniff(start: FileStart) -> Match:

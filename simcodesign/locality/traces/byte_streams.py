@@ -10,12 +10,13 @@ import zlib
 from collections.abc import Callable
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Protocol, Self, cast
+from typing import Any, BinaryIO, Protocol, Self, cast
 
 from simcodesign.core.errors import InputError, Place
+from simcodesign.core.input_files import STREAM_BYTES, check_size, open_bytes
 
 #: Suffix of a compressed file -> its first bytes, and what opens it.
-COMPRESSIONS: dict[str, tuple[bytes, Callable[[Path], Any]]] = {
+COMPRESSIONS: dict[str, tuple[bytes, Callable[[BinaryIO], Any]]] = {
     ".gz": (b"\x1f\x8b", gzip.open),
     ".xz": (b"\xfd7zXZ\x00", lzma.open),
     ".bz2": (b"BZh", bz2.open),
@@ -36,9 +37,10 @@ class Readable(Protocol):
 class Stream:
     """Bytes of ``source`` in order. ``offset`` counts those read; a reader of text keeps ``line`` at its next line."""
 
-    def __init__(self, source: Readable, name: str) -> None:
+    def __init__(self, source: Readable, name: str, below: BinaryIO | None = None) -> None:
         self.name, self.offset, self.line = name, 0, cast(int | None, None)
         self._source, self._damage = source, ""
+        self._below = below  # what the source reads and does not close
 
     def read_into(self, buffer: memoryview) -> int:
         """Fills the buffer; less only at the end, or before damage, which the next call raises. How many bytes."""
@@ -56,6 +58,7 @@ class Stream:
         if self._damage and not filled:
             raise InputError(self._damage, self.place(self.offset))
         self.offset += filled
+        check_size(self.offset, STREAM_BYTES, self.place(self.offset), "the trace, decompressed,")
         return filled
 
     def read(self, size: int) -> bytearray:
@@ -73,6 +76,8 @@ class Stream:
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None) -> None:
         self._source.close()
+        if self._below is not None:
+            self._below.close()
 
 
 def _damage(error: Exception) -> str:
@@ -82,28 +87,18 @@ def _damage(error: Exception) -> str:
     return f"{what}: only what stands before can be read ({error or type(error).__name__})"
 
 
-def check_is_file(path: Path) -> None:
-    """InputError unless this is a file that can be read again and again."""
-    if path.is_dir():
-        raise InputError("this is a folder", Place(str(path)), allowed="a file that holds a trace")
-    if not path.exists():
-        raise InputError("there is no such file", Place(str(path)))
-    if not path.is_file():
-        raise InputError("this is a pipe or a device, which is read only once", Place(str(path)), allowed="a file")
-
-
 def open_stream(path: Path, compression: str = "") -> Stream:
     """The bytes of a file, decompressed if ``compression`` is a suffix of ``COMPRESSIONS``."""
-    check_is_file(path)
+    file = open_bytes(path, STREAM_BYTES)
+    if not compression:
+        return Stream(cast(Readable, file), str(path))
+    first, opened = COMPRESSIONS[compression]
     try:
-        if not compression:
-            return Stream(path.open("rb"), str(path))
-        first, opened = COMPRESSIONS[compression]
-        with path.open("rb") as file:
-            start = file.read(len(first))
-        if not first.startswith(start):
+        if not first.startswith(file.read(len(first))):
             what = f"the file is not compressed as its suffix {compression} says"
             raise InputError(what, Place(str(path), path="byte 0"))
-        return Stream(opened(path), str(path))
-    except OSError as error:
-        raise InputError(f"the file cannot be read: {error.strerror or error}", Place(str(path))) from None
+        file.seek(0)
+        return Stream(opened(file), str(path), file)
+    except BaseException:
+        file.close()
+        raise

@@ -19,7 +19,7 @@ from pathlib import Path
 
 from simcodesign.core.errors import InputError, Place
 from simcodesign.core.readers import START_BYTES, FileStart
-from simcodesign.locality.traces.byte_streams import COMPRESSIONS, check_is_file, open_stream
+from simcodesign.locality.traces.byte_streams import COMPRESSIONS, open_stream
 from simcodesign.locality.traces.readers.registry import READERS, TraceReader
 from simcodesign.locality.traces.trace import Trace, empty_trace
 
@@ -32,7 +32,6 @@ def open_trace(path: str | Path, format: str | None = None, *, instructions: boo
     corrupt (with the byte offset, in the decompressed stream, and the line of a text).
     """
     path = Path(path)
-    check_is_file(path)
     named = None if format is None else READERS.named(format, path)
     compression = compression_of(path, named)
     reader = named or recognised(path, compression)

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from simcodesign.core.atomic_files import replacing
 from simcodesign.core.errors import InputError
 from simcodesign.core.result import COMPONENTS, Result
 from simcodesign.core.units import FloatOrArray, format_quantity
@@ -76,13 +77,11 @@ def new_figure(mpl: Any, width: float, height: float) -> Any:
 
 
 def save(figure: Any, path: str | Path) -> None:
-    """Write the figure in the format of the suffix. InputError when the file cannot be written."""
+    """Write the figure, whole or not at all, in the format of the suffix. InputError when that cannot be done."""
     form = Path(path).suffix.lower().removeprefix(".")
     undated = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}.get(form)
-    try:
-        figure.savefig(path, format=form, metadata=undated)
-    except OSError as error:
-        raise InputError(f"cannot write the plot: {error.strerror or error}", value=str(path)) from error
+    with replacing(Path(path)) as file:
+        figure.savefig(file, format=form, metadata=undated)
 
 
 def plain(text: str) -> str:

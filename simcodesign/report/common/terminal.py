@@ -6,6 +6,7 @@ import json
 import os
 import sys
 from collections.abc import Iterable
+from contextlib import suppress
 from typing import Any
 
 from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
@@ -53,6 +54,10 @@ def write_json(answer: Any) -> None:
 
 
 def complain(message: str) -> None:
-    """To standard error: wrapped on a terminal, one line elsewhere, never shortened and never read as markup."""
+    """To standard error: wrapped on a terminal, one line elsewhere, never shortened and never read as markup.
+
+    Where nobody reads standard error any more, nothing happens: the exit status says the rest.
+    """
     console = Console(stderr=True, highlight=False)
-    console.print(Printable(Text(message)), soft_wrap=not sys.stderr.isatty())
+    with suppress(OSError):
+        console.print(Printable(Text(message)), soft_wrap=not sys.stderr.isatty())

@@ -8,13 +8,14 @@ from __future__ import annotations
 import gzip
 import json
 from collections.abc import Iterator
-from io import BufferedIOBase
 from itertools import chain
 from pathlib import Path
+from typing import BinaryIO
 
 import numpy as np
 from numpy.typing import NDArray
 
+from simcodesign.core.atomic_files import replacing
 from simcodesign.core.errors import InputError
 from simcodesign.core.result import COMPONENT_OF_KIND, COMPONENTS, SEND, Result, Timeline
 from simcodesign.report.results.utilisation import recorded
@@ -45,14 +46,11 @@ def write_chrome_trace(result: Result, path: str | Path) -> None:
         raise InputError("file of a timeline", value=path.name, allowed=f"names that end in {', '.join(SUFFIXES)}")
     if timeline.finish_s.max(initial=0.0) > LONGEST_S:
         raise InputError(f"a timeline can show {LONGEST_S:g} s at most", value=float(timeline.finish_s.max()))
-    try:
-        with path.open("wb") as file:
-            _write(result, timeline, file, path.suffix.lower() == ".gz")
-    except OSError as error:
-        raise InputError(f"cannot write the timeline: {error.strerror or error}", value=str(path)) from error
+    with replacing(path) as file:
+        _write(result, timeline, file, path.suffix.lower() == ".gz")
 
 
-def _write(result: Result, timeline: Timeline, file: BufferedIOBase, compressed: bool) -> None:
+def _write(result: Result, timeline: Timeline, file: BinaryIO, compressed: bool) -> None:
     if not compressed:
         _write_events(result, timeline, file)
         return
@@ -61,7 +59,7 @@ def _write(result: Result, timeline: Timeline, file: BufferedIOBase, compressed:
         _write_events(result, timeline, packed)
 
 
-def _write_events(result: Result, timeline: Timeline, file: BufferedIOBase) -> None:
+def _write_events(result: Result, timeline: Timeline, file: BinaryIO | gzip.GzipFile) -> None:
     plain = result.to_dict()
     about = {name: plain.get(name) for name in ("workload", "machine", "preset", "values", "effects", "seed")}
     file.write(f'{{"displayTimeUnit":"ms","otherData":{json.dumps(about)},"traceEvents":[\n'.encode())

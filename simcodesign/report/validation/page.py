@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from simcodesign import __version__
+from simcodesign.core.atomic_files import replacing_text
 from simcodesign.core.errors import InputError
 from simcodesign.core.units import DIMENSIONS
 from simcodesign.describe.constants import CONSTANTS
@@ -48,12 +49,10 @@ def load_jinja() -> Any:
 
 
 def write_page(outcomes: Sequence[Outcome], path: Path, *, dated: bool = False) -> None:
-    """Write the page. InputError when the file cannot be written or Jinja2 is missing."""
+    """Write the page, whole or not at all. InputError when that cannot be done or Jinja2 is missing."""
     text = page(outcomes, dated=dated)
-    try:
-        path.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise InputError(f"cannot write the report: {error.strerror or error}", value=str(path)) from error
+    with replacing_text(path) as file:
+        file.write(text)
 
 
 def page(outcomes: Sequence[Outcome], *, dated: bool = False) -> str:

@@ -27,6 +27,7 @@ import numpy as np
 
 from simcodesign.core.errors import InputError, Place, nearest
 from simcodesign.core.expression import Expression
+from simcodesign.core.input_files import check_confined
 from simcodesign.describe.constants import CAPACITY, CONSTANTS
 from simcodesign.describe.parameters import Parameter
 from simcodesign.describe.yaml.machine import check_format
@@ -296,8 +297,8 @@ def _file(items: Mapping[str, Entry], key: str, folder: Path) -> str:
     if key not in items:
         return ""
     text = items[key].text()
-    is_path = "/" in text or text.endswith((".yaml", ".yml", ".aspen"))
-    return str(folder / text) if is_path else text
+    is_path = "/" in text or text.endswith((".yaml", ".yml", ".aspen", ".goal"))
+    return str(check_confined(folder / text, items[key].place)) if is_path else text
 
 
 def _mapping(items: Mapping[str, Entry], key: str) -> Mapping[str, Entry]:

@@ -9,9 +9,11 @@ from dataclasses import dataclass
 from itertools import chain, islice
 from pathlib import Path
 
+from simcodesign.core.input_files import is_file
 from simcodesign.studies.sweep.checksums import meta_of, row_of
 from simcodesign.studies.sweep.points import Row
 from simcodesign.studies.sweep.store import Store, StoreError, place_of
+from simcodesign.studies.sweep.store_connection import can_be_written, connect
 from simcodesign.studies.sweep.store_lock import StoreLock
 
 _ROWS_PER_TRANSACTION = 10_000
@@ -39,11 +41,11 @@ def recover(path: str | Path, target: str | Path) -> Recovered:
     is no such file, it is in use, or SQLite can read nothing of a store in it.
     """
     path = Path(path)
-    if not path.is_file():
+    if not is_file(path):
         raise StoreError("no such store", place_of(path))
-    lock = StoreLock.acquire(path)
+    lock = StoreLock.acquire(path) if can_be_written(path) else None
     try:
-        with closing(sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True)) as connection:
+        with closing(connect(path, write=False, locked=lock is not None)) as connection:
             connection.execute("PRAGMA cell_size_check = ON")
             meta = _readable_meta(connection)
             rows = _readable_rows(connection, meta)
@@ -52,7 +54,8 @@ def recover(path: str | Path, target: str | Path) -> Recovered:
                 raise StoreError("SQLite can read nothing of a store in it", place_of(path), allowed="a copy, if any")
             return Recovered(_copy(chain([first] if first else [], rows), meta, target), meta)
     finally:
-        lock.release()
+        if lock is not None:
+            lock.release()
 
 
 def _copy(rows: Iterator[Row], meta: Mapping[str, object], target: str | Path) -> int:

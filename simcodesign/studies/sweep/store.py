@@ -20,8 +20,10 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from simcodesign.core.errors import InputError, Place
+from simcodesign.core.input_files import first_bytes, is_file
 from simcodesign.studies.sweep.checksums import meta_checksum, meta_of, meta_row, record, row_of
 from simcodesign.studies.sweep.points import Row
+from simcodesign.studies.sweep.store_connection import can_be_written, connect, has_pending_rows, is_written, state_of
 from simcodesign.studies.sweep.store_lock import StoreLock
 from simcodesign.studies.sweep.sweep import Sweep, differences
 from simcodesign.studies.sweep.table import NUMBER, table_of
@@ -51,6 +53,7 @@ class Store:
 
     def __init__(self, path: Path, connection: sqlite3.Connection, lock: StoreLock | None) -> None:
         self.path, self._connection, self._lock = path, connection, lock
+        self._state = None if lock or is_written(path) else state_of(path)
 
     # Opening and closing.
 
@@ -72,7 +75,7 @@ class Store:
     def open(cls, path: str | Path, write: bool = True) -> Store:
         """An existing store. StoreError for what is none, is damaged, or is being written by another process."""
         path = Path(path)
-        if not path.is_file():
+        if not is_file(path):
             raise StoreError("no such store", place_of(path), allowed="the file of an earlier sweep")
         lock = StoreLock.acquire(path) if write else None
         try:
@@ -86,10 +89,7 @@ class Store:
     def _connect(cls, path: Path, lock: StoreLock | None) -> Store:
         check_header(path)
         with _store_errors(path):
-            mode = "rw" if lock else "ro"
-            connection = sqlite3.connect(
-                f"{path.resolve().as_uri()}?mode={mode}", uri=True, isolation_level=None, check_same_thread=False
-            )
+            connection = connect(path, write=lock is not None)
         try:
             with _store_errors(path):
                 _prepare(connection, path, write=lock is not None)
@@ -117,11 +117,27 @@ class Store:
     ) -> None:
         self.close()
 
+    @contextmanager
+    def _store_errors(self) -> Iterator[None]:
+        """StoreError for errors of SQLite, and where a file that is only read has been written meanwhile."""
+        try:
+            with _store_errors(self.path):
+                yield
+            self._check_unchanged()
+        except StoreError:
+            self._check_unchanged()
+            raise
+
+    def _check_unchanged(self) -> None:
+        if self._state not in (None, state_of(self.path)):
+            what = "was written by another process while it was read"
+            raise StoreError(what, place_of(self.path), allowed="reading it once more") from None
+
     # What it says of itself.
 
     def meta(self) -> dict[str, object]:
         """What the sweep is (``Sweep.meta``). Empty in a store whose meta was lost. StoreError if it is damaged."""
-        with _store_errors(self.path):
+        with self._store_errors():
             rows = self._connection.execute("SELECT value, checksum FROM meta WHERE name = 'sweep'").fetchall()
         meta = meta_of("sweep", *rows[0]) if len(rows) == 1 else None
         if meta is None:
@@ -147,12 +163,12 @@ class Store:
             self._write_meta(sweep.meta())
 
     def _key(self, number: int) -> str:
-        with _store_errors(self.path):
+        with self._store_errors():
             rows = self._connection.execute("SELECT key FROM points WHERE number = ?", (number,)).fetchall()
         return bytes(rows[0][0]).hex() if rows and isinstance(rows[0][0], bytes) else ""
 
     def _write_meta(self, meta: Mapping[str, object]) -> None:
-        with _store_errors(self.path):
+        with self._store_errors():
             self._connection.execute("UPDATE meta SET value = ?, checksum = ? WHERE name = 'sweep'", meta_row(meta))
 
     # Rows.
@@ -163,7 +179,7 @@ class Store:
         StoreError, with none of them added, when the disk is full, the file cannot be written, or a point is there.
         """
         records = [record(row) for row in rows]
-        with _store_errors(self.path):
+        with self._store_errors():
             self._connection.execute("BEGIN IMMEDIATE")
             try:
                 self._connection.executemany("INSERT INTO points VALUES (?, ?, ?, ?, ?)", records)
@@ -175,7 +191,7 @@ class Store:
 
     def done(self) -> NDArray[np.int64]:
         """Numbers of the points that are done or have failed, ascending."""
-        with _store_errors(self.path):
+        with self._store_errors():
             # One long text: a third of the time that a million rows take.
             ((text,),) = self._connection.execute("SELECT group_concat(number) FROM points").fetchall()
         numbers = np.fromstring(text or "", dtype=np.int64, sep=",")
@@ -193,19 +209,19 @@ class Store:
 
     def __len__(self) -> int:
         """Number of points that are done or have failed."""
-        with _store_errors(self.path):
+        with self._store_errors():
             ((count,),) = self._connection.execute("SELECT count(*) FROM points").fetchall()
         return int(count)
 
     def failed(self) -> int:
         """Number of points that have failed."""
-        with _store_errors(self.path):
+        with self._store_errors():
             rows = self._connection.execute("SELECT count(*) FROM points WHERE state <> 0").fetchall()
         return int(rows[0][0])
 
     def forget_failures(self) -> int:
         """Delete failed points, so that they are evaluated again; their number."""
-        with _store_errors(self.path):
+        with self._store_errors():
             return self._connection.execute("DELETE FROM points WHERE state <> 0").rowcount
 
     def rows(self) -> Iterator[Row]:
@@ -218,7 +234,7 @@ class Store:
 
     def _rows(self, where: str) -> Iterator[Row]:
         previous = -1
-        with _store_errors(self.path):
+        with self._store_errors():
             for record in self._connection.execute(f"SELECT * FROM points {where} ORDER BY number"):
                 row = row_of(record)
                 if row is None:
@@ -271,11 +287,10 @@ class Store:
 def check_header(path: Path) -> None:
     """Raise StoreError for a file that is no store, or whose size differs from that in its header."""
     try:
-        with path.open("rb") as file:
-            head = file.read(100)
+        head = first_bytes(path, 100)
         size = path.stat().st_size
-    except OSError as error:
-        raise StoreError(f"cannot be read: {error.strerror or error}", place_of(path)) from None
+    except (InputError, OSError) as error:
+        raise StoreError(getattr(error, "what", str(error)), place_of(path)) from None
     if len(head) < 100 or head[:16] != MAGIC:
         raise damaged(path, "it does not begin as a SQLite database does")
     if int.from_bytes(head[68:72]) != APPLICATION:
@@ -283,9 +298,7 @@ def check_header(path: Path) -> None:
     page = int.from_bytes(head[16:18])
     page = 65536 if page == 1 else page
     pages = int.from_bytes(head[28:32])
-    wal = path.with_name(f"{path.name}-wal")
-    pending = wal.exists() and wal.stat().st_size > 0  # what is missing may stand there
-    if not pending and size != pages * page:
+    if not has_pending_rows(path) and size != pages * page:
         raise damaged(path, f"it has {size} bytes, and says itself that it has {pages * page}")
 
 
@@ -380,5 +393,7 @@ def _operational(path: Path, error: sqlite3.OperationalError) -> StoreError:
     if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
         return StoreError("another process writes to it", place_of(path))
     if code in (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM):
-        return StoreError(f"cannot be opened: {error}", place_of(path))
+        rows = has_pending_rows(path) and not can_be_written(path)
+        remedy = "a copy of it, and of its -wal, in a folder that can be written" if rows else None
+        return StoreError(f"cannot be opened: {error}", place_of(path), allowed=remedy)
     return damaged(path, str(error))

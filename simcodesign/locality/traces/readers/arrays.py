@@ -8,6 +8,7 @@ from __future__ import annotations
 import struct
 import zipfile
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from types import SimpleNamespace
@@ -18,8 +19,9 @@ from numpy.lib import format as npy
 from numpy.typing import NDArray
 
 from simcodesign.core.errors import InputError, Place
+from simcodesign.core.input_files import STREAM_BYTES, open_bytes
 from simcodesign.core.readers import FileStart, Match
-from simcodesign.locality.traces.byte_streams import Readable, Stream, check_is_file, open_stream
+from simcodesign.locality.traces.byte_streams import Readable, Stream, open_stream
 from simcodesign.locality.traces.readers.registry import READERS, TraceReader
 from simcodesign.locality.traces.trace import (
     CHUNK,
@@ -44,9 +46,9 @@ class RawTrace(Trace):
 
     def __init__(self, path: Path, compression: str = "") -> None:
         self.name, self._path, self._compression = str(path), path, compression
-        check_is_file(path)
-        if not compression:
-            self._check_size(path.stat().st_size)
+        with open_stream(path, compression):
+            if not compression:
+                self._check_size(path.stat().st_size)
 
     def chunks(self, most: int = CHUNK) -> Iterator[Accesses]:
         size_bytes = min(at_least_one(most), CHUNK) * WORD_BYTES
@@ -101,7 +103,8 @@ class NpyTrace(Trace):
     def _mapped(self, most: int) -> Iterator[NDArray[Any]]:
         header = self._header
         # Copy on write, for Numba compiles again for arrays that may not be written.
-        entries = np.memmap(self._path, header.dtype, "c", header.start, (header.count,)).view(np.ndarray)
+        with open_bytes(self._path, STREAM_BYTES) as file:
+            entries = np.memmap(file, header.dtype, "c", header.start, (header.count,)).view(np.ndarray)
         return (entries[first : first + most] for first in range(0, header.count, most))
 
     def _streamed(self, most: int) -> Iterator[NDArray[Any]]:
@@ -113,7 +116,6 @@ class NpzTrace(Trace):
     """The columns ``address`` and, where they are there, ``kind`` and ``group`` of a ``.npz`` file."""
 
     def __init__(self, path: Path) -> None:
-        check_is_file(path)
         self.name, self._path = str(path), path
         with self._archive() as archive:
             self._columns = [name for name in (ADDRESS, KIND, GROUP) if f"{name}.npy" in archive.namelist()]
@@ -145,12 +147,16 @@ class NpzTrace(Trace):
             addresses(part[GROUP], Place(self.name, path=GROUP)) if GROUP in part else None,
         )
 
-    def _archive(self) -> zipfile.ZipFile:
-        try:
-            return zipfile.ZipFile(self._path)
-        except _BAD_ARCHIVE as error:
-            what = f"this is no whole .npz file: {error}"
-            raise InputError(what, Place(self.name, path=f"byte {self._path.stat().st_size}")) from None
+    @contextmanager
+    def _archive(self) -> Iterator[zipfile.ZipFile]:
+        with open_bytes(self._path, STREAM_BYTES) as file:
+            try:
+                archive = zipfile.ZipFile(file)
+            except _BAD_ARCHIVE as error:
+                what = f"this is no whole .npz file: {error}"
+                raise InputError(what, Place(self.name, path=f"byte {self._path.stat().st_size}")) from None
+            with archive:
+                yield archive
 
     def _column(self, archive: zipfile.ZipFile, name: str) -> Stream:
         try:

@@ -1,0 +1,46 @@
+"""How the file of a store is opened: to read it, no file beside it is made, so that read-only media will do."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from pathlib import Path
+
+
+def connect(path: Path, write: bool, locked: bool = False) -> sqlite3.Connection:
+    """A connection to a store. ``locked``: the caller has its lock, so that nobody else writes."""
+    mode = "mode=rw" if write else _read_only(path, locked)
+    return sqlite3.connect(f"{path.resolve().as_uri()}?{mode}", uri=True, isolation_level=None, check_same_thread=False)
+
+
+def _read_only(path: Path, locked: bool) -> str:
+    """How SQLite is to read a store.
+
+    With ``mode=ro`` it looks for a writer, for which it needs files beside the store, and leaves them there. Where no
+    writer is at it, and where none can be, ``immutable`` reads the store alone.
+    """
+    alone = not has_pending_rows(path) if locked else not is_written(path)
+    return "mode=ro&immutable=1" if alone else "mode=ro"
+
+
+def is_written(path: Path) -> bool:
+    """Whether a writer may be at a store, or has left rows that are not in it yet."""
+    may_be = path.with_name(f"{path.name}.lock").exists() and can_be_written(path)
+    return may_be or has_pending_rows(path)
+
+
+def has_pending_rows(path: Path) -> bool:
+    """Whether rows may still stand in the journal beside a store, of a writer that is at it or was killed."""
+    journal = path.with_name(f"{path.name}-wal")
+    return journal.exists() and journal.stat().st_size > 0
+
+
+def can_be_written(path: Path) -> bool:
+    """Whether files can be made beside a store; not on read-only media."""
+    return os.access(path.parent, os.W_OK)
+
+
+def state_of(path: Path) -> tuple[int, int, int]:
+    """What changes when a file is written."""
+    status = path.stat()
+    return status.st_ino, status.st_size, status.st_mtime_ns
