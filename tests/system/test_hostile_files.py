@@ -76,6 +76,16 @@ READERS: list[tuple[str, Callable[[Path], object]]] = [
 WORDS = [f"{index}{suffix}" for index, (suffix, _) in enumerate(READERS)]
 
 
+@pytest.fixture(scope="module", autouse=True)
+def compiled(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """What Numba compiles, so that no reader is timed while it does."""
+    folder = tmp_path_factory.mktemp("compiled")
+    (folder / "a.goal").write_text("num_ranks 1\nrank 0 {\nl1: calc 1\n}\n")
+    load_workload(folder / "a.goal")
+    (folder / "a.lackey").write_text(" L 10,8\n")
+    read_trace(folder / "a.lackey")
+
+
 @contextmanager
 def bounded() -> Iterator[None]:
     """What waits for ever, or takes a gigabyte, fails instead."""
@@ -339,9 +349,10 @@ def test_only_the_opener_opens_files() -> None:
     found = []
     for path in sorted(package.rglob("*.py")):
         name = path.relative_to(package).as_posix()
-        if name in OWN_FILES:
+        text = path.read_text()
+        if name in OWN_FILES or not any(f"{word}(" in text for word in OPENING):
             continue
-        tree = ast.parse(path.read_text())
+        tree = ast.parse(text)
         imported = {
             alias.asname or alias.name
             for node in ast.walk(tree)
