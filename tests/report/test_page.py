@@ -368,6 +368,7 @@ addEventListener("load", () => {
 
 
 @needs_browser
+@pytest.mark.thorough
 def test_pictures_width_and_filter(tmp_path: Path, text: str, outcomes: list[Outcome]) -> None:
     """In a frame of 360 pixels, for a window of the browser may not be as narrow as that."""
     eager = text.replace(' loading="lazy"', "").replace("</body>", SCRIPT)
@@ -391,10 +392,15 @@ def test_pictures_width_and_filter(tmp_path: Path, text: str, outcomes: list[Out
 @pytest.mark.parametrize(
     ("bad", "complaint", "address"),
     [
-        ("<script>console.error('broken')</script>", "broken", ""),
-        ("<script>nothing.at.all()</script>", "ReferenceError", ""),
+        pytest.param("<script>console.error('broken')</script>", "broken", "", marks=pytest.mark.thorough),
+        pytest.param("<script>nothing.at.all()</script>", "ReferenceError", "", marks=pytest.mark.thorough),
         ('<img src="http://127.0.0.1:9/x.png" alt="x">', "", "http://127.0.0.1:9/x.png"),
-        ("<style>body { background: url(http://127.0.0.1:9/y.png) }</style>", "", "http://127.0.0.1:9/y.png"),
+        pytest.param(
+            "<style>body { background: url(http://127.0.0.1:9/y.png) }</style>",
+            "",
+            "http://127.0.0.1:9/y.png",
+            marks=pytest.mark.thorough,
+        ),
     ],
 )
 def test_a_browser_would_notice(tmp_path: Path, text: str, bad: str, complaint: str, address: str) -> None:

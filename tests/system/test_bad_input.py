@@ -559,7 +559,14 @@ def test_python(case: Case, verb: str, tmp_path: Path) -> None:
     check_message(case, str(caught.value), workload, machine)
 
 
-@pytest.mark.parametrize(("case", "verb"), CALLS)
+#: What the command line makes of every kind of case in the ordinary suite; ``test_python`` has them all.
+BY_COMMAND = [
+    pytest.param(*call.values, id=call.id, marks=() if number % 14 == 0 else pytest.mark.thorough)
+    for number, call in enumerate(CALLS)
+]
+
+
+@pytest.mark.parametrize(("case", "verb"), BY_COMMAND)
 def test_command_line(
     case: Case, verb: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -623,8 +630,8 @@ def test_names_and_paths_of_nothing(
     "words",
     [
         ["forecast", "seismik", "power-challenge"],
-        ["simulate", "burst", "crossbar-16", "--set", "P=0"],
-        ["compare", "burst", "crossbar-16", "--set", "network.startup=-1"],
+        pytest.param(["simulate", "burst", "crossbar-16", "--set", "P=0"], marks=pytest.mark.thorough),
+        pytest.param(["compare", "burst", "crossbar-16", "--set", "network.startup=-1"], marks=pytest.mark.thorough),
     ],
 )
 def test_as_a_process(words: list[str]) -> None:

@@ -35,15 +35,15 @@ def table(name: str) -> pd.DataFrame:
 def text(name: str, column: str, **where: object) -> str:
     """A cell as it is printed, in the one row in which every column of ``where`` holds the value given; empty where
     nothing is published. InputError when no row, or more than one, is such, or when there is no such column."""
-    frame = _texts(name)
-    unknown = {column, *where} - set(frame.columns)
+    columns, rows = _rows(name)
+    unknown = {column, *where} - {*columns}
     if unknown:
-        raise InputError(f"{name}: columns", value=", ".join(sorted(unknown)), allowed=", ".join(frame.columns))
-    for key, value in where.items():
-        frame = frame[frame[key] == str(value)]
-    if len(frame) != 1:
-        raise InputError(f"{name}: rows in which {where}", value=len(frame), allowed="one")
-    return str(frame[column].iloc[0])
+        raise InputError(f"{name}: columns", value=", ".join(sorted(unknown)), allowed=", ".join(columns))
+    wanted = {key: str(value) for key, value in where.items()}.items()
+    found = [row for row in rows if wanted <= row.items()]
+    if len(found) != 1:
+        raise InputError(f"{name}: rows in which {where}", value=len(found), allowed="one")
+    return found[0][column]
 
 
 def value(name: str, column: str, **where: object) -> float | None:
@@ -81,6 +81,13 @@ def _texts(name: str) -> pd.DataFrame:
     if name not in names():
         raise InputError("no such table of published numbers", value=name, allowed=", ".join(names()))
     return pd.read_csv(path, comment="#", dtype=str, keep_default_na=False)
+
+
+@cache
+def _rows(name: str) -> tuple[list[str], list[dict[str, str]]]:
+    """Columns, and each row as a dictionary: thousands of cells are looked up one at a time."""
+    frame = _texts(name)
+    return [*frame.columns], frame.to_dict("records")  # type: ignore[return-value]
 
 
 def _numbers(column: pd.Series) -> pd.Series:

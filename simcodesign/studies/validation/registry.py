@@ -10,9 +10,9 @@ import sys
 import zlib
 from collections.abc import Iterator
 from importlib import import_module
+from importlib.machinery import ModuleSpec
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
-from pkgutil import walk_packages
 from types import ModuleType
 
 from simcodesign.core.errors import InputError, Place
@@ -26,8 +26,9 @@ PACKAGE = "simcodesign.validation"
 def load_cases(folder: Path | None = None) -> tuple[Case, ...]:
     """All cases of the shipped folder or of ``folder``, in the order of modules and of their lists.
 
-    InputError for a folder without ``__init__.py``, a module that cannot be imported, what is no case, and a name that
-    two cases share.
+    The folder and those in it need no ``__init__.py``; modules whose names begin with an underscore are for the others
+    to import. InputError for a folder without modules, a module that cannot be imported, what is no case, and a name
+    that two cases share.
     """
     homes: dict[str, str] = {}
     cases = []
@@ -40,13 +41,13 @@ def load_cases(folder: Path | None = None) -> tuple[Case, ...]:
 
 
 def _found(folder: Path | None) -> Iterator[tuple[str, Case]]:
-    package = _package(folder)
-    prefix = f"{package.__name__}."
-    found = walk_packages(package.__path__, prefix, onerror=_module)
-    names = sorted(info.name.removeprefix(prefix) for info in found if not info.ispkg)
+    home = (folder or shipped_path("validation", "__init__.py").parent).resolve()
+    names = sorted(".".join(path.relative_to(home).with_suffix("").parts) for path in home.rglob("[!._]*.py"))
+    names = [name for name in names if not name.startswith(".") and ".." not in name]  # of no hidden folder
+    if not names:
+        raise InputError("no cases", Place(str(home)), allowed="a folder of Python modules that define CASES")
+    prefix = f"{_package(home, shipped=folder is None)}."
     for name in names:
-        if name.rpartition(".")[2].startswith("_"):
-            continue
         listed = getattr(_module(f"{prefix}{name}"), "CASES", ())
         if not isinstance(listed, list | tuple):
             raise InputError(f"{name}.CASES", value=listed, allowed="a list of cases")
@@ -63,22 +64,23 @@ def _module(name: str) -> ModuleType:
         raise InputError(f"cases of {name.rpartition('.')[2]}: {type(error).__name__}: {error}") from error
 
 
-def _package(folder: Path | None) -> ModuleType:
-    """The package of the cases; in a checkout the shipped one is no submodule that an import would find."""
-    home = (folder or shipped_path("validation", "__init__.py").parent).resolve()
-    name = PACKAGE if folder is None else f"simcodesign_cases_{zlib.crc32(str(home).encode()):08x}"
+def _package(home: Path, shipped: bool) -> str:
+    """The name of the package of the cases; in a checkout the shipped one is no submodule that an import would find."""
+    name = PACKAGE if shipped else f"simcodesign_cases_{zlib.crc32(str(home).encode()):08x}"
     if name in sys.modules:
-        return sys.modules[name]
+        return name
     init = home / "__init__.py"
-    if not init.is_file():
-        raise InputError("no cases", Place(str(home)), allowed="a folder with __init__.py")
-    spec = spec_from_file_location(name, init, submodule_search_locations=[str(home)])
-    if spec is None or spec.loader is None:
-        raise InputError("cannot be loaded", Place(str(init)))
+    if init.is_file():
+        spec = spec_from_file_location(name, init, submodule_search_locations=[str(home)])
+        assert spec is not None  # of a file that ends in .py
+    else:
+        spec = ModuleSpec(name, None, is_package=True)
+        spec.submodule_search_locations = [str(home)]
     sys.modules[name] = package = module_from_spec(spec)
     try:
-        spec.loader.exec_module(package)
+        if spec.loader is not None:
+            spec.loader.exec_module(package)
     except BaseException:
         del sys.modules[name]
         raise
-    return package
+    return name

@@ -202,7 +202,9 @@ def test_a_task_that_ends_the_program_ends_its_process() -> None:
         executor.submit(left).result()
 
 
-@pytest.mark.parametrize("ahead", [0, 1, 2])
+@pytest.mark.parametrize(
+    "ahead", [pytest.param(0, marks=pytest.mark.thorough), 1, pytest.param(2, marks=pytest.mark.thorough)]
+)
 def test_only_the_tasks_that_kill_are_lost(ahead: int) -> None:
     """Whatever waited at the process that died."""
     deadly = {1, 2, 7}
@@ -324,7 +326,7 @@ def program(folder: Path, function: str, leaves: bool = False) -> subprocess.Pop
 
 
 @pytest.mark.parametrize("function", ["sleep_long", "compute_long"])
-@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
+@pytest.mark.parametrize("number", [signal.SIGKILL, pytest.param(signal.SIGTERM, marks=pytest.mark.thorough)])
 def test_no_process_outlives_the_program(tmp_path: Path, function: str, number: signal.Signals) -> None:
     """Nor one that is in compiled code, which no thread of it can stop."""
     with program(tmp_path, function) as process:

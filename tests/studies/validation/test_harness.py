@@ -83,7 +83,6 @@ CASES = [
 
 def folder_of(path: Path, **modules: str) -> Path:
     path.mkdir(exist_ok=True)
-    (path / "__init__.py").write_text("", encoding="utf-8")
     for name, text in ({"shared": SHARED} | modules).items():
         (path / f"{name}.py").write_text(text, encoding="utf-8")
     return path
@@ -127,9 +126,21 @@ def test_bad_modules_are_refused(tmp_path: Path, modules: dict[str, str], what: 
     assert what in str(caught.value)
 
 
-def test_a_folder_without_a_package_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"no cases \(allowed: a folder with __init__.py\)"):
-        load_cases(tmp_path)
+def test_a_folder_without_modules_is_refused(tmp_path: Path) -> None:
+    (tmp_path / ".hidden").mkdir()
+    (tmp_path / ".hidden" / "cases.py").write_text("CASES = 1", encoding="utf-8")
+    for folder in (tmp_path, tmp_path / "nowhere"):
+        with pytest.raises(InputError, match=r"no cases .*modules that define CASES"):
+            load_cases(folder)
+
+
+def test_folders_may_be_packages_and_need_not_be(tmp_path: Path) -> None:
+    folder_of(
+        tmp_path, __init__="HOW_MANY = 2", a="from . import HOW_MANY\nassert HOW_MANY == 2\n", _unlisted="CASES = 1"
+    )
+    (tmp_path / "below").mkdir()
+    (tmp_path / "below" / "more.py").write_text(GOOD.replace("from .shared", "from ..shared"), encoding="utf-8")
+    assert [case.name for case in load_cases(tmp_path)] == ["toys/slow", "toys/right", "toys/chatty", "toys/source"]
 
 
 def test_full_and_quick_cases(folder: Path) -> None:

@@ -16,8 +16,9 @@ from simcodesign.studies.validation.run import measured
 from simcodesign.studies.validation.verdict import Verdict
 
 CASES = load_cases()
-#: Quick cases are run in so many portions, which the processes of the tests share.
-PORTIONS = 16
+#: Quick cases are run in so many portions, which the processes of the tests share; they take every 16th case, so that
+#: each has some of every module. A quarter of them is run by ``make test``.
+PORTIONS, ORDINARY = 16, 4
 
 
 def names_of(cases: list[Case], is_right: Callable[[Case], bool]) -> list[str]:
@@ -85,7 +86,10 @@ def test_what_tests_no_reading_says_so() -> None:
     assert names_of(cases, lambda case: "no reading is tested" in case.claim) == []
 
 
-@pytest.mark.parametrize("portion", range(PORTIONS))
+@pytest.mark.parametrize(
+    "portion",
+    [pytest.param(n, marks=() if n < ORDINARY else pytest.mark.thorough) for n in range(PORTIONS)],
+)
 def test_quick_cases(portion: int) -> None:
     outcomes = [measured(case) for case in [case for case in CASES if case.quick][portion::PORTIONS]]
     assert outcomes
