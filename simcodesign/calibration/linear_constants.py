@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from scipy.optimize import brentq, linprog
@@ -25,6 +26,7 @@ from scipy.stats import norm, t
 
 from simcodesign.calibration.linear_algebra import NULL, echelon, nonnegative
 from simcodesign.core.errors import InputError
+from simcodesign.core.to_json import attributes_of
 from simcodesign.fitting.measurements import FloatArray, IntArray
 
 WEIGHTINGS = ("relative", "absolute")
@@ -95,6 +97,11 @@ class Estimate:
         """Whether the times determine it."""
         return bool(np.isfinite(self.value))
 
+    @property
+    def interval(self) -> tuple[float, float]:
+        """From ``low`` to ``high``."""
+        return self.low, self.high
+
 
 @dataclass(frozen=True)
 class Combination:
@@ -105,6 +112,15 @@ class Combination:
     value: float
     low: float
     high: float
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """From ``low`` to ``high``."""
+        return self.low, self.high
+
+    def json_fields(self) -> dict[str, Any]:
+        """The ends of the interval together."""
+        return attributes_of(self, "weights", "value", "interval")
 
 
 @dataclass(frozen=True)

@@ -44,6 +44,10 @@ class Timing:
         what = " ".join(part for part in (self.phase, self.component) if part)
         return f"{what} at {', '.join(filter(None, words)) or 'the defaults'}"
 
+    def json_fields(self) -> str:
+        """In words."""
+        return str(self)
+
 
 @dataclass(frozen=True)
 class TableNames:

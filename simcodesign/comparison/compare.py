@@ -111,9 +111,10 @@ class Comparison(PlainResult):
     def json_fields(self) -> dict[str, Any]:
         """Both readings, and tables of components and of the ladder."""
         energy = () if self.energy_gap_j is None else ("energy_error", "energy_gap_j")
-        shown = attributes_of(self, "forecast", "simulation", "error", "gap_s", *energy, "within_bounds")
-        tables = {"components": self.table().to_dict(orient="index"), "ladder": self.ladder().to_dict(orient="records")}
-        return shown | tables
+        shown = attributes_of(
+            self, "forecast", "simulation", "error", "gap_s", *energy, "within_bounds", ladder="rungs"
+        )
+        return shown | {"components": self.table().to_dict(orient="index")}
 
     def __str__(self) -> str:
         explained = ", ".join(f"{rung.effect} {rung.change_s:+.4g} s" for rung in self.rungs if rung.change_s)

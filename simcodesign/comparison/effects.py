@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import Any
 
 from simcodesign.comparison.attribution import changes_of
 from simcodesign.core.result import Result
+from simcodesign.core.to_json import attributes_of
 from simcodesign.describe.effects import effect_named, ladder
 from simcodesign.describe.scenario import Scenario
 
@@ -24,6 +26,10 @@ class Rung:
     simulation: Result
     change_s: float  # of ``Result.headline_s``, since the rung before (since the forecast, of the first)
     share: float  # of the whole gap, or (see ``Comparison``) of what effects add; nan when there is none
+
+    def json_fields(self) -> dict[str, Any]:
+        """A row of the ladder."""
+        return attributes_of(self, "effect", "change_s", "share", simulated_s="simulation.headline_s")
 
 
 def simulations_with(

@@ -1,7 +1,8 @@
 """Any result as what JSON has: objects, lists, texts, numbers. Light: imported at every start.
 
 A dataclass becomes an object of its fields, by name. One that shows more, less or other names says so in a method
-``json_fields``, mostly a line that calls ``fields_of``; its values need no conversion.
+``json_fields``, mostly a line that calls ``fields_of``; its values need no conversion. A description (a workload, a
+machine, a constraint) is its name or text there.
 """
 
 from __future__ import annotations
@@ -29,12 +30,12 @@ def to_plain(value: Any) -> Any:
     """``value`` in dictionaries, lists, texts and numbers; numbers that are not finite stay."""
     if isinstance(value, Enum):
         return to_plain(value.value)
+    if hasattr(value, "json_fields"):
+        return to_plain(value.json_fields())
     if isinstance(value, Mapping):
         return {str(key): to_plain(item) for key, item in value.items()}
     if isinstance(value, list | tuple | Set):
         return [to_plain(item) for item in value]
-    if hasattr(value, "json_fields"):
-        return to_plain(value.json_fields())
     if is_dataclass(value):
         return {each.name: to_plain(getattr(value, each.name)) for each in fields(value)}
     if hasattr(value, "tolist"):  # an array or number of NumPy, which is not imported here

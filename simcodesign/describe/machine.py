@@ -238,6 +238,10 @@ class Machine:
             return every
         return every // self.processors_per_node
 
+    def json_fields(self) -> str:
+        """Its name: a description stands in a file of its own."""
+        return self.name
+
 
 def check_mapping(mapping: str | tuple[int, ...], nodes: int, per_node: int, place: Place) -> None:
     """InputError unless the mapping is one of the names, or places ranks on existing nodes that have room for them."""

@@ -101,6 +101,10 @@ class Workload:
             return (BETWEEN, REQUESTS)
         return tuple(dict.fromkeys(placed.phase for placed in placed_demands(self.program)))
 
+    def json_fields(self) -> str:
+        """Its name: a description stands in a file of its own."""
+        return self.name
+
 
 def _check_names(step: Step, known: set[str], by_rank: set[str]) -> None:
     """Only what each rank does for itself may depend on ``rank``."""

@@ -27,7 +27,7 @@ from simcodesign.aspen.timing import Timing, run_time
 from simcodesign.comparison.attribution import changes_of, relative_error
 from simcodesign.core.errors import InputError, Place, nearest
 from simcodesign.core.result import Result
-from simcodesign.core.to_json import PlainResult, attributes_of
+from simcodesign.core.to_json import PlainResult, attributes_of, fields_of
 from simcodesign.describe.goal.schedule import Schedule
 from simcodesign.describe.machine import Machine
 from simcodesign.describe.machine_parts import Network, Processor
@@ -53,6 +53,10 @@ class AspenRung:
     operations: int
     simulation: Result
 
+    def json_fields(self) -> dict[str, Any]:
+        """A row of the ladder."""
+        return fields_of(self, without=("simulation",))
+
 
 @dataclass(frozen=True)
 class AspenComparison(PlainResult):
@@ -72,6 +76,11 @@ class AspenComparison(PlainResult):
         return self.rungs[-1].simulated_s
 
     @property
+    def engine(self) -> str:
+        """That of the last simulation."""
+        return self.rungs[-1].simulation.engine
+
+    @property
     def gap_s(self) -> float:
         """Simulated minus forecast seconds."""
         return self.simulated_s - self.forecast_s
@@ -88,8 +97,7 @@ class AspenComparison(PlainResult):
 
     def json_fields(self) -> dict[str, Any]:
         """Totals, and the ladder as rows."""
-        shown = attributes_of(self, "forecast_s", "simulated_s", "gap_s", "error")
-        return shown | {"engine": self.rungs[-1].simulation.engine, "ladder": self.ladder().to_dict(orient="records")}
+        return attributes_of(self, "forecast_s", "simulated_s", "gap_s", "error", "engine", ladder="rungs")
 
 
 def aspen_effects(effects: str | Collection[str]) -> tuple[str, ...]:

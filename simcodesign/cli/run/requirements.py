@@ -15,6 +15,7 @@ from simcodesign.cli.commands.codesign import (
 )
 from simcodesign.cli.run.scenario import SET_FORMS, load_scenario
 from simcodesign.core.errors import InputError, Place, nearest
+from simcodesign.core.to_json import attributes_of
 from simcodesign.describe.machine import Machine
 from simcodesign.describe.workload import Workload
 from simcodesign.describe.yaml.files import load_machine, load_workload
@@ -24,19 +25,12 @@ from simcodesign.report.common.terminal import print_all, write_json
 from simcodesign.report.requirements.plot import straw_man_plot, upgrade_plot
 from simcodesign.report.requirements.simulated_plot import ratio_against_time
 from simcodesign.report.requirements.simulated_tables import (
-    ranking_dict,
-    simulated_cell_dict,
-    simulated_straw_man_dict,
     simulated_straw_man_tables,
     simulated_upgrade_tables,
-    varied_dict,
 )
 from simcodesign.report.requirements.tables import (
-    fit_dict,
     fit_tables,
-    straw_man_dict,
     straw_man_tables,
-    upgrade_dict,
     upgrade_tables,
 )
 from simcodesign.studies.requirements.memory_capacity import fit_memory
@@ -80,7 +74,7 @@ def run_upgrade(options: UpgradeOptions) -> None:
     options.simulation.check_unused("--vary", options.vary)
     studies = upgrade_table(workloads, machine, upgrades, given, preset=requirements.preset, size=requirements.size)
     if options.output.as_json:
-        write_json({"studies": [upgrade_dict(study) for study in studies]})
+        write_json({"studies": studies})
     else:
         print_all(upgrade_tables(studies))
     if options.output.plot:
@@ -114,9 +108,9 @@ def _simulate_upgrade(
     if options.output.as_json:
         write_json(
             {
-                "cells": [simulated_cell_dict(cell) for cell in cells],
-                "rankings": [ranking_dict(ranking) for ranking in rankings(cells)],
-                "varied": {"reading": reading, "numbers": [varied_dict(one) for one in varied]},
+                "cells": cells,
+                "rankings": rankings(cells),
+                "varied": {"reading": reading, "numbers": varied},
             }
         )
     else:
@@ -143,7 +137,7 @@ def run_straw_man(options: StrawManOptions) -> None:
         benchmark=options.benchmark,
     )
     if options.output.as_json:
-        write_json({"studies": [straw_man_dict(study) for study in studies]})
+        write_json({"studies": studies})
     else:
         print_all(straw_man_tables(studies))
     if options.output.plot:
@@ -168,7 +162,7 @@ def _simulate_straw_men(
             on_simulation_progress=on_simulation_progress,
         )
     if options.output.as_json:
-        write_json({"studies": [simulated_straw_man_dict(study) for study in studies]})
+        write_json({"studies": studies})
     else:
         print_all(simulated_straw_man_tables(studies))
 
@@ -181,7 +175,7 @@ def run_fit_memory(options: FitMemoryOptions) -> None:
     given = {name: value for name, value in scenario.parameters.items() if name != "P"}
     fit = fit_memory(scenario.workload, processes, capacity_bytes, given, preset=scenario.preset, size=options.size)
     if options.as_json:
-        write_json({"workload": scenario.workload.name, "machine": scenario.machine.name, **fit_dict(fit)})
+        write_json(attributes_of(scenario, "workload", "machine") | fit.json_fields())
     else:
         print_all(fit_tables(scenario.workload.name, scenario.machine.name, fit))
 

@@ -9,12 +9,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from simcodesign.core.errors import InputError
+from simcodesign.core.to_json import attributes_of
 from simcodesign.locality.profile import COLD, StackDistanceProfile
 from simcodesign.locality.stack.distances import stack_distances
 from simcodesign.locality.traces.trace import Accesses, Trace, as_trace, at_least, line_shift
@@ -55,6 +57,11 @@ class BurstProfiles:
     def outside(self) -> dict[int, float]:
         """Share of the accesses of each group whose earlier use is not in the same burst."""
         return {group: profile.cold / profile.accesses for group, profile in self.groups.items()}
+
+    def json_fields(self) -> dict[str, Any]:
+        """How much was looked at, and left out."""
+        dropped = {"dropped_groups": len(self.dropped), "dropped_samples": sum(self.dropped.values())}
+        return attributes_of(self, "bursts", "first_access", accesses="program.accesses") | dropped
 
 
 def burst_profiles(

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import stdtrit
 
 from simcodesign.core.errors import InputError
+from simcodesign.core.to_json import fields_of
 from simcodesign.locality.profile import StackDistanceProfile
 from simcodesign.locality.sampling.bursts import BurstProfiles, burst_profiles
 from simcodesign.locality.sampling.spatial import sampled_chunks
@@ -109,6 +111,10 @@ class SampledProfile:
 
     def _part_curves(self, lines: ArrayLike) -> NDArray[np.float64]:
         return np.stack([part.miss_ratio(lines) for part in self.parts])
+
+    def json_fields(self) -> dict[str, Any]:
+        """How the sample was drawn; ``confidence`` is that of ``interval``."""
+        return fields_of(self, "resolution_lines", "exact", without=("profile", "parts")) | {"confidence": 0.95}
 
 
 def sampled_profile(

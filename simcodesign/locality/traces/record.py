@@ -28,6 +28,7 @@ import numpy as np
 from numpy.lib import format as npy
 
 from simcodesign.core.errors import InputError, Place
+from simcodesign.core.to_json import attributes_of
 from simcodesign.locality.traces.byte_streams import Stream
 from simcodesign.locality.traces.readers.arrays import ADDRESS, GROUP, KIND
 from simcodesign.locality.traces.readers.text import LACKEY_TEXT, parsed_blocks
@@ -52,6 +53,10 @@ class Recording:
     @property
     def stopped(self) -> bool:
         return self.exit_status is None
+
+    def json_fields(self) -> dict[str, Any]:
+        """How it ended."""
+        return attributes_of(self, "accesses", "stopped", "exit_status")
 
 
 def record_trace(

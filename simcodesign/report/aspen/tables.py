@@ -150,12 +150,12 @@ def comparison_tables(comparison: AspenComparison) -> list[RenderableType]:
 
 
 def _verdict(comparison: AspenComparison) -> Iterable[str]:
-    engine = comparison.rungs[-1].simulation.engine
     if any(rung.change_s for rung in comparison.rungs):
         error = 100 * comparison.error
-        yield f"The closed form is {abs(error):.3g} % {'above' if error > 0 else 'below'} the simulation ({engine})."
+        side = "above" if error > 0 else "below"
+        yield f"The closed form is {abs(error):.3g} % {side} the simulation ({comparison.engine})."
     else:
-        yield f"The simulation ({engine}) takes as long as the closed form says."
+        yield f"The simulation ({comparison.engine}) takes as long as the closed form says."
 
 
 def answer_dict(answer: Answer, comparison: AspenComparison | None = None) -> dict[str, Any]:

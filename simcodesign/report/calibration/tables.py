@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping
 from itertools import groupby
+from typing import Any
 
 import numpy as np
 from rich.console import RenderableType
@@ -230,22 +231,24 @@ def residual_table(calibration: Calibration) -> Table:
     return table
 
 
-def calibration_dict(calibration: Calibration) -> dict[str, object]:
+def calibration_dict(calibration: Calibration) -> dict[str, Any]:
     """Plain numbers in SI units, as for JSON."""
     fit = calibration.fit
-    return {
-        "workload": calibration.workload.name,
-        "machine": calibration.machine.name,
-        "level": fit.level,
-        "weighting": fit.problem.weighting,
-        "error": fit.problem.error,
+    return attributes_of(
+        calibration,
+        *("workload", "machine", "unused"),
+        level="fit.level",
+        weighting="fit.problem.weighting",
+        error="fit.problem.error",
+    ) | {
         "constants": [
             {
-                "constant": unknown.path,
+                **attributes_of(unknown, constant="path"),
                 "phase": unknown.phase or None,
                 "unit": _unit(unknown),
-                **attributes_of(estimate, "determined", "standard_error", "rows", "at_bound", estimate="value"),
-                "interval": [estimate.low, estimate.high],
+                **attributes_of(
+                    estimate, *("determined", "standard_error", "rows", "at_bound", "interval"), estimate="value"
+                ),
                 "fits_equally": [estimate.least, estimate.most],
                 "ratio": dict(unknown.ratio) or None,
             }
@@ -253,13 +256,9 @@ def calibration_dict(calibration: Calibration) -> dict[str, object]:
         ],
         "groups": [
             {
-                **attributes_of(group, "error", "undetermined", "missing", constants="names"),
+                **attributes_of(group, "error", "undetermined", "missing", "combinations", constants="names"),
                 **attributes_of(group, degrees_of_freedom="freedom", hidden_by_noise="hidden"),
                 "rows": len(group.rows),
-                "combinations": [
-                    {"weights": one.weights, "value": one.value, "interval": [one.low, one.high]}
-                    for one in group.combinations
-                ],
                 "told_apart_by": advice,
             }
             for group, advice in zip(fit.groups, calibration.advice, strict=True)
@@ -270,7 +269,6 @@ def calibration_dict(calibration: Calibration) -> dict[str, object]:
                 calibration.timings, fit.problem.times_s.tolist(), fit.fitted_s.tolist(), strict=True
             )
         ],
-        "unused": [str(timing) for timing in calibration.unused],
         "sentences": list(sentences(calibration)),
     }
 

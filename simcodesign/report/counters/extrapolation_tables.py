@@ -190,9 +190,7 @@ def profile_dict(study: Study, ladders: Sequence[Ladder] = ()) -> dict[str, Any]
     by_target = {ladder.target.text: ladder for ladder in ladders}
     shown = attributes_of(
         study.question,
-        *("profile", "further", "second_clock_hz", "effects"),
-        workload="workload.name",
-        machine="machine.name",
+        *("workload", "machine", "profile", "further", "second_clock_hz", "effects"),
         preset="scenario.preset",
         parameters="scenario.parameters",
     )
@@ -204,32 +202,19 @@ def profile_dict(study: Study, ladders: Sequence[Ladder] = ()) -> dict[str, Any]
 
 
 def _trial_dict(trial: Trial, ladder: Ladder | None) -> dict[str, Any]:
-    return attributes_of(trial.target, "processes", "preset", "parameters") | {
+    return trial.target.json_fields() | {
         "refusal": trial.refusal or None,
         "truth_s": [one.truth_s for one in trial.outcomes],
         "seconds": {name: [one.seconds[name] for one in trial.outcomes] for name in trial.methods},
         "errors": {name: _error_dict(trial, name) for name in trial.methods},
-        "gains": {name: _summary_dict(trial.gain(name)) for name in BASELINES if name in trial.methods},
+        "gains": {name: trial.gain(name) for name in BASELINES if name in trial.methods},
         "parts_of_error": {name: trial.excess(name) for name in (PLAIN, REFINED) if name in trial.methods},
-        "ladder": None if ladder is None else _ladder_dict(ladder),
+        "ladder": ladder,
     }
 
 
-def _summary_dict(summary: Summary) -> dict[str, float]:
-    return {"mean": summary.mean, "half_interval_95": summary.half}
-
-
 def _error_dict(trial: Trial, name: str) -> dict[str, float]:
-    return _summary_dict(trial.error(name)) | {"mean_absolute": trial.absolute(name)}
-
-
-def _ladder_dict(ladder: Ladder) -> dict[str, Any]:
-    rungs = [
-        attributes_of(rung, "effect", "change", truth_s="trial.truth_s.mean")
-        | {"error": _summary_dict(rung.trial.error(rung.trial.pipeline)), "parts_of_error": rung.trial.excess()}
-        for rung in ladder.rungs
-    ]
-    return attributes_of(ladder, "threshold", "breaks", largest="largest.effect") | {"rungs": rungs}
+    return trial.error(name).json_fields() | {"mean_absolute": trial.absolute(name)}
 
 
 def _listed(numbers: Sequence[int]) -> str:

@@ -29,25 +29,25 @@ def solution_dict(
     """The best point, how it was reached, its sensitivities and its simulation; without one, why there is none."""
     problem = solution.problem
     shown = {"planner": planner} | attributes_of(
-        solution, *_SEARCH, "feasible", "spent", "proof", "objective", model="problem.model.name", refused="refusals"
+        solution,
+        *_SEARCH,
+        "feasible",
+        "spent",
+        "proof",
+        "objective",
+        model="problem.model.name",
+        refused="refusals",
+        objectives="problem.objectives",
     )
     shown |= {
-        "objectives": _objectives(problem),
         "point": point_dict(problem, solution.point),
-        "sensitivity": [
-            fields_of(one, without=("objective",), constraint="constraint.text", change_per_share="per_share")
-            for one in sensitivities
-        ],
+        "sensitivity": sensitivities,
     }
     if why is not None:
         shown["infeasible"] = infeasibility_dict(why)
     if confirmed is not None:
         shown["confirmed"] = confirmation_dict(problem, confirmed)
     return shown
-
-
-def _objectives(problem: Problem) -> list[dict[str, Any]]:
-    return [attributes_of(one, "text", "maximise", "weight") for one in problem.objectives]
 
 
 def point_dict(problem: Problem, point: Point) -> dict[str, Any]:
@@ -58,14 +58,12 @@ def point_dict(problem: Problem, point: Point) -> dict[str, Any]:
 
 def infeasibility_dict(why: Infeasibility) -> dict[str, Any]:
     """Why there is no solution."""
-    return attributes_of(why, "exact", "all_conflicts") | {
+    return attributes_of(why, "exact", "all_conflicts", "conflicts") | {
         "nearest": point_dict(why.problem, why.nearest),
         "relaxations": [
-            fields_of(one, constraint="constraint.text")
-            | {"point": None if one.point is None else point_dict(why.problem, one.point)}
+            fields_of(one) | {"point": None if one.point is None else point_dict(why.problem, one.point)}
             for one in why.relaxations
         ],
-        "conflicts": [[one.text for one in conflict] for conflict in why.conflicts],
     }
 
 
@@ -73,11 +71,10 @@ def front_dict(
     planner: str, front: Front, why: Infeasibility | None, confirmed: FrontConfirmation | None = None
 ) -> dict[str, Any]:
     """A front, and the simulations of its points."""
-    shown = {"planner": planner} | attributes_of(front, *_SEARCH, model="problem.model.name")
-    shown |= {
-        "objectives": _objectives(front.problem),
-        "front": [point_dict(front.problem, point) for point in front.points],
-    }
+    shown = {"planner": planner} | attributes_of(
+        front, *_SEARCH, model="problem.model.name", objectives="problem.objectives"
+    )
+    shown["front"] = [point_dict(front.problem, point) for point in front.points]
     if why is not None:
         shown["infeasible"] = infeasibility_dict(why)
     if confirmed is not None:

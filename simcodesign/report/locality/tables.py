@@ -13,7 +13,7 @@ from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
 from rich.segment import Segment
 from rich.table import Table
 
-from simcodesign.core.to_json import attributes_of, fields_of
+from simcodesign.core.to_json import attributes_of
 from simcodesign.locality.cache import CacheGeometry
 from simcodesign.locality.hierarchy.counts import ByKind, HierarchyCounts
 from simcodesign.locality.profile import StackDistanceProfile
@@ -47,6 +47,16 @@ class Level(NamedTuple):
     found_by: str
     writebacks: int | None
 
+    def json_fields(self) -> dict[str, Any]:
+        """The cache and what it serves, side by side."""
+        return attributes_of(
+            self,
+            *("accesses", "hits", "writebacks", "found_by"),
+            size_bytes="geometry.size_bytes",
+            sets="geometry.sets",
+            ways="geometry.ways_per_set",
+        )
+
 
 @dataclass(frozen=True)
 class Hits:
@@ -61,6 +71,13 @@ class Hits:
         """Accesses that no level serves."""
         return self.levels[-1].accesses - self.levels[-1].hits
 
+    def json_fields(self) -> dict[str, Any]:
+        """The levels, and the memory behind them."""
+        memory = {"accesses": self.memory}
+        if self.counts:
+            memory |= attributes_of(self.counts, reads_lines="memory_reads_lines", writes_lines="memory_writes_lines")
+        return {"levels": self.levels, "memory": memory}
+
 
 class AccessGroup(NamedTuple):
     """The accesses of one instruction, or of one array of a kernel."""
@@ -68,6 +85,11 @@ class AccessGroup(NamedTuple):
     address: int
     name: str
     profile: StackDistanceProfile
+
+    def json_fields(self) -> dict[str, Any]:
+        """The instruction or array, and its accesses in short."""
+        profile = attributes_of(self.profile, "accesses", "cold", "median", "mode")
+        return attributes_of(self, "name", group="address") | profile
 
 
 def ordered(groups: Iterable[AccessGroup]) -> tuple[AccessGroup, ...]:
@@ -114,6 +136,10 @@ class Bin(NamedTuple):
     low: int
     high: int
     accesses: float
+
+    def json_fields(self) -> dict[str, Any]:
+        """As an interval, both ends included."""
+        return attributes_of(self, "accesses", to="high", **{"from": "low"})
 
 
 def bins(profile: StackDistanceProfile) -> list[Bin]:
@@ -312,29 +338,22 @@ def binary(size_bytes: float) -> str:
 def locality_dict(findings: Findings) -> dict[str, Any]:
     """All numbers, with None for what was not looked for."""
     profile = findings.profile
-    return attributes_of(findings, "source", "accesses", "kinds", line_bytes="profile.line_bytes") | {
+    return attributes_of(
+        findings,
+        *("source", "accesses", "kinds", "recording", "sample", "bursts", "groups"),
+        line_bytes="profile.line_bytes",
+        caches="hits",
+    ) | {
         "convention": CONVENTION.format(binary(profile.line_bytes)),
         **_profile_dict(profile),
         "footprint_bytes": None if findings.bursts else profile.cold * profile.line_bytes,
         "miss_ratio": _miss_dicts(findings),
-        "recording": findings.recording and attributes_of(findings.recording, "accesses", "stopped", "exit_status"),
-        "sample": findings.sample and _sample_dict(findings.sample),
-        "bursts": findings.bursts and _bursts_dict(findings.bursts),
         "reuse": findings.reuse and _profile_dict(findings.reuse),
-        "caches": findings.hits and _hits_dict(findings.hits),
-        "groups": None if findings.groups is None else [_group_dict(group) for group in findings.groups],
     }
 
 
-def _group_dict(group: AccessGroup) -> dict[str, Any]:
-    return {"group": group.address, "name": group.name} | attributes_of(
-        group.profile, "accesses", "cold", "median", "mode"
-    )
-
-
 def _profile_dict(profile: StackDistanceProfile) -> dict[str, Any]:
-    histogram = [{"from": low, "to": high, "accesses": accesses} for low, high, accesses in bins(profile)]
-    return attributes_of(profile, "cold", "median", "mode") | {"histogram": histogram}
+    return attributes_of(profile, "cold", "median", "mode") | {"histogram": bins(profile)}
 
 
 def _miss_dicts(findings: Findings) -> list[dict[str, Any]]:
@@ -345,24 +364,3 @@ def _miss_dicts(findings: Findings) -> list[dict[str, Any]]:
     shown = [None] * len(sizes) if findings.bursts else ratios  # bursts give bounds only
     rows = zip(sizes, lines, shown, low, high, strict=True)
     return [dict(zip(("size_bytes", "lines", "miss_ratio", "low", "high"), row, strict=True)) for row in rows]
-
-
-def _sample_dict(sample: SampledProfile) -> dict[str, Any]:
-    return fields_of(sample, "resolution_lines", "exact", without=("profile", "parts")) | {"confidence": 0.95}
-
-
-def _bursts_dict(bursts: BurstProfiles) -> dict[str, Any]:
-    dropped = {"dropped_groups": len(bursts.dropped), "dropped_samples": sum(bursts.dropped.values())}
-    return attributes_of(bursts, "bursts", "first_access", accesses="program.accesses") | dropped
-
-
-def _hits_dict(hits: Hits) -> dict[str, Any]:
-    levels = [
-        attributes_of(level, "accesses", "hits", "writebacks", "found_by")
-        | attributes_of(level.geometry, "size_bytes", "sets", ways="ways_per_set")
-        for level in hits.levels
-    ]
-    memory = {"accesses": hits.memory}
-    if hits.counts:
-        memory |= attributes_of(hits.counts, reads_lines="memory_reads_lines", writes_lines="memory_writes_lines")
-    return {"levels": levels, "memory": memory}

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterator, Sequence
 
 from rich.console import RenderableType
 from rich.table import Table
 
-from simcodesign.core.to_json import attributes_of, fields_of
 from simcodesign.describe.machine import Machine
 from simcodesign.report.common.numbers import quantity
 from simcodesign.report.common.tables import new_table, paragraph
-from simcodesign.report.requirements.tables import no_fit_words, number, upgrade_dict
+from simcodesign.report.requirements.tables import no_fit_words, number
 from simcodesign.studies.requirements.sensitivity import Varied
 from simcodesign.studies.requirements.simulated_strawman import SimulatedStrawMan
 from simcodesign.studies.requirements.simulated_upgrade import (
@@ -22,7 +20,6 @@ from simcodesign.studies.requirements.simulated_upgrade import (
     RESOURCES,
     SimulatedCell,
     Step,
-    SystemRun,
 )
 from simcodesign.studies.requirements.upgrade_ranking import AS_GOOD, Ranking, rankings
 
@@ -181,15 +178,15 @@ def _varied_table(varied: Sequence[Varied], simulated: bool) -> Table:
         table.columns[column].justify = "left"
     before = ""
     for one in varied:
-        change, (workload, upgrade) = one.largest_change
+        largest = one.largest_change
         others = "; ".join(f"{name}: {' = '.join(picks) or 'none'}" for name, picks in one.other_picks.items())
-        if abs(change) < WORTH_TELLING and not others and not simulated:
+        if abs(largest.relative) < WORTH_TELLING and not others and not simulated:
             continue
         table.add_row(
             "" if one.name == before else one.name,
             f"{one.factor:g}",
-            f"{100 * change:+.2g}%",
-            f"{workload}, {upgrade}" if abs(change) > ROUNDING else "",
+            f"{100 * largest.relative:+.2g}%",
+            f"{largest.workload}, {largest.upgrade}" if abs(largest.relative) > ROUNDING else "",
             others,
         )
         before = one.name
@@ -199,63 +196,11 @@ def _varied_table(varied: Sequence[Varied], simulated: bool) -> Table:
 def _varied_words(varied: Sequence[Varied], machine: Machine) -> Iterator[str]:
     """Of what makes no difference, and where the numbers are from."""
     names = dict.fromkeys(one.name for one in varied)
-    matter = {one.name for one in varied if abs(one.largest_change[0]) >= WORTH_TELLING or one.other_picks}
+    matter = {one.name for one in varied if abs(one.largest_change.relative) >= WORTH_TELLING or one.other_picks}
     idle = [name for name in names if name not in matter]
     if idle:
         yield f"No ratio changes by {WORTH_TELLING:.0%} with {', '.join(idle)}"
     yield f"Which numbers of {machine.name} are public and which assumed, its file says: {machine.source}"
-
-
-def simulated_cell_dict(cell: SimulatedCell) -> dict[str, Any]:
-    """Both systems as they were simulated, and the full ones as they were forecast."""
-    shown = attributes_of(
-        cell,
-        *("workload", "upgrade", "counter_ratios", "counter_error", "component_ratios", "weights"),
-        *("requirement_ratio", "implied_ratio", "time_ratio", "time_per_problem", "steps"),
-        requirement_ratios="study.ratios",
-        expected_counter_ratios="expected",
-    )
-    times = attributes_of(cell, time_ratio="full_time_ratio", implied_ratio="full_implied_ratio")
-    new = None if cell.new is None else _run_dict(cell.new)
-    return shown | {"old": _run_dict(cell.old), "new": new, "full": upgrade_dict(cell.full) | times}
-
-
-def _run_dict(run: SystemRun) -> dict[str, Any]:
-    simulation = attributes_of(run.simulation, "engine", "events", simulated_s="makespan_s", components_s="components")
-    return (
-        attributes_of(run, "processes", "size", "counters", nodes="machine.nodes")
-        | simulation
-        | {
-            "network": run.machine.network.topology.label,
-            "forecast_s": run.comparison.forecast.makespan_s,
-            "ladder": run.comparison.ladder().to_dict(orient="records"),
-        }
-    )
-
-
-def ranking_dict(ranking: Ranking) -> dict[str, Any]:
-    """The scores of upgrades, and which of them each way of scoring picks."""
-    return fields_of(ranking) | {
-        "picks": {way: ranking.picks(way) for way in ranking.scores},
-        "verdict": ranking.verdict(),
-        "full_verdict": ranking.verdict("full_requirements", "full_forecast"),
-    }
-
-
-def varied_dict(one: Varied) -> dict[str, Any]:
-    """What another number changes."""
-    change, (workload, upgrade) = one.largest_change
-    return attributes_of(one, "name", "factor", "other_picks", picks="picked") | {
-        "ratios": _nested(one.ratios),
-        "largest_change": {"relative": change, "workload": workload, "upgrade": upgrade},
-    }
-
-
-def _nested(ratios: Mapping[tuple[str, str], float]) -> dict[str, dict[str, float]]:
-    by_workload: dict[str, dict[str, float]] = {}
-    for (workload, upgrade), ratio in ratios.items():
-        by_workload.setdefault(workload, {})[upgrade] = ratio
-    return by_workload
 
 
 # Straw-man systems.
@@ -295,13 +240,3 @@ def _straw_words(study: SimulatedStrawMan) -> Iterator[str]:
             parts = run.simulation.components
             shares = ", ".join(f"{part} {quantity(float(time), 's')}" for part, time in parts.items() if time)
             yield f"{name} on {system.machine.name}: {run.processes} processes, {shares}"
-
-
-def simulated_straw_man_dict(study: SimulatedStrawMan) -> dict[str, Any]:
-    """All systems made smaller, as they were simulated."""
-    pairs = zip(study.small.systems, study.runs, strict=True)
-    return attributes_of(study, workload="full.workload.name", benchmark="small.benchmark") | {
-        "scale": fields_of(study.scale, "processors"),
-        "ratios": study.ratios(),
-        "systems": [{"machine": system.machine.name, **(_run_dict(run) if run else {})} for system, run in pairs],
-    }

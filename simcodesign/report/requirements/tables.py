@@ -8,13 +8,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from typing import Any
 
 from rich.console import RenderableType
 from rich.table import Table
 
 from simcodesign.analytic.model_text import short
-from simcodesign.core.to_json import attributes_of, fields_of
 from simcodesign.report.common.numbers import quantity
 from simcodesign.report.common.tables import new_table, paragraph
 from simcodesign.studies.requirements.memory_capacity import ALWAYS, NEVER, Fit
@@ -178,17 +176,6 @@ def _ratio_table(studies: Sequence[UpgradeStudy]) -> Table:
     return table
 
 
-def upgrade_dict(study: UpgradeStudy) -> dict[str, Any]:
-    """The system before and after; descriptions by their names."""
-    shown = attributes_of(study, "models", "ratios", "baseline", workload="workload.name", machine="machine.name")
-    upgrade = fields_of(study.upgrade, without=("about", "source", "place"))
-    return shown | {"upgrade": upgrade, "old": _filled_dict(study.old), "new": _filled_dict(study.new)}
-
-
-def _filled_dict(filled: Filled) -> dict[str, Any]:
-    return fields_of(filled, requirements="needs") | {"fit": fit_dict(filled.fit)}
-
-
 # Straw-man systems.
 
 
@@ -242,18 +229,6 @@ def _study_words(study: StrawManStudy) -> Iterator[str]:
             yield f"{name} on {system.machine.name}: no time, {number(share)} of a process is no size that it allows"
 
 
-def straw_man_dict(study: StrawManStudy) -> dict[str, Any]:
-    """All systems; descriptions by their names."""
-    systems = [
-        fields_of(system, "wall_time_s", machine="machine.name", largest_problem="overall")
-        | {"fit": fit_dict(system.fit)}
-        for system in study.systems
-    ]
-    excluded = [system.machine.name for system in study.excluded]
-    shown = attributes_of(study, "models", "benchmark", workload="workload.name")
-    return shown | {"excluded": excluded, "systems": systems}
-
-
 # Memory fits.
 
 
@@ -277,8 +252,3 @@ def fit_tables(workload: str, machine: str, fit: Fit) -> Iterator[RenderableType
         yield paragraph(f"{workload} {no_fit_words(fit)}")
     elif fit.answer == ALWAYS:
         yield paragraph(f"{workload}: {always_words(fit)}")
-
-
-def fit_dict(fit: Fit) -> dict[str, Any]:
-    """All of it, with the largest problem of all processes."""
-    return fields_of(fit, "overall")

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
+from simcodesign.core.to_json import fields_of
 from simcodesign.studies.explore.evaluator import OnProgress
 from simcodesign.studies.explore.problem import Constraint
 from simcodesign.studies.explore.solvers.solve import Solution, solve, solve_again
@@ -47,6 +49,10 @@ class BoundSensitivity:
     def relative(self) -> float:
         """The same as a share of the optimum."""
         return self.per_share / abs(self.objective) if self.objective else math.nan
+
+    def json_fields(self) -> dict[str, Any]:
+        """With the change of the objective, which is that of the solution."""
+        return fields_of(self, without=("objective",), change_per_share="per_share")
 
 
 def bound_sensitivities(

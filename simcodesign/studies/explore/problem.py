@@ -9,13 +9,14 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from simcodesign.core.errors import InputError, Place, nearest
 from simcodesign.core.expression import Expression, parse
+from simcodesign.core.to_json import attributes_of
 from simcodesign.core.units import DIMENSIONS, FloatOrArray
 from simcodesign.describe.equations import ordered
 from simcodesign.studies.explore.space import FloatArray, Space
@@ -137,6 +138,10 @@ class Objective:
         """-1 where the largest is wanted: solvers minimise."""
         return -1.0 if self.maximise else 1.0
 
+    def json_fields(self) -> dict[str, Any]:
+        """In words."""
+        return attributes_of(self, "text", "maximise", "weight")
+
 
 @dataclass(frozen=True)
 class Constraint:
@@ -187,6 +192,10 @@ class Constraint:
     def with_slack(self, slack: float) -> Constraint:
         """The constraint with its right side relaxed by this share of itself, or shifted up for an equality."""
         return replace(self, slack=slack)
+
+    def json_fields(self) -> str:
+        """In words."""
+        return self.text
 
 
 @dataclass(frozen=True)

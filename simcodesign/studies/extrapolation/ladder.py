@@ -9,10 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
+from simcodesign.core.to_json import attributes_of
 from simcodesign.describe.effects import changing_effects, effect_named
 from simcodesign.studies.extrapolation.study import OnProgress, Question, Study, answered
-from simcodesign.studies.extrapolation.trials import Target, Trial
+from simcodesign.studies.extrapolation.trials import Summary, Target, Trial
 
 #: First rung: all effects off. What is wrong there the forms of the models do not say, or not from so few runs.
 MODELS = "models alone"
@@ -30,9 +32,19 @@ class Rung:
     change: float
 
     @property
+    def summary(self) -> Summary:
+        """The signed error of the pipeline over the seeds."""
+        return self.trial.error(self.trial.pipeline)
+
+    @property
     def error(self) -> float:
         """Mean signed error of the pipeline."""
-        return self.trial.error(self.trial.pipeline).mean
+        return self.summary.mean
+
+    def json_fields(self) -> dict[str, Any]:
+        """The error with this effect, and what it is made of."""
+        shown = attributes_of(self, "effect", "change", truth_s="trial.truth_s.mean", error="summary")
+        return shown | {"parts_of_error": self.trial.excess()}
 
 
 @dataclass(frozen=True)
@@ -57,6 +69,10 @@ class Ladder:
     def largest(self) -> Rung:
         """The rung of the effect that changes the error most; the first where no effect was asked for."""
         return max(self.rungs[1:] or self.rungs, key=lambda rung: abs(rung.change))
+
+    def json_fields(self) -> dict[str, Any]:
+        """The rungs, and which of them matter."""
+        return attributes_of(self, "threshold", "breaks", "rungs", largest="largest.effect")
 
 
 def ladders(study: Study, threshold: float = LARGE, on_progress: OnProgress | None = None) -> tuple[Ladder, ...]:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
 from simcodesign.comparison.attribution import relative_error
+from simcodesign.core.to_json import attributes_of, fields_of
 from simcodesign.counters.prediction import ANALYTIC, EMPIRICAL
 from simcodesign.studies.replication.output_analysis import interval
 
@@ -37,6 +39,10 @@ class Target:
         preset = [f"preset {self.preset}"] if self.preset is not None else []
         return ", ".join([f"P = {self.processes}", *preset, *(f"{k} = {v}" for k, v in self.parameters.items())])
 
+    def json_fields(self) -> dict[str, Any]:
+        """Without the volume of messages."""
+        return attributes_of(self, "processes", "preset", "parameters")
+
 
 @dataclass(frozen=True)
 class Summary:
@@ -49,6 +55,10 @@ class Summary:
     def certain(self) -> bool:
         """Whether the interval leaves out 0."""
         return abs(self.mean) > self.half
+
+    def json_fields(self) -> dict[str, Any]:
+        """With the probability of the interval in its name."""
+        return fields_of(self, half_interval_95="half")
 
 
 def summary(values: Sequence[float], level: float = LEVEL) -> Summary:

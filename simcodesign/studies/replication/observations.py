@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,6 +32,7 @@ from simcodesign.studies.replication.output_analysis import (
 Floats = NDArray[np.float64]
 #: Name of a number: ``("makespan_s",)``, ``("phases_s", "iterate", "disk")``.
 Key = tuple[str, ...]
+SomeKey = TypeVar("SomeKey", bound=Key)
 
 MAKESPAN, RESPONSE, BLOCKED = ("makespan_s",), ("response_s",), ("blocked",)
 MSER5 = "mser5"
@@ -330,7 +331,7 @@ class Sample:
         return np.array([run.after(cut) for run in self._spans])
 
 
-def nested(flat: Mapping[Key, object]) -> dict[str, object]:
+def nested(flat: Mapping[SomeKey, object]) -> dict[str, object]:
     """The same as mappings in mappings, one level for each part of a key."""
     whole: dict[str, Any] = {}
     for key, value in flat.items():

@@ -10,6 +10,7 @@ import math
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -18,6 +19,7 @@ from scipy.optimize import brentq
 from simcodesign.analytic.model_text import TermValue, footprint_terms
 from simcodesign.analytic.requirements_per_process import skeleton
 from simcodesign.core.errors import InputError
+from simcodesign.core.to_json import fields_of
 from simcodesign.core.units import FloatOrArray
 from simcodesign.describe.design_point import DesignPoint, bind
 from simcodesign.describe.scenario import WorkloadSource, workload_of
@@ -64,6 +66,10 @@ class Fit:
     def overall(self) -> float:
         """The problem of all processes together, N = p n."""
         return self.processes * self.size
+
+    def json_fields(self) -> dict[str, Any]:
+        """With the largest problem of all processes."""
+        return fields_of(self, "overall")
 
 
 def fit_memory(

@@ -9,13 +9,16 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from simcodesign.analytic.forecast import forecast
 from simcodesign.core.errors import InputError, nearest
+from simcodesign.core.to_json import attributes_of
 from simcodesign.describe.machine import Machine
 from simcodesign.describe.parameters import Parameter
 from simcodesign.describe.workload import Workload
 from simcodesign.engine.simulate import simulate
+from simcodesign.studies.replication.observations import nested
 from simcodesign.studies.requirements.memory_capacity import SIZE, fit_memory
 from simcodesign.studies.requirements.scaled_machine import VARIED, upgraded_machine, varied_machine
 from simcodesign.studies.requirements.simulated_upgrade import OnProgress, SimulatedCell
@@ -33,6 +36,15 @@ Ratios = dict[tuple[str, str], float]
 
 
 @dataclass(frozen=True)
+class Change:
+    """The relative change of a ratio, and of which one."""
+
+    relative: float
+    workload: str
+    upgrade: str
+
+
+@dataclass(frozen=True)
 class Varied:
     """One number at one factor: ``ratios`` of time by (workload, upgrade), not a number where nothing fits, and the
     upgrades that are ``picked`` for each workload by time for a unit of the overall problem; ``as_it_is`` at factor 1
@@ -46,7 +58,7 @@ class Varied:
     picked_as_it_is: Mapping[str, tuple[str, ...]]
 
     @property
-    def largest_change(self) -> tuple[float, tuple[str, str]]:
+    def largest_change(self) -> Change:
         """The largest relative change of a ratio, and where."""
         changes = {
             cell: self.ratios[cell] / before - 1
@@ -54,12 +66,17 @@ class Varied:
             if math.isfinite(before) and math.isfinite(self.ratios[cell])
         }
         where = max(changes, key=lambda cell: abs(changes[cell]), default=("", ""))
-        return changes.get(where, 0.0), where
+        return Change(changes.get(where, 0.0), *where)
 
     @property
     def other_picks(self) -> dict[str, tuple[str, ...]]:
         """Workloads for which another upgrade is picked than with the number as it is."""
         return {name: picked for name, picked in self.picked.items() if picked != self.picked_as_it_is[name]}
+
+    def json_fields(self) -> dict[str, Any]:
+        """What the factor changes."""
+        shown = attributes_of(self, "name", "factor", "other_picks", "largest_change", picks="picked")
+        return shown | {"ratios": nested(self.ratios)}
 
 
 def assumed_numbers(cells: Sequence[SimulatedCell]) -> list[str]:

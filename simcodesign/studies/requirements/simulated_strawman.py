@@ -11,9 +11,11 @@ import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from simcodesign.comparison.compare import compare
 from simcodesign.core.errors import InputError
+from simcodesign.core.to_json import attributes_of, fields_of
 from simcodesign.describe.machine import Machine
 from simcodesign.describe.workload import Workload
 from simcodesign.describe.yaml.files import load_workload
@@ -46,6 +48,10 @@ class Scale:
         """The factor on processors."""
         return self.nodes * self.processors_per_node
 
+    def json_fields(self) -> dict[str, Any]:
+        """With the factor on processors."""
+        return fields_of(self, "processors")
+
 
 @dataclass(frozen=True)
 class SimulatedStrawMan:
@@ -67,6 +73,14 @@ class SimulatedStrawMan:
         of computation alone, and simulated (``simulated``)."""
         rows = {"full": _least_times(self.full), "small": _least_times(self.small), "simulated": self.times_s}
         return {name: _over_least(times) for name, times in rows.items()}
+
+    def json_fields(self) -> dict[str, Any]:
+        """All systems made smaller, as they were simulated."""
+        pairs = zip(self.small.systems, self.runs, strict=True)
+        return attributes_of(self, "scale", workload="full.workload", benchmark="small.benchmark") | {
+            "ratios": self.ratios(),
+            "systems": [{"machine": system.machine, **(run.json_fields() if run else {})} for system, run in pairs],
+        }
 
 
 def simulated_straw_men(

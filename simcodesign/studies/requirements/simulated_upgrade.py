@@ -16,12 +16,14 @@ import math
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from simcodesign.analytic.forecast import forecast
 from simcodesign.analytic.requirements_per_process import Requirements, requirements
 from simcodesign.comparison.compare import Comparison, compare
 from simcodesign.core.errors import InputError
 from simcodesign.core.result import Result
+from simcodesign.core.to_json import attributes_of
 from simcodesign.describe.demands.collective import Collective
 from simcodesign.describe.demands.disk_access import DiskAccess
 from simcodesign.describe.effects import chosen_effects
@@ -73,6 +75,21 @@ class SystemRun:
         seen = self.simulation
         totals = (seen.flops, seen.message_bytes, sum(seen.served.values()))
         return {name: float(total) / self.processes for name, total in zip(COUNTERS, totals, strict=True)}
+
+    def json_fields(self) -> dict[str, Any]:
+        """The system, and what both readings say."""
+        return attributes_of(
+            self,
+            *("processes", "size", "counters"),
+            nodes="machine.nodes",
+            network="machine.network.topology.label",
+            engine="simulation.engine",
+            events="simulation.events",
+            forecast_s="comparison.forecast.makespan_s",
+            simulated_s="simulation.makespan_s",
+            components_s="simulation.components",
+            ladder="comparison.rungs",
+        )
 
 
 @dataclass(frozen=True)
@@ -191,6 +208,18 @@ class SimulatedCell:
         steps = [step for step in self.steps if weights or step.name != WEIGHTS]
         most = max(steps, key=lambda step: abs(step.change), default=None)
         return most if most is not None and abs(most.change) > NEGLIGIBLE * self.time_ratio else None
+
+    def json_fields(self) -> dict[str, Any]:
+        """Both systems as they were simulated, and the full ones as they were forecast."""
+        shown = attributes_of(
+            self,
+            *("workload", "upgrade", "counter_ratios", "counter_error", "component_ratios", "weights"),
+            *("requirement_ratio", "implied_ratio", "time_ratio", "time_per_problem", "steps", "old", "new"),
+            requirement_ratios="study.ratios",
+            expected_counter_ratios="expected",
+        )
+        times = attributes_of(self, time_ratio="full_time_ratio", implied_ratio="full_implied_ratio")
+        return shown | {"full": self.full.json_fields() | times}
 
 
 def simulated_upgrades(

@@ -9,10 +9,12 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from simcodesign.core.errors import InputError
+from simcodesign.core.to_json import fields_of
 from simcodesign.describe.machine import Machine
 from simcodesign.describe.scenario import MachineSource, WorkloadSource, machine_of, workload_of
 from simcodesign.describe.workload import Workload
@@ -45,6 +47,10 @@ class System:
         """The least time for the benchmark problem."""
         return None if self.benchmark_flops is None else self.benchmark_flops / self.rate_flop_per_s
 
+    def json_fields(self) -> dict[str, Any]:
+        """With the largest problem and the least time."""
+        return fields_of(self, "wall_time_s", largest_problem="overall")
+
 
 @dataclass(frozen=True)
 class StrawManStudy:
@@ -60,6 +66,10 @@ class StrawManStudy:
     def excluded(self) -> tuple[System, ...]:
         """Systems that hold no problem at all if all their processors are used."""
         return tuple(system for system in self.systems if not system.fit.fits)
+
+    def json_fields(self) -> dict[str, Any]:
+        """With the machines that hold no problem."""
+        return fields_of(self) | {"excluded": [system.machine for system in self.excluded]}
 
 
 def straw_man_study(

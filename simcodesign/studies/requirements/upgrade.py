@@ -11,10 +11,12 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from simcodesign.analytic.model_text import model_texts
 from simcodesign.analytic.requirements_per_process import Requirements, requirements, skeleton
 from simcodesign.core.errors import InputError
+from simcodesign.core.to_json import fields_of
 from simcodesign.describe.design_point import bind
 from simcodesign.describe.machine import Machine
 from simcodesign.describe.scenario import MachineSource, WorkloadSource, machine_of, workload_of
@@ -50,6 +52,10 @@ class Filled:
             "loads_stores": float(self.needs.loads_stores),
         }[name]
 
+    def json_fields(self) -> dict[str, Any]:
+        """With the requirements under the name that they have for people."""
+        return fields_of(self, requirements="needs")
+
 
 @dataclass(frozen=True)
 class UpgradeStudy:
@@ -75,6 +81,10 @@ class UpgradeStudy:
         """New over old, by the names of ``RATIOS``: 0 for sizes of which none fits any more, and no number for
         requirements there, or of something that is not needed."""
         return {name: _ratio(self.new.metric(name), self.old.metric(name)) for name in RATIOS}
+
+    def json_fields(self) -> dict[str, Any]:
+        """The system before and after, and the ratios."""
+        return fields_of(self, "ratios", "baseline", without=("inflated_bytes",))
 
 
 def upgrade_study(

@@ -9,8 +9,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from simcodesign.core.errors import InputError, Place, nearest
+from simcodesign.core.to_json import fields_of
 from simcodesign.describe.yaml.files import shipped, shipped_path
 from simcodesign.describe.yaml.machine import check_format
 from simcodesign.describe.yaml.tree import Entry, read_yaml
@@ -55,6 +57,10 @@ class Upgrade:
     def rate(self, part: str) -> float:
         """The factor on the rate of a part of the machine."""
         return self.rates.get(part, 1.0)
+
+    def json_fields(self) -> dict[str, Any]:
+        """The factors."""
+        return fields_of(self, without=("about", "source", "place"))
 
 
 def upgrades() -> list[str]:

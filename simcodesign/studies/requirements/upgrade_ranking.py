@@ -10,7 +10,9 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
+from simcodesign.core.to_json import fields_of
 from simcodesign.studies.requirements.simulated_upgrade import RESOURCES, SimulatedCell, geometric_mean
 
 #: Upgrades within this of the best are as good.
@@ -46,6 +48,14 @@ class Ranking:
         if said == seen:
             return "same"
         return "narrower" if seen < said else "wider" if seen > said else "other"
+
+    def json_fields(self) -> dict[str, Any]:
+        """The scores of upgrades, and which of them each way of scoring picks."""
+        return fields_of(self) | {
+            "picks": {way: self.picks(way) for way in self.scores},
+            "verdict": self.verdict(),
+            "full_verdict": self.verdict("full_requirements", "full_forecast"),
+        }
 
 
 def rankings(cells: Sequence[SimulatedCell]) -> list[Ranking]:
