@@ -143,7 +143,8 @@ def _not_met(family: Family, model: Model, settings: FitSettings) -> str:
     if left <= MET**2 * total:
         return ""
     terms = min(settings.terms, int(coefficient_limit(family.counts[None])[0]))
-    sums = f"no sum of up to {terms} terms" if terms > 1 else "no model of one term" if terms else "no constant"
+    sums = f"none of the sums of up to {terms} terms that were tried" if terms > 1 else "no constant"
+    sums = "no model of one term" if terms == 1 else sums
     more = "terms may have to be subtracted (negative coefficients) or shrink (negative exponents)"
     more = "other exponents or more terms may be needed" if settings.negative else more
     return f"The values have no noise, but {sums} meets them: what the model says beyond them is a guess; {more}."

@@ -18,9 +18,10 @@ from simcodesign.fitting.fits import Fit, Fits
 from simcodesign.fitting.measurements import Measurements, as_point
 from simcodesign.fitting.selection.candidates import Limits, coefficient_limit
 from simcodesign.fitting.selection.exponent_sets import ExponentSet, exponent_set
+from simcodesign.fitting.selection.factor_search import search_factors
+from simcodesign.fitting.selection.factor_tables import factor_tables
 from simcodesign.fitting.selection.model_ranking import Ranked, rank
-from simcodesign.fitting.selection.term_basis import MOST_SHAPES, Basis, Choice, axis_choices, basis_of, product_of
-from simcodesign.fitting.selection.term_screening import screen_terms
+from simcodesign.fitting.selection.term_basis import Choice, axis_choices, basis_of, is_listed, product_of
 from simcodesign.fitting.weights import block_of
 
 __all__ = ["Fit", "Fits", "Outlier", "fit"]
@@ -103,14 +104,17 @@ def _ranked(
     exact: bool,
 ) -> Iterator[tuple[int, Ranked]]:
     points = np.asarray(measurements.points, dtype=np.float64)
-    basis = None
-    if np.prod([float(len(choice)) for choice in choices]) <= MOST_SHAPES:
-        basis = basis_of(points, product_of(choices))
+    basis = basis_of(points, product_of(choices)) if is_listed([len(choice) for choice in choices]) else None
+    tables = factor_tables(points, choices) if basis is None else None
     size = 1 if basis is None else max(1, min(256, _NUMBERS_IN_MEMORY // max(len(basis.columns), len(points), 1)))
     for start in range(0, len(measurements.regions), size):
         rows = slice(start, start + size)
         means, counts = measurements.means[rows], measurements.counts[rows]
         block = block_of(means, counts, weighting, free, measurements.exact[rows] | exact)
         limits = Limits(terms, coefficient_limit((block.root > 0).sum(1)))
-        made: Basis = basis or screen_terms(block, points, choices, limits)
-        yield start, rank(block, made, limits, refined, negative)
+        if tables is None:
+            assert basis is not None
+            yield start, rank(block, basis, limits, refined, negative)
+        else:
+            own, pool = search_factors(block, tables, limits)
+            yield start, rank(block, own, limits, refined, negative, pool)

@@ -24,7 +24,7 @@ from simcodesign.fitting.batch_predictions import rows_of
 from simcodesign.fitting.fit import Fits, fit
 from simcodesign.fitting.measurements import Measurements
 from simcodesign.fitting.selection.exponent_sets import exponent_set
-from simcodesign.fitting.selection.term_basis import MOST_SHAPES
+from simcodesign.fitting.selection.term_basis import is_listed
 
 T = TypeVar("T")
 
@@ -112,10 +112,10 @@ def block_size(measurements: Measurements, options: dict[str, Any]) -> int:
     chosen = exponent_set(options.get("exponents", "extrap"))
     choices = 1 + len(chosen.pairs) * (2 if options.get("negative_exponents") else 1)
     collectives = len(options.get("collectives", ()))
-    shapes = float(choices + collectives) ** len(measurements.parameters)
-    if shapes > MOST_SHAPES:
+    axes = [choices + collectives] * len(measurements.parameters)
+    if not is_listed(axes):
         return FEWEST
-    return FEW if shapes > _MANY_SHAPES else BLOCK
+    return FEW if math.prod(axes) > _MANY_SHAPES else BLOCK
 
 
 def _pooled(

@@ -533,11 +533,9 @@ def communicated(noise: float = 0.0, repetitions: int = 2, **options: object) ->
 def test_values_without_noise_that_no_sum_meets() -> None:
     """Terms would have to be subtracted."""
     (text,) = [text for kind, text in communicated().warnings if kind == diagnostics.NOT_MET]
-    assert text == (
-        "The values have no noise, but no sum of up to 3 terms meets them: what the model says beyond them is a "
-        "guess; terms may have to be subtracted (negative coefficients) or shrink (negative exponents)."
-    )
-    assert "up to 2 terms meets" in communicated(terms=2).warning
+    assert "up to 3 terms that were tried" in text  # not all of them are
+    assert "negative coefficients" in text
+    assert "up to 2 terms that were tried" in communicated(terms=2).warning
     assert "no model of one term meets" in communicated(terms=1).warning
     assert "other exponents or more terms may be needed" in communicated(terms=1, negative_coefficients=True).warning
     met = communicated(negative_coefficients=True)

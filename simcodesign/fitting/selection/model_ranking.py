@@ -34,7 +34,7 @@ from simcodesign.fitting.selection.candidates import (
 )
 from simcodesign.fitting.selection.free_exponents import FreeExponentFit, Powers, fit_free_exponents
 from simcodesign.fitting.selection.noise_free import with_noise_free_models
-from simcodesign.fitting.selection.term_basis import Array, Basis, Index, Shapes, stacked_shapes
+from simcodesign.fitting.selection.term_basis import Array, Basis, Index, Shapes, slopes_of, stacked_shapes
 
 #: What leaving out charges for a coefficient by itself.
 CHARGED = 1.0
@@ -95,9 +95,11 @@ def _taken(table: Shapes, chosen: NDArray[np.integer[Any]]) -> Shapes:
     return Shapes(taken.exponents * there, taken.logs * there, taken.collectives * there)
 
 
-def rank(block: Block, basis: Basis, limits: Limits, refined: bool, negative: bool = False) -> Ranked:
-    """The REMEMBERED best models for each series."""
-    pool = candidates(block, basis, limits)
+def rank(
+    block: Block, basis: Basis, limits: Limits, refined: bool, negative: bool = False, pool: Pool | None = None
+) -> Ranked:
+    """The REMEMBERED best models for each series, of the given ones or else of all sums of the basis."""
+    pool = candidates(block, basis, limits) if pool is None else pool
     counts = (block.root > 0).sum(1)
     scores, parts, least = _scores(pool, block, basis, limits), [], pool.rss.min(1)
     if refined and len(basis.columns):
@@ -157,7 +159,7 @@ def _free_exponent_fits(
         rows, terms, taken = rows[plain], terms[plain], taken.take(np.flatnonzero(plain))
         if not len(rows):
             continue
-        slopes = _slopes(taken, basis.points)
+        slopes = slopes_of(taken, basis.points)
         active = taken.uses & (terms >= 0)[..., None]
         start = Powers(np.where(active, slopes, 0.0), active, np.ones(len(rows), dtype=np.bool_))
         fitted = fit_free_exponents(block.rows(rows), basis.points, start)
@@ -171,14 +173,9 @@ def _free_exponent_fits(
 
 def _spacing(basis: Basis) -> Array:
     """How far apart the exponents of the grid lie, (m,): a logarithm counts as the power that grows as it does."""
-    slopes = _slopes(basis.shapes, basis.points)
+    slopes = slopes_of(basis.shapes, basis.points)
     own = [np.unique(np.round(slopes[basis.uses[:, axis], axis], 6)) for axis in range(slopes.shape[1])]
     return np.array([np.ptp(values) / (len(values) - 1) if len(values) > 1 else 1.0 for values in own])
-
-
-def _slopes(shapes: Shapes, points: Array) -> Array:
-    """Powers that grow as the factors do: x^i log2(x)^j as x^(i + j / ln x), where x is the middle of the points."""
-    return np.asarray(shapes.exponents + shapes.logs / np.maximum(np.log(points).mean(0), 0.5))
 
 
 def _digits(fitted: FreeExponentFit, spacing: Array) -> Array:

@@ -7,6 +7,7 @@ operation of every parameter), so that any number of them is evaluated at once.
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -23,8 +24,8 @@ from simcodesign.fitting.selection.exponent_sets import ExponentSet
 Array = NDArray[np.float64]
 Index = NDArray[np.int64]
 
-#: Candidate terms beyond this are not listed but searched parameter by parameter.
-MOST_SHAPES = 100_000
+#: Products of factors are listed for so few parameters and up to so many of them; others are searched factor by factor.
+_MOST_PARAMETERS, MOST_SHAPES = 2, 100_000
 #: Shapes from which pairs of terms are sought first, and how many neighbours of each are tried then.
 COARSE, NEIGHBOURS = 64, 48
 #: So many shapes that it pays to look which of their factors are the same.
@@ -177,6 +178,11 @@ class Basis:
         return np.asarray(near | near.T)
 
 
+def is_listed(choices: Sequence[int]) -> bool:
+    """Whether all products of factors are listed, of which there are so many for each parameter."""
+    return len(choices) <= _MOST_PARAMETERS and math.prod(choices) <= MOST_SHAPES
+
+
 def make_basis(points: Array, exponents: ExponentSet, collectives: Sequence[tuple[str, int]] = ()) -> Basis:
     """All products of one choice for each parameter; ``collectives``: names and the parameter (index) they are of.
 
@@ -226,6 +232,18 @@ def basis_of(points: Array, shapes: Shapes) -> Basis:
     columns = columns / scales[:, None]
     distinct = _distinct(columns)
     return Basis(points, shapes.take(kept[distinct]), np.ascontiguousarray(columns[distinct]), scales[distinct])
+
+
+def unfiltered_basis_of(points: Array, shapes: Shapes) -> Basis:
+    """All of the shapes, which are finite and not zero everywhere."""
+    columns = shapes.values(points)
+    scales = _scales(columns)
+    return Basis(points, shapes, columns / scales[:, None], scales)
+
+
+def slopes_of(shapes: Shapes, points: Array) -> Array:
+    """Powers that grow as the factors do: x^i log2(x)^j as x^(i + j / ln x), where x is the middle of the points."""
+    return np.asarray(shapes.exponents + shapes.logs / np.maximum(np.log(points).mean(0), 0.5))
 
 
 def _scales(columns: Array) -> Array:
