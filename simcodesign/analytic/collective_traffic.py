@@ -1,4 +1,4 @@
-"""Who sends how much to whom in a collective operation: rows (source, target, bytes, messages)."""
+"""Traffic of collectives and exchanges, for link loads and bounds: rows (source, target, bytes, messages)."""
 
 from __future__ import annotations
 

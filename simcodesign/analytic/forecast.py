@@ -48,7 +48,7 @@ def forecast(
     if design_point.workload.is_open:
         return open_forecast(design_point, queueing)
     account = _Account(Evaluation.at_points(design_point), queueing)
-    with np.errstate(all="ignore"):  # overflow is found as a makespan that is not finite
+    with np.errstate(all="ignore"):  # overflow shows as a makespan that is not finite
         account.program(account.evaluation.program)
         result = account.result()
         energy = 0.0 if result.energy_j is None else result.energy_j

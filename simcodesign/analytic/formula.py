@@ -7,7 +7,7 @@ them the formula is what ``forecast`` computes. ``SYMBOLS`` says what the prices
 workload keep their names. Where a block replaces a constant of the machine, its expression stands for the symbol.
 
 Nothing is evaluated on the way (``9**9**9**9`` stays as it is): a coefficient is a list of products, and what all of
-them share is found by comparing factors, not by SymPy's simplification.
+them share is determined by comparing factors, not by SymPy's simplification.
 
 Sources: R. Hockney, "The communication challenge for MPP", Parallel Computing 20 (1994); the collectives for P = 2^k:
 Thakur, Rabenseifner, Gropp, IJHPCA 19 (2005), sections 3 and 4; Armstrong and Eigenmann, SPECseis96, equations 1 to 4.

@@ -4,7 +4,7 @@
     E     = static power x T + sum over the uses of busy time x dynamic power + bytes sent x energy per byte
 
 The sum over all that a phase uses is the paper's: P_max = sum of P_idle(c) + max over kernels k of the sum of P_dyn(r)
-over the resources r that k uses. So it is an upper bound, not what is drawn at one instant: where a phase computes
+over the resources r that k uses. So it is an upper bound, not the power at one instant: where a phase computes
 and then sends, the power of processors and of the network are added although a rank does one after the other (the
 simulation's peak is that of an instant, and may be less). All ranks are taken to be at work at once. Ours is that of
 resources that conflict only those count that are heaviest together without a conflict, as the paper has it for a

@@ -2,7 +2,7 @@
 
 Metrics of Calotoiu et al., "Lightweight requirements engineering for exascale co-design", CLUSTER 2018, Table I: memory
 footprint, floating-point operations, bytes sent, loads and stores, stack distance. They depend on the parameters and on
-P alone, so that no machine is asked.
+P alone, so that no machine is needed.
 
 Bytes sent are those of the average process. ``counting`` says how they are counted: by ``cost_functions``, as in that
 paper's Table II (Allreduce(p) = log2 p for recursive doubling, Bcast(p) = (p - 1)/p for a binomial tree, Alltoall(p) =
@@ -37,7 +37,7 @@ class Requirements:
     """What the average process needs; numbers, or arrays of the shape of the parameters.
 
     ``weighted_accesses``: the sum over loads and stores of their stack distances, so that over ``loads_stores`` it is
-    the mean distance (accesses that are said to go to memory always have none). ``footprint_bytes``: None where the
+    the mean distance (accesses described as always going to memory have none). ``footprint_bytes``: None where the
     workload does not say it.
     """
 

@@ -205,7 +205,7 @@ class _Fit:
         return fixed
 
     def _unknowns(self, timings: Sequence[Timing]) -> tuple[Unknown, ...]:
-        """What is to be determined: constants in which some time has a part, and those that were asked for by name."""
+        """What is to be determined: constants in which some time has a part, and those that the caller names."""
         bundles = [Unknown(":".join(ratio), ratio=tuple(ratio.items())) for ratio in self.options.ratios]
         bundled = [path for bundle in bundles for path, _ in bundle.ratio]
         for path in {path for path in bundled if bundled.count(path) > 1}:
@@ -273,7 +273,7 @@ class _Fit:
         return np.array(design), np.array(known)
 
     def calibration(self) -> Calibration:
-        """All that was found."""
+        """All results."""
         advice = tuple(self._advice(group) if group.missing else () for group in self.fit.groups)
         return Calibration(
             self.model.workload,

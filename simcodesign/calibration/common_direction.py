@@ -31,18 +31,22 @@ def common_direction(
 
     The largest deviation is made least: relative, or as a share of ``rounding`` (K, F), by which an entry may be off (a
     linear programme in logarithms, whose misfits are then taken as they are). Raises InputError for entries that are
-    not above 0 or have no room.
+    not above 0, or whose rounding leaves no room.
     """
     values = np.asarray(table, dtype=np.float64)
-    room = None if rounding is None else np.asarray(rounding, dtype=np.float64)
+    tolerance = None if rounding is None else np.asarray(rounding, dtype=np.float64)
     if values.ndim != 2 or not values.size or not np.all(np.isfinite(values) & (values > 0)):
         raise InputError("table of constants", value=values.tolist(), allowed="rows of finite numbers above 0")
-    if room is not None and (room.shape != values.shape or not np.all((room > 0) & (room < values))):
-        raise InputError("rounding of a table", value=room.tolist(), allowed="one for each entry, above 0 and below it")
+    if tolerance is not None and (
+        tolerance.shape != values.shape or not np.all((tolerance > 0) & (tolerance < values))
+    ):
+        raise InputError(
+            "rounding of a table", value=tolerance.tolist(), allowed="one for each entry, above 0 and below it"
+        )
     count, phases = values.shape
     below, above = (np.ones_like(values),) * 2
-    if room is not None:
-        below, above = -np.log1p(-room / values), np.log1p(room / values)
+    if tolerance is not None:
+        below, above = -np.log1p(-tolerance / values), np.log1p(tolerance / values)
     rows, target = [], []
     for row, column in np.ndindex(count, phases):
         here = np.zeros(count + phases + 1)
@@ -56,7 +60,7 @@ def common_direction(
     bounds = [(None, None)] * count + [(0, 0)] + [(None, None)] * (phases - 1) + [(0, None)]
     solution = linprog(goal, A_ub=np.array(rows), b_ub=np.array(target), bounds=bounds)
     if solution.status != 0:
-        raise InputError("no common direction can be found", value=values.tolist())
+        raise InputError("there is no common direction", value=values.tolist())
     vector, factors = np.exp(solution.x[:count]), np.exp(solution.x[count:-1])
     off = np.abs(np.outer(vector, factors) - values)
-    return CommonDirection(vector, factors, float(np.max(off / values)), None if room is None else off / room)
+    return CommonDirection(vector, factors, float(np.max(off / values)), None if tolerance is None else off / tolerance)

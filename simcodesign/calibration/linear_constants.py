@@ -41,7 +41,7 @@ class ConstantsProblem:
 
     ``design``: (N, K), seconds that one unit of a constant adds to a time, none below 0. ``times_s``: (N,) measured,
     ``known_s``: (N,) the part of them that no unknown has. ``weighting``: the standard error of a time is proportional
-    to the time (``relative``: to the fitted one, found by repeated fits) or the same for all (``absolute``). ``error``:
+    to the time (``relative``: to the fitted one, by repeated fits) or the same for all (``absolute``). ``error``:
     that standard error (a share, or seconds) if it is known; else it is taken from the residuals.
 
     Raises InputError for shapes that do not match, numbers that are not finite or negative, and times of 0 with
@@ -125,9 +125,9 @@ class Combination:
 
 @dataclass(frozen=True)
 class Group:
-    """Constants that are fitted together. ``undetermined``: those that cannot be told apart, of which ``missing``
+    """Constants that are fitted together. ``undetermined``: those that cannot be separated, of which ``missing``
     independent combinations are not determined and ``combinations`` are. ``hidden``: sets of constants that only the
-    noise keeps from being told apart. ``error``: standard error of a time (relative or in s) by the residuals or as
+    noise keeps from being separated. ``error``: standard error of a time (relative or in s) by the residuals or as
     given, nan if nothing tells; where no row is left over, by what the bound at 0 leaves;
     ``null``: (K, missing), orthonormal, in constants times ``norms``."""
 

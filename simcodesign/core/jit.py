@@ -22,9 +22,9 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 #: Whether Numba can be imported.
 HAVE_NUMBA = find_spec("numba") is not None
 _PACKAGE = Path(__file__).resolve().parent.parent
-#: Modules whose constants compiled functions of other folders use.
-#: Python never calls these functions itself, so that they need no wrappers, which take long to compile.
+#: For functions that Python never calls itself: they need no wrappers, which take long to compile.
 _INTERNAL = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+#: Modules whose constants compiled functions of other folders use.
 _CONSTANTS = ("core/jit.py", "core/result.py", "generate/plan.py")
 
 

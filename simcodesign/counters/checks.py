@@ -1,4 +1,4 @@
-"""Whether counters can be what they are said to be: units of clocks and times, counts summed over processes, waits,
+"""Checks that counters are plausible: units of clocks and times, counts summed over processes, waits,
 ranks and kernels that some runs lack.
 
 What cannot be at all is an error; what is only unlikely is a note that names run and numbers, for a reader to judge.

@@ -67,7 +67,7 @@ def slopes_and_constant(columns: Sequence[FloatArray], values: FloatArray) -> tu
     """Least squares of values (K,) over columns (K,) with slopes of 0 or above and a free constant, and R squared.
 
     The slopes in the order of the columns, then the constant. Every choice of columns is solved, so that the best one
-    without a negative slope is found to rounding; of choices that are level the smallest is taken.
+    without a negative slope is computed to rounding; of choices that are level the smallest is taken.
     """
     y = np.asarray(values, dtype=np.float64)
     block = np.array([np.asarray(column, dtype=np.float64) for column in columns])
@@ -76,7 +76,7 @@ def slopes_and_constant(columns: Sequence[FloatArray], values: FloatArray) -> tu
             "times and volumes of communication", value=y.tolist(), allowed="finite numbers, one run or more"
         )
     best: tuple[float, tuple[float, ...], float] | None = None
-    room = (_LEVEL * max(float(np.abs(y).max()), 1e-300)) ** 2 * len(y)
+    tolerance = (_LEVEL * max(float(np.abs(y).max()), 1e-300)) ** 2 * len(y)
     for count in range(len(columns) + 1):
         for chosen in combinations(range(len(columns)), count):
             solved = _solved(block[list(chosen)], y)
@@ -86,7 +86,7 @@ def slopes_and_constant(columns: Sequence[FloatArray], values: FloatArray) -> tu
             slopes[list(chosen)] = solved[:-1]
             predicted = slopes @ block + solved[-1]
             rest = float(((y - predicted) ** 2).sum())
-            if best is None or rest < best[0] - room:
+            if best is None or rest < best[0] - tolerance:
                 best = rest, (*map(float, slopes), float(solved[-1])), r_squared(y, predicted)
     assert best is not None  # the constant alone is always a choice
     return best[1], best[2]

@@ -235,7 +235,7 @@ class EventCounts:
         return True
 
     def value(self, event: str) -> float | None:
-        """What was counted: of all modes where that was asked for, else user and kernel mode added up."""
+        """What was counted: of all modes where the event covers them, else user and kernel mode added up."""
         by_modifier = self.counts.get(event)
         if by_modifier is None:
             return None
@@ -261,6 +261,6 @@ def counters_of(events: EventCounts, processes: float = 1.0) -> dict[str, float]
         ("llc_hits", L2_MISSES, "memory_accesses"),
     ):
         if hits not in counters and above in counters and below in counters:
-            # Prefetches and multiplexing let misses outnumber what was asked for; a hit is not less than none.
+            # Prefetches and multiplexing let misses outnumber the accesses; hits are never below 0.
             counters[hits] = max(0.0, counters[above] - counters[below])
     return {name: value for name, value in counters.items() if name in COUNTERS}

@@ -88,7 +88,7 @@ class FrequencyRefinement:
 @dataclass(frozen=True)
 class CommunicationRuns:
     """The refinement of communication. ``fitted``: processes of further runs; ``kept``: of the run kept for validation,
-    with what it said, or None."""
+    with its message, or None."""
 
     fitted: tuple[float, ...]
     kept: float | None = None
@@ -314,7 +314,7 @@ def _model_notes(model: ApplicationModel, targets: Sequence[Target], clocks: Fre
     fitted = sorted({target.processes for target in targets if target.size is None} & set(profiled.tolist()))
     if fitted:
         listed = ", ".join(f"{P:g}" for P in fitted)
-        notes.append(f"P = {listed} was fitted: what is said there is no prediction.")
+        notes.append(f"P = {listed} was used in the fit: the values there are not predictions.")
     notes += _unexplained(model)
     refined = {one.kernel for one in clocks.kernels} if clocks else set()
     return notes + [

@@ -27,7 +27,7 @@ CONSTANT, LINEAR, LOGARITHMIC, POWER, EXPONENTIAL = FORMS = (
     "power",
     "exponential",
 )
-#: Unexplained variances that differ by less than this factor cannot be told apart from a few runs with noise. Of such
+#: Unexplained variances that differ by less than this factor cannot be distinguished by a few runs with noise. Of such
 #: forms the earlier in the list is taken, as it does less harm where it is extended: by R squared alone, an exponential
 #: that meets four noisy points of a line a little better than the line is hundreds of times above it on 128 processes.
 LEVEL = 4.0

@@ -59,7 +59,7 @@ def _slope(cpi: tuple[float, float], memory_cpi: tuple[float, float]) -> float:
         raise InputError(
             "T_mem that is the same at both frequencies",
             value=memory_cpi,
-            allowed="two, as accesses to memory make them; CPI_core and BF_mem cannot be told apart",
+            allowed="two, as accesses to memory make them; CPI_core and BF_mem cannot be separated",
         )
     return (cpi[0] - cpi[1]) / difference
 

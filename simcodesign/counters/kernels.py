@@ -1,4 +1,4 @@
-"""Which functions are worth a model of their own: kernels found from runs on different numbers of processes.
+"""Which functions are worth a model of their own: kernels chosen from runs on different numbers of processes.
 
 Source: Ding et al., APMT, section 3.2: functions with a large share of the execution cycles, functions whose run time
 does not fall with the processes, and all others as one; equation 1 for the error of sampled shares.
@@ -54,7 +54,7 @@ class Kernels:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Kernels with a model: as found, and the rest as one if there is any."""
+        """Kernels with a model: those that were chosen, and the rest as one if there is any."""
         return tuple(kernel.name for kernel in self.kernels) + ((REST,) if self.rest else ())
 
     @property
@@ -111,12 +111,12 @@ def execution_times(table: CounterTable) -> tuple[FloatArray, tuple[str, ...], F
     runs = means(table)
     size, processes = runs.column("size"), runs.column("processes")
     weak = _varies(size) and not _varies(size / processes)
-    for name, room in (("frequency_hz", MEASURED_CLOCK), *(() if weak else (("size", 1e-9),))):
-        if _varies(runs.column(name), room):
+    for name, tolerance in (("frequency_hz", MEASURED_CLOCK), *(() if weak else (("size", 1e-9),))):
+        if _varies(runs.column(name), tolerance):
             given = np.unique(runs.column(name)).tolist()
-            raise InputError(f"kernels are found from runs of one {name}", value=given, allowed="one")
+            raise InputError(f"kernels are chosen from runs of one {name}", value=given, allowed="one")
     if len(set(runs.classes)) > 1:
-        raise InputError("kernels are found from runs of one problem class", value=sorted(set(runs.classes)))
+        raise InputError("kernels are chosen from runs of one problem class", value=sorted(set(runs.classes)))
     names = tuple(dict.fromkeys(name for name in runs.kernels if name not in (APPLICATION, OTHERS)))
     counts = np.unique(processes)
     measured = runs.compute_s
@@ -137,17 +137,17 @@ def execution_times(table: CounterTable) -> tuple[FloatArray, tuple[str, ...], F
     return counts, names, times, weak
 
 
-def _varies(column: FloatArray, room: float = 1e-9) -> bool:
+def _varies(column: FloatArray, tolerance: float = 1e-9) -> bool:
     """Whether the numbers that are there differ by more than this share, by default by more than rounding."""
     there = column[~np.isnan(column)]
-    return bool(len(there) and there.max() - there.min() > room * there.max())
+    return bool(len(there) and there.max() - there.min() > tolerance * there.max())
 
 
 def log_slope(processes: FloatArray, times: FloatArray) -> float:
     """The least-squares slope of log time over log P; infinite for a function that only runs on more processes."""
     there = times > 0
     if not there.all():
-        # What was too small to be seen on many processes fell; what came up on many did not.
+        # Functions that became too small to be listed fell; those that appear on many processes only did not.
         return math.inf if there[-1] else -math.inf
     return float(np.polyfit(np.log(processes), np.log(times), 1)[0])
 

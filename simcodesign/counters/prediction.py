@@ -117,7 +117,7 @@ def predict(
 
 
 def _other_size(model: ApplicationModel, size: float | None) -> bool:
-    """Whether another size is asked for than that of the runs, where it is one."""
+    """Whether the wanted size differs from that of the runs, if these have one."""
     scaling = model.scaling
     return size is not None and scaling.kind == STRONG and scaling.known and size != scaling.size
 

@@ -1,7 +1,7 @@
 """Tables of hardware counters: one row per run, kernel and rank (or mean over the ranks), and what follows from a row.
 
 Counts and times are those **of one process**: of the rank where ``rank`` is given, else the mean over the ranks. A run
-is told from others by processes, size, problem class, frequency and repetition. Columns are arrays of float64, with NaN
+is identified by processes, size, problem class, frequency and repetition. Columns are arrays of float64, with NaN
 where a counter was not recorded.
 
 Source: Ding et al., APMT, tables 1 and 2, equations 3 to 5. There T_comp divides by P because the counters are summed

@@ -66,7 +66,7 @@ class DesignPoint:
 
     @cached_property
     def has_power(self) -> bool:
-        """Whether the machine, or a phase that replaces its constants, says anything of the power that is drawn."""
+        """Whether the machine, or a phase that replaces its constants, states any power."""
         blocks = (step for _, step in with_phase(self.workload.program) if isinstance(step, Block))
         return self.machine.has_power or any(path in POWERS for block in blocks for path, _ in block.constants)
 

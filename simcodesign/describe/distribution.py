@@ -12,9 +12,9 @@ from dataclasses import dataclass, field
 
 from simcodesign.core.errors import InputError, Place, nearest
 
-#: Largest coefficient of variation that can be asked for.
+#: Largest coefficient of variation that is allowed.
 MOST_VARIATION = 10.0
-#: Largest number of stages, and of values that are drawn from.
+#: Largest number of stages, and of values of a discrete distribution.
 MOST_STAGES, MOST_VALUES = 1_000, 10_000
 #: The parameters of each distribution, with the values that are allowed: least, most.
 PARAMETERS: Mapping[str, Mapping[str, tuple[float, float]]] = {

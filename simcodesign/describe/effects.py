@@ -1,7 +1,7 @@
 """The effects that a closed form leaves out: the switches of a simulation, one record each, in the order of the ladder.
 
 What an effect does to a simulation stands in ``generate``, where its name is looked for. An effect of another package
-does it by ``change_plan``. The package calls ``register`` when it is imported, which an entry point sees to::
+does it by ``change_plan``. The package calls ``register`` when it is imported; an entry point makes that happen::
 
     [project.entry-points."simcodesign.effects"]
     slow_links = "slow_links"
@@ -48,10 +48,10 @@ def _is_uneven(workload: Any, machine: Any) -> bool:
     return bool(workload.imbalance_model) or bool(machine.noise_model.slow_nodes)
 
 
-def _is_drawn_unevenly(workload: Any, machine: Any) -> bool:
-    """Nodes that are named are slow whatever the seed."""
+def _is_randomly_uneven(workload: Any, machine: Any) -> bool:
+    """Random shares of computation, or slow nodes chosen at random; nodes that are named are slow whatever the seed."""
     slow = machine.noise_model.slow_nodes
-    return bool(workload.imbalance_model) or (slow is not None and slow.drawn)
+    return bool(workload.imbalance_model) or (slow is not None and slow.is_random)
 
 
 def _is_noisy(workload: Any, machine: Any) -> bool:
@@ -130,7 +130,7 @@ SHIPPED = (
         "caches",
         "the sets and write-backs of caches, in place of stack distances (caches)",
         "accesses go through the sets of a cache hierarchy, which also writes lines back, instead of the stack model; "
-        "for a profile or formula, those of a stream that is drawn from it",
+        "for a profile or formula, those of a stream that is made from it",
         acts_on=_goes_through_caches,
         changes_work=True,
     ),
@@ -140,7 +140,7 @@ SHIPPED = (
         "the ranks' shares of the computation differ (`imbalance:` of the workload), some nodes are slow "
         "(`noise.slow_nodes` of the machine)",
         acts_on=_is_uneven,
-        random_on=_is_drawn_unevenly,
+        random_on=_is_randomly_uneven,
         changes_work=True,
     ),
     Effect(

@@ -37,7 +37,7 @@ def _check_names(equations: Mapping[str, Expression], known: frozenset[str]) -> 
 
 
 def _cycle_error(equations: Mapping[str, Expression], cycle: list[str]) -> InputError:
-    """The cycle as each name needs the next, beginning with the least; ``found`` is the other way round."""
+    """The error of a cycle, each name before the one that it needs, from the smallest name; ``cycle`` is reversed."""
     names = cycle[:0:-1]
     start = names.index(min(names))
     cycle = [*names[start:], *names[:start], names[start]]

@@ -122,7 +122,7 @@ class Machine:
         return {path: value for path, value in constants.items() if value is not None}
 
     def powers(self) -> dict[str, FloatOrArray]:
-        """What the built-in parts draw where that is said, by its path in a machine file, in SI units."""
+        """The powers that the built-in parts state, by their paths in a machine file, in SI units."""
         powers = {path: getattr(getattr(self, part), name, None) for path, (part, name, _) in POWERS.items()}
         return {path: value for path, value in powers.items() if value is not None}
 
@@ -134,10 +134,10 @@ class Machine:
 
     @property
     def has_power(self) -> bool:
-        """Whether anything is said of the power that is drawn."""
+        """Whether the machine states any power or energy."""
         components = any(component.static_power is not None for component in self.custom.components.values())
-        drawn = any((one.dynamic_power or one.energy) is not None for one in self.custom.resources.values())
-        return bool(self.powers()) or components or drawn
+        resources = any((one.dynamic_power or one.energy) is not None for one in self.custom.resources.values())
+        return bool(self.powers()) or components or resources
 
     def counts(self) -> dict[str, FloatOrArray]:
         """The counts that expressions of the machine may use."""
@@ -244,7 +244,7 @@ class Machine:
 
 
 def check_mapping(mapping: str | tuple[int, ...], nodes: int, per_node: int, place: Place) -> None:
-    """InputError unless the mapping is one of the names, or places ranks on existing nodes that have room for them."""
+    """InputError unless the mapping is one of the names, or places ranks on existing nodes, one on a processor."""
     if isinstance(mapping, str):
         if mapping not in MAPPINGS:
             raise InputError("mapping", place, value=mapping, allowed=nearest(mapping, MAPPINGS))

@@ -26,7 +26,7 @@ CHOICES = {
     "distance": DISTANCES,
     "switching": SWITCHINGS,
 }
-#: How the shares of accesses that caches serve are found.
+#: Methods that compute the shares of accesses that caches serve.
 HITS = (*METHODS, SETS)
 
 
@@ -139,7 +139,7 @@ class Memory:
     ``line_bytes``.
 
     An access that no cache serves takes ``latency_s``; a byte that goes between the last cache and memory occupies the
-    controller of the node for ``per_byte_s``. ``hits`` says how shares of accesses are found: by the stack model
+    controller of the node for ``per_byte_s``. ``hits``: how shares of accesses are computed, by the stack model
     (``auto``, ``full``, ``binomial``: see ``locality.associativity``), or with the trace itself (``sets``). A rank
     draws ``dynamic_power_w`` in its memory demands.
     """

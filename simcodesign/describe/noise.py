@@ -25,7 +25,7 @@ WHICH_NODES = "one of nodes, count, share"
 @dataclass(frozen=True)
 class SlowNodes:
     """Computations of the ranks on some nodes take ``factor`` times as long: on those of ``nodes``, or on ``count``
-    nodes that are drawn among all of the machine, or on each node with the probability ``share``.
+    nodes that are chosen at random among all of the machine, or on each node with the probability ``share``.
 
     Raises InputError unless exactly one of these is given, and in range.
     """
@@ -54,14 +54,14 @@ class SlowNodes:
         return self.factor != 1 and bool(self.nodes or self.count or self.share)
 
     @property
-    def drawn(self) -> bool:
-        """Whether it is drawn which nodes are slow."""
+    def is_random(self) -> bool:
+        """Whether the slow nodes are chosen at random."""
         return bool(self) and not self.nodes
 
     @property
     def text(self) -> str:
         """As it may stand in a table."""
-        which = f"{self.count} drawn" if self.count else f"{100 * self.share:g} % of them, drawn"
+        which = f"{self.count} at random" if self.count else f"{100 * self.share:g} % of them, at random"
         which = ", ".join(map(str, self.nodes)) if self.nodes else which
         return f"{which}; {self.factor:g} times as long"
 

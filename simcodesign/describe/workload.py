@@ -26,7 +26,7 @@ RESERVED = ("P", "rank")
 class Workload:
     """An application. ``presets`` are named sets of parameter values (data sets); ``imbalance`` is the coefficient
     of variation of the ranks' share of computation, or an ``Imbalance``; ``data`` are data structures of each rank, in
-    bytes; ``footprint`` is the memory that each rank uses, in bytes: that of its data, if nothing is said; ``size`` is
+    bytes; ``footprint`` is the memory that each rank uses, in bytes: that of its data, if it is not stated; ``size`` is
     that of the whole problem, in units of its own."""
 
     name: str

@@ -1,4 +1,4 @@
-"""From the log of a run to counters: what a processor, its caches and a communication profiler would have seen."""
+"""Counters from the log of a run, as a processor, its caches and a communication profiler would have counted."""
 
 from __future__ import annotations
 

@@ -46,12 +46,12 @@ class _Dependencies:
 
     def last_before(self, op: int) -> tuple[int, float]:
         """The operation that let this one go, and when; NONE and 0 if it waited for nothing."""
-        found = (op - 1, float(self._finish[op - 1])) if self._chained[op] else (NONE, 0.0)
+        latest = (op - 1, float(self._finish[op - 1])) if self._chained[op] else (NONE, 0.0)
         if self._edges is None:
-            return found
+            return latest
         for edge in self._order[self._start[op] : self._start[op + 1]].tolist():
             source = int(self._source[edge])
             time = float(self._finish[source] - (self._duration[source] if self._edges.early[edge] else 0.0))
-            if time > found[1] or found[0] == NONE:
-                found = source, time
-        return found
+            if time > latest[1] or latest[0] == NONE:
+                latest = source, time
+        return latest

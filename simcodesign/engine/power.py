@@ -1,4 +1,4 @@
-"""From the log of a run to its energy and its power over time.
+"""The energy of a run and its power over time, computed from its log.
 
 An operation draws power while it takes its own time, not while it waits. The energy is the exact sum over all of them;
 the power over time is a sweep over the moments at which it changes. What bytes take is spread over their send; of a
@@ -23,15 +23,15 @@ SAME = 1e-12
 
 
 @dataclass(frozen=True)
-class Drawn:
+class PowerAndEnergy:
     """The energy of a run and its power over time."""
 
     energy_j: float
     profile: PowerProfile
 
 
-def drawn(plan: Plan, log: Log, powers: Powers, static_w: float) -> Drawn:
-    """What a run drew on a machine that draws ``static_w`` all the time."""
+def power_and_energy(plan: Plan, log: Log, powers: Powers, static_w: float) -> PowerAndEnergy:
+    """Power and energy of a run, on a machine that draws ``static_w`` watts all the time."""
     end_s = float(log.finish_s.max()) if len(plan) else 0.0
     ops = np.flatnonzero(powers.row != NONE)
     by_byte_j = _by_byte_j(plan, powers, ops)
@@ -40,7 +40,7 @@ def drawn(plan: Plan, log: Log, powers: Powers, static_w: float) -> Drawn:
     lasts = plan.duration_s[ops] > 0
     ops = ops[lasts]
     by_byte_w = by_byte_j[lasts] / plan.duration_s[ops]
-    return Drawn(energy_j, _swept(*_spans(plan, log, powers, ops, by_byte_w), static_w, end_s))
+    return PowerAndEnergy(energy_j, _swept(*_spans(plan, log, powers, ops, by_byte_w), static_w, end_s))
 
 
 def _mean_w(powers: Powers) -> Floats:

@@ -51,7 +51,7 @@ def chosen_engine(plan: Plan, engine: str) -> str:
     if work(plan) <= SIMPY_UP_TO:
         return "simpy"
     if not HAVE_NUMBA:
-        _say_that_numba_is_missing()
+        _warn_that_numba_is_missing()
     return "compiled" if HAVE_NUMBA else "simpy"
 
 
@@ -64,7 +64,7 @@ def work(plan: Plan) -> int:
 
 
 @cache
-def _say_that_numba_is_missing() -> None:
+def _warn_that_numba_is_missing() -> None:
     warnings.warn(
         "Numba is not installed, so large simulations run on the SimPy engine, which is some 100 times slower "
         "(pip install simcodesign[fast])",
@@ -76,8 +76,8 @@ def run(plan: Plan, engine: str, on_progress: OnProgress | None = None) -> Log:
     """Run the Plan on an engine. CapacityError when it would not fit in memory."""
     if engine == "simpy":
         _check_memory(plan)
-    found: Run = import_module(ENGINES[engine]).run
-    return found(plan, on_progress)
+    run: Run = import_module(ENGINES[engine]).run
+    return run(plan, on_progress)
 
 
 def _check_memory(plan: Plan) -> None:

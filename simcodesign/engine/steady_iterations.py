@@ -164,7 +164,7 @@ def _block(program: tuple[Step, ...], path: tuple[int, ...]) -> Block:
 class _Runs:
     """Runs in which all loops are cut to ``count`` iterations, but for one that has some more.
 
-    The operations of a loop are told from others by their phase: in these runs it has a phase of its own.
+    The operations of a loop are distinguished from others by their phase: in these runs it has a phase of its own.
     """
 
     def __init__(

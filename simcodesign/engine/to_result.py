@@ -25,7 +25,7 @@ from simcodesign.describe.design_point import DesignPoint
 from simcodesign.engine.counters import counted
 from simcodesign.engine.critical_path import critical_path_s
 from simcodesign.engine.event_contract import Log
-from simcodesign.engine.power import drawn
+from simcodesign.engine.power import power_and_energy
 from simcodesign.engine.waits import ready_s, released_s, waited_s
 from simcodesign.generate.plan import ANY, LINK, STATION_KINDS, Plan
 
@@ -52,12 +52,12 @@ def measured(
     powers: dict[str, Any] = {}
     if plan.powers is not None:
         static = point.machine.totals().static_power_w
-        seen = drawn(plan, log, plan.powers, 0.0 if static is None else float(static))
+        power = power_and_energy(plan, log, plan.powers, 0.0 if static is None else float(static))
         powers = {
-            "energy_j": seen.energy_j,
-            "peak_power_w": seen.profile.peak_w,
+            "energy_j": power.energy_j,
+            "peak_power_w": power.profile.peak_w,
             "static_power_w": 0.0 if static is None else float(static),
-            "power_profile": seen.profile,
+            "power_profile": power.profile,
         }
     return Result(
         reading="simulation",

@@ -13,7 +13,7 @@ from simcodesign.describe.demands.point_to_point import Receive, Send
 from simcodesign.describe.effects import ladder
 from simcodesign.describe.machine import Machine
 from simcodesign.describe.program import walk
-from simcodesign.generate.dependencies import Order, edges_of, rendezvous
+from simcodesign.generate.dependencies import Dependencies, edges_of, rendezvous
 from simcodesign.generate.messages.matching import matches
 from simcodesign.generate.messages.pricing import MessagePricing
 from simcodesign.generate.messages.routes_and_stations import disks_of, stations_of
@@ -31,7 +31,7 @@ def assembled(lowered: LoweredProgram, builder: PlanBuilder) -> Plan:
     Raises InputError when sends and receives do not match in number or size.
     """
     design_point, prices, effects = builder.design_point, builder.prices, builder.effects
-    segment, order = lowered.segment, lowered.order
+    segment, dependencies = lowered.segment, lowered.dependencies
     messages = (step.place for step in walk(design_point.workload.program) if isinstance(step, Send | Receive))
     place = next(messages, design_point.workload.program[0].place)
     fields = segment.fields
@@ -41,8 +41,8 @@ def assembled(lowered: LoweredProgram, builder: PlanBuilder) -> Plan:
     match, mailbox, boxes = matches(segment, rank, place)
     prices.price_receives(fields, place)
     follows_previous = np.ones(len(match) + 1, bool)
-    if order is not None:
-        follows_previous[:-1] = order.follows_previous
+    if dependencies is not None:
+        follows_previous[:-1] = dependencies.follows_previous
     follows_previous[segment.first] = False
     plan = Plan(
         first=segment.first,
@@ -56,32 +56,36 @@ def assembled(lowered: LoweredProgram, builder: PlanBuilder) -> Plan:
         follows_previous=follows_previous,
         phases=tuple(builder.phases),
         stations=Stations(np.zeros(0, np.int8), np.zeros(0, np.int64), np.zeros(0, np.int32)),
-        edges=_edges(segment, rank, match, order),
+        edges=_edges(segment, rank, match, dependencies),
         mailbox=mailbox,
         gap_s=fields.get("gap_s"),
         flight_s=fields.get("flight_s"),
         train=fields.get("train"),
     )
-    fixed = np.zeros(0, np.int64) if order is None or order.fixed is None else order.fixed
-    lasts = plan.duration_s[fixed]
+    without_noise = (
+        np.zeros(0, np.int64)
+        if dependencies is None or dependencies.without_noise is None
+        else dependencies.without_noise
+    )
+    lasts = plan.duration_s[without_noise]
     varied = apply_randomness(plan, design_point, effects, builder.seed, builder.variations, fields.get("varies"))
-    plan.duration_s[fixed] = lasts
+    plan.duration_s[without_noise] = lasts
     _check_finite(plan, place)
-    plan = _with_stations(plan, design_point.machine, prices, segment, effects, boxes, order, varied)
+    plan = _with_stations(plan, design_point.machine, prices, segment, effects, boxes, dependencies, varied)
     for effect in ladder():
         if effect.name in effects and effect.change_plan is not None:
             plan = effect.change_plan(plan, design_point, builder.seed)
     return plan
 
 
-def _edges(segment: Segment, rank: Int32s, match: Int32s, order: Order | None) -> Edges | None:
-    """Dependencies besides program order: of a schedule, and of what waits for a rendezvous."""
-    if order is not None:
-        sends, waiting = order.held
+def _edges(segment: Segment, rank: Int32s, match: Int32s, dependencies: Dependencies | None) -> Edges | None:
+    """Dependencies besides program dependencies: of a schedule, and of what waits for a rendezvous."""
+    if dependencies is not None:
+        sends, waiting = dependencies.rendezvous
         known = match[sends] != NONE
-        source = np.concatenate([order.source, match[sends[known]]])
-        target = np.concatenate([order.target, waiting[known]])
-        early = np.concatenate([order.early, np.zeros(int(known.sum()), bool)])
+        source = np.concatenate([dependencies.source, match[sends[known]]])
+        target = np.concatenate([dependencies.target, waiting[known]])
+        early = np.concatenate([dependencies.early, np.zeros(int(known.sum()), bool)])
         return edges_of(len(match), source, target, early)
     if "hold" not in segment.fields:
         return None
@@ -103,14 +107,14 @@ def _with_stations(
     segment: Segment,
     effects: frozenset[str],
     boxes: int,
-    order: Order | None,
+    dependencies: Dependencies | None,
     varied: Messages | None,
 ) -> Plan:
     """The Plan with the disks, processors, interfaces, links and mailboxes that operations and messages visit."""
     disks, controllers = np.zeros(0, np.int64), np.zeros(0, np.int64)
     station, processors = None, 0
-    if order is not None and order.processors:
-        station, processors = order.processor, order.processors
+    if dependencies is not None and dependencies.processors:
+        station, processors = dependencies.processor, dependencies.processors
     if "disks" in effects and machine.disk is not None:
         accesses = np.flatnonzero((plan.kind == READ) | (plan.kind == WRITE))
         disks, index = disks_of(machine, plan.rank[accesses], prices.node_of)
@@ -130,7 +134,7 @@ def _with_stations(
         )
     if routes is not None and varied is not None:
         routes = varied.on_the_way(routes)
-    discipline = UNLIMITED if order is None else order.disk_discipline
+    discipline = UNLIMITED if dependencies is None else dependencies.disk_discipline
     stations = stations_of(machine, disks, controllers, processors, visited, boxes, discipline)
     mailbox = plan.mailbox
     if mailbox is not None:

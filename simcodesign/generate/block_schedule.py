@@ -1,4 +1,4 @@
-"""An execute block as one operation: how long it takes, and which use draws power when within it.
+"""The inner schedule of an execute block, which is one operation: its duration, and when each use draws power.
 
 A rank goes through the uses as they are written. With the effect ``conflicts`` a use begins when all earlier ones are
 done that it conflicts with, and the block ends with the last: a list schedule. Without, the block takes as long as its

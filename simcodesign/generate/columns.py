@@ -1,6 +1,6 @@
 """Columns: one operation of many ranks at a time, so that a rank program is written once and generated with NumPy.
 
-``Ranks`` is the pen with which the collectives are written: ``send(to, size)`` appends one column in which every
+Collectives are written with ``Ranks``: ``send(to, size)`` appends one column in which every
 rank sends. A receive says how many columns back its sender sent (``match``), so that no message has to be looked up.
 """
 

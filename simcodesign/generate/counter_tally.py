@@ -1,4 +1,4 @@
-"""The tally: what every rank does in every phase, whatever time it takes, noted while the program is walked."""
+"""The tally of counters: work of every rank in every phase, independent of time, counted while a program is lowered."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What operations wait for where that is not the one before them in their rank."""
+"""Dependencies of operations that wait for others than the one before them in their rank."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ Flags = NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
-class Order:
-    """What a Plan's operations wait for where that is not the one before: N flags, E dependencies, and the processor of
-    each that may overlap others."""
+class Dependencies:
+    """What the N operations of a Plan wait for, if not each for the one before it in its rank: E dependencies, from
+    ``source`` to ``target`` (``early``: from the beginning of the source, not its end); and the processor of each."""
 
     follows_previous: Flags  # (N,) waits for the operation before it
     source: Ints  # (E,)
@@ -24,8 +24,8 @@ class Order:
     early: Flags  # (E,)
     processor: NDArray[np.int32]  # (N,) or NONE
     processors: int
-    held: tuple[Ints, Ints]  # sends with a rendezvous, and what waits for their receives
-    fixed: Ints | None = None  # operations to whose durations chance adds nothing
+    rendezvous: tuple[Ints, Ints]  # sends with a rendezvous, and the operations that wait for their receives
+    without_noise: Ints | None = None  # operations whose durations stay as they are under noise
     disk_discipline: Discipline = UNLIMITED  # of every disk
 
 

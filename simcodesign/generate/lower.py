@@ -41,7 +41,7 @@ def make_plan(design_point: DesignPoint, effects: Collection[str] = (), seed: in
     """
     design_point.require_one_point("a simulation")
     builder = _builder(design_point, frozenset(effects), seed, counters)
-    with np.errstate(all="ignore"):  # overflow is found as a duration that is not finite
+    with np.errstate(all="ignore"):  # overflow shows as a duration that is not finite
         _check_memory(_operations(builder, builder.evaluation.program), builder)
         lowered = _lowered(builder)
         plan = assembled(lowered, builder)

@@ -11,7 +11,7 @@ Bursts: the operating system takes a length out of each period of a node's proce
 known before an engine runs, and an engine takes durations as they stand in the Plan; so the bursts of a rank come on
 the clock of its own work, the sum of its computations so far: after every ``period - length`` of it, beginning at a
 phase that is sampled for each node (one for all, if together). Waiting does not move that clock. Ranks that compute all
-the time meet bursts exactly when they come; of those that wait, bursts in the waits are not seen, nor are they needed.
+the time meet bursts exactly when they come; of those that wait, bursts during the waits do not matter and are left out.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ class Messages:
         check_memory(f"the costs of {len(sends):.3g} messages take", BYTES_PER_MESSAGE * float(len(sends)), Place())
         row, cost = routes.cost[sends], np.zeros_like(routes.cost)
         cost[sends] = np.arange(len(sends))
-        names = ("inject_s", "tail_s", "interface_s", "link_s", "gap_s", "latency_s")
+        names = ("inject_s", "tail_s", "interface_s", "link_s", "after_interface_s", "latency_s")
         times: dict[str, Any] = {name: getattr(routes, name)[row] * factor for name in names}
         return replace(routes, cost=cost, **times)
 

@@ -75,11 +75,11 @@ class Routes:
 
     A message has a head, which asks for the stations one after another, and a tail, its last byte. The head sets out
     ``inject_s`` after the start of the send, the tail ``tail_s`` later. A station that was granted at g lets the tail
-    pass when it has come and when it has been served: max(tail, g + service). Both are then on the way for ``gap_s``
-    after an interface and for ``latency_s`` after a link; with ``store_and_forward`` the head waits for the tail
-    between two links. The message has arrived when its tail has passed the last station. Alone on the network, that is
-    when its sender is done with it (in Hockney's model, if hops hold the sender), unless it is stored and its
-    receiver's interface is slower than the last link.
+    pass when it has come and when it has been served: max(tail, g + service). Both are then on the way for
+    ``after_interface_s`` after an interface and for ``latency_s`` after a link; with ``store_and_forward`` the head
+    waits for the tail between two links. The message has arrived when its tail has passed the last station. Alone on
+    the network, that is when its sender is done with it (in Hockney's model, if hops hold the sender), unless it is
+    stored and its receiver's interface is slower than the last link.
 
     These times stand in a table of K costs, since many messages cost the same: those of ``op`` in row ``cost[op]``.
     """
@@ -92,8 +92,8 @@ class Routes:
     tail_s: Floats  # (K,)
     interface_s: Floats  # (K,) service of an interface
     link_s: Floats  # (K,) service of a link
-    gap_s: Floats  # (K,)
-    latency_s: Floats  # (K,)
+    after_interface_s: Floats  # (K,) flight after an interface
+    latency_s: Floats  # (K,) flight after a link
     store_and_forward: bool = False
 
 
@@ -109,7 +109,7 @@ class Edges:
 
 @dataclass(frozen=True)
 class Accounts:
-    """What counters need besides the operations, of which a Plan holds it only when they are asked for.
+    """What counters need besides the operations; a Plan holds it only if counters are wanted.
 
     ``tally``: by counter, what ranks do whatever time it takes, (P, phases); a counter that is missing is 0.
     """
@@ -176,7 +176,7 @@ class Plan:
     train: Floats | None = None  # (N,) messages that travel together as one; 1 each, if None
     work: Mapping[str, float] = field(default_factory=dict)  # flops and instructions of all ranks
     served: Mapping[str, float] = field(default_factory=dict)  # accesses by level of the caches, and by memory
-    hit_methods: Mapping[str, str] = field(default_factory=dict)  # how those of each level were found
+    hit_methods: Mapping[str, str] = field(default_factory=dict)  # how those of each level were counted
     accounts: Accounts | None = None
     used: Mapping[str, float] = field(default_factory=dict)  # amounts of the machine's resources
     powers: Powers | None = None  # where the machine says what it draws

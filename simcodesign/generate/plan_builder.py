@@ -1,4 +1,4 @@
-"""What is built while a program is lowered: operations demand by demand, and what they add up to for the Result."""
+"""The builder that lowering writes to: operations demand by demand, and their totals for the Result."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from simcodesign.describe.evaluation import EvaluatedStep, Evaluation
 from simcodesign.describe.machine import Machine
 from simcodesign.generate.columns import Int32s, Ranks, of_ranks
 from simcodesign.generate.counter_tally import Tally, retired
-from simcodesign.generate.dependencies import Order
+from simcodesign.generate.dependencies import Dependencies
 from simcodesign.generate.messages.pricing import MessagePricing
 from simcodesign.generate.noise import Variations
 from simcodesign.generate.plan import NONE, OpenStream
@@ -27,7 +27,7 @@ from simcodesign.generate.segment import Segment, woven
 @dataclass
 class Totals:
     """Of all ranks: ``work`` (flops, instructions), accesses ``served`` by level of the caches and by memory, amounts
-    ``used`` of the machine's resources; and how the hits of each level were found."""
+    ``used`` of the machine's resources; and how the hits of each level were counted."""
 
     work: dict[str, float] = field(default_factory=dict)
     served: dict[str, float] = field(default_factory=dict)
@@ -75,11 +75,11 @@ class PlanBuilder:
 
 @dataclass(frozen=True)
 class LoweredProgram:
-    """The operations of a whole program. ``order``: what they wait for, None where each waits for the one before it in
-    its rank. ``requests``: those of a program of arrivals; nothing draws power in its ``idle_phase``."""
+    """The operations of a whole program. ``dependencies``: what they wait for; None if each waits for the one before it
+    in its rank. ``requests``: those of a program of arrivals; nothing draws power in its ``idle_phase``."""
 
     segment: Segment
-    order: Order | None = None
+    dependencies: Dependencies | None = None
     requests: OpenStream | None = None
     idle_phase: int = NONE
 

@@ -1,4 +1,4 @@
-"""What operations draw while they take their time: rows of a table, since most of them draw the same."""
+"""The power of operations while they run, in a table of distinct rows, since most operations have the same."""
 
 from __future__ import annotations
 
@@ -51,13 +51,13 @@ class PowerTable:
         return np.array([self._row(tuple(map(tuple, rank.tolist()))) for rank in every.transpose(2, 0, 1)], np.int32)
 
     def _row(self, pieces: tuple[tuple[float, ...], ...], per_byte_j: float = 0.0) -> int:
-        drawn = tuple(piece for piece in pieces if piece[2] and piece[1] > piece[0])
-        if not drawn and not per_byte_j:
+        drawing = tuple(piece for piece in pieces if piece[2] and piece[1] > piece[0])
+        if not drawing and not per_byte_j:
             return NONE
-        key = (drawn, per_byte_j)
+        key = (drawing, per_byte_j)
         if key not in self.rows:
             self.rows[key] = len(self.ends)
-            self.pieces += [(since, until, watts) for since, until, watts in drawn]
+            self.pieces += [(since, until, watts) for since, until, watts in drawing]
             self.ends.append(len(self.pieces))
             self.per_byte_j.append(per_byte_j)
         return self.rows[key]

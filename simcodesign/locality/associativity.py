@@ -130,7 +130,7 @@ def binomial_hit_probability(distance: ArrayLike, sets: ArrayLike, ways: ArrayLi
     if D.size and A.max() <= _TERMS and S.min() > 1:
         return _by_terms(D, S, int(A.max()), A)
     # The regularised incomplete beta function is the same sum; its second parameter must stay above 0.
-    # It is rarely asked for, and SciPy's functions take long to load.
+    # It is rarely needed, and SciPy's functions take long to load.
     from scipy.special import betaincc
 
     return np.where(D < A, 1.0, betaincc(A, np.maximum(D - A + 1, 1.0), 1 / S))

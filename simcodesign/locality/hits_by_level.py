@@ -17,15 +17,15 @@ from simcodesign.locality.traces.trace import Trace
 
 #: The method that is no model: the trace, access by access, through the sets of a hierarchy.
 SETS = "sets"
-#: The same, with a stream that was drawn from a profile: its addresses are made up.
-DRAWN = "drawn"
+#: The same, with a stream made from a profile: its addresses are synthetic.
+SYNTHETIC = "synthetic"
 #: No method: shares as hardware counters had them.
 COUNTED = "counted"
 
 
 class Served(NamedTuple):
     """``shares`` of all accesses: of every level, nearest first, and of memory; they add to 1. ``traffic_bytes`` per
-    access between the last level and memory. ``methods``: by what each level's share was found."""
+    access between the last level and memory. ``methods``: the method that computed each level's share."""
 
     shares: tuple[FloatOrArray, ...]
     traffic_bytes: FloatOrArray
@@ -46,7 +46,7 @@ def served_by_distances(
 ) -> Served:
     """By the stack model, for pairs of a share of the accesses and its stack distance: numbers or arrays.
 
-    What the shares leave of 1 is never found in a cache. A miss moves ``moved_bytes``.
+    The rest of 1 is served by memory. A miss moves ``moved_bytes``.
     """
     shares: list[FloatOrArray] = []
     before: list[FloatOrArray] = [0.0] * len(distances)  # probability of each distance to hit one of the levels so far

@@ -198,7 +198,8 @@ class StackDistanceProfile:
         whole = size.astype(np.int64)
         if whole.size < _MANY or len(self.distance) < _MANY:
             return np.searchsorted(self.distance, whole)
-        order = np.argsort(whole, axis=None)  # in order they are found five times as fast: neighbours are in the caches
+        # Searched in order they take a fifth of the time: neighbours are in the caches.
+        order = np.argsort(whole, axis=None)
         position = np.empty(whole.shape, np.intp)
         position.ravel()[order] = np.searchsorted(self.distance, whole.ravel()[order])
         return position
@@ -265,7 +266,7 @@ def _whole(values: ArrayLike) -> NDArray[np.int64]:
 
 
 def _numbers(what: str, values: Any, finite: bool = True) -> NDArray[np.float64]:
-    """As float64, the same array where it is one. InputError unless 0 or more, and finite where asked for."""
+    """As float64, the same array where it is one. InputError unless 0 or more, and finite where demanded."""
     try:
         array = np.asarray(values, np.float64)
     except (TypeError, ValueError, OverflowError):

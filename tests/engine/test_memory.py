@@ -217,7 +217,7 @@ def test_distances_far_beyond_all_caches_need_no_stream_as_deep() -> None:
     demand = workload("{accesses: 1e6, stack_distance: 1e15}")
     seen = simulate(demand, machine(), {"P": 1}, effects="caches")
     assert seen.served == pytest.approx({"L1": 0.0, "L2": 0.0, "memory": 1e6})
-    assert seen.hit_methods == {"L1": "drawn", "L2": "drawn"}
+    assert seen.hit_methods == {"L1": "synthetic", "L2": "synthetic"}
     assert (
         simulate(workload("{accesses: 1, stack_distance: 1e30}"), machine(), {"P": 1}, effects="caches").served[
             "memory"

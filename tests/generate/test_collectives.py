@@ -39,7 +39,7 @@ def counts(algorithm: str) -> list[int]:
 
 
 class Columns:
-    """What a pen wrote as tables: C operations of each of P ranks, of which some sit a column out."""
+    """What was written, as tables: C operations of each of P ranks, of which some sit a column out."""
 
     def __init__(self, program_writer: Ranks) -> None:
         shape = (len(program_writer.columns), program_writer.count)

@@ -243,7 +243,7 @@ def check_arrival(plan: Plan, op: int, message: Message, machine: Machine, effec
     assert routes.tail_s[row] == exact(message.tail)
     assert routes.link_s[row] == exact(message.size * network.link_occupancy_s_per_byte)
     assert routes.interface_s[row] == exact(message.size * network.interface_occupancy_s_per_byte)
-    assert routes.gap_s[row] == exact(0.0 if links else message.over_hops)
+    assert routes.after_interface_s[row] == exact(0.0 if links else message.over_hops)
     assert routes.latency_s[row] == network.hop_latency_s
 
 

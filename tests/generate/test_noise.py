@@ -106,13 +106,16 @@ def test_everything_that_noise_may_be() -> None:
 
 
 @pytest.mark.parametrize("text", ["{count: 2, factor: 3}", "{share: 10 %, factor: 3}"])
-def test_slow_nodes_that_are_drawn(text: str) -> None:
+def test_slow_nodes_chosen_at_random(text: str) -> None:
     found = noise_from(entry(f"{{slow_nodes: {text}}}"), 4)
     assert isinstance(found, Noise)
     assert found.slow_nodes
-    assert found.slow_nodes.drawn
+    assert found.slow_nodes.is_random
     assert not found.varies
-    assert dict(found.texts())["slow nodes"] in ("2 drawn; 3 times as long", "10 % of them, drawn; 3 times as long")
+    assert dict(found.texts())["slow nodes"] in (
+        "2 at random; 3 times as long",
+        "10 % of them, at random; 3 times as long",
+    )
 
 
 @pytest.mark.parametrize(
@@ -668,7 +671,7 @@ def test_a_message_takes_its_factor_along(shared: tuple[str, ...], model: str) -
         assert plain.routes is not None
         assert (plan.routes.route == plain.routes.route).all()
         assert (plan.routes.route[sends] != NONE).all()
-        for name in ("inject_s", "tail_s", "interface_s", "link_s", "gap_s", "latency_s"):
+        for name in ("inject_s", "tail_s", "interface_s", "link_s", "after_interface_s", "latency_s"):
             now, before = (getattr(one.routes, name)[one.routes.cost[sends]] for one in (plan, plain))
             assert now == pytest.approx(before * factor, rel=1e-15)
 

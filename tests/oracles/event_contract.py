@@ -282,7 +282,7 @@ class Oracle:
         self.place[op] += 1
         passed = max(self.tail[op], self.now + service)
         is_link = kinds[station] == LINK
-        on_the_way = self.cost("latency_s" if is_link else "gap_s", op) if is_link or rest else 0.0
+        on_the_way = self.cost("latency_s" if is_link else "after_interface_s", op) if is_link or rest else 0.0
         self.tail[op] = passed + on_the_way
         if not rest:
             self.at(self.tail[op], "passed", op)

@@ -1,1 +1,1 @@
-"""Closed forms of collective operations: one record for each algorithm, in a module for each operation."""
+"""Closed forms of collective operations, for the forecast: a record for each algorithm, a module for each operation."""

@@ -1,4 +1,4 @@
-"""The record of what the forecast knows of a collective algorithm, and the registry by operation and algorithm."""
+"""The record of all closed forms of a collective algorithm (time, traffic, symbols ...), and the registry of these."""
 
 from __future__ import annotations
 

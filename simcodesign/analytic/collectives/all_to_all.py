@@ -1,4 +1,4 @@
-"""All-to-all and all-broadcast: every rank sends to every other, something of its own or the same."""
+"""Closed forms of all-to-all and all-broadcast: every rank sends to every other, different bytes or the same."""
 
 from __future__ import annotations
 

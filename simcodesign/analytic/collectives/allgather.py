@@ -1,4 +1,4 @@
-"""Allgather: every rank gets the bytes of every other."""
+"""Closed forms of allgather: every rank gets the bytes of every other."""
 
 from __future__ import annotations
 

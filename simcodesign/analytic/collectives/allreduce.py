@@ -1,4 +1,4 @@
-"""Allreduce: every rank gets the reduction of the bytes of all."""
+"""Closed forms of allreduce: every rank gets the reduction of the bytes of all."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Barrier: no rank goes on before all have come."""
+"""Closed forms of barrier: no rank continues before all have arrived."""
 
 from __future__ import annotations
 

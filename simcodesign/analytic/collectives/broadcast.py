@@ -1,4 +1,4 @@
-"""Broadcast: the bytes of rank 0 go to every other rank."""
+"""Closed forms of broadcast: the bytes of rank 0 go to every other rank."""
 
 from __future__ import annotations
 

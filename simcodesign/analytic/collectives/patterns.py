@@ -1,4 +1,4 @@
-"""Traffic of patterns that several algorithms have: rows of sources, targets and bytes."""
+"""Traffic patterns that several algorithms share (tree, ring ...), as rows of sources, targets and bytes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Costs of patterns that several algorithms have: messages in a row, a binomial tree, rounds of all ranks."""
+"""Times of patterns that several algorithms share: messages in a row, a binomial tree, rounds of all ranks."""
 
 from __future__ import annotations
 

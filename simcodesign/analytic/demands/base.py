@@ -53,7 +53,7 @@ class Charge:
     """What one execution of a demand takes. ``time_s`` of each rank that does it, booked under ``component``.
 
     ``station``: a station that ranks may share and that is busy for ``service_s`` of it. ``messages`` and
-    ``message_bytes`` are those of all ranks together. ``hit_methods``: how the hits of each cache level were found.
+    ``message_bytes`` are those of all ranks together. ``hit_methods``: how the hits of each cache level were computed.
     ``draws``: only where the machine says what it draws.
     """
 
@@ -132,7 +132,7 @@ def closed_form(demand: Demand) -> ClosedForm[Any]:
 
 
 def part_draws(step: EvaluatedStep, part: str, time_s: FloatOrArray) -> tuple[Draw, ...]:
-    """The draw of a part of the machine that is at work for so long: nothing where nothing is said of it."""
+    """The energy of a part of the machine that works for so long; none if the machine states no power for it."""
     power_w = getattr(getattr(step.machine, part), "dynamic_power_w", None)
     if power_w is None:
         return ()

@@ -1,4 +1,4 @@
-"""Closed form of collective operations: that of their algorithm."""
+"""Closed form of a collective demand: takes that of the algorithm from ``analytic/collectives``."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ from simcodesign.describe.evaluation import EvaluatedStep
 
 
 class ReplayForm(ClosedForm[Replay]):
-    """It refuses whatever it is asked for."""
+    """A schedule has no closed form: every method raises InputError."""
 
     def charge(self, demand: Replay, step: EvaluatedStep) -> Charge:
         what = "a schedule has no closed form, so that it cannot be forecast"

@@ -153,7 +153,7 @@ def _several(servers: ArrayLike, stations: int) -> _Floats:
 
 @dataclass
 class _Answers:
-    """What has been asked for: at the populations where the recursion comes by, flat design points."""
+    """The results at the wanted populations, collected while the recursion passes them; flat design points."""
 
     shape: tuple[int, ...]
     demands: _Floats  # (points, M)
@@ -177,12 +177,12 @@ class _Answers:
         return cls(shape, every, wanted, where, np.zeros(len(where)), every.copy())
 
     def at(self, population: int) -> NDArray[np.int64]:
-        """Where this population is asked for."""
+        """The design points at which this population is wanted."""
         low, high = np.searchsorted(self.population[self.order], (population, population + 1))
         return self.order[low:high]
 
     def take(self, population: int, throughput: _Floats, residence: _Floats) -> None:
-        """Note what the recursion has found."""
+        """Stores the values of one step of the recursion."""
         here = self.at(population)
         if len(here):
             self.throughput[here] = throughput[self.where[here]]
@@ -198,7 +198,7 @@ class _Answers:
         self.residence[rest, state.busiest[point]] += (self.population[rest] - population) * longer
 
     def network(self, formula: str, several: _Floats) -> ClosedNetwork:
-        """In the shape that was asked for."""
+        """In the shape of the arguments."""
         stations = (*self.shape, len(several))
         with np.errstate(invalid="ignore"):
             queue = np.where(self.residence > 0, self.throughput[:, None] * self.residence, 0.0)

@@ -141,7 +141,7 @@ class _Disk:
     exponential: bool
 
     def open(self, servers: int) -> tuple[Queue, str]:
-        """With room for all; the name of the formula."""
+        """Without a limit of capacity; and the name of the formula."""
         if self.poisson and servers == 1:
             known = "M/M/1" if self.exponential else "M/D/1" if not np.any(self.spread) else "M/G/1"
             name = {"M/G/1": "M/G/1 (Pollaczek-Khinchine)"}.get(known, known)

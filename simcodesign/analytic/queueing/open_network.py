@@ -152,7 +152,7 @@ def _sums(matrix: Any, values: _Floats) -> _Floats:
 
 
 class _Names(Sequence[str]):
-    """Names of stations, made when they are asked for."""
+    """Names of stations, made when they are indexed."""
 
     def __init__(self, machine: Machine, stations: _Ints) -> None:
         self._machine, self._stations = machine, stations

@@ -1,6 +1,6 @@
 """One station at which requests queue: utilisation, waits and queue lengths in closed form, first come first served.
 
-Everything is vectorised: rates, times and servers broadcast. A load of 1 or more, with unlimited room, has no steady
+Everything is vectorised: rates, times and servers broadcast. A load of 1 or more, at unlimited capacity, has no steady
 state: waits and lengths are ``inf`` there, so that a sweep may run over it; ``stable`` raises instead.
 
 Sources: Kleinrock, Queueing Systems I (1975), by section; others where they are used.
@@ -26,9 +26,9 @@ _Floats = NDArray[np.float64]
 class Queue:
     """A station in its steady state; floats, or arrays of one shape.
 
-    ``formula``: its name, ``M/G/1``. ``throughput_per_s``: requests let in, ``blocked``: share of those that came and
-    found the station full. ``utilisation``: of one server, over 1 where there is no steady state. ``waiting_s``
-    before and ``response_s`` including service, of those served. ``queue_length``: waiting, ``in_system``: waiting or
+    ``formula``: its name, ``M/G/1``. ``throughput_per_s``: requests admitted, ``blocked``: share of the arrivals that
+    find the station full. ``utilisation``: of one server, over 1 where there is no steady state. ``waiting_s`` before
+    and ``response_s`` including service, of those served. ``queue_length``: waiting, ``in_system``: waiting or
     in service. ``delayed``: share of the served that wait at all; ``waiting_square_s2``: E[W^2]; both NaN where not
     known.
     """
@@ -94,12 +94,12 @@ def md1(rate_per_s: ArrayLike, service_s: ArrayLike) -> Queue:
 
 
 def mm1k(rate_per_s: ArrayLike, service_s: ArrayLike, capacity: ArrayLike) -> Queue:
-    """M/M/1/K: as M/M/1, with room for K requests, that in service included (Kleinrock I, Sec. 3.6)."""
+    """M/M/1/K: as M/M/1, with capacity K, the request in service included (Kleinrock I, Sec. 3.6)."""
     return replace(mmck(rate_per_s, service_s, 1, capacity), formula="M/M/1/K")
 
 
 def mmck(rate_per_s: ArrayLike, service_s: ArrayLike, servers: ArrayLike, capacity: ArrayLike) -> Queue:
-    """M/M/c/K: c servers, room for K >= c requests (Kleinrock I, Secs. 3.6 to 3.8). Any load has a steady state.
+    """M/M/c/K: c servers, capacity K >= c requests (Kleinrock I, Secs. 3.6 to 3.8). Any load has a steady state.
 
     With p_c = B x P(n <= c) (Erlang's loss B) and p_{c+j} = p_c rho^j, all is sums of powers, of terms of one sign.
     """
@@ -119,7 +119,7 @@ def mmck(rate_per_s: ArrayLike, service_s: ArrayLike, servers: ArrayLike, capaci
     total = np.where(light, 1 + loss * ratio * powers, power + loss * powers)
     queued = np.where(light, ratio * (weighted + powers), spare * powers - weighted) * loss / total
     full = loss * np.where(light, power, 1.0) / total
-    # Those who are let in and wait found c or more, yet room: p_c + ... + p_(K-1).
+    # Requests that are admitted and wait arrive when c or more but fewer than K are there: p_c + ... + p_(K-1).
     behind = loss * np.where(light, powers, ratio * powers) / total
     served = rate * (1 - full)
     with np.errstate(all="ignore"):

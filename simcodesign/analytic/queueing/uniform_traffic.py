@@ -344,7 +344,7 @@ def _empty_s(
     if network.switching != "store_and_forward":
         return arrival
     stored = size * network.link_occupancy_s_per_byte
-    # The receiver's interface hears the head of a stored message, and holds up its tail where it is slower than a link.
+    # The receiver's interface gets the head of a stored message first, and delays its tail if slower than a link.
     slower = np.maximum(service.interface_s - stored, 0.0) * (1 - traffic.direct) if links else 0.0
     return arrival + (hops - 1) * stored + slower
 

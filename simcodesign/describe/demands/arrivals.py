@@ -78,7 +78,7 @@ class Arrivals(Demand):
 
     @property
     def chance(self) -> bool:
-        """Whether anything of it is drawn, noise apart."""
+        """Whether anything of it is random, noise apart."""
         uniform = self.to == NETWORK and self.destination is None
         return not self.between.constant or uniform or bool(self.next)
 

@@ -1,4 +1,4 @@
-"""Collective operations, and which algorithms there are for each.
+"""Collective demands of a workload, and the names of the algorithms that there are for each operation.
 
 An algorithm is added in three places, by three calls with the same names: ``register_algorithm`` makes it known to
 workload files, ``register_messages`` (generate/messages/collectives.py) says what each rank sends and receives in a

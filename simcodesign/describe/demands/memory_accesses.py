@@ -20,8 +20,8 @@ class MemoryAccesses(Demand):
 
     Their locality is that of one of these: a ``kernel`` with its ``sizes``, which ``times`` executions repeat; a
     measured ``profile``; ``distances``, pairs of a share of the accesses and its stack distance in elements of
-    ``element_bytes``; or ``hits``, the share that each of ``CACHE_ROLES`` was seen to serve, whatever its size (what
-    the shares leave of 1 always goes to memory). ``accesses``: how many in all; None for those
+    ``element_bytes``; or ``hits``, the measured share that each of ``CACHE_ROLES`` serves, whatever its size (the rest
+    always goes to memory). ``accesses``: how many in all; None for those
     of the kernel or profile. ``blocking`` (BF_mem of hardware-counter models) is the part of the access times for which
     the processor stands still.
     """

@@ -1,6 +1,6 @@
 """Execute blocks: uses of resources that the machine file defines, and what an item of a block takes of each.
 
-What an item takes is said by expressions of the machine file. They are evaluated here for both readings. Each reading
+Expressions of the machine file state what an item takes. They are evaluated here for both readings. Each reading
 puts together from the numbers how items share instances, which uses overlap, and what comes of it in seconds and
 joules.
 """

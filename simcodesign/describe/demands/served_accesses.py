@@ -20,8 +20,8 @@ from simcodesign.describe.machine_parts import Memory
 from simcodesign.locality.cache import CacheGeometry
 from simcodesign.locality.hits_by_level import (
     COUNTED,
-    DRAWN,
     SETS,
+    SYNTHETIC,
     Served,
     served_by_distances,
     served_by_profile,
@@ -80,7 +80,7 @@ def served_accesses(
 
 @dataclass(frozen=True)
 class _Lookup:
-    """One demand before the caches of one machine, and the method by which its hits are found."""
+    """One demand before the caches of one machine, and the method by which its hits are computed."""
 
     demand: MemoryAccesses
     memory: Memory
@@ -92,7 +92,7 @@ class _Lookup:
         return self.memory.geometries(key_bytes)
 
     def kernel(self, value: Evaluate) -> tuple[FloatOrArray, Served]:
-        """The kernel once: its own accesses, at every size that is asked for."""
+        """The kernel once: its own accesses, at every size of the design points."""
         words = {name: size for name, size in self.demand.sizes if isinstance(size, str)}
         numbers = {name: value(size, name) for name, size in self.demand.sizes if not isinstance(size, str)}
         levels = self.levels(self.memory.line_bytes)
@@ -159,7 +159,7 @@ class _Lookup:
         in_sets = served_in_sets(ArrayTrace(stream.address), levels, warmup)
         # Also where keys are elements, a miss moves the line that holds it.
         traffic_bytes = in_sets.traffic_bytes / profile.line_bytes * self.memory.line_bytes
-        return Served(in_sets.shares, traffic_bytes, (DRAWN,) * len(levels))
+        return Served(in_sets.shares, traffic_bytes, (SYNTHETIC,) * len(levels))
 
 
 @lru_cache(maxsize=256)

@@ -149,7 +149,7 @@ def _memory_accesses(name: str, entry: Entry) -> MemoryAccesses:
 
 
 def _accesses(items: dict[str, Entry]) -> Expression | None:
-    """All accesses, or loads and stores together; None if nothing is said."""
+    """All accesses, or loads and stores together; None if none are stated."""
     kinds = [key for key in ("loads", "stores") if key in items]
     if kinds and "accesses" in items:
         raise InputError(

@@ -211,7 +211,7 @@ def _memory(items: Mapping[str, Entry], processor: Processor) -> Memory | None:
 
 
 def _capacity(items: Mapping[str, Entry]) -> float | None:
-    """The memory of a node in bytes, None if it is not said."""
+    """The memory of a node in bytes, None if it is not stated."""
     given = items["memory"].mapping() if "memory" in items else {}
     if "capacity" not in given:
         return None

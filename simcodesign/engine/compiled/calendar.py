@@ -24,7 +24,7 @@ EMPTY_DAYS, EVENTS, LONGER = 32, 4096, 8
 #: ``earlier`` of a station in the heap; that of the first of a list is ``FIRST - day``. NONE is in neither.
 IN_HEAP, FIRST = -2, -3
 #: Places of the numbers in ``counts``.
-LISTED, HEAPED, TODAY, SORTED, NEXT, EMPTY, SEEN = range(7)
+LISTED, HEAPED, TODAY, SORTED, NEXT, EMPTY, VISITED = range(7)
 
 
 class Calendar(NamedTuple):
@@ -46,7 +46,7 @@ def calendar_for(plan: Plan) -> Calendar:
     count = len(plan.stations)
     delays = [] if plan.station is None else [plan.duration_s[plan.station != NONE]]
     if plan.routes is not None:
-        delays += [plan.routes.link_s, plan.routes.interface_s, plan.routes.latency_s, plan.routes.gap_s]
+        delays += [plan.routes.link_s, plan.routes.interface_s, plan.routes.latency_s, plan.routes.after_interface_s]
     every = np.concatenate([np.zeros(0), *delays])
     shortest = np.min(every[every > 0], initial=1.0)
     return Calendar(
@@ -154,11 +154,11 @@ def _unlist(stations: StationStates, calendar: Calendar, station: int) -> None:
 def _begin_next_day(stations: StationStates, calendar: Calendar) -> None:
     """Collect and sort the stations of the next day that has any."""
     counts = calendar.counts
-    if counts[EMPTY] > EMPTY_DAYS * max(counts[SEEN], EVENTS):
+    if counts[EMPTY] > EMPTY_DAYS * max(counts[VISITED], EVENTS):
         _lengthen_days(stations, calendar)
-        counts[EMPTY] = counts[SEEN] = 0
-    elif counts[SEEN] >= EVENTS:
-        counts[EMPTY] = counts[SEEN] = 0
+        counts[EMPTY] = counts[VISITED] = 0
+    elif counts[VISITED] >= EVENTS:
+        counts[EMPTY] = counts[VISITED] = 0
     counts[NEXT] = counts[SORTED] = 0
     for _ in range(DAYS):
         counts[TODAY] += 1
@@ -170,7 +170,7 @@ def _begin_next_day(stations: StationStates, calendar: Calendar) -> None:
     if not counts[SORTED]:  # nothing in a whole year: look up when it goes on
         counts[TODAY] = _first_day(stations, calendar)
         _collect(stations, calendar, counts[TODAY])
-    counts[SEEN] += counts[SORTED]
+    counts[VISITED] += counts[SORTED]
     _sort(calendar, counts[SORTED])
 
 

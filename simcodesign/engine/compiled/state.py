@@ -16,7 +16,7 @@ from simcodesign.generate.plan import INTERFACE, LINK, MAILBOX, NONE, Plan
 
 Array = NDArray[Any]
 CACHE_LINE = 64
-#: Stations of a message's way that are copied to its request, as many as there is room for.
+#: Stations of a message's way that are copied to its request: as many as fit in its record.
 AHEAD = 4
 #: ``missing`` of an operation that is done, that a station has granted, that has met its message in a mailbox.
 DONE, GRANTED, MET = -1, -2, -3
@@ -44,7 +44,7 @@ class Program(NamedTuple):
     cost: Array
     way_start: Array
     way: Array
-    costs: Array  # (K, 6) inject, tail, interface, link, gap, latency
+    costs: Array  # (K, 6) inject, tail, interface, link, after interface, latency
     store_and_forward: bool
     first_interface: int
     first_link: int
@@ -141,7 +141,14 @@ def program_of(plan: Plan) -> Program:
     costs = (
         []
         if routes is None
-        else [routes.inject_s, routes.tail_s, routes.interface_s, routes.link_s, routes.gap_s, routes.latency_s]
+        else [
+            routes.inject_s,
+            routes.tail_s,
+            routes.interface_s,
+            routes.link_s,
+            routes.after_interface_s,
+            routes.latency_s,
+        ]
     )
     return Program(
         kind=plan.kind,
@@ -172,7 +179,7 @@ def program_of(plan: Plan) -> Program:
 
 
 def requests_for(plan: Plan) -> Requests:
-    """Room for every operation and message that can ever wait at the same time."""
+    """Memory for every operation and message that can ever wait at the same time."""
     count = 0 if plan.routes is None else int(np.count_nonzero(plan.routes.route != NONE))
     for stations in (plan.station, plan.mailbox):
         count += 0 if stations is None else int(np.count_nonzero(stations != NONE))

@@ -120,7 +120,14 @@ class Simulation:
             self.route, self.cost = routes.route.tolist(), routes.cost.tolist()
             stations = [(number, is_link[number]) for number in routes.station.tolist()]
             self.ways = [stations[start:end] for start, end in pairwise(routes.start.tolist())]
-            times = routes.inject_s, routes.tail_s, routes.interface_s, routes.link_s, routes.gap_s, routes.latency_s
+            times = (
+                routes.inject_s,
+                routes.tail_s,
+                routes.interface_s,
+                routes.link_s,
+                routes.after_interface_s,
+                routes.latency_s,
+            )
             self.store_and_forward = routes.store_and_forward
             factor = plan.stations.service_factor
             self.service_factor: list[float] = [1.0] * len(is_link) if factor is None else factor.tolist()
@@ -168,7 +175,7 @@ class Simulation:
             self.events += 1
             yield from self.perform(op)
             station.release()
-        else:  # no room: the operation is done and has taken no time
+        else:  # the station is full: the operation is done and has taken no time
             self.blocked.append(op)
             self.begin(op)
 
@@ -221,12 +228,12 @@ class Simulation:
 
     def travel(self, send: int) -> Process:
         """The head of a message requests one station of its route after another; its tail follows (see ``Routes``)."""
-        inject_s, tail_s, interface_s, link_s, gap_s, latency_s = self.costs[self.cost[send]]
+        inject_s, tail_s, interface_s, link_s, after_interface_s, latency_s = self.costs[self.cost[send]]
         env, way = self.env, self.ways[self.route[send]]
         yield env.timeout(inject_s)
         tail_passes_s = env.now + tail_s  # when the last byte has passed the station that the head is at
         for (number, is_link), following in zip(way, [*way[1:], None], strict=True):
-            service_s, delay_s = (link_s, latency_s) if is_link else (interface_s, gap_s)
+            service_s, delay_s = (link_s, latency_s) if is_link else (interface_s, after_interface_s)
             service_s *= self.service_factor[number]
             yield self.stations[number].request(send, service_s)
             self.stations[number].release_after(service_s)

@@ -56,7 +56,7 @@ class Station(Resource):
         self.waiting: list[Request] = []  # a heap
 
     def request(self, op: int, service_s: float) -> simpy.Event:
-        """An event: a server takes up operation ``op`` (value True), or the station has no room for it (False)."""
+        """An event: a server takes up operation ``op`` (value True), or the station is full (False)."""
         granted = self.env.event()
         heappush(self.waiting, (self.env.now, op, service_s, granted))
         self.longest_queue = max(self.longest_queue, len(self.waiting))
@@ -94,7 +94,7 @@ class LimitedStation(Station):
         self.arriving: list[Request] = []  # in this instant, a heap
 
     def request(self, op: int, service_s: float) -> simpy.Event:
-        """As for any station; whether there is room turns out at the end of this instant."""
+        """As for any station; whether it is full is decided at the end of this instant."""
         granted = self.env.event()
         heappush(self.arriving, (self.env.now, op, service_s, granted))
         self.arbitrate_if_needed()
@@ -105,7 +105,7 @@ class LimitedStation(Station):
         return len(self.arriving) > 0 or super().can_grant()
 
     def grant(self) -> None:
-        """Let in those who find room, block the others; then a server takes up the first request."""
+        """Admits requests up to the capacity, blocks the others; then a server takes up the first request."""
         while self.arriving:
             request = heappop(self.arriving)
             if self.servers - self.free_servers + len(self.waiting) < self.discipline.capacity:

@@ -25,7 +25,7 @@ from simcodesign.describe.evaluation import EvaluatedStep
 from simcodesign.generate.columns import Column
 from simcodesign.generate.demands.base import LOWERINGS, Lowering
 from simcodesign.generate.demands.disk_access import KINDS, duration_of_access_s
-from simcodesign.generate.dependencies import Order
+from simcodesign.generate.dependencies import Dependencies
 from simcodesign.generate.plan import LIMITED, NONE, UNLIMITED, Discipline, OpenStream
 from simcodesign.generate.plan_builder import LoweredProgram, PlanBuilder, StepWriter
 from simcodesign.generate.random_streams import random_factors, stream
@@ -66,10 +66,10 @@ class ArrivalsLowering(Lowering[Arrivals]):
             first.append(gaps)
             last.append((_at_disks if demand.to == DISK else _messages)(writer, one, gaps, builder))
             source.append(one.source)
-        segment, order, place = _numbered(writer, builder, _disk_discipline(program, builder))
+        segment, dependencies, place = _numbered(writer, builder, _disk_discipline(program, builder))
         begins, ends = place[np.concatenate(first)], place[np.concatenate(last)]
         requests = OpenStream(begins, ends, np.concatenate(source).astype(np.int32))
-        return LoweredProgram(segment, order, requests, idle_phase=builder.phases[BETWEEN])
+        return LoweredProgram(segment, dependencies, requests, idle_phase=builder.phases[BETWEEN])
 
 
 @dataclass(frozen=True)
@@ -285,7 +285,7 @@ def _targets(one: _Stream, builder: PlanBuilder) -> Ints:
 # --- Numbers ----------------------------------------------------------------------------------------------------------
 
 
-def _numbered(writer: _Writer, builder: PlanBuilder, disk_discipline: Discipline) -> tuple[Segment, Order, Ints]:
+def _numbered(writer: _Writer, builder: PlanBuilder, disk_discipline: Discipline) -> tuple[Segment, Dependencies, Ints]:
     """The operations rank by rank, and the place of each by its preliminary number."""
     rank = writer.field("rank", np.int64, 0)
     order = np.argsort(rank, kind="stable")  # within a rank as they were written
@@ -303,15 +303,15 @@ def _numbered(writer: _Writer, builder: PlanBuilder, disk_discipline: Discipline
     nobody = np.zeros(0, np.int64)
     return (
         Segment(first, fields),
-        Order(
+        Dependencies(
             follows_previous=writer.field("follows_previous", bool, False)[order],
             source=source,
             target=target,
             early=np.zeros(len(source), bool),
             processor=np.full(len(order), NONE, np.int32),
             processors=0,
-            held=(nobody, nobody),
-            fixed=fixed,
+            rendezvous=(nobody, nobody),
+            without_noise=fixed,
             disk_discipline=disk_discipline,
         ),
         place,

@@ -1,4 +1,4 @@
-"""Collective operations as the messages of their algorithms."""
+"""Lowering of collective demands: takes the messages of the algorithm from ``generate/messages/collectives.py``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Computations: how long one occupies its processor, by the rate model as the simulation sees it."""
+"""Computations as operations: how long one occupies its processor, by the simulation's own rate model."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reads and writes: how long one occupies a disk, as the simulation sees it."""
+"""Reads and writes as operations: how long one occupies a disk."""
 
 from __future__ import annotations
 

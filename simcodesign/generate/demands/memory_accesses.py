@@ -70,7 +70,7 @@ def _latency_s(accesses: ServedAccesses, memory: Memory) -> FloatOrArray:
 
 
 def _count(accesses: ServedAccesses, memory: Memory, writer: StepWriter) -> None:
-    """Note for the Result where the accesses are served, and how that was found."""
+    """Note for the Result where the accesses are served, and by which method that was computed."""
     builder, served = writer.builder, accesses.served
     for level, share, method in zip(memory.level_names, served.shares, (*served.methods, ""), strict=True):
         writer.count(builder.totals.served, level, accesses.accesses * share)

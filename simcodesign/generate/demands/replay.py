@@ -22,7 +22,7 @@ from simcodesign.describe.yaml.demands import MOST_TAG
 from simcodesign.generate.columns import Column
 from simcodesign.generate.counter_tally import Tally, retired
 from simcodesign.generate.demands.base import LOWERINGS, Lowering
-from simcodesign.generate.dependencies import Order
+from simcodesign.generate.dependencies import Dependencies
 from simcodesign.generate.messages.pricing import MessagePricing
 from simcodesign.generate.plan import ANY, NONE
 from simcodesign.generate.plan_builder import LoweredProgram, PlanBuilder, StepWriter
@@ -42,10 +42,10 @@ class ReplayLowering(Lowering[Replay]):
         assert isinstance(demand, Replay)
         if len(steps) > 1 or steps[0].block.outer is not None:
             raise InputError("a schedule is the whole of its program", demand.place)
-        segment, order = replayed(demand.schedule, builder.prices, builder.machine)
+        segment, dependencies = replayed(demand.schedule, builder.prices, builder.machine)
         if builder.tally is not None:
             _count_instructions(builder.tally, segment, builder.machine)
-        return LoweredProgram(segment, order)
+        return LoweredProgram(segment, dependencies)
 
 
 def _count_instructions(tally: Tally, segment: Segment, machine: Machine) -> None:
@@ -56,8 +56,8 @@ def _count_instructions(tally: Tally, segment: Segment, machine: Machine) -> Non
     tally.note("instructions", 0, retired("seconds", calc_s, calc_s, machine.processor))
 
 
-def replayed(schedule: Schedule, prices: MessagePricing, machine: Machine) -> tuple[Segment, Order]:
-    """The operations of a schedule and their order. InputError for tags that cannot be told apart."""
+def replayed(schedule: Schedule, prices: MessagePricing, machine: Machine) -> tuple[Segment, Dependencies]:
+    """The operations of a schedule and their dependencies. InputError for tags that cannot be told apart."""
     graph = _Graph(schedule)
     rank = np.repeat(np.arange(schedule.ranks), np.diff(graph.first))
     fields = {name: np.full(len(graph.of), 0, dtype) for name, dtype in FIELDS.items()}
@@ -73,13 +73,13 @@ def replayed(schedule: Schedule, prices: MessagePricing, machine: Machine) -> tu
     messages = real.copy()
     messages[real] = schedule.kind[taken] != COMPUTE
     fields["match"][messages] = BY_TAG - tag[graph.of[messages]]
-    held = _price(fields, rank, prices, machine)
-    return Segment(graph.first, fields), graph.order(rank, held)
+    rendezvous = _price(fields, rank, prices, machine)
+    return Segment(graph.first, fields), graph.dependencies(rank, rendezvous)
 
 
 def _price(fields: dict[str, NDArray[Any]], rank: Ints, prices: MessagePricing, machine: Machine) -> Ints:
     """Durations and ways of the messages, in place; the sends that wait for a rendezvous."""
-    held = np.zeros(0, np.int64)
+    rendezvous = np.zeros(0, np.int64)
     for kind in (SEND, RECEIVE):
         mine = np.flatnonzero(fields["kind"] == kind)
         peer, size = fields["peer"][mine], fields["size_bytes"][mine]
@@ -92,8 +92,8 @@ def _price(fields: dict[str, NDArray[Any]], rank: Ints, prices: MessagePricing, 
         for name in prices.names:
             fields[name][mine] = column.extra.get(name, EXTRAS[name][1])
         if kind == SEND:
-            held = mine[np.broadcast_to(column.extra.get("rendezvous", False), mine.shape)]
-    return held
+            rendezvous = mine[np.broadcast_to(column.extra.get("rendezvous", False), mine.shape)]
+    return rendezvous
 
 
 def _tags(schedule: Schedule) -> Ints:
@@ -141,8 +141,8 @@ class _Graph:
         self._target = np.concatenate([begin[target], new[posted]])
         self._early = np.concatenate([early & ~posted[source], np.zeros(int(posted.sum()), bool)])
 
-    def order(self, rank: Ints, held: Ints) -> Order:
-        """What waits for what. ``held``: sends whose dependants also wait for the receive."""
+    def dependencies(self, rank: Ints, rendezvous: Ints) -> Dependencies:
+        """What waits for what. ``rendezvous``: sends whose dependants also wait for the receive."""
         following = (self._target == self._source + 1) & ~self._early
         follows_previous = np.zeros(len(self.of), bool)
         follows_previous[self._target[following]] = True
@@ -158,9 +158,9 @@ class _Graph:
         units, number = np.unique(key, return_inverse=True)
         processor = np.full(len(self.of), NONE, np.int32)
         processor[queues] = number
-        waiting = np.isin(self._source, held) & ~self._early
+        waiting = np.isin(self._source, rendezvous) & ~self._early
         dependants = self._source[waiting], self._target[waiting]
-        return Order(follows_previous, source, target, early, processor, len(units), dependants)
+        return Dependencies(follows_previous, source, target, early, processor, len(units), dependants)
 
 
 LOWERINGS.add(Replay, ReplayLowering())

@@ -1,4 +1,4 @@
-"""Collective operations as messages: what each rank sends and receives, written for all ranks at once.
+"""Messages of collective operations, for the simulation: what each rank sends and receives, for all ranks at once.
 
 Every registered function appends the columns of one algorithm for ``size_bytes`` per rank (or per pair of ranks).
 Algorithms as in Thakur, Rabenseifner and Gropp, "Optimization of Collective Communication Operations in MPICH", IJHPCA

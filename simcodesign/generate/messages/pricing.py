@@ -1,4 +1,4 @@
-"""Columns priced: how long each operation takes, and which way its message goes, on a variant of the machine."""
+"""Prices for columns of operations: how long each takes, and the route of its message, on a variant of the machine."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ from simcodesign.describe.design_point import DesignPoint
 from simcodesign.describe.machine import Machine
 from simcodesign.describe.program import Block, with_phase
 from simcodesign.generate.columns import Column
+from simcodesign.generate.messages.cost_model import arrival_s, between_s, modelled_hops, receive_s, send_s
 from simcodesign.generate.messages.routes_and_stations import RouteTable
-from simcodesign.generate.messages.times import arrival_s, between_s, modelled_hops, receive_s, send_s
 
 
 class MessagePricing:

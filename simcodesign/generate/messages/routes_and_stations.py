@@ -17,7 +17,7 @@ from simcodesign.core.memory_limit import check_memory
 from simcodesign.core.units import FloatOrArray
 from simcodesign.describe.machine import Machine
 from simcodesign.generate.columns import Column
-from simcodesign.generate.messages.times import flight_s, held_s, inject_s, is_loggop, startup_s, tail_s
+from simcodesign.generate.messages.cost_model import flight_s, held_s, inject_s, is_loggop, startup_s, tail_s
 from simcodesign.generate.plan import (
     CONTROLLER,
     DISK,
@@ -158,9 +158,11 @@ class RouteTable:
             way[start[first] : start[last]] = self._ways(source, target, start[first : last + 1] - start[first])
             first = last
         visited, station = _numbered(way, self._most, before)
-        inject, tail, interface, link, gap, latency = np.concatenate(self._table, axis=1).copy()
+        inject, tail, interface, link, after_interface, latency = np.concatenate(self._table, axis=1).copy()
         forward = self._machine.network.switching == "store_and_forward"
-        return Routes(route, cost, start, station, inject, tail, interface, link, gap, latency, forward), visited
+        return Routes(
+            route, cost, start, station, inject, tail, interface, link, after_interface, latency, forward
+        ), visited
 
     @property
     def _most(self) -> int:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from simcodesign.core.errors import InputError
 
 NON_INCLUSIVE, INCLUSIVE, EXCLUSIVE = "non_inclusive", "inclusive", "exclusive"
-#: What may be said of lines in several levels.
+#: Policies for lines in several levels.
 INCLUSIONS = (NON_INCLUSIVE, INCLUSIVE, EXCLUSIVE)
 
 
@@ -40,7 +40,7 @@ class ByKind:
 
 @dataclass(frozen=True)
 class LevelCounts:
-    """One level. Lines enter it by fills and leave it by evictions (to make room) or removals (for the sake of
+    """One level. Lines enter it by fills and leave it by evictions (to make space) or removals (for the sake of
     another level): ``resident_lines = fills - evictions - removals``.
 
     ``accesses_by_kind`` of an outer level are the misses of the one before, and keep the kind of their instruction.
@@ -49,7 +49,7 @@ class LevelCounts:
     accesses_by_kind: ByKind
     hits_by_kind: ByKind
     fills: int  # lines put in, from memory or another level
-    evictions: int  # lines that left to make room for another
+    evictions: int  # lines that left to make space for another
     removals: int  # inclusive: lines that an outer level evicted; exclusive: lines that went back to level 1
     writebacks: int  # dirty lines that went outward when they left
     resident_lines: int  # at the end
@@ -62,7 +62,7 @@ class LevelCounts:
 
     @property
     def hits(self) -> int:
-        """Accesses that found their line here."""
+        """Accesses whose line was here."""
         return self.hits_by_kind.total
 
     @property

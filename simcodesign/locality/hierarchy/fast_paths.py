@@ -2,7 +2,7 @@
 
 One is the non-inclusive hierarchy of few ways. Once a line is looked for in a set, the place that it will take if it
 is not there stays the same until it takes it, so that every set is looked at once. The other is one fully
-associative cache of which only the misses are asked for.
+associative cache of which only the misses are wanted.
 """
 
 from __future__ import annotations
@@ -153,7 +153,7 @@ def find(sets: Sets, miss: Array, chosen: Array, key: int, kind: int) -> tuple[i
     for level in range(len(miss)):
         ways = sets.shape[level, WAYS]
         first = sets.shape[level, FIRST] + set_of(sets, level, key) * 2 * ways
-        # Said twice, as a loop of known length is much faster.
+        # Written twice, as a loop of known length is much faster.
         place = among(sets, key, first, 8) if ways == 8 else among(sets, key, first, ways)
         if place != NONE:
             return level, place

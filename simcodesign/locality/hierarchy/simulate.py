@@ -47,7 +47,7 @@ def simulate_hierarchy(
       Where their copy was dirty, its data goes out with the victim: each level whose copy was dirty counts a
       write-back, and the level that evicts one.
     - ``exclusive``: a line is in one level only. It enters level 1, from memory or from the level that held it
-      (``removals`` there; still dirty if it was); what makes room for it moves, clean or dirty, to the next level as
+      (``removals`` there; still dirty if it was); the line evicted for it moves, clean or dirty, to the next level as
       its most recently used line, and so on; the last level's victim goes to memory if it is dirty.
 
     Stores mark the line in level 1 as dirty, and only there (write-back). With ``write_allocate`` a store that misses

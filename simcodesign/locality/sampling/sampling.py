@@ -27,7 +27,7 @@ __all__ = ["BurstProfiles", "SampledProfile", "burst_profiles", "sampled_profile
 MOST_KEYS = 8192
 #: Parts of the sample, from whose spread the error is estimated, and the fewest keys that one of them may expect.
 PARTS, LEAST_KEYS = 16, 8
-#: Distances of parts are told apart to 1 in 128; those of the whole sample to 1 in half of ``most_keys``.
+#: Distances of parts are distinguished to 1 in 128; those of the whole sample to 1 in half of ``most_keys``.
 _PART_BITS = 8
 #: Scaled distances are cut off at 2 to this power.
 _FARTHEST_BITS = 52
@@ -38,17 +38,17 @@ class SampledProfile:
     """The profile that a sample of keys gives for all accesses of a trace, and how far it may be off.
 
     ``rate`` is the share of keys in the sample at the end; 1: all were, and the profile is exact. Sizes below
-    ``resolution_lines`` cannot be told apart: whether a distance is 0 or that many is chance. ``correction`` is the
+    ``resolution_lines`` cannot be distinguished: whether a distance is 0 or that many is chance. ``correction`` is the
     number of accesses put at distance 0 so that there are as many as in the trace (SHARDS-adj, of the same
     paper; below zero: taken off the smallest distances). ``parts`` are profiles from equal, disjoint parts of the
     sample, split by hash: each as if it was the sample, of a rate as many times lower.
 
     Three things make the error, and what is stated covers them so:
     - which keys were drawn (a frequent one counts much): ``standard_error``, from the spread of the parts;
-    - a distance D is seen as a binomial number of sampled keys, so that steps of the curve are moved or smeared over
+    - a distance D appears as a binomial number of sampled keys, so that steps of the curve are moved or smeared over
       ``size_error``: sqrt(D (1 - R) / R) lines at rate R, exactly;
-    - what depends on the rate itself, as the correction cut off at no accesses: seen from how far the mean curve of the
-      parts is from that of the whole.
+    - what depends on the rate itself, as the correction cut off at no accesses: estimated from how far the mean curve
+      of the parts is from that of the whole.
     ``interval`` puts the three together.
     """
 
@@ -83,7 +83,7 @@ class SampledProfile:
 
     def size_error(self, lines: ArrayLike) -> NDArray[np.float64]:
         """Standard error of a distance of ``lines``, in lines: sqrt(D (1 - R) / R). A step of the curve may be as far
-        from where it is drawn."""
+        from where it is plotted."""
         return np.sqrt(np.asarray(lines, np.float64) * (1 - self.rate) / self.rate)
 
     def interval(self, lines: ArrayLike, confidence: float = 0.95) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

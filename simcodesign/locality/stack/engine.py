@@ -2,7 +2,7 @@
 
 Keys are looked up in pages (``keys``), and live slots counted above the one of the last use (``slots``).
 A key that was the last or the last but one, as every second access is in many programs, needs neither: its distance
-is 0 or 1. The hot loop works on arrays that never change their size; where one is full it returns, Python makes room,
+is 0 or 1. The hot loop works on arrays that never change their size; where one is full it returns, Python enlarges it,
 and the loop goes on: arrays bound anew inside of it would make it three times as slow.
 
 Memory for each distinct key, measured: 17 to 20 bytes where keys are neighbours, of which 4 are in its page and 8 or
@@ -40,7 +40,7 @@ from simcodesign.locality.traces.trace import Addresses
 
 #: Slots at first, and for each live one when they are numbered anew.
 LEAST_SLOTS, SPREAD = 1 << 16, 8
-#: Room in the histogram at first; it becomes a quarter longer when there are as many keys.
+#: Length of the histogram at first; it becomes a quarter longer when there are as many keys.
 DISTANCES = 1 << 10
 #: Why the loop returned.
 DONE, NO_SLOTS, NO_PAGES, NO_DISTANCES = range(4)
@@ -144,7 +144,7 @@ def count(
     counted: NDArray[np.int64],
     distances: NDArray[np.int64],
 ) -> int:
-    """Go on with the accesses until they are DONE or there is no room; why. ``distances`` may have no length."""
+    """Processes accesses until they are DONE or an array is full; returns which. ``distances`` may be empty."""
     slot, live, key, older = state[SLOT], state[LIVE], state[KEY], state[OLDER]
     at, older_at, n = state[AT], state[OLDER_AT], state[NEXT]
     end, recorded = np.uint64(len(address)), len(distances) > 0

@@ -19,9 +19,9 @@ from simcodesign.locality.stack.slots import ALL, ONE, TWO, ZERO, U, Words
 WIDE, NARROW = 6, 2
 #: Wide pages are sparse with fewer keys than this, on average.
 SPARSE = 16
-#: Pages for which there is room at first, and log2 of the first hash table.
+#: Pages for which there is memory at first, and log2 of the first hash table.
 PAGES, TABLE = 1 << 10, 11
-#: Room is made for one more in so many pages. Little, as memory counts, and growing in place is cheap.
+#: Memory grows by one page in so many. Little, as memory counts, and growing in place is cheap.
 GROWTH = 8
 #: A hash table is full with four of five places taken.
 _FULL = (4, 5)
@@ -38,7 +38,7 @@ class Keys(NamedTuple):
     table: Words  # (2 * places,) number of a page among all, and 1 + number of its stretch of ``entry``; 0 for none
     page_bits: np.uint64
     table_bits: np.uint64
-    room: np.uint64  # pages that may be in use
+    max_pages: np.uint64  # pages that may be in use
 
 
 def new_keys(kind: type[np.unsignedinteger[Any]], page_bits: int = WIDE, pages: int = PAGES) -> Keys:
@@ -48,12 +48,12 @@ def new_keys(kind: type[np.unsignedinteger[Any]], page_bits: int = WIDE, pages: 
 
 def _keys(entry: NDArray[Any], table: Words, page_bits: int) -> Keys:
     places = len(table) // 2
-    room = min(len(entry) >> page_bits, places * _FULL[0] // _FULL[1])
-    return Keys(entry, table, U(page_bits), U(places.bit_length() - 1), U(room))
+    max_pages = min(len(entry) >> page_bits, places * _FULL[0] // _FULL[1])
+    return Keys(entry, table, U(page_bits), U(places.bit_length() - 1), U(max_pages))
 
 
 def grown(keys: Keys, pages: int, used: int) -> tuple[Keys, int]:
-    """Room for more than ``pages`` pages, with ``used`` keys; and the number of pages now, which changes when sparse
+    """Memory for more than ``pages`` pages, with ``used`` keys; and the number of pages now, which changes when sparse
     ones are broken up."""
     if int(keys.page_bits) == WIDE and used < SPARSE * pages:
         return _broken_up(keys, pages, used)
@@ -94,7 +94,7 @@ def stretch_of(keys: Keys, page: np.uint64, state: Words, used: int) -> np.uint6
     """Where the entries of a page begin, which may be new and is counted then in ``state[used]``; NO_ROOM for none."""
     place = place_of(keys.table, page, keys.table_bits)
     if keys.table[place + ONE] == ZERO:
-        if state[used] == keys.room:
+        if state[used] == keys.max_pages:
             return NO_ROOM
         state[used] += ONE
         keys.table[place] = page

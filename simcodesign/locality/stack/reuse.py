@@ -1,4 +1,4 @@
-"""Exact reuse distances, compiled with Numba: the accesses since the last use of a key, found in its page."""
+"""Exact reuse distances, compiled with Numba: the accesses since the last use of a key, looked up in its page."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class ReuseMeter:
 
 @compiled_without_arrays
 def measure(address: Addresses, shift: np.uint64, state: Words, keys: Keys, distances: NDArray[np.int64]) -> bool:
-    """Go on with the accesses; whether they are done, or there is no room for another page."""
+    """Processes accesses; returns whether all are done, or the memory for pages is full."""
     entry, page_bits = keys.entry, keys.page_bits
     n, time = state[NEXT], state[TIME]
     while n < np.uint64(len(address)):

@@ -196,7 +196,7 @@ def raise_count(slots: Slots, number: np.uint64, change: np.uint64) -> None:
 
 @compiled_without_arrays
 def renumber(last: NDArray[np.uint32], words: Words, below: NDArray[np.uint32]) -> None:
-    """Number the live slots from 1 in ``last``, the slot of each key; ``below`` is room for a number for each word."""
+    """Number the live slots from 1 in ``last``, the slot of each key; ``below`` is work space, a number per word."""
     live = ZERO
     for number in range(len(words)):
         below[number] = live

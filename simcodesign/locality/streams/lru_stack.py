@@ -33,7 +33,7 @@ class Stack(NamedTuple):
 
 
 def stack_for(keys: int) -> Stack:
-    """An empty stack that has room for so many keys."""
+    """An empty stack with a capacity of so many keys."""
     words = 2 * keys // BITS + 2
     return Stack(
         np.zeros(words * BITS, np.int64),

@@ -1,4 +1,4 @@
-"""Files as streams of bytes, decompressed; what is wrong with one is said with its byte offset."""
+"""Files as streams of bytes, decompressed; errors name the byte offset."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Traces from files: ``open_trace(path)`` finds out what a file is, and reads it in chunks, as often as is asked.
+"""Traces from files: ``open_trace(path)`` detects the format of a file, and reads it in chunks, any number of times.
 
 | format | holds | suffixes |
 |---|---|---|

@@ -76,8 +76,8 @@ def record_trace(
     bytes), ``kind`` (uint8) and ``group`` (uint64, address of the instruction), which ``open_trace`` and ``numpy.load``
     read. It appears under its name when it is complete, and not at all if anything goes wrong.
 
-    Raises ``InputError`` without valgrind, or for a program that is not found, that makes no access after ``skip``, or
-    that ends by a signal or with a status other than 0 (unless ``any_exit_status``) before there are enough.
+    Raises ``InputError`` without valgrind, or for a program that does not exist, that makes no access after ``skip``,
+    or that ends by a signal or with a status other than 0 (unless ``any_exit_status``) before there are enough.
     """
     path = _checked_path(Path(to))
     if most_accesses < 1:

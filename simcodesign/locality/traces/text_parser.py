@@ -9,7 +9,7 @@ from simcodesign.core.jit import compiled_without_arrays, inlined
 from simcodesign.locality.traces.text_bytes import BLANK, COMMA, DECIMAL, DIGIT, MESSAGE, NEWLINE, NOTHING, Parsed
 from simcodesign.locality.traces.trace import FETCH, Accesses, Addresses, Kinds
 
-#: Places of the numbers in ``found``.
+#: Places of the results in ``numbers``.
 ACCESSES, LINES, FETCHES, WRONG = 0, 1, 2, 3
 #: A line takes at least as many bytes: label, blank, digit, newline.
 SHORTEST = 4
@@ -23,7 +23,7 @@ def parse_lines(text: Kinds, labels: Kinds, is_lackey: bool, with_fetches: bool,
     last, numbers = np.array([group], np.uint64), np.zeros(4, np.int64)
     _parse(text, labels, is_lackey, with_fetches, last, address, kind, issuer, numbers)
     count, lines, fetches, wrong = (int(number) for number in numbers)
-    # Copies, for the arrays have room for far more accesses than there are.
+    # Copies, because the arrays are far longer than the number of accesses.
     kept = Accesses(address[:count].copy(), kind[:count].copy(), issuer[:count].copy())
     return Parsed(kept, lines, fetches, wrong, int(last[0]))
 
@@ -67,7 +67,7 @@ def _parse(
     group: Addresses,
     numbers: NDArray[np.int64],
 ) -> None:
-    """Fills the columns and ``found``, up to the first line that is wrong. Every loop ends at a newline at latest."""
+    """Fills the columns and ``numbers``, up to the first line that is wrong. Every loop ends at a newline at latest."""
     # Unsigned, so that nothing looks whether a place counts from the end.
     one, at, end = np.uint64(1), np.uint64(0), np.uint64(len(text))
     count, lines, fetches, issuer = np.uint64(0), 0, 0, last[0]

@@ -20,9 +20,9 @@ from numpy.typing import NDArray
 
 from simcodesign.core.errors import InputError, Place
 
-#: Kinds of an access. A fetch appears only in traces that were asked for their instructions.
+#: Kinds of an access. A fetch appears only in traces that are read with their instructions.
 LOAD, STORE, MODIFY, FETCH = 0, 1, 2, 3
-#: Accesses in a chunk unless something else is asked for.
+#: Accesses in a chunk by default.
 CHUNK = 1 << 20
 #: Largest address.
 MOST_ADDRESS = 2**64 - 1

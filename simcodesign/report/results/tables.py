@@ -21,7 +21,7 @@ HIT_WORDS = {
     "full": "stack model, fully associative",
     "binomial": "stack model, binomial correction",
     "sets": "the sets, access by access",
-    "drawn": "the sets, by a drawn stream",
+    "synthetic": "the sets, by a synthetic stream",
     "counted": "as counted",
 }
 

@@ -1,4 +1,4 @@
-"""What each message costs its sender, its receiver and the stations on its way, as the simulation sees it.
+"""The cost model of simulated messages: the seconds that one costs its sender, its receiver and the stations it passes.
 
 Hockney's model, or LogGOPS (Hoefler, Schneider, Lumsdaine, "LogGOPSim", HPDC 2010), with the hops either by the
 machine's distance law (none, one, log2 P, sqrt P) or, with the effect ``hops``, counted on the message's own route.

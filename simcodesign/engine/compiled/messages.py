@@ -1,0 +1,138 @@
+"""Messages in the compiled engine: on their way through interfaces and links, and in mailboxes."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from simcodesign.core.jit import called, inlined
+from simcodesign.engine.compiled.calendar import schedule
+from simcodesign.engine.compiled.operations import Run, go_on, release
+from simcodesign.engine.compiled.state import AHEAD, MET
+from simcodesign.engine.compiled.stations import grant, wake, wake_after
+from simcodesign.engine.compiled.waiting_line import first_arrival_s, forget, join, melded, new_request, without_root
+from simcodesign.generate.plan import NONE
+
+#: Columns of the costs of messages.
+_INJECT, _TAIL, _INTERFACE, _LINK, _AFTER_INTERFACE, _LATENCY = range(6)
+
+
+@inlined
+def send(run: Run, op: int, time: float, end: float) -> None:
+    """The message of a send sets out, or is there when its send is done, or after its flight."""
+    if len(run.program.route) and run.program.route[op] != NONE:
+        set_out(run, op, time)
+    elif len(run.program.flight_s):
+        arrive(run, op, time + run.program.flight_s[op])
+    else:
+        arrive(run, op, end)
+
+
+@inlined
+def set_out(run: Run, op: int, time: float) -> None:
+    """The message of a send makes for the first station on its way."""
+    cost, route = run.program.cost[op], run.program.route[op]
+    head = time + run.program.costs[cost, _INJECT]
+    slot = new_request(run.requests, run.memory, op, head)
+    run.requests.tail_s[slot] = head + run.program.costs[cost, _TAIL]
+    run.requests.cost[slot] = cost
+    place = run.program.way_start[route]
+    run.requests.place[slot] = place
+    run.requests.left[slot] = run.program.way_start[route + 1] - place - 1
+    look_ahead(run, slot)
+    station = run.program.way[place]
+    join(run.stations, run.requests, station, slot)
+    wake(run, station)
+
+
+@inlined
+def forward(run: Run, station: int, now: float) -> None:
+    """An interface or a link takes up a message: head and tail go on (see ``Routes``)."""
+    slot = grant(run, station, now)
+    is_link = station >= run.program.first_link
+    cost, left = run.requests.cost[slot], run.requests.left[slot]
+    service = run.program.costs[cost, _LINK if is_link else _INTERFACE]
+    if len(run.program.service_factor):
+        service *= run.program.service_factor[station]
+    tail = max(run.requests.tail_s[slot], now + service)
+    run.stations.busy_s[station] += service
+    run.stations.free_s[station] = now + service
+    wake_after(run, station, now)
+    way_s = 0.0
+    if is_link or left:
+        way_s = run.program.costs[cost, _LATENCY if is_link else _AFTER_INTERFACE]
+        tail += way_s
+    if not left:
+        op = run.requests.op[slot]
+        forget(run.requests, run.memory, slot)
+        arrive(run, op, tail)
+        return
+    following = follow(run, slot)
+    stored = is_link and run.program.store_and_forward and following >= run.program.first_link
+    run.requests.tail_s[slot] = tail
+    run.requests.arrival_s[slot] = tail if stored else now + way_s
+    run.requests.child[slot] = run.requests.sibling[slot] = NONE
+    join(run.stations, run.requests, following, slot)
+    wake(run, following)
+
+
+@inlined
+def follow(run: Run, slot: int) -> int:
+    """The next station on a message's way."""
+    run.requests.place[slot] += 1
+    run.requests.left[slot] -= 1
+    if run.requests.left[slot] % AHEAD == AHEAD - 1:
+        look_ahead(run, slot)
+    return run.requests.ahead[slot, run.requests.left[slot] % AHEAD]
+
+
+@inlined
+def look_ahead(run: Run, slot: int) -> None:
+    """Copy the next stations of a message's way, each to the place that says how many are left after it."""
+    left, place = run.requests.left[slot], run.requests.place[slot]
+    for step in range(left % AHEAD + 1):
+        run.requests.ahead[slot, (left - step) % AHEAD] = run.program.way[place + step]
+
+
+@inlined
+def arrive(run: Run, op: int, time: float) -> None:
+    """The message of a send is there at ``time``."""
+    if len(run.memory.arrival_s):
+        run.memory.arrival_s[op] = time
+    if len(run.program.mailbox) and run.program.mailbox[op] != NONE:
+        put(run, op, time)
+    else:
+        release(run, run.program.match[op], time)
+
+
+# --- Mailboxes ------------------------------------------------------------------------------------------------
+
+
+@called
+def put(run: Run, op: int, time: float) -> None:
+    """The message of a send comes to its mailbox."""
+    box = run.program.mailbox[op]
+    slot, stock = new_request(run.requests, run.memory, op, time), run.memory.stock[box - run.program.first_mailbox]
+    run.memory.stock[box - run.program.first_mailbox] = slot if stock == NONE else melded(run.requests, stock, slot)
+    wake_mailbox(run, box, 0.0)
+
+
+@inlined
+def wake_mailbox(run: Run, box: int, now: float) -> None:
+    """Let the first receive and the first message meet as soon as both are there."""
+    stock = run.memory.stock[box - run.program.first_mailbox]
+    first = first_arrival_s(run.stations, run.requests, box)
+    if stock != NONE and first < np.inf:
+        schedule(run.stations, run.calendar, box, max(now, max(first, run.requests.arrival_s[stock])))
+
+
+@called
+def meet(run: Run, box: int, now: float) -> None:
+    """The first message in a mailbox goes to the first receive."""
+    slot, stock = grant(run, box, now), run.memory.stock[box - run.program.first_mailbox]
+    run.memory.stock[box - run.program.first_mailbox] = without_root(run.requests, stock)
+    receive, send_ = run.requests.op[slot], run.requests.op[stock]
+    run.program.match[receive], run.program.match[send_] = send_, receive
+    forget(run.requests, run.memory, slot)
+    forget(run.requests, run.memory, stock)
+    wake_mailbox(run, box, now)
+    go_on(run, receive, MET, now)

@@ -1,0 +1,73 @@
+"""The run state of the compiled engine, and operations that become ready: what all its other modules build on."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from simcodesign.core.jit import inlined
+from simcodesign.core.result import RECEIVE, SEND
+from simcodesign.engine.compiled.calendar import Calendar
+from simcodesign.engine.compiled.state import GRANTED, MET, READY, Memory, Program, Requests, StationStates
+from simcodesign.generate.plan import NONE
+
+
+class Run(NamedTuple):
+    """All that a run needs and has."""
+
+    program: Program
+    requests: Requests
+    stations: StationStates
+    memory: Memory
+    calendar: Calendar
+
+
+@inlined
+def waits_at(run: Run, op: int) -> int:
+    """The station or mailbox at which an operation must wait now; NONE if it may begin."""
+    stage = run.memory.missing[op]
+    if stage == GRANTED:
+        return NONE
+    if (
+        stage != MET
+        and len(run.program.mailbox)
+        and run.program.mailbox[op] != NONE
+        and run.program.kind[op] == RECEIVE
+    ):
+        return run.program.mailbox[op]
+    return run.program.station[op] if len(run.program.station) else NONE
+
+
+@inlined
+def go_on(run: Run, op: int, stage: int, now: float) -> None:
+    """An operation has got now what it waited for."""
+    run.memory.finish_s[op] = now
+    run.memory.missing[op] = stage
+    run.memory.stack[run.memory.state[READY]] = op
+    run.memory.state[READY] += 1
+
+
+@inlined
+def release(run: Run, op: int, time: float) -> None:
+    """One thing that an operation waited for happens at ``time``."""
+    run.memory.finish_s[op] = max(run.memory.finish_s[op], time)
+    run.memory.missing[op] -= 1
+    if run.memory.missing[op] == 0:
+        run.memory.stack[run.memory.state[READY]] = op
+        run.memory.state[READY] += 1
+
+
+@inlined
+def beginning_s(run: Run, op: int, now: float) -> float:
+    """When an operation begins that could begin now: sends and receives keep their gaps."""
+    if len(run.program.gap_s) and run.program.kind[op] in (SEND, RECEIVE):
+        return max(now, run.memory.gap_over_s[gate(run, op)])
+    return now
+
+
+@inlined
+def gate(run: Run, op: int) -> int:
+    """What a message must pass: the way out or in, of a rank that works in order or of a processor."""
+    number = run.program.rank[op]
+    if len(run.program.station) and run.program.station[op] != NONE:
+        number = len(run.memory.gap_over_s) // 2 - 1 - run.program.station[op]
+    return 2 * number + (run.program.kind[op] == SEND)
