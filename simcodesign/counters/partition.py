@@ -121,8 +121,8 @@ def _communication_only(table: CounterTable) -> Mask:
         by_point[point] = by_point.get(point, False) or has
     lone = np.array([not by_point[point] for point in points])
     waits = table.communication_s > 0
-    says = {point for point, waited in zip(points, waits.tolist(), strict=True) if waited}
-    return lone & np.array([point in says for point in points]) if counted.any() else np.zeros(len(points), bool)
+    with_waits = {point for point, waited in zip(points, waits.tolist(), strict=True) if waited}
+    return lone & np.array([point in with_waits for point in points]) if counted.any() else np.zeros(len(points), bool)
 
 
 def _by_clock(table: CounterTable) -> list[Mask]:

@@ -259,7 +259,7 @@ def calibration_dict(calibration: Calibration) -> dict[str, Any]:
                 **attributes_of(group, "error", "undetermined", "missing", "combinations", constants="names"),
                 **attributes_of(group, degrees_of_freedom="freedom", hidden_by_noise="hidden"),
                 "rows": len(group.rows),
-                "told_apart_by": advice,
+                "separated_by": advice,
             }
             for group, advice in zip(fit.groups, calibration.advice, strict=True)
         ],

@@ -156,7 +156,7 @@ class Replicated(PlainResult):
         shown |= attributes_of(self.first, "workload", "machine", "preset", "values", "effects")
         shown |= attributes_of(self, "confidence", "drawn", "seed", "seeds", "stopping", replications="count")
         if self.removed is not None:
-            shown["warm_up"] = {"asked": self.warm_up, **fields_of(self.removed)}
+            shown["warm_up"] = {"rule": self.warm_up, **fields_of(self.removed)}
         if self.batches is not None:
             shown["batch_means"] = self.batches
         return shown | {
