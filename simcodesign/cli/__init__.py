@@ -6,8 +6,5 @@ To import a module of ``commands`` adds what it holds; whatever stands in that f
 """
 
 from simcodesign.cli.app import app, main
-from simcodesign.core.registry import import_modules_of
-
-import_modules_of("simcodesign.cli.commands")
 
 __all__ = ["app", "main"]

@@ -1,4 +1,4 @@
-"""The application: its errors turned into messages and exit statuses."""
+"""The application: its commands, each loaded when it is called, and its errors as messages and exit statuses."""
 
 from __future__ import annotations
 
@@ -7,22 +7,45 @@ import sys
 import warnings
 from collections.abc import Callable, Sequence
 from functools import cache
+from importlib import import_module
 from io import TextIOWrapper
 from pathlib import Path
+from pkgutil import iter_modules
 from typing import Annotated, Any
 
 import typer
 from typer.core import TyperGroup
 
+from simcodesign.cli import commands
 from simcodesign.core.errors import SimcodesignError
 from simcodesign.core.input_files import confine
+from simcodesign.core.registry import import_modules_of
 from simcodesign.report.common.terminal import complain, write
 
 BAD_INPUT, INTERRUPTED, BROKEN_PIPE = 2, 130, 141
 
 
 class _Commands(TyperGroup):
-    """The commands, with every error that is not Typer's own turned into a message and an exit status."""
+    """The commands, loaded on use, with every error that is not Typer's own made a message and an exit status."""
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        import_modules_of(commands.__name__)
+        self._read_registered()
+        return super().list_commands(ctx)
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        if cmd_name not in self.commands:
+            module = cmd_name.replace("-", "_")
+            if module in (each.name for each in iter_modules(commands.__path__)):
+                import_module(f"{commands.__name__}.{module}")
+            else:  # registered by a module of another name, or nowhere: the message then names what comes near
+                import_modules_of(commands.__name__)
+            self._read_registered()
+        return super().get_command(ctx, cmd_name)
+
+    def _read_registered(self) -> None:
+        """Read the commands off their functions."""
+        self.commands.update(typer.main.get_group(app).commands)
 
     def invoke(self, ctx: Any) -> object:  # a context of the Click that this release of Typer has
         try:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pkgutil import iter_modules
 
 import pytest
+import typer
 from typer.testing import CliRunner
 
 import simcodesign.cli.commands
@@ -47,6 +48,7 @@ def test_help_lists_it(run: CliRunner) -> None:
 
 def test_modules_of_the_folder_are_found_by_themselves() -> None:
     """What stands in the folder is a command: no list names it."""
-    commands = {each.name for each in app.registered_commands} | {each.name for each in app.registered_groups}
+    group = typer.main.get_group(app)
+    commands = set(group.list_commands(typer.Context(group)))
     one_each = {module.name for module in iter_modules(simcodesign.cli.commands.__path__)} - {"list_show", "validation"}
     assert one_each | {"list", "show", "validate", "demo", "sweep-store"} == commands
