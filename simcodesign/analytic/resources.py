@@ -13,7 +13,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-import networkx as nx
 import numpy as np
 
 from simcodesign.core.units import FloatOrArray
@@ -64,6 +63,8 @@ def heaviest(weights: dict[str, FloatOrArray], sets: Iterable[Iterable[str]]) ->
 
 def cliques(custom: Custom, names: Iterable[str], together: bool = False) -> Iterator[list[str]]:
     """The maximal sets of resources that all conflict with each other, or of which none do, if ``together``."""
+    import networkx as nx
+
     graph: nx.Graph = nx.Graph()
     graph.add_nodes_from(names)
     graph.add_edges_from(pair for pair in custom.pairs if all(name in graph for name in pair) and len(pair) == 2)

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Unpack
+from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
-import pandas as pd
 
 from simcodesign.analytic.forecast import forecast
 from simcodesign.comparison.attribution import relative_error
@@ -21,6 +20,9 @@ from simcodesign.describe.scenario import MachineSource, Scenario, SimulationKey
 from simcodesign.engine.event_contract import OnProgress
 from simcodesign.engine.experiment import Experiment
 from simcodesign.engine.simulate import simulate_experiment
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 @dataclass(frozen=True)
@@ -79,7 +81,7 @@ class Comparison(PlainResult):
         least_s = bounds.least_s(self.deterministic.effects)
         return least_s * (1 - 1e-9) <= simulated_s <= bounds.upper_s * (1 + 1e-9)
 
-    def table(self) -> pd.DataFrame:
+    def component_rows(self) -> dict[str, dict[str, float]]:
         """Forecast, simulated seconds, difference and signed error per component and in total."""
         rows = {}
         sides = [result.components | {"total": result.makespan_s} for result in (self.forecast, self.simulation)]
@@ -91,9 +93,9 @@ class Comparison(PlainResult):
                 "difference_s": forecast_s - simulated_s,
                 "error": relative_error(forecast_s, simulated_s),
             }
-        return pd.DataFrame.from_dict(rows, orient="index")
+        return rows
 
-    def phase_table(self) -> pd.DataFrame:
+    def phase_rows(self) -> dict[str, dict[str, float]]:
         """Forecast and simulated seconds and signed error per phase."""
         rows = {}
         for phase, times in self.forecast.phases.items():
@@ -101,10 +103,24 @@ class Comparison(PlainResult):
             simulated_s = float(sum(self.simulation.phases[phase].values()))
             error = relative_error(forecast_s, simulated_s)
             rows[phase] = {"forecast_s": forecast_s, "simulated_s": simulated_s, "error": error}
-        return pd.DataFrame.from_dict(rows, orient="index")
+        return rows
+
+    def table(self) -> pd.DataFrame:
+        """``component_rows`` as a table."""
+        import pandas as pd
+
+        return pd.DataFrame.from_dict(self.component_rows(), orient="index")
+
+    def phase_table(self) -> pd.DataFrame:
+        """``phase_rows`` as a table."""
+        import pandas as pd
+
+        return pd.DataFrame.from_dict(self.phase_rows(), orient="index")
 
     def ladder(self) -> pd.DataFrame:
         """One row per effect: simulated seconds with it, what it adds, and its share of the gap."""
+        import pandas as pd
+
         rows = [(rung.effect, rung.simulation.headline_s, rung.change_s, rung.share) for rung in self.rungs]
         return pd.DataFrame(rows, columns=["effect", "simulated_s", "change_s", "share"])
 
@@ -114,7 +130,7 @@ class Comparison(PlainResult):
         shown = attributes_of(
             self, "forecast", "simulation", "error", "gap_s", *energy, "within_bounds", ladder="rungs"
         )
-        return shown | {"components": self.table().to_dict(orient="index")}
+        return shown | {"components": self.component_rows()}
 
     def __str__(self) -> str:
         explained = ", ".join(f"{rung.effect} {rung.change_s:+.4g} s" for rung in self.rungs if rung.change_s)

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 
 from simcodesign.core.errors import InputError
@@ -15,6 +14,9 @@ from simcodesign.core.rank_counters import RankCounters
 from simcodesign.core.station_uses import NO_STATIONS, StationUses
 from simcodesign.core.to_json import PlainResult, attributes_of
 from simcodesign.core.units import FloatOrArray
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 #: Where time goes.
 COMPONENTS = ("computation", "communication", "disk", "memory")
@@ -70,6 +72,8 @@ class RankTimes:
 
     def table(self) -> pd.DataFrame:
         """One row per rank, phase and component: busy and waiting seconds."""
+        import pandas as pd
+
         ranks, phases, components = np.indices(self.busy_s.shape).reshape(3, -1)
         return pd.DataFrame(
             {
@@ -253,16 +257,27 @@ class Result(PlainResult):
         fits = np.asarray(self.footprint_bytes) <= np.asarray(self.capacity_bytes)
         return fits if fits.ndim else bool(fits)
 
-    def table(self) -> pd.DataFrame:
-        """Seconds per phase (rows, with a total) and component (columns). InputError for several design points."""
+    def phase_rows(self) -> dict[str, dict[str, float]]:
+        """Seconds per phase (and in ``total``), of each component and their ``total``. InputError for several design
+        points."""
         if np.ndim(self.makespan_s):
             raise InputError("a table shows one design point", value=f"{np.size(self.makespan_s)} of them")
-        rows = {name: dict(times) for name, times in self.phases.items()} | {"total": self.components}
-        frame = pd.DataFrame.from_dict(rows, orient="index", columns=list(COMPONENTS)).astype(float)
-        return frame.assign(total=frame.sum(axis=1))
+        rows = {
+            name: {component: float(times[component]) for component in COMPONENTS}
+            for name, times in [*self.phases.items(), ("total", self.components)]
+        }
+        return {name: times | {"total": sum(times.values())} for name, times in rows.items()}
+
+    def table(self) -> pd.DataFrame:
+        """``phase_rows`` as a table: phases are its rows, components its columns."""
+        import pandas as pd
+
+        return pd.DataFrame.from_dict(self.phase_rows(), orient="index")
 
     def station_table(self) -> pd.DataFrame:
         """One row per station."""
+        import pandas as pd
+
         return pd.DataFrame([vars(station) for station in self.stations])
 
     def json_fields(self) -> dict[str, Any]:

@@ -5,6 +5,7 @@ import each other; parts of different groups (the two readings, for instance) ma
 
 A module imports what it needs at its head. Inside functions stand only imports of optional packages, of slow modules
 that are named here, and those of the command line, whose commands import what they run; all go downward as well.
+``TYPE_CHECKING`` stands only before imports of large packages, for the types of what functions import.
 """
 
 from __future__ import annotations
@@ -42,11 +43,10 @@ FORBIDDEN = {("analytic", "generate")}
 EXEMPT = {PACKAGE, f"{PACKAGE}.__main__"}
 # What may be imported inside a function, because an installation may lack it.
 OPTIONAL = {"dask", "distributed", "jinja2", "matplotlib", "nlopt", "numba", "pyarrow", "pycubexr", "sympy"}
-# What may be imported inside a function, because it takes long to import and is not always needed: parts of SciPy, and
+# What may be imported inside a function, because it takes long to import and is not always needed: large packages, and
 # modules compiled with Numba.
+LARGE = {"networkx", "pandas", "scipy"}
 SLOW = {
-    "scipy.special",
-    "scipy.stats.qmc",
     "simcodesign.describe.goal.printer",
     "simcodesign.describe.goal.scanner",
     "simcodesign.locality.hierarchy.engine",
@@ -59,10 +59,11 @@ SLOW = {
 # BODIES, which import at their heads, also the options of their command.
 COMMANDS = "cli"
 BODIES = f"{PACKAGE}.{COMMANDS}.run"
-# Modules that import others by a name which is not known before: public names, readers, engines, validation cases, and
-# what registers itself: modules in the folder of a registry, and entry points of other packages.
+# Modules that import others by a name which is not known before: public names, commands, readers, engines, validation
+# cases, and what registers itself: modules in the folder of a registry, and entry points of other packages.
 LOADERS = {
     PACKAGE,
+    f"{PACKAGE}.cli.app",
     f"{PACKAGE}.core.registry",
     f"{PACKAGE}.engine.selection",
     f"{PACKAGE}.studies.validation.registry",
@@ -117,8 +118,22 @@ def parsed(name: str, source: str) -> Module:
         if word(node) == "TYPE_CHECKING":
             checks.append(getattr(node, "lineno", 0))
         local = local or isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
-        waiting += [(child, local) for child in ast.iter_child_nodes(node)]
+        waiting += [(child, local) for child in ast.iter_child_nodes(node) if child not in types_of_large(node)]
     return Module(tuple(sorted(found, key=lambda item: item.line)), tuple(sorted(loads)), tuple(sorted(checks)))
+
+
+def types_of_large(node: ast.AST) -> list[ast.AST]:
+    """The lawful uses of TYPE_CHECKING under a node: its import, and a test before imports of large packages alone."""
+    if isinstance(node, ast.ImportFrom) and node.module == "typing":
+        return [alias for alias in node.names if alias.asname is None]
+    if not isinstance(node, ast.If) or not isinstance(node.test, ast.Name) or node.orelse:
+        return []
+    large = (
+        isinstance(item, ast.Import | ast.ImportFrom)
+        and {target.split(".")[0] for target in targets("", item)} <= LARGE
+        for item in node.body
+    )
+    return [node.test] if all(large) else []
 
 
 def word(node: ast.AST) -> str | None:
@@ -185,7 +200,7 @@ def local_imports(modules: Mapping[str, str]) -> list[str]:
         for name, source in modules.items()
         if not is_command(name)
         for item in imports(name, source)
-        if item.local and item.target.split(".")[0] not in OPTIONAL and not is_slow(item.target)
+        if item.local and item.target.split(".")[0] not in OPTIONAL | LARGE and not is_slow(item.target)
     ]
 
 
@@ -208,7 +223,7 @@ def loaded_by_name(modules: Mapping[str, str]) -> list[str]:
 
 
 def type_checking(modules: Mapping[str, str]) -> list[str]:
-    """Every use of TYPE_CHECKING, under whatever name the typing module was imported."""
+    """Every other use of TYPE_CHECKING, under whatever name the typing module was imported."""
     return [
         f"{name}:{line}: TYPE_CHECKING"
         for name, source in modules.items()
@@ -271,7 +286,7 @@ def test_modules_are_imported_by_statements(package: dict[str, str]) -> None:
     assert loaded_by_name(package) == []
 
 
-def test_type_checking_is_not_used(package: dict[str, str]) -> None:
+def test_type_checking_is_used_for_large_packages_alone(package: dict[str, str]) -> None:
     assert type_checking(package) == []
 
 
@@ -337,10 +352,10 @@ def test_a_right_direction_passes(name: str, source: str) -> None:
     [
         "def f():\n    import numpy",
         "async def f():\n    from simcodesign import errors",
-        "class A:\n    def f(self):\n        if True:\n            import pandas as pd",
+        "class A:\n    def f(self):\n        if True:\n            import rich.table as rt",
         "def f():\n    def g():\n        from . import machine",
-        "def f():\n    from scipy import optimize",
-        "def f():\n    from scipy.specials import gamma",
+        "def f():\n    from scipyx import optimize",
+        "def f():\n    import simpy",
     ],
 )
 @pytest.mark.parametrize("name", ["describe.files", "cli.run.fit"])
@@ -356,7 +371,7 @@ def test_an_import_inside_a_function_is_found(name: str, source: str) -> None:
         ("describe.files", "def f():\n    from matplotlib import pyplot"),
         ("describe.files", "try:\n    import numba\nexcept ImportError:\n    numba = None"),
         ("describe.files", "def f():\n    from scipy.stats import qmc"),
-        ("describe.files", "def f():\n    from scipy.special import betaincc"),
+        ("describe.files", "class A:\n    def f(self):\n        import pandas as pd"),
         ("describe.goal.format", "def f():\n    from simcodesign.describe.goal import scanner"),
         ("cli.commands.forecast", "def run():\n    from simcodesign.analytic.forecast import forecast"),
     ],
@@ -382,8 +397,12 @@ def test_an_import_by_name_is_found(name: str, source: str, count: int) -> None:
 @pytest.mark.parametrize(
     ("source", "count"),
     [
-        ("from typing import TYPE_CHECKING", 1),
         ("from typing import TYPE_CHECKING as CHECKING", 1),
+        ("from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    import numpy", 1),
+        ("from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from simcodesign.core import errors", 1),
+        ("from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    import pandas\nelse:\n    pandas = None", 1),
+        ("from typing import TYPE_CHECKING\nif not TYPE_CHECKING:\n    import pandas", 1),
+        ("from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    import pandas as pd", 0),
         ("import typing as t\nif t.TYPE_CHECKING:\n    import numpy", 1),
         ("TYPE_CHECKING = False\nif TYPE_CHECKING:\n    import numpy", 2),
         ("'TYPE_CHECKING is not used here'", 0),

@@ -12,7 +12,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
 
 from simcodesign.analytic.collective_traffic import checked_peers
 from simcodesign.analytic.message_costs import price
@@ -136,6 +135,8 @@ def _pairs(step: Arrivals, design_point: DesignPoint) -> tuple[_Ints, _Ints, flo
 def _passes(machine: Machine, here: _Ints, there: _Ints, far: NDArray[np.bool_]) -> tuple[_Ints, Any]:
     """The stations that are passed (nodes stand for their interfaces, links come after them), and a matrix (S, M) of
     which pair passes which."""
+    from scipy.sparse import csr_array
+
     routes = machine.network.topology.routes(here[far], there[far])
     pair = np.flatnonzero(far)
     station = np.concatenate([here[far], there[far], routes.link + machine.nodes])

@@ -13,10 +13,9 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pandas as pd
 
 from simcodesign.aspen.application import Application
 from simcodesign.aspen.machine import AspenMachine
@@ -36,6 +35,9 @@ from simcodesign.describe.yaml.files import workload_of
 from simcodesign.engine.experiment import whole_seed
 from simcodesign.engine.selection import AUTO
 from simcodesign.engine.simulate import simulate
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 EFFECTS = ("conflicts", "maps", "chance")
 #: What is between the closed form and the simulation with no effect.
@@ -92,6 +94,8 @@ class AspenComparison(PlainResult):
 
     def ladder(self) -> pd.DataFrame:
         """One row per effect: simulated seconds with it, what it adds, its share of the gap, and operations."""
+        import pandas as pd
+
         rows = [(rung.effect, rung.simulated_s, rung.change_s, rung.share, rung.operations) for rung in self.rungs]
         return pd.DataFrame(rows, columns=["effect", "simulated_s", "change_s", "share", "operations"])
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
-import networkx as nx
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
@@ -15,6 +14,9 @@ from simcodesign.core.errors import InputError, Place
 from simcodesign.core.registry import Registry
 from simcodesign.describe.topology.link_loads import DenseLoads, FloatArray, IntArray, SparseLoads
 from simcodesign.describe.topology.options import Option
+
+if TYPE_CHECKING:
+    import networkx as nx
 
 MAX_DRAWN_LINKS = 200_000
 PAIRS_AT_ONCE = 2**16  # pairs walked together: the working arrays stay in the processor's cache
@@ -185,6 +187,8 @@ class Topology(ABC):
 
         Raises InputError above ``MAX_DRAWN_LINKS`` edges.
         """
+        import networkx as nx
+
         tail, head, link = self._edges()
         graph = nx.DiGraph()
         graph.add_nodes_from(range(self.vertex_count))

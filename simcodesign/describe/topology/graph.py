@@ -7,13 +7,10 @@ from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
-import networkx as nx
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
-from scipy.sparse import csgraph
 
 from simcodesign.core.errors import InputError, Place
 from simcodesign.core.input_files import check_confined
@@ -22,6 +19,9 @@ from simcodesign.describe.topology.graphml import load_graphml
 from simcodesign.describe.topology.link_loads import IntArray
 from simcodesign.describe.topology.options import Option
 from simcodesign.describe.yaml.tree import Entry
+
+if TYPE_CHECKING:
+    import networkx as nx
 
 MAX_VERTICES = 8192
 MAX_COUNTED_HOSTS = 16  # all ways to halve so many hosts can be tried
@@ -114,6 +114,9 @@ class GraphTopology(Topology):
     @cached_property
     def _table(self) -> tuple[NDArray[np.int16], NDArray[np.int32]]:
         """Distance and next link to each host, shapes (node_count, vertex_count); -1 where no way leads."""
+        from scipy import sparse
+        from scipy.sparse import csgraph
+
         shape = (self.node_count, self.vertex_count)
         distances, links = np.full(shape, -1, dtype=np.int16), np.full(shape, -1, dtype=np.int32)
         if not self.link_count:
@@ -159,6 +162,8 @@ class GraphTopology(Topology):
 
     def _good_cut(self) -> int:
         """Hosts halved after Kernighan and Lin (seed 0), every switch then put where it costs least."""
+        import networkx as nx
+
         lower, upper = self._cables()
         graph = nx.Graph(zip(lower.tolist(), upper.tolist(), strict=True))
         near, _ = nx.community.kernighan_lin_bisection(graph, seed=0)
@@ -194,6 +199,8 @@ def graph_topology(graph: nx.Graph, place: Place | None = None) -> GraphTopology
 
 
 def _check_size(graph: nx.Graph, place: Place | None) -> None:
+    import networkx as nx
+
     if not isinstance(graph, nx.Graph):
         raise InputError("graph must be a NetworkX graph", place, value=graph)
     count = graph.number_of_nodes()
@@ -227,6 +234,8 @@ def _is_host(vertex: Hashable, attributes: dict[str, object], place: Place | Non
 
 def _check_connected(graph: nx.Graph, hosts: list[Hashable], place: Place | None) -> None:
     """Every host must reach every other; in an undirected graph, every vertex every other."""
+    import networkx as nx
+
     start = hosts[0]
     needed = hosts if graph.is_directed() else list(graph.nodes)
     reached = nx.descendants(graph, start) | {start}

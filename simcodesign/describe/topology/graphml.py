@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import io
 from pathlib import Path
+from typing import TYPE_CHECKING
 from xml.parsers import expat
-
-import networkx as nx
 
 from simcodesign.core.errors import InputError, Place, nearest
 from simcodesign.core.input_files import read_bytes
+
+if TYPE_CHECKING:
+    import networkx as nx
 
 MAX_FILE_BYTES = 32 * 2**20
 
@@ -21,6 +23,8 @@ def load_graphml(path: str | Path, place: Place | None = None) -> nx.Graph:
     not GraphML, or that has a document type declaration (its entities could expand without bound), nodes without
     or with the same id, or edges between nodes that it does not declare.
     """
+    import networkx as nx
+
     data = read_bytes(path, MAX_FILE_BYTES, place)
     _Check(str(path)).run(data)
     try:

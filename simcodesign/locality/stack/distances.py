@@ -11,15 +11,17 @@ Numba tens of millions of accesses a second are counted; without it the same ans
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 
 from simcodesign.core.errors import InputError, Place
 from simcodesign.locality.profile import COLD, StackDistanceProfile
 from simcodesign.locality.traces.trace import Addresses, Trace, as_trace, line_shift
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 #: Rows of a tally that are added up together, unless what is added up already is more.
 _ROWS = 1 << 22
@@ -119,12 +121,16 @@ class _Tally:
 
     def add(self, group: Addresses, distance: NDArray[np.int64]) -> None:
         """Count distances of accesses of groups, both (n,)."""
+        import pandas as pd
+
         self._parts.append(_summed(pd.DataFrame({"group": group, "distance": distance, "count": 1})))
         if sum(map(len, self._parts[1:])) > max(_ROWS, len(self._parts[0])):
             self._parts = [_summed(pd.concat(self._parts))]
 
     def profiles(self, line_bytes: int) -> dict[int, StackDistanceProfile]:
         """The profile of each group."""
+        import pandas as pd
+
         rows = _summed(pd.concat(self._parts)).sort_values(["group", "distance"])
         columns = (rows["group"].to_numpy(), rows["distance"].to_numpy(), rows["count"].to_numpy(np.float64))
         groups, first = np.unique(columns[0], return_index=True)

@@ -42,24 +42,24 @@ def comparison_tables(comparison: Comparison) -> list[RenderableType]:
 
 def component_table(comparison: Comparison) -> Table:
     """Both readings per component, and what they differ by."""
-    rows = comparison.table()
-    show = Seconds([*rows["forecast_s"], *rows["simulated_s"]])
+    rows = comparison.component_rows()
+    show = Seconds(row[reading] for row in rows.values() for reading in ("forecast_s", "simulated_s"))
     table = new_table(f"Time per component ({show.unit})", "component", "forecast", "simulated", "difference", "error")
-    for name, row in rows.iterrows():
+    for name, row in rows.items():
         if name == "total":
             table.add_section()
         numbers = (show(row["forecast_s"]), show(row["simulated_s"]), show(row["difference_s"], "+"))
-        table.add_row(str(name), *numbers, signed_percent(row["error"]), style="bold" if name == "total" else None)
+        table.add_row(name, *numbers, signed_percent(row["error"]), style="bold" if name == "total" else None)
     return table
 
 
 def compared_phases(comparison: Comparison) -> Table:
     """Both readings per phase."""
-    rows = comparison.phase_table()
-    show = Seconds([*rows["forecast_s"], *rows["simulated_s"]])
+    rows = comparison.phase_rows()
+    show = Seconds(row[reading] for row in rows.values() for reading in ("forecast_s", "simulated_s"))
     table = new_table(f"Time per phase ({show.unit})", "phase", "forecast", "simulated", "error")
-    for name, row in rows.iterrows():
-        table.add_row(str(name), show(row["forecast_s"]), show(row["simulated_s"]), signed_percent(row["error"]))
+    for name, row in rows.items():
+        table.add_row(name, show(row["forecast_s"]), show(row["simulated_s"]), signed_percent(row["error"]))
     return table
 
 

@@ -72,16 +72,16 @@ def iteration_facts(result: Result) -> list[tuple[str, str]]:
 
 def phase_table(result: Result) -> Table:
     """Seconds per phase and component, with totals."""
-    rows = result.table()
-    show = Seconds(rows.to_numpy().ravel().tolist())
+    rows = result.phase_rows()
+    show = Seconds(value for row in rows.values() for value in row.values())
     title = f"Time per phase and component ({show.unit})"
     if result.ranks is not None:
         title = f"Time along the critical path, per phase and component ({show.unit})"
     table = new_table(title, "phase", *COMPONENTS, "total")
-    for name, row in rows.iterrows():
+    for name, row in rows.items():
         if name == "total":
             table.add_section()
-        table.add_row(str(name), *(show(float(value)) for value in row), style="bold" if name == "total" else None)
+        table.add_row(name, *map(show, row.values()), style="bold" if name == "total" else None)
     return table
 
 

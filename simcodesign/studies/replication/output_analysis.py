@@ -17,7 +17,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import special
 
 from simcodesign.core.errors import InputError
 from simcodesign.core.to_json import PlainResult, fields_of
@@ -88,6 +87,8 @@ def check_confidence(confidence: float) -> float:
 
 def t_quantile(confidence: float, freedom: float) -> float:
     """What a t-distributed number exceeds in absolute value with probability 1 - ``confidence``."""
+    from scipy import special
+
     return float(special.stdtrit(freedom, (1 + confidence) / 2))
 
 
@@ -198,6 +199,8 @@ def batch_means(values: Values, confidence: float = 0.95, batches: int = BATCHES
 
     InputError for fewer than LEAST_IN_BATCH observations in a batch.
     """
+    from scipy import special
+
     array = _finite(values)
     size = len(array) // batches
     if size < LEAST_IN_BATCH:
