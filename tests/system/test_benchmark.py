@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import json
 import lzma
+import resource
+import statistics
 import subprocess
 import sys
 import time
@@ -67,6 +69,27 @@ def bare_simpy(events: int, processes: int) -> None:
     for number in range(processes):
         env.process(wait(events // processes, 1.0 + number / 1000))
     env.run()
+
+
+def process_cpu_s(*arguments: str, repeats: int = 5) -> float:
+    """CPU seconds of a Python process, the median of several."""
+    times = []
+    for _ in range(repeats):
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        subprocess.run([sys.executable, *arguments], cwd=ROOT, check=True, stdout=subprocess.DEVNULL)
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        times.append(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
+    return statistics.median(times)
+
+
+@pytest.mark.parametrize(("command", "ratio"), [("forecast", 6.0), ("simulate", 8.0)])
+def test_start_of_a_command(command: str, ratio: float) -> None:
+    """The whole process, against the import of NumPy in one; the files are in memory after the first of them."""
+    case = ("-m", "simcodesign", command, "jacobi", "torus-cluster", "-P", "4")
+    process_cpu_s(*case, repeats=1)
+    spent, least = process_cpu_s(*case), process_cpu_s("-c", "import numpy")
+    print(f"\n{command}: {spent:.2f} CPU s, NumPy alone {least:.2f} CPU s")
+    assert spent <= ratio * least
 
 
 def plan_of(workload: str, machine, effects=(), **options) -> Plan:

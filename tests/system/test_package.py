@@ -13,6 +13,7 @@ import simcodesign
 from tests import ROOT
 
 HEAVY = ["importlib.metadata", "networkx", "numpy", "pandas", "rich", "scipy", "simpy", "typer", "yaml"]
+LARGE = ["dask", "lark", "matplotlib", "networkx", "numba", "pandas", "pyarrow", "scipy", "sympy"]
 
 
 def run_fresh(source: str) -> str:
@@ -27,6 +28,20 @@ def run_fresh(source: str) -> str:
 def test_import_stays_light() -> None:
     loaded = run_fresh(f"import sys, simcodesign; print([m for m in {HEAVY} if m in sys.modules])")
     assert loaded == "[]"
+
+
+@pytest.mark.parametrize("command", ["forecast", "simulate", "compare"])
+def test_small_cases_load_no_large_package(command: str) -> None:
+    """Loading these takes longer than all that the command does."""
+    call = f"cli.main(['{command}', 'jacobi', 'torus-cluster', '-P', '4'])"
+    loaded = run_fresh(
+        "import sys; from simcodesign import cli\n"
+        f"assert {call} == 0; print()\n"
+        f"print([name for name in {LARGE} if name in sys.modules])\n"
+        "commands = 'simcodesign.cli.commands.'\n"
+        "print(*(name.removeprefix(commands) for name in sys.modules if name.startswith(commands)))"
+    )
+    assert loaded.splitlines()[-2:] == ["[]", command]
 
 
 @pytest.mark.parametrize("name", simcodesign.__all__)
