@@ -41,12 +41,14 @@ class CompareOptions:
 @command(app, "compare")
 def run(options: CompareOptions) -> None:
     """Compare the forecast with the simulation and say which effect explains how much of the gap."""
-    from simcodesign.cli.run.replication import parsed_share, run_compared_replications
+    from simcodesign.cli.run.scenario import parsed_share
 
     options.output.check()
     check_timeline(options.timeline)
     limit = None if options.tolerance is None else parsed_share(options.tolerance, "--tolerance")
     if options.replication.replicates:
+        from simcodesign.cli.run.replication import run_compared_replications
+
         error = run_compared_replications(options)
     else:
         options.replication.check_unused()

@@ -84,7 +84,6 @@ class SimulateOptions:
 @command(app, "simulate")
 def run(options: SimulateOptions) -> None:
     """Simulate a workload on a machine, event by event: once, or as often as it takes to know the means."""
-    from simcodesign.cli.run.replication import run_replications
     from simcodesign.cli.run.scenario import load_scenario, run_keywords
     from simcodesign.engine.simulate import simulate
     from simcodesign.report.common.progress import simulation_progress
@@ -92,6 +91,8 @@ def run(options: SimulateOptions) -> None:
 
     options.check_files()
     if options.replication.replicates or options.against:
+        from simcodesign.cli.run.replication import run_replications
+
         run_replications(options)
         return
     options.check_single_run()

@@ -10,9 +10,8 @@ import typer
 from simcodesign.cli.commands.compare import CompareOptions
 from simcodesign.cli.commands.simulate import SimulateOptions
 from simcodesign.cli.options import OutputOptions, ReplicationOptions, usable_cpus
-from simcodesign.cli.run.scenario import load_scenario, run_keywords
+from simcodesign.cli.run.scenario import load_scenario, parsed_share, run_keywords
 from simcodesign.core.errors import InputError, Place
-from simcodesign.core.units import parse_quantity
 from simcodesign.report.common.progress import replication_progress
 from simcodesign.report.common.terminal import print_all, write_json
 from simcodesign.report.replication.comparison import replicated_comparison_tables
@@ -110,11 +109,3 @@ def _refuse_files(files: Mapping[str, Path | None]) -> None:
         if file:
             allowed = "with a single run: --seed repeats one of the replications alone"
             raise InputError("shows one run", Place(option), value=str(file), allowed=allowed)
-
-
-def parsed_share(text: str, option: str) -> float:
-    """The share of ``5%`` or ``0.05``. InputError for anything else."""
-    value = parse_quantity(text, "count", Place(option))
-    if value < 0 or (value > 1 and "%" not in text):
-        raise InputError("a share", Place(option), value=text, allowed="0 or above, e.g. 5% or 0.05")
-    return value

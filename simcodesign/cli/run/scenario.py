@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from simcodesign.cli.options import SimulationOptions, WorkloadOnMachine
 from simcodesign.core.errors import InputError, Place, nearest
+from simcodesign.core.units import parse_quantity
 from simcodesign.describe.design_point import replaced_constants
 from simcodesign.describe.machine import Machine
 from simcodesign.describe.parameters import Parameter
@@ -98,6 +99,14 @@ def parsed_settings(settings: Iterable[str]) -> dict[str, str]:
             raise _bad_setting("set twice", name, "one value per name")
         given[name] = value
     return given
+
+
+def parsed_share(text: str, option: str) -> float:
+    """The share of ``5%`` or ``0.05``. InputError for anything else."""
+    value = parse_quantity(text, "count", Place(option))
+    if value < 0 or (value > 1 and "%" not in text):
+        raise InputError("a share", Place(option), value=text, allowed="0 or above, e.g. 5% or 0.05")
+    return value
 
 
 def _number(name: str, value: str, parameter: Parameter | None) -> float:
