@@ -210,7 +210,7 @@ def test_caches_in_their_sets(run: Any, conflicts: Path) -> None:
 @pytest.mark.thorough
 def test_inclusion_and_stores_that_miss_mean_a_simulation(run: Any, conflicts: Path) -> None:
     around = run(conflicts, "--caches", "256:4", "--no-write-allocate", "--json").json["caches"]
-    assert (around["levels"][0]["found_by"], around["levels"][0]["hits"]) == ("sets", 0)
+    assert (around["levels"][0]["method"], around["levels"][0]["hits"]) == ("sets", 0)
     assert around["memory"]["writes_lines"] == 100
     for inclusion in ("inclusive", "exclusive", "non-inclusive", "non_inclusive"):
         levels = run(conflicts, "--caches", "64,128:2", "--inclusion", inclusion, "--json").json["caches"]["levels"]

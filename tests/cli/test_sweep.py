@@ -22,8 +22,8 @@ from simcodesign.cli.commands.sweep import resuming_command
 from simcodesign.core.processes.stop_signals import StopSignals
 from simcodesign.report.sweep.events import SweepEvents, SweepProgress, duration, sweep_progress
 from simcodesign.report.sweep.tables import MOST_ROWS, outcome_line
-from simcodesign.studies.sweep.points import Row
-from simcodesign.studies.sweep.run import Outcome
+from simcodesign.studies.sweep.points import PointResult
+from simcodesign.studies.sweep.run import SweepOutcome
 
 SWEEP = ["sweep", "seismic", "power-challenge", "--preset", "test"]
 RANKS = ["--over", "P=1:32:x2"]
@@ -231,8 +231,8 @@ def test_a_store_is_checked_exported_and_recovered(folder: Path) -> None:
 # --- Progress ------------------------------------------------------------------------------------------------
 
 
-def rows(count: int, failed: int = 0) -> list[Row]:
-    return [Row(number, "", {"P": 1.0}, {}, "too many" if number < failed else "") for number in range(count)]
+def rows(count: int, failed: int = 0) -> list[PointResult]:
+    return [PointResult(number, "", {"P": 1.0}, {}, "too many" if number < failed else "") for number in range(count)]
 
 
 @given(
@@ -307,7 +307,7 @@ class Terminal(io.StringIO):
 def test_events(capsys: pytest.CaptureFixture[str]) -> None:
     with SweepEvents(SweepProgress(2, 10, 1), store="s.sqlite") as reporter:
         reporter.update(rows(3, 1))
-        reporter.end(Outcome(5, 10, 2, 3, stopped=True))
+        reporter.end(SweepOutcome(5, 10, 2, 3, stopped=True))
     start, failed, progress, stopped = events(capsys.readouterr().out)
     assert start == {"event": "start", "stored": 2, "count": 10, "failed": 1, "store": "s.sqlite"}
     assert failed == {"event": "failed", "point": 0, "axes": {"P": 1.0}, "reason": "too many"}
@@ -327,5 +327,5 @@ def test_an_error_is_an_event(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_one_sentence_for_the_end() -> None:
-    assert outcome_line(Outcome(1500, 2000, 0, 7, False), "s") == "1,500 of 2,000 points stored in s"
-    assert outcome_line(Outcome(1500, 2000, 3, 7, False), "s").endswith("stored in s, 3 of them failed")
+    assert outcome_line(SweepOutcome(1500, 2000, 0, 7, False), "s") == "1,500 of 2,000 points stored in s"
+    assert outcome_line(SweepOutcome(1500, 2000, 3, 7, False), "s").endswith("stored in s, 3 of them failed")

@@ -8,7 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from simcodesign.studies.sweep.executors import Cluster
+from simcodesign.studies.sweep.executors import DaskExecutor
 from tests.processes.started import ROOT, until
 
 QUIET = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
@@ -56,7 +56,7 @@ class LocalCluster:
     def address(self) -> str:
         """The scheduler file, when the scheduler and both workers are there."""
         until(self.file.is_file)
-        with Cluster(str(self.file)) as crew:
+        with DaskExecutor(str(self.file)) as crew:
             until(lambda: crew.count == 2)
         return str(self.file)
 

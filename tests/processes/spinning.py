@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import time
 
-from simcodesign.studies.sweep.evaluate import Task, _evaluator
-from simcodesign.studies.sweep.points import Row
+from simcodesign.studies.sweep.evaluate import PointTask, _evaluator
+from simcodesign.studies.sweep.points import PointResult
 
 POINT_S = 0.02
 
 
-def spin(task: Task) -> list[Row]:
+def spin(task: PointTask) -> list[PointResult]:
     """A row for each point, after POINT_S of processor time."""
     sweep, rows = _evaluator(task.packed).sweep, []
     for point in task.points:

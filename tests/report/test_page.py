@@ -27,8 +27,8 @@ from simcodesign.report.common.progress import case_progress
 from simcodesign.report.validation import page as pages
 from simcodesign.report.validation.plots import drawer
 from simcodesign.report.validation.tables import outcome_tables, shown_point
-from simcodesign.studies.validation.case import Case, Derived, Said, Tolerance
-from simcodesign.studies.validation.outcome import Outcome, outcome_of
+from simcodesign.studies.validation.case import Case, Derived, Readings, Tolerance
+from simcodesign.studies.validation.outcome import CaseOutcome, outcome_of
 from simcodesign.studies.validation.run import measured
 
 pytest.importorskip("jinja2")
@@ -39,7 +39,7 @@ LONG: dict[Any, float] = {k: float(k * k) for k in range(1, 42)}
 PARTS = ["claim", "source", "unit", "workload", "machine"]
 
 
-def made(name: str, expected: dict[Any, float], said: Said | None = None, **rest: Any) -> Case:
+def made(name: str, expected: dict[Any, float], said: Readings | None = None, **rest: Any) -> Case:
     reading = "source" if said is None else "both"
     told = None if said is None else lambda: said
     return Case(
@@ -55,13 +55,13 @@ def made(name: str, expected: dict[Any, float], said: Said | None = None, **rest
     )
 
 
-def raises() -> Said:
+def raises() -> Readings:
     raise ValueError("nothing <here>")
 
 
-def ladder() -> Said:
+def ladder() -> Readings:
     comparison = compare("burst", "mesh-256", {"P": 16}, effects="hops,links")
-    return Said({"x": 1.0}, {"x": 1.0}, ladders={"16 ranks": comparison})
+    return Readings({"x": 1.0}, {"x": 1.0}, ladders={"16 ranks": comparison})
 
 
 def cases() -> list[Case]:
@@ -71,19 +71,19 @@ def cases() -> list[Case]:
         made(
             "theory/axis",
             AXIS,
-            Said(AXIS, AXIS, derivation=(line,)),
+            Readings(AXIS, AXIS, derivation=(line,)),
             axis="ranks",
             workload="w<1>",
             machine="m<2>",
             parameters={"size": "64 KiB"},
         ),
-        made("theory/long", LONG, Said(LONG, LONG, notes=("A <note>.",)), axis="n"),
-        made("paper/words", {"a_b": 1.0, "c$d": 2.0}, Said({"a_b": 1.0, "c$d": 3.0}, {"a_b": 1.0})),
+        made("theory/long", LONG, Readings(LONG, LONG, notes=("A <note>.",)), axis="n"),
+        made("paper/words", {"a_b": 1.0, "c$d": 2.0}, Readings({"a_b": 1.0, "c$d": 3.0}, {"a_b": 1.0})),
         made("paper/own", {1: 1.0, 2: 2.0}, own=own),
         made("paper/lost", {"x": 1.0}, needs={"rate": None}),
         Case("paper/raises", "It raises.", "Book", "s", {"x": 1.0}, LOOSE, "both", raises),
         Case("paper/ladder", "It is explained.", "Book", "s", {"x": 1.0}, LOOSE, "both", ladder),
-        made("paper/zero", {"x": 0.0}, Said({"x": 0.0}, {"x": 0.0})),
+        made("paper/zero", {"x": 0.0}, Readings({"x": 0.0}, {"x": 0.0})),
         Case(
             "paper/bound",
             "It takes at least that.",
@@ -92,20 +92,20 @@ def cases() -> list[Case]:
             {"far": 1e-6, "near": 2e-6, "next": 3e-6},
             Tolerance("A bound.", relative=1e-12, sense="at_least"),
             "simulation",
-            lambda: Said(simulation={"far": 1e-3, "near": 2.2e-6, "next": 4.5e-6}),
+            lambda: Readings(simulation={"far": 1e-3, "near": 2.2e-6, "next": 4.5e-6}),
             parameters={"network.hop_latency": 4e-8, "train": 104.0},
         ),
-        made("paper/drawn", {"x": 1.0}, Said({"x": 1.0}, {"x": 1.0}, plot=lambda axes: axes.plot([1, 2], [3, 4]))),
+        made("paper/drawn", {"x": 1.0}, Readings({"x": 1.0}, {"x": 1.0}, plot=lambda axes: axes.plot([1, 2], [3, 4]))),
     ]
 
 
 @pytest.fixture(scope="module")
-def outcomes() -> list[Outcome]:
+def outcomes() -> list[CaseOutcome]:
     return [measured(case, drawer()) for case in cases()]
 
 
 @pytest.fixture(scope="module")
-def text(outcomes: list[Outcome]) -> str:
+def text(outcomes: list[CaseOutcome]) -> str:
     return pages.page(outcomes)
 
 
@@ -142,7 +142,7 @@ class Elements(HTMLParser):
 # --- What it says --------------------------------------------------------------------------------------------
 
 
-def test_everything_about_every_case_is_there(text: str, outcomes: list[Outcome]) -> None:
+def test_everything_about_every_case_is_there(text: str, outcomes: list[CaseOutcome]) -> None:
     visible = Elements(text).visible
     for outcome in outcomes:
         for part in (
@@ -164,7 +164,7 @@ def test_everything_about_every_case_is_there(text: str, outcomes: list[Outcome]
 
 
 def test_bounds_have_their_sign_and_the_point_closest_to_failing_stands_for_them(
-    text: str, outcomes: list[Outcome]
+    text: str, outcomes: list[CaseOutcome]
 ) -> None:
     (bound,) = [outcome for outcome in outcomes if outcome.name == "paper/bound"]
     assert shown_point(bound).label == "near"
@@ -179,7 +179,7 @@ def test_parameters_have_units_and_whole_numbers_no_point(text: str) -> None:
 
 
 @pytest.mark.parametrize("width", [40, 60, 80, 100, 140])
-def test_a_terminal_breaks_no_number(width: int, outcomes: list[Outcome]) -> None:
+def test_a_terminal_breaks_no_number(width: int, outcomes: list[CaseOutcome]) -> None:
     """Whatever is left out: names stand on one line."""
     console = Console(width=width, file=io.StringIO(), markup=False)
     console.print(outcome_tables(outcomes)[0])
@@ -226,18 +226,18 @@ def test_many_points_are_folded_up(text: str) -> None:
     assert "<summary>41 points</summary>" in text
 
 
-def test_the_same_outcomes_give_the_same_page(text: str, outcomes: list[Outcome]) -> None:
+def test_the_same_outcomes_give_the_same_page(text: str, outcomes: list[CaseOutcome]) -> None:
     assert pages.page(outcomes) == text
     again = [measured(case, drawer()).plot for case in cases()]
     assert again == [outcome.plot for outcome in outcomes]
 
 
-def test_a_date_only_if_asked_for(text: str, outcomes: list[Outcome]) -> None:
+def test_a_date_only_if_asked_for(text: str, outcomes: list[CaseOutcome]) -> None:
     assert "UTC" not in text
     assert "UTC" in pages.page(outcomes, dated=True)
 
 
-def test_plots(outcomes: list[Outcome]) -> None:
+def test_plots(outcomes: list[CaseOutcome]) -> None:
     pytest.importorskip("matplotlib")
     drawn = {outcome.name: outcome.plot for outcome in outcomes}
     assert {name for name, plot in drawn.items() if not plot} == {"paper/lost", "paper/raises"}
@@ -249,7 +249,7 @@ def test_plots(outcomes: list[Outcome]) -> None:
     assert "own equations" in drawn["paper/own"]
 
 
-def test_a_folder_that_is_gone_is_said(tmp_path: Path, outcomes: list[Outcome]) -> None:
+def test_a_folder_that_is_gone_is_said(tmp_path: Path, outcomes: list[CaseOutcome]) -> None:
     with pytest.raises(InputError, match="cannot be written: No such file"):
         pages.write_page(outcomes, tmp_path / "gone" / "page.html")
 
@@ -268,7 +268,7 @@ def references(text: str) -> list[str]:
     return [address for address in found if not address.startswith(("data:", "#"))]
 
 
-def test_nothing_is_fetched(text: str, outcomes: list[Outcome]) -> None:
+def test_nothing_is_fetched(text: str, outcomes: list[CaseOutcome]) -> None:
     assert references(text) == []
     assert "<script" not in text
     for outcome in outcomes:  # xmlns and the like are names, not addresses
@@ -347,7 +347,7 @@ def requested(log: Path) -> Iterator[str]:
 
 
 @needs_browser
-def test_a_browser_shows_every_case_without_complaint(tmp_path: Path, text: str, outcomes: list[Outcome]) -> None:
+def test_a_browser_shows_every_case_without_complaint(tmp_path: Path, text: str, outcomes: list[CaseOutcome]) -> None:
     file = tmp_path / "page.html"
     file.write_text(text, encoding="utf-8")
     shown, console, asked = browse(file)
@@ -369,7 +369,7 @@ addEventListener("load", () => {
 
 @needs_browser
 @pytest.mark.thorough
-def test_pictures_width_and_filter(tmp_path: Path, text: str, outcomes: list[Outcome]) -> None:
+def test_pictures_width_and_filter(tmp_path: Path, text: str, outcomes: list[CaseOutcome]) -> None:
     """In a frame of 360 pixels, for a window of the browser may not be as narrow as that."""
     eager = text.replace(' loading="lazy"', "").replace("</body>", SCRIPT)
     (tmp_path / "page.html").write_text(eager, encoding="utf-8")
@@ -412,7 +412,7 @@ def test_a_browser_would_notice(tmp_path: Path, text: str, bad: str, complaint: 
 
 def test_cases_that_take_long_are_reported_when_they_are_done() -> None:
     """Else an hour of work says nothing until its end, and nothing at all if it is stopped."""
-    stream, said = io.StringIO(), Said({1: 1.0}, {1: 1.0})
+    stream, said = io.StringIO(), Readings({1: 1.0}, {1: 1.0})
     with case_progress(2, console=Console(file=stream, width=200)) as on_progress:
         for seconds in (0.5, 123.4):
             on_progress(outcome_of(made("toys/one", {1: 1.0}, said), said, seconds=seconds))

@@ -12,7 +12,7 @@ import pytest
 from simcodesign.core.errors import InputError
 from simcodesign.report.common import plot_style
 from simcodesign.report.sweep.plot import MOST_LINES, check_plot, sweep_plot
-from simcodesign.studies.sweep.grid import Axis, Design, Known, grid, parse_axis
+from simcodesign.studies.sweep.grid import Design, Known, SweepAxis, grid, parse_axis
 from simcodesign.studies.sweep.sampling import sampled
 
 pytest.importorskip("matplotlib")
@@ -104,7 +104,7 @@ def test_contours_and_samples_are_drawn(figures: list[Any], tmp_path: Path) -> N
 
 
 def test_words_stand_in_their_order(figures: list[Any], tmp_path: Path) -> None:
-    kind = Axis("kind", ("torus", "mesh", "ring"), known=Known("kind", "change"))
+    kind = SweepAxis("kind", ("torus", "mesh", "ring"), known=Known("kind", "change"))
     made = grid([kind, parse_axis("P=1,2")])
     sweep_plot(table(made, both=False), made.axes, tmp_path / "a.png", form="heat")
     panel = figures[0].axes[0]
@@ -145,7 +145,7 @@ def test_what_cannot_be_drawn(texts: list[str], of: list[str], form: str | None,
 
 
 def test_contours_need_numbers(tmp_path: Path) -> None:
-    made = grid([Axis("kind", ("torus", "mesh"), known=Known("kind", "change")), parse_axis("P=1,2")])
+    made = grid([SweepAxis("kind", ("torus", "mesh"), known=Known("kind", "change")), parse_axis("P=1,2")])
     with pytest.raises(InputError, match="contours need two axes"):
         sweep_plot(table(made), made.axes, tmp_path / "a.png", form="contour")
     assert not (tmp_path / "a.png").exists()

@@ -36,7 +36,7 @@ from simcodesign.locality.sampling.sampling import sampled_profile
 from simcodesign.locality.stack.distances import stack_profile
 from simcodesign.locality.streams.kernels import kernel_trace
 from simcodesign.locality.traces.trace import ArrayTrace, read_all
-from simcodesign.studies.sweep.executors import Cluster, Crew, Processes
+from simcodesign.studies.sweep.executors import DaskExecutor, LocalExecutor, SweepExecutor
 from simcodesign.studies.sweep.run import run as run_sweep
 from simcodesign.studies.sweep.store import Store
 from simcodesign.studies.sweep.sweep import sweep_of
@@ -383,7 +383,7 @@ def test_models_of_ten_thousand_kernels() -> None:
 POINTS = 1000
 
 
-def swept_s(folder: Path, crew: Crew) -> tuple[float, float]:
+def swept_s(folder: Path, crew: SweepExecutor) -> tuple[float, float]:
     """Seconds of a sweep of POINTS points with its start, and from its first rows on for one row of them."""
     sweep = sweep_of("jacobi", "crossbar-16", [f"seed=1:{POINTS}:+1"], reading="simulate")
     told: list[tuple[float, int]] = []
@@ -397,7 +397,7 @@ def swept_s(folder: Path, crew: Crew) -> tuple[float, float]:
 
 def test_two_processes_are_kept_busy(tmp_path: Path) -> None:
     """Of two cores, at least 90 %; the start of the processes, which read SciPy, is not work on points."""
-    whole, each = swept_s(tmp_path, Processes(2))
+    whole, each = swept_s(tmp_path, LocalExecutor(2))
     print(
         f"\nsweep of {POINTS} points of 20 ms: {whole:.2f} s, busy {POINT_S / 2 / each:.1%} once it runs, "
         f"{POINTS * POINT_S / 2 / whole:.1%} with the start"
@@ -410,8 +410,8 @@ def test_dask_has_the_throughput_of_processes(tmp_path: Path) -> None:
     pytest.importorskip("distributed")
     cluster = LocalCluster(tmp_path)
     try:
-        _, ours = swept_s(tmp_path, Processes(2))
-        _, theirs = swept_s(tmp_path, Cluster(cluster.address()))
+        _, ours = swept_s(tmp_path, LocalExecutor(2))
+        _, theirs = swept_s(tmp_path, DaskExecutor(cluster.address()))
     finally:
         cluster.close()
     print(f"\nDask with two workers has {ours / theirs:.1%} of the throughput of two processes")

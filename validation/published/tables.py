@@ -54,10 +54,10 @@ def value(name: str, column: str, **where: object) -> float | None:
 
 def number(name: str, column: str, **where: object) -> float:
     """A cell that must hold a number. InputError where it is empty."""
-    found = value(name, column, **where)
-    if found is None:
+    cell = value(name, column, **where)
+    if cell is None:
         raise InputError(f"{name}: nothing is published in {column} of {where}")
-    return found
+    return cell
 
 
 def half_digit(printed: str) -> float:
@@ -70,7 +70,7 @@ def half_digit(printed: str) -> float:
     return 0.5 * 10.0 ** (int(exponent or 0) - decimals)
 
 
-def room(name: str, column: str, **where: object) -> float:
+def half_unit(name: str, column: str, **where: object) -> float:
     """Half a unit of the last digit of a cell."""
     return half_digit(text(name, column, **where))
 

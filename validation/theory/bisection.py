@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import simcodesign as sc
 from simcodesign.describe.topology.base import Topology
-from simcodesign.studies.validation.case import Case, Derived, Label, Said, Tolerance
+from simcodesign.studies.validation.case import Case, Derived, Label, Readings, Tolerance
 
 from .machines import EXACT, ROUNDING, TL, TS, collective, grid, hockney, kind_of
 
@@ -90,7 +90,7 @@ def _bisection_case(detail: str, nets: list[Halves], quick: bool) -> Case:
         expected={name: line.value for name, line in bounds.items()},
         tolerance=Tolerance(ROUNDING.reason, relative=ROUNDING.relative, sense="at_least"),
         reading="simulation",
-        measure=lambda: Said(simulation={net.name: net.makespan_s() for net in nets}),
+        measure=lambda: Readings(simulation={net.name: net.makespan_s() for net in nets}),
         derivation=tuple(bounds.values()),
         quick=quick,
     )
@@ -106,7 +106,7 @@ def _width_case(nets: list[Halves]) -> Case:
         expected={name: line.value for name, line in widths.items()},
         tolerance=EXACT,
         reading="simulation",
-        measure=lambda: Said(simulation={net.name: float(net.build().bisection_width) for net in nets}),
+        measure=lambda: Readings(simulation={net.name: float(net.build().bisection_width) for net in nets}),
         derivation=tuple(widths.values()),
         quick=True,
     )

@@ -3,7 +3,7 @@
 Source: Armstrong and Eigenmann, Performance Forecasting: Characterization of Applications on Current and Future
 Architectures, Tables 1, 3 and 6. Cases of ``recovery`` and ``degeneracy`` test the method on times made by equations 3
 and 4, written out in ``seismic``: with reconstructed counts and sizes, which no verdict here rests on. Which numbers are
-calibration and which evidence is said in every claim.
+calibration and which evidence stands in every claim.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import numpy as np
 from simcodesign.calibration.calibrate import Calibration, calibrate
 from simcodesign.calibration.common_direction import common_direction
 from simcodesign.calibration.timings import Timing
-from simcodesign.studies.validation.case import Case, Derived, Label, Said, Tolerance
+from simcodesign.studies.validation.case import Case, Derived, Label, Readings, Tolerance
 
 from ..papers.seismic.equations import (
     MACHINE,
@@ -32,7 +32,7 @@ from ..papers.seismic.equations import (
     structure,
 )
 from ..papers.seismic.tables import COUNTS, THREE_DIGITS
-from ..published.tables import SOURCE_ALONE, number, room
+from ..published.tables import SOURCE_ALONE, half_unit, number
 
 NETWORK = {"network.startup": "CComm-Start", "network.per_byte": "CComm-Trans"}
 DISK = {"disk.read_startup": "CRd-Start", "disk.write_startup": "CWr-Start", "disk.per_byte": "CMem-Trans"}
@@ -65,19 +65,21 @@ def recovered(part: str, sets: tuple[str, ...] = SETS) -> Calibration:
     return calibrate(WORKLOAD, MACHINE, timings(part, disk_s, (1, 2, 4), sets), unknown=list(DISK))
 
 
-def estimates(found: Calibration, names: dict[str, str]) -> dict[Label, float]:
+def estimates(calibration: Calibration, names: dict[str, str]) -> dict[Label, float]:
     """Determined constants by the names of Table 6 and the phase."""
     numbers = {name: number for number, name in PHASES.items()}
     return {
         f"{names[unknown.path]}, phase {numbers[unknown.phase]}": estimate.value
-        for unknown, estimate in zip(found.unknowns, found.fit.estimates, strict=True)
+        for unknown, estimate in zip(calibration.unknowns, calibration.fit.estimates, strict=True)
         if estimate.determined
     }
 
 
-def startups(found: Calibration) -> float:
+def startups(calibration: Calibration) -> float:
     """Seconds that a read startup and 3/16 of a write startup take together in phase 4, as far as it is determined."""
-    (one,) = (one for group in found.fit.groups for one in group.combinations if "depth" in next(iter(one.weights)))
+    (one,) = (
+        one for group in calibration.fit.groups for one in group.combinations if "depth" in next(iter(one.weights))
+    )
     return one.value
 
 
@@ -92,9 +94,11 @@ def recovery_case(part: str, names: dict[str, str]) -> Case:
     if part == "disk":
         expected[together] = constant("CRd-Start", 4) + 3 / 16 * constant("CWr-Start", 4)
 
-    def measure() -> Said:
-        found = recovered(part)
-        return Said(forecast=estimates(found, names) | ({together: startups(found)} if part == "disk" else {}))
+    def measure() -> Readings:
+        calibration = recovered(part)
+        return Readings(
+            forecast=estimates(calibration, names) | ({together: startups(calibration)} if part == "disk" else {})
+        )
 
     return Case(
         name=f"calibration/recovery/{part}",
@@ -115,12 +119,12 @@ def recovery_case(part: str, names: dict[str, str]) -> Case:
 def simulated_case() -> Case:
     """The same from simulated times."""
 
-    def measure() -> Said:
+    def measure() -> Readings:
         def seconds(phase: int, dataset: str, ranks: float) -> float:
             return float(simulated(dataset, phase, int(ranks)).phases[PHASES[phase]]["communication"])
 
         made = timings("communication", seconds, (2, 4), ("test",))
-        return Said(simulation=estimates(calibrate(WORKLOAD, MACHINE, made, unknown=list(NETWORK)), NETWORK))
+        return Readings(simulation=estimates(calibrate(WORKLOAD, MACHINE, made, unknown=list(NETWORK)), NETWORK))
 
     return Case(
         name="calibration/recovery/simulated",
@@ -144,14 +148,16 @@ def simulated_case() -> Case:
 def degeneracy_case(name: str, sets: tuple[str, ...], ranks: dict[int, int], why: str) -> Case:
     """How many combinations of the three disk constants are determined."""
 
-    def measure() -> Said:
-        found = recovered("disk", sets)
-        seen = {}
+    def measure() -> Readings:
+        calibration = recovered("disk", sets)
+        determined = {}
         for phase, title in PHASES.items():
-            groups = [group for group in found.fit.groups if group.names and f"({title})" in group.names[0]]
+            groups = [group for group in calibration.fit.groups if group.names and f"({title})" in group.names[0]]
             if groups:
-                seen[f"phase {phase}"] = float(sum(len(group.names) - group.missing for group in groups))
-        return Said(forecast=seen, notes=tuple(sorted(words for advice in found.advice for words in advice)))
+                determined[f"phase {phase}"] = float(sum(len(group.names) - group.missing for group in groups))
+        return Readings(
+            forecast=determined, notes=tuple(sorted(words for advice in calibration.advice for words in advice))
+        )
 
     return Case(
         name=f"calibration/degeneracy/{name}",
@@ -181,13 +187,16 @@ def combination_case() -> Case:
         "s",
     )
 
-    def measure() -> Said:
-        found = recovered("disk", ("test",))
+    def measure() -> Readings:
+        calibration = recovered("disk", ("test",))
         (one,) = (
-            one for group in found.fit.groups for one in group.combinations if "stacking" in next(iter(one.weights))
+            one
+            for group in calibration.fit.groups
+            for one in group.combinations
+            if "stacking" in next(iter(one.weights))
         )
         _, write_weight, byte_weight = one.weights.values()
-        return Said(forecast=dict(zip(by_hand, (write_weight, byte_weight), strict=True)) | {"sum": one.value})
+        return Readings(forecast=dict(zip(by_hand, (write_weight, byte_weight), strict=True)) | {"sum": one.value})
 
     return Case(
         name="calibration/degeneracy/phase-2-combination",
@@ -210,17 +219,17 @@ def vector_case() -> Case:
     """Table 6: the three disk constants together."""
     phases, names, table = (1, 2, 4), list(DISK.values()), "seismic-table-6"
     printed = np.array([[constant(name, phase) for phase in phases] for name in names])
-    rooms = np.array([[room(table, f"phase{phase}", constant=name) for phase in phases] for name in names])
-    found = common_direction(printed, rooms)
+    half_units = np.array([[half_unit(table, f"phase{phase}", constant=name) for phase in phases] for name in names])
+    common = common_direction(printed, half_units)
 
     def derived(column: int) -> Derived:
-        off = np.abs(found.vector * found.factors[column] - printed[:, column]) / rooms[:, column]
+        off = np.abs(common.vector * common.factors[column] - printed[:, column]) / half_units[:, column]
         worst = int(np.argmax(off))
         values = {
-            "vector": found.vector[worst],
-            "factor": found.factors[column],
+            "vector": common.vector[worst],
+            "factor": common.factors[column],
             "printed": printed[worst, column],
-            "half": rooms[worst, column],
+            "half": half_units[worst, column],
         }
         about = f"{names[worst]} of phase {phases[column]}, the worst; vector and factors by a linear programme"
         return Derived(
@@ -278,20 +287,20 @@ def table_1_case(phase: int) -> Case:
     times = np.array([number("seismic-table-1", f"phase{phase}", P=int(count)) for count in ranks])
     unknown = ["computation", *NETWORK, *(["disk.read_startup"] if phase == 4 else [])]
 
-    def measure() -> Said:
+    def measure() -> Readings:
         made = [
             Timing(seconds, {"P": count}, "small", PHASES[phase])
             for count, seconds in zip(ranks.tolist(), times.tolist(), strict=True)
         ]
-        found = calibrate(WORKLOAD, MACHINE, made, unknown=unknown)
+        calibration = calibrate(WORKLOAD, MACHINE, made, unknown=unknown)
         words = [
             f"{unknown} = {estimate.value:.3g}, 90 % interval {estimate.low:.3g} to {estimate.high:.3g}"
-            for unknown, estimate in zip(found.unknowns, found.fit.estimates, strict=True)
+            for unknown, estimate in zip(calibration.unknowns, calibration.fit.estimates, strict=True)
         ]
-        said = dict(zip(map(int, ranks), found.fit.fitted_s.tolist(), strict=True))
+        fitted = dict(zip(map(int, ranks), calibration.fit.fitted_s.tolist(), strict=True))
         note = "What differs is more than the rounding of printed times; how much single runs scatter is not published."
-        return Said(
-            forecast=said,
+        return Readings(
+            forecast=fitted,
             notes=(
                 note,
                 "With the reconstructed counts (constants in SI units): " + "; ".join(words),
@@ -326,21 +335,21 @@ def table_3_case(phase: int, part: str, column: str, names: dict[str, str], lack
     seconds = number("seismic-table-3", f"phase{phase}", component=column)
     iterations = float(structure(phase, "iterations", "test", 16))
 
-    def measure() -> Said:
+    def measure() -> Readings:
         made = [Timing(seconds, {"P": 16}, "test", PHASES[phase], part)]
-        found = calibrate(
+        calibration = calibrate(
             WORKLOAD,
             MACHINE,
             made,
             unknown=list(names),
-            error=room("seismic-table-3", f"phase{phase}", component=column) / seconds,
+            error=half_unit("seismic-table-3", f"phase{phase}", component=column) / seconds,
         )
         notes = [
             f"{unknown}: anything from {estimate.least:.3g} to {estimate.most:.3g} gives the measured time; "
             f"Table 6 says {constant(names[unknown.path], phase):.3g}."
-            for unknown, estimate in zip(found.unknowns, found.fit.estimates, strict=True)
+            for unknown, estimate in zip(calibration.unknowns, calibration.fit.estimates, strict=True)
         ]
-        (one,) = found.fit.groups[0].combinations
+        (one,) = calibration.fit.groups[0].combinations
         published = sum(
             weight * constant(names[path], phase) for weight, path in zip(one.weights.values(), names, strict=True)
         )
@@ -351,7 +360,7 @@ def table_3_case(phase: int, part: str, column: str, names: dict[str, str], lack
             f"Determined is {terms} = {one.value:.4g} s, with reconstructed counts; Table 6 gives {published:.4g} s."
         )
         notes.append(f"{iterations:g} iterations of the main loop were reconstructed.")
-        return Said(forecast=estimates(found, names), notes=tuple(notes))
+        return Readings(forecast=estimates(calibration, names), notes=tuple(notes))
 
     return Case(
         name=f"calibration/table-3/{part}-phase-{phase}",
@@ -377,14 +386,14 @@ def factor_case() -> Case:
     table = "seismic-table-3"
     vector = {path: constant(name, 1) for path, name in DISK.items()}
 
-    def measure() -> Said:
+    def measure() -> Readings:
         made = [
             Timing(number(table, f"phase{phase}", component="io"), {"P": 16}, "test", PHASES[phase], "disk")
             for phase in phases
         ]
-        found = calibrate(WORKLOAD, MACHINE, made, unknown=[], ratios=[vector])
-        values = [estimate.value for estimate in found.fit.estimates]
-        return Said(forecast={f"phase {phase}": value for phase, value in zip(phases, values, strict=True)})
+        calibration = calibrate(WORKLOAD, MACHINE, made, unknown=[], ratios=[vector])
+        values = [estimate.value for estimate in calibration.fit.estimates]
+        return Readings(forecast={f"phase {phase}": value for phase, value in zip(phases, values, strict=True)})
 
     return Case(
         name="calibration/table-3/disk-factors",

@@ -20,7 +20,7 @@ import numpy as np
 
 import simcodesign as sc
 from simcodesign.describe.topology.build import build_topology
-from simcodesign.studies.validation.case import Case, Derived, Label, Said
+from simcodesign.studies.validation.case import Case, Derived, Label, Readings
 
 from .definitions import Steps, doubling, replay, tree_down, tree_up_and_down
 from .machines import EXACT, ROUNDING, TS, TW, M, collective, halo, hockney, loggops
@@ -219,9 +219,9 @@ def _forecast(law: Law, ranks: Sequence[int], receive_s: float) -> tuple[np.ndar
     return time_s, messages, message_bytes
 
 
-def _said(law: Law, ranks: Sequence[int], receive_s: float, quantity: int) -> Said:
+def _readings(law: Law, ranks: Sequence[int], receive_s: float, quantity: int) -> Readings:
     forecast = _forecast(law, ranks, receive_s)[quantity]
-    return Said(
+    return Readings(
         forecast={P: float(value) for P, value in zip(ranks, forecast, strict=True)},
         simulation={P: _simulated(law.collective, law.algorithm, P, receive_s)[quantity] for P in ranks},
     )
@@ -244,7 +244,7 @@ def _time_case(law: Law, detail: str, ranks: Sequence[int], receive_s: float, qu
         expected={P: law.expected_s(P, receive_s) for P in ranks},
         tolerance=ROUNDING,
         reading="both",
-        measure=lambda: _said(law, ranks, receive_s, 0),
+        measure=lambda: _readings(law, ranks, receive_s, 0),
         axis="ranks",
         derivation=(line if line.value == value else Derived("T", "replay", {"replay": value}, "s", f"{shown} ranks"),),
         quick=quick,
@@ -282,7 +282,7 @@ def _count_case(law: Law, detail: str, formula: str, quantity: int, unit: str) -
         # A ring sends m / P bytes, which no double holds exactly.
         tolerance=EXACT if law.name != "allreduce-ring" or unit == "1" else ROUNDING,
         reading="both",
-        measure=lambda: _said(law, ranks, 0.0, quantity),
+        measure=lambda: _readings(law, ranks, 0.0, quantity),
         axis="ranks",
         derivation=(law.line(formula, 12),),
         quick=True,
@@ -331,19 +331,19 @@ def _halo_lines(dims: int, periodic: bool, receive_s: float) -> tuple[Derived, D
     )
 
 
-def _halo_said(periodic: bool, receive_s: float, quantity: int) -> Said:
+def _halo_readings(periodic: bool, receive_s: float, quantity: int) -> Readings:
     forecast: dict[Label, float] = {}
     simulation: dict[Label, float] = {}
     for dims, extents in GRIDS.items():
         ranks = int(np.prod(extents))
         machine = hockney(build_topology("crossbar", ranks), hop_latency_s=0.0, receive_overhead_s=receive_s)
         work = halo(extents, LAYERS[:dims], periodic)
-        for said, result in (
+        for values, result in (
             (forecast, sc.forecast(work, machine, {"P": ranks})),
             (simulation, sc.simulate(work, machine, {"P": ranks}, effects="none")),
         ):
-            said[dims] = float((result.makespan_s, result.messages, result.message_bytes)[quantity])
-    return Said(forecast=forecast, simulation=simulation)
+            values[dims] = float((result.makespan_s, result.messages, result.message_bytes)[quantity])
+    return Readings(forecast=forecast, simulation=simulation)
 
 
 def _halo_case(periodic: bool, detail: str, receive_s: float, quantity: int, unit: str) -> Case:
@@ -360,7 +360,7 @@ def _halo_case(periodic: bool, detail: str, receive_s: float, quantity: int, uni
         expected={dims: line.value for dims, line in lines.items()},
         tolerance=ROUNDING if quantity == 0 else EXACT,
         reading="both",
-        measure=lambda: _halo_said(periodic, receive_s, quantity),
+        measure=lambda: _halo_readings(periodic, receive_s, quantity),
         axis="dimensions",
         derivation=(lines[3],),
         quick=True,
@@ -389,11 +389,11 @@ def _loggops_case(
 ) -> Case:
     lines = {P: Derived("T", formula, PARAMETERS | {"m": size, "P": P}, "s", f"{P} ranks") for P in ranks}
 
-    def measure() -> Said:
+    def measure() -> Readings:
         constants = {"latency_s": 5e-6, "overhead_s": 2e-6, "gap_s": 1.5e-6, "per_byte_s": 1e-9}
         machine, work = loggops(build_topology("crossbar", max(ranks)), **constants), collective(name, algorithm, size)
         times = sc.forecast(work, machine, {"P": np.array(ranks)}).makespan_s
-        return Said(
+        return Readings(
             forecast={P: float(time) for P, time in zip(ranks, np.broadcast_to(times, len(ranks)), strict=True)},
             simulation={P: float(sc.simulate(work, machine, {"P": P}, effects="none").makespan_s) for P in ranks},
         )

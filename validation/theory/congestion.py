@@ -23,7 +23,7 @@ from simcodesign.core.expression import parse
 from simcodesign.describe.demands.point_to_point import Receive, Send
 from simcodesign.describe.topology.base import Topology
 from simcodesign.describe.topology.build import build_topology
-from simcodesign.studies.validation.case import Case, Derived, Label, Said, Tolerance
+from simcodesign.studies.validation.case import Case, Derived, Label, Readings, Tolerance
 
 from .definitions import all_pairs, bits, most_passed
 from .machines import ROUNDING, TH, TL, TS, TW, M, collective, furthest, grid, hockney, kind_of, permutation, program
@@ -47,7 +47,7 @@ def _bound_s(workload: sc.Workload, machine: sc.Machine) -> float:
     return bounds.lower_s["most loaded link"] if bounds else 0.0
 
 
-def _loads(build: Callable[[int], Topology], counts: Mapping[int, float]) -> Said:
+def _loads(build: Callable[[int], Topology], counts: Mapping[int, float]) -> Readings:
     """Busy time of the most loaded link in an all-to-all, linear and pairwise, for every size of a topology."""
     forecast: dict[Label, float] = {}
     simulation: dict[Label, float] = {}
@@ -57,7 +57,7 @@ def _loads(build: Callable[[int], Topology], counts: Mapping[int, float]) -> Sai
         runs = [sc.simulate(work, machine, {"P": machine.nodes}, effects="links") for work in works]
         forecast[size] = furthest((_bound_s(work, machine) for work in works), count * M * TL)
         simulation[size] = furthest(map(_busiest_s, runs), count * M * TL)
-    return Said(forecast=forecast, simulation=simulation)
+    return Readings(forecast=forecast, simulation=simulation)
 
 
 def _busy(messages: Derived) -> Derived:
@@ -226,14 +226,14 @@ def _ties_case() -> Case:
 # --- Permutations -------------------------------------------------------------------------------------------------
 
 
-def _permuted(build: Callable[[int], Topology], to: Callable[[int], str], counts: Mapping[int, float]) -> Said:
+def _permuted(build: Callable[[int], Topology], to: Callable[[int], str], counts: Mapping[int, float]) -> Readings:
     """Busy time of the most loaded link when every rank sends one message, to its image under an involution."""
     simulation: dict[Label, float] = {}
     for size in counts:
         machine = hockney(build(size))
         work = permutation(to(size), to(size))
         simulation[size] = _busiest_s(sc.simulate(work, machine, {"P": machine.nodes}, effects="links"))
-    return Said(simulation=simulation)
+    return Readings(simulation=simulation)
 
 
 def _transposed(k: int) -> int:
@@ -309,13 +309,13 @@ REVERSAL = _involution(
 def _shift_case() -> Case:
     k, distances = 16, (1, 2, 3, 5, 7)
 
-    def measure() -> Said:
-        said: dict[Label, float] = {}
+    def measure() -> Readings:
+        simulated: dict[Label, float] = {}
         machine = hockney(grid("torus", k))
         for s in distances:
             work = permutation(f"(rank + {s}) % P", f"(rank + P - {s}) % P")
-            said[s] = _busiest_s(sc.simulate(work, machine, {"P": k}, effects="links"))
-        return Said(simulation=said)
+            simulated[s] = _busiest_s(sc.simulate(work, machine, {"P": k}, effects="links"))
+        return Readings(simulation=simulated)
 
     ring = {s: most_passed((((a,), ((a + s) % k,)) for a in range(k)), (k,), wraps=True) for s in distances}
     return Case(
@@ -350,13 +350,13 @@ def _free_case(switching: str) -> Case:
         "T", "2*(ts + th + m*tw)", {"ts": TS, "th": TH, "m": M, "tw": TW}, "s", "a shift up, then a shift down"
     )
 
-    def measure() -> Said:
-        said: dict[Label, float] = {}
+    def measure() -> Readings:
+        simulated: dict[Label, float] = {}
         for k in sizes:
             machine = hockney(grid("torus", k), switching=switching)
             one = (2 * _time(work, machine) for work in works.values())  # twice one shift is two
-            said[k] = furthest((*one, _time(both, machine)), line.value)
-        return Said(simulation=said)
+            simulated[k] = furthest((*one, _time(both, machine)), line.value)
+        return Readings(simulation=simulated)
 
     name = switching.replace("_", "-")
     return Case(
@@ -392,7 +392,7 @@ def _queue_case(
         expected={P: line.value for P, line in lines.items()},
         tolerance=ROUNDING,
         reading="simulation",
-        measure=lambda: Said(simulation={P: time_s(P) for P in sizes}),
+        measure=lambda: Readings(simulation={P: time_s(P) for P in sizes}),
         axis="nodes",
         derivation=(lines[sizes[-1]],),
         quick=True,

@@ -17,7 +17,7 @@ from simcodesign.locality.profile import StackDistanceProfile
 from simcodesign.locality.stack.distances import group_profiles, reuse_distances
 from simcodesign.locality.streams.kernels import KernelTrace, kernel_trace
 from simcodesign.locality.traces.trace import read_all
-from simcodesign.studies.validation.case import Case, Derived, Label, Said, Tolerance
+from simcodesign.studies.validation.case import Case, Derived, Label, Readings, Tolerance
 
 from ..published.tables import text
 from .matrix_multiply import CONVENTIONS, EXACT, Later, coefficients, most_frequent
@@ -94,7 +94,7 @@ def published_case(distance: Distance, claim: str, holds: bool, detail: str = ""
         own={} if holds else Later({label(n, b): partial(counted, distance, n, b) for n, b in points}),
         tolerance=COUNTS,
         reading="simulation",
-        measure=lambda: Said(simulation={label(n, b): mode(distance, n, b) for n, b in points}),
+        measure=lambda: Readings(simulation={label(n, b): mode(distance, n, b) for n, b in points}),
         axis="n" if listing == "naive" else "",
         derivation=(
             formula_line(formula, *points[-1], "published"),
@@ -127,7 +127,7 @@ def no_convention_case(array: str, kind: str, claim: str) -> Case:
         own=Later({label: partial(counted, *point) for label, point in points.items()}),
         tolerance=COUNTS,
         reading="simulation",
-        measure=lambda: Said(simulation={label: mode(*point) for label, point in points.items()}),
+        measure=lambda: Readings(simulation={label: mode(*point) for label, point in points.items()}),
         derivation=(
             formula_line(formula, *FEW[-1], "published"),
             *(
@@ -167,7 +167,9 @@ PUBLISHED = [
         expected={n: 0.0 for n, _ in NAIVE},
         tolerance=COUNTS,
         reading="simulation",
-        measure=lambda: Said(simulation={n: measured("naive", "counted", n, 0)["C", "stack"].reuses for n, _ in NAIVE}),
+        measure=lambda: Readings(
+            simulation={n: measured("naive", "counted", n, 0)["C", "stack"].reuses for n, _ in NAIVE}
+        ),
         axis="n",
         quick=True,
     ),
@@ -197,7 +199,7 @@ def exact_case(listing: str, convention: str) -> Case:
         expected={label: line.value for label, (_, line) in lines.items()},
         tolerance=COUNTS,
         reading="simulation",
-        measure=lambda: Said(simulation={label: mode(*point) for label, (point, _) in lines.items()}),
+        measure=lambda: Readings(simulation={label: mode(*point) for label, (point, _) in lines.items()}),
         derivation=tuple(line for (_, n, b), line in lines.values() if (n, b) == points[-1]),
         quick=True,
     )
@@ -206,7 +208,7 @@ def exact_case(listing: str, convention: str) -> Case:
 EXACTLY = [exact_case(listing, convention) for listing in CONVENTIONS for convention in CONVENTIONS[listing]]
 
 
-# --- Formulas found by measurement ------------------------------------------------------------------------------------
+# --- Formulas from measured distances ------------------------------------------------------------------------------------
 
 #: Terms of the polynomial, points that determine it, and points at which it is checked.
 SEARCHES: dict[str, tuple[tuple[str, ...], tuple[tuple[int, int], ...], tuple[tuple[int, int], ...]]] = {
@@ -237,7 +239,7 @@ def solved(rows: Sequence[Sequence[int]], values: Sequence[int]) -> list[Fractio
     return [row[-1] for row in table]
 
 
-def found(distance: Distance) -> dict[str, float]:
+def fitted_polynomial(distance: Distance) -> dict[str, float]:
     """Coefficients of the polynomial through measured distances, and how far others are from it."""
     terms, points, checks = SEARCHES[distance[0]]
     solution = solved([monomials(terms, n, b) for n, b in points], [int(mode(distance, n, b)) for n, b in points])
@@ -260,12 +262,12 @@ def search_case(listing: str, convention: str) -> Case:
         expected |= {f"{array} {kind}: {term}": known.get(term, 0) for term in terms}
         expected[f"{array} {kind}: farthest of others"] = 0.0
 
-    def measure() -> Said:
-        return Said(
+    def measure() -> Readings:
+        return Readings(
             simulation={
                 f"{array} {kind}: {term}": value
                 for array, kind in EXACT[listing, convention]
-                for term, value in found((listing, array, kind, convention)).items()
+                for term, value in fitted_polynomial((listing, array, kind, convention)).items()
             }
         )
 
@@ -310,8 +312,8 @@ def growth_case(convention: str) -> Case:
         distance = ("blocked", array, kind, convention)
         return counted(distance, 24, b) - counted(distance, 16, b)
 
-    def measure() -> Said:
-        return Said(
+    def measure() -> Readings:
+        return Readings(
             simulation={
                 name: growth(("blocked", *key, convention), ((16, b), (24, b))) for name, (key, b) in distances.items()
             }
@@ -345,7 +347,7 @@ def _naive_growth_case() -> Case:
         expected=dict.fromkeys(names, 1.0),
         tolerance=Tolerance("whole numbers that grow, grow by one at least", sense="at_least"),
         reading="simulation",
-        measure=lambda: Said(simulation={name: growth(*asked) for name, asked in names.items()}),
+        measure=lambda: Readings(simulation={name: growth(*arguments) for name, arguments in names.items()}),
         quick=True,
     )
 

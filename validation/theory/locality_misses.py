@@ -14,7 +14,7 @@ from functools import cache
 from simcodesign.locality.hierarchy.simulate import lru_hits
 from simcodesign.locality.stack.distances import stack_profile
 from simcodesign.locality.streams.kernels import KernelTrace, kernel_trace
-from simcodesign.studies.validation.case import Case, Derived, Label, Said, Tolerance
+from simcodesign.studies.validation.case import Case, Derived, Label, Readings, Tolerance
 
 from .locality import ELEMENT, PAPER
 
@@ -64,9 +64,9 @@ def _both(trace: KernelTrace, lines: int) -> tuple[float, float]:
     return float(stack_profile(trace, ELEMENT).miss_ratio(lines)), misses / (hits + misses)
 
 
-def _curve(traces: dict[Label, KernelTrace], lines: int) -> Said:
+def _curve(traces: dict[Label, KernelTrace], lines: int) -> Readings:
     ratios = {label: _both(trace, lines) for label, trace in traces.items()}
-    return Said(
+    return Readings(
         forecast={label: one for label, (one, _) in ratios.items()},
         simulation={label: other for label, (_, other) in ratios.items()},
     )
@@ -102,7 +102,7 @@ def naive_case(lines: int) -> Case:
     )
 
 
-#: By step: whether it is seen in the misses of reuses; whether distances put it there; the distance in question.
+#: By step: whether the misses of reuses show it; whether the distances predict it; the distance in question.
 Reached = Callable[[int, int], bool]
 STEPS: dict[str, tuple[Reached, Reached, str]] = {
     "B begins to miss": (lambda n, again: again > 0, lambda n, lines: n**2 + 3 * n - 1 >= lines, "n**2 + 3*n - 1"),
@@ -116,10 +116,10 @@ STEPS: dict[str, tuple[Reached, Reached, str]] = {
 }
 
 
-def step_seen(what: str, lines: int) -> int:
+def simulated_step(what: str, lines: int) -> int:
     """The smallest matrix of which a simulated cache shows the step: misses that are no first uses."""
-    seen = STEPS[what][0]
-    return next(n for n in range(2, lines) if seen(n, simulated(n, lines) - 3 * n**2))
+    visible = STEPS[what][0]
+    return next(n for n in range(2, lines) if visible(n, simulated(n, lines) - 3 * n**2))
 
 
 def step_expected(what: str, lines: int) -> int:
@@ -139,7 +139,7 @@ def _steps_case() -> Case:
         expected={label: step_expected(*step) for label, step in steps.items()},
         tolerance=PLACES,
         reading="simulation",
-        measure=lambda: Said(simulation={label: step_seen(*step) for label, step in steps.items()}),
+        measure=lambda: Readings(simulation={label: simulated_step(*step) for label, step in steps.items()}),
         derivation=tuple(
             Derived("distance", formula, {"n": step_expected(what, lines)}, f"of {lines}", about=what)
             for what, (_, _, formula) in STEPS.items()
@@ -150,7 +150,7 @@ def _steps_case() -> Case:
 
 def plateau(lines: int) -> float:
     """Sizes of matrices of which all of B misses, and nothing of A."""
-    return step_seen("A misses", lines) - step_seen("all of B misses", lines)
+    return simulated_step("A misses", lines) - simulated_step("all of B misses", lines)
 
 
 ORDER = Case(
@@ -161,7 +161,7 @@ ORDER = Case(
     expected=dict.fromkeys(CACHES, 1.0),
     tolerance=Tolerance("matrices between the steps, one at least", sense="at_least"),
     reading="simulation",
-    measure=lambda: Said(simulation={lines: plateau(lines) for lines in CACHES}),
+    measure=lambda: Readings(simulation={lines: plateau(lines) for lines in CACHES}),
     axis="elements in the cache",
     quick=True,
 )
@@ -218,7 +218,7 @@ def _accesses_case(detail: str, claim: str, naive: bool, blocked: str, own: str)
         own={n: line.value for n, line in lines.items()},
         tolerance=Tolerance("both are numbers of accesses"),
         reading="simulation",
-        measure=lambda: Said(
+        measure=lambda: Readings(
             simulation={
                 n: _count(kernel_trace("blocked_matmul", n=n, b=B, count_c=blocked))
                 - _count(kernel_trace("matmul", n=n, count_c=naive))

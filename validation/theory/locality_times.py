@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from functools import cache, partial
 
 import simcodesign as sc
-from simcodesign.studies.validation.case import Case, Said, Tolerance
+from simcodesign.studies.validation.case import Case, Readings, Tolerance
 
 from .locality import PAPER
 from .matrix_multiply import Element, Later, blocked, naive
@@ -62,8 +62,8 @@ def expected_s(phase: str, n: int, in_sets: bool) -> float:
         if in_sets:
             level = next((number for number, cache_ in enumerate(caches) if cache_.finds(line)), len(LEVELS))
         else:  # by the stack: every level sees every access
-            found = [cache_.finds(line) for cache_ in caches]
-            level = found.index(True) if any(found) else len(LEVELS)
+            hits = [cache_.finds(line) for cache_ in caches]
+            level = hits.index(True) if any(hits) else len(LEVELS)
         counts[level] += 1
     latencies = (*(latency for _, _, latency in LEVELS), MEMORY_S)
     return sum(count * latency for count, latency in zip(counts, latencies, strict=True))
@@ -98,9 +98,9 @@ def time_case(reading: str) -> Case:
     in_sets = reading == "simulation"
     labels = {(phase, n): f"{phase}, n = {n}" for phase in PHASES for n in ROWS}
 
-    def measure() -> Said:
-        seen = {n: seconds(reading, n) for n in ROWS}
-        return Said(**{reading: {label: seen[n][phase] for (phase, n), label in labels.items()}})
+    def measure() -> Readings:
+        times_of = {n: seconds(reading, n) for n in ROWS}
+        return Readings(**{reading: {label: times_of[n][phase] for (phase, n), label in labels.items()}})
 
     return Case(
         name=f"locality/run-time/{reading}",
@@ -123,9 +123,9 @@ def gain_case(reading: str) -> Case:
     """How much longer the naive one takes: as long as all fits, no longer; then more and more."""
     in_sets = reading == "simulation"
 
-    def measure() -> Said:
-        seen = {n: seconds(reading, n) for n in ROWS}
-        return Said(**{reading: {n: times["naive"] / times["blocked"] for n, times in seen.items()}})
+    def measure() -> Readings:
+        times_of = {n: seconds(reading, n) for n in ROWS}
+        return Readings(**{reading: {n: times["naive"] / times["blocked"] for n, times in times_of.items()}})
 
     def gain(n: int) -> float:
         return expected_s("naive", n, in_sets) / expected_s("blocked", n, in_sets)

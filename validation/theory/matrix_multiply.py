@@ -63,14 +63,14 @@ def histograms(elements: Iterator[Element]) -> Histograms:
     """All distances by their definition: stack distance is how many others were last accessed after this one was."""
     numbers: dict[Element, int] = {}
     stream = [(array, numbers.setdefault((array, place), len(numbers))) for array, place in elements]
-    last, found = np.full(len(numbers), -1), {}
+    last, counts = np.full(len(numbers), -1), {}
     for now, (array, number) in enumerate(stream):
         before = last[number]
         if before >= 0:
-            found.setdefault((array, "reuse"), Counter())[now - int(before) - 1] += 1
-            found.setdefault((array, "stack"), Counter())[int(np.count_nonzero(last > before))] += 1
+            counts.setdefault((array, "reuse"), Counter())[now - int(before) - 1] += 1
+            counts.setdefault((array, "stack"), Counter())[int(np.count_nonzero(last > before))] += 1
         last[number] = now
-    return found
+    return counts
 
 
 @cache
@@ -86,7 +86,7 @@ def most_frequent(listing: str, convention: str, n: int, b: int, array: str, kin
 
 
 class Later(Mapping[Any, float]):
-    """Values by label that are computed when one of them is asked for, and not when all cases are loaded."""
+    """Values by label that are computed on first access, and not when all cases are loaded."""
 
     def __init__(self, computed: Mapping[Any, Callable[[], float]]) -> None:
         self._computed = computed
@@ -165,8 +165,8 @@ _TERM = re.compile(r"([+-]?) ?(?:(\d+)\*)?([nb][nb*0-9]*)|([+-]?) ?(\d+)")
 
 def coefficients(formula: str) -> dict[str, int]:
     """The coefficient of each monomial of a polynomial as they stand in ``EXACT``; that of ``1`` is the constant."""
-    found = {}
+    terms = {}
     for sign, factor, monomial, sign_1, constant in _TERM.findall(formula):
         value = int(constant or factor or 1)
-        found[monomial or "1"] = -value if "-" in (sign, sign_1) else value
-    return found
+        terms[monomial or "1"] = -value if "-" in (sign, sign_1) else value
+    return terms

@@ -19,7 +19,7 @@ import numpy as np
 import simcodesign as sc
 from simcodesign.describe.topology.base import Topology
 from simcodesign.describe.topology.build import build_topology
-from simcodesign.studies.validation.case import Case, Derived, Said, Tolerance
+from simcodesign.studies.validation.case import Case, Derived, Readings, Tolerance
 
 from .definitions import (
     complete_graph,
@@ -60,8 +60,8 @@ class Net:
 
     def pairs(self, hops: int) -> list[tuple[int, int]]:
         """The first and the last pair that is so far apart."""
-        found = np.argwhere(self.distances == hops)
-        return [(int(a), int(b)) for a, b in (found[0], found[-1])]
+        places = np.argwhere(self.distances == hops)
+        return [(int(a), int(b)) for a, b in (places[0], places[-1])]
 
     @property
     def hops(self) -> list[int]:
@@ -131,11 +131,11 @@ NETS = [
 
 
 def _hops_case(net: Net) -> Case:
-    def measure() -> Said:
+    def measure() -> Readings:
         every = np.arange(len(net.distances))
-        said = net.build().hops(every[:, None], every[None, :])
-        right = Counter(said[said == net.distances].tolist())  # pairs for which both say the same
-        return Said(simulation={h: right[h] for h in net.hops})
+        hops_given = net.build().hops(every[:, None], every[None, :])
+        right = Counter(hops_given[hops_given == net.distances].tolist())  # pairs for which both say the same
+        return Readings(simulation={h: right[h] for h in net.hops})
 
     count = Counter(net.distances.ravel().tolist())
     return Case(
@@ -153,9 +153,9 @@ def _hops_case(net: Net) -> Case:
     )
 
 
-def _of_all(measured: Callable[[Topology], float]) -> Callable[[], Said]:
-    def measure() -> Said:
-        return Said(simulation={net.name: measured(net.build()) for net in NETS})
+def _of_all(measured: Callable[[Topology], float]) -> Callable[[], Readings]:
+    def measure() -> Readings:
+        return Readings(simulation={net.name: measured(net.build()) for net in NETS})
 
     return measure
 
@@ -178,7 +178,7 @@ DIAMETERS = Case(
 
 
 def _time_case(net: Net, switching: str, formula: str) -> Case:
-    def said(hops: int, expected: float) -> float:
+    def simulated_s(hops: int, expected: float) -> float:
         # Interfaces as fast as links: a stored message waits for no slower interface at its end.
         machine = hockney(net.build(), switching=switching, interface_per_byte_s=TL)
         first, last = net.pairs(hops)
@@ -196,7 +196,7 @@ def _time_case(net: Net, switching: str, formula: str) -> Case:
         expected={h: line.value for h, line in at.items()},
         tolerance=ROUNDING,
         reading="simulation",
-        measure=lambda: Said(simulation={h: said(h, line.value) for h, line in at.items()}),
+        measure=lambda: Readings(simulation={h: simulated_s(h, line.value) for h, line in at.items()}),
         axis="hops",
         derivation=(at[net.hops[-1]],),
         quick=True,
@@ -220,10 +220,10 @@ def _law_case(law: str, formula: str, switching: str) -> Case:
     )
     at = {P: Derived("T", full, SYMBOLS | {"P": P}, "s", f"P = {P}") for P in RANKS}
 
-    def measure() -> Said:
+    def measure() -> Readings:
         machine = hockney(build_topology("crossbar", max(RANKS)), switching=switching, distance=law)
         pair = message(0, 1)
-        return Said(
+        return Readings(
             forecast={P: float(sc.forecast(pair, machine, {"P": P}).makespan_s) for P in RANKS},
             simulation={P: float(sc.simulate(pair, machine, {"P": P}, effects="none").makespan_s) for P in RANKS},
         )
@@ -249,9 +249,9 @@ def _mean(net: Net) -> float:
     return float(net.distances.sum() / (len(net.distances) * (len(net.distances) - 1)))
 
 
-def _law_of_mean() -> Said:
+def _law_of_mean() -> Readings:
     machines = {net.name: hockney(net.build(), distance="mean") for net in NETS}
-    return Said(
+    return Readings(
         forecast={
             name: float(sc.forecast(message(0, 1), at, {"P": at.nodes}).makespan_s) for name, at in machines.items()
         },
@@ -282,10 +282,10 @@ SIZES = (0.0, 1.0, 2.0, 100.0, TS / TW, 65536.0, 1e9)
 LOGGOPS = {"L": 5e-6, "o": 2e-6, "g": 1e-6, "G": 1e-9, "O": 0.2e-9}
 
 
-def _by_size(machine: Callable[[], sc.Machine], work: Callable[[float], sc.Workload]) -> Callable[[], Said]:
-    def measure() -> Said:
+def _by_size(machine: Callable[[], sc.Machine], work: Callable[[float], sc.Workload]) -> Callable[[], Readings]:
+    def measure() -> Readings:
         at, works = machine(), {size: work(size) for size in SIZES}
-        return Said(
+        return Readings(
             forecast={m: float(sc.forecast(work, at, {"P": 2}).makespan_s) for m, work in works.items()},
             simulation={
                 m: float(sc.simulate(work, at, {"P": 2}, effects="none").makespan_s) for m, work in works.items()

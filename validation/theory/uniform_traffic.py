@@ -1,7 +1,7 @@
 """Meshes, tori and hypercubes under uniform random traffic: every node sends messages at random times to all others.
 
 One rank a node, dimension-ordered routing, cut-through. Messages of m bytes occupy each link of their way for m tl, and
-nothing else takes time but where it is said: all of a latency is then its own m tl and its waits. Loads and shares are
+nothing else takes time unless stated: all of a latency is then its own m tl and its waits. Loads and shares are
 counted along routes that are written out from the definition (``definitions``).
 
 Sources: W. Dally, B. Towles, "Principles and Practices of Interconnection Networks" (2004), ch. 3 and 23; L. Kleinrock,
@@ -31,7 +31,7 @@ from simcodesign.describe.distribution import Distribution
 from simcodesign.describe.machine import Machine
 from simcodesign.describe.topology.base import Topology
 from simcodesign.describe.workload import Workload
-from simcodesign.studies.validation.case import Case, Derived, Label, Said, Tolerance
+from simcodesign.studies.validation.case import Case, Derived, Label, Readings, Tolerance
 
 from .definitions import Hop, all_pairs, dimension_order, hypercube_graph, mesh_graph, torus_graph
 from .machines import ROUNDING, TH, TL, TS, TW, M, grid, hockney, kind_of
@@ -91,10 +91,10 @@ class Net:
     def merged(self) -> dict[Hop, float]:
         """For each link, the sum of the squared shares of its messages by the link that they come over."""
         turns = Counter(turn for route in self.routes for turn in itertools.pairwise(route))
-        found = dict.fromkeys(self.passed, 0.0)
+        shares = dict.fromkeys(self.passed, 0.0)
         for (_, link), count in turns.items():
-            found[link] += (count / self.passed[link]) ** 2
-        return found
+            shares[link] += (count / self.passed[link]) ** 2
+        return shares
 
     def machine(self, **constants: object) -> Machine:
         """Messages that take m tl, and nothing else."""
@@ -187,7 +187,7 @@ def _empty_case(switching: str) -> Case:
     }
     own = {net.name: float(nx.average_shortest_path_length(net.graph())) for net in NETS}
 
-    def measure() -> Said:
+    def measure() -> Readings:
         # The interface is no slower than a link: the last one of a stored message would else wait for it.
         machines = {net.name: hockney(net.build(), switching=switching, interface_per_byte_s=TL) for net in NETS}
         forecast = {
@@ -200,7 +200,7 @@ def _empty_case(switching: str) -> Case:
             )
             for net in NETS
         }
-        return Said(forecast, simulation)
+        return Readings(forecast, simulation)
 
     name = switching.replace("_", "-")
     return Case(
@@ -239,7 +239,7 @@ def _loads_case() -> Case:
         own={net.name: max(net.passed.values()) / (net.nodes - 1) for net in NETS},
         tolerance=ROUNDING,
         reading="both",
-        measure=lambda: Said(
+        measure=lambda: Readings(
             {net.name: uniform_traffic(net.build()).highest_load for net in NETS},
             {net.name: simulated(net) for net in NETS},
         ),
@@ -259,10 +259,10 @@ def _saturation_case() -> Case:
     lines["hypercube-64, interfaces"] = Derived("rate", "1/(max(load, 2)*m*tl)", values, "1/s")
     narrow = NETS[-1].machine(interface_per_byte_s=TL)
 
-    def measure() -> Said:
+    def measure() -> Readings:
         forecast: dict[Label, float] = {net.name: float(saturation_per_s(net.machine().network, M)) for net in NETS}
         forecast["hypercube-64, interfaces"] = float(saturation_per_s(narrow.network, M))
-        return Said(forecast)
+        return Readings(forecast)
 
     return Case(
         name="uniform-traffic/saturation/forecast",
@@ -287,8 +287,8 @@ BEYOND, OVER = (1.5,), 20_000
 def _beyond_case(net: Net) -> Case:
     line = Derived("accepted/bound", "min(1, r)", {"r": min(BEYOND)}, about="r: rate by that of saturation")
 
-    def measure() -> Said:
-        said: dict[Label, float] = {}
+    def measure() -> Readings:
+        times: dict[Label, float] = {}
         bound = _saturation_line(net).value
         each = math.ceil(OVER / net.load_line.value)
         for number, share in enumerate(BEYOND):
@@ -300,8 +300,8 @@ def _beyond_case(net: Net) -> Case:
                 seed=9100 + number,
                 engine=engine_for(each * net.nodes),
             )
-            said[f"{share:g} times"] = each / float(run.makespan_s) / bound
-        return Said(simulation=said)
+            times[f"{share:g} times"] = each / float(run.makespan_s) / bound
+        return Readings(simulation=times)
 
     return Case(
         name=f"uniform-traffic/saturation/{net.name}",
@@ -324,10 +324,10 @@ def _beyond_case(net: Net) -> Case:
 
 # --- Latency against load -----------------------------------------------------------------------------------------
 
-#: Shares of the rate that saturates, and the room of a mean latency there: approximations, both. Chosen before anything
+#: Shares of the rate that saturates, and the tolerance of a mean latency there: approximations, both. Chosen before anything
 #: was simulated.
 LIGHT, HEAVY = (0.1, 0.3), (0.5, 0.7)
-ROOMS = {
+TOLERANCES = {
     LIGHT: Tolerance(
         "an approximation of the waits, which are a small part of the latency at these loads", relative=0.05
     ),
@@ -395,21 +395,23 @@ class Law:
         """One of the forecast, where that has the formula, and two of the simulation."""
         if self.has_forecast:
             yield self._case(net, (*LIGHT, *HEAVY, 0.95), "forecast", ROUNDING, quick=True)
-        for shares, room in ROOMS.items():
-            yield self._case(net, shares, NAMES[shares], room)
+        for shares, margin in TOLERANCES.items():
+            yield self._case(net, shares, NAMES[shares], margin)
 
-    def _case(self, net: Net, shares: tuple[float, ...], name: str, room: Tolerance, quick: bool = False) -> Case:
+    def _case(self, net: Net, shares: tuple[float, ...], name: str, margin: Tolerance, quick: bool = False) -> Case:
         lines = self.lines(net, shares)
 
-        def measure() -> Said:
+        def measure() -> Readings:
             forecast: dict[Label, float] = {share: self.forecast(net, share) for share in shares if self.has_forecast}
             if quick:
-                return Said(forecast)
-            seen: dict[Label, float] = {share: _simulated(net.name, share, self.sizes.name) for share in shares}
+                return Readings(forecast)
+            latencies: dict[Label, float] = {share: _simulated(net.name, share, self.sizes.name) for share in shares}
             waits = ", ".join(
-                f"{share:g}: {seen[share] - 1:.4g} (theory {line.value - 1:.4g})" for share, line in lines.items()
+                f"{share:g}: {latencies[share] - 1:.4g} (theory {line.value - 1:.4g})" for share, line in lines.items()
             )
-            return Said(forecast, seen, notes=(f"{MESSAGES} messages each; waits in services at load {waits}",))
+            return Readings(
+                forecast, latencies, notes=(f"{MESSAGES} messages each; waits in services at load {waits}",)
+            )
 
         return Case(
             name=f"uniform-traffic/{self.name}/{net.name}-{name}",
@@ -417,7 +419,7 @@ class Law:
             source=self.source,
             unit="services",
             expected={share: line.value for share, line in lines.items()},
-            tolerance=room,
+            tolerance=margin,
             reading="forecast" if quick else "simulation",
             measure=measure,
             axis="load",
@@ -444,7 +446,7 @@ def _simulated(name: str, share: float, sizes: str) -> float:
     return _latency_s(run) / (M * TL)
 
 
-#: Why independence does not hold, and what it misses by more than the room.
+#: Why independence does not hold, and where it misses by more than the tolerance.
 SAME_LINK = (
     "messages that come over the same link do not hinder each other again at the next one, which queues of their own "
     "forget: the waits come out 20 to 50 % too long (see uniform-traffic/merging)"

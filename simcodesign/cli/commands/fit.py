@@ -159,7 +159,7 @@ class FitOptions:
         typer.Option(
             metavar="NAME",
             help="text, json, jsonlines, talpas, csv, parquet or cube (with --counters: csv, perf or likwid); else "
-            "found out.",
+            "guessed from the file.",
         ),
     ] = None
     model: ModelOptions

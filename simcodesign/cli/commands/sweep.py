@@ -42,7 +42,7 @@ class SweepOptions:
     sample: Annotated[
         tuple[int, str] | None,
         typer.Option(
-            metavar="N METHOD", help="N points drawn by sobol or lhs from ranges LOW:HIGH[:log], in place of a grid."
+            metavar="N METHOD", help="N points sampled by sobol or lhs from ranges LOW:HIGH[:log], in place of a grid."
         ),
     ] = None
     reading: Annotated[str, typer.Option(metavar="NAME", help="forecast, simulate, or both.")] = FORECAST

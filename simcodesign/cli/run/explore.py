@@ -24,13 +24,14 @@ from simcodesign.studies.explore.aspen_model import AspenMachineModel, AspenMode
 from simcodesign.studies.explore.bound_sensitivity import BoundSensitivity, bound_sensitivities
 from simcodesign.studies.explore.confirmation import confirm, confirm_front
 from simcodesign.studies.explore.evaluator import check_trace, write_trace
-from simcodesign.studies.explore.models import MachineModel, NativeModel
+from simcodesign.studies.explore.machine_model import MachineModel
+from simcodesign.studies.explore.native_model import NativeModel
 from simcodesign.studies.explore.pareto import POINTS, pareto_front
 from simcodesign.studies.explore.problem import Model, Problem
 from simcodesign.studies.explore.solvers.infeasibility import Infeasibility, explain
 from simcodesign.studies.explore.solvers.isres import load_nlopt
 from simcodesign.studies.explore.solvers.solve import Solution, solve
-from simcodesign.studies.explore.study import Statement, Study, load_study, statement_of
+from simcodesign.studies.explore.study import ExplorationStudy, Statement, load_study, statement_of
 
 #: Ending of Aspen models.
 ASPEN = ".aspen"
@@ -147,14 +148,14 @@ def _simulation(options: ExploreOptions, seed: int) -> _Simulation:
     }
 
 
-def _study(planner: str, options: ExploreOptions, size: str | None) -> Study:
+def _study(planner: str, options: ExploreOptions, size: str | None) -> ExplorationStudy:
     """The options laid over the file."""
     problem = options.problem
-    file = load_study(problem.file) if problem.file else Study()
+    file = load_study(problem.file) if problem.file else ExplorationStudy()
     if file.planner and file.planner != planner:
         what = f"{problem.file} is a study for the planner {file.planner}"
         raise InputError(what, value=planner, allowed=f"explore {file.planner}")
-    study = Study(
+    study = ExplorationStudy(
         planner=planner,
         workload=options.workload or "",
         machine=options.machine or "",
@@ -191,14 +192,14 @@ def _settings(options: ExploreOptions) -> dict[str, str]:
     return {name.strip(): value.strip() for name, _, value in pairs}
 
 
-def _model_with_notes(study: Study) -> Model:
+def _model_with_notes(study: ExplorationStudy) -> Model:
     model = _model(study)
     for note in study.model_notes(model):
         complain(note)
     return model
 
 
-def _model(study: Study) -> Model:
+def _model(study: ExplorationStudy) -> Model:
     """What is explored: formulas, a machine alone, or a workload on a machine."""
     if study.formulas:
         return study.formula_model()
@@ -216,18 +217,18 @@ def _model(study: Study) -> Model:
     return NativeModel(scenario)
 
 
-def _texts(study: Study) -> list[str]:
+def _texts(study: ExplorationStudy) -> list[str]:
     return [f"{name}={value}" for name, value in study.settings.items()]
 
 
-def _machine(study: Study) -> Machine:
+def _machine(study: ExplorationStudy) -> Machine:
     """The machine alone, with what is set: keys of its file, and parameters of its own (``machine.NAME``)."""
     own = {name: text for name, text in study.settings.items() if name.startswith(PREFIX)}
     machine = load_machine(study.machine, {name: text for name, text in study.settings.items() if name not in own})
     return machine.with_constants(machine_parameters(machine, own))
 
 
-def _aspen_model(study: Study) -> Model:
+def _aspen_model(study: ExplorationStudy) -> Model:
     """An Aspen application on an Aspen machine, or that alone."""
     given = parsed_parameters(_texts(study))
     for option, value in (("--preset", study.preset), ("--phase", study.phases)):

@@ -13,9 +13,9 @@ from simcodesign.report.common.progress import run_progress
 from simcodesign.report.common.terminal import print_all, write_json
 from simcodesign.report.counters.extrapolation_plot import profile_plot
 from simcodesign.report.counters.extrapolation_tables import profile_dict, study_tables
-from simcodesign.studies.extrapolation.ladder import Ladder, ladders
-from simcodesign.studies.extrapolation.study import Study, study
-from simcodesign.studies.extrapolation.trials import Target
+from simcodesign.studies.extrapolation.ladder import ErrorLadder, ladders
+from simcodesign.studies.extrapolation.study import ExtrapolationStudy, study
+from simcodesign.studies.extrapolation.trials import ApplicationRun
 
 TARGET_FORMS = "P=128, or with another size P=128,preset=C or P=128,n=64, and volume=4 for what messages grow by"
 
@@ -33,7 +33,7 @@ def run_extrapolation(options: ExtrapolateOptions) -> None:
         profile_plot(evaluated, options.output.plot, explained)
 
 
-def _evaluated(options: ExtrapolateOptions) -> tuple[Study, tuple[Ladder, ...]]:
+def _evaluated(options: ExtrapolateOptions) -> tuple[ExtrapolationStudy, tuple[ErrorLadder, ...]]:
     """Every target predicted and simulated, and ladders for those that are wrong."""
     scenario = load_scenario(options.scenario)
     if "P" in scenario.parameters:
@@ -68,7 +68,7 @@ def _processes(text: str, option: str) -> list[int]:
         raise InputError("not numbers of processes", Place(option), value=text, allowed="e.g. 4,8,16") from None
 
 
-def parsed_target(text: str) -> Target:
+def parsed_target(text: str) -> ApplicationRun:
     """``P=128,preset=C,n=64,volume=4``."""
     values: dict[str, str] = {}
     for part in text.split(","):
@@ -85,7 +85,7 @@ def parsed_target(text: str) -> Target:
     ratio = None if volume is None else _number("volume", volume)
     if ratio is not None and ratio < 0:
         raise InputError("volume of a target", Place("--target"), value=volume, allowed="a number of 0 or above")
-    return Target(int(processes), preset, numbers, ratio)
+    return ApplicationRun(int(processes), preset, numbers, ratio)
 
 
 def _number(name: str, value: str) -> float:

@@ -13,7 +13,7 @@ from simcodesign.report.common.terminal import complain, print_all, write_json
 from simcodesign.report.feasibility.regions import region_dict, region_plot, region_tables
 from simcodesign.studies.feasibility.regions import (
     MOST_POINTS,
-    Question,
+    FeasibilityQuestion,
     Region,
     UnboundedError,
     forecast_region,
@@ -56,7 +56,7 @@ def _varied(scenario: GivenScenario, each: str | None) -> tuple[str, tuple[str, 
     return name, values
 
 
-def _question(options: FeasibilityOptions, name: str, value: str) -> Question:
+def _question(options: FeasibilityOptions, name: str, value: str) -> FeasibilityQuestion:
     """The question for one value of what is varied; for the empty name that of the options alone."""
     varied = [f"{name}={value}"] if name else []
     scenario = _load_varied(options, varied)
@@ -65,7 +65,7 @@ def _question(options: FeasibilityOptions, name: str, value: str) -> Question:
     first, *others = (cost.strip() for cost in options.over.split(","))
     # Small letters for the unit of a rate as well, as it is often written.
     rate = parse_quantity(options.target.replace("flop/s", "FLOP/s"), "rate", Place("--target"))
-    return Question(
+    return FeasibilityQuestion(
         scenario,
         (first, *others),  # type: ignore[arg-type] # checked there
         rate,
@@ -83,7 +83,7 @@ def _load_varied(options: FeasibilityOptions, varied: Sequence[str]) -> GivenSce
         raise InputError(error.what, Place("--each"), value=error.value, allowed=error.allowed) from None
 
 
-def _forecasts(questions: Sequence[Question], simulate: bool) -> list[Region]:
+def _forecasts(questions: Sequence[FeasibilityQuestion], simulate: bool) -> list[Region]:
     """A forecast that does not grow with a cost is no answer, and no obstacle to one by simulation."""
     try:
         return [forecast_region(question) for question in questions]
@@ -94,7 +94,7 @@ def _forecasts(questions: Sequence[Question], simulate: bool) -> list[Region]:
         return []
 
 
-def _simulation(question: Question, effects: tuple[str, ...], points: int, engine: str) -> Region:
+def _simulation(question: FeasibilityQuestion, effects: tuple[str, ...], points: int, engine: str) -> Region:
     try:
         return simulated_region(question, effects, points, engine)
     except CapacityError as error:
@@ -103,7 +103,7 @@ def _simulation(question: Question, effects: tuple[str, ...], points: int, engin
         raise CapacityError(f"{error}; or --set train=N, which simulates N messages to a neighbour as one") from None
 
 
-def _least(question: Question, name: str, values: Sequence[str]) -> dict[str, float | None]:
+def _least(question: FeasibilityQuestion, name: str, values: Sequence[str]) -> dict[str, float | None]:
     """The value of a parameter at which the region begins to be empty, looked for a thousandfold below the least."""
     parameters = question.workload.parameters
     if name not in parameters or parameters[name].whole or any(cost.path == name for cost in question.costs):

@@ -1,4 +1,4 @@
-"""Models of the performance-model normal form: measurements read, fitted in processes, printed, drawn and written."""
+"""Models of the performance-model normal form: read measurements, fit in processes, print, plot and write."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A sweep, run: its points kept in a store or forecast at once, its table printed, written and drawn."""
+"""Run a sweep: into a store or as one forecast; print, write and plot its table."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ from simcodesign.report.sweep.events import SweepEvents, SweepProgress, sweep_pr
 from simcodesign.report.sweep.plot import QUANTITIES, check_plot, sweep_plot
 from simcodesign.report.sweep.tables import outcome_line, sweep_tables
 from simcodesign.studies.sweep.evaluate import forecast_frame
-from simcodesign.studies.sweep.executors import crew
-from simcodesign.studies.sweep.points import Row
-from simcodesign.studies.sweep.run import Outcome, outcome_of, run, run_forecast
+from simcodesign.studies.sweep.executors import sweep_executor
+from simcodesign.studies.sweep.points import PointResult
+from simcodesign.studies.sweep.run import SweepOutcome, outcome_of, run, run_forecast
 from simcodesign.studies.sweep.store import Store
 from simcodesign.studies.sweep.sweep import Sweep, sweep_of
 from simcodesign.studies.sweep.table import check_table_file, write_table
@@ -93,18 +93,18 @@ def _show(options: SweepOptions, sweep: Sweep, table: pd.DataFrame) -> None:
         print_all(sweep_tables(title, table, axes))
 
 
-def _forecast(options: SweepOptions, sweep: Sweep) -> tuple[pd.DataFrame, Outcome]:
+def _forecast(options: SweepOptions, sweep: Sweep) -> tuple[pd.DataFrame, SweepOutcome]:
     """All points at once, kept nowhere."""
     table = forecast_frame(sweep)
     failed = int((table["error"] != "").sum())
-    outcome = Outcome(sweep.count, sweep.count, failed, sweep.count, stopped=False)
+    outcome = SweepOutcome(sweep.count, sweep.count, failed, sweep.count, stopped=False)
     if options.json_lines:
         with SweepEvents(SweepProgress(0, sweep.count, 0), store=None) as events:
             events.end(outcome)
     return table, outcome
 
 
-def _stored(options: SweepOptions, sweep: Sweep, file: Path) -> tuple[pd.DataFrame, Outcome]:
+def _stored(options: SweepOptions, sweep: Sweep, file: Path) -> tuple[pd.DataFrame, SweepOutcome]:
     """The table and the outcome of a sweep that is kept in a store; when it is stopped, the command ends here."""
     again = resuming_command(options.arguments)
     with ExitStack() as stack:
@@ -136,7 +136,7 @@ def _open_store(options: SweepOptions, sweep: Sweep, file: Path) -> Store:
     return store
 
 
-def _run(options: SweepOptions, sweep: Sweep, store: Store, stop: StopSignals) -> Outcome:
+def _run(options: SweepOptions, sweep: Sweep, store: Store, stop: StopSignals) -> SweepOutcome:
     """Evaluate what is not in the store yet: a forecast in this process, simulations in others."""
     stored = len(store)
     left = sweep.count - stored
@@ -145,11 +145,11 @@ def _run(options: SweepOptions, sweep: Sweep, store: Store, stop: StopSignals) -
         executor = None
         if sweep.reading != FORECAST and left:
             jobs = min(options.jobs or usable_cpus(), left)
-            executor = stack.enter_context(crew(jobs, options.scheduler))
+            executor = stack.enter_context(sweep_executor(jobs, options.scheduler))
             if options.scheduler and not executor.count:
                 complain(f"note: the scheduler {options.scheduler} has no workers yet; the sweep waits for some")
         events = SweepEvents(progress, store=str(store.path), workers=str(executor or "this process"))
-        on_progress: Callable[[Sequence[Row]], None]
+        on_progress: Callable[[Sequence[PointResult]], None]
         if options.json_lines:
             on_progress = stack.enter_context(events).update
         else:

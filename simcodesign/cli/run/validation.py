@@ -13,7 +13,7 @@ from simcodesign.report.validation.page import write_page
 from simcodesign.report.validation.plots import drawer
 from simcodesign.report.validation.tables import outcome_tables
 from simcodesign.studies.validation.case import Case
-from simcodesign.studies.validation.outcome import Outcome, counts, status_of
+from simcodesign.studies.validation.outcome import CaseOutcome, counts, status_of
 from simcodesign.studies.validation.run import run
 
 
@@ -36,7 +36,7 @@ def run_cases(cases: Sequence[Case], options: ValidateOptions) -> int:
     return status_of(outcomes)
 
 
-def _answer(outcomes: Sequence[Outcome]) -> dict[str, object]:
+def _answer(outcomes: Sequence[CaseOutcome]) -> dict[str, object]:
     return {
         "version": __version__,
         "cases": outcomes,

@@ -27,7 +27,7 @@ EFFECT_WORDS = {
     SHARING: "blocks of par share whole instances (shared instances)",
     "conflicts": "only what excludes each other takes turns (conflicts)",
     "maps": "iterations of map go on without waiting for all (maps)",
-    "chance": "samples and probabilities are drawn (chance)",
+    "chance": "samples and probabilities are random (chance)",
 }
 #: Columns of numbers.
 NUMBERS = (

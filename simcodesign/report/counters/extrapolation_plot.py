@@ -9,8 +9,8 @@ from typing import Any
 
 from simcodesign.report.common import plot_style
 from simcodesign.report.counters.extrapolation_tables import BASELINES
-from simcodesign.studies.extrapolation.ladder import Ladder
-from simcodesign.studies.extrapolation.study import Study
+from simcodesign.studies.extrapolation.ladder import ErrorLadder
+from simcodesign.studies.extrapolation.study import ExtrapolationStudy
 from simcodesign.studies.extrapolation.trials import METHODS, PARTS, Trial
 
 COLOURS = dict(
@@ -25,7 +25,7 @@ PART_COLOURS = dict(zip(PARTS, plot_style.OKABE_ITO, strict=False))
 _CUT = 100.0
 
 
-def profile_plot(study: Study, path: str | Path, ladders: Sequence[Ladder] = ()) -> None:
+def profile_plot(study: ExtrapolationStudy, path: str | Path, ladders: Sequence[ErrorLadder] = ()) -> None:
     """Draw a study. InputError as ``styled``."""
     count = len(study.trials)
     with plot_style.styled(path) as mpl:
@@ -124,7 +124,7 @@ def _present(trials: Sequence[Trial], name: str) -> bool:
     return any(any(trial.part_s(name)) for trial in trials)
 
 
-def _ladders(axes: Any, ladders: Sequence[Ladder]) -> None:
+def _ladders(axes: Any, ladders: Sequence[ErrorLadder]) -> None:
     """The error of the pipeline with effect after effect."""
     for place, ladder in enumerate(ladders):
         errors = [100 * rung.error for rung in ladder.rungs]

@@ -15,8 +15,8 @@ from simcodesign.counters.prediction import ANALYTIC, EMPIRICAL
 from simcodesign.describe.effects import effect_names
 from simcodesign.report.common.numbers import Seconds, quantity
 from simcodesign.report.common.tables import facts, new_table, paragraph
-from simcodesign.studies.extrapolation.ladder import MODELS, Ladder
-from simcodesign.studies.extrapolation.study import Study
+from simcodesign.studies.extrapolation.ladder import MODELS, ErrorLadder
+from simcodesign.studies.extrapolation.study import ExtrapolationStudy
 from simcodesign.studies.extrapolation.trials import METHODS, PARTS, PLAIN, REFINED, Summary, Trial
 
 BASELINES = (ANALYTIC, EMPIRICAL)
@@ -24,7 +24,7 @@ BASELINES = (ANALYTIC, EMPIRICAL)
 _SMALL = 0.02
 
 
-def study_tables(study: Study, ladders: Sequence[Ladder] = ()) -> Iterator[RenderableType]:
+def study_tables(study: ExtrapolationStudy, ladders: Sequence[ErrorLadder] = ()) -> Iterator[RenderableType]:
     """What was run; for every target errors, parts and the ladder if there is one; and what the pipeline notes."""
     yield _facts(study)
     ladder_at = {ladder.target.text: ladder for ladder in ladders}
@@ -39,7 +39,7 @@ def study_tables(study: Study, ladders: Sequence[Ladder] = ()) -> Iterator[Rende
         yield paragraph("Of the models of the first seed:\n" + "\n".join(f"- {note}" for note in study.notes))
 
 
-def _facts(study: Study) -> RenderableType:
+def _facts(study: ExtrapolationStudy) -> RenderableType:
     question = study.question
     count = len(study.trials[0].outcomes)
     preset = f", preset {question.scenario.preset}" if question.scenario.preset is not None else ""
@@ -108,7 +108,7 @@ def part_table(trial: Trial) -> Table:
     return table
 
 
-def ladder_table(ladder: Ladder) -> Table:
+def ladder_table(ladder: ErrorLadder) -> Table:
     """Truth and error of the pipeline with the effects switched on one after another."""
     show = Seconds([rung.trial.truth_s.mean for rung in ladder.rungs])
     title = "Effects, switched on one after another, in profile and truth"
@@ -125,7 +125,7 @@ def ladder_table(ladder: Ladder) -> Table:
     return table
 
 
-def ladder_words(ladder: Ladder) -> str:
+def ladder_words(ladder: ErrorLadder) -> str:
     """Where the error comes from."""
     limit, largest, broken = f"{ladder.threshold:.0%}", ladder.largest, ladder.breaks
     alone = ladder.rungs[0]
@@ -185,7 +185,7 @@ def mean_absolute(trials: Sequence[Trial], method: str) -> float:
 # --- Dictionaries ------------------------------------------------------------------------------------------------
 
 
-def profile_dict(study: Study, ladders: Sequence[Ladder] = ()) -> dict[str, Any]:
+def profile_dict(study: ExtrapolationStudy, ladders: Sequence[ErrorLadder] = ()) -> dict[str, Any]:
     """The question, the errors at each target, and the ladders of targets that have one."""
     by_target = {ladder.target.text: ladder for ladder in ladders}
     shown = attributes_of(
@@ -201,7 +201,7 @@ def profile_dict(study: Study, ladders: Sequence[Ladder] = ()) -> dict[str, Any]
     }
 
 
-def _trial_dict(trial: Trial, ladder: Ladder | None) -> dict[str, Any]:
+def _trial_dict(trial: Trial, ladder: ErrorLadder | None) -> dict[str, Any]:
     return trial.target.json_fields() | {
         "refusal": trial.refusal or None,
         "truth_s": [one.truth_s for one in trial.outcomes],

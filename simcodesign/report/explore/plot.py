@@ -16,7 +16,7 @@ from simcodesign.report.common import plot_style
 from simcodesign.report.common.numbers import four_digits, shared_unit
 from simcodesign.report.explore.tables import shown
 from simcodesign.studies.explore.confirmation import best_points
-from simcodesign.studies.explore.evaluator import Evaluator, Point, point_of
+from simcodesign.studies.explore.evaluator import EvaluatedPoint, Evaluator, point_of
 from simcodesign.studies.explore.pareto import Front
 from simcodesign.studies.explore.problem import Problem
 from simcodesign.studies.explore.solvers.solve import Solution
@@ -72,7 +72,7 @@ def _goal_text(problem: Problem) -> str:
     return " and ".join(f"{'max' if one.maximise else 'min'} {one.text}" for one in problem.objectives)
 
 
-def _best(solution: Solution) -> list[Point]:
+def _best(solution: Solution) -> list[EvaluatedPoint]:
     """The best distinct feasible points; the nearest one where nothing is feasible."""
     points = best_points(solution, LINES)
     if not len(points):
@@ -191,7 +191,7 @@ def _pair(mpl: Any, axis: Any, front: Front, pair: tuple[int, int]) -> None:
             each.set_major_locator(mpl.ticker.MaxNLocator(5))
 
 
-def _parallel(mpl: Any, figure: Any, problem: Problem, points: Sequence[Point]) -> None:
+def _parallel(mpl: Any, figure: Any, problem: Problem, points: Sequence[EvaluatedPoint]) -> None:
     """A vertical axis for every variable and objective, a line for every point, coloured by the first objective."""
     axis = figure.subplots()
     variables = problem.space.variables

@@ -15,7 +15,7 @@ from simcodesign.report.common.numbers import four_digits
 from simcodesign.report.common.tables import new_table, paragraph
 from simcodesign.studies.explore.bound_sensitivity import BoundSensitivity, is_active
 from simcodesign.studies.explore.confirmation import Confirmation, Confirmed, FrontConfirmation, Overtaking
-from simcodesign.studies.explore.evaluator import Point, Refusal
+from simcodesign.studies.explore.evaluator import EvaluatedPoint, Refusal
 from simcodesign.studies.explore.pareto import Front
 from simcodesign.studies.explore.problem import Constraint, Objective, Problem
 from simcodesign.studies.explore.solvers.infeasibility import Infeasibility, Relaxation
@@ -212,7 +212,7 @@ def _relaxation(problem: Problem, one: Relaxation) -> tuple[str, str, str]:
     return f"{one.share:.3%}", bound, point_words(problem, one.point)
 
 
-def _violations(problem: Problem, point: Point) -> list[float]:
+def _violations(problem: Problem, point: EvaluatedPoint) -> list[float]:
     pairs = zip(problem.constraints, point.gaps, strict=True)
     return [max(_excess(constraint, gap), 0.0) for constraint, gap in pairs]
 
@@ -231,7 +231,7 @@ def _conflict_words(why: Infeasibility) -> str:
     return f"{kind}{'' if why.exact else ', as far as searches tell'}): {sets}{note}"
 
 
-def point_words(problem: Problem, point: Point) -> str:
+def point_words(problem: Problem, point: EvaluatedPoint) -> str:
     """The values of the variables on one line."""
     return _where(problem, point.values)
 

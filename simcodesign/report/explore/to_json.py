@@ -8,7 +8,7 @@ from typing import Any
 from simcodesign.core.to_json import attributes_of, fields_of
 from simcodesign.studies.explore.bound_sensitivity import BoundSensitivity
 from simcodesign.studies.explore.confirmation import Confirmation, Confirmed, FrontConfirmation
-from simcodesign.studies.explore.evaluator import Point
+from simcodesign.studies.explore.evaluator import EvaluatedPoint
 from simcodesign.studies.explore.pareto import Front
 from simcodesign.studies.explore.problem import Problem
 from simcodesign.studies.explore.solvers.infeasibility import Infeasibility
@@ -50,7 +50,7 @@ def solution_dict(
     return shown
 
 
-def point_dict(problem: Problem, point: Point) -> dict[str, Any]:
+def point_dict(problem: Problem, point: EvaluatedPoint) -> dict[str, Any]:
     """One point, its gaps by the texts of the constraints."""
     texts = [one.text for one in problem.constraints]
     return fields_of(point, "feasible") | {"gaps": dict(zip(texts, point.gaps, strict=False))}

@@ -16,8 +16,8 @@ from simcodesign.describe.constants import CONSTANTS
 from simcodesign.report.common import plot_style
 from simcodesign.report.common.numbers import quantity, shared_unit
 from simcodesign.report.common.tables import new_table, paragraph
-from simcodesign.studies.feasibility.cost_axes import Cost
-from simcodesign.studies.feasibility.regions import STRAIGHT, Question, Region
+from simcodesign.studies.feasibility.cost_axes import CostAxis
+from simcodesign.studies.feasibility.regions import STRAIGHT, FeasibilityQuestion, Region
 
 #: Costs of which one over them is a bandwidth.
 PER_BYTE = ("network.per_byte", "network.G")
@@ -25,7 +25,7 @@ HOPS = "network.hop_latency"
 
 
 def region_tables(
-    every: Sequence[Question], regions: Sequence[Region], least: Mapping[str, float | None]
+    every: Sequence[FeasibilityQuestion], regions: Sequence[Region], least: Mapping[str, float | None]
 ) -> Iterator[RenderableType]:
     """The regions, what they are of, the linear inequality where there is one, boundaries by simulation point by point,
     and below which value of a parameter there is nothing.
@@ -48,13 +48,13 @@ def region_tables(
             yield paragraph(f"Forecast: nothing is feasible for {name} below {value:.4g}")
 
 
-def _varied(every: Sequence[Question]) -> list[str]:
+def _varied(every: Sequence[FeasibilityQuestion]) -> list[str]:
     """What differs between the regions."""
     first = _values(every[0])
     return [name for name in first if len({_values(one).get(name) for one in every}) > 1]
 
 
-def _values(question: Question) -> dict[str, str]:
+def _values(question: FeasibilityQuestion) -> dict[str, str]:
     """What was set, as texts: constants with their units."""
     constants = question.machine.constants()
     return {
@@ -63,7 +63,7 @@ def _values(question: Question) -> dict[str, str]:
     } | {name: f"{value:g}" for name, value in question.parameters.items()}
 
 
-def _intercepts(every: Sequence[Question], regions: Sequence[Region], names: Sequence[str]) -> Table:
+def _intercepts(every: Sequence[FeasibilityQuestion], regions: Sequence[Region], names: Sequence[str]) -> Table:
     """One row a region: the time allowed where that differs, the time without both costs, and the most of each."""
     first, second = regions[0].costs
     inverse, allowed = second.path in PER_BYTE, len({region.limit_s for region in regions}) > 1
@@ -104,7 +104,7 @@ def _without(region: Region) -> str:
     return "at least" if any(cost.low for cost in region.costs) else "without costs"
 
 
-def _words(every: Sequence[Question], regions: Sequence[Region], names: Sequence[str]) -> Iterator[str]:
+def _words(every: Sequence[FeasibilityQuestion], regions: Sequence[Region], names: Sequence[str]) -> Iterator[str]:
     """What the table is of, and what its rows do not say themselves."""
     question, (first, second) = every[0], regions[0].costs
     yield ", ".join(_setting_words(every, names))
@@ -133,11 +133,11 @@ def _words(every: Sequence[Question], regions: Sequence[Region], names: Sequence
         yield f"Simulated with {', '.join(simulated[0].effects) or 'no effects'}: {runs} simulation{'s' * (runs > 1)}"
 
 
-def _rate(question: Question) -> str:
+def _rate(question: FeasibilityQuestion) -> str:
     return quantity(question.rate_flop_per_s, "flop/s")
 
 
-def _setting_words(every: Sequence[Question], names: Sequence[str]) -> Iterator[str]:
+def _setting_words(every: Sequence[FeasibilityQuestion], names: Sequence[str]) -> Iterator[str]:
     """Ranks, nodes and hop latency if all have the same, and what was set."""
     question = every[0]
     sizes = {(one.design_point().ranks, one.machine.nodes) for one in every}
@@ -151,7 +151,7 @@ def _setting_words(every: Sequence[Question], names: Sequence[str]) -> Iterator[
     yield from (f"{name} = {text}" for name, text in values.items())
 
 
-def _symbol_words(*costs: Cost) -> str:
+def _symbol_words(*costs: CostAxis) -> str:
     """What symbols stand for."""
     definitions = []
     for cost in costs:
@@ -160,12 +160,12 @@ def _symbol_words(*costs: Cost) -> str:
     return f": {', '.join(definitions)}" if definitions else ""
 
 
-def _floor_words(cost: Cost) -> str:
+def _floor_words(cost: CostAxis) -> str:
     why = "links or interfaces of the machine are no faster" if cost.path in PER_BYTE else "that is its least value"
     return f"{cost.name} begins at {_amount(cost, cost.low)}: {why}"
 
 
-def _nothing_words(question: Question, region: Region, names: Sequence[str]) -> str:
+def _nothing_words(question: FeasibilityQuestion, region: Region, names: Sequence[str]) -> str:
     which = ", ".join([region.reading, *(f"{name} = {_values(question)[name]}" for name in names)])
     if any(cost.low for cost in region.costs):
         rest = "with both costs at their least it takes"
@@ -236,17 +236,17 @@ def _straightness(simulated: Sequence[Region], names: Sequence[str]) -> Iterator
             yield f"It bends{which} at {region.costs[0].name} = {x}, {region.costs[1].name} = {y}"
 
 
-def _term(slope: float, cost: Cost) -> str:
+def _term(slope: float, cost: CostAxis) -> str:
     name = f"({cost.name} - {_amount(cost, cost.low)})" if cost.low else cost.name
     return f"{slope:.10g} {name}"
 
 
-def _amount(cost: Cost, value: float) -> str:
+def _amount(cost: CostAxis, value: float) -> str:
     """A cost with its unit, without what it is charged per."""
     return quantity(value, cost.unit.partition(" per ")[0])
 
 
-def _bandwidth(cost: Cost, value: float) -> str:
+def _bandwidth(cost: CostAxis, value: float) -> str:
     """What this time of a byte is as a bandwidth."""
     return quantity(1 / (value * cost.scale), "B/s") if value else "unlimited"
 
@@ -258,7 +258,7 @@ def region_dict(region: Region) -> dict[str, Any]:
     return shown | {"over": over, "boundary": [region.x, region.y]}
 
 
-def region_plot(every: Sequence[Question], regions: Sequence[Region], path: str | Path) -> None:
+def region_plot(every: Sequence[FeasibilityQuestion], regions: Sequence[Region], path: str | Path) -> None:
     """The boundaries: forecasts as lines, simulations as marked lines of the same colour, as markers alone where too
     few points were looked at to know what is between them."""
     question, names = every[0], _varied(every)

@@ -96,10 +96,10 @@ def _mark(axes: Any, hits: Hits) -> None:
         size = level.geometry.size_bytes
         axes.axvline(size, color=plot_style.DARK, linestyle=":", linewidth=0.8)
         axes.annotate(f"L{number}", (size, 1.01), xycoords=axes.get_xaxis_transform(), fontsize=8, ha="center")
-        if level.found_by != "full":
+        if level.method != "full":
             points.append((size, missed / hits.accesses))
     if points:
-        methods = dict.fromkeys(level.found_by for level in hits.levels if level.found_by != "full")
+        methods = dict.fromkeys(level.method for level in hits.levels if level.method != "full")
         label = ", ".join(HIT_WORDS[method] for method in methods)
         axes.plot(
             *zip(*points, strict=True), "o", color=plot_style.OKABE_ITO[5], markersize=5, clip_on=False, label=label

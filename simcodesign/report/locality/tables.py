@@ -44,14 +44,14 @@ class Level(NamedTuple):
     geometry: CacheGeometry
     accesses: float
     hits: float
-    found_by: str
+    method: str
     writebacks: int | None
 
     def json_fields(self) -> dict[str, Any]:
         """The cache and what it serves, side by side."""
         return attributes_of(
             self,
-            *("accesses", "hits", "writebacks", "found_by"),
+            *("accesses", "hits", "writebacks", "method"),
             size_bytes="geometry.size_bytes",
             sets="geometry.sets",
             ways="geometry.ways_per_set",
@@ -268,7 +268,7 @@ def miss_table(findings: Findings) -> Table:
 def hit_tables(hits: Hits) -> Iterator[RenderableType]:
     """What each level serves, by which method, and the traffic of memory if the levels were simulated."""
     written = ["written"] if hits.counts else []
-    table = new_table("Caches", "level", "size", "ways", "accesses", "hit ratio", "of all", *written, "found by")
+    table = new_table("Caches", "level", "size", "ways", "accesses", "hit ratio", "of all", *written, "method")
     for number, level in enumerate(hits.levels, 1):
         shape = level.geometry
         table.add_row(
@@ -279,12 +279,12 @@ def hit_tables(hits: Hits) -> Iterator[RenderableType]:
             share(level.hits / level.accesses) if level.accesses else "-",
             share(level.hits / hits.accesses),
             *([f"{level.writebacks:,}"] if hits.counts else []),
-            level.found_by,
+            level.method,
         )
     blank = [""] * len(written)
     table.add_row("memory", "", "", count(hits.memory), "", share(hits.memory / hits.accesses), *blank, "")
     yield table
-    used = dict.fromkeys(level.found_by for level in hits.levels)
+    used = dict.fromkeys(level.method for level in hits.levels)
     yield "; ".join(f"{method}: {HIT_WORDS[method]}" for method in used) + "\n"
     if "full" in used:
         yield "Strides of powers of two crowd few sets, which the stack model does not see: --method sets\n"

@@ -25,9 +25,11 @@ def replicated_comparison_tables(comparison: ReplicatedComparison) -> list[Rende
     forecast = comparison.first.forecast
     ranks = f"P = {float(forecast.values['P']):,.0f}"
     title = f"{forecast.workload} on {forecast.machine}, {ranks}: forecast against {_runs(comparison)}"
-    effects, random = (", ".join(names) or "none" for names in (comparison.first.simulation.effects, comparison.drawn))
+    effects, random = (
+        ", ".join(names) or "none" for names in (comparison.first.simulation.effects, comparison.random_sources)
+    )
     settings = (
-        f"effects {effects}; drawn {random}; seed {comparison.seed}; intervals of {100 * comparison.confidence:g}%"
+        f"effects {effects}; random {random}; seed {comparison.seed}; intervals of {100 * comparison.confidence:g}%"
     )
     parts = [paragraph(title, bold=True), paragraph(settings), component_table(comparison), ladder_table(comparison)]
     return [*parts, *(paragraph(text) for text in (*_notes(comparison), verdict(comparison)))]
@@ -81,7 +83,7 @@ def verdict(comparison: ReplicatedComparison) -> str:
 
 def _notes(comparison: ReplicatedComparison) -> list[str]:
     texts = []
-    if not comparison.drawn:
+    if not comparison.random_sources:
         texts.append("Nothing here is random with these effects: one comparison is the answer.")
     elif comparison.count > 1:
         texts.append("A number without ± is the same in every replication.")

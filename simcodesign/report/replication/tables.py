@@ -13,7 +13,7 @@ from simcodesign.core.result import COMPONENTS
 from simcodesign.report.common.numbers import Seconds, shared_unit
 from simcodesign.report.common.tables import facts, new_table, paragraph
 from simcodesign.studies.replication.observations import BLOCKED, MAKESPAN, MSER5, RESPONSE, STATION_NUMBERS, Key
-from simcodesign.studies.replication.output_analysis import Interval, Paired
+from simcodesign.studies.replication.output_analysis import Interval, PairedIntervals
 from simcodesign.studies.replication.replicate import PairedReplications, Replicated
 
 SAME = "same in all"
@@ -122,7 +122,7 @@ def paired_tables(paired: PairedReplications) -> list[RenderableType]:
 
 
 def machine_names(paired: PairedReplications) -> tuple[str, str]:
-    """Of the first and the second, told apart."""
+    """Names of the first and the second machine, made different."""
     one, other = paired.first.first.machine, paired.second.first.machine
     return (one, other) if one != other else (one, f"{other} (second)")
 
@@ -216,7 +216,7 @@ def paired_table(paired: PairedReplications) -> Table:
     return table
 
 
-def _equal(pair: Paired) -> bool:
+def _equal(pair: PairedIntervals) -> bool:
     """Whether both differ by no more than rounding, in every replication."""
     dust = _DUST * max(abs(pair.first.mean), abs(pair.second.mean))
     gap = pair.difference
@@ -240,7 +240,7 @@ def verdict(paired: PairedReplications) -> RenderableType:
     return paragraph(f"{apart}; the interval of the difference {certain}.{_common(pair)}")
 
 
-def _common(pair: Paired) -> str:
+def _common(pair: PairedIntervals) -> str:
     if not math.isfinite(pair.narrowing):
         return ""
     text = f" Of {pair.first.count} independent runs of each the interval would be {pair.narrowing:.2g} times as wide"
@@ -253,12 +253,12 @@ def notes(*replicated: Replicated) -> list[RenderableType]:
     """What the reader must know of how the means came about."""
     one = replicated[0]
     texts = []
-    if not any(side.drawn for side in replicated):
+    if not any(side.random_sources for side in replicated):
         texts.append("Nothing here is random with these effects: every seed gives the same, and one run is the answer.")
     elif one.count > 1:
         texts.append("A number without ± is the same in every replication.")
     texts += [text for side in replicated for text in _stream_notes(side, named=len(replicated) > 1)]
-    if one.stopping.precision is not None and any(side.drawn for side in replicated):
+    if one.stopping.precision is not None and any(side.random_sources for side in replicated):
         texts.append(_stopping(one))
     if len(replicated) == 1 and one.count > 1:
         texts.append(_extremes(one))
@@ -270,13 +270,7 @@ def _stream_notes(replicated: Replicated, named: bool) -> Iterable[str]:
     if replicated.removed is None:
         return
     on = f" on {replicated.first.machine}" if named else ""
-    how = (
-        "as was asked for"
-        if replicated.warm_up != MSER5
-        else "MSER-5"
-        if replicated.count == 1
-        else "MSER-5 of the mean run"
-    )
+    how = "as given" if replicated.warm_up != MSER5 else "MSER-5" if replicated.count == 1 else "MSER-5 of the mean run"
     count = (
         f"the first {replicated.removed.removed:,} requests of a run are"
         if replicated.removed.removed
@@ -328,18 +322,18 @@ def _headline(replicated: Replicated) -> RenderableType:
     name, form = _named(key)
     interval = replicated.interval(*key)
     width = "" if interval.same or math.isnan(interval.low) else f" ± {_relative(interval)}"
-    if not replicated.drawn:
+    if not replicated.random_sources:
         return paragraph(f"{case}: {name} {form(interval.mean)}, whatever the seed", bold=True)
     return paragraph(f"{case}: mean {name} of {_runs(replicated)} {form(interval.mean)}{width}", bold=True)
 
 
 def _facts(replicated: Replicated) -> RenderableType:
     first = replicated.first
-    level = [("confidence", f"{_level(replicated)}, of each interval alone")] if replicated.drawn else []
+    level = [("confidence", f"{_level(replicated)}, of each interval alone")] if replicated.random_sources else []
     seed = f"{replicated.seed}; replications have seeds of their own"
     rows = (
         ("effects", ", ".join(first.effects) or "none"),
-        ("drawn", ", ".join(replicated.drawn) or "nothing"),
+        ("random", ", ".join(replicated.random_sources) or "nothing"),
         ("seed", seed),
         ("engine", first.engine),
         *level,
@@ -388,7 +382,7 @@ def _cell(interval: Interval, form: QuantityFormat, show: Seconds) -> str:
     return show(interval.mean) if interval.same or not math.isfinite(interval.half_width) else form.wide(interval)
 
 
-def _ratio(pair: Paired) -> str:
+def _ratio(pair: PairedIntervals) -> str:
     ratio = pair.ratio
     if math.isnan(ratio.mean):
         return "-"

@@ -14,13 +14,8 @@ from simcodesign.report.common.tables import new_table, paragraph
 from simcodesign.report.requirements.tables import no_fit_words, number
 from simcodesign.studies.requirements.sensitivity import Varied
 from simcodesign.studies.requirements.simulated_strawman import SimulatedStrawMan
-from simcodesign.studies.requirements.simulated_upgrade import (
-    COSTS,
-    COUNTERS,
-    RESOURCES,
-    SimulatedCell,
-    Step,
-)
+from simcodesign.studies.requirements.simulated_systems import COUNTERS
+from simcodesign.studies.requirements.simulated_upgrade import COSTS, RESOURCES, RatioStep, SimulatedCell
 from simcodesign.studies.requirements.upgrade_ranking import AS_GOOD, Ranking, rankings
 
 #: Largest relative difference between counters and requirements that is rounding.
@@ -29,10 +24,10 @@ ROUNDING = 1e-9
 WORTH_TELLING = 0.01
 PICK_COLUMNS = {
     "requirements": "requirements",
-    "weighed": "weighed by times",
+    "weighted": "weighted by times",
     "simulated": "simulated time",
     "full_requirements": "requirements",
-    "full_weighed": "weighed by times",
+    "full_weighted": "weighted by times",
     "full_forecast": "forecast time",
 }
 
@@ -115,7 +110,7 @@ def _counter_words(cells: Sequence[SimulatedCell]) -> str:
 
 
 def _time_table(cells: Sequence[SimulatedCell]) -> Table:
-    heads = ("requirements", "weighed", "forecast", "simulated", "per problem", "explained by", "then by")
+    heads = ("requirements", "weighted", "forecast", "simulated", "per problem", "explained by", "then by")
     table = new_table(
         "Ratios of time, and what leads from the requirements to the simulated one", "workload", "upgrade", *heads
     )
@@ -130,7 +125,7 @@ def _time_table(cells: Sequence[SimulatedCell]) -> Table:
     return table
 
 
-def _step(step: Step | None, cell: SimulatedCell) -> str:
+def _step(step: RatioStep | None, cell: SimulatedCell) -> str:
     """A step, and by how much of the simulated ratio it changes it."""
     if step is None:
         return "-" if cell.new is None else "nothing"
@@ -149,14 +144,14 @@ def _pick_table(ranked: Sequence[Ranking]) -> Table:
 
 def _pick_words(ranked: Sequence[Ranking], whole: Machine) -> Iterator[str]:
     yield (
-        "Requirements rank by the geometric mean of their three ratios, weighed ones by the times of the resources on "
+        "Requirements rank by the geometric mean of their three ratios, weighted ones by the times of the resources on "
         f"the base; all over the ratio of N, for the problem grows as well. Within {AS_GOOD:.0%} upgrades are as good"
     )
     pairs = {
         ("requirements", "simulated"): "The requirements, against the simulated time",
-        ("weighed", "simulated"): "The weighed requirements, against the simulated time",
+        ("weighted", "simulated"): "The weighted requirements, against the simulated time",
         ("full_requirements", "full_forecast"): f"The requirements on all of {whole.name}, against the forecast",
-        ("full_weighed", "full_forecast"): f"The weighed requirements on all of {whole.name}, against the forecast",
+        ("full_weighted", "full_forecast"): f"The weighted requirements on all of {whole.name}, against the forecast",
     }
     for (way, against), words in pairs.items():
         other = [ranking for ranking in ranked if ranking.verdict(way, against) != "same"]

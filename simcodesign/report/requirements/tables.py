@@ -15,7 +15,7 @@ from rich.table import Table
 from simcodesign.analytic.model_text import short
 from simcodesign.report.common.numbers import quantity
 from simcodesign.report.common.tables import new_table, paragraph
-from simcodesign.studies.requirements.memory_capacity import ALWAYS, NEVER, Fit
+from simcodesign.studies.requirements.memory_capacity import ALWAYS, NEVER, MemoryFit
 from simcodesign.studies.requirements.strawman import StrawManStudy, System
 from simcodesign.studies.requirements.upgrade import Filled, UpgradeStudy
 
@@ -143,7 +143,7 @@ def _step_words(studies: Sequence[UpgradeStudy]) -> Iterator[str]:
             yield f"{study.upgrade.name}: also changes rates ({rates}), on which requirements do not depend"
 
 
-def no_fit_words(fit: Fit) -> str:
+def no_fit_words(fit: MemoryFit) -> str:
     """Why nothing fits: how much the smallest problem takes, and which term that is."""
     most = fit.terms[0] if fit.terms else None
     alone = ""
@@ -155,7 +155,7 @@ def no_fit_words(fit: Fit) -> str:
     )
 
 
-def always_words(fit: Fit) -> str:
+def always_words(fit: MemoryFit) -> str:
     """That memory does not bound the size."""
     return f"every n fits, up to {number(fit.size)}, the most that the workload allows"
 
@@ -232,7 +232,7 @@ def _study_words(study: StrawManStudy) -> Iterator[str]:
 # Memory fits.
 
 
-def fit_tables(workload: str, machine: str, fit: Fit) -> Iterator[RenderableType]:
+def fit_tables(workload: str, machine: str, fit: MemoryFit) -> Iterator[RenderableType]:
     """The size that fills the memory, what a whole one leaves, and what the smallest takes."""
     title = f"{workload} on {machine}: {number(fit.processes)} processes"
     table = new_table(title, "", "")

@@ -131,7 +131,7 @@ def _memory_rows(memory: Memory | None) -> Rows:
         yield level.name, f"{size}, {ways}, {amount_text(level.latency_s, 'time')}{cycles}"
     yield "memory", f"{amount_text(memory.latency_s, 'time')}, {bandwidth_text(memory.per_byte_s)}"
     yield "lines", f"{memory.line_bytes} bytes"
-    yield "hits are found by", memory.hits
+    yield "hits by method", memory.hits
 
 
 def _topology_rows(topology: Topology) -> Rows:

@@ -90,7 +90,7 @@ def served_tables(result: Result) -> list[RenderableType]:
     total = float(sum(result.served.values()))
     if not total:
         return []
-    table = new_table("Memory accesses", "served by", "accesses", "share", "found by")
+    table = new_table("Memory accesses", "served by", "accesses", "share", "method")
     for level, accesses in result.served.items():
         how = HIT_WORDS.get(result.hit_methods.get(level, ""), "what is left")
         table.add_row(level, _count(float(accesses)), f"{float(accesses) / total:.2%}", how)

@@ -13,8 +13,8 @@ from typing import Any, Self
 from simcodesign.core.to_json import fields_of, to_json
 from simcodesign.report.common.progress import ProgressBar
 from simcodesign.report.common.terminal import write
-from simcodesign.studies.sweep.points import Row
-from simcodesign.studies.sweep.run import Outcome
+from simcodesign.studies.sweep.points import PointResult
+from simcodesign.studies.sweep.run import SweepOutcome
 
 
 class SweepProgress:
@@ -25,7 +25,7 @@ class SweepProgress:
         self._clock, self._began_s = clock, clock()
         self._first, self._first_s = 0, self._began_s
 
-    def add(self, rows: Sequence[Row]) -> None:
+    def add(self, rows: Sequence[PointResult]) -> None:
         """So many more are stored."""
         self.stored += len(rows)
         self.new += len(rows)
@@ -61,13 +61,13 @@ class SweepProgress:
 
 
 @contextmanager
-def sweep_progress(progress: SweepProgress, **options: Any) -> Iterator[Callable[[Sequence[Row]], None]]:
+def sweep_progress(progress: SweepProgress, **options: Any) -> Iterator[Callable[[Sequence[PointResult]], None]]:
     """Of ``run`` of a sweep: rows that are stored."""
     with ProgressBar(
         "sweeping", total=progress.count, completed=progress.stored, note=progress.text(), **options
     ) as bar:
 
-        def on_progress(rows: Sequence[Row]) -> None:
+        def on_progress(rows: Sequence[PointResult]) -> None:
             progress.add(rows)
             bar.update(completed=progress.stored, note=progress.text())
 
@@ -92,7 +92,7 @@ class SweepEvents:
         if error is not None and not isinstance(error, BrokenPipeError):
             self._event("error", what=str(error) or type(error).__name__, stored=self._progress.stored)
 
-    def update(self, rows: Sequence[Row]) -> None:
+    def update(self, rows: Sequence[PointResult]) -> None:
         """Events of rows that are stored."""
         progress = self._progress
         progress.add(rows)
@@ -109,7 +109,7 @@ class SweepEvents:
             elapsed_s=progress.elapsed_s,
         )
 
-    def end(self, outcome: Outcome, **fields: object) -> None:
+    def end(self, outcome: SweepOutcome, **fields: object) -> None:
         """The event of the end."""
         what = "stopped" if outcome.stopped else "done"
         self._event(what, **fields_of(outcome), elapsed_s=self._progress.elapsed_s, **fields)

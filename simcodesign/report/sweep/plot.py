@@ -23,7 +23,7 @@ from simcodesign.report.sweep.plot_axes import (
     short_text,
     value_text,
 )
-from simcodesign.studies.sweep.grid import SEED, Axis
+from simcodesign.studies.sweep.grid import SEED, SweepAxis
 from simcodesign.studies.sweep.table import ERROR, NUMBER
 
 FORMS = ("lines", "heat", "contour")
@@ -51,7 +51,7 @@ class _Shown:
     of each other axis."""
 
     table: pd.DataFrame
-    axes: tuple[Axis, ...]
+    axes: tuple[SweepAxis, ...]
     columns: tuple[str, ...]
     zipped: bool
     note: str
@@ -59,7 +59,7 @@ class _Shown:
 
 def sweep_plot(
     table: pd.DataFrame,
-    axes: Sequence[Axis],
+    axes: Sequence[SweepAxis],
     path: str | Path,
     of: str | Sequence[str] = (),
     form: str | None = None,
@@ -96,13 +96,13 @@ def sweep_plot(
         plot_style.save(figure, path)
 
 
-def _is_zipped(table: pd.DataFrame, axes: Sequence[Axis]) -> bool:
+def _is_zipped(table: pd.DataFrame, axes: Sequence[SweepAxis]) -> bool:
     """Whether every axis has as many values as there are points: in a grid of two axes it has fewer."""
     return len(table) > 1 and len(axes) > 1 and all(len(axis.values) == len(table) for axis in axes)
 
 
 def check_plot(
-    columns: Sequence[str] | pd.Index, axes: Sequence[Axis], of: str | Sequence[str] = (), form: str | None = None
+    columns: Sequence[str] | pd.Index, axes: Sequence[SweepAxis], of: str | Sequence[str] = (), form: str | None = None
 ) -> None:
     """InputError for what ``sweep_plot`` would not draw."""
     of = [of] if isinstance(of, str) else list(of)
@@ -127,7 +127,7 @@ def check_plot(
         raise InputError("nothing to draw: no point has a result", Place("--plot"))
 
 
-def _plotted_axes(axes: Sequence[Axis]) -> tuple[Axis, ...]:
+def _plotted_axes(axes: Sequence[SweepAxis]) -> tuple[SweepAxis, ...]:
     """The axes along which a plot goes: the first two, a seed only if there is nothing else."""
     others = [axis for axis in axes if axis.known.kind != SEED and len(axis.values) > 1]
     return tuple(others[:2] or axes[:1])
@@ -140,7 +140,7 @@ def _column(name: str, table: pd.DataFrame) -> str:
     return response if name in QUANTITIES and response in table.columns else column
 
 
-def _shown(table: pd.DataFrame, axes: Sequence[Axis], of: Sequence[str], zipped: bool) -> _Shown:
+def _shown(table: pd.DataFrame, axes: Sequence[SweepAxis], of: Sequence[str], zipped: bool) -> _Shown:
     every = [_column(name, table) for name in QUANTITIES]
     columns = [_column(name, table) for name in of] or [column for column in every if column in table.columns]
     plotted = _plotted_axes(axes)
@@ -209,7 +209,7 @@ def _lines(mpl: Any, panel: Any, shown: _Shown, column: str, values: NDArray[np.
     panel.legend(title=plot_style.plain(head), fontsize=7, title_fontsize=7, ncols=1 if len(lines) < 6 else 2)
 
 
-def _line(panel: Any, shown: _Shown, axis: Axis, rows: pd.DataFrame, column: str, **look: Any) -> None:
+def _line(panel: Any, shown: _Shown, axis: SweepAxis, rows: pd.DataFrame, column: str, **look: Any) -> None:
     """One line with its points marked where they are few; the points alone, of a sample."""
     x, y = places(axis, rows[axis.name].tolist()), rows[column].to_numpy(dtype=np.float64)
     order = np.argsort(x, kind="stable")

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from simcodesign.core.units import DIMENSIONS, format_quantity
 from simcodesign.report.common import plot_style
-from simcodesign.studies.sweep.grid import Axis
+from simcodesign.studies.sweep.grid import SweepAxis
 
 #: So many values of an axis are labelled one by one.
 _FEW = 12
@@ -22,7 +22,7 @@ _DIMENSION_OF = {unit: dimension for dimension, unit in DIMENSIONS.items() if un
 _ENDINGS = {"_s": "time", "_bytes": "size", "_j": "energy", "_w": "power"}
 
 
-def places(axis: Axis, values: Sequence[Any]) -> NDArray[np.float64]:
+def places(axis: SweepAxis, values: Sequence[Any]) -> NDArray[np.float64]:
     """Where values stand along their axis: numbers at themselves, words in their order."""
     if axis.numeric:
         return np.asarray(values, dtype=np.float64)
@@ -30,7 +30,7 @@ def places(axis: Axis, values: Sequence[Any]) -> NDArray[np.float64]:
     return np.array([order[str(value)] for value in values], dtype=np.float64)
 
 
-def label_axis(mpl: Any, panel: Any, which: str, axis: Axis) -> None:
+def label_axis(mpl: Any, panel: Any, which: str, axis: SweepAxis) -> None:
     """Scale, ticks and label of an axis of the design."""
     if axis.log and axis.numeric:
         getattr(panel, f"set_{which}scale")("log")
@@ -38,7 +38,7 @@ def label_axis(mpl: Any, panel: Any, which: str, axis: Axis) -> None:
     getattr(panel, f"set_{which}label")(plot_style.plain(axis.name))
 
 
-def set_ticks(mpl: Any, line: Any, axis: Axis) -> None:
+def set_ticks(mpl: Any, line: Any, axis: SweepAxis) -> None:
     distinct = sorted(set(axis.values), key=lambda value: float(places(axis, [value])[0]))
     if not axis.numeric or len(distinct) <= _FEW:
         step = 1 if not axis.numeric else -(-len(distinct) // 7)
@@ -70,7 +70,7 @@ def short_text(value: float, dimension: str) -> str:
     return format_quantity(rounded, dimension)
 
 
-def value_text(axis: Axis, value: Any) -> str:
+def value_text(axis: SweepAxis, value: Any) -> str:
     """A value of an axis in words."""
     return value if isinstance(value, str) else short_text(float(value), _DIMENSION_OF.get(axis.unit, "count"))
 

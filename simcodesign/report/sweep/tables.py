@@ -12,8 +12,8 @@ from rich.text import Text
 
 from simcodesign.report.common.numbers import shared_unit
 from simcodesign.report.common.tables import new_table
-from simcodesign.studies.sweep.grid import Axis
-from simcodesign.studies.sweep.run import Outcome
+from simcodesign.studies.sweep.grid import SweepAxis
+from simcodesign.studies.sweep.run import SweepOutcome
 from simcodesign.studies.sweep.table import ERROR, NUMBER
 
 #: Rows that are printed; a longer table shows its beginning and its end.
@@ -24,7 +24,7 @@ _UNITS = {"_s": "s", "_j": "J", "_w": "W", "_bytes": "B"}
 _DIGITS = 4
 
 
-def sweep_tables(title: str, table: pd.DataFrame, axes: Sequence[Axis]) -> list[RenderableType]:
+def sweep_tables(title: str, table: pd.DataFrame, axes: Sequence[SweepAxis]) -> list[RenderableType]:
     """The table in short, and the reasons why points have no results."""
     shown = pd.concat([table.head(MOST_ROWS // 2), table.tail(MOST_ROWS // 2)]) if len(table) > MOST_ROWS else table
     names = [name for name in table.columns if name.endswith(_SHOWN) and name not in {axis.name for axis in axes}]
@@ -43,7 +43,7 @@ def sweep_tables(title: str, table: pd.DataFrame, axes: Sequence[Axis]) -> list[
     return [Text(title, style="bold"), printed, *_reasons(table)]
 
 
-def outcome_line(outcome: Outcome, where: str) -> str:
+def outcome_line(outcome: SweepOutcome, where: str) -> str:
     """One sentence for the end."""
     failed = f", {outcome.failed:,} of them failed" if outcome.failed else ""
     return f"{outcome.stored:,} of {outcome.count:,} points stored in {where}{failed}"

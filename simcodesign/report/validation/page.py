@@ -25,7 +25,7 @@ from simcodesign.report.validation.tables import (
     shown_point,
     tolerance_text,
 )
-from simcodesign.studies.validation.outcome import Ladder, Outcome, counts
+from simcodesign.studies.validation.outcome import CaseLadder, CaseOutcome, counts
 from simcodesign.studies.validation.verdict import Verdict
 
 TEMPLATE = Path(__file__).with_name("page.html.j2")
@@ -48,14 +48,14 @@ def load_jinja() -> Any:
     return jinja2
 
 
-def write_page(outcomes: Sequence[Outcome], path: Path, *, dated: bool = False) -> None:
+def write_page(outcomes: Sequence[CaseOutcome], path: Path, *, dated: bool = False) -> None:
     """Write the page, whole or not at all. InputError when that cannot be done or Jinja2 is missing."""
     text = page(outcomes, dated=dated)
     with replacing_text(path) as file:
         file.write(text)
 
 
-def page(outcomes: Sequence[Outcome], *, dated: bool = False) -> str:
+def page(outcomes: Sequence[CaseOutcome], *, dated: bool = False) -> str:
     """The page as text; the same outcomes give the same text, unless it is ``dated``."""
     jinja2 = load_jinja()
     environment = jinja2.Environment(
@@ -91,15 +91,15 @@ def page(outcomes: Sequence[Outcome], *, dated: bool = False) -> str:
     return text
 
 
-def _groups(outcomes: Sequence[Outcome]) -> list[tuple[str, list[Outcome]]]:
+def _groups(outcomes: Sequence[CaseOutcome]) -> list[tuple[str, list[CaseOutcome]]]:
     """Outcomes by the first part of their names, both in the order given."""
-    groups: dict[str, list[Outcome]] = {}
+    groups: dict[str, list[CaseOutcome]] = {}
     for outcome in outcomes:
         groups.setdefault(outcome.group, []).append(outcome)
     return list(groups.items())
 
 
-def _columns(outcome: Outcome) -> list[tuple[str, str]]:
+def _columns(outcome: CaseOutcome) -> list[tuple[str, str]]:
     """What the table of a case has values for: names of Point, and what they are called there."""
     names = (("own", "own recomputed"), ("forecast", "forecast"), ("simulation", "simulation"))
     return [
@@ -114,7 +114,7 @@ def slug(verdict: Verdict) -> str:
     return verdict.replace(" ", "-")
 
 
-def _counted(outcomes: Sequence[Outcome]) -> list[tuple[Verdict, int]]:
+def _counted(outcomes: Sequence[CaseOutcome]) -> list[tuple[Verdict, int]]:
     """Verdicts that occur, and how often."""
     return [(verdict, count) for verdict, count in counts(outcomes).items() if count]
 
@@ -130,7 +130,7 @@ def parameter_text(name: str, value: str) -> str:
     return number(number_)
 
 
-def picture_text(outcome: Outcome) -> str:
+def picture_text(outcome: CaseOutcome) -> str:
     """What a plot shows, for those who do not see it."""
     points, tested = outcome.points, " and ".join(outcome.tested) or "the source's own equations"
     scale, unit = row_unit(outcome, *points)
@@ -144,7 +144,7 @@ def picture_text(outcome: Outcome) -> str:
     return f"Plot of {outcome.name}: {many}{over}, expected {span}; {verdict}."
 
 
-def ladder_rows(ladder: Ladder) -> dict[str, Any]:
+def ladder_rows(ladder: CaseLadder) -> dict[str, Any]:
     """Rows of effect, simulated, change and share as texts, and the unit of the times."""
     show = Seconds([ladder.forecast_s, *(step.simulated_s for step in ladder.steps)])
     rows = [("forecast", show(ladder.forecast_s), "", "")]

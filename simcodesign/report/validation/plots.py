@@ -11,9 +11,9 @@ from simcodesign.core.errors import InputError
 from simcodesign.report.common import plot_style
 from simcodesign.report.common.numbers import shared_unit
 from simcodesign.report.validation.tables import label_text
-from simcodesign.studies.validation.case import Case, Said, Tolerance
+from simcodesign.studies.validation.case import Case, Readings, Tolerance
 from simcodesign.studies.validation.run import Draw
-from simcodesign.studies.validation.verdict import Point
+from simcodesign.studies.validation.verdict import CaseValue
 
 #: Colour, marker and name of each series.
 LOOKS = {
@@ -39,18 +39,18 @@ def drawer() -> Draw | None:
     return case_svg
 
 
-def case_svg(case: Case, points: Sequence[Point], said: Said) -> str:
+def case_svg(case: Case, points: Sequence[CaseValue], readings: Readings) -> str:
     """The plot of a case as text of an SVG file, the same for the same values; empty where there is nothing to show."""
     shown = [name for name in LOOKS if any(_is_number(getattr(point, name)) for point in points)]
-    if not shown and said.plot is None:
+    if not shown and readings.plot is None:
         return ""
     with plot_style.styled("case.svg") as mpl:
         mpl.rcParams.update({"svg.fonttype": "none", "font.family": "sans-serif", "savefig.dpi": 100})
-        over_axis = said.plot is not None or _has_axis(points)
+        over_axis = readings.plot is not None or _has_axis(points)
         figure = plot_style.new_figure(mpl, WIDTH, 3.2 if over_axis else 1.25 + 0.26 * min(len(points), MOST_STRIPS))
         axes = figure.subplots()
-        if said.plot is not None:
-            said.plot(axes)
+        if readings.plot is not None:
+            readings.plot(axes)
         elif over_axis:
             _over_axis(axes, case, points, shown)
         else:
@@ -64,7 +64,7 @@ def _text(figure: Any) -> str:
     return buffer.getvalue()
 
 
-def _has_axis(points: Sequence[Point]) -> bool:
+def _has_axis(points: Sequence[CaseValue]) -> bool:
     numbers = [isinstance(point.label, int | float) and math.isfinite(point.label) for point in points]
     return len(numbers) >= 3 and all(numbers)
 
@@ -73,7 +73,7 @@ def _is_number(value: float | None) -> bool:
     return value is not None and math.isfinite(value)
 
 
-def _over_axis(axes: Any, case: Case, points: Sequence[Point], shown: Sequence[str]) -> None:
+def _over_axis(axes: Any, case: Case, points: Sequence[CaseValue], shown: Sequence[str]) -> None:
     """Expected values as a line with their tolerance, readings as markers, over numeric labels."""
     ordered = sorted(points, key=lambda point: float(point.label))
     places = [float(point.label) for point in ordered]
@@ -170,7 +170,7 @@ def _markers(axes: Any, name: str, x: Sequence[float], y: Sequence[float]) -> No
     )
 
 
-def _strips(axes: Any, case: Case, points: Sequence[Point], shown: Sequence[str]) -> None:
+def _strips(axes: Any, case: Case, points: Sequence[CaseValue], shown: Sequence[str]) -> None:
     """One strip per value: how far each reading is from what is expected, beside the tolerance."""
     if len(points) > MOST_STRIPS:
         axes.set_title(f"the first {MOST_STRIPS} of {len(points)} values")
@@ -208,7 +208,7 @@ def _strips(axes: Any, case: Case, points: Sequence[Point], shown: Sequence[str]
     _legend(axes)
 
 
-def _off(difference: float, point: Point, relative: bool) -> float:
+def _off(difference: float, point: CaseValue, relative: bool) -> float:
     return 100 * difference / abs(point.expected) if relative else difference
 
 

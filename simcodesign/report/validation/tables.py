@@ -15,8 +15,8 @@ from simcodesign.core.to_json import attributes_of
 from simcodesign.report.common.numbers import shared_unit
 from simcodesign.report.common.tables import new_table, paragraph
 from simcodesign.studies.validation.case import Case
-from simcodesign.studies.validation.outcome import Outcome, counts, source_checks
-from simcodesign.studies.validation.verdict import Point, Verdict
+from simcodesign.studies.validation.outcome import CaseOutcome, counts, source_checks
+from simcodesign.studies.validation.verdict import CaseValue, Verdict
 
 STYLES = {
     Verdict.REPRODUCED: "green",
@@ -56,7 +56,7 @@ WIDTHS = (
 )
 
 
-def outcome_tables(outcomes: Sequence[Outcome]) -> list[RenderableType]:
+def outcome_tables(outcomes: Sequence[CaseOutcome]) -> list[RenderableType]:
     """All outcomes in one table, how many have which verdict, and what failed, point by point."""
     lines: list[RenderableType] = [
         FirstThatFits(
@@ -94,7 +94,7 @@ class FirstThatFits:
         yield table
 
 
-def outcome_table(outcomes: Sequence[Outcome], columns: Sequence[str] = WIDTHS[0]) -> Table:
+def outcome_table(outcomes: Sequence[CaseOutcome], columns: Sequence[str] = WIDTHS[0]) -> Table:
     """One row a case; of several points the one that shows it, with how many there are. Nothing is broken."""
     table = new_table("", *columns)
     table.title = None
@@ -110,7 +110,7 @@ def outcome_table(outcomes: Sequence[Outcome], columns: Sequence[str] = WIDTHS[0
     return table
 
 
-def _cells(outcome: Outcome) -> dict[str, RenderableType]:
+def _cells(outcome: CaseOutcome) -> dict[str, RenderableType]:
     point, style = shown_point(outcome), STYLES[outcome.verdict]
     scale, unit = row_unit(outcome, point)
     return {
@@ -127,13 +127,13 @@ def _cells(outcome: Outcome) -> dict[str, RenderableType]:
     }
 
 
-def shown_point(outcome: Outcome) -> Point:
+def shown_point(outcome: CaseOutcome) -> CaseValue:
     """The point that shows the case: of those with its verdict, the one that is closest to failing, or fails most."""
     bad = [point for point in outcome.points if point.verdict is outcome.verdict] or list(outcome.points)
     return max(bad, key=lambda point: _closeness(outcome, point))
 
 
-def _closeness(outcome: Outcome, point: Point) -> float:
+def _closeness(outcome: CaseOutcome, point: CaseValue) -> float:
     """How much of its tolerance a point uses up, 1 where it begins to fail; what is left to a bound, negative."""
     target, tolerance = outcome.target(point), outcome.tolerance
     values: list[float] = [value for name in outcome.tested if (value := getattr(point, name)) is not None]
@@ -150,19 +150,19 @@ def _closeness(outcome: Outcome, point: Point) -> float:
     return max(abs(value - target) / margin for value in values)
 
 
-def row_unit(outcome: Outcome, *points: Point) -> tuple[float, str]:
+def row_unit(outcome: CaseOutcome, *points: CaseValue) -> tuple[float, str]:
     """A factor and a unit that suit all numbers of these points."""
     return shared_unit((abs(outcome.target(point)) for point in points), outcome.unit)
 
 
-def expected_text(outcome: Outcome, point: Point, scale: float = 1.0) -> str:
+def expected_text(outcome: CaseOutcome, point: CaseValue, scale: float = 1.0) -> str:
     """What the source says, and what its own equations give where they contradict it; a sign before what is a bound."""
     target = outcome.target(point)
     expected = SIGNS[outcome.tolerance.sense] + number(point.expected, scale)
     return expected if target == point.expected else f"{expected} (own {number(target, scale)})"
 
 
-def deviation_text(outcome: Outcome, point: Point) -> str:
+def deviation_text(outcome: CaseOutcome, point: CaseValue) -> str:
     """The relative deviation; the difference where zero is expected; of a bound that holds, that it does."""
     deviation, target = outcome.deviation(point), outcome.target(point)
     if outcome.tolerance.sense != "equal" and outcome.tested and point.verdict not in FAILED:
@@ -179,7 +179,7 @@ def deviation_text(outcome: Outcome, point: Point) -> str:
     return f"{max(values, key=abs):+.2g} {outcome.unit}".rstrip() if values else percent(deviation)
 
 
-def tolerance_text(outcome: Outcome) -> str:
+def tolerance_text(outcome: CaseOutcome) -> str:
     """What is allowed: percentages where they can be read, relative parts below."""
     tolerance = outcome.tolerance
     parts = []
@@ -192,7 +192,7 @@ def tolerance_text(outcome: Outcome) -> str:
     return {"equal": "", "at_least": "at least; ", "at_most": "at most; "}[tolerance.sense] + within
 
 
-def counts_line(outcomes: Sequence[Outcome]) -> str:
+def counts_line(outcomes: Sequence[CaseOutcome]) -> str:
     """How many of how many: only what is reproduced is a success."""
     number_of = counts(outcomes)
     rest = [f"{verdict}: {count}" for verdict, count in number_of.items() if verdict is not Verdict.REPRODUCED]
@@ -201,7 +201,7 @@ def counts_line(outcomes: Sequence[Outcome]) -> str:
     return f"{number_of[Verdict.REPRODUCED]} of {len(outcomes)} cases reproduced{of_these}; " + ", ".join(rest)
 
 
-def failure_lines(outcome: Outcome) -> Iterator[str]:
+def failure_lines(outcome: CaseOutcome) -> Iterator[str]:
     """Why a case differs or is not reproduced: its error or reason, and every point that does."""
     word = "differs" if outcome.verdict is Verdict.DIFFERS else "is not reproduced"
     yield f"{outcome.name} {word} ({outcome.tolerance}: {outcome.tolerance.reason})"
@@ -217,12 +217,12 @@ def failure_lines(outcome: Outcome) -> Iterator[str]:
         yield f"  and {len(bad) - MOST_POINTS} more of {len(outcome.points)} points"
 
 
-def _labelled(outcome: Outcome, point: Point) -> str:
+def _labelled(outcome: CaseOutcome, point: CaseValue) -> str:
     label = label_text(point.label)
     return f"{outcome.axis} {label}" if outcome.axis and not isinstance(point.label, str) else label
 
 
-def _values_text(outcome: Outcome, point: Point) -> str:
+def _values_text(outcome: CaseOutcome, point: CaseValue) -> str:
     target = outcome.target(point)
     which = "expected" if target == point.expected else "expected by the source's own equations"
     unit = f" {outcome.unit}" if outcome.unit else ""

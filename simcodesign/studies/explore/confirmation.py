@@ -11,13 +11,13 @@ from simcodesign.aspen.run.comparison import aspen_effects
 from simcodesign.core.errors import InputError, Place, SimcodesignError
 from simcodesign.core.units import FloatOrArray
 from simcodesign.studies.explore.aspen_model import AspenModel
-from simcodesign.studies.explore.evaluator import Point, point_of
-from simcodesign.studies.explore.models import NativeModel
+from simcodesign.studies.explore.evaluator import EvaluatedPoint, point_of
+from simcodesign.studies.explore.native_model import NativeModel
 from simcodesign.studies.explore.pareto import Front, spread
 from simcodesign.studies.explore.problem import Problem
 from simcodesign.studies.explore.solvers.solve import Solution
 from simcodesign.studies.explore.space import STEP, FloatArray, Space
-from simcodesign.studies.requirements.simulated_upgrade import OnProgress, useful_effects
+from simcodesign.studies.requirements.simulated_systems import OnProgress, useful_effects
 
 #: At most this many points that overtake the best one are explained.
 MOST_EXPLAINED = 3
@@ -30,8 +30,8 @@ class Confirmed:
 
     origin: int
     neighbour: bool
-    forecast: Point
-    simulated: Point | None
+    forecast: EvaluatedPoint
+    simulated: EvaluatedPoint | None
     forecast_total: float
     simulated_total: float
     why_not: str = ""
@@ -136,7 +136,7 @@ def confirm_front(
     )
 
 
-def _rows(problem: Problem, points: Sequence[Point]) -> FloatArray:
+def _rows(problem: Problem, points: Sequence[EvaluatedPoint]) -> FloatArray:
     """Objectives with signs such that all are minimised: (points, objectives)."""
     signs = np.array([objective.sign for objective in problem.objectives])
     return np.asarray([point.objectives for point in points] * signs)
@@ -247,7 +247,7 @@ class _Simulator:
         try:
             forecast = point_of(problem, problem.evaluate(point[None, :]), 0)
         except InputError as error:
-            nothing = Point(values, {}, (), (), np.inf)
+            nothing = EvaluatedPoint(values, {}, (), (), np.inf)
             return Confirmed(origin, neighbour, nothing, None, np.inf, np.inf, str(error))
         total = self._total(forecast)
         try:
@@ -257,12 +257,12 @@ class _Simulator:
         simulated = self._point(point, metrics)
         return Confirmed(origin, neighbour, forecast, simulated, total, self._total(simulated))
 
-    def _point(self, point: FloatArray, metrics: dict[str, FloatOrArray]) -> Point:
+    def _point(self, point: FloatArray, metrics: dict[str, FloatOrArray]) -> EvaluatedPoint:
         columns = {name: np.array([float(np.asarray(value))]) for name, value in metrics.items()}
         problem = self.problem
         return point_of(problem, problem.assess(point[None, :], columns, np.ones(1, dtype=np.bool_)), 0)
 
-    def _total(self, point: Point) -> float:
+    def _total(self, point: EvaluatedPoint) -> float:
         problem = self.problem
         return float(problem.total(np.array([point.objectives]), self.scales or None)[0])
 
@@ -278,7 +278,7 @@ class _Simulator:
         before = self._rungs(first) if explained else []
         return [self._explain(first, before, point) for point in explained]
 
-    def _rungs(self, confirmed: Confirmed) -> list[tuple[str, Point]]:
+    def _rungs(self, confirmed: Confirmed) -> list[tuple[str, EvaluatedPoint]]:
         """The point by the forecast, and simulated with one effect after another."""
         values = confirmed.forecast.values
         comparison = self.model.compare(values, effects=self.effects, engine=self.engine, seed=self.seed)
@@ -290,7 +290,7 @@ class _Simulator:
         ]
         return [("forecast", confirmed.forecast), *rungs]
 
-    def _explain(self, first: Confirmed, before: list[tuple[str, Point]], other: Confirmed) -> Overtaking:
+    def _explain(self, first: Confirmed, before: list[tuple[str, EvaluatedPoint]], other: Confirmed) -> Overtaking:
         after = self._rungs(other)
         keys = [
             ((a.violation, self._total(a)), (b.violation, self._total(b)))

@@ -36,7 +36,7 @@ class Refusal:
 
 
 @dataclass(frozen=True)
-class Point:
+class EvaluatedPoint:
     """One point: values of the variables, metrics, objectives, ``gaps`` of the constraints, sum of violations."""
 
     values: dict[str, float]
@@ -178,7 +178,7 @@ class Evaluator:
         """All points so far, in their order."""
         return _concatenated([evaluated for _, evaluated in self.chunks])
 
-    def point(self, values: FloatArray) -> Point:
+    def point(self, values: FloatArray) -> EvaluatedPoint:
         """One point in full; not counted."""
         return point_of(self.problem, self.problem.evaluate(values[None, :]), 0)
 
@@ -217,9 +217,9 @@ def _named_values(problem: Problem, name: str, values: FloatArray) -> Any:
     return [words.get(float(value), value) for value in values] if words else values
 
 
-def point_of(problem: Problem, evaluated: Evaluated, at: int) -> Point:
+def point_of(problem: Problem, evaluated: Evaluated, at: int) -> EvaluatedPoint:
     """One of the evaluated points."""
-    return Point(
+    return EvaluatedPoint(
         problem.space.named(evaluated.points[at]),
         {name: float(value[at]) for name, value in evaluated.metrics.items()},
         tuple(float(value) for value in evaluated.objectives[at]),

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from simcodesign.core.errors import InputError
 from simcodesign.core.expression import parse
-from simcodesign.studies.explore.evaluator import EvaluationLimitError, Evaluator, OnProgress, Point, point_of
+from simcodesign.studies.explore.evaluator import EvaluatedPoint, EvaluationLimitError, Evaluator, OnProgress, point_of
 from simcodesign.studies.explore.problem import Constraint, Problem
 from simcodesign.studies.explore.solvers.local_search import polish
 from simcodesign.studies.explore.solvers.solve import EVALUATIONS, MOST_ENUMERATED, Solution, solve
@@ -27,7 +27,7 @@ from simcodesign.studies.explore.space import FloatArray
 POPULATION = 100
 #: Weight and crossing rate of differential evolution for several objectives.
 WEIGHT, CROSSING = 0.5, 0.7
-#: Points of a front, unless others are asked for.
+#: Points of a front by default.
 POINTS = 20
 
 
@@ -37,7 +37,7 @@ class Front:
     first objective; none where nothing feasible was found. ``solution``: the best point by the first objective."""
 
     problem: Problem
-    points: tuple[Point, ...]
+    points: tuple[EvaluatedPoint, ...]
     method: str
     exact: bool
     seed: int
@@ -82,7 +82,7 @@ def pareto_front(
         return Front(problem, _thinned(evaluator, points), "enumeration", True, seed, alone[0], evaluator)
     for single in alone:
         evaluator.absorb(single.evaluator, "one objective")
-    front_points: tuple[Point, ...] = ()
+    front_points: tuple[EvaluatedPoint, ...] = ()
     if alone[0].feasible:
         starts = np.array([list(single.point.values.values()) for single in alone])
         search_evaluations = EVALUATIONS if evaluations is None else int(evaluator.remaining / 4)
@@ -203,7 +203,7 @@ def spread(objectives: FloatArray, count: int) -> NDArray[np.int64]:
     return np.array(sorted(selected))
 
 
-def _improve(evaluator: Evaluator, count: int) -> tuple[Point, ...]:
+def _improve(evaluator: Evaluator, count: int) -> tuple[EvaluatedPoint, ...]:
     """Points spread over the front, each improved as far as possible without exceeding its limits on the others."""
     points, objectives = _nondominated_feasible(evaluator)
     improved = []
@@ -260,7 +260,7 @@ def _no_worse(problem: Problem, at: int, limit: float) -> Constraint:
     return Constraint(objective.expression, ">=" if objective.maximise else "<=", parse(objective.sign * float(limit)))
 
 
-def _thinned(evaluator: Evaluator, count: int) -> tuple[Point, ...]:
+def _thinned(evaluator: Evaluator, count: int) -> tuple[EvaluatedPoint, ...]:
     """``count`` points of the front, in the order of the first objective."""
     evaluated = evaluator.all_evaluated()
     feasible = np.flatnonzero(evaluated.usable & (evaluator.problem.violation(evaluated.gaps) == 0))

@@ -16,15 +16,9 @@ from dataclasses import replace
 
 from simcodesign.core.errors import InputError, Place
 from simcodesign.studies.explore.dimensions import measured
-from simcodesign.studies.explore.models import (
-    CAPACITY_METRIC,
-    FOOTPRINT,
-    Explorable,
-    MachineModel,
-    NativeModel,
-    Ranged,
-    apply_model_limits,
-)
+from simcodesign.studies.explore.machine_model import MachineModel
+from simcodesign.studies.explore.model_interfaces import Explorable, Ranged, apply_model_limits
+from simcodesign.studies.explore.native_model import CAPACITY_METRIC, FOOTPRINT, NativeModel
 from simcodesign.studies.explore.problem import Constraint, FormulaModel, Model, Objective, Problem, formula, plain_name
 from simcodesign.studies.explore.problem_parser import constraint
 from simcodesign.studies.explore.space import Space, Variable

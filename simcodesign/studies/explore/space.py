@@ -94,7 +94,7 @@ class Variable:
 
     @property
     def count(self) -> float:
-        """Number of its values; infinite for a real variable with room between its limits."""
+        """Number of its values; infinite for a real variable whose limits differ."""
         if self.choices:
             return float(len(self.choices))
         if self.whole or self.low == self.high:
@@ -208,7 +208,7 @@ class Space:
         """A Latin hypercube of points: (count, variables)."""
         strata = np.stack([random.permutation(count) for _ in self.variables], axis=1)
         shares = (strata + random.random(strata.shape)) / count
-        # A whole coordinate has as much room around its first and last value as around the others.
+        # The interval around the first and the last whole value is as wide as around the others.
         whole = np.floor(shares * (self.tops + 1))
         return self.decode(np.where(self.counted, np.minimum(whole, self.tops), shares * self.tops))
 

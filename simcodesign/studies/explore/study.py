@@ -34,7 +34,8 @@ from simcodesign.describe.yaml.machine import check_format
 from simcodesign.describe.yaml.tree import Entry, read_yaml
 from simcodesign.studies.explore.aspen_model import AspenModel
 from simcodesign.studies.explore.dimensions import measured
-from simcodesign.studies.explore.models import Explorable, NativeModel, Ranged
+from simcodesign.studies.explore.model_interfaces import Explorable, Ranged
+from simcodesign.studies.explore.native_model import NativeModel
 from simcodesign.studies.explore.planners import PLANNERS, SIZE, plan
 from simcodesign.studies.explore.problem import FormulaModel, Model, Problem, check_dimension, plain_name
 from simcodesign.studies.explore.problem_parser import VARY_FORMS, constraint, limits, objective
@@ -79,7 +80,7 @@ class Statement:
 
 
 @dataclass(frozen=True)
-class Study:
+class ExplorationStudy:
     """A study as the user wrote it. ``settings``: as for ``--set``."""
 
     planner: str = ""
@@ -99,7 +100,7 @@ class Study:
     socket: str = ""
     kernel: str = ""
 
-    def merged_over(self, other: Study) -> Study:
+    def merged_over(self, other: ExplorationStudy) -> ExplorationStudy:
         """This study merged over another: its entries and objectives win, its variables win by name; constraints of
         both apply."""
         names = {statement.name for statement in self.vary}
@@ -168,7 +169,7 @@ class Study:
         return [f"warning: {line}" for line in model.timing.warnings] if isinstance(model, AspenModel) else []
 
     def size_note(self, problem: Problem) -> str:
-        """The note on a size that is varied by default; "" if the user asked for it."""
+        """The note on a size that is varied by default; "" if the user chose it."""
         size = self.size or SIZE
         size_variables = [variable for variable in problem.space.variables if variable.name == size]
         if (
@@ -264,7 +265,7 @@ def statement_of(text: str, place: Place) -> Statement:
     return Statement(rest, place, name)
 
 
-def load_study(path: str | Path) -> Study:
+def load_study(path: str | Path) -> ExplorationStudy:
     """Read a study from a YAML file. Raises InputError naming file, line and path of the invalid entry."""
     entry = read_yaml(Path(path))
     items = entry.mapping(_KEYS, ("simcodesign",))
@@ -272,7 +273,7 @@ def load_study(path: str | Path) -> Study:
     if "formulas" in items and ("workload" in items or "machine" in items):
         raise items["formulas"].error("formulas stand in place of a workload and a machine")
     folder = Path(path).parent
-    return Study(
+    return ExplorationStudy(
         planner=items["planner"].text(PLANNERS) if "planner" in items else "",
         workload=_file(items, "workload", folder),
         machine=_file(items, "machine", folder),

@@ -13,17 +13,17 @@ from typing import Any
 
 from simcodesign.core.to_json import attributes_of
 from simcodesign.describe.effects import changing_effects, effect_named
-from simcodesign.studies.extrapolation.study import OnProgress, Question, Study, answered
-from simcodesign.studies.extrapolation.trials import Summary, Target, Trial
+from simcodesign.studies.extrapolation.study import Extrapolation, ExtrapolationStudy, OnProgress, run_extrapolation
+from simcodesign.studies.extrapolation.trials import ApplicationRun, Summary, Trial
 
-#: First rung: all effects off. What is wrong there the forms of the models do not say, or not from so few runs.
+#: First rung: all effects off. An error there is due to the forms of the models, or to too few runs.
 MODELS = "models alone"
 #: Error from which on a ladder is worth its simulations.
 LARGE = 0.1
 
 
 @dataclass(frozen=True)
-class Rung:
+class ErrorRung:
     """Profiled runs and truth with this effect and all before it. ``change``: of the mean signed error of the pipeline,
     against the rung before (0 before the first)."""
 
@@ -48,26 +48,26 @@ class Rung:
 
 
 @dataclass(frozen=True)
-class Ladder:
+class ErrorLadder:
     """The rungs of a target. ``threshold``: the error that is called large."""
 
-    target: Target
+    target: ApplicationRun
     threshold: float
-    rungs: tuple[Rung, ...]
+    rungs: tuple[ErrorRung, ...]
 
     @property
     def breaks(self) -> str | None:
         """The rung from which on the error stays large; None where it is not large at the end."""
-        found = None
+        effect = None
         for rung in reversed(self.rungs):
             if not abs(rung.error) > self.threshold:
                 break
-            found = rung.effect
-        return found
+            effect = rung.effect
+        return effect
 
     @property
-    def largest(self) -> Rung:
-        """The rung of the effect that changes the error most; the first where no effect was asked for."""
+    def largest(self) -> ErrorRung:
+        """The rung of the effect that changes the error most; the first where no effect was chosen."""
         return max(self.rungs[1:] or self.rungs, key=lambda rung: abs(rung.change))
 
     def json_fields(self) -> dict[str, Any]:
@@ -75,7 +75,9 @@ class Ladder:
         return attributes_of(self, "threshold", "breaks", "rungs", largest="largest.effect")
 
 
-def ladders(study: Study, threshold: float = LARGE, on_progress: OnProgress | None = None) -> tuple[Ladder, ...]:
+def ladders(
+    study: ExtrapolationStudy, threshold: float = LARGE, on_progress: OnProgress | None = None
+) -> tuple[ErrorLadder, ...]:
     """A ladder for every target whose mean error by the pipeline is above the threshold, with either sign.
 
     ``on_progress`` as for ``study``; its count begins again with every rung.
@@ -84,41 +86,41 @@ def ladders(study: Study, threshold: float = LARGE, on_progress: OnProgress | No
     if not wrong:
         return ()
     question = replace(study.question, targets=tuple(trial.target for trial in wrong))
-    rungs: list[list[Rung]] = [[] for _ in wrong]
+    rungs: list[list[ErrorRung]] = [[] for _ in wrong]
     for effect, trials in _climbed(question, wrong, on_progress):
         for place, trial in enumerate(trials):
             below = rungs[place][-1].error if rungs[place] else 0.0
-            rung = Rung(effect, trial, 0.0)
+            rung = ErrorRung(effect, trial, 0.0)
             rungs[place].append(replace(rung, change=rung.error - below))
-    return tuple(Ladder(trial.target, threshold, tuple(steps)) for trial, steps in zip(wrong, rungs, strict=True))
+    return tuple(ErrorLadder(trial.target, threshold, tuple(steps)) for trial, steps in zip(wrong, rungs, strict=True))
 
 
 def _climbed(
-    question: Question, last: Sequence[Trial], on_progress: OnProgress | None
+    question: Extrapolation, last: Sequence[Trial], on_progress: OnProgress | None
 ) -> list[tuple[str, tuple[Trial, ...]]]:
     """Trials of all targets by effect; those of the last rung are there, and effects without an object change none."""
     chosen, seeds = question.effects, [one.seed for one in last[0].outcomes]
     acting = [effect for effect in chosen if effect_named(effect).acts_on(question.workload, question.machine)]
-    found = [(MODELS, _trials(question, (), seeds, on_progress))]
+    climbed = [(MODELS, _trials(question, (), seeds, on_progress))]
     for count, effect in enumerate(chosen, start=1):
         if effect not in acting:
-            trials = found[-1][1]
+            trials = climbed[-1][1]
         elif effect == acting[-1]:
             trials = tuple(last)
         else:
             trials = _trials(question, chosen[:count], seeds, on_progress)
-        found.append((effect, trials))
-    return found
+        climbed.append((effect, trials))
+    return climbed
 
 
 def _trials(
-    question: Question, effects: tuple[str, ...], seeds: Sequence[int], on_progress: OnProgress | None
+    question: Extrapolation, effects: tuple[str, ...], seeds: Sequence[int], on_progress: OnProgress | None
 ) -> tuple[Trial, ...]:
-    """Without an effect that is drawn, all seeds are the same run."""
-    drawn = bool(changing_effects(effects))
-    found = answered(replace(question, effects=effects), seeds if drawn else seeds[:1], on_progress).trials
-    if drawn:
-        return found
+    """The trials with these effects; without a random one, all seeds are the same run."""
+    random = bool(changing_effects(effects))
+    trials = run_extrapolation(replace(question, effects=effects), seeds if random else seeds[:1], on_progress).trials
+    if random:
+        return trials
     return tuple(
-        replace(trial, outcomes=tuple(replace(trial.outcomes[0], seed=seed) for seed in seeds)) for trial in found
+        replace(trial, outcomes=tuple(replace(trial.outcomes[0], seed=seed) for seed in seeds)) for trial in trials
     )

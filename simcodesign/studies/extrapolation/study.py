@@ -23,7 +23,7 @@ from simcodesign.core.errors import InputError
 from simcodesign.counters.fit_and_predict import fit_and_predict
 from simcodesign.counters.kernels import LEAST_RUNS, THRESHOLD
 from simcodesign.counters.models import ApplicationModel, Breakdown
-from simcodesign.counters.partition import Target as Point
+from simcodesign.counters.partition import Target
 from simcodesign.counters.prediction import GUARD, Miss, check_guard, predict, replaced_forms
 from simcodesign.counters.runs import run_times, scaling_of
 from simcodesign.counters.table import LATENCIES, NUMBERS, CounterTable, Latencies, joined, means
@@ -33,10 +33,10 @@ from simcodesign.describe.scenario import MachineSource, Scenario, WorkloadSourc
 from simcodesign.describe.workload import Workload
 from simcodesign.engine.selection import AUTO
 from simcodesign.engine.simulate import simulate
-from simcodesign.studies.extrapolation.trials import PARTS, PLAIN, REFINED, Outcome, Target, Trial
+from simcodesign.studies.extrapolation.trials import PARTS, PLAIN, REFINED, ApplicationRun, SeedOutcome, Trial
 from simcodesign.studies.extrapolation.virtual_profiler import counters_of, latencies_of
 
-#: What a run is for, by which its draws are independent of those of all other runs.
+#: What a run is for: part of its seed, so that its random numbers are independent of those of all other runs.
 PROFILE, FURTHER, CLOCK, TRUTH = range(4)
 #: What a run that is measured for its communication does not count.
 _UNCOUNTED = (
@@ -54,27 +54,26 @@ OnProgress = Callable[[str, int], None]
 
 
 @dataclass(frozen=True)
-class Study:
-    """What was asked, and a trial for each target. ``notes``: what the pipeline says of its models, of the first
-    seed."""
+class ExtrapolationStudy:
+    """An extrapolation, and a trial for each target. ``notes``: remarks on the models of the first seed."""
 
-    question: Question
+    question: Extrapolation
     trials: tuple[Trial, ...]
     notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
-class Question:
+class Extrapolation:
     """Which runs are profiled, and which are predicted.
 
-    ``further``: numbers of processes of runs that refine communication, the largest of two or more being kept to tell
-    what that was worth; ``second_clock_hz``: of a run on the most profiled processes that refines CPI_core and BF_mem.
-    With neither there is no refinement.
+    ``further``: numbers of processes of runs that refine communication, the largest of two or more being held back to
+    show what that was worth; ``second_clock_hz``: of a run on the most profiled processes that refines CPI_core and
+    BF_mem. With neither there is no refinement.
     """
 
     scenario: Scenario
     profile: tuple[int, ...]
-    targets: tuple[Target, ...]
+    targets: tuple[ApplicationRun, ...]
     effects: tuple[str, ...] = ()
     further: tuple[int, ...] = ()
     second_clock_hz: float | None = None
@@ -118,24 +117,24 @@ class Question:
         return LATENCIES if self.machine.memory is None else latencies_of(self.machine)
 
     def counted(
-        self, target: Target, purpose: int, seed: int, more: Mapping[str, object] | None = None
+        self, target: ApplicationRun, purpose: int, seed: int, more: Mapping[str, object] | None = None
     ) -> CounterTable:
         """The counters of a run: of the size of the target, or of the profiled one where that names none."""
         other = target.preset is not None or bool(target.parameters)
         scenario = self.scenario.at({**target.parameters, **(more or {}), "P": target.processes})
         if target.preset is not None:
             scenario = replace(scenario, preset=target.preset)
-        found = simulate(
+        result = simulate(
             scenario,
             effects=self.effects,
             seed=run_seed(seed, purpose, target.processes),
             engine=self.engine,
             counters=True,
         )
-        if other and found.size is None:
+        if other and result.size is None:
             what = f"another size of {self.workload.name}, which does not say its size"
             raise InputError(what, self.workload.place, value=target.text, allowed="size: EXPRESSION in its file")
-        return counters_of(found, repetition=seed)
+        return counters_of(result, repetition=seed)
 
 
 def _check_processes(what: str, given: Sequence[int], least: int) -> None:
@@ -144,7 +143,7 @@ def _check_processes(what: str, given: Sequence[int], least: int) -> None:
 
 
 def run_seed(seed: int, purpose: int, processes: int) -> int:
-    """The seed of one run: what is drawn in it is independent of all other runs, and the same at every effect."""
+    """The seed of one run: its random numbers are independent of other runs, and the same with every effect."""
     return int(np.random.SeedSequence((seed, purpose, processes)).generate_state(1)[0])
 
 
@@ -153,7 +152,7 @@ def study(
     machine: MachineSource | None = None,
     *,
     profile: Sequence[int],
-    targets: Sequence[Target],
+    targets: Sequence[ApplicationRun],
     parameters: Mapping[str, object] | None = None,
     preset: str | None = None,
     effects: str | Collection[str] = "all",
@@ -165,15 +164,15 @@ def study(
     guard: float | None = GUARD,
     engine: str = AUTO,
     on_progress: OnProgress | None = None,
-) -> Study:
+) -> ExtrapolationStudy:
     """Profile on few processes, predict the targets, simulate them, for every seed.
 
-    ``further``, ``second_clock_hz``: see ``Question``; ``threshold``, ``dimensions``, ``guard``: see
+    ``further``, ``second_clock_hz``: see ``Extrapolation``; ``threshold``, ``dimensions``, ``guard``: see
     ``fit_application`` and ``predict``. ``on_progress(what, runs)`` is called with what is simulated next, and how many
     simulations are done. InputError for no seed, for a target that is profiled, for one of another size where the
     workload does not say its size, and as ``simulate`` and the pipeline.
     """
-    question = Question(
+    question = Extrapolation(
         Scenario.of(workload, machine, parameters, preset=preset),
         tuple(profile),
         tuple(targets),
@@ -185,24 +184,26 @@ def study(
         guard,
         engine,
     )
-    return answered(question, seeds, on_progress)
+    return run_extrapolation(question, seeds, on_progress)
 
 
-def answered(question: Question, seeds: Sequence[int], on_progress: OnProgress | None = None) -> Study:
-    """The study of a question."""
+def run_extrapolation(
+    question: Extrapolation, seeds: Sequence[int], on_progress: OnProgress | None = None
+) -> ExtrapolationStudy:
+    """Profile, predict and simulate for every seed."""
     if not len(seeds) or len(set(seeds)) < len(seeds):
         raise InputError("seeds", value=list(seeds), allowed="one or more, each once")
     rows, notes = [], None
     for number, seed in enumerate(seeds):
         report = _reporter(question, seed, on_progress, number * question.runs)
-        outcomes, said = _seed(question, seed, report)
+        outcomes, seed_notes = _seed(question, seed, report)
         rows.append(outcomes)
-        notes = said if notes is None else notes
+        notes = seed_notes if notes is None else notes
     trials = zip(question.targets, zip(*rows, strict=True), strict=True)
-    return Study(question, tuple(Trial(target, outcomes) for target, outcomes in trials), notes or ())
+    return ExtrapolationStudy(question, tuple(Trial(target, outcomes) for target, outcomes in trials), notes or ())
 
 
-def _reporter(question: Question, seed: int, on_progress: OnProgress | None, before: int) -> Callable[[str], None]:
+def _reporter(question: Extrapolation, seed: int, on_progress: OnProgress | None, before: int) -> Callable[[str], None]:
     done = iter(range(before, before + question.runs + 1))
 
     def report(what: str) -> None:
@@ -212,7 +213,9 @@ def _reporter(question: Question, seed: int, on_progress: OnProgress | None, bef
     return report
 
 
-def _seed(question: Question, seed: int, report: Callable[[str], None]) -> tuple[tuple[Outcome, ...], tuple[str, ...]]:
+def _seed(
+    question: Extrapolation, seed: int, report: Callable[[str], None]
+) -> tuple[tuple[SeedOutcome, ...], tuple[str, ...]]:
     """Outcomes at the targets, and the notes of the last model, with those of its forms that it cannot use there."""
     tables = list(_profiled(question, seed, report))
     models = {PLAIN: fitted_model(question, tables)}
@@ -229,21 +232,21 @@ def _seed(question: Question, seed: int, report: Callable[[str], None]) -> tuple
     return tuple(outcomes), tuple(notes)
 
 
-def _profiled(question: Question, seed: int, report: Callable[[str], None]) -> Iterator[CounterTable]:
+def _profiled(question: Extrapolation, seed: int, report: Callable[[str], None]) -> Iterator[CounterTable]:
     for processes in question.profile:
         report(f"profile on {processes}")
-        yield question.counted(Target(processes), PROFILE, seed)
+        yield question.counted(ApplicationRun(processes), PROFILE, seed)
 
 
-def _more(question: Question, seed: int, report: Callable[[str], None]) -> Iterator[CounterTable]:
+def _more(question: Extrapolation, seed: int, report: Callable[[str], None]) -> Iterator[CounterTable]:
     """Runs that refine: those that are measured for their communication, and one at the second clock."""
     for processes in question.further:
         report(f"communication on {processes}")
-        yield communication_of(question.counted(Target(processes), FURTHER, seed))
+        yield communication_of(question.counted(ApplicationRun(processes), FURTHER, seed))
     if question.second_clock_hz is not None:
         report("second clock")
         clock = {"processor.clock": question.second_clock_hz}
-        yield question.counted(Target(max(question.profile)), CLOCK, seed, clock)
+        yield question.counted(ApplicationRun(max(question.profile)), CLOCK, seed, clock)
 
 
 def communication_of(table: CounterTable) -> CounterTable:
@@ -253,18 +256,22 @@ def communication_of(table: CounterTable) -> CounterTable:
     return CounterTable(table.kernels, table.classes, values)
 
 
-def fitted_model(question: Question, tables: Sequence[CounterTable]) -> tuple[ApplicationModel, tuple[str, ...]]:
-    """The model of these runs, and what is to be known of it; no guard is asked yet."""
-    first = Point(float(question.targets[0].processes))
-    found = fit_and_predict(
+def fitted_model(question: Extrapolation, tables: Sequence[CounterTable]) -> tuple[ApplicationModel, tuple[str, ...]]:
+    """The model of these runs, and remarks on it; without a guard."""
+    first = Target(float(question.targets[0].processes))
+    fitted = fit_and_predict(
         joined(tables), [first], threshold=question.threshold, latencies=question.latencies, guard=None
     )
-    return found.model, found.notes
+    return fitted.model, fitted.notes
 
 
 def _outcome(
-    question: Question, target: Target, seed: int, models: Mapping[str, ApplicationModel], truth: CounterTable
-) -> Outcome:
+    question: Extrapolation,
+    target: ApplicationRun,
+    seed: int,
+    models: Mapping[str, ApplicationModel],
+    truth: CounterTable,
+) -> SeedOutcome:
     run = run_times(means(truth), scaling_of(means(truth)))
     size = float(truth.column("size")[0])
     known = None if math.isnan(size) else size
@@ -274,26 +281,26 @@ def _outcome(
     parts: dict[str, Mapping[str, float]] = {}
     refusal = ""
     for name, model in models.items():
-        found = predict(
+        prediction = predict(
             model, target.processes, known, volume=target.volume, dimensions=question.dimensions, guard=None
         )
-        seconds[name], parts[name] = found.seconds, parts_of(found.breakdown)
+        seconds[name], parts[name] = prediction.seconds, parts_of(prediction.breakdown)
         if name == PLAIN:  # baselines see the profiled runs alone
-            seconds |= found.baselines
-            refusal = _refusal(question, first, size, found.misses)
+            seconds |= prediction.baselines
+            refusal = _refusal(question, first, size, prediction.misses)
     total_s = float(run.total_s[0])
-    return Outcome(seed, total_s, seconds, parts, truth_parts(truth), refusal)
+    return SeedOutcome(seed, total_s, seconds, parts, truth_parts(truth), refusal)
 
 
-def _check_new(model: ApplicationModel, target: Target, size: float) -> None:
+def _check_new(model: ApplicationModel, target: ApplicationRun, size: float) -> None:
     runs = model.runs
     same = runs.column("size") == size if model.scaling.known else True
     if ((runs.column("processes") == target.processes) & same).any():
         raise InputError("a target that is profiled", value=target.text, allowed="other processes, or another size")
 
 
-def _refusal(question: Question, model: ApplicationModel, size: float, misses: Sequence[Miss]) -> str:
-    """Why the guard refuses another size; empty where it does not, or is not asked."""
+def _refusal(question: Extrapolation, model: ApplicationModel, size: float, misses: Sequence[Miss]) -> str:
+    """Why the guard refuses another size; empty where it does not, or is off."""
     scaling = model.scaling
     if question.guard is None or scaling.kind != "strong" or not scaling.known or size == scaling.size:
         return ""

@@ -21,8 +21,8 @@ LEVEL = 0.95
 
 
 @dataclass(frozen=True)
-class Target:
-    """A larger run. ``preset`` and ``parameters``: those of another size, in place of those of the profiled runs.
+class ApplicationRun:
+    """A run to profile or to predict. ``preset`` and ``parameters``: of another size than that of the profiled runs.
 
     ``volume``: by what the volumes of messages are multiplied for the size (None: by the surface of so many
     dimensions).
@@ -63,13 +63,13 @@ class Summary:
 
 def summary(values: Sequence[float], level: float = LEVEL) -> Summary:
     """The mean, with t_{n-1} s/sqrt(n) around it."""
-    found = interval(values, level)
-    return Summary(found.mean, found.half_width)
+    estimate = interval(values, level)
+    return Summary(estimate.mean, estimate.half_width)
 
 
 @dataclass(frozen=True)
-class Outcome:
-    """One seed: seconds by each method that says anything, and the truth, each with its parts (``PARTS``).
+class SeedOutcome:
+    """One seed: seconds by each method that gives a prediction, and the truth, each with its parts (``PARTS``).
 
     ``parts`` has those of the methods of the pipeline. ``refusal``: why the guard refuses the prediction, which is
     given all the same; empty where it does not.
@@ -91,8 +91,8 @@ class Outcome:
 class Trial:
     """A target with its outcomes, one for each seed."""
 
-    target: Target
-    outcomes: tuple[Outcome, ...]
+    target: ApplicationRun
+    outcomes: tuple[SeedOutcome, ...]
 
     @property
     def methods(self) -> tuple[str, ...]:
@@ -129,8 +129,8 @@ class Trial:
 
     def part_s(self, name: str, method: str | None = None) -> tuple[float, float]:
         """Mean seconds of a part, as predicted (by default refined, if it was) and in truth."""
-        said = [one.parts[method or self.pipeline][name] for one in self.outcomes]
-        return float(np.mean(said)), float(np.mean([one.truth_parts[name] for one in self.outcomes]))
+        predicted = [one.parts[method or self.pipeline][name] for one in self.outcomes]
+        return float(np.mean(predicted)), float(np.mean([one.truth_parts[name] for one in self.outcomes]))
 
     def excess(self, method: str | None = None) -> dict[str, float]:
         """What each part adds to the error: (predicted - truth)/T of the truth, mean over the seeds."""

@@ -45,14 +45,14 @@ def counters_of(
         if phase in TAKEN:
             what = f"a phase of {result.workload} has a name that tables of counters use"
             raise InputError(what, value=phase, allowed=f"any name but {', '.join(TAKEN)}")
-    said = float(result.size) if size is None and result.size is not None else size
+    known_size = float(result.size) if size is None and result.size is not None else size
     clocked = ~np.isnan(counters.frequency_hz)
     disks_s = ranks.busy_s[:, clocked, COMPONENTS.index("disk")].sum(axis=1)
     times = {OTHERS: disks_s} if disks_s.any() else {}
     times[APPLICATION] = np.full(counters.ranks, float(result.makespan_s))
     values = np.concatenate([_rows_of_phases(counters), *(_rows_of_times(counters, each) for each in times.values())])
     values[:, NUMBERS.index("processes")] = counters.ranks
-    values[:, NUMBERS.index("size")] = np.nan if said is None else said
+    values[:, NUMBERS.index("size")] = np.nan if known_size is None else known_size
     values[:, NUMBERS.index("repetition")] = np.nan if repetition is None else repetition
     names = tuple(kernel for kernel in (*counters.phases, *times) for _ in range(counters.ranks))
     return CounterTable(names, (problem_class,) * len(names), values)

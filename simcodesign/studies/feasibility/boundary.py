@@ -21,7 +21,7 @@ FIRST, LAST = 1e-9, 1e12
 
 
 class Counted:
-    """A function of two numbers that is never asked twice for the same ones; ``runs``: how often it was evaluated."""
+    """A function of two numbers that remembers its values; ``runs``: how often it was evaluated."""
 
     def __init__(self, function: Excess) -> None:
         self._function = function
@@ -55,8 +55,8 @@ class Corner:
 
     def on_ray(self, x: float, y: float) -> Spot:
         """The point of the boundary on the ray through this one."""
-        room = min(most / part for most, part in zip(self.most, (x, y), strict=True) if part > 0)
-        far = along(lambda far: self.excess(far * x, far * y), min(1.0, room), room, self.accuracy)
+        farthest = min(most / part for most, part in zip(self.most, (x, y), strict=True) if part > 0)
+        far = along(lambda far: self.excess(far * x, far * y), min(1.0, farthest), farthest, self.accuracy)
         return far * x, far * y
 
 
@@ -95,19 +95,19 @@ def bisected(corner: Corner, ends: Spot, points: int, tolerance: float) -> tuple
     """At most so many points, and how far the boundary may still be from straight lines between them.
 
     The ray through the middle of two neighbours gives a new point; where that is farther than ``tolerance`` (in parts
-    of the intercepts) from the straight line, both halves are looked at in turn, the worst first.
+    of the intercepts) from the straight line, both halves are examined in turn, the worst first.
     """
     first, second = ends
-    found = [(0.0, second), (first, 0.0)]
-    waiting = [(-math.inf, found[0], found[1])] if first > 0 and second > 0 else []
-    while waiting and len(found) < points:
+    boundary = [(0.0, second), (first, 0.0)]
+    waiting = [(-math.inf, boundary[0], boundary[1])] if first > 0 and second > 0 else []
+    while waiting and len(boundary) < points:
         _, left, right = heapq.heappop(waiting)
         x, y = (left[0] + right[0]) / 2, (left[1] + right[1]) / 2
         spot = corner.on_ray(x, y)
-        found.append(spot)
+        boundary.append(spot)
         off = max(abs(spot[0] - x) / first, abs(spot[1] - y) / second)
         if off > tolerance:
             heapq.heappush(waiting, (-off, left, spot))
             heapq.heappush(waiting, (-off, spot, right))
     unknown = max((-priority for priority, _, _ in waiting), default=0.0)
-    return sorted(found, key=lambda spot: math.atan2(spot[0] / (first or 1.0), spot[1] / (second or 1.0))), unknown
+    return sorted(boundary, key=lambda spot: math.atan2(spot[0] / (first or 1.0), spot[1] / (second or 1.0))), unknown

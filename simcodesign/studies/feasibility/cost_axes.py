@@ -30,7 +30,7 @@ PARTS = ("network.link_per_byte", "network.interface_per_byte")
 
 
 @dataclass(frozen=True)
-class Cost:
+class CostAxis:
     """One axis of a region. ``path`` is what is set, to the cost times ``scale``; ``low`` and ``high`` are the least
     and the most that the machine or the workload allows."""
 
@@ -42,7 +42,7 @@ class Cost:
     high: float = math.inf
 
     @property
-    def room(self) -> float:
+    def span(self) -> float:
         """From the least to the most."""
         return self.high - self.low
 
@@ -59,7 +59,7 @@ def cost_of(
     machine: Machine,
     parameters: Mapping[str, float],
     values: Mapping[str, FloatOrArray],
-) -> Cost:
+) -> CostAxis:
     """The cost of this name. ``over``: both names; ``parameters``: what is set; ``values``: of the workload.
 
     Raises InputError for what is no cost of this machine and workload.
@@ -75,15 +75,15 @@ def cost_of(
         raise InputError("a cost that does not exist", value=name, allowed=_hint(name, machine, workload))
     dimension = CONSTANTS[path][2]
     unit = {"time": "s", "per_byte": "s/B"}.get(dimension, "")
-    cost = Cost(name, path, unit=unit)
+    cost = CostAxis(name, path, unit=unit)
     if name == "tw" and VALUE in workload.parameters:
         value_bytes = float(values[VALUE])  # one design point
-        cost = Cost(name, path, 1 / value_bytes, f"s per value of {value_bytes:g} B")
+        cost = CostAxis(name, path, 1 / value_bytes, f"s per value of {value_bytes:g} B")
     low, high = _limits(path, {symbols.get(other, other) for other in over}, machine, parameters)
-    return Cost(cost.name, cost.path, cost.scale, cost.unit, low / cost.scale, high / cost.scale)
+    return CostAxis(cost.name, cost.path, cost.scale, cost.unit, low / cost.scale, high / cost.scale)
 
 
-def _of_parameter(name: str, workload: Workload) -> Cost:
+def _of_parameter(name: str, workload: Workload) -> CostAxis:
     parameter = workload.parameters[name]
     if parameter.whole:
         raise InputError(
@@ -91,7 +91,7 @@ def _of_parameter(name: str, workload: Workload) -> Cost:
             value=name,
             allowed=f"--each {name}=A,B,... gives a region for each",
         )
-    return Cost(name, name, 1.0, parameter.unit, max(parameter.low, 0.0), parameter.high)
+    return CostAxis(name, name, 1.0, parameter.unit, max(parameter.low, 0.0), parameter.high)
 
 
 def _paths(machine: Machine) -> list[str]:

@@ -29,7 +29,7 @@ from simcodesign.describe.useful_flops import useful_flops, useful_phases
 from simcodesign.describe.workload import Workload
 from simcodesign.engine.simulate import simulate
 from simcodesign.studies.feasibility.boundary import Corner, Counted, Spot, bisected, rays
-from simcodesign.studies.feasibility.cost_axes import Cost, cost_of
+from simcodesign.studies.feasibility.cost_axes import CostAxis, cost_of
 
 #: Relative accuracy of boundaries: of a forecast, and of a simulation, where every step costs a run.
 FORECAST_ACCURACY, SIMULATION_ACCURACY = 1e-13, 1e-7
@@ -54,7 +54,7 @@ class Region:
 
     reading: str
     effects: tuple[str, ...]
-    costs: tuple[Cost, Cost]
+    costs: tuple[CostAxis, CostAxis]
     values: Mapping[str, float | str]
     limit_s: float
     fixed_s: float
@@ -93,10 +93,10 @@ class Region:
 
 
 @dataclass(frozen=True)
-class Question:
+class FeasibilityQuestion:
     """For which two costs does the workload reach the rate on the machine? ``scenario``: both, and all other values.
 
-    ``changes``: what was changed in the machine before, by name, to be told with the answer.
+    ``changes``: what was changed in the machine before, by name, to be reported with the region.
     """
 
     scenario: Scenario
@@ -114,7 +114,7 @@ class Question:
             object.__setattr__(self, "scenario", replace(self.scenario, phases=phases))
         clash = {cost.path for cost in self.costs} & {*self.parameters}
         if clash:
-            raise InputError("set, and at the same time a cost to be found", value=sorted(clash))
+            raise InputError("set, although it is one of the two costs", value=sorted(clash))
         self._check_useful()
 
     @property
@@ -141,7 +141,7 @@ class Question:
                     raise InputError(what, value=cost.name, allowed="costs, which change the time alone")
 
     @cached_property
-    def costs(self) -> tuple[Cost, Cost]:
+    def costs(self) -> tuple[CostAxis, CostAxis]:
         """The two axes. InputError for what is no cost of this machine and workload."""
         first, second = (
             cost_of(name, self.over, self.workload, self.machine, self.parameters, self.design_point().values)
@@ -189,7 +189,7 @@ class Question:
         return float(simulate(self.at(x, y), effects=effects, engine=engine).makespan_s)
 
 
-def _set(cost: Cost, value: float) -> float:
+def _set(cost: CostAxis, value: float) -> float:
     """What the constant or parameter is set to; where it may not be zero, the least number stands for that."""
     inside = min(max(value, cost.low), cost.high) * cost.scale
     return max(inside, sys.float_info.min) if cost.path in POSITIVE else inside
@@ -204,7 +204,7 @@ def question(
     *,
     preset: str | None = None,
     phases: Collection[str] | None = None,
-) -> Question:
+) -> FeasibilityQuestion:
     """A question about a workload and a machine, objects or names.
 
     ``over``: two of ``ts`` (startup), ``tw`` (time per value of the workload's ``value_bytes``, else per byte), paths
@@ -214,10 +214,10 @@ def question(
     Raises InputError for what cannot be used.
     """
     scenario = Scenario.of(workload, machine, parameters, preset=preset, phases=phases)
-    return Question(scenario, over, rate_flop_per_s)
+    return FeasibilityQuestion(scenario, over, rate_flop_per_s)
 
 
-def forecast_region(asked: Question, points: int = 33) -> Region:
+def forecast_region(question: FeasibilityQuestion, points: int = 33) -> Region:
     """The region by the forecast, with so many points on its boundary, on rays through even parts of the line between
     the intercepts.
 
@@ -228,11 +228,11 @@ def forecast_region(asked: Question, points: int = 33) -> Region:
     def follow(corner: Corner, ends: Spot) -> tuple[list[Spot], float]:
         return rays(corner, ends, np.linspace(0.0, 1.0, points).tolist()), 0.0
 
-    return _region(asked, asked.forecast_s, FORECAST_ACCURACY, follow, "forecast", ())
+    return _region(question, question.forecast_s, FORECAST_ACCURACY, follow, "forecast", ())
 
 
 def simulated_region(
-    asked: Question,
+    question: FeasibilityQuestion,
     effects: tuple[str, ...],
     points: int = MOST_POINTS,
     engine: str = "auto",
@@ -249,22 +249,22 @@ def simulated_region(
     _check_points(points)
 
     def time_s(x: float, y: float) -> float:
-        return asked.simulated_s(x, y, effects, engine)
+        return question.simulated_s(x, y, effects, engine)
 
     def follow(corner: Corner, ends: Spot) -> tuple[list[Spot], float]:
         return bisected(corner, ends, points, STRAIGHT)
 
-    return _region(asked, time_s, accuracy, follow, "simulation", effects)
+    return _region(question, time_s, accuracy, follow, "simulation", effects)
 
 
-def threshold(asked: Question, name: str, low: float, high: float) -> float | None:
+def threshold(question: FeasibilityQuestion, name: str, low: float, high: float) -> float | None:
     """The value of a parameter between these at which the region begins to be empty, by the forecast.
 
     None if it is empty, or not, at both ends.
     """
 
     def excess_s(value: float) -> float:
-        changed = replace(asked, scenario=asked.scenario.at({name: value}))
+        changed = replace(question, scenario=question.scenario.at({name: value}))
         return changed.forecast_s(*changed.least) - changed.limit_s
 
     if (excess_s(low) > 0) == (excess_s(high) > 0):
@@ -278,31 +278,31 @@ def _check_points(points: int) -> None:
 
 
 def _region(
-    asked: Question,
+    question: FeasibilityQuestion,
     time_s: Callable[[float, float], float],
     accuracy: float,
     follow: Callable[[Corner, Spot], tuple[list[Spot], float]],
     reading: str,
     effects: tuple[str, ...],
 ) -> Region:
-    limit_s, (left, bottom) = asked.limit_s, asked.least
+    limit_s, (left, bottom) = question.limit_s, question.least
     excess_s = Counted(lambda x, y: time_s(left + x, bottom + y) - limit_s)
     at_least = excess_s(0.0, 0.0)
     spots: list[Spot] = []
     slopes, off = None, 0.0
     if at_least <= 0:
-        corner = Corner(excess_s, (asked.costs[0].room, asked.costs[1].room), accuracy)
+        corner = Corner(excess_s, (question.costs[0].span, question.costs[1].span), accuracy)
         ends = corner.intercepts()
-        for cost, end in zip(asked.costs, ends, strict=True):
-            _check_bounded(asked, cost, end, reading, effects)
+        for cost, end in zip(question.costs, ends, strict=True):
+            _check_bounded(question, cost, end, reading, effects)
         spots, off = follow(corner, ends)
         slopes = _slopes(excess_s, *ends) if reading == "forecast" else None
     x, y = np.array(spots).reshape(-1, 2).T
-    given: dict[str, float | str] = {**asked.changes, **asked.parameters}
+    given: dict[str, float | str] = {**question.changes, **question.parameters}
     return Region(
         reading,
         effects,
-        asked.costs,
+        question.costs,
         given,
         limit_s,
         at_least + limit_s,
@@ -314,12 +314,14 @@ def _region(
     )
 
 
-def _check_bounded(asked: Question, cost: Cost, end: float, reading: str, effects: tuple[str, ...]) -> None:
+def _check_bounded(
+    question: FeasibilityQuestion, cost: CostAxis, end: float, reading: str, effects: tuple[str, ...]
+) -> None:
     if math.isfinite(end):
         return
     why = ""
     if cost.path == "network.hop_latency":
-        if reading == "forecast" and asked.machine.network.distance == "none":
+        if reading == "forecast" and question.machine.network.distance == "none":
             why = " (the forecast for this machine leaves hops out, network.distance: none; a simulation has them)"
         elif reading == "simulation" and "hops" not in effects:
             why = " (the effect hops is off)"
@@ -334,7 +336,7 @@ def _slopes(excess_s: Callable[[float, float], float], first: float, second: flo
         return None
     at_least = excess_s(0.0, 0.0)
     rises = excess_s(first, 0.0) - at_least, excess_s(0.0, second) - at_least
-    seen = [excess_s(first / 2, 0.0), excess_s(0.0, second / 2), excess_s(first, second)]
+    times = [excess_s(first / 2, 0.0), excess_s(0.0, second / 2), excess_s(first, second)]
     linear = [at_least + rises[0] / 2, at_least + rises[1] / 2, at_least + sum(rises)]
-    close = all(abs(a - b) <= 1e-9 * max(rises) for a, b in zip(seen, linear, strict=True))
+    close = all(abs(a - b) <= 1e-9 * max(rises) for a, b in zip(times, linear, strict=True))
     return (rises[0] / first, rises[1] / second) if close else None

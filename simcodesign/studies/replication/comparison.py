@@ -1,7 +1,7 @@
 """A forecast compared with many simulations: its error, and what each effect adds, with intervals.
 
 Each replication climbs the whole ladder under one seed, so that what an effect adds is a paired difference. Steps at
-which nothing is drawn yet are simulated once.
+which nothing is random yet are simulated once.
 """
 
 from __future__ import annotations
@@ -37,9 +37,9 @@ from simcodesign.studies.replication.output_analysis import Interval, interval
 from simcodesign.studies.replication.replicate import (
     ReplicationKeywords,
     Replications,
-    drawn_by,
     gathered,
     nth_replication,
+    random_sources_of,
 )
 from simcodesign.studies.replication.stopping import Stopping
 
@@ -61,7 +61,7 @@ class ReplicatedComparison(PlainResult):
     confidence: float
     keys: tuple[Key, ...]
     values: Floats
-    drawn: tuple[str, ...]
+    random_sources: tuple[str, ...]
     stopping: Stopping
 
     @property
@@ -105,9 +105,9 @@ def replicate_comparison(
     first = compare_experiment(start)
     steps = tuple(_step(number, rung, experiment) for number, rung in enumerate(first.rungs))
     ladder = _Ladder(experiment, float(first.forecast.headline_s), steps, _parts(first.simulation))
-    drawn = drawn_by(experiment.point, experiment.effects)
+    random_sources = random_sources_of(experiment.point, experiment.effects)
     observations = [ladder.observation(start.seed, [step.first_s for step in steps], ladder.parts)]
-    (sample,), stopping = gathered(observations, ladder, wanted, bool(drawn), time.monotonic() - began)
+    (sample,), stopping = gathered(observations, ladder, wanted, bool(random_sources), time.monotonic() - began)
     return ReplicatedComparison(
         first=first,
         seed=experiment.seed,
@@ -115,20 +115,20 @@ def replicate_comparison(
         confidence=wanted.rules.confidence,
         keys=sample.keys,
         values=sample.table(),
-        drawn=drawn,
+        random_sources=random_sources,
         stopping=stopping,
     )
 
 
 @dataclass(frozen=True)
 class _Step:
-    """One step of the ladder: how long it took in the first replication, whether anything in it is drawn, and whether
+    """One step of the ladder: how long it took in the first replication, whether anything in it is random, and whether
     its effect has anything to do."""
 
     effect: str
     effects: tuple[str, ...]
     first_s: float
-    drawn: bool
+    random: bool
     acts: bool
 
 
@@ -139,7 +139,7 @@ def _step(number: int, rung: Rung, experiment: Experiment) -> _Step:
         effect=rung.effect,
         effects=rung.simulation.effects,
         first_s=float(rung.simulation.headline_s),
-        drawn=bool(drawn_by(experiment.point, rung.simulation.effects)),
+        random=bool(random_sources_of(experiment.point, rung.simulation.effects)),
         acts=not number or effect_named(rung.effect).acts_on(workload, machine),
     )
 
@@ -163,7 +163,7 @@ class _Ladder:
     def __call__(self, number: int) -> list[Observation]:
         replication, times_s, parts = nth_replication(self.experiment, number), list[float](), self.parts
         for step in self.steps:
-            if not step.drawn:
+            if not step.random:
                 times_s.append(step.first_s)
             elif not step.acts and times_s:
                 times_s.append(times_s[-1])

@@ -229,7 +229,7 @@ def neighbours(values: Values) -> float:
 
 
 @dataclass(frozen=True)
-class Paired(PlainResult):
+class PairedIntervals(PlainResult):
     """Two systems under the same random numbers: ``difference`` and ``ratio`` are second against first.
 
     ``correlation``: of the pairs, NaN where one of the two does not vary; ``narrowing``: how many times wider the
@@ -254,7 +254,7 @@ class Paired(PlainResult):
         return fields_of(self, "decided")
 
 
-def paired(first: Values, second: Values, confidence: float = 0.95) -> Paired:
+def paired(first: Values, second: Values, confidence: float = 0.95) -> PairedIntervals:
     """Paired t interval of the difference of the means, Fieller's of their ratio. InputError for unequal numbers."""
     one, other = _finite(first), _finite(second)
     if len(one) != len(other):
@@ -266,7 +266,7 @@ def paired(first: Values, second: Values, confidence: float = 0.95) -> Paired:
         difference = Interval(gap, gap, gap, len(one), confidence, same=True)
     varies = len(one) > 1 and not any(side.same for side in sides)
     correlation = _correlation(one, other) if varies else math.nan
-    return Paired(
+    return PairedIntervals(
         *sides,
         difference,
         ratio_interval(one, other, confidence),

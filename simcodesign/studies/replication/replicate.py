@@ -40,8 +40,15 @@ from simcodesign.studies.replication.observations import (
     nested,
     observation_of,
 )
-from simcodesign.studies.replication.output_analysis import BatchMeans, Interval, Paired, WarmUp, interval, paired
-from simcodesign.studies.replication.stopping import MOST, Rules, Stopping, no_such_quantity
+from simcodesign.studies.replication.output_analysis import (
+    BatchMeans,
+    Interval,
+    PairedIntervals,
+    WarmUp,
+    interval,
+    paired,
+)
+from simcodesign.studies.replication.stopping import MOST, Stopping, StoppingRules, no_such_quantity
 
 #: Called after each replication: how many are done, the most there may be, and the relative half-width so far.
 OnProgress = Callable[[int, int, float], object]
@@ -79,7 +86,7 @@ class Replications:
     """What is replicated, how often, and by how many processes at most."""
 
     experiment: Experiment
-    rules: Rules
+    rules: StoppingRules
     workers: int
     on_progress: OnProgress | None
 
@@ -106,7 +113,7 @@ class Replications:
         **simulation: Unpack[SimulationKeywords],
     ) -> Replications:
         """The replications that ``replicate`` describes. Raises InputError for what cannot be used."""
-        rules = Rules(replications, precision, precision_of, confidence, most, warm_up)
+        rules = StoppingRules(replications, precision, precision_of, confidence, most, warm_up)
         return cls(Experiment.of(workload, machine, parameters, **simulation), rules, workers, on_progress)
 
 
@@ -115,9 +122,9 @@ class Replicated(PlainResult):
     """Replications of one workload on one machine.
 
     ``first``: the Result of the first one, without its arrays. ``keys``, ``values``: names of all quantities, and their
-    values, (replications, quantities). ``drawn``: what is random in the description, with the chosen effects; where
-    nothing is, there is one run. ``removed``: of an open stream, what was left out of the response time and the share
-    blocked. ``batches``: of one long run of a stream, from which its response time has an interval.
+    values, (replications, quantities). ``random_sources``: what is random with the chosen effects, such as
+    ``noise``; where nothing is, there is one run. ``removed``: of an open stream, what was left out of the response
+    time and the share blocked. ``batches``: of one long run of a stream, from which its response time has an interval.
     """
 
     first: Result
@@ -127,7 +134,7 @@ class Replicated(PlainResult):
     keys: tuple[Key, ...]
     values: Floats
     stations: StationMeans
-    drawn: tuple[str, ...]
+    random_sources: tuple[str, ...]
     stopping: Stopping
     warm_up: str | int = MSER5
     removed: WarmUp | None = None
@@ -154,7 +161,7 @@ class Replicated(PlainResult):
         """What the runs have in common, means with intervals, the values of each replication."""
         shown: dict[str, Any] = {"reading": "replications"}
         shown |= attributes_of(self.first, "workload", "machine", "preset", "values", "effects")
-        shown |= attributes_of(self, "confidence", "drawn", "seed", "seeds", "stopping", replications="count")
+        shown |= attributes_of(self, "confidence", "random_sources", "seed", "seeds", "stopping", replications="count")
         if self.removed is not None:
             shown["warm_up"] = {"rule": self.warm_up, **fields_of(self.removed)}
         if self.batches is not None:
@@ -176,10 +183,10 @@ class PairedReplications(PlainResult):
 
     first: Replicated
     second: Replicated
-    pairs: Mapping[Key, Paired]
+    pairs: Mapping[Key, PairedIntervals]
 
     @property
-    def verdict(self) -> Paired:
+    def verdict(self) -> PairedIntervals:
         """Of the quantity by which they are judged."""
         return self.pairs[self.first.stopping.of]
 
@@ -250,7 +257,7 @@ def replication_seed(seed: int, number: int) -> int:
     return int(state[0] >> np.uint64(1))
 
 
-def drawn_by(point: DesignPoint, effects: Collection[str]) -> tuple[str, ...]:
+def random_sources_of(point: DesignPoint, effects: Collection[str]) -> tuple[str, ...]:
     """What depends on the seed in a simulation with these effects: arrivals, imbalance, noise."""
     streams = any(isinstance(step, Arrivals) and step.chance for step in walk(point.workload.program))
     return (*(["arrivals"] if streams else []), *random_effects(point.workload, point.machine, effects))
@@ -261,7 +268,7 @@ class _Task:
     """Replication ``number`` of all experiments."""
 
     experiments: tuple[Experiment, ...]
-    rules: Rules
+    rules: StoppingRules
 
     def __call__(self, number: int) -> list[Observation]:
         return [self.observation(result) for result in self.results(number)]
@@ -284,9 +291,11 @@ def _replicated(wanted: Replications, experiments: tuple[Experiment, ...]) -> tu
     task = _Task(experiments, wanted.rules)
     firsts = task.results(0)
     observations = [task.observation(result) for result in firsts]
-    drawn = [drawn_by(experiment.point, experiment.effects) for experiment in experiments]
-    samples, stopping = gathered(observations, task, wanted, any(drawn), time.monotonic() - began)
-    return tuple(_summary(wanted, *summarised, stopping) for summarised in zip(drawn, firsts, samples, strict=True))
+    random_sources = [random_sources_of(experiment.point, experiment.effects) for experiment in experiments]
+    samples, stopping = gathered(observations, task, wanted, any(random_sources), time.monotonic() - began)
+    return tuple(
+        _summary(wanted, *summarised, stopping) for summarised in zip(random_sources, firsts, samples, strict=True)
+    )
 
 
 def gathered(
@@ -323,7 +332,7 @@ def _add(samples: Sequence[Sample], observations: Sequence[Observation]) -> None
 
 
 def _summary(
-    wanted: Replications, drawn: tuple[str, ...], first: Result, sample: Sample, stopping: Stopping
+    wanted: Replications, random_sources: tuple[str, ...], first: Result, sample: Sample, stopping: Stopping
 ) -> Replicated:
     bare = replace(first, ranks=None, stations=NO_STATIONS, requests=None, power_profile=None, bounds=None)
     return Replicated(
@@ -334,7 +343,7 @@ def _summary(
         keys=sample.keys,
         values=sample.table(),
         stations=sample.stations.means(wanted.rules.confidence),
-        drawn=drawn,
+        random_sources=random_sources,
         stopping=stopping,
         warm_up=wanted.rules.warm_up,
         removed=sample.warm_up,

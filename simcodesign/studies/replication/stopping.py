@@ -17,7 +17,7 @@ MOST = 1000
 
 
 @dataclass(frozen=True)
-class Rules:
+class StoppingRules:
     """When to stop replicating. ``replications``: how many at least, or exactly without a ``precision``, which is a
     relative half-width of the interval of ``precision_of``; ``most``: how many at most for a precision. ``pairs``: the
     quantity is the difference of two systems; ``random``: without randomness one run is enough."""
@@ -46,12 +46,12 @@ class Rules:
             raise InputError("a precision takes more than one replication", value=1, allowed="2 or more")
         if self.replications is not None and self.replications > self.most:
             raise InputError(
-                "replications before a precision is asked for",
+                "replications before the precision is checked",
                 value=self.replications,
                 allowed=f"up to the {self.most} that there may be at most",
             )
 
-    def for_random(self, random: bool) -> Rules:
+    def for_random(self, random: bool) -> StoppingRules:
         """The same rules where the runs are random, or where all are the same."""
         return replace(self, random=random)
 

@@ -33,12 +33,12 @@ SIZE = "n"
 LOOKED_AT = 129
 #: Where a parameter has no largest value.
 MOST_SIZE, LEAST_SIZE = 1e300, 1e-300
-#: Whole numbers beyond this are not told apart.
+#: Not all whole numbers beyond this are float64 values.
 MOST_WHOLE = 2.0**53
 
 
 @dataclass(frozen=True)
-class Fit:
+class MemoryFit:
     """How much of a problem a process has memory for.
 
     ``answer``: ``fits`` (``size`` fills the memory), ``never`` (not even the smallest size fits), or ``always`` (the
@@ -80,7 +80,7 @@ def fit_memory(
     *,
     preset: str | None = None,
     size: str = SIZE,
-) -> Fit:
+) -> MemoryFit:
     """The largest ``size`` of the problem of one of so many ``processes`` with so much memory each.
 
     Raises InputError for a workload without a footprint or such a parameter, for a footprint that falls, and where the
@@ -98,12 +98,12 @@ def fit_memory(
     smallest, largest = float(bytes_at(low)), float(bytes_at(high))
     terms = footprint_terms(described, point.values, size)
     if smallest > capacity:
-        return Fit(NEVER, processes, capacity, 0.0, None, capacity - smallest, low, smallest, terms)
-    found = high if largest <= capacity else _root(bytes_at, capacity, low, high)
+        return MemoryFit(NEVER, processes, capacity, 0.0, None, capacity - smallest, low, smallest, terms)
+    best = high if largest <= capacity else _root(bytes_at, capacity, low, high)
     answer = ALWAYS if largest <= capacity else FITS
-    whole = _whole(bytes_at, capacity, found, low, high)
-    left = capacity - float(bytes_at(found if whole is None else whole))
-    return Fit(answer, processes, capacity, found, whole, left, low, smallest, terms)
+    whole = _whole(bytes_at, capacity, best, low, high)
+    left = capacity - float(bytes_at(best if whole is None else whole))
+    return MemoryFit(answer, processes, capacity, best, whole, left, low, smallest, terms)
 
 
 def fitting_sizes(
@@ -119,12 +119,12 @@ def fitting_sizes(
     every = np.broadcast_arrays(np.asarray(processes, np.float64), np.asarray(capacity_bytes, np.float64))
     described = workload_of(workload)
     pairs = zip(*(array.ravel() for array in every), strict=True)
-    found = [fit_memory(described, float(p), float(m), parameters, preset=preset, size=size).size for p, m in pairs]
-    return np.array(found, np.float64).reshape(every[0].shape)
+    sizes = [fit_memory(described, float(p), float(m), parameters, preset=preset, size=size).size for p, m in pairs]
+    return np.array(sizes, np.float64).reshape(every[0].shape)
 
 
 def refuse(parameters: Mapping[str, object] | None, *names: str) -> None:
-    """InputError where a parameter is given that is to be found."""
+    """InputError where a parameter is given that the study itself determines."""
     for name in names:
         if name in (parameters or {}):
             value = (parameters or {})[name]
@@ -202,7 +202,7 @@ def _check_grows(bytes_at: Callable[[FloatOrArray], FloatOrArray], low: float, h
 
 
 def _root(bytes_at: Callable[[FloatOrArray], FloatOrArray], capacity: float, low: float, high: float) -> float:
-    """The size at which the footprint is the capacity, to the last digits; the bracket is [low, high]."""
+    """The size at which the footprint is the capacity, to the last digits; it lies in [low, high]."""
 
     def excess(log_size: float) -> float:
         within = min(max(float(bytes_at(math.exp(log_size))), math.ulp(0.0)), sys.float_info.max)
@@ -229,7 +229,7 @@ def _polished(bytes_at: Callable[[FloatOrArray], FloatOrArray], capacity: float,
 def _whole(
     bytes_at: Callable[[FloatOrArray], FloatOrArray], capacity: float, size: float, low: float, high: float
 ) -> float | None:
-    """The largest whole size that fits; what is found may be off by rounding."""
+    """The largest whole size that fits; ``size`` may be off by rounding."""
     whole = float(math.floor(size))
     if whole > MOST_WHOLE:
         return whole

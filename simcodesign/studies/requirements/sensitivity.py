@@ -21,11 +21,12 @@ from simcodesign.engine.simulate import simulate
 from simcodesign.studies.replication.observations import nested
 from simcodesign.studies.requirements.memory_capacity import SIZE, fit_memory
 from simcodesign.studies.requirements.scaled_machine import VARIED, upgraded_machine, varied_machine
-from simcodesign.studies.requirements.simulated_upgrade import OnProgress, SimulatedCell
+from simcodesign.studies.requirements.simulated_systems import OnProgress
+from simcodesign.studies.requirements.simulated_upgrade import SimulatedCell
 from simcodesign.studies.requirements.upgrade import share_of
 from simcodesign.studies.requirements.upgrade_ranking import AS_GOOD
 
-#: Factors by which numbers are varied unless others are asked for.
+#: Factors by which numbers are varied by default.
 FACTORS = (0.5, 2.0)
 #: Origins of parameters that nobody has published.
 UNSURE = ("assumed", "reconstructed")
@@ -90,7 +91,7 @@ def assumed_numbers(cells: Sequence[SimulatedCell]) -> list[str]:
 
 def sensitivity(
     cells: Sequence[SimulatedCell],
-    asked: Mapping[str, Sequence[float]] | None = None,
+    varied: Mapping[str, Sequence[float]] | None = None,
     parameters: Mapping[str, object] | None = None,
     *,
     reading: str = "forecast",
@@ -106,19 +107,19 @@ def sensitivity(
     that leave the range of a parameter."""
     if reading not in READINGS:
         raise InputError("reading of a sensitivity", value=reading, allowed=", ".join(READINGS))
-    wanted = dict(asked) if asked else dict.fromkeys(assumed_numbers(cells), FACTORS)
+    wanted = dict(varied) if varied else dict.fromkeys(assumed_numbers(cells), FACTORS)
     check_varied(wanted, [cell.study.workload for cell in cells], size)
 
     def seconds(workload: Workload, machine: Machine, given: Mapping[str, object]) -> float:
         if reading == "forecast":
             return float(forecast(workload, machine, given, preset=preset).makespan_s)
-        seen = simulate(workload, machine, given, preset=preset, effects=effects, seed=seed, engine=engine)
-        return float(seen.makespan_s)
+        result = simulate(workload, machine, given, preset=preset, effects=effects, seed=seed, engine=engine)
+        return float(result.makespan_s)
 
     timer = _Timer(parameters or {}, preset, size, seconds)
     before = timer.ratios(cells, "", 1.0)
     every = [(name, factor) for name, factors in wanted.items() for factor in factors if factor != 1]
-    found = []
+    rows = []
     for done, (name, factor) in enumerate(every):
         if on_progress is not None:
             on_progress("sensitivity", f"{name} x {factor:g}", done, len(every))
@@ -126,16 +127,16 @@ def sensitivity(
         touched = [cell for cell in cells if name in VARIED or name in cell.study.workload.parameters]
         times, scores = timer.ratios(touched, name, factor)
         chosen = picked({**before[1], **scores})
-        found.append(Varied(name, factor, {**before[0], **times}, chosen, before[0], picked(before[1])))
-    return found
+        rows.append(Varied(name, factor, {**before[0], **times}, chosen, before[0], picked(before[1])))
+    return rows
 
 
-def check_varied(asked: Mapping[str, Sequence[float]], workloads: Sequence[Workload], size: str = SIZE) -> None:
+def check_varied(varied: Mapping[str, Sequence[float]], workloads: Sequence[Workload], size: str = SIZE) -> None:
     """InputError for names that nothing has, for the size, and for factors that are no numbers above 0."""
-    if size in asked:
+    if size in varied:
         raise InputError(f"{size} cannot be varied: it follows from the memory")
     known = {*VARIED, *(name for one in workloads for name in one.parameters)}
-    for name, factors in asked.items():
+    for name, factors in varied.items():
         if name not in known:
             what = "neither a rate of a machine nor a parameter of a workload"
             raise InputError(what, value=name, allowed=nearest(name, known))
@@ -146,12 +147,12 @@ def check_varied(asked: Mapping[str, Sequence[float]], workloads: Sequence[Workl
 
 def picked(scores: Mapping[tuple[str, str], float]) -> dict[str, tuple[str, ...]]:
     """For every workload the upgrades of the least score, in the order of the upgrades."""
-    found = {}
+    picks = {}
     for workload in dict.fromkeys(workload for workload, _ in scores):
         mine = {upgrade: it for (name, upgrade), it in scores.items() if name == workload and math.isfinite(it)}
         best = min(mine.values(), default=math.nan)
-        found[workload] = tuple(upgrade for upgrade, it in mine.items() if it <= best * (1 + AS_GOOD))
-    return found
+        picks[workload] = tuple(upgrade for upgrade, it in mine.items() if it <= best * (1 + AS_GOOD))
+    return picks
 
 
 @dataclass(frozen=True)

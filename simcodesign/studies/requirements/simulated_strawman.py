@@ -8,31 +8,31 @@ bandwidth; messages keep their cost. The problem is the largest that all the sma
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
-from simcodesign.comparison.compare import compare
 from simcodesign.core.errors import InputError
+from simcodesign.core.shown_keywords import shows_keywords
 from simcodesign.core.to_json import attributes_of, fields_of
 from simcodesign.describe.machine import Machine
 from simcodesign.describe.workload import Workload
 from simcodesign.describe.yaml.files import load_workload
-from simcodesign.engine.event_contract import OnProgress as OnSimulationProgress
-from simcodesign.studies.requirements.memory_capacity import SIZE, sized
 from simcodesign.studies.requirements.scaled_machine import varied_machine, with_nodes
-from simcodesign.studies.requirements.simulated_upgrade import (
+from simcodesign.studies.requirements.simulated_systems import (
     MOST_PAIRS,
     OnProgress,
+    SystemCounter,
+    SystemKeywords,
     SystemRun,
+    SystemSimulator,
     exchanges_all_with_all,
-    useful_effects,
 )
-from simcodesign.studies.requirements.strawman import StrawManStudy, System, load, straw_man_study
-from simcodesign.studies.requirements.upgrade import check_known, of_workload
+from simcodesign.studies.requirements.strawman import StrawManStudy, load, straw_man_study
+from simcodesign.studies.requirements.upgrade import check_known
 
-#: Ranks of the largest system, at the most, unless others are asked for.
+#: The most ranks of the largest system by default.
 RANKS = 2000
 
 
@@ -83,59 +83,51 @@ class SimulatedStrawMan:
         }
 
 
+@shows_keywords(SystemKeywords, SystemSimulator.of)
 def simulated_straw_men(
     workloads: Sequence[Workload | str | Path],
     machines: Sequence[Machine | str | Path],
     parameters: Mapping[str, object] | None = None,
     *,
-    preset: str | None = None,
-    size: str = SIZE,
     ranks: int | None = None,
-    effects: str | Collection[str] = "all",
-    seed: int = 0,
-    engine: str = "auto",
     on_progress: OnProgress | None = None,
-    on_simulation_progress: OnSimulationProgress | None = None,
+    **options: Unpack[SystemKeywords],
 ) -> list[SimulatedStrawMan]:
     """Every workload on all systems made smaller. ``ranks``: the most of the largest one (default: ``RANKS``);
-    workloads that exchange all with all take fewer, so that there are ``MOST_PAIRS`` messages at the most.
+    workloads that exchange all with all take fewer, so that there are ``MOST_PAIRS`` messages at the most. ``size``:
+    the parameter that is the problem of a process.
 
     Raises InputError as ``straw_man_table`` does, and where the systems cannot be made so small.
     """
     described = [one if isinstance(one, Workload) else load_workload(one) for one in workloads]
     whole = [load(machine) for machine in machines]
     check_known(described, parameters)
-    found = []
-    for place, workload in enumerate(described):
-        given = of_workload(workload, parameters)
-        most = min(ranks or RANKS, math.isqrt(MOST_PAIRS)) if exchanges_all_with_all(workload) else ranks or RANKS
-        scale = scale_for(whole, most)
-        full, small = (
-            straw_man_study(workload, several, given, preset=preset, size=size)
-            for several in (whole, [smaller_system(machine, scale) for machine in whole])
-        )
-        runs: list[SystemRun | None] = []
-        for number, system in enumerate(small.systems):
-            if on_progress is not None:
-                on_progress(
-                    workload.name, system.machine.name, place * len(whole) + number, len(described) * len(whole)
-                )
-            if system.benchmark_size is None:
-                runs.append(None)
-                continue
-            comparison = compare(
-                sized(workload, size),
-                system.machine,
-                _at(system, given, size),
-                preset=preset,
-                seed=seed,
-                engine=engine,
-                effects=useful_effects(workload, effects),
-                on_progress=on_simulation_progress,
-            )
-            runs.append(SystemRun(system.machine, system.machine.most_ranks, system.benchmark_size, comparison))
-        found.append(SimulatedStrawMan(full, small, scale, tuple(runs)))
-    return found
+    next_system = SystemCounter(on_progress, len(described) * len(whole))
+    return [_simulated(workload, whole, parameters, ranks or RANKS, next_system, options) for workload in described]
+
+
+def _simulated(
+    workload: Workload,
+    whole: Sequence[Machine],
+    parameters: Mapping[str, object] | None,
+    ranks: int,
+    next_system: SystemCounter,
+    options: SystemKeywords,
+) -> SimulatedStrawMan:
+    """One workload on all systems."""
+    simulator = SystemSimulator.of(workload, parameters, **options)
+    most = min(ranks, math.isqrt(MOST_PAIRS)) if exchanges_all_with_all(workload) else ranks
+    scale = scale_for(whole, most)
+    full, small = (
+        straw_man_study(workload, several, simulator.given, preset=simulator.preset, size=simulator.size)
+        for several in (whole, [smaller_system(machine, scale) for machine in whole])
+    )
+    runs: list[SystemRun | None] = []
+    for system in small.systems:
+        next_system(workload.name, system.machine.name)
+        size = system.benchmark_size
+        runs.append(None if size is None else simulator.run(system.machine, size))
+    return SimulatedStrawMan(full, small, scale, tuple(runs))
 
 
 def scale_for(machines: Sequence[Machine], ranks: int) -> Scale:
@@ -165,10 +157,6 @@ def smaller_system(machine: Machine, scale: Scale) -> Machine:
     capacity = None if fewer.capacity_bytes is None else fewer.capacity_bytes / share
     node = replace(fewer, processors_per_node=fewer.processors_per_node // share, capacity_bytes=capacity)
     return varied_machine(node, "memory.bandwidth", 1.0 / share)
-
-
-def _at(system: System, given: Mapping[str, object], size: str) -> dict[str, object]:
-    return {**given, "P": system.machine.most_ranks, size: system.benchmark_size}
 
 
 def _least_times(study: StrawManStudy) -> tuple[float, ...]:

@@ -13,87 +13,48 @@ times that the requirements imply to the simulated one, each step then has its s
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 from simcodesign.analytic.forecast import forecast
 from simcodesign.analytic.requirements_per_process import Requirements, requirements
-from simcodesign.comparison.compare import Comparison, compare
 from simcodesign.core.errors import InputError
 from simcodesign.core.result import Result
+from simcodesign.core.shown_keywords import shows_keywords
 from simcodesign.core.to_json import attributes_of
-from simcodesign.describe.demands.collective import Collective
-from simcodesign.describe.demands.disk_access import DiskAccess
-from simcodesign.describe.effects import chosen_effects
 from simcodesign.describe.machine import Machine
-from simcodesign.describe.program import walk
 from simcodesign.describe.scenario import MachineSource, WorkloadSource, machine_of
 from simcodesign.describe.workload import Workload
 from simcodesign.describe.yaml.files import load_workload
-from simcodesign.engine.event_contract import OnProgress as OnSimulationProgress
-from simcodesign.studies.requirements.memory_capacity import SIZE, refuse, sized
+from simcodesign.studies.requirements.memory_capacity import SIZE, refuse
 from simcodesign.studies.requirements.scaled_machine import smaller_machine, upgraded_machine
-from simcodesign.studies.requirements.upgrade import UpgradeStudy, check_known, of_workload, upgrade_study
+from simcodesign.studies.requirements.simulated_systems import (
+    COUNTERS,
+    MOST_PAIRS,
+    OnProgress,
+    SystemCounter,
+    SystemKeywords,
+    SystemRun,
+    SystemSimulator,
+    exchanges_all_with_all,
+)
+from simcodesign.studies.requirements.upgrade import Filled, UpgradeStudy, check_known, upgrade_study
 from simcodesign.studies.requirements.upgrade_file import Upgrade, load_upgrade
 
-#: Ranks of the base machine, unless others are asked for: five workloads with three upgrades then take about a minute.
+#: Ranks of the base machine by default: five workloads with three upgrades then take about a minute.
 RANKS = 512
-#: Messages of one exchange of all with all, in which their number is the square of the ranks.
-MOST_PAIRS = 2**18
 #: Ratio of requirements -> the component of time that it is about.
 RESOURCES = {"computation": "computation", "communication": "communication", "memory_access": "memory"}
-#: Counters of a simulation, and the ratios of requirements that they must have.
-COUNTERS = ("flops", "sent_bytes", "loads_stores")
 #: Steps from the requirements to the forecast; those of the simulation are called by the effects.
 WEIGHTS, DISTANCES, COSTS = "weights of resources", "stack distances", "startups, hops and caches"
 #: A step of less than this share of the ratio explains nothing.
 NEGLIGIBLE = 1e-4
 
-#: Called before each system is read: workload, system, how many are done, and how many there are.
-OnProgress = Callable[[str, str, int, int], None]
-
 
 @dataclass(frozen=True)
-class SystemRun:
-    """One workload that fills one system, by both readings."""
-
-    machine: Machine
-    processes: int
-    size: float
-    comparison: Comparison
-
-    @property
-    def simulation(self) -> Result:
-        """With every chosen effect."""
-        return self.comparison.simulation
-
-    @property
-    def counters(self) -> dict[str, float]:
-        """What the simulation counted, of the average process, by the names of ``COUNTERS``."""
-        seen = self.simulation
-        totals = (seen.flops, seen.message_bytes, sum(seen.served.values()))
-        return {name: float(total) / self.processes for name, total in zip(COUNTERS, totals, strict=True)}
-
-    def json_fields(self) -> dict[str, Any]:
-        """The system, and what both readings say."""
-        return attributes_of(
-            self,
-            *("processes", "size", "counters"),
-            nodes="machine.nodes",
-            network="machine.network.topology.label",
-            engine="simulation.engine",
-            events="simulation.events",
-            forecast_s="comparison.forecast.makespan_s",
-            simulated_s="simulation.makespan_s",
-            components_s="simulation.components",
-            ladder="comparison.rungs",
-        )
-
-
-@dataclass(frozen=True)
-class Step:
+class RatioStep:
     """A step from the ratio of times that requirements imply to the simulated one; ``ratio`` is that after it."""
 
     name: str
@@ -138,7 +99,10 @@ class SimulatedCell:
     def counter_error(self) -> float:
         """The largest relative difference between a ratio of counters and that of the requirements."""
         pairs = [(self.counter_ratios[name], self.expected[name]) for name in COUNTERS]
-        return max((abs(seen - said) / said for seen, said in pairs if said and math.isfinite(said)), default=math.nan)
+        return max(
+            (abs(counted - required) / required for counted, required in pairs if required and math.isfinite(required)),
+            default=math.nan,
+        )
 
     @property
     def component_ratios(self) -> dict[str, float]:
@@ -161,8 +125,8 @@ class SimulatedCell:
     @property
     def implied_ratio(self) -> float:
         """The ratio of times if every resource took longer as its requirement grows: the ratios of the requirements,
-        weighed with the times of the resources on the base."""
-        return weighed(self.study.ratios, self.weights)
+        weighted by the times of the resources on the base."""
+        return weighted_mean(self.study.ratios, self.weights)
 
     @property
     def time_ratio(self) -> float:
@@ -182,27 +146,27 @@ class SimulatedCell:
         return _ratio(self.time_ratio, self.overall_ratio)
 
     @property
-    def steps(self) -> tuple[Step, ...]:
+    def steps(self) -> tuple[RatioStep, ...]:
         """From ``requirement_ratio`` to ``time_ratio``: that one resource takes more of the time than another, stack
         distances that grow and hit a cache all the same, what does not grow with requirements, and the effects. None
         where nothing fits."""
         if self.new is None:
             return ()
-        loads = weighed(self.study.ratios | {"memory_access": self.study.ratios["loads_stores"]}, self.weights)
-        said = [float(run.comparison.forecast.makespan_s) for run in (self.new, self.old)]
+        loads = weighted_mean(self.study.ratios | {"memory_access": self.study.ratios["loads_stores"]}, self.weights)
+        forecasts = [float(run.comparison.forecast.makespan_s) for run in (self.new, self.old)]
         rungs = zip(self.new.comparison.rungs, self.old.comparison.rungs, strict=True)
-        ratios = [(WEIGHTS, self.implied_ratio), (DISTANCES, loads), (COSTS, _ratio(said[0], said[1]))]
+        ratios = [(WEIGHTS, self.implied_ratio), (DISTANCES, loads), (COSTS, _ratio(forecasts[0], forecasts[1]))]
         ratios += [
             (new.effect, _ratio(float(new.simulation.makespan_s), float(old.simulation.makespan_s)))
             for new, old in rungs
         ]
-        before, found = self.requirement_ratio, []
+        before, steps = self.requirement_ratio, []
         for name, ratio in ratios:
-            found.append(Step(name, ratio, ratio - before))
+            steps.append(RatioStep(name, ratio, ratio - before))
             before = ratio
-        return tuple(found)
+        return tuple(steps)
 
-    def explained_by(self, *, weights: bool = True) -> Step | None:
+    def explained_by(self, *, weights: bool = True) -> RatioStep | None:
         """The step that changes the ratio most, of those after the weights where these are known; None where all are
         ``NEGLIGIBLE``."""
         steps = [step for step in self.steps if weights or step.name != WEIGHTS]
@@ -222,52 +186,39 @@ class SimulatedCell:
         return shown | {"full": self.full.json_fields() | times}
 
 
+@shows_keywords(SystemKeywords, SystemSimulator.of)
 def simulated_upgrades(
     workloads: Sequence[WorkloadSource],
     machine: MachineSource,
     upgrades: Sequence[Upgrade | str | Path],
     parameters: Mapping[str, object] | None = None,
     *,
-    preset: str | None = None,
-    size: str = SIZE,
     ranks: int | None = None,
-    effects: str | Collection[str] = "all",
-    seed: int = 0,
-    engine: str = "auto",
     on_progress: OnProgress | None = None,
-    on_simulation_progress: OnSimulationProgress | None = None,
+    **options: Unpack[SystemKeywords],
 ) -> list[SimulatedCell]:
     """Every workload with every upgrade, workload after workload. ``ranks`` of the base machine (default: ``RANKS``, or
-    all that it has); workloads that exchange all with all take fewer (``ranks_for``). The rest is as for ``compare``.
+    all that it has); workloads that exchange all with all take fewer (``ranks_for``). ``size``: the parameter that is
+    the problem of a process. The rest is as for ``compare``.
 
     Raises InputError as ``upgrade_table`` and ``smaller_machine`` do, and for workloads of which nothing fits the base.
     """
     described = [one if isinstance(one, Workload) else load_workload(one) for one in workloads]
     base = machine_of(machine)
     changes = [one if isinstance(one, Upgrade) else load_upgrade(one) for one in upgrades]
-    refuse(parameters, "P", size)
+    refuse(parameters, "P", options.get("size", SIZE))
     check_known(described, parameters)
-    report = _Reporter(on_progress, len(described) * (1 + len(changes)))
-    found: list[SimulatedCell] = []
+    next_system = SystemCounter(on_progress, len(described) * (1 + len(changes)))
+    cells: list[SimulatedCell] = []
     for workload in described:
-        given = of_workload(workload, parameters)
-        reader = _Reader(
-            sized(workload, size),
-            given,
-            preset,
-            size,
-            useful_effects(workload, effects),
-            seed,
-            engine,
-            on_simulation_progress,
-        )
-        asked = ranks_for(workload, base, changes, ranks)
-        found += _cells(reader, base, smaller_machine(base, asked), changes, report)
-    return found
+        simulator = SystemSimulator.of(workload, parameters, **options)
+        small = smaller_machine(base, ranks_for(workload, base, changes, ranks))
+        cells += _cells(simulator, base, small, changes, next_system)
+    return cells
 
 
 def ranks_for(workload: Workload, machine: Machine, upgrades: Sequence[Upgrade], ranks: int | None = None) -> int:
-    """Ranks of the base machine to be simulated: as many as asked for or ``RANKS``, whole nodes; halved for workloads
+    """Ranks of the base machine to be simulated: ``ranks`` or else ``RANKS``, in whole nodes; halved for workloads
     that exchange all with all until the largest upgraded system has ``MOST_PAIRS`` messages at the most."""
     per_node = 1 if machine.mapping == "one_per_node" else machine.processors_per_node
     count = min(max(RANKS // per_node, 1) * per_node, machine.most_ranks) if ranks is None else ranks
@@ -279,101 +230,57 @@ def ranks_for(workload: Workload, machine: Machine, upgrades: Sequence[Upgrade],
     return count
 
 
-def exchanges_all_with_all(workload: Workload) -> bool:
-    """Whether every rank sends to every other one, so that messages are the square of the ranks."""
-    steps = (step for step in walk(workload.program) if isinstance(step, Collective))
-    return any(step.name == "all_to_all" and step.algorithm != "bruck" for step in steps)
-
-
-def useful_effects(workload: Workload, effects: str | Collection[str]) -> tuple[str, ...]:
-    """Effects but for disks that nobody uses: each costs a simulation."""
-    disks = any(isinstance(step, DiskAccess) for step in walk(workload.program))
-    return tuple(effect for effect in chosen_effects(effects) if disks or effect != "disks")
-
-
-@dataclass(frozen=True)
-class _Reader:
-    """How systems are read."""
-
-    workload: Workload
-    given: Mapping[str, object]
-    preset: str | None
-    size: str
-    effects: tuple[str, ...]
-    seed: int
-    engine: str
-    on_simulation_progress: OnSimulationProgress | None
-
-    def study(self, machine: Machine, upgrade: Upgrade) -> UpgradeStudy:
-        return upgrade_study(self.workload, machine, upgrade, self.given, preset=self.preset, size=self.size)
-
-    def at(self, processes: float, size: float) -> dict[str, object]:
-        return {**self.given, "P": processes, self.size: size}
-
-    def run(self, machine: Machine, size: float) -> SystemRun:
-        comparison = compare(
-            self.workload,
-            machine,
-            self.at(machine.most_ranks, size),
-            preset=self.preset,
-            effects=self.effects,
-            seed=self.seed,
-            engine=self.engine,
-            on_progress=self.on_simulation_progress,
-        )
-        return SystemRun(machine, machine.most_ranks, size, comparison)
-
-    def forecast(self, machine: Machine, size: float) -> Result:
-        return forecast(self.workload, machine, self.at(machine.most_ranks, size), preset=self.preset)
-
-    def needs(self, processes: float, size: float) -> Requirements:
-        return requirements(self.workload, self.at(processes, size), preset=self.preset, counting="messages")
-
-
-class _Reporter:
-    """Counts the systems that are read."""
-
-    def __init__(self, on_progress: OnProgress | None, total: int) -> None:
-        self._on_progress, self._done, self._total = on_progress, 0, total
-
-    def __call__(self, workload: str, system: str) -> None:
-        if self._on_progress is not None:
-            self._on_progress(workload, system, self._done, self._total)
-        self._done += 1
-
-
 def _cells(
-    reader: _Reader, whole: Machine, base: Machine, upgrades: Sequence[Upgrade], report: _Reporter
+    simulator: SystemSimulator,
+    whole: Machine,
+    base: Machine,
+    upgrades: Sequence[Upgrade],
+    next_system: SystemCounter,
 ) -> Iterator[SimulatedCell]:
     """The cells of one workload, which share the base."""
-    studies = [reader.study(base, upgrade) for upgrade in upgrades]
+    studies = [_study(simulator, base, upgrade) for upgrade in upgrades]
     if studies and not studies[0].old.fit.fits:
-        what = f"nothing of {reader.workload.name} fits the {base.most_ranks} processes of {base.name}"
-        raise InputError(what, reader.workload.place, allowed="a base machine that the smallest problem fits")
-    report(reader.workload.name, "as it is")
-    old = reader.run(base, studies[0].old.fit.size)
+        what = f"nothing of {simulator.workload.name} fits the {base.most_ranks} processes of {base.name}"
+        raise InputError(what, simulator.workload.place, allowed="a base machine that the smallest problem fits")
+    next_system(simulator.workload.name, "as it is")
+    old = simulator.run(base, studies[0].old.fit.size)
     for upgrade, study in zip(upgrades, studies, strict=True):
-        report(reader.workload.name, upgrade.name)
+        next_system(simulator.workload.name, upgrade.name)
         fit = study.new.fit
-        new = reader.run(upgraded_machine(base, upgrade), fit.size) if fit.fits else None
-        full = reader.study(whole, upgrade)
-        yield SimulatedCell(full, *_full_times(reader, full), study, _expected(reader, study), old, new)
+        new = simulator.run(upgraded_machine(base, upgrade), fit.size) if fit.fits else None
+        full = _study(simulator, whole, upgrade)
+        yield SimulatedCell(full, *_full_times(simulator, full), study, _expected(simulator, study), old, new)
 
 
-def _full_times(reader: _Reader, full: UpgradeStudy) -> tuple[float, float]:
+def _study(simulator: SystemSimulator, machine: Machine, upgrade: Upgrade) -> UpgradeStudy:
+    given, preset, size = simulator.given, simulator.preset, simulator.size
+    return upgrade_study(simulator.workload, machine, upgrade, given, preset=preset, size=size)
+
+
+def _forecast(simulator: SystemSimulator, machine: Machine, size: float) -> Result:
+    given = simulator.at(machine.most_ranks, size)
+    return forecast(simulator.workload, machine, given, preset=simulator.preset)
+
+
+def _needs(simulator: SystemSimulator, side: Filled) -> Requirements:
+    given = simulator.at(side.processes, side.fit.size)
+    return requirements(simulator.workload, given, preset=simulator.preset, counting="messages")
+
+
+def _full_times(simulator: SystemSimulator, full: UpgradeStudy) -> tuple[float, float]:
     """Ratios of time on the whole machine: by the forecast, and as the requirements imply."""
     if not (full.old.fit.fits and full.new.fit.fits):
         return math.nan, math.nan
-    old = reader.forecast(full.machine, full.old.fit.size)
-    new = reader.forecast(upgraded_machine(full.machine, full.upgrade), full.new.fit.size)
-    return _ratio(float(new.makespan_s), float(old.makespan_s)), weighed(full.ratios, weights_of(old))
+    old = _forecast(simulator, full.machine, full.old.fit.size)
+    new = _forecast(simulator, upgraded_machine(full.machine, full.upgrade), full.new.fit.size)
+    return _ratio(float(new.makespan_s), float(old.makespan_s)), weighted_mean(full.ratios, weights_of(old))
 
 
-def _expected(reader: _Reader, study: UpgradeStudy) -> dict[str, float]:
+def _expected(simulator: SystemSimulator, study: UpgradeStudy) -> dict[str, float]:
     """Ratios of the requirements of a process as the messages of the algorithms count them."""
     if not study.new.fit.fits:
         return dict.fromkeys(COUNTERS, math.nan)
-    old, new = (reader.needs(side.processes, side.fit.size) for side in (study.old, study.new))
+    old, new = (_needs(simulator, side) for side in (study.old, study.new))
     return {name: _ratio(float(getattr(new, name)), float(getattr(old, name))) for name in COUNTERS}
 
 
@@ -387,13 +294,13 @@ def geometric_mean(ratios: Sequence[float]) -> float:
     return math.exp(sum(math.log(ratio) for ratio in usable) / len(usable)) if usable else math.nan
 
 
-def weights_of(said: Result) -> dict[str, float]:
+def weights_of(forecast_result: Result) -> dict[str, float]:
     """Share of each resource in the time of a forecast."""
-    times = {name: float(said.components[part]) for name, part in RESOURCES.items()}
+    times = {name: float(forecast_result.components[part]) for name, part in RESOURCES.items()}
     total = sum(times.values())
     return {name: time / total if total else math.nan for name, time in times.items()}
 
 
-def weighed(ratios: Mapping[str, float], weights: Mapping[str, float]) -> float:
+def weighted_mean(ratios: Mapping[str, float], weights: Mapping[str, float]) -> float:
     """The mean of ratios of resources with these weights."""
     return sum(share * ratios[name] for name, share in weights.items() if share)

@@ -19,7 +19,7 @@ from simcodesign.describe.machine import Machine
 from simcodesign.describe.scenario import MachineSource, WorkloadSource, machine_of, workload_of
 from simcodesign.describe.workload import Workload
 from simcodesign.describe.yaml.files import load_workload
-from simcodesign.studies.requirements.memory_capacity import SIZE, Fit, limits, refuse, sized
+from simcodesign.studies.requirements.memory_capacity import SIZE, MemoryFit, limits, refuse, sized
 from simcodesign.studies.requirements.upgrade import check_known, filled, models, needs_at, of_workload, share_of
 
 
@@ -33,7 +33,7 @@ class System:
     processes: float
     memory_bytes: float
     rate_flop_per_s: float
-    fit: Fit
+    fit: MemoryFit
     benchmark_size: float | None = None
     benchmark_flops: float | None = None
 

@@ -22,7 +22,7 @@ from simcodesign.describe.machine import Machine
 from simcodesign.describe.scenario import MachineSource, WorkloadSource, machine_of, workload_of
 from simcodesign.describe.workload import Workload
 from simcodesign.describe.yaml.files import load_workload
-from simcodesign.studies.requirements.memory_capacity import SIZE, Fit, fit_memory, limits, sized
+from simcodesign.studies.requirements.memory_capacity import SIZE, MemoryFit, fit_memory, limits, sized
 from simcodesign.studies.requirements.upgrade_file import Upgrade, load_upgrade
 
 #: Ratios of Table V, by the name of what they compare; loads and stores alone as well.
@@ -36,7 +36,7 @@ class Filled:
 
     processes: float
     memory_bytes: float
-    fit: Fit
+    fit: MemoryFit
     needs: Requirements | None
 
     def metric(self, name: str) -> float:

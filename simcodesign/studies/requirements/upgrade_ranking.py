@@ -1,8 +1,8 @@
-"""Which upgrade each way to look at it picks: requirement ratios, or simulated times.
+"""Which upgrade each criterion picks: requirement ratios, or simulated times.
 
 What ranks is always taken for a unit of the overall problem, that is over the ratio of the problems N: an upgrade lets
-a larger or a smaller problem run, and the time alone would favour the one that does least. The least is best; what an
-upgrade costs is not asked, as in the study of requirements.
+a larger or a smaller problem run, and the time alone would favour the one that does least. The least is best; the
+price of an upgrade is left out, as in the study of requirements.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from simcodesign.studies.requirements.simulated_upgrade import RESOURCES, Simula
 #: Upgrades within this of the best are as good.
 AS_GOOD = 0.01
 #: Ways to rank. ``requirements``: the geometric mean of the three requirement ratios, for without rates no resource
-#: counts more than another; ``weighed``: by the times of the resources on the base; ``simulated``: the makespan. Of the
-#: whole machine ``full_requirements``, ``full_weighed`` and ``full_forecast``.
-WAYS = (*RESOURCES, "requirements", "weighed", "simulated", "full_requirements", "full_weighed", "full_forecast")
+#: counts more than another; ``weighted``: by the times of the resources on the base; ``simulated``: the makespan.
+#: Of the whole machine ``full_requirements``, ``full_weighted`` and ``full_forecast``.
+WAYS = (*RESOURCES, "requirements", "weighted", "simulated", "full_requirements", "full_weighted", "full_forecast")
 
 
 @dataclass(frozen=True)
@@ -44,10 +44,10 @@ class Ranking:
     def verdict(self, way: str = "requirements", against: str = "simulated") -> str:
         """``same``; ``narrower`` or ``wider`` where the time picks fewer or more of what is as good; ``other`` where it
         picks an upgrade that this way to rank does not."""
-        said, seen = set(self.picks(way)), set(self.picks(against))
-        if said == seen:
+        picks, others = set(self.picks(way)), set(self.picks(against))
+        if picks == others:
             return "same"
-        return "narrower" if seen < said else "wider" if seen > said else "other"
+        return "narrower" if others < picks else "wider" if others > picks else "other"
 
     def json_fields(self) -> dict[str, Any]:
         """The scores of upgrades, and which of them each way of scoring picks."""
@@ -77,7 +77,7 @@ def score(cell: SimulatedCell, way: str) -> float:
             return math.nan
         of_full = {
             "full_requirements": geometric_mean([ratios[name] for name in RESOURCES]),
-            "full_weighed": cell.full_implied_ratio,
+            "full_weighted": cell.full_implied_ratio,
             "full_forecast": cell.full_time_ratio,
         }
         return _over(of_full[way], ratios["overall"])
@@ -86,7 +86,7 @@ def score(cell: SimulatedCell, way: str) -> float:
     match way:
         case "requirements":
             ratio = cell.requirement_ratio
-        case "weighed":
+        case "weighted":
             ratio = cell.implied_ratio
         case "simulated":
             ratio = cell.time_ratio

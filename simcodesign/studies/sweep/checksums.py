@@ -6,14 +6,14 @@ import json
 from collections.abc import Mapping
 from hashlib import blake2b
 
-from simcodesign.studies.sweep.points import Row
+from simcodesign.studies.sweep.points import PointResult
 
 #: States of a point.
 DONE, FAILED = 0, 1
 CHECKSUM_BYTES = 8
 
 
-def record(row: Row) -> tuple[int, bytes, int, str, bytes]:
+def record(row: PointResult) -> tuple[int, bytes, int, str, bytes]:
     """The row as a record of the table: number, key, state, JSON text and checksum."""
     key, state = bytes.fromhex(row.key), FAILED if row.failed else DONE
     text = json.dumps([dict(row.axes), dict(row.results), row.reason], separators=(",", ":"), ensure_ascii=True)
@@ -26,7 +26,7 @@ def checksum(number: int, key: bytes, state: int, text: str) -> bytes:
     return blake2b(content, digest_size=CHECKSUM_BYTES).digest()
 
 
-def row_of(record: tuple[object, ...]) -> Row | None:
+def row_of(record: tuple[object, ...]) -> PointResult | None:
     """The row of a record, None if its checksum does not match."""
     number, key, state, text, stored_checksum = record
     if not (isinstance(number, int) and isinstance(key, bytes) and isinstance(state, int) and isinstance(text, str)):
@@ -37,7 +37,7 @@ def row_of(record: tuple[object, ...]) -> Row | None:
     except UnicodeEncodeError:
         return None
     axes, results, reason = json.loads(text)
-    return Row(number, key.hex(), axes, results, reason)
+    return PointResult(number, key.hex(), axes, results, reason)
 
 
 def meta_row(meta: Mapping[str, object]) -> tuple[str, bytes]:

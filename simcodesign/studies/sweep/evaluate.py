@@ -24,7 +24,7 @@ from simcodesign.describe.parameters import Parameter
 from simcodesign.engine.simulate import simulate
 from simcodesign.studies.sweep.content_digest import DIGEST_BYTES
 from simcodesign.studies.sweep.grid import CHANGE, PARAMETER, Design
-from simcodesign.studies.sweep.points import Point, Row, Value
+from simcodesign.studies.sweep.points import PointResult, SweepPoint, Value
 from simcodesign.studies.sweep.sweep import FORECAST, SIMULATE
 from simcodesign.studies.sweep.sweep import Sweep as Sweep
 from simcodesign.studies.sweep.table import ERROR, NUMBER, column_of
@@ -43,7 +43,7 @@ _MOST_RANK_POINTS = 4_000_000
 
 
 @dataclass(frozen=True)
-class Packed:
+class PackedSweep:
     """A sweep as bytes, made once; a process that has unpacked it knows it by its digest."""
 
     digest: str
@@ -51,49 +51,49 @@ class Packed:
 
 
 @dataclass(frozen=True)
-class Task:
+class PointTask:
     """Points of a sweep for another process."""
 
-    packed: Packed
-    points: tuple[Point, ...]
+    packed: PackedSweep
+    points: tuple[SweepPoint, ...]
 
 
-def pack(sweep: Sweep) -> Packed:
+def pack(sweep: Sweep) -> PackedSweep:
     """The sweep for tasks. Of its design only the names are in it: points bring their values with them, and a design
     may have a million."""
     axes = tuple(replace(axis, values=axis.values[:1]) for axis in sweep.design.axes)
     data = pickle.dumps(replace(sweep, design=Design(axes)), protocol=pickle.HIGHEST_PROTOCOL)
     # Sweeps that differ in their points alone are the same to a process.
-    return Packed(blake2b(data, digest_size=DIGEST_BYTES).hexdigest(), data)
+    return PackedSweep(blake2b(data, digest_size=DIGEST_BYTES).hexdigest(), data)
 
 
-def evaluate(task: Task) -> list[Row]:
+def evaluate(task: PointTask) -> list[PointResult]:
     """The rows of the points, in their order; a point that cannot be evaluated has a reason in place of results."""
     evaluator = _evaluator(task.packed)
     return [evaluator.row(point) for point in task.points]
 
 
 # A Packed is equal by its digest and data: hashing megabytes for each task would take longer than the points.
-_EVALUATORS: OrderedDict[str, Evaluator] = OrderedDict()
+_EVALUATORS: OrderedDict[str, SweepEvaluator] = OrderedDict()
 
 
-def _evaluator(packed: Packed) -> Evaluator:
+def _evaluator(packed: PackedSweep) -> SweepEvaluator:
     """The evaluator of a sweep, cached in this process; at most two sweeps are cached."""
     if packed.digest not in _EVALUATORS:
-        _EVALUATORS[packed.digest] = Evaluator(pickle.loads(packed.data))
+        _EVALUATORS[packed.digest] = SweepEvaluator(pickle.loads(packed.data))
         while len(_EVALUATORS) > 2:
             _EVALUATORS.popitem(last=False)
     return _EVALUATORS[packed.digest]
 
 
-class Evaluator:
+class SweepEvaluator:
     """Evaluates points of a sweep, and caches the machines that it builds."""
 
     def __init__(self, sweep: Sweep) -> None:
         self.sweep = sweep
         self._machine = lru_cache(_CACHED_MACHINES)(self._machine_with)
 
-    def row(self, point: Point) -> Row:
+    def row(self, point: SweepPoint) -> PointResult:
         """The row of a point. Raises nothing: an error becomes the reason in its row."""
         try:
             return self.sweep.row(point, self.results(point))
@@ -104,7 +104,7 @@ class Evaluator:
         except Exception as error:  # one point must not end a sweep of a million
             return self.sweep.row(point, reason=f"internal error: {type(error).__name__}: {error}")
 
-    def results(self, point: Point) -> dict[str, float]:
+    def results(self, point: SweepPoint) -> dict[str, float]:
         """The numbers of a point. Raises as ``forecast`` and ``simulate`` do."""
         sweep, machine = self.sweep, self.machine(point.changes)
         results: dict[str, float] = {}
@@ -190,7 +190,7 @@ class _Vectorised:
         }
 
     def read(self) -> None:
-        evaluator = Evaluator(self.sweep)
+        evaluator = SweepEvaluator(self.sweep)
         for changes, rows in self._structures():
             try:
                 machine = evaluator.machine(changes)

@@ -38,8 +38,8 @@ class LostScheduler(SimcodesignError):  # noqa: N818 # what has happened, as Wor
     """The scheduler of a cluster does not answer any more."""
 
 
-class Crew(ABC):
-    """Those who work, as a context manager: an exception ends all that is under way.
+class SweepExecutor(ABC):
+    """Processes that evaluate points, as a context manager: an exception ends all that is under way.
 
     ``chunk_s``: seconds of work of a task beside which its way there and back does not count.
     """
@@ -86,7 +86,7 @@ class Crew(ABC):
             return future
 
 
-class Processes(Crew):
+class LocalExecutor(SweepExecutor):
     """Processes of this machine."""
 
     def __init__(self, processes: int) -> None:
@@ -109,7 +109,7 @@ class Processes(Crew):
         self.executor.shutdown(cancel_futures=now)
 
 
-class Cluster(Crew):
+class DaskExecutor(SweepExecutor):
     """Workers of a Dask scheduler, whose ``address`` may also be a scheduler file.
 
     Raises InputError when dask.distributed is missing, the scheduler does not answer, or its workers run another
@@ -210,9 +210,9 @@ def check_versions(theirs: Mapping[str, object], ours: Mapping[str, str]) -> str
     return f"{', '.join(f'{name} {worker_version}' for name, worker_version in sorted(differing))}; here is {ours_text}"
 
 
-def crew(processes: int, address: str | None = None) -> Crew:
+def sweep_executor(processes: int, address: str | None = None) -> SweepExecutor:
     """The workers of the scheduler at an address, or else processes of this machine."""
-    return Cluster(address) if address else Processes(processes)
+    return DaskExecutor(address) if address else LocalExecutor(processes)
 
 
 def versions() -> dict[str, str]:

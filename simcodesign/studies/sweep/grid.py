@@ -49,7 +49,7 @@ Lookup = Callable[[str], Known]
 
 
 @dataclass(frozen=True)
-class Axis:
+class SweepAxis:
     """The values of a name, in SI units of ``unit``, or words; ``log``: spaced by factors. ``known``: what they set."""
 
     name: str
@@ -85,7 +85,7 @@ class Design:
     """All points, computed on use. The last axis of a grid varies fastest; where ``zipped``, point k takes the k-th
     value of every axis. ``note``: for the user."""
 
-    axes: tuple[Axis, ...]
+    axes: tuple[SweepAxis, ...]
     zipped: bool = False
     note: str = ""
 
@@ -148,7 +148,7 @@ class Design:
         return {axis.name: axis.column[at] for axis, at in zip(self.axes, self.places(selected), strict=True)}
 
 
-def grid(axes: Sequence[Axis]) -> Design:
+def grid(axes: Sequence[SweepAxis]) -> Design:
     """The full grid of the axes, the last running fastest. InputError for none, too many points, and a name twice."""
     return Design(tuple(axes))
 
@@ -158,7 +158,7 @@ def unknown(name: str) -> Known:
     return Known(name, SEED if name == "seed" else PARAMETER, whole=name in ("P", "seed"))
 
 
-def parse_axis(text: str, lookup: Lookup = unknown) -> Axis:
+def parse_axis(text: str, lookup: Lookup = unknown) -> SweepAxis:
     """The axis of ``NAME=A,B,C`` or ``NAME=LOW:HIGH:HOW``; HOW is ``xFACTOR``, ``+STEP``, ``n=COUNT``, ``n=COUNT:log``.
 
     The unit of the last value (of HIGH, in a range) holds for all that have none. The end of a range belongs to it when
@@ -178,7 +178,7 @@ def parse_axis(text: str, lookup: Lookup = unknown) -> Axis:
     if known.whole:
         values = list(dict.fromkeys(float(round(value)) for value in values))
     _check_inverse(values, known, text)
-    return Axis(name, tuple(values), DIMENSIONS.get(dimension, ""), log, known)
+    return SweepAxis(name, tuple(values), DIMENSIONS.get(dimension, ""), log, known)
 
 
 def name_and_rest(text: str) -> tuple[str, str]:
@@ -206,7 +206,7 @@ def split(text: str, mark: str) -> list[str]:
     return [part.strip() for part in parts]
 
 
-def listed(name: str, rest: str, known: Known, text: str) -> Axis:
+def listed(name: str, rest: str, known: Known, text: str) -> SweepAxis:
     """The axis of values that are written out."""
     items = split(rest, ",")
     if not all(items):
@@ -223,7 +223,7 @@ def listed(name: str, rest: str, known: Known, text: str) -> Axis:
         raise wrong(text, f"{twice} is given twice", "each value once")
     _check_inverse([value for value in values if not isinstance(value, str)], known, text)
     numbers = not any(isinstance(value, str) for value in values)
-    return Axis(name, tuple(values), DIMENSIONS.get(dimension, "") if numbers else "", _by_factors(values), known)
+    return SweepAxis(name, tuple(values), DIMENSIONS.get(dimension, "") if numbers else "", _by_factors(values), known)
 
 
 def _value(item: str, match: re.Match[str] | None, unit: str, dimension: str, known: Known, text: str) -> Value:
@@ -262,7 +262,7 @@ def limits(low: str, high: str, known: Known, text: str) -> tuple[float, float, 
         raise wrong(text, "the ends of a range", f"numbers; {FORMS}")
     unit = ends[1].group(2) or ""
     dimension = _dimension(known, unit, text)
-    free = Known(known.path)  # a whole number is found by rounding in a range
+    free = Known(known.path)  # in a range, a whole number results from rounding
     first, last = (quantity(end.group(1), end.group(2) or unit, dimension, free, text) for end in ends if end)
     if not first <= last:
         raise wrong(text, "the ends of the range are not in order", "LOW:HIGH, the lower first")

@@ -20,7 +20,7 @@ SHAPED = {"network.topology", *(f"network.topology.{key}" for key in ("shape", "
 
 
 @dataclass(frozen=True)
-class Source:
+class MachineFile:
     """A machine and, if it was read from a file, the tree of that file, in which anything can be changed."""
 
     machine: Machine
@@ -67,14 +67,14 @@ def _without_shape(tree: Entry) -> Entry:
     return Entry({**items, "network": Entry(remaining, items["network"].place)}, tree.place)
 
 
-def source_of(machine: Machine | str | Path, changes: Mapping[str, object] | None = None) -> Source:
+def source_of(machine: Machine | str | Path, changes: Mapping[str, object] | None = None) -> MachineFile:
     """A machine object, shipped name or path of a file, with fixed changes in that file (``--set``)."""
     if isinstance(machine, Machine):
         if changes:
             raise InputError("a machine object has no file in which to set", value=list(changes))
-        return Source(machine)
+        return MachineFile(machine)
     tree, folder = machine_tree(machine, changes)
-    return Source(machine_from(tree, folder), tree, folder)
+    return MachineFile(machine_from(tree, folder), tree, folder)
 
 
 def _tree_content(tree: Entry) -> object:

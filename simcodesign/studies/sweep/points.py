@@ -19,7 +19,7 @@ Value = float | str
 
 
 @dataclass(frozen=True)
-class Point:
+class SweepPoint:
     """One point of a sweep, from 0.
 
     ``parameters``: workload parameters, ``P``, machine constants by path and machine parameters (``machine.NAME``), SI
@@ -37,13 +37,13 @@ class Point:
 
 
 @dataclass(frozen=True)
-class Keys:
+class PointKeys:
     """Makes keys: ``fixed`` is the canonical text of all that the points share, which is hashed once."""
 
     fixed: str
 
     @classmethod
-    def of(cls, content: object) -> Keys:
+    def of(cls, content: object) -> PointKeys:
         """For points that share this content."""
         return cls(canonical(content))
 
@@ -67,7 +67,7 @@ def item(kind: str, path: str, value: Value) -> bytes:
 
 
 @dataclass(frozen=True)
-class Row:
+class PointResult:
     """The result of a point. ``axes``: its values by name, SI units or words; ``results``: numbers
     by name, as ``evaluate.NAMES`` describes them; ``reason``: why there are none, empty if it went well."""
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from simcodesign.core.input_files import is_file
 from simcodesign.studies.sweep.checksums import meta_of, row_of
-from simcodesign.studies.sweep.points import Row
+from simcodesign.studies.sweep.points import PointResult
 from simcodesign.studies.sweep.store import Store, StoreError, place_of
 from simcodesign.studies.sweep.store_connection import can_be_written, connect
 from simcodesign.studies.sweep.store_lock import StoreLock
@@ -58,7 +58,7 @@ def recover(path: str | Path, target: str | Path) -> Recovered:
             lock.release()
 
 
-def _copy(rows: Iterator[Row], meta: Mapping[str, object], target: str | Path) -> int:
+def _copy(rows: Iterator[PointResult], meta: Mapping[str, object], target: str | Path) -> int:
     """Write the rows into a new store; how many there are."""
     count = 0
     with Store.create(target, meta) as store:
@@ -76,7 +76,7 @@ def _readable_meta(connection: sqlite3.Connection) -> dict[str, object]:
     return {}
 
 
-def _readable_rows(connection: sqlite3.Connection, meta: Mapping[str, object]) -> Iterator[Row]:
+def _readable_rows(connection: sqlite3.Connection, meta: Mapping[str, object]) -> Iterator[PointResult]:
     """All intact rows by number; ranges of numbers in which SQLite fails are halved until it does not."""
     ranges, newest = [(0, _count_of_numbers(connection, meta))], -1
     while ranges:

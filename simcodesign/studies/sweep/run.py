@@ -1,9 +1,9 @@
 """Runs a sweep: points are sent to an executor, and rows are written into the store.
 
-Points are sent in chunks that grow to a fraction of a second (``Crew.chunk_s``), a bounded number at a time, and
-rows are stored in batches, twice a second at least. A row counts when it is durable. Processes that die are survived:
-the points of a lost chunk are tried again one by one. A point is blamed for the last death only when nobody else was at
-work, so that none fails for what another did, nor for want of memory that it would have had alone.
+Points are sent in chunks that grow to a fraction of a second (``SweepExecutor.chunk_s``), a bounded number at a time,
+and rows are stored in batches, twice a second at least. A row counts when it is durable. Processes may die: the
+points of a lost chunk are tried again one by one. A point is blamed for the last death only when no other was being
+evaluated, so that none fails for what another did, nor for want of memory that it would have had alone.
 """
 
 from __future__ import annotations
@@ -23,17 +23,17 @@ from numpy.typing import NDArray
 
 from simcodesign import __version__
 from simcodesign.core.errors import SimcodesignError
-from simcodesign.studies.sweep.evaluate import Packed, Task, evaluate, forecast_frame, pack
-from simcodesign.studies.sweep.executors import Crew
-from simcodesign.studies.sweep.points import Row
+from simcodesign.studies.sweep.evaluate import PackedSweep, PointTask, evaluate, forecast_frame, pack
+from simcodesign.studies.sweep.executors import SweepExecutor
+from simcodesign.studies.sweep.points import PointResult
 from simcodesign.studies.sweep.store import Store
 from simcodesign.studies.sweep.sweep import Sweep
 from simcodesign.studies.sweep.table import ERROR, NUMBER
 
 #: Called with rows when they are durable.
-OnProgress = Callable[[Sequence[Row]], object]
+OnProgress = Callable[[Sequence[PointResult]], object]
 #: The rows of points, wherever it is called.
-Evaluate = Callable[[Task], list[Row]]
+Evaluate = Callable[[PointTask], list[PointResult]]
 
 #: The most points of a chunk.
 MOST_POINTS = 2048
@@ -48,7 +48,7 @@ BLOCK = 20_000
 
 
 @dataclass(frozen=True)
-class Outcome:
+class SweepOutcome:
     """Number of points ``stored`` of all ``count`` points, those of them that ``failed``, those stored by this run, and
     whether it was ``stopped`` before the end."""
 
@@ -62,12 +62,12 @@ class Outcome:
 def run(
     sweep: Sweep,
     store: Store,
-    crew: Crew,
+    executor: SweepExecutor,
     on_progress: OnProgress = lambda _: None,
     *,
     stop: Callable[[], bool] = lambda: False,
     evaluate: Evaluate = evaluate,
-) -> Outcome:
+) -> SweepOutcome:
     """Evaluate all points that are not stored yet. ``stop``: called often; if True, the run ends after storing
     the finished rows.
 
@@ -75,7 +75,7 @@ def run(
     written (rows before that are safe), LostScheduler, and SimcodesignError when no process can be started; whatever is
     raised, the rows that have come are stored if that is possible.
     """
-    running = _Run(sweep, store, crew, on_progress, evaluate)
+    running = _Run(sweep, store, executor, on_progress, evaluate)
     try:
         while running.has_work() and not stop():
             running.send()
@@ -90,7 +90,7 @@ def run(
 
 def run_forecast(
     sweep: Sweep, store: Store, on_progress: OnProgress = lambda _: None, *, stop: Callable[[], bool] = lambda: False
-) -> Outcome:
+) -> SweepOutcome:
     """As ``run`` for a sweep that is only forecast: in this process, a block of points in one call."""
     missing, new = store.missing(sweep.count), 0
     for start in range(0, len(missing), BLOCK):
@@ -103,12 +103,12 @@ def run_forecast(
     return outcome_of(store, sweep, new, stopped=new < len(missing))
 
 
-def outcome_of(store: Store, sweep: Sweep, new: int = 0, *, stopped: bool = False) -> Outcome:
+def outcome_of(store: Store, sweep: Sweep, new: int = 0, *, stopped: bool = False) -> SweepOutcome:
     """Numbers of stored, failed and all points of a sweep."""
-    return Outcome(len(store), sweep.count, store.failed(), new, stopped)
+    return SweepOutcome(len(store), sweep.count, store.failed(), new, stopped)
 
 
-def _forecast_rows(sweep: Sweep, numbers: NDArray[np.int64]) -> Iterator[Row]:
+def _forecast_rows(sweep: Sweep, numbers: NDArray[np.int64]) -> Iterator[PointResult]:
     table = forecast_frame(sweep, numbers)
     names = [name for name in table.columns if name not in (NUMBER, ERROR, *sweep.names)]
     columns = [table[name].tolist() for name in names]
@@ -183,13 +183,21 @@ class _Queue:
 class _Run:
     """The state of a run. Rows wait in ``_rows`` until they are stored."""
 
-    def __init__(self, sweep: Sweep, store: Store, crew: Crew, on_progress: OnProgress, evaluate: Evaluate) -> None:
-        self.sweep, self.store, self.crew, self.on_progress, self.evaluate = sweep, store, crew, on_progress, evaluate
+    def __init__(
+        self, sweep: Sweep, store: Store, executor: SweepExecutor, on_progress: OnProgress, evaluate: Evaluate
+    ) -> None:
+        self.sweep, self.store, self.executor, self.on_progress, self.evaluate = (
+            sweep,
+            store,
+            executor,
+            on_progress,
+            evaluate,
+        )
         self.new = 0
-        self._packed: Packed = pack(sweep)
-        self._queue = _Queue(store.missing(sweep.count), crew.chunk_s)
+        self._packed: PackedSweep = pack(sweep)
+        self._queue = _Queue(store.missing(sweep.count), executor.chunk_s)
         self._under_way: dict[Future[Any], _Chunk] = {}
-        self._rows: list[Row] = []
+        self._rows: list[PointResult] = []
         self._oldest_s = 0.0
 
     def has_work(self) -> bool:
@@ -197,13 +205,13 @@ class _Run:
 
     def send(self) -> None:
         """Send chunks until enough are under way."""
-        limit = self.crew.most_under_way
+        limit = self.executor.most_under_way
         while len(self._under_way) < limit:
-            chunk = self._queue.next(self.crew.count, idle=not self._under_way)
+            chunk = self._queue.next(self.executor.count, idle=not self._under_way)
             if chunk is None:
                 return
-            task = Task(self._packed, tuple(self.sweep.points(chunk.numbers)))
-            self._under_way[self.crew.submit(_timed, __version__, self.evaluate, task)] = chunk
+            task = PointTask(self._packed, tuple(self.sweep.points(chunk.numbers)))
+            self._under_way[self.executor.submit(_timed, __version__, self.evaluate, task)] = chunk
 
     def collect(self, seconds: float) -> None:
         """Collect finished chunks, waiting at most this long."""
@@ -214,7 +222,7 @@ class _Run:
                 elapsed_s, rows = future.result()
                 self._queue.record_time(chunk, elapsed_s)
                 self._add_rows(rows)
-            elif deaths := self.crew.deaths(error):
+            elif deaths := self.executor.deaths(error):
                 self._lost(chunk, deaths, error)
             elif isinstance(error, SimcodesignError):
                 raise error
@@ -229,7 +237,7 @@ class _Run:
             self.new += len(rows)
             self.on_progress(rows)
 
-    def _add_rows(self, rows: Sequence[Row]) -> None:
+    def _add_rows(self, rows: Sequence[PointResult]) -> None:
         if not self._rows:
             self._oldest_s = time.monotonic()
         self._rows.extend(rows)
@@ -248,7 +256,7 @@ def _error_of(future: Future[Any]) -> BaseException | None:
         return error
 
 
-def _timed(version: str, evaluate: Evaluate, task: Task) -> tuple[float, list[Row]]:
+def _timed(version: str, evaluate: Evaluate, task: PointTask) -> tuple[float, list[PointResult]]:
     """In a worker: the rows, and the seconds that they took."""
     if version != __version__:
         raise SimcodesignError(f"a worker has simcodesign {__version__}, the sweep was started by {version}")

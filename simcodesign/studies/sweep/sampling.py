@@ -12,9 +12,9 @@ from simcodesign.core.errors import InputError, Place, nearest
 from simcodesign.core.units import DIMENSIONS
 from simcodesign.studies.sweep.grid import (
     MOST_VALUES,
-    Axis,
     Design,
     Lookup,
+    SweepAxis,
     limits,
     listed,
     name_and_rest,
@@ -33,7 +33,7 @@ MOST_AXES = 1000
 def sampled(over: Sequence[str], count: int, method: str, seed: int = 0, lookup: Lookup = unknown) -> Design:
     """``count`` points of a Sobol sequence (scrambled; Owen 1998) or a Latin hypercube over ranges ``LOW:HIGH[:log]``.
 
-    Ranges of whole numbers give whole numbers, each as often as any other; values written out are drawn in equal
+    Ranges of whole numbers give whole numbers, each as often as any other; values written out occur in equal
     shares. Points that come twice are left out. The ``note`` of the design says so, and when a Sobol sequence
     is cut where it is not balanced. InputError for anything that cannot be used.
     """
@@ -70,7 +70,7 @@ def _balance_note(count: int) -> str:
     return f"a Sobol sequence is balanced at powers of two: {below} or {2 * below} points, rather than {count}"
 
 
-def _sampled_axis(text: str, shares: NDArray[np.float64], lookup: Lookup) -> Axis:
+def _sampled_axis(text: str, shares: NDArray[np.float64], lookup: Lookup) -> SweepAxis:
     name, rest = name_and_rest(text)
     known = lookup(name)
     parts = split(rest, ":")
@@ -86,17 +86,17 @@ def _sampled_axis(text: str, shares: NDArray[np.float64], lookup: Lookup) -> Axi
     if low <= 0 and (log or known.inverse):
         raise wrong(text, "a range that begins above 0", FORMS)
     values = _whole(low, high, log, shares, text) if known.whole else _real(low, high, log, shares)
-    return Axis(name, tuple(values.tolist()), DIMENSIONS.get(dimension, ""), log, known)
+    return SweepAxis(name, tuple(values.tolist()), DIMENSIONS.get(dimension, ""), log, known)
 
 
-def _sampled_from(axis: Axis, shares: NDArray[np.float64]) -> Axis:
+def _sampled_from(axis: SweepAxis, shares: NDArray[np.float64]) -> SweepAxis:
     """An axis of values chosen from those of ``axis`` in equal shares."""
     indices = np.minimum((shares * len(axis.values)).astype(np.int64), len(axis.values) - 1)
     return _select_values(axis, indices)
 
 
-def _select_values(axis: Axis, indices: NDArray[np.int64]) -> Axis:
-    return Axis(axis.name, tuple(axis.values[at] for at in indices.tolist()), axis.unit, axis.log, axis.known)
+def _select_values(axis: SweepAxis, indices: NDArray[np.int64]) -> SweepAxis:
+    return SweepAxis(axis.name, tuple(axis.values[at] for at in indices.tolist()), axis.unit, axis.log, axis.known)
 
 
 def _real(low: float, high: float, log: bool, shares: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -113,12 +113,12 @@ def _whole(low: float, high: float, log: bool, shares: NDArray[np.float64], text
         raise wrong(text, "no whole number in the range", FORMS)
     if not log:
         return np.asarray(np.minimum(first + np.floor(shares * (last - first + 1)), last), dtype=np.float64)
-    # Each whole number has the room from half below to half above it.
+    # Each whole number has the interval from half below to half above it.
     rounded = np.rint(_real(first - 0.5, last + 0.5, True, shares))
     return np.asarray(np.clip(rounded, first, last), dtype=np.float64)
 
 
-def _first_of_equals(axes: Sequence[Axis]) -> NDArray[np.int64]:
+def _first_of_equals(axes: Sequence[SweepAxis]) -> NDArray[np.int64]:
     """Indices of the points that equal no earlier point."""
     first_numbers: dict[tuple[object, ...], int] = {}
     for number, values in enumerate(zip(*(axis.values for axis in axes), strict=True)):

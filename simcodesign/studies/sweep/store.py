@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from simcodesign.core.errors import InputError, Place
 from simcodesign.core.input_files import first_bytes, is_file
 from simcodesign.studies.sweep.checksums import meta_checksum, meta_of, meta_row, record, row_of
-from simcodesign.studies.sweep.points import Row
+from simcodesign.studies.sweep.points import PointResult
 from simcodesign.studies.sweep.store_connection import can_be_written, connect, has_pending_rows, is_written, state_of
 from simcodesign.studies.sweep.store_lock import StoreLock
 from simcodesign.studies.sweep.sweep import Sweep, differences
@@ -173,7 +173,7 @@ class Store:
 
     # Rows.
 
-    def add(self, rows: Iterable[Row]) -> None:
+    def add(self, rows: Iterable[PointResult]) -> None:
         """Add rows in one transaction; when this returns, they survive a power loss.
 
         StoreError, with none of them added, when the disk is full, the file cannot be written, or a point is there.
@@ -224,15 +224,15 @@ class Store:
         with self._store_errors():
             return self._connection.execute("DELETE FROM points WHERE state <> 0").rowcount
 
-    def rows(self) -> Iterator[Row]:
+    def rows(self) -> Iterator[PointResult]:
         """All rows by number. Raises StoreError at a damaged row."""
         return self._rows("")
 
-    def failures(self) -> Iterator[Row]:
+    def failures(self) -> Iterator[PointResult]:
         """The rows of points that have failed, by number."""
         return self._rows("WHERE state <> 0")
 
-    def _rows(self, where: str) -> Iterator[Row]:
+    def _rows(self, where: str) -> Iterator[PointResult]:
         previous = -1
         with self._store_errors():
             for record in self._connection.execute(f"SELECT * FROM points {where} ORDER BY number"):

@@ -22,9 +22,9 @@ from simcodesign.engine.experiment import whole_seed
 from simcodesign.engine.selection import AUTO, check_engine
 from simcodesign.engine.steady_iterations import ALL, check_iterations
 from simcodesign.studies.sweep.content_digest import canonical, digest
-from simcodesign.studies.sweep.grid import CHANGE, PARAMETER, SEED, Axis, Design, Known, Lookup, grid, parse_axis
-from simcodesign.studies.sweep.machine_source import SHAPED, Source, reshaped, source_of
-from simcodesign.studies.sweep.points import Keys, Point, Row, Value, item
+from simcodesign.studies.sweep.grid import CHANGE, PARAMETER, SEED, Design, Known, Lookup, SweepAxis, grid, parse_axis
+from simcodesign.studies.sweep.machine_source import SHAPED, MachineFile, reshaped, source_of
+from simcodesign.studies.sweep.points import PointKeys, PointResult, SweepPoint, Value, item
 from simcodesign.studies.sweep.sampling import sampled
 
 FORMAT = 1
@@ -45,7 +45,7 @@ class Sweep:
     """
 
     workload: Workload
-    source: Source
+    source: MachineFile
     design: Design
     reading: str = FORECAST
     given: Mapping[str, float] = field(default_factory=dict)
@@ -78,7 +78,7 @@ class Sweep:
         """Whether something in the machine file is varied that cannot be an array in one forecast."""
         return any(axis.known.kind == CHANGE for axis in self.design.axes)
 
-    def point(self, number: int) -> Point:
+    def point(self, number: int) -> SweepPoint:
         """The point of this number, from 0. IndexError for others."""
         value_indices = self.design.place(number)
         parameters: dict[str, float] = dict(self.given)
@@ -97,7 +97,7 @@ class Sweep:
         items_text = b"".join(
             [items[value_indices[axis_index]] if axis_index >= 0 else items[0] for axis_index, items in self._items]
         )
-        return Point(number, parameters, changes, seed, self._keys.key(items_text), axes)
+        return SweepPoint(number, parameters, changes, seed, self._keys.key(items_text), axes)
 
     @cached_property
     def _items(self) -> list[tuple[int, Sequence[bytes]]]:
@@ -114,17 +114,17 @@ class Sweep:
             for kind, path, axis_index in sorted(sources)
         ]
 
-    def points(self, numbers: Iterable[int] | None = None) -> Iterator[Point]:
+    def points(self, numbers: Iterable[int] | None = None) -> Iterator[SweepPoint]:
         """The points of these numbers, or all, made one by one."""
         return (self.point(int(number)) for number in (range(self.count) if numbers is None else numbers))
 
-    def row(self, point: Point, results: Mapping[str, float] | None = None, reason: str = "") -> Row:
+    def row(self, point: SweepPoint, results: Mapping[str, float] | None = None, reason: str = "") -> PointResult:
         """The row of a point: its results, or the reason why there are none."""
-        return Row(point.number, point.key, point.axes, results or {}, reason)
+        return PointResult(point.number, point.key, point.axes, results or {}, reason)
 
     @cached_property
-    def _keys(self) -> Keys:
-        return Keys.of({**self._settings_meta, "content": self._contents})
+    def _keys(self) -> PointKeys:
+        return PointKeys.of({**self._settings_meta, "content": self._contents})
 
     @cached_property
     def _contents(self) -> dict[str, str]:
@@ -166,7 +166,7 @@ class Sweep:
 class _Items(Sequence[bytes]):
     """The items of the values of an axis, computed on use, and cached if the axis has few values."""
 
-    def __init__(self, axis: Axis) -> None:
+    def __init__(self, axis: SweepAxis) -> None:
         self._axis = axis
         self._cached: dict[int, bytes] = {}
 
@@ -199,7 +199,7 @@ def sweep_of(
 ) -> Sweep:
     """The sweep over axes as ``--over`` writes them; ``settings``: texts by name, as ``--set`` takes them.
 
-    ``sample``: number and method (``sobol``, ``lhs``) of points drawn from ranges LOW:HIGH, in place of the full grid.
+    ``sample``: number and method (``sobol``, ``lhs``) of points sampled in ranges LOW:HIGH, in place of the full grid.
     InputError for anything that cannot be used.
     """
     if reading not in READINGS:
@@ -238,7 +238,7 @@ def sweep_of(
     )
 
 
-def _with_notes(design: Design, source: Source, reading: str) -> Design:
+def _with_notes(design: Design, source: MachineFile, reading: str) -> Design:
     """The design, with a note if the shape of the network follows its nodes, or if a seed has no effect."""
     if reading == FORECAST and any(axis.known.kind == SEED for axis in design.axes):
         design = replace(design, note="; ".join(part for part in (design.note, "a forecast draws nothing") if part))
@@ -251,7 +251,7 @@ def _with_notes(design: Design, source: Source, reading: str) -> Design:
     return replace(design, note="; ".join(part for part in (design.note, note) if part))
 
 
-def lookup_in(workload: Workload, source: Source) -> Lookup:
+def lookup_in(workload: Workload, source: MachineFile) -> Lookup:
     """Looks up what can be varied: parameters, ``P``, constants, anything in the machine file, and the seed."""
 
     def lookup(name: str) -> Known:
@@ -327,7 +327,7 @@ def _number(name: str, text: str, workload: Workload, machine: Machine) -> float
         raise InputError("a parameter must be a number", place, value=text, allowed="e.g. 16, 0.5 or 1e6") from None
 
 
-def _check_change(source: Source, axis: Axis) -> None:
+def _check_change(source: MachineFile, axis: SweepAxis) -> None:
     """Raise InputError if the machine file accepts none of the values: then the name is wrong."""
     first: InputError | None = None
     for value in axis.given[:20]:
@@ -340,7 +340,7 @@ def _check_change(source: Source, axis: Axis) -> None:
         raise first
 
 
-def _axis_meta(axis: Axis) -> dict[str, object]:
+def _axis_meta(axis: SweepAxis) -> dict[str, object]:
     """An axis in short: its ends, and a digest of all values."""
     ends = [axis.values[0], axis.values[-1]]
     return {

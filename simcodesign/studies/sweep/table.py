@@ -9,14 +9,14 @@ import pandas as pd
 
 from simcodesign.core.atomic_files import replacing
 from simcodesign.core.errors import InputError, Place
-from simcodesign.studies.sweep.points import Row
+from simcodesign.studies.sweep.points import PointResult
 
 #: Columns of the number of a point, and of the reason why it has no results.
 NUMBER, ERROR = "point", "error"
 SUFFIXES = (".csv", ".parquet")
 
 
-def table_of(rows: Iterable[Row]) -> pd.DataFrame:
+def table_of(rows: Iterable[PointResult]) -> pd.DataFrame:
     """``point``, the axes, all results (NaN where a point has none), ``error``: sorted by number.
 
     The same rows give the same table, in whatever order they come.

@@ -1,1 +1,1 @@
-"""Cases of validation: found, chosen, run, and given a verdict."""
+"""Cases of validation: loaded, selected, run and judged."""

@@ -39,27 +39,27 @@ class Tolerance:
             raise InputError("sense of a tolerance", value=self.sense, allowed=", ".join(SENSES))
         if not self.reason:
             raise InputError("a tolerance without a reason")
-        for name, room in (("relative", self.relative), ("absolute", self.absolute)):
-            if not (math.isfinite(room) and room >= 0):
-                raise InputError(f"{name} room of a tolerance", value=room, allowed="a number of 0 or above")
+        for name, margin in (("relative", self.relative), ("absolute", self.absolute)):
+            if not (math.isfinite(margin) and margin >= 0):
+                raise InputError(f"{name} part of a tolerance", value=margin, allowed="a number of 0 or above")
 
     def holds(self, value: float, expected: float) -> bool:
         """Whether the value is what is expected. Nothing is within a tolerance of what is no number, or no finite one:
         it would be beyond every bound."""
         if not (math.isfinite(value) and math.isfinite(expected)):
             return False
-        room = max(self.absolute, self.relative * abs(expected))
+        margin = max(self.absolute, self.relative * abs(expected))
         match self.sense:
             case "at_least":
-                return value >= expected - room
+                return value >= expected - margin
             case "at_most":
-                return value <= expected + room
+                return value <= expected + margin
             case _:
-                return abs(value - expected) <= room
+                return abs(value - expected) <= margin
 
     @property
     def two_sided(self) -> Tolerance:
-        """The same room on both sides: where a value is known, and no bound of it."""
+        """The same tolerance on both sides: where a value is known, not only a bound on it."""
         return replace(self, sense="equal")
 
     def __str__(self) -> str:
@@ -108,11 +108,11 @@ def _number(value: float) -> str:
 
 
 @dataclass(frozen=True)
-class Said:
-    """What the system says to a case: a value for every label, by each reading that is under test.
+class Readings:
+    """The answers to a case: a value for every label, by each reading that is under test.
 
     ``ladders``: where the readings differ, which effect explains it, by a title. ``plot`` draws on the axes that it is
-    given (Matplotlib); without one, the values are drawn over the labels.
+    given (Matplotlib); without one, the values are plotted over the labels.
     """
 
     forecast: Values = field(default_factory=dict)
@@ -129,10 +129,10 @@ class Case:
 
     ``expected``: what the source says, by label; ``own``: what the source's own equations give, where they are known to
     give something else. ``needs``: inputs of which the source may lack some (None): then nothing can be recovered from
-    it. ``measure`` returns what the system says; a case of the reading ``source`` has none, but an own value for each
-    expected one. ``because``: why the claim, which is of other runs or machines, does not hold here; a case that is
+    it. ``measure`` returns the answers; a case of the reading ``source`` has none, but an own value for each expected
+    one. ``because``: why the claim, which is of other runs or machines, does not hold here; a case that is
     reproduced after all differs then, since the reason is none. ``quick`` cases run in the tests, ``full`` ones only
-    when they are asked for. InputError for a case that cannot be judged, or that checks nothing.
+    on demand. InputError for a case that cannot be judged, or that checks nothing.
     """
 
     name: str
@@ -142,7 +142,7 @@ class Case:
     expected: Values
     tolerance: Tolerance
     reading: str
-    measure: Callable[[], Said] | None = None
+    measure: Callable[[], Readings] | None = None
     own: Values = field(default_factory=dict)
     needs: Mapping[str, float | None] = field(default_factory=dict)
     workload: str = ""

@@ -11,12 +11,12 @@ from typing import Any
 from simcodesign.comparison.attribution import relative_error
 from simcodesign.comparison.compare import Comparison
 from simcodesign.core.to_json import PlainResult, fields_of
-from simcodesign.studies.validation.case import Case, Said, Tolerance
-from simcodesign.studies.validation.verdict import Point, Verdict, points_of, verdict_of
+from simcodesign.studies.validation.case import Case, Readings, Tolerance
+from simcodesign.studies.validation.verdict import CaseValue, Verdict, points_of, verdict_of
 
 
 @dataclass(frozen=True)
-class Step:
+class CaseLadderStep:
     """One row of a ladder: makespan in seconds with this effect and all before it, what it adds, its share."""
 
     effect: str
@@ -26,17 +26,17 @@ class Step:
 
 
 @dataclass(frozen=True)
-class Ladder:
+class CaseLadder:
     """From a forecast to a simulation, effect after effect."""
 
     title: str
     forecast_s: float
-    steps: tuple[Step, ...]
+    steps: tuple[CaseLadderStep, ...]
 
 
 @dataclass(frozen=True)
-class Outcome(PlainResult):
-    """A case and what was said to it. ``error``: why nothing was, else empty. ``plot``: SVG, or empty."""
+class CaseOutcome(PlainResult):
+    """A case and the answers to it. ``error``: why there are none, else empty. ``plot``: SVG, or empty."""
 
     name: str
     claim: str
@@ -45,14 +45,14 @@ class Outcome(PlainResult):
     reading: str
     tolerance: Tolerance
     verdict: Verdict
-    points: tuple[Point, ...]
+    points: tuple[CaseValue, ...]
     workload: str = ""
     machine: str = ""
     parameters: tuple[tuple[str, str], ...] = ()
     axis: str = ""
     missing: tuple[str, ...] = ()
     derivation: tuple[str, ...] = ()
-    ladders: tuple[Ladder, ...] = ()
+    ladders: tuple[CaseLadder, ...] = ()
     notes: tuple[str, ...] = ()
     seconds: float = 0.0
     because: str = ""
@@ -69,7 +69,7 @@ class Outcome(PlainResult):
         """The readings under test."""
         return {"both": ("forecast", "simulation"), "source": ()}.get(self.reading, (self.reading,))
 
-    def target(self, point: Point) -> float:
+    def target(self, point: CaseValue) -> float:
         """What a reading has to meet: what is expected, or where the source's own equations lead instead."""
         if point.own is None or self.tolerance.holds(point.own, point.expected):
             return point.expected
@@ -91,7 +91,7 @@ class Outcome(PlainResult):
             return f"{self.verdict} (no reading tested)"
         return str(self.verdict)
 
-    def deviation(self, point: Point) -> float:
+    def deviation(self, point: CaseValue) -> float:
         """The worst relative deviation of the readings under test from their target, with its sign: the largest, and
         of a bound the one that is nearest to breaking it. In a case about the source, that of its own equations from
         what it says. nan where there is none."""
@@ -101,7 +101,7 @@ class Outcome(PlainResult):
         errors = [relative_error(value, self.target(point)) for value in values]
         return max(errors, key=lambda error: self._badness(point, error), default=math.nan)
 
-    def _badness(self, point: Point, error: float) -> float:
+    def _badness(self, point: CaseValue, error: float) -> float:
         """How bad a deviation is, in the sense of the tolerance; least for none."""
         if math.isnan(error):
             return -math.inf
@@ -109,7 +109,7 @@ class Outcome(PlainResult):
         return {"at_least": -error, "at_most": error}.get(sense, abs(error))
 
     @property
-    def worst(self) -> Point:
+    def worst(self) -> CaseValue:
         """The point that shows the case: of those with the worst verdict, the one that deviates most, or is nearest to
         breaking the bound that is claimed."""
         worst = [point for point in self.points if point.verdict is self.verdict] or list(self.points)
@@ -120,35 +120,37 @@ class Outcome(PlainResult):
         return fields_of(self, "in_short", without=("plot",)) | {"parameters": dict(self.parameters)}
 
 
-def outcome_of(case: Case, said: Said, *, seconds: float = 0.0, notes: Iterable[str] = (), plot: str = "") -> Outcome:
-    """The verdict on what was said. ValueError and the like when a derivation cannot be evaluated."""
-    points, error = points_of(case, said), ""
+def outcome_of(
+    case: Case, readings: Readings, *, seconds: float = 0.0, notes: Iterable[str] = (), plot: str = ""
+) -> CaseOutcome:
+    """The verdict on the readings. ValueError and the like when a derivation cannot be evaluated."""
+    points, error = points_of(case, readings), ""
     if case.because and verdict_of(points) in (Verdict.REPRODUCED, Verdict.INCONSISTENT):
         points = tuple(replace(point, verdict=Verdict.DIFFERS) for point in points)
-        error = f"reproduced, although it is said not to be: {case.because}"
+        error = f"reproduced, although the case gives a reason why not: {case.because}"
     return _outcome(
         case,
         points,
         error=error,
-        derivation=tuple(str(line) for line in (*case.derivation, *said.derivation)),
-        ladders=tuple(_ladder(title, comparison) for title, comparison in said.ladders.items()),
-        notes=(*said.notes, *notes),
+        derivation=tuple(str(line) for line in (*case.derivation, *readings.derivation)),
+        ladders=tuple(_ladder(title, comparison) for title, comparison in readings.ladders.items()),
+        notes=(*readings.notes, *notes),
         seconds=seconds,
         plot=plot,
     )
 
 
-def failed(case: Case, error: str, seconds: float = 0.0) -> Outcome:
+def failed(case: Case, error: str, seconds: float = 0.0) -> CaseOutcome:
     """The case whose measurement broke off: it differs, whatever its source lacks."""
     points = tuple(
-        Point(label, expected, case.own.get(label), None, None, Verdict.DIFFERS)
+        CaseValue(label, expected, case.own.get(label), None, None, Verdict.DIFFERS)
         for label, expected in case.expected.items()
     )
     return _outcome(case, points, seconds=seconds, error=error)
 
 
-def _outcome(case: Case, points: tuple[Point, ...], **rest: object) -> Outcome:
-    return Outcome(
+def _outcome(case: Case, points: tuple[CaseValue, ...], **rest: object) -> CaseOutcome:
+    return CaseOutcome(
         name=case.name,
         claim=case.claim,
         source=case.source,
@@ -167,25 +169,25 @@ def _outcome(case: Case, points: tuple[Point, ...], **rest: object) -> Outcome:
     )
 
 
-def _ladder(title: str, comparison: Comparison) -> Ladder:
+def _ladder(title: str, comparison: Comparison) -> CaseLadder:
     steps = tuple(
-        Step(rung.effect, float(rung.simulation.makespan_s), float(rung.change_s), float(rung.share))
+        CaseLadderStep(rung.effect, float(rung.simulation.makespan_s), float(rung.change_s), float(rung.share))
         for rung in comparison.rungs
     )
-    return Ladder(title, float(comparison.forecast.makespan_s), steps)
+    return CaseLadder(title, float(comparison.forecast.makespan_s), steps)
 
 
-def counts(outcomes: Iterable[Outcome]) -> dict[Verdict, int]:
+def counts(outcomes: Iterable[CaseOutcome]) -> dict[Verdict, int]:
     """How many cases have each verdict, from good to bad, with zeros."""
-    found = Counter(outcome.verdict for outcome in outcomes)
-    return {verdict: found[verdict] for verdict in reversed(Verdict)}
+    number_of = Counter(outcome.verdict for outcome in outcomes)
+    return {verdict: number_of[verdict] for verdict in reversed(Verdict)}
 
 
-def source_checks(outcomes: Iterable[Outcome]) -> int:
+def source_checks(outcomes: Iterable[CaseOutcome]) -> int:
     """How many of the reproduced cases compare the source only with itself: they say nothing of this system."""
     return sum(outcome.of_source and outcome.verdict is Verdict.REPRODUCED for outcome in outcomes)
 
 
-def status_of(outcomes: Iterable[Outcome]) -> int:
+def status_of(outcomes: Iterable[CaseOutcome]) -> int:
     """The exit status: 1 when any case differs, else 0."""
     return int(any(outcome.verdict is Verdict.DIFFERS for outcome in outcomes))

@@ -32,7 +32,7 @@ def load_cases(folder: Path | None = None) -> tuple[Case, ...]:
     """
     homes: dict[str, str] = {}
     cases = []
-    for module, case in _found(folder):
+    for module, case in _cases_by_module(folder):
         if case.name in homes:
             raise InputError(f"two cases of one name, in {homes[case.name]} and {module}", value=case.name)
         homes[case.name] = module
@@ -40,7 +40,7 @@ def load_cases(folder: Path | None = None) -> tuple[Case, ...]:
     return tuple(cases)
 
 
-def _found(folder: Path | None) -> Iterator[tuple[str, Case]]:
+def _cases_by_module(folder: Path | None) -> Iterator[tuple[str, Case]]:
     home = (folder or shipped_path("validation", "__init__.py").parent).resolve()
     names = sorted(".".join(path.relative_to(home).with_suffix("").parts) for path in home.rglob("[!._]*.py"))
     names = [name for name in names if not name.startswith(".") and ".." not in name]  # of no hidden folder

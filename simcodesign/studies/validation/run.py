@@ -12,15 +12,15 @@ from pathlib import Path
 
 from simcodesign.core.errors import SimcodesignError
 from simcodesign.core.processes.grouped_pool import GroupedPool
-from simcodesign.studies.validation.case import Case, Said
-from simcodesign.studies.validation.outcome import Outcome, failed, outcome_of
+from simcodesign.studies.validation.case import Case, Readings
+from simcodesign.studies.validation.outcome import CaseOutcome, failed, outcome_of
 from simcodesign.studies.validation.registry import load_cases
-from simcodesign.studies.validation.verdict import Point, points_of
+from simcodesign.studies.validation.verdict import CaseValue, points_of
 
 #: Draws a case as SVG; a function of a module, for it is sent to other processes.
-Draw = Callable[[Case, Sequence[Point], Said], str]
+Draw = Callable[[Case, Sequence[CaseValue], Readings], str]
 #: Called with every outcome as it comes.
-OnProgress = Callable[[Outcome], None]
+OnProgress = Callable[[CaseOutcome], None]
 
 
 def run(
@@ -30,7 +30,7 @@ def run(
     folder: Path | None = None,
     draw: Draw | None = None,
     on_progress: OnProgress | None = None,
-) -> tuple[Outcome, ...]:
+) -> tuple[CaseOutcome, ...]:
     """Outcomes in the order of the cases.
 
     With ``jobs`` above 1 other processes load the cases anew, by name, from ``folder`` (None: the shipped ones). A
@@ -40,11 +40,11 @@ def run(
     if min(jobs, len(cases)) <= 1:
         return tuple(_reported(measured(case, draw), report) for case in cases)
     by_name = {case.name: case for case in cases}
-    done: dict[str, Outcome] = {}
+    done: dict[str, CaseOutcome] = {}
     with GroupedPool(min(jobs, len(cases)), _prepared, (folder, draw)) as pool:
         for name, answer in pool.results({case.name: case.group for case in ordered(cases)}):
             done[name] = _reported(
-                answer if isinstance(answer, Outcome) else failed(by_name[name], str(answer)), report
+                answer if isinstance(answer, CaseOutcome) else failed(by_name[name], str(answer)), report
             )
     return tuple(done[case.name] for case in cases)
 
@@ -54,37 +54,37 @@ def ordered(cases: Sequence[Case]) -> list[Case]:
     return sorted(cases, key=lambda case: (case.quick, not case.full))
 
 
-def _reported(outcome: Outcome, report: OnProgress) -> Outcome:
+def _reported(outcome: CaseOutcome, report: OnProgress) -> CaseOutcome:
     report(outcome)
     return outcome
 
 
-def _prepared(folder: Path | None, draw: Draw | None) -> Callable[[str], Outcome]:
+def _prepared(folder: Path | None, draw: Draw | None) -> Callable[[str], CaseOutcome]:
     """In another process: what measures the case of a name."""
     cases = {case.name: case for case in load_cases(folder)}
     return lambda name: measured(cases[name], draw)
 
 
-def measured(case: Case, draw: Draw | None = None) -> Outcome:
+def measured(case: Case, draw: Draw | None = None) -> CaseOutcome:
     """The outcome of one case. What its measurement raises is an outcome too; its warnings are notes of it, and what it
     prints goes to standard error, for standard output may be JSON."""
     begin = time.perf_counter()
     try:
         with warnings.catch_warnings(record=True) as heard, redirect_stdout(sys.stderr):
             warnings.simplefilter("default")
-            said = case.measure() if case.measure else Said()
-            _check(case, said)
+            readings = case.measure() if case.measure else Readings()
+            _check(case, readings)
             seconds = time.perf_counter() - begin
-            plot = draw(case, points_of(case, said), said) if draw else ""
+            plot = draw(case, points_of(case, readings), readings) if draw else ""
             notes = dict.fromkeys(f"{item.category.__name__}: {item.message}" for item in heard)
-            return outcome_of(case, said, seconds=seconds, notes=notes, plot=plot)
+            return outcome_of(case, readings, seconds=seconds, notes=notes, plot=plot)
     except Exception as error:  # whatever a measurement may raise
         return failed(case, _text(error), time.perf_counter() - begin)
 
 
-def _check(case: Case, said: Said) -> None:
+def _check(case: Case, readings: Readings) -> None:
     """A value for what is not expected is a mistake in the case: nothing would be compared with it."""
-    for reading, values in (("forecast", said.forecast), ("simulation", said.simulation)):
+    for reading, values in (("forecast", readings.forecast), ("simulation", readings.simulation)):
         if not values.keys() <= case.expected.keys():
             raise ValueError(f"{reading} of what is not expected: {sorted(map(str, values.keys() - case.expected))}")
 

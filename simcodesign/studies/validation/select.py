@@ -1,4 +1,4 @@
-"""Which cases are meant: words with ``and``, ``or``, ``not`` and brackets, each a part of name, claim or source.
+"""Select cases by an expression: words with ``and``, ``or``, ``not`` and brackets, parts of a name, claim or source.
 
 Nothing is executed: the text is cut into tokens and read by the three rules below into nested functions. ::
 
@@ -71,11 +71,11 @@ class _Parser:
     def _tokens(self) -> Iterable[tuple[str, str]]:
         place, text = 0, self.expression.rstrip()
         while place < len(text):
-            found = _TOKEN.match(text, place)
-            if found is None:
+            match = _TOKEN.match(text, place)
+            if match is None:
                 raise _error("a quotation mark without its other", self.expression)
-            place = found.end()
-            kind, token = found.lastgroup or "", found[found.lastgroup or 0]
+            place = match.end()
+            kind, token = match.lastgroup or "", match[match.lastgroup or 0]
             if kind in ("double", "single"):
                 yield "phrase", token
             else:
@@ -95,9 +95,9 @@ class _Parser:
 
     def takes(self, kind: str) -> bool:
         """Whether the next token is of this kind; it is taken then."""
-        found = self.next == kind
-        self.place += found
-        return found
+        taken = self.next == kind
+        self.place += taken
+        return taken
 
     def any_of(self) -> Matcher:
         """Alternatives."""

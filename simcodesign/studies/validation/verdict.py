@@ -1,4 +1,4 @@
-"""The verdict on a case, computed from what was expected, what the source's own equations give, and what was said."""
+"""The verdict on a case, computed from what was expected, what the source's own equations give, and the readings."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
-from simcodesign.studies.validation.case import Case, Label, Said
+from simcodesign.studies.validation.case import Case, Label, Readings
 
 
 class Verdict(StrEnum):
@@ -24,7 +24,7 @@ class Verdict(StrEnum):
 
 
 @dataclass(frozen=True)
-class Point:
+class CaseValue:
     """One value of a case with all that is known about it, None where there is nothing."""
 
     label: Label
@@ -35,22 +35,22 @@ class Point:
     verdict: Verdict
 
 
-def points_of(case: Case, said: Said) -> tuple[Point, ...]:
-    """Every expected value beside what was said to it."""
+def points_of(case: Case, readings: Readings) -> tuple[CaseValue, ...]:
+    """Every expected value beside those of the readings."""
     return tuple(
-        Point(
+        CaseValue(
             label,
             expected,
             case.own.get(label),
-            said.forecast.get(label),
-            said.simulation.get(label),
-            _verdict(case, label, {"forecast": said.forecast, "simulation": said.simulation}),
+            readings.forecast.get(label),
+            readings.simulation.get(label),
+            _verdict(case, label, {"forecast": readings.forecast, "simulation": readings.simulation}),
         )
         for label, expected in case.expected.items()
     )
 
 
-def _verdict(case: Case, label: Label, said: Mapping[str, Mapping[Label, float]]) -> Verdict:
+def _verdict(case: Case, label: Label, values_of: Mapping[str, Mapping[Label, float]]) -> Verdict:
     """A source that contradicts itself must be matched where its own equations lead, not where it says they do."""
     if case.missing:
         return Verdict.NOT_RECOVERABLE
@@ -61,13 +61,13 @@ def _verdict(case: Case, label: Label, said: Mapping[str, Mapping[Label, float]]
     consistent = tolerance.holds(own, expected)
     if not consistent:  # a bound may have been claimed, but the own equations give a value
         expected, tolerance = own, tolerance.two_sided
-    values = [said[reading].get(label, math.nan) for reading in case.tested]
+    values = [values_of[reading].get(label, math.nan) for reading in case.tested]
     if not all(tolerance.holds(value, expected) for value in values):
         known = case.because and all(map(math.isfinite, values))
         return Verdict.NOT_REPRODUCED if known else Verdict.DIFFERS
     return Verdict.REPRODUCED if consistent else Verdict.INCONSISTENT
 
 
-def verdict_of(points: tuple[Point, ...]) -> Verdict:
+def verdict_of(points: tuple[CaseValue, ...]) -> Verdict:
     """The worst of its points."""
     return min((point.verdict for point in points), key=list(Verdict).index)

@@ -18,8 +18,25 @@ from simcodesign.describe.machine import Machine
 from simcodesign.describe.workload import Workload
 from simcodesign.report.counters.extrapolation_tables import codes_table, mean_absolute, profile_dict
 from simcodesign.studies.extrapolation.ladder import MODELS, ladders
-from simcodesign.studies.extrapolation.study import CLOCK, PROFILE, TRUTH, Study, communication_of, run_seed, study
-from simcodesign.studies.extrapolation.trials import METHODS, PARTS, PLAIN, REFINED, Outcome, Target, Trial, summary
+from simcodesign.studies.extrapolation.study import (
+    CLOCK,
+    PROFILE,
+    TRUTH,
+    ExtrapolationStudy,
+    communication_of,
+    run_seed,
+    study,
+)
+from simcodesign.studies.extrapolation.trials import (
+    METHODS,
+    PARTS,
+    PLAIN,
+    REFINED,
+    ApplicationRun,
+    SeedOutcome,
+    Trial,
+    summary,
+)
 from simcodesign.studies.extrapolation.virtual_profiler import profiled
 from tests.builders import read_machine, read_workload
 
@@ -53,7 +70,9 @@ ALLREDUCE = "allreduce: {bytes: 8}"
 SIZED = "size: n"
 
 
-def asked(work: Workload, on: Machine | None = None, targets: tuple[Target, ...] = (Target(32),), **more: Any) -> Study:
+def asked(
+    work: Workload, on: Machine | None = None, targets: tuple[ApplicationRun, ...] = (ApplicationRun(32),), **more: Any
+) -> ExtrapolationStudy:
     options: dict[str, Any] = {"profile": (2, 4, 8), "effects": "none", "seeds": (0,)} | more
     return study(work, on or machine(), targets=targets, **options)
 
@@ -82,7 +101,7 @@ def test_all_models_say_work_over_processes(method: str) -> None:
 def test_a_larger_size_of_the_same_work_is_exact() -> None:
     """Twice the size on 16 processes is the profiled work of a process on 8; the third model knows no size and is not
     asked."""
-    target = Target(16, "double")
+    target = ApplicationRun(16, "double")
     (trial,) = asked(workload(COMPUTE, more=SIZED), targets=(target,)).trials
     assert trial.outcomes[0].truth_s == pytest.approx(2 * N * CPI / (16 * HZ), rel=ROUNDING)
     assert abs(trial.error(PLAIN).mean) <= ROUNDING
@@ -93,7 +112,10 @@ def test_a_larger_size_of_the_same_work_is_exact() -> None:
 
 def test_a_model_without_a_size_is_left_out_of_tables_and_means() -> None:
     """At 16 processes of the profiled size it counts, at twice the size it has no column, no value and no mean."""
-    found = asked(workload(COMPUTE, more=SIZED), targets=(Target(16), Target(16, "double"), Target(16, None, {"n": N})))
+    found = asked(
+        workload(COMPUTE, more=SIZED),
+        targets=(ApplicationRun(16), ApplicationRun(16, "double"), ApplicationRun(16, None, {"n": N})),
+    )
     same, larger, by_name = found.trials
     assert EMPIRICAL in same.methods
     assert EMPIRICAL in by_name.methods  # a parameter that leaves the size as it is
@@ -108,13 +130,15 @@ def test_a_model_without_a_size_is_left_out_of_tables_and_means() -> None:
 def test_forms_below_zero_at_a_target_are_noted() -> None:
     """Instructions that fall on a line of the work, which is below zero on 32 processes and not on 16."""
     work = workload('compute: {instructions: "where(P > 16, 1, n/P - n/20)"}', more=SIZED)
-    said = asked(work, targets=(Target(16), Target(32))).notes
+    said = asked(work, targets=(ApplicationRun(16), ApplicationRun(32))).notes
     assert [note.partition(":")[0] for note in said if "which cannot be; used is" in note] == ["P = 32"]
 
 
 def test_size_by_parameter_is_the_same_as_by_preset() -> None:
     work = workload(COMPUTE, more=SIZED)
-    by_name, by_value = asked(work, targets=(Target(16, "double"), Target(16, None, {"n": 2 * N}))).trials
+    by_name, by_value = asked(
+        work, targets=(ApplicationRun(16, "double"), ApplicationRun(16, None, {"n": 2 * N}))
+    ).trials
     assert by_name.outcomes == by_value.outcomes
 
 
@@ -182,10 +206,10 @@ def test_runs_draw_independently_and_alike_at_every_effect() -> None:
 def test_gain_is_of_pairs() -> None:
     """Errors of +10 % and -10 %, of the baseline +30 % and -20 %: 20 and 10 points less."""
     outcomes = tuple(
-        Outcome(seed, 1.0, {PLAIN: said, ANALYTIC: other}, {}, {})
+        SeedOutcome(seed, 1.0, {PLAIN: said, ANALYTIC: other}, {}, {})
         for seed, (said, other) in enumerate([(1.1, 1.3), (0.9, 0.8)])
     )
-    trial = Trial(Target(8), outcomes)
+    trial = Trial(ApplicationRun(8), outcomes)
     assert trial.error(PLAIN).mean == pytest.approx(0.0, abs=1e-12)
     assert trial.absolute(PLAIN) == pytest.approx(0.1)
     assert trial.gain(ANALYTIC).mean == pytest.approx(0.15)
@@ -201,7 +225,7 @@ def memory_at(distance: str) -> Workload:
 
 
 def test_guard_refuses_what_misses_the_last_level() -> None:
-    target = (Target(32), Target(32, "double"))
+    target = (ApplicationRun(32), ApplicationRun(32, "double"))
     here, larger = asked(memory_at("1e6"), targets=target).trials
     assert here.refusal == ""
     assert "missed E = 1 of its accesses" in larger.refusal
@@ -212,7 +236,7 @@ def test_guard_refuses_what_misses_the_last_level() -> None:
 
 
 def test_guard_lets_pass_what_hits() -> None:
-    (trial,) = asked(memory_at("8"), targets=(Target(32, "double"),)).trials
+    (trial,) = asked(memory_at("8"), targets=(ApplicationRun(32, "double"),)).trials
     assert trial.refusal == ""
 
 
@@ -268,8 +292,8 @@ def test_no_ladder_for_small_errors() -> None:
         ({"second_clock_hz": HZ}, "second clock"),
         ({"second_clock_hz": -1.0}, "second clock"),
         ({"targets": ()}, "no target"),
-        ({"targets": (Target(8),)}, "a target that is profiled"),
-        ({"targets": (Target(8, "double"),)}, "does not say its size"),
+        ({"targets": (ApplicationRun(8),)}, "a target that is profiled"),
+        ({"targets": (ApplicationRun(8, "double"),)}, "does not say its size"),
     ],
 )
 def test_refused(options: dict[str, Any], message: str) -> None:

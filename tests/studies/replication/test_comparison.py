@@ -54,7 +54,7 @@ def test_changes_add_up_to_the_mean_gap(found: ReplicatedComparison) -> None:
 
 
 def test_steps_without_chance_are_the_same_in_all(found: ReplicatedComparison) -> None:
-    assert found.drawn == ("imbalance", "noise")
+    assert found.random_sources == ("imbalance", "noise")
     assert [effect for effect in effect_names() if not found.interval("simulated_s", effect).same] == [
         "imbalance",
         "noise",

@@ -23,7 +23,7 @@ from simcodesign.generate.random_streams import stream
 from simcodesign.studies.replication.output_analysis import ROUND
 from simcodesign.studies.replication.replicate import (
     Replicated,
-    drawn_by,
+    random_sources_of,
     replicate,
     replicate_against,
     replication_seed,
@@ -259,13 +259,13 @@ def test_arrays_are_refused(loop: Workload, machine: Machine) -> None:
 )
 def test_what_is_drawn(loop: Workload, machine: Machine, effects: str, drawn: tuple[str, ...]) -> None:
     found = replicate(loop, machine, replications=4, effects=effects)
-    assert found.drawn == drawn
+    assert found.random_sources == drawn
     assert found.count == (4 if drawn else 1)
     assert found.stopping.reached
 
 
 def test_arrivals_are_drawn_whatever_the_effects(queue: Workload, machine: Machine) -> None:
-    assert drawn_by(bind(queue, machine), ()) == ("arrivals",)
+    assert random_sources_of(bind(queue, machine), ()) == ("arrivals",)
 
 
 def test_what_does_not_vary_says_so(twelve: Replicated) -> None:

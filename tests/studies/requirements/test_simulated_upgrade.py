@@ -26,9 +26,8 @@ from simcodesign.studies.requirements.scaled_machine import (
 )
 from simcodesign.studies.requirements.sensitivity import assumed_numbers, picked, sensitivity
 from simcodesign.studies.requirements.simulated_strawman import Scale, scale_for, simulated_straw_men, smaller_system
+from simcodesign.studies.requirements.simulated_systems import COUNTERS, MOST_PAIRS
 from simcodesign.studies.requirements.simulated_upgrade import (
-    COUNTERS,
-    MOST_PAIRS,
     RANKS,
     SimulatedCell,
     geometric_mean,
@@ -280,7 +279,7 @@ def test_what_does_not_fit_is_never_picked() -> None:
     found = ranking(simulated=(math.nan, 2, 1))
     assert found.order("simulated") == ["memory", "sockets"]
     assert found.picks("simulated") == ["memory"]
-    assert found.picks("weighed") == []
+    assert found.picks("weighted") == []
 
 
 def test_scores_are_for_a_unit_of_the_problem() -> None:

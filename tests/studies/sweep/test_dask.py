@@ -13,9 +13,9 @@ from pathlib import Path
 import pytest
 
 from simcodesign.core.errors import InputError
-from simcodesign.studies.sweep.evaluate import Task, evaluate, pack
-from simcodesign.studies.sweep.executors import Cluster, check_versions
-from simcodesign.studies.sweep.points import Row
+from simcodesign.studies.sweep.evaluate import PointTask, evaluate, pack
+from simcodesign.studies.sweep.executors import DaskExecutor, check_versions
+from simcodesign.studies.sweep.points import PointResult
 from simcodesign.studies.sweep.run import run
 from simcodesign.studies.sweep.store import Store
 from simcodesign.studies.sweep.sweep import Sweep, sweep_of
@@ -64,7 +64,7 @@ def seeds() -> Sweep:
 def whole() -> str:
     """The table of one point after another in this process."""
     sweep = seeds()
-    return table_of(evaluate(Task(pack(sweep), tuple(sweep.points())))).to_csv(index=False)
+    return table_of(evaluate(PointTask(pack(sweep), tuple(sweep.points())))).to_csv(index=False)
 
 
 def table(folder: Path) -> str:
@@ -72,12 +72,12 @@ def table(folder: Path) -> str:
         return store.frame().to_csv(index=False)
 
 
-def slow(task: Task) -> list[Row]:
+def slow(task: PointTask) -> list[PointResult]:
     time.sleep(0.02 * len(task.points))
     return evaluate(task)
 
 
-def killed_at_3(task: Task) -> list[Row]:
+def killed_at_3(task: PointTask) -> list[PointResult]:
     if any(point.number == 3 for point in task.points):
         os.kill(os.getpid(), signal.SIGKILL)
     return evaluate(task)
@@ -105,7 +105,7 @@ def test_a_worker_that_is_killed_is_survived(cluster: LocalCluster, tmp_path: Pa
             killed.append(min(ids.values()))
             os.kill(killed[0], signal.SIGKILL)
 
-    with Store.create(tmp_path / "store.sqlite", sweep.meta()) as store, Cluster(str(cluster.file)) as crew:
+    with Store.create(tmp_path / "store.sqlite", sweep.meta()) as store, DaskExecutor(str(cluster.file)) as crew:
         outcome = run(sweep, store, crew, kill, evaluate=slow)
     assert killed
     assert (outcome.new, outcome.failed) == (COUNT, 0)
@@ -115,7 +115,7 @@ def test_a_worker_that_is_killed_is_survived(cluster: LocalCluster, tmp_path: Pa
 @pytest.mark.thorough
 def test_a_point_that_kills_fails_with_the_reason(cluster: LocalCluster, tmp_path: Path) -> None:
     sweep = sweep_of("seismic", "power-challenge", ["P=1:8:+1"], preset="test")
-    with Store.create(tmp_path / "store.sqlite", sweep.meta()) as store, Cluster(str(cluster.file)) as crew:
+    with Store.create(tmp_path / "store.sqlite", sweep.meta()) as store, DaskExecutor(str(cluster.file)) as crew:
         outcome = run(sweep, store, crew, evaluate=killed_at_3)
         (failed,) = store.failures()
     assert (outcome.stored, failed.number) == (8, 3)
@@ -140,11 +140,11 @@ def test_an_interrupt_ends_it(cluster: LocalCluster, tmp_path: Path, whole: str)
 def test_where_no_scheduler_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("simcodesign.studies.sweep.executors.ANSWER_S", 0.5)
     with pytest.raises(InputError, match="--scheduler: no such scheduler file, got"):
-        Cluster(str(tmp_path / "none.json"))
+        DaskExecutor(str(tmp_path / "none.json"))
     with pytest.raises(InputError, match=r"--scheduler: no scheduler answers .*got 'tcp://127.0.0.1:1' \(allowed: the"):
-        Cluster("tcp://127.0.0.1:1")
+        DaskExecutor("tcp://127.0.0.1:1")
     with pytest.raises(InputError, match=r"--scheduler: no scheduler answers .*got 'no address'"):
-        Cluster("no address")
+        DaskExecutor("no address")
 
 
 def test_versions_of_workers() -> None:

@@ -15,14 +15,14 @@ from simcodesign.analytic.forecast import forecast
 from simcodesign.core.errors import InputError
 from simcodesign.describe.yaml.files import load_machine
 from simcodesign.engine.simulate import simulate
-from simcodesign.studies.sweep.evaluate import Evaluator, Task, evaluate, forecast_frame, pack
-from simcodesign.studies.sweep.points import Row
+from simcodesign.studies.sweep.evaluate import PointTask, SweepEvaluator, evaluate, forecast_frame, pack
+from simcodesign.studies.sweep.points import PointResult
 from simcodesign.studies.sweep.sweep import Sweep, sweep_of
 from simcodesign.studies.sweep.table import table_of
 
 
-def rows(sweep: Sweep) -> list[Row]:
-    return evaluate(Task(pack(sweep), tuple(sweep.points())))
+def rows(sweep: Sweep) -> list[PointResult]:
+    return evaluate(PointTask(pack(sweep), tuple(sweep.points())))
 
 
 def test_a_row_of_both_readings_says_what_they_say() -> None:
@@ -91,20 +91,20 @@ def test_seeds_and_changes_of_the_file_reach_the_simulation() -> None:
 def test_a_task_gives_the_same_rows_however_it_is_cut_and_wherever() -> None:
     sweep = sweep_of("jacobi", "mesh-256", ["P=1:16:x2", "n=500,1000"], reading="both")
     packed, points = pack(sweep), tuple(sweep.points())
-    whole = evaluate(Task(packed, points))
-    assert [row for point in reversed(points) for row in evaluate(Task(packed, (point,)))] == whole[::-1]
-    assert evaluate(pickle.loads(pickle.dumps(Task(packed, points)))) == whole
+    whole = evaluate(PointTask(packed, points))
+    assert [row for point in reversed(points) for row in evaluate(PointTask(packed, (point,)))] == whole[::-1]
+    assert evaluate(pickle.loads(pickle.dumps(PointTask(packed, points)))) == whole
 
 
 def test_a_task_does_not_carry_the_values_of_a_million_points() -> None:
     sweep = sweep_of("jacobi", "mesh-256", ["n=100:10000:n=100000", "P=4,8"])
-    task = Task(pack(sweep), tuple(sweep.points([0, sweep.count - 1])))
+    task = PointTask(pack(sweep), tuple(sweep.points([0, sweep.count - 1])))
     assert len(pickle.dumps(task)) < 20_000
     assert [row.axes for row in evaluate(task)] == [{"n": 100.0, "P": 4.0}, {"n": 10_000.0, "P": 8.0}]
 
 
 def test_a_machine_of_changes_is_made_once() -> None:
-    evaluator = Evaluator(sweep_of("jacobi", "mesh-256", ["nodes=64,256", "P=4,8"]))
+    evaluator = SweepEvaluator(sweep_of("jacobi", "mesh-256", ["nodes=64,256", "P=4,8"]))
     points = list(evaluator.sweep.points())
     assert evaluator.machine(points[0].changes) is evaluator.machine(points[1].changes)
     assert evaluator.machine(points[0].changes) is not evaluator.machine(points[2].changes)
@@ -179,7 +179,7 @@ def test_some_points_of_a_large_grid_are_read_alone() -> None:
     chosen = np.array([0, 12_345_678, sweep.count - 1])
     frame = forecast_frame(sweep, chosen)
     assert frame["point"].tolist() == chosen.tolist()
-    single = table_of(evaluate(Task(pack(sweep), tuple(sweep.points(chosen.tolist())))))
+    single = table_of(evaluate(PointTask(pack(sweep), tuple(sweep.points(chosen.tolist())))))
     assert np.allclose(frame["forecast_makespan_s"], single["forecast_makespan_s"], rtol=1e-12, atol=0)
 
 

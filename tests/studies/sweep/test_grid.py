@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from simcodesign.core.errors import InputError
 from simcodesign.core.units import parse_quantity
-from simcodesign.studies.sweep.grid import CHANGE, SEED, Axis, Design, Known, grid, parse_axis, unknown
+from simcodesign.studies.sweep.grid import CHANGE, SEED, Design, Known, SweepAxis, grid, parse_axis, unknown
 
 BANDWIDTH = Known("network.per_byte", dimension="bandwidth", inverse=True)
 WORDS = Known("solver", choices={"cg": 1.0, "gmres": 2.0})
@@ -204,9 +204,9 @@ def test_counted_ranges_have_their_ends_and_even_spacing(low: float, ratio: floa
 # Grids.
 
 
-def axes(*sizes: int) -> list[Axis]:
+def axes(*sizes: int) -> list[SweepAxis]:
     return [
-        Axis(f"a{k}", tuple(float(10 * k + v) for v in range(size)), known=Known(f"a{k}"))
+        SweepAxis(f"a{k}", tuple(float(10 * k + v) for v in range(size)), known=Known(f"a{k}"))
         for k, size in enumerate(sizes)
     ]
 
@@ -252,7 +252,10 @@ def test_what_is_no_grid() -> None:
         grid([*axes(2), *axes(2)])
     with pytest.raises(InputError, match="too many points"):
         grid(axes(1000, 1000, 101))
-    one, other = Axis("network.bandwidth", (1.0,), known=BANDWIDTH), Axis("x", (1.0,), known=Known("network.per_byte"))
+    one, other = (
+        SweepAxis("network.bandwidth", (1.0,), known=BANDWIDTH),
+        SweepAxis("x", (1.0,), known=Known("network.per_byte")),
+    )
     with pytest.raises(InputError, match="varied twice"):
         grid([one, other])
 

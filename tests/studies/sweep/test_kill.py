@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from simcodesign.studies.sweep.evaluate import Task, evaluate, pack
+from simcodesign.studies.sweep.evaluate import PointTask, evaluate, pack
 from simcodesign.studies.sweep.store import Store
 from simcodesign.studies.sweep.sweep import sweep_of
 from simcodesign.studies.sweep.table import table_of
@@ -58,7 +58,7 @@ def whole() -> str:
     """The table of one point after another in this process."""
     settings = {"P": "8", "noise": "2 %"}
     sweep = sweep_of("cg-iteration", "torus-cluster", [f"seed=1:{COUNT}:+1"], settings=settings, reading="simulate")
-    rows = evaluate(Task(pack(sweep), tuple(sweep.points())))
+    rows = evaluate(PointTask(pack(sweep), tuple(sweep.points())))
     assert len({row.results["simulated_makespan_s"] for row in rows}) == COUNT
     return table_of(rows).to_csv(index=False)
 

@@ -21,7 +21,7 @@ from simcodesign.describe.yaml.files import available, load_machine, load_worklo
 from simcodesign.locality.profile import StackDistanceProfile
 from simcodesign.studies.sweep.content_digest import canonical, digest
 from simcodesign.studies.sweep.grid import CHANGE, PARAMETER, SEED
-from simcodesign.studies.sweep.machine_source import Source, source_of
+from simcodesign.studies.sweep.machine_source import MachineFile, source_of
 from simcodesign.studies.sweep.sweep import Sweep, differences, lookup_in, same, sweep_of
 
 WORKLOAD = """
@@ -234,7 +234,7 @@ def test_a_loggop_bandwidth_sets_its_gap_per_byte() -> None:
         {"network.L": 1e-6, "network.o": 1e-6, "network.g": 1e-6, "network.G": 1e-9}
     )
     for one in (machine, *(load_machine(name) for name in names)):
-        assert lookup_in(load_workload("jacobi"), Source(one))("network.bandwidth").path == "network.G"
+        assert lookup_in(load_workload("jacobi"), MachineFile(one))("network.bandwidth").path == "network.G"
 
 
 @pytest.mark.parametrize(

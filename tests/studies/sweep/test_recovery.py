@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from simcodesign.studies.sweep.points import Row
+from simcodesign.studies.sweep.points import PointResult
 from simcodesign.studies.sweep.recovery import recover
 from simcodesign.studies.sweep.store import PAGE_BYTES, Store, StoreError
 from simcodesign.studies.sweep.sweep import Sweep, sweep_of
@@ -21,7 +21,7 @@ def sweep() -> Sweep:
     return sweep_of("jacobi", "mesh-256", [f"n=1:{COUNT}:+1"], reading="both")
 
 
-def rows_of(one: Sweep) -> list[Row]:
+def rows_of(one: Sweep) -> list[PointResult]:
     """Rows of all sizes, some longer than a page and longer than two; some failed."""
     results = [{f"name {k}": number / (k + 1) for k in range(number % 7 * 3)} for number in range(COUNT)]
     for number in range(0, COUNT, 50):
@@ -32,7 +32,7 @@ def rows_of(one: Sweep) -> list[Row]:
 
 
 @pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory) -> tuple[bytes, dict[int, Row]]:
+def made(tmp_path_factory: pytest.TempPathFactory) -> tuple[bytes, dict[int, PointResult]]:
     """A finished store as bytes, and its rows."""
     path = tmp_path_factory.mktemp("made") / "whole.sqlite"
     one = sweep()
@@ -48,7 +48,7 @@ def page_kinds(data: bytes) -> dict[int, int]:
     return {at // PAGE_BYTES: data[at + (100 if at == 0 else 0)] for at in range(0, len(data), PAGE_BYTES)}
 
 
-def read_all(path: Path, rows: dict[int, Row]) -> str:
+def read_all(path: Path, rows: dict[int, PointResult]) -> str:
     """What a user of the store is told: "whole", or the damage. Fails where a wrong row is read."""
     try:
         with Store.open(path) as store:
@@ -61,7 +61,7 @@ def read_all(path: Path, rows: dict[int, Row]) -> str:
     return "whole"
 
 
-def recovered(path: Path, rows: dict[int, Row]) -> set[int]:
+def recovered(path: Path, rows: dict[int, PointResult]) -> set[int]:
     """The numbers of the rows that come out. Fails where a wrong row comes out."""
     target = path.with_name("recovered.sqlite")
     target.unlink(missing_ok=True)
@@ -77,12 +77,12 @@ def recovered(path: Path, rows: dict[int, Row]) -> set[int]:
     return set(found)
 
 
-def test_the_store_has_pages_of_every_kind(made: tuple[bytes, dict[int, Row]]) -> None:
+def test_the_store_has_pages_of_every_kind(made: tuple[bytes, dict[int, PointResult]]) -> None:
     assert set(page_kinds(made[0]).values()) >= {0, 2, 5, 10, 13}
 
 
 def test_everything_comes_out_of_a_store_that_is_not_damaged(
-    made: tuple[bytes, dict[int, Row]], tmp_path: Path
+    made: tuple[bytes, dict[int, PointResult]], tmp_path: Path
 ) -> None:
     path = tmp_path / "a.sqlite"
     path.write_bytes(made[0])
@@ -93,7 +93,7 @@ def test_everything_comes_out_of_a_store_that_is_not_damaged(
 
 
 @pytest.mark.thorough
-def test_no_flipped_bit_gives_a_wrong_row(made: tuple[bytes, dict[int, Row]], tmp_path: Path) -> None:
+def test_no_flipped_bit_gives_a_wrong_row(made: tuple[bytes, dict[int, PointResult]], tmp_path: Path) -> None:
     data, rows = made
     dice = random.Random(1)
     path = tmp_path / "a.sqlite"
@@ -113,7 +113,9 @@ def test_no_flipped_bit_gives_a_wrong_row(made: tuple[bytes, dict[int, Row]], tm
     assert damaged > 50
 
 
-def test_no_cut_gives_a_wrong_row_and_every_cut_is_named(made: tuple[bytes, dict[int, Row]], tmp_path: Path) -> None:
+def test_no_cut_gives_a_wrong_row_and_every_cut_is_named(
+    made: tuple[bytes, dict[int, PointResult]], tmp_path: Path
+) -> None:
     data, rows = made
     dice = random.Random(2)
     path = tmp_path / "a.sqlite"
@@ -124,7 +126,9 @@ def test_no_cut_gives_a_wrong_row_and_every_cut_is_named(made: tuple[bytes, dict
         recovered(path, rows)
 
 
-def test_an_overwritten_leaf_loses_its_own_rows_alone(made: tuple[bytes, dict[int, Row]], tmp_path: Path) -> None:
+def test_an_overwritten_leaf_loses_its_own_rows_alone(
+    made: tuple[bytes, dict[int, PointResult]], tmp_path: Path
+) -> None:
     """Each row stands on one leaf, so that what the leaves lose one by one is every row once."""
     data, rows = made
     path = tmp_path / "a.sqlite"
@@ -139,7 +143,7 @@ def test_an_overwritten_leaf_loses_its_own_rows_alone(made: tuple[bytes, dict[in
     assert sorted(lost) == sorted(rows)
 
 
-def test_overwritten_indices_lose_no_row(made: tuple[bytes, dict[int, Row]], tmp_path: Path) -> None:
+def test_overwritten_indices_lose_no_row(made: tuple[bytes, dict[int, PointResult]], tmp_path: Path) -> None:
     data, rows = made
     path, target = tmp_path / "a.sqlite", tmp_path / "b.sqlite"
     changed = bytearray(data)
@@ -152,7 +156,9 @@ def test_overwritten_indices_lose_no_row(made: tuple[bytes, dict[int, Row]], tmp
     assert read_all(target, rows) == "whole"
 
 
-def test_a_lost_description_is_made_anew_from_the_keys(made: tuple[bytes, dict[int, Row]], tmp_path: Path) -> None:
+def test_a_lost_description_is_made_anew_from_the_keys(
+    made: tuple[bytes, dict[int, PointResult]], tmp_path: Path
+) -> None:
     data, rows = made
     path, target = tmp_path / "a.sqlite", tmp_path / "b.sqlite"
     path.write_bytes(data.replace(b'"workload":"jacobi"', b'"workload":"jacobx"'))
@@ -166,7 +172,9 @@ def test_a_lost_description_is_made_anew_from_the_keys(made: tuple[bytes, dict[i
     assert read_all(target, rows) == "whole"
 
 
-def test_rows_in_the_log_of_a_killed_writer_come_out(made: tuple[bytes, dict[int, Row]], tmp_path: Path) -> None:
+def test_rows_in_the_log_of_a_killed_writer_come_out(
+    made: tuple[bytes, dict[int, PointResult]], tmp_path: Path
+) -> None:
     path, copy = tmp_path / "a.sqlite", tmp_path / "copy.sqlite"
     rows = [made[1][number] for number in range(COUNT)]
     with Store.create(path, sweep().meta()) as store:
@@ -183,7 +191,7 @@ def test_rows_in_the_log_of_a_killed_writer_come_out(made: tuple[bytes, dict[int
 
 
 def test_a_flipped_bit_in_the_log_loses_rows_and_changes_none(
-    made: tuple[bytes, dict[int, Row]], tmp_path: Path
+    made: tuple[bytes, dict[int, PointResult]], tmp_path: Path
 ) -> None:
     path, copy = tmp_path / "a.sqlite", tmp_path / "copy.sqlite"
     rows = [made[1][number] for number in range(COUNT)]
@@ -203,7 +211,7 @@ def test_a_flipped_bit_in_the_log_loses_rows_and_changes_none(
             assert all(row == made[1][row.number] for row in store.rows())
 
 
-def test_forgotten_failures_do_not_come_back(made: tuple[bytes, dict[int, Row]], tmp_path: Path) -> None:
+def test_forgotten_failures_do_not_come_back(made: tuple[bytes, dict[int, PointResult]], tmp_path: Path) -> None:
     path = tmp_path / "a.sqlite"
     path.write_bytes(made[0])
     with Store.open(path) as store:
@@ -222,7 +230,7 @@ def test_nothing_of_a_store_is_an_error(tmp_path: Path, content: bytes) -> None:
 
 
 def test_a_target_is_not_overwritten_and_a_source_must_be_there(
-    made: tuple[bytes, dict[int, Row]], tmp_path: Path
+    made: tuple[bytes, dict[int, PointResult]], tmp_path: Path
 ) -> None:
     path, target = tmp_path / "a.sqlite", tmp_path / "b.sqlite"
     with pytest.raises(StoreError, match="no such store"):

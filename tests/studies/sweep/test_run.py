@@ -21,10 +21,16 @@ from simcodesign.core.errors import SimcodesignError
 from simcodesign.core.processes.process_pool import WorkerDied
 from simcodesign.core.processes.stop_signals import StopSignals
 from simcodesign.studies.sweep import run as module
-from simcodesign.studies.sweep.evaluate import Task, evaluate, forecast_frame, pack
-from simcodesign.studies.sweep.executors import Cluster, Crew, LostScheduler, Processes, crew
-from simcodesign.studies.sweep.points import Row
-from simcodesign.studies.sweep.run import KILLS, Outcome, run, run_forecast
+from simcodesign.studies.sweep.evaluate import PointTask, evaluate, forecast_frame, pack
+from simcodesign.studies.sweep.executors import (
+    DaskExecutor,
+    LocalExecutor,
+    LostScheduler,
+    SweepExecutor,
+    sweep_executor,
+)
+from simcodesign.studies.sweep.points import PointResult
+from simcodesign.studies.sweep.run import KILLS, SweepOutcome, run, run_forecast
 from simcodesign.studies.sweep.store import Store, StoreError
 from simcodesign.studies.sweep.sweep import Sweep, sweep_of
 from simcodesign.studies.sweep.table import table_of
@@ -47,18 +53,18 @@ def store(tmp_path: Path) -> Iterator[Callable[[Sweep], Store]]:
         one.close()
 
 
-def csv(rows: Sequence[Row]) -> str:
+def csv(rows: Sequence[PointResult]) -> str:
     return table_of(rows).to_csv(index=False)
 
 
 def expected(sweep: Sweep) -> str:
-    return csv(evaluate(Task(pack(sweep), tuple(sweep.points()))))
+    return csv(evaluate(PointTask(pack(sweep), tuple(sweep.points()))))
 
 
 # --- Tasks that are sent to processes ------------------------------------------------------------------------
 
 
-def deadly(task: Task) -> list[Row]:
+def deadly(task: PointTask) -> list[PointResult]:
     """Point 3 kills its process."""
     for point in task.points:
         if point.number == 3:
@@ -72,13 +78,13 @@ class Slow:
     def __init__(self, folder: Path, point_s: float) -> None:
         self.folder, self.point_s = folder, point_s
 
-    def __call__(self, task: Task) -> list[Row]:
+    def __call__(self, task: PointTask) -> list[PointResult]:
         (self.folder / f"{os.getpid()}.pid").touch()
         time.sleep(self.point_s * len(task.points))
         return evaluate(task)
 
 
-def broken(task: Task) -> list[Row]:
+def broken(task: PointTask) -> list[PointResult]:
     raise ZeroDivisionError("no point of it")
 
 
@@ -89,26 +95,26 @@ def broken(task: Task) -> list[Row]:
 def test_as_one_after_another(store: Callable[[Sweep], Store]) -> None:
     """Whoever evaluates them; what cannot be has its reason."""
     sweep = sweep_over("P=1:32:x2", "processor.clock=1:2GHz:+0.1", reading="forecast")
-    calls: list[Row] = []
+    calls: list[PointResult] = []
     kept = store(sweep)
-    with crew(2) as workers:
+    with sweep_executor(2) as workers:
         outcome = run(sweep, kept, workers, calls.extend)
     assert csv([*kept.rows()]) == expected(sweep) == csv(calls)
-    assert outcome == Outcome(66, 66, 11, 66, stopped=False)
+    assert outcome == SweepOutcome(66, 66, 11, 66, stopped=False)
 
 
 @pytest.mark.thorough
 def test_points_that_kill_fail_with_the_reason_and_no_others(store: Callable[[Sweep], Store]) -> None:
     sweep = sweep_over("processor.clock=1:2GHz:+0.1")
     kept = store(sweep)
-    with Processes(2) as workers:
+    with LocalExecutor(2) as workers:
         outcome = run(sweep, kept, workers, evaluate=deadly)
     rows = [*kept.rows()]
     assert {row.number for row in rows if row.failed} == {3}
     assert {row.reason for row in rows if row.failed} == {
         "3 processes died at it; of the last: its process was ended by signal 9"
     }
-    right = {row.number: row for row in evaluate(Task(pack(sweep), tuple(sweep.points())))}
+    right = {row.number: row for row in evaluate(PointTask(pack(sweep), tuple(sweep.points())))}
     assert all(row == right[row.number] for row in rows if not row.failed)
     assert (outcome.stored, outcome.failed) == (11, 1)
 
@@ -118,14 +124,14 @@ def test_processes_that_somebody_kills_are_survived(store: Callable[[Sweep], Sto
     sweep = sweep_over("processor.clock=1:2GHz:+0.02")
     kept, killed = store(sweep), Counter[int]()
 
-    def kill(rows: Sequence[Row]) -> None:
+    def kill(rows: Sequence[PointResult]) -> None:
         for file in tmp_path.glob("*.pid"):
             if len(killed) < 2 and int(file.stem) in executor.processes:
                 os.kill(int(file.stem), signal.SIGKILL)
                 killed[int(file.stem)] += 1
             file.unlink(missing_ok=True)
 
-    with Processes(2) as workers:
+    with LocalExecutor(2) as workers:
         executor: Any = workers.executor
         run(sweep, kept, workers, kill, evaluate=Slow(tmp_path, 0.01))
     assert killed
@@ -135,16 +141,16 @@ def test_processes_that_somebody_kills_are_survived(store: Callable[[Sweep], Sto
 @pytest.mark.thorough
 def test_it_ends_when_it_is_asked_to_and_goes_on_later(store: Callable[[Sweep], Store], tmp_path: Path) -> None:
     sweep = sweep_over("processor.clock=1:3GHz:+0.02")
-    kept, calls = store(sweep), list[Row]()
-    with Processes(2) as workers:
+    kept, calls = store(sweep), list[PointResult]()
+    with LocalExecutor(2) as workers:
         outcome = run(sweep, kept, workers, calls.extend, stop=lambda: bool(calls), evaluate=Slow(tmp_path, 0.01))
         workers.close(now=True)
     assert outcome.stopped
     assert 0 < outcome.stored == outcome.new == len(kept) < 101
     assert csv(calls[: len(calls)]) == csv([*kept.rows()])
-    with Processes(1) as workers:
+    with LocalExecutor(1) as workers:
         second = run(sweep, kept, workers, calls.extend, evaluate=Slow(tmp_path, 0.001))
-    assert second == Outcome(101, 101, 0, 101 - outcome.new, stopped=False)
+    assert second == SweepOutcome(101, 101, 0, 101 - outcome.new, stopped=False)
     assert csv([*kept.rows()]) == expected(sweep) == csv(calls)
 
 
@@ -152,7 +158,7 @@ def test_it_ends_when_it_is_asked_to_and_goes_on_later(store: Callable[[Sweep], 
 def test_an_error_of_the_program_is_one_of_the_sweep(store: Callable[[Sweep], Store]) -> None:
     sweep = sweep_over("P=1,2")
     with (
-        Processes(1) as workers,
+        LocalExecutor(1) as workers,
         pytest.raises(SimcodesignError, match="could not be evaluated: ZeroDivisionError: no"),
     ):
         run(sweep, store(sweep), workers, evaluate=broken)
@@ -160,7 +166,7 @@ def test_an_error_of_the_program_is_one_of_the_sweep(store: Callable[[Sweep], St
 
 def test_another_version_in_a_worker_is_an_error() -> None:
     with pytest.raises(SimcodesignError, match=r"a worker has simcodesign .*, the sweep was started by 0\.0\.0"):
-        module._timed("0.0.0", evaluate, Task(pack(sweep_over("P=1,2")), ()))
+        module._timed("0.0.0", evaluate, PointTask(pack(sweep_over("P=1,2")), ()))
 
 
 # --- Forecasts alone -----------------------------------------------------------------------------------------
@@ -171,9 +177,9 @@ def test_forecasts_are_stored_in_blocks(store: Callable[[Sweep], Store], monkeyp
     sweep = sweep_over("P=1:32:x2", "processor.clock=1:2GHz:+0.1")
     kept, calls = store(sweep), list[int]()
     first = run_forecast(sweep, kept, lambda rows: calls.append(len(rows)), stop=lambda: len(calls) == 3)
-    assert (first, calls) == (Outcome(21, 66, 0, 21, stopped=True), [7, 7, 7])
+    assert (first, calls) == (SweepOutcome(21, 66, 0, 21, stopped=True), [7, 7, 7])
     second = run_forecast(sweep, kept)
-    assert second == Outcome(66, 66, 11, 45, stopped=False)
+    assert second == SweepOutcome(66, 66, 11, 45, stopped=False)
     table = forecast_frame(sweep)
     assert kept.frame().to_csv(index=False) == table.to_csv(index=False)
 
@@ -185,13 +191,13 @@ class Shelf:
     """A store in memory, which refuses what it has and breaks when it is told to."""
 
     def __init__(self, breaks_at: float = math.inf) -> None:
-        self.kept: dict[int, Row] = {}
+        self.kept: dict[int, PointResult] = {}
         self.breaks_at = breaks_at
 
     def missing(self, count: int) -> Any:
         return module.np.array([number for number in range(count) if number not in self.kept], dtype=module.np.int64)
 
-    def add(self, rows: Sequence[Row]) -> None:
+    def add(self, rows: Sequence[PointResult]) -> None:
         if len(self.kept) + len(rows) > self.breaks_at:
             raise StoreError("the disk is full")
         assert not self.kept.keys() & {row.number for row in rows}
@@ -204,13 +210,13 @@ class Shelf:
         return sum(row.failed for row in self.kept.values())
 
 
-class MadeUp(Crew):
+class MadeUp(SweepExecutor):
     """Tasks are done in the order in which ``choose`` picks them, each when somebody waits; ``dies`` at some."""
 
     def __init__(self, dies: Callable[[list[int], int], bool], count: int = 2) -> None:
         super().__init__(Executor())
         self._dies, self._count = dies, count
-        self.under_way: list[tuple[Future[Any], Task, Any]] = []
+        self.under_way: list[tuple[Future[Any], PointTask, Any]] = []
         self.most, self.deaths_at, self.alone_at = 0, Counter[int](), Counter[int]()
         self.chunks: list[int] = []
 
@@ -247,7 +253,7 @@ class MadeUp(Crew):
 SWEEP = sweep_over("processor.clock=1:3GHz:+0.02")
 
 
-def run_made_up(made_up: MadeUp, shelf: Shelf, order: Iterator[int], **options: Any) -> Outcome:
+def run_made_up(made_up: MadeUp, shelf: Shelf, order: Iterator[int], **options: Any) -> SweepOutcome:
     """``run`` where waiting does some work."""
 
     def wait(futures: Any, timeout: float, when: str) -> Any:
@@ -284,7 +290,7 @@ def test_whoever_dies_each_point_is_stored_once_and_only_killers_fail(
     assert all(KILLS <= made_up.deaths_at[number] <= KILLS + 1 for number in killers - there)
     assert all(made_up.alone_at[number] for number in killers - there)
     assert made_up.most <= made_up.most_under_way
-    assert outcome == Outcome(101, 101, len(killers - there), 101 - len(there), stopped=False)
+    assert outcome == SweepOutcome(101, 101, len(killers - there), 101 - len(there), stopped=False)
 
 
 @given(st.lists(st.integers(0, 20), max_size=30), st.sets(st.integers(0, 150), max_size=100))
@@ -307,7 +313,7 @@ def test_chunks_grow_to_a_tenth_of_a_second_and_shrink_towards_the_end() -> None
 
 @pytest.mark.parametrize("room", [0, 10, 50])
 def test_a_store_that_breaks_ends_the_sweep_and_keeps_what_it_has(room: int) -> None:
-    shelf, calls = Shelf(breaks_at=room), list[Row]()
+    shelf, calls = Shelf(breaks_at=room), list[PointResult]()
     with pytest.raises(StoreError, match="the disk is full"):
         run_made_up(MadeUp(lambda *_: False), shelf, cycled([]), on_progress=calls.extend)
     assert [row.number for row in calls] == [*shelf.kept]
@@ -374,7 +380,7 @@ def test_signals_are_noted_and_the_second_interrupt_is_one(number: signal.Signal
 @settings(max_examples=5)
 @given(st.integers(1, 3))
 def test_who_works_is_said(count: int) -> None:
-    with Processes(count) as workers:
+    with LocalExecutor(count) as workers:
         assert str(workers) == ("1 process" if count == 1 else f"{count} processes")
         assert workers.count == count
 
@@ -382,4 +388,4 @@ def test_who_works_is_said(count: int) -> None:
 def test_a_cluster_needs_its_library(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(__import__("sys").modules, "distributed", None)
     with pytest.raises(SimcodesignError, match=r"--scheduler: a cluster needs dask.distributed .*simcodesign\[dist\]"):
-        Cluster("tcp://127.0.0.1:1")
+        DaskExecutor("tcp://127.0.0.1:1")

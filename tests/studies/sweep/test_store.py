@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 
 from simcodesign.core.errors import InputError
 from simcodesign.studies.sweep.checksums import record, row_of
-from simcodesign.studies.sweep.points import Row
+from simcodesign.studies.sweep.points import PointResult
 from simcodesign.studies.sweep.store import Store, StoreError
 from simcodesign.studies.sweep.sweep import Sweep, sweep_of
 from simcodesign.studies.sweep.table import table_of
@@ -29,12 +29,14 @@ from tests import ROOT, examples
 META = {"workload": "w", "points": 100}
 
 
-def row(number: int, reason: str = "", **results: float) -> Row:
+def row(number: int, reason: str = "", **results: float) -> PointResult:
     """A row with a key of its own."""
-    return Row(number, f"{number:032x}", {"P": float(number)}, {} if reason else results or {"t": number / 7}, reason)
+    return PointResult(
+        number, f"{number:032x}", {"P": float(number)}, {} if reason else results or {"t": number / 7}, reason
+    )
 
 
-def rows(*numbers: int) -> list[Row]:
+def rows(*numbers: int) -> list[PointResult]:
     return [row(number) for number in numbers]
 
 
@@ -67,7 +69,7 @@ def test_a_closed_store_is_one_file(path: Path) -> None:
 @given(
     st.lists(
         st.builds(
-            Row,
+            PointResult,
             st.integers(0, 2**62),
             st.binary(min_size=16, max_size=16).map(bytes.hex),
             st.dictionaries(st.text(st.characters(codec="utf-8")), st.floats() | st.text(st.characters(codec="utf-8"))),
@@ -78,7 +80,7 @@ def test_a_closed_store_is_one_file(path: Path) -> None:
         max_size=8,
     )
 )
-def test_every_row_comes_back_exactly(tmp_path: Path, written: list[Row]) -> None:
+def test_every_row_comes_back_exactly(tmp_path: Path, written: list[PointResult]) -> None:
     path = tmp_path / "any.sqlite"
     path.unlink(missing_ok=True)
     with Store.create(path, META) as store:

@@ -14,14 +14,14 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from simcodesign.core.errors import InputError
-from simcodesign.studies.sweep.points import Row
+from simcodesign.studies.sweep.points import PointResult
 from simcodesign.studies.sweep.table import check_table_file, table_of, write_table
 from tests import examples
 
 ROWS = [
-    Row(1, "a" * 32, {"kind": "mesh", "P": 2.0}, {"t": 0.1, "u": 3.0}),
-    Row(0, "b" * 32, {"kind": "torus", "P": 4.0}, {"t": 1 / 3}),
-    Row(2, "c" * 32, {"kind": "mesh", "P": 300.0}, {}, 'too many, "ranks"\nof all'),
+    PointResult(1, "a" * 32, {"kind": "mesh", "P": 2.0}, {"t": 0.1, "u": 3.0}),
+    PointResult(0, "b" * 32, {"kind": "torus", "P": 4.0}, {"t": 1 / 3}),
+    PointResult(2, "c" * 32, {"kind": "mesh", "P": 300.0}, {}, 'too many, "ranks"\nof all'),
 ]
 
 
@@ -39,7 +39,7 @@ def test_no_rows_are_an_empty_table() -> None:
 
 
 def test_a_mixed_axis_is_text() -> None:
-    rows = [Row(0, "", {"shape": "[4, 4]"}, {}), Row(1, "", {"shape": 16.0}, {})]
+    rows = [PointResult(0, "", {"shape": "[4, 4]"}, {}), PointResult(1, "", {"shape": 16.0}, {})]
     assert table_of(rows)["shape"].tolist() == ["[4, 4]", "16.0"]
 
 
@@ -47,7 +47,7 @@ def test_a_mixed_axis_is_text() -> None:
 @given(st.lists(st.floats(allow_nan=False), min_size=1, max_size=9))
 def test_numbers_in_csv_read_back_exactly(tmp_path: Path, values: list[float]) -> None:
     path = tmp_path / "a.csv"
-    write_table(table_of(Row(at, "", {"x": value}, {"y": -value}) for at, value in enumerate(values)), path)
+    write_table(table_of(PointResult(at, "", {"x": value}, {"y": -value}) for at, value in enumerate(values)), path)
     with path.open(newline="") as file:
         read = list(csv.DictReader(file))
     assert [float(row["x"]) for row in read] == values
@@ -84,5 +84,5 @@ def test_files_that_cannot_be_written_are_named(tmp_path: Path, name: str) -> No
 
 
 def test_nan_is_an_empty_cell(tmp_path: Path) -> None:
-    write_table(table_of([Row(0, "", {}, {"t": math.nan, "u": 1.0})]), tmp_path / "a.csv")
+    write_table(table_of([PointResult(0, "", {}, {"t": math.nan, "u": 1.0})]), tmp_path / "a.csv")
     assert (tmp_path / "a.csv").read_text() == "point,t,u,error\n0,,1.0,\n"

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from simcodesign.core.errors import InputError
-from simcodesign.studies.validation.case import Case, Derived, Said, Tolerance
+from simcodesign.studies.validation.case import Case, Derived, Readings, Tolerance
 
 numbers = st.floats(-1e12, 1e12)
 shares = st.floats(0, 10)
@@ -26,7 +26,7 @@ def case(**changes: Any) -> Case:
         "expected": {"a": 1.0},
         "tolerance": Tolerance("made up"),
         "reading": "forecast",
-        "measure": Said,
+        "measure": Readings,
     }
     return Case(**given | changes)
 

@@ -23,8 +23,8 @@ from typer.testing import CliRunner
 from simcodesign import cli
 from simcodesign.core.errors import InputError
 from simcodesign.report.validation.tables import failure_lines
-from simcodesign.studies.validation.case import Case, Said, Tolerance
-from simcodesign.studies.validation.outcome import Outcome, counts, source_checks, status_of
+from simcodesign.studies.validation.case import Case, Readings, Tolerance
+from simcodesign.studies.validation.outcome import CaseOutcome, counts, source_checks, status_of
 from simcodesign.studies.validation.registry import load_cases
 from simcodesign.studies.validation.run import measured, run
 from simcodesign.studies.validation.select import matcher, selected, text_of
@@ -33,14 +33,14 @@ from tests import ROOT
 
 HEAD = """\
 import os, signal, sys, time, warnings
-from simcodesign.studies.validation.case import Case, Said, Tolerance
+from simcodesign.studies.validation.case import Case, Readings, Tolerance
 from .shared import HALF
 
 def case(name, measure, reading="both", expected=None, **rest):
     return Case(name, f"It is about {name}.", "a book, Table 4", "s", expected or {"x": 2.0}, HALF, reading, measure, **rest)
 
 def says(**values):
-    return lambda: Said(values, values)
+    return lambda: Readings(values, values)
 """
 SHARED = """\
 from simcodesign.studies.validation.case import Tolerance
@@ -53,7 +53,7 @@ def chatty():
     print("to standard output")
     warnings.warn("beware")
     warnings.warn("beware")
-    return Said({"x": 2.0}, {"x": 2.25})
+    return Readings({"x": 2.0}, {"x": 2.25})
 
 CASES = [
     case("toys/slow", says(x=2.0), full=True),
@@ -94,12 +94,12 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def outcomes(folder: Path) -> tuple[Outcome, ...]:
+def outcomes(folder: Path) -> tuple[CaseOutcome, ...]:
     return run(load_cases(folder), folder=folder)
 
 
 def toy(**changes: Any) -> Case:
-    case = Case("toys/one", "One is one.", "a book", "s", {"a": 1.0}, Tolerance("made up"), "forecast", Said)
+    case = Case("toys/one", "One is one.", "a book", "s", {"a": 1.0}, Tolerance("made up"), "forecast", Readings)
     return replace(case, **changes)
 
 
@@ -260,12 +260,12 @@ VERDICTS = {
 }
 
 
-def test_verdicts_in_the_order_of_the_cases(outcomes: tuple[Outcome, ...]) -> None:
+def test_verdicts_in_the_order_of_the_cases(outcomes: tuple[CaseOutcome, ...]) -> None:
     assert {outcome.name: str(outcome.verdict) for outcome in outcomes} == VERDICTS
     assert [outcome.name for outcome in outcomes] == list(VERDICTS)
 
 
-def test_only_what_is_reproduced_counts_as_that(outcomes: tuple[Outcome, ...]) -> None:
+def test_only_what_is_reproduced_counts_as_that(outcomes: tuple[CaseOutcome, ...]) -> None:
     assert {str(verdict): count for verdict, count in counts(outcomes).items()} == {
         "reproduced": 4,
         "source inconsistent": 1,
@@ -277,7 +277,7 @@ def test_only_what_is_reproduced_counts_as_that(outcomes: tuple[Outcome, ...]) -
     assert status_of([outcome for outcome in outcomes if outcome.verdict is not Verdict.DIFFERS]) == 0
 
 
-def test_checks_of_the_source_alone_are_counted(outcomes: tuple[Outcome, ...]) -> None:
+def test_checks_of_the_source_alone_are_counted(outcomes: tuple[CaseOutcome, ...]) -> None:
     assert [outcome.name for outcome in outcomes if outcome.of_source] == ["toys/source"]
     assert source_checks(outcomes) == 1
     off = measured(toy(reading="source", measure=None, own={"a": 2.0}))
@@ -286,7 +286,7 @@ def test_checks_of_the_source_alone_are_counted(outcomes: tuple[Outcome, ...]) -
 
 def test_what_is_not_so_here_is_no_failure_while_there_is_a_reason() -> None:
     """But a reason for nothing is one, and so is a value that is none."""
-    one = Said({"a": 1.0})
+    one = Readings({"a": 1.0})
     off = measured(toy(expected={"a": 7.0}, measure=lambda: one, because="it was another machine"))
     assert (str(off.verdict), off.in_short) == ("not reproduced", "not reproduced: it was another machine")
     assert status_of([off]) == 0
@@ -294,12 +294,12 @@ def test_what_is_not_so_here_is_no_failure_while_there_is_a_reason() -> None:
     assert list(failure_lines(off))[1] == "  because it was another machine"
     right = measured(toy(measure=lambda: one, because="it was another machine"))
     assert (right.verdict, status_of([right])) == (Verdict.DIFFERS, 1)
-    assert right.error == "reproduced, although it is said not to be: it was another machine"
-    assert measured(toy(measure=lambda: Said({"a": math.nan}), because="x")).verdict is Verdict.DIFFERS
-    assert measured(toy(measure=lambda: Said(), because="x")).verdict is Verdict.DIFFERS
+    assert right.error == "reproduced, although the case gives a reason why not: it was another machine"
+    assert measured(toy(measure=lambda: Readings({"a": math.nan}), because="x")).verdict is Verdict.DIFFERS
+    assert measured(toy(measure=lambda: Readings(), because="x")).verdict is Verdict.DIFFERS
 
 
-def test_a_verdict_in_short(outcomes: tuple[Outcome, ...]) -> None:
+def test_a_verdict_in_short(outcomes: tuple[CaseOutcome, ...]) -> None:
     """What is missing, and that nothing of this system was tested, is said with the verdict."""
     short = {outcome.name: outcome.in_short for outcome in outcomes}
     assert short == VERDICTS | {
@@ -310,18 +310,18 @@ def test_a_verdict_in_short(outcomes: tuple[Outcome, ...]) -> None:
 
 
 @pytest.mark.thorough
-def test_parallel_is_serial(folder: Path, outcomes: tuple[Outcome, ...]) -> None:
+def test_parallel_is_serial(folder: Path, outcomes: tuple[CaseOutcome, ...]) -> None:
     calls: list[str] = []
     parallel = run(load_cases(folder), jobs=3, folder=folder, on_progress=lambda outcome: calls.append(outcome.name))
     assert sorted(calls) == sorted(VERDICTS)
     assert repr(without_time(parallel)) == repr(without_time(outcomes))  # nan is not equal to itself
 
 
-def without_time(outcomes: tuple[Outcome, ...]) -> list[Outcome]:
+def without_time(outcomes: tuple[CaseOutcome, ...]) -> list[CaseOutcome]:
     return [replace(outcome, seconds=0.0) for outcome in outcomes]
 
 
-def test_an_error_says_what_and_where(outcomes: tuple[Outcome, ...]) -> None:
+def test_an_error_says_what_and_where(outcomes: tuple[CaseOutcome, ...]) -> None:
     error = {outcome.name: outcome.error for outcome in outcomes}
     line = 1 + BAD.splitlines().index('    raise ValueError("nothing <here>")')
     assert error["other/raises"] == f"ValueError: nothing <here> (bad.py:{line})"
@@ -338,7 +338,7 @@ def test_warnings_are_notes_said_once(folder: Path, capsys: pytest.CaptureFixtur
 
 
 def test_a_value_that_nobody_expects_is_an_error() -> None:
-    outcome = measured(toy(measure=lambda: Said({"a": 1.0, "b": 1.0})))
+    outcome = measured(toy(measure=lambda: Readings({"a": 1.0, "b": 1.0})))
     assert (outcome.verdict, outcome.error.partition(" (")[0]) == (
         Verdict.DIFFERS,
         "ValueError: forecast of what is not expected: ['b']",
@@ -347,7 +347,7 @@ def test_a_value_that_nobody_expects_is_an_error() -> None:
 
 def test_the_worst_point_stands_for_a_case() -> None:
     expected: dict[Any, float] = {1: 1.0, 2: 2.0, 3: 0.0, 4: 4.0}
-    case = toy(expected=expected, measure=lambda: Said(expected | {2: 2.2, 4: 4.1}))
+    case = toy(expected=expected, measure=lambda: Readings(expected | {2: 2.2, 4: 4.1}))
     outcome = measured(replace(case, tolerance=Tolerance("made up", absolute=0.15)))
     assert (outcome.worst.label, outcome.deviation(outcome.worst)) == (2, pytest.approx(0.1))
     outcome = measured(replace(case, tolerance=Tolerance("made up", absolute=0.5)))
@@ -369,13 +369,13 @@ def test_the_point_nearest_to_breaking_a_bound_stands_for_a_case(
     expected: dict[Any, float] = {1: 1.0, 2: 1.0, 3: 2.9 if sense == "at_least" and worst == 3 else 1.0}
     tolerance = Tolerance("made up", absolute=0.5, sense=sense)
     values = dict(zip(expected, said, strict=True))
-    outcome = measured(toy(expected=expected, tolerance=tolerance, measure=lambda: Said(values)))
+    outcome = measured(toy(expected=expected, tolerance=tolerance, measure=lambda: Readings(values)))
     assert outcome.worst.label == worst
 
 
 def test_the_reading_nearest_to_breaking_a_bound_is_shown() -> None:
     case = toy(reading="both", tolerance=Tolerance("made up", sense="at_least"))
-    outcome = measured(replace(case, measure=lambda: Said({"a": 9.0}, {"a": 1.25})))
+    outcome = measured(replace(case, measure=lambda: Readings({"a": 9.0}, {"a": 1.25})))
     assert outcome.deviation(outcome.points[0]) == 0.25
 
 

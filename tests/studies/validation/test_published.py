@@ -133,7 +133,7 @@ def test_structure_is_the_one_reconstructed(phase: int, count: str, value: objec
 def test_cells() -> None:
     assert tables.text("seismic-table-1", "phase3", P=4) == "0.640"
     assert tables.value("seismic-table-1", "phase3", P=4) == 0.64
-    assert tables.room("seismic-table-1", "phase3", P=4) == pytest.approx(0.0005)
+    assert tables.half_unit("seismic-table-1", "phase3", P=4) == pytest.approx(0.0005)
     assert tables.value("seismic-datasets", "published_bytes", dataset="xlarge") is None
     assert math.isnan(tables.table("seismic-datasets").set_index("dataset").published_bytes["xlarge"])
 

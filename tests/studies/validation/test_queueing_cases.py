@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from simcodesign.generate.random_streams import random_factors
-from simcodesign.studies.validation.case import Case, Said
+from simcodesign.studies.validation.case import Case, Readings
 from simcodesign.studies.validation.registry import PACKAGE, load_cases
 from simcodesign.studies.validation.run import measured
 from simcodesign.studies.validation.verdict import Verdict, points_of
@@ -69,8 +69,8 @@ def test_a_count_of_poisson_arrivals_has_the_spread_of_a_poisson_count() -> None
     assert queueing.queue_chain(0.5).spread_of_rate() == pytest.approx(1.0, rel=1e-9)
 
 
-def test_a_room_is_four_deviations() -> None:
-    assert long_runs.requests_for(spread=2.0, room=0.01) == 640_000
+def test_a_margin_is_four_deviations() -> None:
+    assert long_runs.requests_for(spread=2.0, margin=0.01) == 640_000
 
 
 # --- Formulas of the cases, by global balance ---------------------------------------------------------------------
@@ -140,10 +140,10 @@ def test_moments_of_services(service: object) -> None:
 
 @given(expected=st.floats(0.1, 10), off=st.floats(-0.02, 0.02), error=st.floats(-0.2, 0.2))
 def test_smallest_error_that_is_noticed(expected: float, off: float, error: float) -> None:
-    value, room = expected * (1 + off), 0.03
-    limit = stations.noticed(expected, value, room)
+    value, margin = expected * (1 + off), 0.03
+    limit = stations.noticed(expected, value, margin)
     if abs(error) > limit + 1e-9:
-        assert not stations.room_of(room).holds(value, expected * (1 + error))
+        assert not stations.margin_tolerance(margin).holds(value, expected * (1 + error))
 
 
 @pytest.mark.parametrize("case", [case for case in CASES if case.quick], ids=lambda case: case.name)
@@ -153,7 +153,7 @@ def test_quick_cases_notice_formulas_that_are_wrong_by_five_percent(case: Case) 
         pytest.skip("an approximation")
     outcome = measured(case)
     assert outcome.verdict is Verdict.REPRODUCED, outcome.error
-    said = Said(
+    said = Readings(
         {point.label: point.forecast for point in outcome.points},
         {point.label: point.simulation for point in outcome.points},
     )
@@ -166,8 +166,8 @@ def test_quick_cases_notice_formulas_that_are_wrong_by_five_percent(case: Case) 
 @pytest.mark.parametrize(
     "case", [case for case in CASES if case.name.endswith("/simulation")], ids=lambda case: case.name
 )
-def test_rooms_are_narrow(case: Case) -> None:
-    """So that an error of 5 % lies two standard deviations, or half the room, beyond it; but for one approximation."""
+def test_margins_are_narrow(case: Case) -> None:
+    """So that an error of 5 % lies two standard deviations, or half the margin, beyond it; but for one approximation."""
     assert case.tolerance.relative * 1.5 < 0.05 or case.name == "queueing/closed/memory-and-disk/simulation"
 
 

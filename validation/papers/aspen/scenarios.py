@@ -1,7 +1,7 @@
 """Aspen models and the four planners: the scenarios of the paper, on models of our own in ``aspen/``.
 
 Source: Spafford and Vetter, Scientific Programming 2015, article 157305. Its listings and figures are not in the text
-that is at hand; what they said is recovered from the public models as far as these go, and said to be so.
+that is at hand; their content is recovered from the public models as far as these go, and the claims say so.
 """
 
 from __future__ import annotations
@@ -17,15 +17,15 @@ from simcodesign.aspen.application import Application, load_application
 from simcodesign.aspen.machine import AspenMachine, load_machine
 from simcodesign.aspen.run.comparison import simulate_aspen
 from simcodesign.studies.explore.aspen_model import AspenMachineModel, AspenModel
-from simcodesign.studies.explore.models import Explorable
+from simcodesign.studies.explore.model_interfaces import Explorable
 from simcodesign.studies.explore.planners import plan
 from simcodesign.studies.explore.problem import Model
 from simcodesign.studies.explore.problem_parser import constraint, objective, variable
 from simcodesign.studies.explore.solvers.solve import Solution, solve
 from simcodesign.studies.explore.space import Variable
-from simcodesign.studies.validation.case import Case, Derived, Label, Said, Tolerance
+from simcodesign.studies.validation.case import Case, Derived, Label, Readings, Tolerance
 
-from ...published.tables import number, room
+from ...published.tables import half_unit, number
 
 PAPER = "Spafford and Vetter, Automated design space exploration with Aspen (Scientific Programming 2015, art. 157305)"
 FOLDER = Path(__file__).resolve().parent.parent.parent / "aspen"
@@ -35,14 +35,14 @@ SEARCHED = Tolerance("a search of real variables: 0.1 % of the best value", rela
 LINKS = (120, 360, 1)
 
 
-def said(name: str) -> float:
+def stated(name: str) -> float:
     """A number of the paper, or one that follows from its models."""
     return number("aspen-statements", "value", statement=name)
 
 
 def printed(name: str) -> Tolerance:
     """Half a unit of the last digit of it."""
-    half = room("aspen-statements", "value", statement=name)
+    half = half_unit("aspen-statements", "value", statement=name)
     return Tolerance("half a unit of the last digit that is given", absolute=half)
 
 
@@ -65,7 +65,7 @@ def case(
     unit: str,
     expected: dict[Label, float],
     tolerance: Tolerance,
-    measure: Callable[[], Said] | None = None,
+    measure: Callable[[], Readings] | None = None,
     own: dict[Label, float] | None = None,
     reading: str = "forecast",
     derivation: tuple[Derived, ...] = (),
@@ -126,12 +126,12 @@ def tuned() -> Solution:
     return planned("tune", model, ["tf=16:64:whole"], "flops", [])
 
 
-def sensor_by_tile() -> Said:
+def sensor_by_tile() -> Readings:
     """At the factors that are looked at."""
     model = AspenModel(application("sensor"), machine("gpu-cluster"))
     factors = (16.0, 32.0, 34.0, 64.0)
     flops = np.asarray(model.evaluate({"tf": np.array(factors)})["flops"])
-    return Said(forecast=dict(zip(map(int, factors), flops.tolist(), strict=True)))
+    return Readings(forecast=dict(zip(map(int, factors), flops.tolist(), strict=True)))
 
 
 def sensor_cases() -> list[Case]:
@@ -144,9 +144,9 @@ def sensor_cases() -> list[Case]:
             "The tile factor of least operations is 34, between 16 and 64.",
             "SSCP",
             "",
-            {"tf": said("tile-factor")},
+            {"tf": stated("tile-factor")},
             Tolerance(WHOLE),
-            lambda: Said(forecast={"tf": tuned().point.values["tf"]}),
+            lambda: Readings(forecast={"tf": tuned().point.values["tf"]}),
             pair=pair,
         ),
         case(
@@ -154,9 +154,9 @@ def sensor_cases() -> list[Case]:
             "The least number of operations for an image is 7.009e13.",
             "SSCP",
             "flop",
-            {"flops": said("sensor-flops")},
+            {"flops": stated("sensor-flops")},
             printed("sensor-flops"),
-            lambda: Said(forecast={"flops": tuned().point.metrics["flops"]}),
+            lambda: Readings(forecast={"flops": tuned().point.metrics["flops"]}),
             derivation=(least,),
             pair=pair,
         ),
@@ -195,41 +195,43 @@ def largest_simulated_fft(links: int, seconds: float) -> float:
     return float(low)
 
 
-def memory_said() -> Said:
+def memory_readings() -> Readings:
     """What fits the memory of all GPUs, all of it or what can be used."""
-    usable = f"data_bytes <= {360 * said('gpu-usable-memory')!r}"
-    return Said(forecast={"6 GB": largest_fft(120, "data_bytes <= memory_bytes"), "usable": largest_fft(120, usable)})
+    usable = f"data_bytes <= {360 * stated('gpu-usable-memory')!r}"
+    return Readings(
+        forecast={"6 GB": largest_fft(120, "data_bytes <= memory_bytes"), "usable": largest_fft(120, usable)}
+    )
 
 
-def seconds_said() -> Said:
+def time_readings() -> Readings:
     """What takes up to ten seconds."""
-    limit = said("fft-time")
-    return Said(
+    limit = stated("fft-time")
+    return Readings(
         forecast={links: largest_fft(links, f"time <= {limit!r}") for links in LINKS},
         simulation={links: largest_simulated_fft(links, limit) for links in LINKS},
     )
 
 
-def energy_said() -> Said:
+def energy_readings() -> Readings:
     """Energy of the largest FFT in ten seconds."""
     model = AspenModel(application("fft"), machine("gpu-cluster-exclusive"))
-    energy = model.evaluate({"n": np.array([said("fft-n-120-links")])})["energy"]
-    return Said(forecast={"energy": float(np.asarray(energy)[0])})
+    energy = model.evaluate({"n": np.array([stated("fft-n-120-links")])})["energy"]
+    return Readings(forecast={"energy": float(np.asarray(energy)[0])})
 
 
 def fft_cases() -> list[Case]:
     """Keeneland: fits the memory, under ten seconds, under 5 MJ."""
     pair = ("aspen/fft.aspen", "aspen/gpu-cluster-exclusive.aspen")
-    sizes = {"6 GB": 6e9, "usable": said("gpu-usable-memory")}
+    sizes = {"6 GB": 6e9, "usable": stated("gpu-usable-memory")}
     cube = Derived("n", "floor((gpus*each/16)**(1/3))", {"gpus": 360, "each": 6e9}, "", "16 bytes a value")
     joules = Derived(
         "energy",
         "gpus*watts*seconds",
-        {"gpus": 360, "watts": said("gpu-power"), "seconds": said("fft-time")},
+        {"gpus": 360, "watts": stated("gpu-power"), "seconds": stated("fft-time")},
         "J",
         "all GPUs at full power",
     )
-    times = {120: said("fft-n-120-links"), 360: said("fft-n-360-links"), 1: said("fft-n-1-link")}
+    times = {120: stated("fft-n-120-links"), 360: stated("fft-n-360-links"), 1: stated("fft-n-1-link")}
     near = Tolerance("n is whole here, and the crossing of ten seconds is given to the nearest whole n", absolute=1)
     return [
         case(
@@ -239,7 +241,7 @@ def fft_cases() -> list[Case]:
             "n",
             {name: float(math.floor((360 * each / 16) ** (1 / 3))) for name, each in sizes.items()},
             Tolerance(WHOLE),
-            memory_said,
+            memory_readings,
             derivation=(cube,),
             pair=pair,
         ),
@@ -250,7 +252,7 @@ def fft_cases() -> list[Case]:
             "n",
             dict(times),
             near,
-            seconds_said,
+            time_readings,
             reading="both",
             axis="links",
             pair=pair,
@@ -260,9 +262,9 @@ def fft_cases() -> list[Case]:
             "The FFT that takes 5 MJ has n of about 12,800.",
             "3-D FFT on Keeneland; follows from the public model",
             "n",
-            {"n": said("fft-n-energy")},
+            {"n": stated("fft-n-energy")},
             Tolerance("three digits are given: half a unit of the third", absolute=50),
-            lambda: Said(forecast={"n": largest_fft(120, f"energy <= {said('fft-energy')!r}")}),
+            lambda: Readings(forecast={"n": largest_fft(120, f"energy <= {stated('fft-energy')!r}")}),
             pair=pair,
         ),
         case(
@@ -270,9 +272,9 @@ def fft_cases() -> list[Case]:
             "In ten seconds the GPUs cannot use 5 MJ: the bound on energy never binds.",
             "3-D FFT on Keeneland",
             "J",
-            {"energy": said("fft-energy")},
+            {"energy": stated("fft-energy")},
             Tolerance(WHOLE, sense="at_most"),
-            energy_said,
+            energy_readings,
             own={"energy": joules.value},
             derivation=(joules,),
             pair=pair,
@@ -285,7 +287,7 @@ def fft_cases() -> list[Case]:
             "n",
             {"n": math.nan},
             Tolerance("nothing to compare it with was published"),
-            lambda: Said(),
+            lambda: Readings(),
             missing="values of Figures 3 to 5",
         ),
     ]
@@ -299,23 +301,23 @@ def least_clocks() -> Solution:
     """The least machine that takes a second."""
     model = AspenModel(application("atoms"), machine("gpu-cluster"))
     return planned(
-        "machine", model, ["coreClock", "memoryClock"], "coreClock*memoryClock", [f"time <= {said('atoms-time')!r}"]
+        "machine", model, ["coreClock", "memoryClock"], "coreClock*memoryClock", [f"time <= {stated('atoms-time')!r}"]
     )
 
 
-def flops_time() -> Said:
+def flops_time() -> Readings:
     """Of the operations alone, by the forecast."""
     model = AspenModel(application("atoms"), machine("gpu-cluster"))
-    seconds = model.evaluate({"coreClock": np.array([said("atoms-core-clock")])})["flops_time"]
-    return Said(forecast={"flops": float(np.asarray(seconds)[0])})
+    seconds = model.evaluate({"coreClock": np.array([stated("atoms-core-clock")])})["flops_time"]
+    return Readings(forecast={"flops": float(np.asarray(seconds)[0])})
 
 
 def atoms_cases() -> list[Case]:
     """CoMD with embedded atoms: clocks for a thousand steps in a second."""
     pair = ("aspen/atoms.aspen", "aspen/gpu-cluster.aspen")
 
-    def clock(name: str) -> Said:
-        return Said(forecast={name: least_clocks().point.values[name]})
+    def clock(name: str) -> Readings:
+        return Readings(forecast={name: least_clocks().point.values[name]})
 
     return [
         case(
@@ -323,7 +325,7 @@ def atoms_cases() -> list[Case]:
             "The least core clock for a thousand steps in a second is the lowest that there is.",
             "CoMD on Keeneland",
             "Hz",
-            {"coreClock": said("atoms-core-clock")},
+            {"coreClock": stated("atoms-core-clock")},
             SEARCHED,
             lambda: clock("coreClock"),
             pair=pair,
@@ -333,7 +335,7 @@ def atoms_cases() -> list[Case]:
             "At that clock the operations of a thousand steps take 0.744 s.",
             "CoMD on Keeneland; follows from the public model",
             "s",
-            {"flops": said("atoms-flops-time")},
+            {"flops": stated("atoms-flops-time")},
             printed("atoms-flops-time"),
             flops_time,
             pair=pair,
@@ -343,7 +345,7 @@ def atoms_cases() -> list[Case]:
             "By the public model the least memory clock is 7.19e8 Hz.",
             "CoMD on Keeneland; follows from the public model",
             "Hz",
-            {"memoryClock": said("atoms-memory-clock-public")},
+            {"memoryClock": stated("atoms-memory-clock-public")},
             SEARCHED,
             lambda: clock("memoryClock"),
             pair=pair,
@@ -353,7 +355,7 @@ def atoms_cases() -> list[Case]:
             "The least memory clock for a thousand steps in a second is 1.27e9 Hz.",
             "CoMD on Keeneland",
             "Hz",
-            {"memoryClock": said("atoms-memory-clock")},
+            {"memoryClock": stated("atoms-memory-clock")},
             printed("atoms-memory-clock"),
             lambda: clock("memoryClock"),
             missing="the sustained share of the bandwidth",
@@ -370,26 +372,26 @@ CEILING, FLOOR = "flops_rate*lanes <= {ratio!r}*loads_rate", "flops_rate*lanes >
 
 def racked(vary: list[str], subject_to: list[str]) -> dict[Label, float]:
     """The least power, and its GPUs."""
-    known = {"rate": said("rack-rate"), "ratio": said("rack-ratio")}
+    known = {"rate": stated("rack-rate"), "ratio": stated("rack-ratio")}
     model = AspenMachineModel(machine("gpu-rack"))
     texts = [text.format(**known) for text in (RATE, *subject_to)]
-    found = planned("architect", model, ["count=1:150:whole", *vary], "max_power", texts)
-    return {"GPUs": found.point.values["count"], "kW": found.point.metrics["max_power"] / 1e3}
+    solution = planned("architect", model, ["count=1:150:whole", *vary], "max_power", texts)
+    return {"GPUs": solution.point.values["count"], "kW": solution.point.metrics["max_power"] / 1e3}
 
 
 def rack_case(
     name: str, claim: str, vary: list[str], subject_to: list[str], each: Derived, infeasible: bool
 ) -> list[Case]:
     """What is needed, and what the source says of it."""
-    count = math.ceil(said("rack-rate") / each.value)
-    kilowatts = count * said("gpu-power") / 1e3
-    gpus = Derived("GPUs", "ceil(rate/each)", {"rate": said("rack-rate"), "each": each.value}, "", "rate of the rack")
-    limit = said("rack-power") / 1e3
+    count = math.ceil(stated("rack-rate") / each.value)
+    kilowatts = count * stated("gpu-power") / 1e3
+    gpus = Derived("GPUs", "ceil(rate/each)", {"rate": stated("rack-rate"), "each": each.value}, "", "rate of the rack")
+    limit = stated("rack-power") / 1e3
 
-    def power() -> Said:
-        return Said(forecast={"kW": racked(vary, subject_to)["kW"]})
+    def power() -> Readings:
+        return Readings(forecast={"kW": racked(vary, subject_to)["kW"]})
 
-    watts = Derived("kW", "GPUs*watts/1000", {"GPUs": float(count), "watts": said("gpu-power")}, "kW")
+    watts = Derived("kW", "GPUs*watts/1000", {"GPUs": float(count), "watts": stated("gpu-power")}, "kW")
     consequence = "does not fit" if infeasible else "fits"
     return [
         case(
@@ -399,7 +401,7 @@ def rack_case(
             "GPUs or kW",
             {"GPUs": float(count), "kW": kilowatts},
             ROUNDING,
-            lambda: Said(forecast=racked(vary, subject_to)),
+            lambda: Readings(forecast=racked(vary, subject_to)),
             derivation=(each, gpus),
             pair=("", "aspen/gpu-rack.aspen"),
         ),
@@ -428,14 +430,14 @@ def rack_cases() -> list[Case]:
     slow = Derived(
         "each",
         "ratio*clock*width*ecc",
-        {"ratio": said("rack-ratio"), "clock": 3.7e9, "width": 48, "ecc": 0.75},
+        {"ratio": stated("rack-ratio"), "clock": 3.7e9, "width": 48, "ecc": 0.75},
         "flop/s",
         "the bandwidth limits it",
     )
     wide = Derived(
         "each",
         "ratio*clock*width",
-        {"ratio": said("rack-ratio"), "clock": 4e9, "width": 48},
+        {"ratio": stated("rack-ratio"), "clock": 4e9, "width": 48},
         "flop/s",
         "at 4 GHz, the highest memory clock, without ECC",
     )

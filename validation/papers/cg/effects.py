@@ -14,8 +14,14 @@ from typing import Any
 
 import simcodesign as sc
 from simcodesign.comparison.compare import Comparison
-from simcodesign.studies.feasibility.regions import Question, Region, forecast_region, question, simulated_region
-from simcodesign.studies.validation.case import Case, Derived, Label, Said, Tolerance
+from simcodesign.studies.feasibility.regions import (
+    FeasibilityQuestion,
+    Region,
+    forecast_region,
+    question,
+    simulated_region,
+)
+from simcodesign.studies.validation.case import Case, Derived, Label, Readings, Tolerance
 
 from .iteration import N_SHARED, RATE, ROUNDING, SOURCE, P, S, constants, node_grid, t_iter, useful_flops
 
@@ -37,7 +43,10 @@ NODES = 2**9
 def boundary(nodes: int) -> dict[str, tuple[float, float]]:
     """Three points of the published boundary at eta = 1: (t_s, t_w). It depends on the nodes by lg P alone."""
     lg = nodes.bit_length() - 1
-    most_s, most_w = room_s(nodes) / (2 * (S + 2 * lg)), room_s(nodes) / (2 * (S * N_SHARED + 2 * lg))
+    most_s, most_w = (
+        left_for_messages_s(nodes) / (2 * (S + 2 * lg)),
+        left_for_messages_s(nodes) / (2 * (S * N_SHARED + 2 * lg)),
+    )
     return {name: (share * most_s, (1 - share) * most_w) for name, share in POINTS.items()}
 
 
@@ -46,12 +55,12 @@ def limit_s(nodes: int) -> float:
     return useful_flops(nodes=nodes) / (RATE * nodes / P)
 
 
-def room_s(nodes: int) -> float:
+def left_for_messages_s(nodes: int) -> float:
     """What of it computation leaves for messages."""
     return limit_s(nodes) - t_iter(nodes, 0.0, 0.0)
 
 
-def asked(network: str, nodes: int) -> Question:
+def network_question(network: str, nodes: int) -> FeasibilityQuestion:
     """Which messages let so many nodes reach their share of 1 Eflop/s?"""
     machine = sc.load_machine(MACHINES[network], {"nodes": nodes})
     return question(WORKLOAD, machine, ("ts", "tw"), RATE * nodes / P, TRAIN)
@@ -90,9 +99,9 @@ def hops_case(nodes: int, full: bool) -> Case:
         for effect in ("hops", "links")
     }
 
-    def measure() -> Said:
+    def measure() -> Readings:
         points = boundary(nodes)
-        return Said(
+        return Readings(
             simulation={
                 label: _simulated("torus", nodes, *points[str(label).split(", ")[0]], str(label).split(", ")[1])
                 for label in expected
@@ -134,11 +143,13 @@ HOPS_NS = (0, 10, 20, 40, 80, 160)
 def hop_latency_case(nodes: int) -> Case:
     """How much startup is left for a given latency of a hop, which the paper does not mention."""
     lg, way = nodes.bit_length() - 1, hop_sum(nodes)
-    left_s = {hop_ns: (room_s(nodes) - (2 + 4 * way) * 1e-9 * hop_ns) / (2 * (S + 2 * lg)) for hop_ns in HOPS_NS}
+    left_s = {
+        hop_ns: (left_for_messages_s(nodes) - (2 + 4 * way) * 1e-9 * hop_ns) / (2 * (S + 2 * lg)) for hop_ns in HOPS_NS
+    }
 
-    def measure() -> Said:
+    def measure() -> Readings:
         machine = sc.load_machine(MACHINES["torus"], {"nodes": nodes})
-        seen = {
+        startup_s = {
             hop_ns: simulated_region(
                 question(
                     WORKLOAD, machine, ("ts", "tw"), RATE * nodes / P, {**TRAIN, "network.hop_latency": 1e-9 * hop_ns}
@@ -148,9 +159,9 @@ def hop_latency_case(nodes: int) -> Case:
             ).intercepts[0]
             for hop_ns in HOPS_NS
         }
-        return Said(simulation=seen)
+        return Readings(simulation=startup_s)
 
-    whole = {"room": room_s(P), "way": hop_sum(P)}
+    whole = {"left": left_for_messages_s(P), "way": hop_sum(P)}
     return Case(
         name=f"cg-effects/hop-latency-torus-{nodes}",
         claim="The startup that is allowed falls linearly with the latency of a hop (in ns).",
@@ -167,11 +178,11 @@ def hop_latency_case(nodes: int) -> Case:
         derivation=(
             Derived(
                 "most t_s",
-                "(room - (2 + 4*way)*hop)/(2*(S + 2*lg))",
-                {"room": room_s(nodes), "way": way, "hop": HOP, "S": S, "lg": lg},
+                "(left - (2 + 4*way)*hop)/(2*(S + 2*lg))",
+                {"left": left_for_messages_s(nodes), "way": way, "hop": HOP, "S": S, "lg": lg},
                 "s",
             ),
-            Derived("nothing is feasible from", "room/(2 + 4*way)", whole, "s", f"{P} nodes, latency of a hop"),
+            Derived("nothing is feasible from", "left/(2 + 4*way)", whole, "s", f"{P} nodes, latency of a hop"),
         ),
     )
 
@@ -183,10 +194,10 @@ def interface_case(network: str, nodes: int, full: bool) -> Case:
         for name, (ts, tw) in boundary(nodes).items()
     }
 
-    def measure() -> Said:
+    def measure() -> Readings:
         ladders = _ladders(network, nodes)
-        seen = [float(comparison.simulation.makespan_s) for comparison in ladders.values()]
-        return Said(simulation=dict(zip(expected, seen, strict=True)), ladders=ladders)
+        simulated_s = [float(comparison.simulation.makespan_s) for comparison in ladders.values()]
+        return Readings(simulation=dict(zip(expected, simulated_s, strict=True)), ladders=ladders)
 
     tw = boundary(nodes)["bandwidth"][1]
     values = {"S": S, "n": N_SHARED, "t_w": tw, "T_0": t_iter(nodes, 0.0, 0.0)}
@@ -210,26 +221,33 @@ def interface_case(network: str, nodes: int, full: bool) -> Case:
 @cache
 def region(network: str, nodes: int, effects: tuple[str, ...]) -> Region:
     """What is left of the region under these effects; of the whole machine one point between the intercepts."""
-    return simulated_region(asked(network, nodes), effects, points=9 if nodes <= NODES else 3)
+    return simulated_region(network_question(network, nodes), effects, points=9 if nodes <= NODES else 3)
 
 
 def latency(nodes: int, hops: float, about: str) -> Derived:
     """The most startup, the other cost being zero, when so many hops one after another prolong an iteration."""
-    values = {"room": room_s(nodes), "hops": hops, "hop": HOP, "S": S, "lg": nodes.bit_length() - 1}
-    return Derived("t_s", "(room - hops*hop)/(2*(S + 2*lg))", values, "s", about)
+    values = {"left": left_for_messages_s(nodes), "hops": hops, "hop": HOP, "S": S, "lg": nodes.bit_length() - 1}
+    return Derived("t_s", "(left - hops*hop)/(2*(S + 2*lg))", values, "s", about)
 
 
 def bandwidth(nodes: int, hops: float, about: str) -> Derived:
     """The most time per value, likewise, while messages share nothing."""
-    values = {"room": room_s(nodes), "hops": hops, "hop": HOP, "S": S, "n": N_SHARED, "lg": nodes.bit_length() - 1}
-    return Derived("t_w", "(room - hops*hop)/(2*(S*n + 2*lg))", values, "s", about)
+    values = {
+        "left": left_for_messages_s(nodes),
+        "hops": hops,
+        "hop": HOP,
+        "S": S,
+        "n": N_SHARED,
+        "lg": nodes.bit_length() - 1,
+    }
+    return Derived("t_w", "(left - hops*hop)/(2*(S*n + 2*lg))", values, "s", about)
 
 
 def shared_interface(nodes: int, hops: float, idle: float, about: str) -> Derived:
     """The most time per value when an interface passes S messages out and S in, one after another, in both exchanges,
     and stands still for the time of ``idle`` messages in each."""
     values = {
-        "room": room_s(nodes),
+        "left": left_for_messages_s(nodes),
         "hops": hops,
         "hop": HOP,
         "S": S,
@@ -237,7 +255,7 @@ def shared_interface(nodes: int, hops: float, idle: float, about: str) -> Derive
         "n": N_SHARED,
         "lg": nodes.bit_length() - 1,
     }
-    return Derived("t_w", "(room - hops*hop)/(2*((2*S + idle)*n + 2*lg))", values, "s", about)
+    return Derived("t_w", "(left - hops*hop)/(2*((2*S + idle)*n + 2*lg))", values, "s", about)
 
 
 def torus_lines(nodes: int, names: tuple[str, ...]) -> dict[str, dict[Label, Derived]]:
@@ -263,8 +281,8 @@ def other_lines(nodes: int, names: tuple[str, ...], diameter: int) -> dict[str, 
     messages = 2.0 + 4 * (nodes.bit_length() - 1)
 
     def lines(hops: float, about: str, without: tuple[str, ...]) -> dict[Label, Derived]:
-        found: dict[Label, Derived] = {f"latency, {name}": latency(nodes, hops, about) for name in names}
-        return found | {f"bandwidth, {name}": bandwidth(nodes, hops, about) for name in names if name not in without}
+        allowed: dict[Label, Derived] = {f"latency, {name}": latency(nodes, hops, about) for name in names}
+        return allowed | {f"bandwidth, {name}": bandwidth(nodes, hops, about) for name in names if name not in without}
 
     shared = shared_interface(nodes, messages - 2, 0.0, "interfaces never stand still")
     return {
@@ -287,16 +305,16 @@ def region_case(network: str, nodes: int, bound: str, lines: Mapping[Label, Deri
     """The region that is left. ``bound``: whether that is known exactly or on one side; ``shown``: with notes and plot."""
     chosen = tuple(step for step in STEPS if any(str(label).endswith(step[-1]) for label in lines))
 
-    def measure() -> Said:
-        seen = {step[-1]: region(network, nodes, step) for step in chosen}
+    def measure() -> Readings:
+        regions = {step[-1]: region(network, nodes, step) for step in chosen}
         places = {"latency": 0, "bandwidth": 1}
         values = {
-            label: seen[name].intercepts[places[axis]] for label in lines for axis, name in [str(label).split(", ")]
+            label: regions[name].intercepts[places[axis]] for label in lines for axis, name in [str(label).split(", ")]
         }
         if not shown:
-            return Said(simulation=values)
-        said = forecast_region(asked(network, nodes), points=2)
-        return Said(simulation=values, notes=_notes(said, seen), plot=_drawn(said, seen))
+            return Readings(simulation=values)
+        forecast = forecast_region(network_question(network, nodes), points=2)
+        return Readings(simulation=values, notes=_notes(forecast, regions), plot=_region_plot(forecast, regions))
 
     return Case(
         name=f"cg-effects/region-{network}-{nodes}{bound and '-' + bound}",
@@ -323,25 +341,25 @@ def region_cases(network: str, nodes: int, names: tuple[str, ...], full: bool) -
     return [region_case(network, nodes, bound, lines, full, bound == first) for bound, lines in known.items()]
 
 
-def _notes(said: Region, seen: dict[str, Region]) -> tuple[str, ...]:
+def _notes(forecast: Region, simulated: dict[str, Region]) -> tuple[str, ...]:
     """What is left of the region, in words."""
     notes = []
-    for name, found in seen.items():
-        most_ts, most_tw = found.intercepts
-        startup, value = (got / had for got, had in zip(found.intercepts, said.intercepts, strict=True))
-        bend = f" it bends at {1e9 * found.bend[0]:.3g} ns and {1e12 * found.bend[1]:.3g} ps;" if found.bend else ""
+    for name, region in simulated.items():
+        most_ts, most_tw = region.intercepts
+        startup, value = (got / had for got, had in zip(region.intercepts, forecast.intercepts, strict=True))
+        bend = f" it bends at {1e9 * region.bend[0]:.3g} ns and {1e12 * region.bend[1]:.3g} ps;" if region.bend else ""
         notes.append(
             f"With {name}: t_s up to {1e9 * most_ts:.4g} ns ({startup:.1%} of the forecast), t_w up to "
-            f"{1e12 * most_tw:.4g} ps per value, {8e-9 / most_tw:.4g} GB/s ({value:.1%});{bend} {found.runs} simulations."
+            f"{1e12 * most_tw:.4g} ps per value, {8e-9 / most_tw:.4g} GB/s ({value:.1%});{bend} {region.runs} simulations."
         )
     return tuple(notes)
 
 
-def _drawn(said: Region, seen: dict[str, Region]) -> Callable[[Any], None]:
+def _region_plot(forecast: Region, simulated: dict[str, Region]) -> Callable[[Any], None]:
     def draw(axes: Any) -> None:
-        axes.plot(1e9 * said.x, 1e12 * said.y, color="black", label="forecast (published)")
-        for marker, (name, found) in zip("osD^", seen.items(), strict=False):
-            axes.plot(1e9 * found.x, 1e12 * found.y, marker=marker, label=f"simulated, with {name}")
+        axes.plot(1e9 * forecast.x, 1e12 * forecast.y, color="black", label="forecast (published)")
+        for marker, (name, region) in zip("osD^", simulated.items(), strict=False):
+            axes.plot(1e9 * region.x, 1e12 * region.y, marker=marker, label=f"simulated, with {name}")
         axes.set(xlabel="startup t_s in ns", ylabel="time per value t_w in ps", xlim=(0, None), ylim=(0, None))
         axes.legend()
 

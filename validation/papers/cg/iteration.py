@@ -14,7 +14,7 @@ from collections.abc import Mapping
 import numpy as np
 
 import simcodesign as sc
-from simcodesign.studies.validation.case import Case, Derived, Label, Said, Tolerance
+from simcodesign.studies.validation.case import Case, Derived, Label, Readings, Tolerance
 
 SOURCE = "Bhatele et al., IPDPS 2011, conjugate gradient"
 WORKLOAD, MACHINE = "cg", "exascale-cg"
@@ -66,10 +66,10 @@ def constants(ts: float = TS, tw: float = TW) -> dict[str, float]:
 # --- What the workload says ------------------------------------------------------------------------------------
 
 
-def _values() -> Said:
+def _values() -> Readings:
     values = sc.forecast(WORKLOAD, MACHINE, {"P": P}).values
     names = ("n_i", "n_shared", "N", "S", "P_c", "grid_x", "grid_y", "grid_z")
-    return Said(forecast={name: float(values[name]) for name in names})  # type: ignore[arg-type] # one design point
+    return Readings(forecast={name: float(values[name]) for name in names})  # type: ignore[arg-type] # one design point
 
 
 MESH = Case(
@@ -107,11 +107,11 @@ MESH = Case(
 
 def _times(
     phase: str, ranks: tuple[int, ...], simulated: tuple[int, ...], given: Mapping[str, float], machine: str
-) -> Said:
+) -> Readings:
     """Seconds of a phase over the number of nodes, simulated without effects."""
     machines = {nodes: sc.load_machine(machine, {"nodes": nodes}) for nodes in ranks}
     values = {**constants(), **given}
-    return Said(
+    return Readings(
         forecast={p: float(sc.forecast(WORKLOAD, machines[p], values, phases=phase).makespan_s) for p in ranks},
         simulation={
             p: float(sc.simulate(WORKLOAD, machines[p], values, phases=phase, effects="none").makespan_s)

@@ -10,8 +10,8 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from simcodesign.studies.feasibility.regions import Question, forecast_region, question, threshold
-from simcodesign.studies.validation.case import Case, Derived, Label, Said, Tolerance
+from simcodesign.studies.feasibility.regions import FeasibilityQuestion, forecast_region, question, threshold
+from simcodesign.studies.validation.case import Case, Derived, Label, Readings, Tolerance
 
 from ...published.tables import table
 from .iteration import MACHINE, N_I, N_SHARED, RATE, SOURCE, WORKLOAD, N, P, S, t_iter, t_iter_derived, useful_flops
@@ -19,15 +19,15 @@ from .iteration import MACHINE, N_I, N_SHARED, RATE, SOURCE, WORKLOAD, N, P, S, 
 ETAS = (1.0, 0.75, 0.5, 0.25, 0.2, 0.1, 0.095)
 
 
-def asked(**parameters: float) -> Question:
+def cg_question(**parameters: float) -> FeasibilityQuestion:
     """For which startup and time per value does an iteration reach 1 Eflop/s?"""
     return question(WORKLOAD, MACHINE, ("ts", "tw"), RATE, parameters)
 
 
-def _coefficients(**parameters: float) -> Said:
-    region = forecast_region(asked(**parameters), points=2)
+def _coefficients(**parameters: float) -> Readings:
+    region = forecast_region(cg_question(**parameters), points=2)
     assert region.slopes is not None  # the time is linear in both costs
-    return Said(forecast={"ts": region.slopes[0], "tw": region.slopes[1]})
+    return Readings(forecast={"ts": region.slopes[0], "tw": region.slopes[1]})
 
 
 def coefficient_case(name: str, claim: str, own: dict[Label, float], **parameters: float) -> Case:
@@ -77,7 +77,7 @@ def right_hand_case(name: str, claim: str, own: float | None, derived: Derived, 
         expected={"useful flops / rate": RHS},
         tolerance=PRINTED,
         reading="forecast",
-        measure=lambda: Said(forecast={"useful flops / rate": asked(**parameters).limit_s}),
+        measure=lambda: Readings(forecast={"useful flops / rate": cg_question(**parameters).limit_s}),
         own={} if own is None else {"useful flops / rate": own},
         workload=WORKLOAD,
         machine=MACHINE,
@@ -121,7 +121,7 @@ REGION = [
         expected={"T_iter at ts = tw = 0": FIXED},
         tolerance=Tolerance("half a unit of the last of three printed digits", absolute=0.5e-7),
         reading="forecast",
-        measure=lambda: Said(forecast={"T_iter at ts = tw = 0": forecast_region(asked(), points=2).fixed_s}),
+        measure=lambda: Readings(forecast={"T_iter at ts = tw = 0": forecast_region(cg_question(), points=2).fixed_s}),
         workload=WORKLOAD,
         machine=MACHINE,
         derivation=t_iter_derived(S)[:1],
@@ -186,7 +186,8 @@ CANCELS = Tolerance(
 
 def _intercepts(axis: Axis, etas: tuple[float, ...], constants: Constants) -> dict[Label, float]:
     return {
-        eta: forecast_region(asked(eta=eta, **constants.parameters), points=2).intercepts[axis.place] for eta in etas
+        eta: forecast_region(cg_question(eta=eta, **constants.parameters), points=2).intercepts[axis.place]
+        for eta in etas
     }
 
 
@@ -202,7 +203,7 @@ def _intercept_case(
         expected={eta: line.value for eta, line in lines.items()},
         tolerance=tolerance,
         reading="forecast",
-        measure=lambda: Said(forecast=_intercepts(axis, etas, of)),
+        measure=lambda: Readings(forecast=_intercepts(axis, etas, of)),
         workload=WORKLOAD,
         machine=MACHINE,
         parameters={"P": P, **of.parameters},
@@ -214,11 +215,13 @@ def _intercept_case(
 
 def _printed_case(axis: Axis, eta: float) -> Case:
     """How far the rounding of two numbers carries depends on eta."""
-    room = Tolerance(
+    tolerance = Tolerance(
         f"half a unit of the last digit of the printed 2.26e-4 and of 2.10e-5, over {eta:g}",
         absolute=(0.5e-6 + 0.5e-7 / eta) / axis.per,
     )
-    return _intercept_case(f"printed/{axis.name}-eta-{eta:g}", axis, PRINTED_REGION, (eta,), room, f" at eta = {eta:g}")
+    return _intercept_case(
+        f"printed/{axis.name}-eta-{eta:g}", axis, PRINTED_REGION, (eta,), tolerance, f" at eta = {eta:g}"
+    )
 
 
 def intercept_cases() -> list[Case]:
@@ -241,9 +244,11 @@ def _order_case(name: str, claim: str, sense: str, bound: float) -> Case:
     def needed(line: Derived) -> Derived:
         return line if axis.place == 0 else replace(line, symbol="bandwidth", formula="8e-9*c/(a - b/eta)", unit="GB/s")
 
-    def measure() -> Said:
-        said = _intercepts(axis, ETAS, EXACT)
-        return Said(forecast=said if axis.place == 0 else {eta: 8e-9 / value for eta, value in said.items()})
+    def measure() -> Readings:
+        intercepts = _intercepts(axis, ETAS, EXACT)
+        return Readings(
+            forecast=intercepts if axis.place == 0 else {eta: 8e-9 / value for eta, value in intercepts.items()}
+        )
 
     lines: dict[Label, Derived] = {eta: needed(EXACT.line(axis, eta)) for eta in ETAS}
     return Case(
@@ -292,7 +297,7 @@ THRESHOLD = Case(
     expected={"eta": FIXED / RHS},
     tolerance=Tolerance("rounding of the printed 2.26e-4 and 2.10e-5", relative=0.5e-6 / RHS + 0.5e-7 / FIXED),
     reading="forecast",
-    measure=lambda: Said(forecast={"eta": threshold(asked(), "eta", 0.01, 1.0) or math.nan}),
+    measure=lambda: Readings(forecast={"eta": threshold(cg_question(), "eta", 0.01, 1.0) or math.nan}),
     workload=WORKLOAD,
     machine=MACHINE,
     derivation=(Derived("eta", "b/a", {"a": RHS, "b": FIXED}),),

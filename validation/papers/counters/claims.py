@@ -2,7 +2,7 @@
 
 Source: Ding et al., APMT, an automatic performance modeling tool. These cases test no reading: ``expected`` is what is
 printed, ``own`` follows from other printed numbers or from an equation of the paper. What only its figures hold cannot
-be recovered, and is said to be so.
+be recovered, and the claims say so.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from simcodesign.counters.kernels import cpi_variance
 from simcodesign.counters.prediction import volume_ratio
 from simcodesign.studies.validation.case import Case, Derived, Label, Tolerance, Values
 
-from ...published.tables import SOURCE_ALONE, number, room, table
+from ...published.tables import SOURCE_ALONE, half_unit, number, table
 
 PAPER = "Ding et al., APMT: an automatic hardware counter-based performance modeling tool (CCF Transactions on High Performance Computing, 2020)"
 ROUNDING = Tolerance("rounding of double precision, over a few operations", relative=1e-9)
@@ -25,7 +25,7 @@ CODES = ("EP", "MG", "FT", "SP", "LU", "BT", "CG")
 BELOW, ABOVE = (2, 4, 8, 9, 11), (12, 16, 32, 64, 128)
 
 
-def said(name: str) -> float:
+def stated(name: str) -> float:
     """A number of the text."""
     return number("counters-statements", "value", statement=name)
 
@@ -61,7 +61,7 @@ def source_case(
 
 
 def kernel_count_cases() -> list[Case]:
-    """Table 3: loop-level kernels over kernels found, which is to be more than ten."""
+    """Table 3: loop-level kernels over all kernels found, which is to be more than ten."""
     cases = []
     for code in CODES:
         counts = {name: number("counters-table-3", name, code=code) for name in ("loop_kernels", "kernels")}
@@ -72,7 +72,7 @@ def kernel_count_cases() -> list[Case]:
                 f"The kernels of {code} are fewer than loop-level ones by more than an order of magnitude.",
                 "section 4.2 and Table 3",
                 "ratio",
-                {code: said("order-of-magnitude")},
+                {code: stated("order-of-magnitude")},
                 {code: own.value},
                 Tolerance(EXACT, sense="at_least"),
                 (own,),
@@ -94,19 +94,19 @@ def function_case() -> Case:
         most,
         own,
         Tolerance(EXACT, sense="at_most"),
-        (Derived("kernels", "found", {"found": own["CG"]}, "kernels", "CG"),),
+        (Derived("kernels", "counted", {"counted": own["CG"]}, "kernels", "CG"),),
     )
 
 
 def platform_case() -> Case:
     """CICE: two kernels of the one machine are none on the other."""
-    own = Derived("kernels", "seven - two", {"seven": said("kernels-four-nodes"), "two": 2.0}, "kernels")
+    own = Derived("kernels", "seven - two", {"seven": stated("kernels-four-nodes"), "two": 2.0}, "kernels")
     return source_case(
         "cice-kernels",
         "Of the kernels of CICE on four nodes, all but two are kernels on the cluster in Wuxi.",
         "section 4.2",
         "kernels",
-        {"Wuxi": said("kernels-wuxi")},
+        {"Wuxi": stated("kernels-wuxi")},
         {"Wuxi": own.value},
         Tolerance(EXACT),
         (own,),
@@ -124,14 +124,14 @@ def share_case(name: str, place: str, above: bool) -> Case:
         f"The function of CICE called {name} {claim}, as far as its printed digits say.",
         "section 4.2",
         "%",
-        {"share": said("threshold")},
-        {"share": said(key)},
+        {"share": stated("threshold")},
+        {"share": stated(key)},
         Tolerance(
             "half a unit of the last printed digit of the share",
-            absolute=room("counters-statements", "value", statement=key),
+            absolute=half_unit("counters-statements", "value", statement=key),
             sense="at_least" if above else "at_most",
         ),
-        (Derived("share", "printed", {"printed": said(key)}, "%"),),
+        (Derived("share", "printed", {"printed": stated(key)}, "%"),),
     )
 
 
@@ -140,13 +140,13 @@ def share_case(name: str, place: str, above: bool) -> Case:
 
 def volume(code: str, processes: float) -> float:
     """Bytes of all processes together."""
-    return said(f"{code}-volume-slope") * processes + said(f"{code}-volume-constant")
+    return stated(f"{code}-volume-slope") * processes + stated(f"{code}-volume-constant")
 
 
 def volume_case(name: str, counts: tuple[int, ...]) -> Case:
     """LU against SP."""
     values = {
-        f"{code}_{part}": said(f"{code}-volume-{word}")
+        f"{code}_{part}": stated(f"{code}-volume-{word}")
         for code in ("lu", "sp")
         for part, word in (("a", "slope"), ("b", "constant"))
     }
@@ -169,8 +169,8 @@ def volume_case(name: str, counts: tuple[int, ...]) -> Case:
 
 def crossover_case() -> Case:
     """The claim for all numbers of processes, against the first for which the printed lines bear it out."""
-    slope = said("sp-volume-slope") - said("lu-volume-slope")
-    crossing = (said("lu-volume-constant") - said("sp-volume-constant")) / slope
+    slope = stated("sp-volume-slope") - stated("lu-volume-slope")
+    crossing = (stated("lu-volume-constant") - stated("sp-volume-constant")) / slope
     own = Derived(
         "P", "first", {"first": float(math.ceil(crossing))}, "processes", f"the lines cross at P = {crossing:.2f}"
     )
@@ -191,14 +191,14 @@ def crossover_case() -> Case:
 
 def grid_case() -> Case:
     """Cells of a process of the larger HOMME."""
-    values = {"edge": said("edge-large"), "faces": said("faces"), "P": said("processes")}
+    values = {"edge": stated("edge-large"), "faces": stated("faces"), "P": stated("processes")}
     own = Derived("cells", "edge*edge*faces/P", values, "cells")
     return source_case(
         "larger-size/cells",
         "The larger size of HOMME has 256*256*6/1536 = 16 cells on a process.",
         "section 4.2",
         "cells",
-        {"cells": said("grids-per-process")},
+        {"cells": stated("grids-per-process")},
         {"cells": own.value},
         Tolerance(EXACT),
         (own,),
@@ -207,10 +207,10 @@ def grid_case() -> Case:
 
 def ratio_cases() -> list[Case]:
     """The factor of the volumes: a ratio of sizes, as it is called, or of edges, as it is computed."""
-    values = {"large": said("edge-large"), "small": said("edge-small")}
+    values = {"large": stated("edge-large"), "small": stated("edge-small")}
     cells = Derived("ratio", "(large/small)**2", values, "ratio", "cells")
     edges = Derived("ratio", "((large/small)**2)**(1/2)", values, "ratio", "halo of a size divided in two dimensions")
-    printed = {"factor": said("volume-factor")}
+    printed = {"factor": stated("volume-factor")}
     return [
         source_case(
             "larger-size/ratio-of-cells",
@@ -243,7 +243,7 @@ SECONDS = 1.0
 
 def two_runs(truth: Refined) -> tuple[tuple[float, float], tuple[float, float]]:
     """CPI and T_mem that equation 5 gives at the two frequencies of section 4.2."""
-    accesses = (SECONDS * said("frequency-high"), SECONDS * said("frequency-low"))
+    accesses = (SECONDS * stated("frequency-high"), SECONDS * stated("frequency-low"))
     return (truth.cpi(accesses[0]), truth.cpi(accesses[1])), accesses
 
 
@@ -259,7 +259,7 @@ def refinement_cases() -> list[Case]:
         values = {"CPI_1": cpi[0], "CPI_2": cpi[1], "T_1": accesses[0], "T_2": accesses[1]}
         line, printed = refine(cpi, accesses), refine_as_printed(cpi, accesses)
         slope = "(CPI_1 - CPI_2)/(T_1 - T_2)"
-        for name, found, claim, steps in (
+        for name, refined, claim, steps in (
             (
                 "figure-10",
                 line,
@@ -280,7 +280,7 @@ def refinement_cases() -> list[Case]:
                     "equations 5 and 6, Table 4",
                     "cycles or ratio",
                     expected,
-                    {"CPI_core": found.cpi_core, "BF_mem": found.blocking_factor},
+                    {"CPI_core": refined.cpi_core, "BF_mem": refined.blocking_factor},
                     Tolerance(
                         "rounding of double precision: BF_mem is what is left of a CPI of about 2",
                         relative=1e-6,
@@ -316,13 +316,13 @@ def deviation_case() -> Case:
 
 def error_case() -> Case:
     """Two average errors."""
-    own = Derived("error", "printed", {"printed": said("error-required")}, "%", "section 5")
+    own = Derived("error", "printed", {"printed": stated("error-required")}, "%", "section 5")
     return source_case(
         "errors/average",
         "The average error is around 15 % (abstract, section 6); section 5 has around 10 %.",
         "abstract, sections 5 and 6",
         "%",
-        {"error": said("error-average")},
+        {"error": stated("error-average")},
         {"error": own.value},
         Tolerance("'around': half a unit of the first of two digits", absolute=0.5),
         (own,),
@@ -366,7 +366,7 @@ CASES: list[Case] = [
         "up to 52 % less than those of a/P + b P^c + d.",
         "section 5",
         "%",
-        {"analytic": said("gain-analytic"), "empirical": said("gain-empirical")},
+        {"analytic": stated("gain-analytic"), "empirical": stated("gain-empirical")},
         "errors of Figure 11",
     ),
     unrecoverable(
@@ -374,7 +374,7 @@ CASES: list[Case] = [
         "Errors for the larger size are 50 % less on average than those of a size/P + b.",
         "section 5",
         "%",
-        {"analytic": said("gain-larger-size")},
+        {"analytic": stated("gain-larger-size")},
         "errors of Figure 12",
     ),
     unrecoverable(
@@ -382,7 +382,7 @@ CASES: list[Case] = [
         "Refinement brings the error of BT from 18 % below 7 %.",
         "section 4.2",
         "%",
-        {"before": said("bt-error-before"), "after": said("bt-error-after")},
+        {"before": stated("bt-error-before"), "after": stated("bt-error-after")},
         "times of BT",
     ),
     unrecoverable(
@@ -390,7 +390,7 @@ CASES: list[Case] = [
         "Sampled shares agree with instrumented ones: NRMSE is around 1e-4.",
         "section 2",
         "ratio",
-        {"NRMSE": said("nrmse")},
+        {"NRMSE": stated("nrmse")},
         "shares of the functions",
     ),
     unrecoverable(
@@ -398,7 +398,7 @@ CASES: list[Case] = [
         "The forms explain about 0.9 of the variance of the counters of CICE.",
         "Figure 6",
         "ratio",
-        {"R squared": said("r-squared")},
+        {"R squared": stated("r-squared")},
         "counters of Figure 6",
     ),
     unrecoverable(
@@ -406,7 +406,7 @@ CASES: list[Case] = [
         "Profiling with counters costs 3 % on average.",
         "abstract",
         "%",
-        {"overhead": said("overhead")},
+        {"overhead": stated("overhead")},
         "times with and without profiling",
     ),
 ]

@@ -24,11 +24,11 @@ from simcodesign.describe.yaml.files import load_machine
 from simcodesign.describe.yaml.machine import machine_from
 from simcodesign.describe.yaml.tree import parse_yaml
 from simcodesign.describe.yaml.workload import workload_from
-from simcodesign.studies.extrapolation.study import Study, study
-from simcodesign.studies.extrapolation.trials import PLAIN, REFINED, Target, Trial
-from simcodesign.studies.validation.case import Case, Derived, Said, Tolerance
+from simcodesign.studies.extrapolation.study import ExtrapolationStudy, study
+from simcodesign.studies.extrapolation.trials import PLAIN, REFINED, ApplicationRun, Trial
+from simcodesign.studies.validation.case import Case, Derived, Readings, Tolerance
 
-from .claims import PAPER, said
+from .claims import PAPER, stated
 
 MACHINE = "xeon-cluster"
 SEEDS = range(2)
@@ -71,20 +71,23 @@ CODES = {
 
 
 @cache
-def studied(code: str) -> Study:
+def studied(code: str) -> ExtrapolationStudy:
     """The targets of a code: P alone, and P with the larger class."""
-    asked = CODES[code]
-    targets = [Target(asked.target), Target(asked.target, asked.larger, volume=asked.volume)]
+    runs = CODES[code]
+    targets = [
+        ApplicationRun(runs.target),
+        ApplicationRun(runs.target, runs.larger, volume=runs.volume),
+    ]
     clock_hz = float(load_machine(MACHINE).processor.clock_hz or math.nan)
     return study(
         f"npb-{code}",
         MACHINE,
-        profile=asked.profile,
+        profile=runs.profile,
         targets=targets,
         preset="A",
         seeds=SEEDS,
-        further=asked.further,
-        second_clock_hz=clock_hz * said("frequency-low") / said("frequency-high"),
+        further=runs.further,
+        second_clock_hz=clock_hz * stated("frequency-low") / stated("frequency-high"),
         engine=ENGINE,
     )
 
@@ -96,8 +99,8 @@ def trials(which: int) -> dict[str, Trial]:
 
 def mean_error(which: int, method: str) -> float:
     """In %, without signs, over codes."""
-    found = [trial.absolute(method) for trial in trials(which).values()]
-    return 100 * sum(found) / len(found)
+    errors = [trial.absolute(method) for trial in trials(which).values()]
+    return 100 * sum(errors) / len(errors)
 
 
 def less(which: int, baseline: str) -> float:
@@ -111,7 +114,7 @@ def table(which: int) -> tuple[str, ...]:
     for code, trial in trials(which).items():
         errors = ", ".join(f"{name} {100 * trial.error(name).mean:+.3g} %" for name in trial.methods)
         part, excess = max(trial.excess().items(), key=lambda item: abs(item[1]))
-        guard = "; refused by the guard, and said all the same" if trial.refusal else ""
+        guard = "; refused by the guard, and given all the same" if trial.refusal else ""
         lines.append(f"{code.upper()}, {trial.target.text}: {errors}; mostly {part} ({100 * excess:+.3g} %){guard}.")
     return tuple(lines)
 
@@ -125,7 +128,7 @@ def claim_case(
     where: str,
     expected: dict[str, float],
     sense: str,
-    found: Callable[[], dict[str, float]],
+    measured: Callable[[], dict[str, float]],
     which: int,
     unit: str = "%",
     because: str = "",
@@ -139,7 +142,7 @@ def claim_case(
         expected=expected,
         tolerance=Tolerance(PRINTED, absolute=0.5, sense=sense),
         reading="simulation",
-        measure=lambda: Said(simulation=found(), notes=table(which)),
+        measure=lambda: Readings(simulation=measured(), notes=table(which)),
         workload=", ".join(f"npb-{code}" for code in CODES),
         machine=MACHINE,
         parameters={"P": 128},
@@ -153,7 +156,7 @@ def average_case() -> Case:
         "errors/average",
         "Errors of predictions for 128 processes are around 15 % on average.",
         "abstract and section 6",
-        dict.fromkeys((PLAIN, REFINED), said("error-average")),
+        dict.fromkeys((PLAIN, REFINED), stated("error-average")),
         "at_most",
         lambda: {name: mean_error(0, name) for name in (PLAIN, REFINED)},
         0,
@@ -172,7 +175,7 @@ def best_case() -> Case:
         "At 128 processes the error is up to 25 % less than that of a size/P + b, and up to 52 % less than "
         "that of a/P + b P^c + d.",
         "section 5 and Figure 11",
-        {ANALYTIC: said("gain-analytic"), EMPIRICAL: said("gain-empirical")},
+        {ANALYTIC: stated("gain-analytic"), EMPIRICAL: stated("gain-empirical")},
         "at_least",
         lambda: {name: largest(name) for name in (ANALYTIC, EMPIRICAL)},
         0,
@@ -197,9 +200,9 @@ def larger_case() -> Case:
     """About 50 % better."""
     return claim_case(
         "errors/larger-size",
-        "For the larger size the error is 50 % less on average than that of a size/P + b, if the guard is not asked.",
+        "For the larger size the error is 50 % less on average than that of a size/P + b, if the guard is off.",
         "section 5 and Figure 12",
-        {ANALYTIC: said("gain-larger-size")},
+        {ANALYTIC: stated("gain-larger-size")},
         "at_least",
         lambda: {ANALYTIC: less(1, ANALYTIC)},
         1,
@@ -213,7 +216,7 @@ def refined_case() -> Case:
         "errors/bt-refined",
         "With refinement the error of BT is below 7 %; here at 121 processes, in the source below 40.",
         "section 4.2",
-        {REFINED: said("bt-error-after")},
+        {REFINED: stated("bt-error-after")},
         "at_most",
         lambda: {REFINED: 100 * studied("bt").trials[0].absolute(REFINED)},
         0,
@@ -262,20 +265,20 @@ def exact_case() -> Case:
     }
     own = Derived("T", "I*CPI/(P*f) + BF*N/P*(hit/f/2 + memory/2) + log2(P)*(startup + 8*byte)", values, "s")
 
-    def measure() -> Said:
+    def measure() -> Readings:
         work, machine = closed_form()
-        found = study(
+        extrapolated = study(
             work,
             machine,
             profile=(2, 4, 8),
-            targets=[Target(CLOSED)],
+            targets=[ApplicationRun(CLOSED)],
             effects="none",
             seeds=(0,),
             further=(16, 32),
             second_clock_hz=2 * HZ / 3,
         )
-        (one,) = found.trials[0].outcomes
-        return Said(simulation={"simulated": one.truth_s, **{name: one.seconds[name] for name in (PLAIN, REFINED)}})
+        (one,) = extrapolated.trials[0].outcomes
+        return Readings(simulation={"simulated": one.truth_s, **{name: one.seconds[name] for name in (PLAIN, REFINED)}})
 
     return Case(
         name="counter-predictions/effects-off/closed-form",
@@ -299,12 +302,18 @@ def parallel_case() -> Case:
     """EP without effects is work over P but for four collectives of some microseconds."""
     target = 128
 
-    def measure() -> Said:
-        found = study(
-            "npb-ep", MACHINE, profile=(2, 4, 8), targets=[Target(target)], preset="A", effects="none", seeds=(0,)
+    def measure() -> Readings:
+        extrapolated = study(
+            "npb-ep",
+            MACHINE,
+            profile=(2, 4, 8),
+            targets=[ApplicationRun(target)],
+            preset="A",
+            effects="none",
+            seeds=(0,),
         )
-        (trial,) = found.trials
-        return Said(simulation={name: 100 * trial.error(name).mean for name in (PLAIN, ANALYTIC)})
+        (trial,) = extrapolated.trials
+        return Readings(simulation={name: 100 * trial.error(name).mean for name in (PLAIN, ANALYTIC)})
 
     return Case(
         name="counter-predictions/effects-off/ep",

@@ -21,7 +21,7 @@ from simcodesign.describe.workload import Workload
 from simcodesign.describe.yaml.tree import parse_yaml
 from simcodesign.describe.yaml.workload import workload_from
 from simcodesign.studies.extrapolation.virtual_profiler import latencies_of, profiled
-from simcodesign.studies.validation.case import Case, Said, Tolerance
+from simcodesign.studies.validation.case import Case, Readings, Tolerance
 
 SOURCE = "Ding et al., APMT, equation 2, tables 1 and 2, and the profiled numbers of processes of section 4"
 MACHINE = "xeon-cluster"
@@ -71,25 +71,25 @@ def predicted_s(model: ApplicationModel, processes: int) -> float:
     return predict(model, processes).seconds
 
 
-def read_as_predicted(code: str) -> Said:
+def read_as_predicted(code: str) -> Readings:
     """The time of the written workload over that of the prediction, by both readings."""
     most = CODES[code][2]
     seconds, parameters = predicted_s(model_of(code), most), {"P": most}
     forecast = sc.forecast(written(code), MACHINE, parameters)
     simulation = sc.simulate(written(code), MACHINE, parameters, effects="none")
-    return Said(
+    return Readings(
         forecast={code: float(forecast.makespan_s) / seconds},
         simulation={code: float(simulation.makespan_s) / seconds},
         notes=tuple(f"{kernel.name}: CPI {kernel.cpi:.4g}" for kernel in model_of(code).kernels),
     )
 
 
-def profiled_again(code: str) -> Said:
+def profiled_again(code: str) -> Readings:
     """The prediction from counters of the written workload over the first one."""
     table = profiled(written(code), MACHINE, CODES[code][0], effects="none")
     again = fit_application(table, latencies=latencies(), threshold=ALL_KERNELS)
     most = CODES[code][1]
-    return Said(simulation={code: predicted_s(again, most) / predicted_s(model_of(code), most)})
+    return Readings(simulation={code: predicted_s(again, most) / predicted_s(model_of(code), most)})
 
 
 def cases(code: str) -> list[Case]:

@@ -1,6 +1,6 @@
 """The requirement models of Calotoiu et al., CLUSTER 2018, and what follows from them, computed anew.
 
-Table II is evaluated term by term with the standard library; sizes that fill a memory are found by halving a bracket.
+Table II is evaluated term by term with the standard library; sizes that fill a memory are found by bisection.
 Nothing here is a part of the system that is compared with it.
 """
 

@@ -30,7 +30,7 @@ from simcodesign.describe.machine import Machine
 from simcodesign.fitting.as_workload.pmnf import write_workload
 from simcodesign.fitting.fit import Fits, fit
 from simcodesign.fitting.measurements import Measurements
-from simcodesign.studies.validation.case import Case, Derived, Said, Tolerance
+from simcodesign.studies.validation.case import Case, Derived, Readings, Tolerance
 
 from ..cg.iteration import node_grid
 
@@ -40,7 +40,7 @@ RANKS_BEYOND, SIZE_BEYOND = 16, 8
 SEEDS, NOISE = 3, "2 %"
 GOOD = Tolerance("the paper counts a point as good when its error is below 5 %", relative=0.05)
 COUNTED = Tolerance(
-    "counts without noise; coefficients are found from numbers of 16 digits, of which least squares of terms that are "
+    "counts without noise; coefficients are determined from numbers of 16 digits, of which least squares of terms that are "
     "alike (condition up to some 10^6) take six",
     relative=1e-9,
 )
@@ -138,36 +138,36 @@ def counts(names: Mapping[str, object], run: Result, ranks: float) -> list[float
     return [COUNTS[name][0](run) / ranks for name in names]
 
 
-def told(fits: Fits) -> tuple[str, ...]:
+def fit_notes(fits: Fits) -> tuple[str, ...]:
     return tuple(f"{one.metric} of a rank: {one.model.text}" for one in fits)
 
 
 # --- Three legs ---------------------------------------------------------------------------------------------------
 
 
-def times_there(trip: Trip) -> Said:
+def times_there(trip: Trip) -> Readings:
     """Seconds of computation, predicted and simulated at the target."""
     values = [[seconds(trip, point[0], point[1], seed) for seed in range(SEEDS)] for point in points(trip)]
     fits = fitted(trip, (TIME,), np.array([values]), exact=False)
-    return Said(
+    return Readings(
         forecast={TIME: fits[0].predict(trip.target).value},
         simulation={TIME: float(np.mean([seconds(trip, *trip.target, seed) for seed in range(SEEDS)]))},
-        notes=told(fits),
+        notes=fit_notes(fits),
     )
 
 
-def counts_there(trip: Trip) -> Said:
+def counts_there(trip: Trip) -> Readings:
     """Counts of a rank, predicted and simulated at the target."""
     fits = fitted_counts(trip.name)
     run = simulated(trip, *trip.target, "none")
-    return Said(
+    return Readings(
         forecast={one.metric: one.predict(trip.target).value for one in fits},
         simulation=dict(zip(trip.counts, counts(trip.counts, run, trip.target[0]), strict=True)),
-        notes=told(fits),
+        notes=fit_notes(fits),
     )
 
 
-def as_workload(trip: Trip) -> Said:
+def as_workload(trip: Trip) -> Readings:
     """Counts of a rank in the workload that is made of the models, by both readings."""
     names = written(trip)
     demands = {name: COUNTS[name][1] for name in trip.counts}
@@ -178,8 +178,8 @@ def as_workload(trip: Trip) -> Said:
     on, (ranks, size) = machine("torus-cluster", trip.target[0]), trip.target
     parameters = {"P": ranks, trip.size: size} if trip.size in workload.parameters else {"P": ranks}
     runs = [sc.forecast(workload, on, parameters), sc.simulate(workload, on, parameters, effects="none")]
-    said = [dict(zip(names, counts(names, run, ranks), strict=True)) for run in runs]
-    return Said(forecast=said[0], simulation=said[1], notes=tuple(notes))
+    per_reading = [dict(zip(names, counts(names, run, ranks), strict=True)) for run in runs]
+    return Readings(forecast=per_reading[0], simulation=per_reading[1], notes=tuple(notes))
 
 
 def written(trip: Trip) -> dict[str, str]:
@@ -306,7 +306,7 @@ def derived(trip: Trip, demands: Mapping[str, str], unit: str) -> tuple[Derived,
 
 
 def case(
-    trip: Trip, leg: str, claim: str, unit: str, demands: Mapping[str, str], measure: Callable[[Trip], Said]
+    trip: Trip, leg: str, claim: str, unit: str, demands: Mapping[str, str], measure: Callable[[Trip], Readings]
 ) -> Case:
     lines = derived(trip, demands, unit)
     return Case(
@@ -327,14 +327,14 @@ def case(
 
 def cases(trip: Trip) -> list[Case]:
     claim = f"Models fitted to runs of at most {max(trip.ranks)} ranks say what a rank"
-    found = [case(trip, "counts", f"{claim} does in", "per rank", trip.counts, counts_there)]
+    all_cases = [case(trip, "counts", f"{claim} does in", "per rank", trip.counts, counts_there)]
     if trip.seconds is not None:
-        found.append(
+        all_cases.append(
             case(trip, "time", f"{claim} computes for, out of noisy times, in", "s", {TIME: trip.seconds}, times_there)
         )
     made = written(trip)
     claim = "The workload made of models does, by both readings, what its original does:"
-    return [*found, case(trip, "as-workload", claim, "per rank", made, as_workload)]
+    return [*all_cases, case(trip, "as-workload", claim, "per rank", made, as_workload)]
 
 
 CASES = [one for trip in TRIPS for one in cases(trip)]

@@ -1,7 +1,7 @@
 """Requirements co-design simulated: the counters of simulations have the ratios of the models, and what the times do.
 
 Nothing here is published: Calotoiu et al., CLUSTER 2018, leave times out on purpose. What is expected are the models of
-their Table II, computed anew (``requirements_models``), at the number of processes that is simulated. The times are told
+their Table II, computed anew (``requirements_models``), at the number of processes that is simulated. The times are shown
 in notes.
 """
 
@@ -11,9 +11,10 @@ from collections.abc import Callable
 from functools import cache
 
 from simcodesign.studies.requirements.simulated_strawman import SimulatedStrawMan, simulated_straw_men
-from simcodesign.studies.requirements.simulated_upgrade import COUNTERS, SimulatedCell, simulated_upgrades
+from simcodesign.studies.requirements.simulated_systems import COUNTERS
+from simcodesign.studies.requirements.simulated_upgrade import SimulatedCell, simulated_upgrades
 from simcodesign.studies.requirements.upgrade_ranking import rankings
-from simcodesign.studies.validation.case import Case, Label, Said, Tolerance
+from simcodesign.studies.validation.case import Case, Label, Readings, Tolerance
 
 from . import models as own
 from .upgrades import BASE_M, MACHINE, PAPER
@@ -26,7 +27,7 @@ STRAW_P = {"massively-parallel": 200, "vector": 5, "hybrid": 10}
 #: Counter -> the row of Table II that it must follow.
 ROWS = dict(zip(COUNTERS, ("flop", "bytes_sent", "loads_stores"), strict=True))
 COUNTED = Tolerance(
-    "the same models evaluated twice: sizes are found to 1e-13, counters are sums of some 10^4 doubles", relative=1e-10
+    "the same models evaluated twice: sizes are exact to 1e-13, counters are sums of some 10^4 doubles", relative=1e-10
 )
 SAME_TIME = Tolerance(
     "a simulation adds some 10^3 doubles on its critical path where the forecast multiplies", relative=1e-10
@@ -47,15 +48,15 @@ def ratio(app: str, upgrade: str, metric: str) -> float:
 
 
 def counter_case(app: str) -> Case:
-    """Counters of an application after the three upgrades; what becomes of its time is told."""
+    """Counters of an application after the three upgrades; what becomes of its time is shown."""
     labels: dict[Label, tuple[str, str]] = {
         f"{upgrade}, {counter}": (upgrade, counter) for upgrade in own.UPGRADES for counter in COUNTERS
     }
 
-    def measure() -> Said:
-        seen = {cell.upgrade: cell.counter_ratios for cell in cells(app, "all")}
-        return Said(
-            simulation={label: seen[upgrade][counter] for label, (upgrade, counter) in labels.items()},
+    def measure() -> Readings:
+        counted = {cell.upgrade: cell.counter_ratios for cell in cells(app, "all")}
+        return Readings(
+            simulation={label: counted[upgrade][counter] for label, (upgrade, counter) in labels.items()},
             notes=tuple(table(app)),
         )
 
@@ -76,12 +77,12 @@ def counter_case(app: str) -> Case:
 
 def table(app: str) -> list[str]:
     """Of every upgrade the ratios of requirements and of time, and what explains the difference; and the picks."""
-    found = []
+    lines = []
     for cell in cells(app, "all"):
-        said, step = cell.study.ratios, cell.explained_by()
+        ratios, step = cell.study.ratios, cell.explained_by()
         why = f"{step.name} {step.change:+.3g}" if step is not None else "nothing"
-        needs = " / ".join(f"{said[name]:.3g}" for name in ("computation", "communication", "memory_access"))
-        found.append(
+        needs = " / ".join(f"{ratios[name]:.3g}" for name in ("computation", "communication", "memory_access"))
+        lines.append(
             f"{cell.upgrade}: requirements {needs} (mean {cell.requirement_ratio:.3g}), simulated time {cell.time_ratio:.4g}, "
             f"for a unit of the overall problem {cell.time_per_problem:.4g}; the difference is explained by {why}."
         )
@@ -90,25 +91,28 @@ def table(app: str) -> list[str]:
         way: " = ".join(ranking.picks(way))
         for way in ("requirements", "simulated", "full_requirements", "full_forecast")
     }
-    found.append(
+    lines.append(
         f"For a unit of the overall problem the requirements pick {picks['requirements']} and the simulated time "
         f"{picks['simulated']}; on all of {MACHINE} they pick {picks['full_requirements']} and the forecast time "
         f"{picks['full_forecast']}. Rates, stack distances and blocking are partly assumed: these times are no evidence."
     )
-    return found
+    return lines
 
 
 def time_case(app: str) -> Case:
     """Without effects a simulation takes as long as the forecast says."""
 
-    def measure() -> Said:
-        found = cells(app, "none")
-        runs = {"as it is": found[0].old, **{cell.upgrade: cell.new for cell in found if cell.new is not None}}
+    def measure() -> Readings:
+        simulated_cells = cells(app, "none")
+        runs = {
+            "as it is": simulated_cells[0].old,
+            **{cell.upgrade: cell.new for cell in simulated_cells if cell.new is not None},
+        }
         seconds = {
             name: (float(run.comparison.forecast.makespan_s), float(run.simulation.makespan_s))
             for name, run in runs.items()
         }
-        return Said(simulation={name: seen / said for name, (said, seen) in seconds.items()})
+        return Readings(simulation={name: simulated / implied for name, (implied, simulated) in seconds.items()})
 
     return Case(
         name=f"requirements-simulated/no-effects/{app}",
@@ -140,10 +144,10 @@ def straw_man_case(app: str) -> Case:
         p = float(STRAW_P[name])
         return own.model(app, "flop", problem / p, p) / own.system(name, "rate")
 
-    def measure() -> Said:
+    def measure() -> Readings:
         runs = zip(own.SYSTEMS, straw_men(app).runs, strict=True)
         times = {name: run.simulation.components for name, run in runs if run is not None}
-        return Said(
+        return Readings(
             simulation={name: float(parts["computation"]) for name, parts in times.items()},
             notes=tuple(
                 f"{name}: "

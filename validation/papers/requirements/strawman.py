@@ -11,9 +11,9 @@ from collections.abc import Mapping
 from functools import cache
 
 from simcodesign.studies.requirements.strawman import StrawManStudy, straw_man_study
-from simcodesign.studies.validation.case import Case, Derived, Label, Said, Tolerance
+from simcodesign.studies.validation.case import Case, Derived, Label, Readings, Tolerance
 
-from ...published.tables import half_digit, number, room, text
+from ...published.tables import half_digit, half_unit, number, text
 from . import models as own
 from .upgrades import PAPER, SAME_MODEL
 
@@ -36,12 +36,12 @@ def study(
     return straw_man_study(app, list(MACHINES.values()), given, preset=preset, benchmark=problem)
 
 
-def said(app: str, column: str, system: str, bases: own.Bases = own.LOG2, problem: float | None = None) -> float:
+def time_of(app: str, column: str, system: str, bases: own.Bases = own.LOG2, problem: float | None = None) -> float:
     """An entry of Table VII by the system; not a number where there is none."""
-    found = study(app, bases, None, problem).systems[own.SYSTEMS.index(system)]
+    system_result = study(app, bases, None, problem).systems[own.SYSTEMS.index(system)]
     if column == "N":
-        return found.overall
-    return math.nan if found.wall_time_s is None else found.wall_time_s
+        return system_result.overall
+    return math.nan if system_result.wall_time_s is None else system_result.wall_time_s
 
 
 def computed(app: str, column: str, system: str, bases: own.Bases = own.LOG2, problem: float | None = None) -> float:
@@ -61,7 +61,7 @@ def entry_case(
 ) -> Case:
     """One entry of Table VII."""
     expected = number("requirements-table-7", column, app=app, system=system)
-    printed = room("requirements-table-7", column, app=app, system=system)
+    printed = half_unit("requirements-table-7", column, app=app, system=system)
     what = (
         "The largest overall problem"
         if column == "N"
@@ -81,7 +81,7 @@ def entry_case(
         needs=needs,
         tolerance=Tolerance(HALF, absolute=printed * (1 + 1e-9)),
         reading="forecast",
-        measure=lambda: Said(forecast={system: said(app, column, system, bases, problem)}),
+        measure=lambda: Readings(forecast={system: time_of(app, column, system, bases, problem)}),
         workload=app,
         machine=MACHINES[system],
         quick=True,
@@ -101,8 +101,8 @@ def exact_case(app: str, bases: own.Bases = own.LOG2) -> Case:
         expected={label: computed(app, column, name, bases) for label, (column, name) in labels.items()},
         tolerance=SAME_MODEL,
         reading="forecast",
-        measure=lambda: Said(
-            forecast={label: said(app, column, name, bases) for label, (column, name) in labels.items()}
+        measure=lambda: Readings(
+            forecast={label: time_of(app, column, name, bases) for label, (column, name) in labels.items()}
         ),
         workload=app,
         quick=True,
@@ -117,10 +117,10 @@ def additive(name: str, bases: own.Bases = own.LOG2) -> float:
     return own.wall_time_s("lulesh-additive", name, own.benchmark("lulesh", bases))
 
 
-def additive_said() -> dict[str, float]:
+def additive_times() -> dict[str, float]:
     """Least times by the system."""
-    found = study("lulesh", own.LOG2, "additive").systems
-    return {name: system.wall_time_s or math.nan for name, system in zip(own.SYSTEMS, found, strict=True)}
+    systems = study("lulesh", own.LOG2, "additive").systems
+    return {name: system.wall_time_s or math.nan for name, system in zip(own.SYSTEMS, systems, strict=True)}
 
 
 def additive_case(
@@ -148,18 +148,18 @@ def additive_cases() -> list[Case]:
     first, others = own.SYSTEMS[0], own.SYSTEMS[1:]
     limit = number("requirements-table-7", "time", app="lulesh-additive", system="every")
 
-    def gains() -> Said:
+    def gains() -> Readings:
         before = study("lulesh").systems
-        return Said(
+        return Readings(
             forecast={
-                name: (system.wall_time_s or math.nan) / additive_said()[name]
+                name: (system.wall_time_s or math.nan) / additive_times()[name]
                 for name, system in zip(own.SYSTEMS, before, strict=True)
             }
         )
 
-    def slower() -> Said:
-        found = additive_said()
-        return Said(forecast={name: found[name] / found[first] for name in others})
+    def slower() -> Readings:
+        times = additive_times()
+        return Readings(forecast={name: times[name] / times[first] for name in others})
 
     gain = {name: computed("lulesh", "time", name) / additive(name) for name in own.SYSTEMS}
     return [
@@ -170,7 +170,7 @@ def additive_cases() -> list[Case]:
             "at_most",
             "a bound that the text gives",
             {name: additive(name) for name in own.SYSTEMS},
-            lambda: Said(forecast=additive_said()),
+            lambda: Readings(forecast=additive_times()),
         ),
         additive_case(
             "gain",
@@ -203,11 +203,11 @@ def excluded_case() -> Case:
         p = own.system(name, "processors")
         return 100 * p * math.log2(p) / own.system(name, "memory")
 
-    def measure() -> Said:
+    def measure() -> Readings:
         systems = dict(zip(own.SYSTEMS, study("icofoam").systems, strict=True))
-        found = {name: system.fit.terms[0].value / system.memory_bytes for name, system in systems.items()}
+        shares = {name: system.fit.terms[0].value / system.memory_bytes for name, system in systems.items()}
         fits = [name for name, system in systems.items() if system.fit.fits]
-        return Said(forecast=found, notes=(f"Systems on which something fits: {', '.join(fits) or 'none'}.",))
+        return Readings(forecast=shares, notes=(f"Systems on which something fits: {', '.join(fits) or 'none'}.",))
 
     values = {"p": own.system("massively-parallel", "processors"), "m": own.system("massively-parallel", "memory")}
     return Case(

@@ -15,7 +15,7 @@ import simcodesign as sc
 from simcodesign.analytic.requirements_per_process import requirements
 from simcodesign.studies.requirements.upgrade import UpgradeStudy, filled, upgrade_study
 from simcodesign.studies.requirements.upgrade_file import load_upgrade
-from simcodesign.studies.validation.case import Case, Derived, Label, Said, Tolerance
+from simcodesign.studies.validation.case import Case, Derived, Label, Readings, Tolerance
 
 from ...published.tables import number, table
 from . import models as own
@@ -30,7 +30,7 @@ ONE_DECIMAL = Tolerance(
     absolute=0.05 + 1e-9,
 )
 SAME_MODEL = Tolerance(
-    "the same models evaluated twice: sizes are found to 1e-13, requirements are sums of some five products",
+    "the same models evaluated twice: sizes are exact to 1e-13, requirements are sums of some five products",
     relative=1e-10,
 )
 #: Names of ratios in the system, by the columns of Table V.
@@ -60,12 +60,12 @@ def study(app: str, upgrade: str, p: float = 0.0, m: float = 0.0) -> UpgradeStud
     return upgrade_study(app, machine, upgrade)
 
 
-def said(app: str, upgrade: str, p: float = 0.0, m: float = 0.0) -> dict[str, float]:
+def study_ratios(app: str, upgrade: str, p: float = 0.0, m: float = 0.0) -> dict[str, float]:
     """Ratios by the columns of Table V; 0 where nothing fits after the upgrade."""
-    found = study(app, upgrade, p, m)
+    result = study(app, upgrade, p, m)
     if app == "baseline":
-        return {column: found.baseline[name] for column, name in NAMES.items()}
-    return {column: found.ratios[name] if found.new.fit.fits else 0.0 for column, name in NAMES.items()}
+        return {column: result.baseline[name] for column, name in NAMES.items()}
+    return {column: result.ratios[name] if result.new.fit.fits else 0.0 for column, name in NAMES.items()}
 
 
 # Table II.
@@ -76,13 +76,13 @@ def model_case(app: str) -> Case:
     points = [(n, p) for n in (2.0, 1e3, 12345.0) for p in (2.0, 6.0, 458752.0, 2e9)]
     labels = {f"{metric}, n = {n:g}, p = {p:g}": (metric, n, p) for metric in own.METRICS for n, p in points}
 
-    def measure() -> Said:
-        return Said(forecast={label: requirement(app, *point) for label, point in labels.items()})
+    def measure() -> Readings:
+        return Readings(forecast={label: requirement(app, *point) for label, point in labels.items()})
 
     return Case(
         name=f"requirements/table-2/{app}",
         claim=f"A process of {app} requires what the rows of Table II say.",
-        source=f"{PAPER}, Table II (which terms are legible is said in the workload and in requirements-table-2.csv)",
+        source=f"{PAPER}, Table II (the workload and requirements-table-2.csv say which terms are legible)",
         unit="",
         expected={label: own.model(app, *point) for label, point in labels.items()},
         tolerance=SAME_MODEL,
@@ -125,7 +125,7 @@ def upgrade_file_case() -> Case:
         },
         tolerance=Tolerance("whole numbers and halves, exact as doubles"),
         reading="forecast",
-        measure=lambda: Said(forecast={label: factor(*row) for label, row in rows.items()}),
+        measure=lambda: Readings(forecast={label: factor(*row) for label, row in rows.items()}),
         quick=True,
     )
 
@@ -135,27 +135,27 @@ def upgrade_file_case() -> Case:
 
 def table_4_own(p: float, m: float) -> dict[Label, float]:
     """Ratios of LULESH after upgrade A."""
-    found = own.ratios("lulesh", "racks", p, m)
+    own_ratios = own.ratios("lulesh", "racks", p, m)
     n, new_n = own.largest("lulesh", p, m), own.largest("lulesh", 2 * p, m)
     loads = own.model("lulesh", "loads_stores", new_n, 2 * p) / own.model("lulesh", "loads_stores", n, p)
     return {
         "p": 2.0,
         "m": 1.0,
-        "n": found["n"],
-        "N": found["N"],
-        "flop": found["computation"],
-        "bytes_sent": found["communication"],
+        "n": own_ratios["n"],
+        "N": own_ratios["N"],
+        "flop": own_ratios["computation"],
+        "bytes_sent": own_ratios["communication"],
         "loads_stores": loads,
     }
 
 
-def table_4_said(p: float, m: float) -> dict[Label, float]:
+def table_4_ratios(p: float, m: float) -> dict[Label, float]:
     """The same by the system."""
-    found = study("lulesh", "racks", p, m)
-    ratios = found.ratios
+    result = study("lulesh", "racks", p, m)
+    ratios = result.ratios
     return {
-        "p": found.new.processes / found.old.processes,
-        "m": found.new.memory_bytes / found.old.memory_bytes,
+        "p": result.new.processes / result.old.processes,
+        "m": result.new.memory_bytes / result.old.memory_bytes,
         "n": ratios["size"],
         "N": ratios["overall"],
         "flop": ratios["computation"],
@@ -166,11 +166,13 @@ def table_4_said(p: float, m: float) -> dict[Label, float]:
 
 def range_of_flop() -> str:
     """How a ratio that depends on p changes with it."""
-    found = ", ".join(
+    flop_ratios = ", ".join(
         f"{own.ratios('lulesh', 'racks', p, 1e9)['computation']:.3f} / {table_4_own(p, 1e9)['loads_stores']:.3f} at p = {p:g}"
         for p in (1e3, 1e4, 1e5, BASE_P, 1e6, 1e7, 1e8, 1e9)
     )
-    return f"The base is not stated. Ratios of flop / loads and stores: {found}; the limits are 2^0.25 = 1.189 / 1."
+    return (
+        f"The base is not stated. Ratios of flop / loads and stores: {flop_ratios}; the limits are 2^0.25 = 1.189 / 1."
+    )
 
 
 def table_4_case(where: str, p: float, m: float) -> Case:
@@ -187,7 +189,7 @@ def table_4_case(where: str, p: float, m: float) -> Case:
         tolerance=ONE_DECIMAL,
         reading="forecast",
         own=table_4_own(p, m),
-        measure=lambda: Said(forecast=table_4_said(*base), notes=(range_of_flop(),)),
+        measure=lambda: Readings(forecast=table_4_ratios(*base), notes=(range_of_flop(),)),
         workload="lulesh",
         machine=MACHINE if on_juqueen else "",
         parameters={"P": p, "m": m},
@@ -206,16 +208,16 @@ def published(app: str, upgrade: str) -> dict[str, float]:
 
 def table_5_cases(app: str, upgrade: str) -> list[Case]:
     """A column of Table V on JUQUEEN; what was chosen by its own entries is apart."""
-    expected, found = published(app, upgrade), own.ratios(app, upgrade, BASE_P, BASE_M)
+    expected, own_ratios = published(app, upgrade), own.ratios(app, upgrade, BASE_P, BASE_M)
     chosen = {
         "communication": CHOSEN["bytes_sent"],
         **({} if upgrade == "racks" else {"memory": CHOSEN["stack_distance"]}),
     }
     apart = {column: why for column, why in chosen.items() if app == "milc"}
     evident = [column for column in expected if column not in apart]
-    cases = [_table_5(app, upgrade, app, expected, found, evident)]
+    cases = [_table_5(app, upgrade, app, expected, own_ratios, evident)]
     cases += [
-        _table_5(app, upgrade, f"{app}-{column}", expected, found, [column], {why: None})
+        _table_5(app, upgrade, f"{app}-{column}", expected, own_ratios, [column], {why: None})
         for column, why in apart.items()
     ]
     return cases
@@ -226,17 +228,19 @@ def _table_5(
     upgrade: str,
     name: str,
     expected: Mapping[str, float],
-    found: Mapping[str, float],
+    own_ratios: Mapping[str, float],
     columns: Sequence[str],
     needs: Mapping[str, float | None] | None = None,
 ) -> Case:
     workload = "lulesh" if app == "baseline" else app
 
-    def measure() -> Said:
+    def measure() -> Readings:
         if app == "baseline":
             baseline = study(workload, upgrade).baseline
-            return Said(forecast={column: baseline[NAMES[column]] for column in columns})
-        return Said(forecast={column: said(app, upgrade)[column] for column in columns}, notes=notes(app, upgrade))
+            return Readings(forecast={column: baseline[NAMES[column]] for column in columns})
+        return Readings(
+            forecast={column: study_ratios(app, upgrade)[column] for column in columns}, notes=notes(app, upgrade)
+        )
 
     return Case(
         name=f"requirements/table-5/{upgrade}-{name}",
@@ -246,7 +250,7 @@ def _table_5(
         expected={column: expected[column] for column in columns},
         tolerance=ONE_DECIMAL,
         reading="forecast",
-        own={column: found[column] for column in columns},
+        own={column: own_ratios[column] for column in columns},
         needs=needs or {},
         measure=measure,
         workload=workload,
@@ -281,14 +285,14 @@ def best_base_case(app: str, upgrade: str) -> Case:
         tolerance=ONE_DECIMAL,
         reading="forecast",
         own=own.ratios(app, upgrade, p, m),
-        measure=lambda: Said(forecast=best_base_said(app, upgrade, p, m)),
+        measure=lambda: Readings(forecast=best_base_ratios(app, upgrade, p, m)),
         workload=app,
         parameters={"P": p, "m": m},
         quick=True,
     )
 
 
-def best_base_said(app: str, upgrade: str, p: float, m: float) -> dict[str, float]:
+def best_base_ratios(app: str, upgrade: str, p: float, m: float) -> dict[str, float]:
     """By the system, without a machine: two systems that are filled."""
     change, workload = load_upgrade(upgrade), sc.load_workload(app)
     old = filled(workload, p, m)
@@ -306,13 +310,13 @@ def system_case(name: str) -> Case:
     columns = ("nodes", "processors", "per_node", "memory", "rate")
     expected = {column: own.system(name, column) for column in columns}
 
-    def measure() -> Said:
+    def measure() -> Readings:
         machine = sc.load_machine(f"strawman-{name}")
         memory, rate = float(machine.rank_capacity_bytes or 0.0), float(machine.processor.rate_flop_per_s)
         values = (machine.nodes, machine.processors, machine.processors_per_node, memory, rate)
-        found = dict(zip(columns, map(float, values), strict=True))
-        return Said(
-            forecast=found | {"all memory": memory * machine.processors, "all rates": rate * machine.processors}
+        per_process = dict(zip(columns, map(float, values), strict=True))
+        return Readings(
+            forecast=per_process | {"all memory": memory * machine.processors, "all rates": rate * machine.processors}
         )
 
     return Case(

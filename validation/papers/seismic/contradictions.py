@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from simcodesign.studies.validation.case import Case, Derived, Label, Tolerance
 
-from ...published.tables import SOURCE_ALONE, half_digit, number, room, text
+from ...published.tables import SOURCE_ALONE, half_digit, half_unit, number, text
 from .equations import PAPER, constant
 from .tables import COLUMNS, PARTS
 
@@ -55,7 +55,7 @@ def sum_cases() -> list[Case]:
             "s",
             "sum of the phases",
         )
-        rounding = sum(room(name, column, **where) for column in ("total", *COLUMNS))
+        rounding = sum(half_unit(name, column, **where) for column in ("total", *COLUMNS))
         cases.append(
             source_case(
                 f"table-{table}/sum-{title}",
@@ -76,8 +76,8 @@ def run_cases() -> list[Case]:
     for column in ("total", *COLUMNS):
         parts = {part: number("seismic-table-3", column, component=part) for part in PARTS}
         own = Derived("T", "comp + comm + io", parts, "s", "Table 3")
-        rounding = room("seismic-table-2", column, dataset="test") + sum(
-            room("seismic-table-3", column, component=part) for part in PARTS
+        rounding = half_unit("seismic-table-2", column, dataset="test") + sum(
+            half_unit("seismic-table-3", column, component=part) for part in PARTS
         )
         cases.append(
             source_case(
@@ -93,7 +93,7 @@ def run_cases() -> list[Case]:
     return cases
 
 
-def ratio_room(
+def ratio_rounding(
     printed: str, part: float, part_room: float, whole: float, whole_room: float, scale: float = 1.0
 ) -> float:
     """How far a printed ratio may be from that of two rounded numbers: rounding of all three, at its largest."""
@@ -112,8 +112,8 @@ def speedup_cases() -> list[Case]:
         for column in ("total", "phase1", "phase2", "phase4"):
             printed = text("seismic-speedups", column, P=count)
             times = {"T_4": number(table, column, P=4), "T_P": number(table, column, P=count)}
-            rounding = ratio_room(
-                printed, times["T_4"], room(table, column, P=4), times["T_P"], room(table, column, P=count)
+            rounding = ratio_rounding(
+                printed, times["T_4"], half_unit(table, column, P=4), times["T_P"], half_unit(table, column, P=count)
             )
             cases.append(
                 source_case(
@@ -137,8 +137,10 @@ def share_cases() -> list[Case]:
         for column in COLUMNS:
             printed = text("seismic-shares", column, dataset=dataset)
             times = {"phase": number(table, column, dataset=dataset), "total": number(table, "total", dataset=dataset)}
-            rooms = {name: room(table, name, dataset=dataset) for name in (column, "total")}
-            rounding = ratio_room(printed, times["phase"], rooms[column], times["total"], rooms["total"], 100)
+            half_units = {name: half_unit(table, name, dataset=dataset) for name in (column, "total")}
+            rounding = ratio_rounding(
+                printed, times["phase"], half_units[column], times["total"], half_units["total"], 100
+            )
             cases.append(
                 source_case(
                     f"shares/{dataset}-{column.replace('phase', 'phase-')}",
@@ -173,7 +175,7 @@ def vector_case(name: str, above: str, below: str) -> Case:
     table = "seismic-table-6"
 
     def relative(constant_name: str, phase: int) -> float:
-        return room(table, f"phase{phase}", constant=constant_name) / constant(constant_name, phase)
+        return half_unit(table, f"phase{phase}", constant=constant_name) / constant(constant_name, phase)
 
     ratio = {phase: constant(above, phase) / constant(below, phase) for phase in (1, 2, 4)}
     off = {phase: relative(above, phase) + relative(below, phase) for phase in ratio}
@@ -196,7 +198,9 @@ def vector_case(name: str, above: str, below: str) -> Case:
 def size_case() -> Case:
     """The test set's file, of which two sizes are printed."""
     printed, own = (number("seismic-sizes", column, dataset="test") for column in ("section2", "section33"))
-    rounding = room("seismic-sizes", "section2", dataset="test") + room("seismic-sizes", "section33", dataset="test")
+    rounding = half_unit("seismic-sizes", "section2", dataset="test") + half_unit(
+        "seismic-sizes", "section33", dataset="test"
+    )
     return source_case(
         "sizes/test",
         "The file of traces of the test set has 0.011 GB in section 2; section 3.3 gives 17 MB.",

@@ -19,7 +19,7 @@ import simcodesign as sc
 from simcodesign.core.expression import parse
 from simcodesign.describe.demands.computation import Compute
 from simcodesign.describe.program import Block
-from simcodesign.studies.validation.case import Case, Derived, Label, Said, Tolerance
+from simcodesign.studies.validation.case import Case, Derived, Label, Readings, Tolerance
 
 from ...published import tables
 
@@ -170,10 +170,10 @@ def equation_case(equation: int, phase: int, dataset: str, reading: str) -> Case
     part, evaluate = EQUATIONS[equation]
     ranks = RANKS if reading == "forecast" else SIMULATED[dataset]
 
-    def measure() -> Said:
+    def measure() -> Readings:
         if reading == "forecast":
-            return Said(forecast=row(ranks, forecasts(dataset, phase, part)), notes=(RECONSTRUCTED,))
-        return Said(simulation=row(ranks, simulations(dataset, phase, part, ranks)), notes=(RECONSTRUCTED,))
+            return Readings(forecast=row(ranks, forecasts(dataset, phase, part)), notes=(RECONSTRUCTED,))
+        return Readings(simulation=row(ranks, simulations(dataset, phase, part, ranks)), notes=(RECONSTRUCTED,))
 
     return Case(
         name=f"seismic/equation-{equation}/{reading}-phase-{phase}-{dataset}",
@@ -259,7 +259,7 @@ def operations_case(phase: int) -> Case:
         expected={dataset: sum(loop_operations(dataset, phase).values()) for dataset in DATASETS},
         tolerance=ADDED,
         reading="both",
-        measure=lambda: Said(
+        measure=lambda: Readings(
             *(
                 {dataset: counted(reading, dataset, phase) for dataset in DATASETS}
                 for reading in ("forecast", "simulation")
@@ -284,7 +284,7 @@ def loops_case(phase: int) -> Case:
         expected=expected,
         tolerance=CLOSED,
         reading="forecast",
-        measure=lambda: Said(forecast={loop: counted("forecast", "test", phase, {loop}) for loop in expected}),
+        measure=lambda: Readings(forecast={loop: counted("forecast", "test", phase, {loop}) for loop in expected}),
         workload=WORKLOAD,
         machine=MACHINE,
         parameters={"P": 1, "preset": "test", "processor.rate": "1 FLOP/s"},
@@ -308,14 +308,14 @@ def message_case(phase: int) -> Case:
     """Messages sent by a processor in an iteration, which the glossary and equation 3 count differently."""
     ranks = (2, 4, 8, 16)
 
-    def measure() -> Said:
+    def measure() -> Readings:
         iterations = structure(phase, "iterations", "test", np.array(ranks, float))
-        seen = {
+        counted = {
             name: [traffic(name, "test", phase, count)[0] * (count - 1) for count in ranks] / iterations
             for name in ("forecast", "simulation")
         }
         note = "Table 4 calls X the messages of a processor in an iteration; times P - 1, it must be the all-to-alls."
-        return Said(**{name: row(ranks, values) for name, values in seen.items()}, notes=(note,))
+        return Readings(**{name: row(ranks, values) for name, values in counted.items()}, notes=(note,))
 
     return Case(
         name=f"seismic/equation-3/messages-phase-{phase}",

@@ -16,7 +16,7 @@ import numpy as np
 
 import simcodesign as sc
 from simcodesign.core.result import READ
-from simcodesign.studies.validation.case import Case, Derived, Label, Said, Tolerance
+from simcodesign.studies.validation.case import Case, Derived, Label, Readings, Tolerance
 
 from ...published import tables
 from .equations import (
@@ -52,13 +52,13 @@ LOWER = Tolerance("claimed is that it is lower: by a thousandth at least, which 
 # What section 3.3 says, each statement as a number.
 
 
-def said_case(
+def stated_case(
     name: str,
     claim: str,
     expected: Mapping[Label, float],
     tolerance: Tolerance,
     reading: str,
-    measure: Callable[[], Said],
+    measure: Callable[[], Readings],
     own: Mapping[Label, float] | None = None,
     axis: str = "",
     quick: bool = True,
@@ -95,8 +95,8 @@ def of_datasets(reading: str, value: Callable[[Callable[[int, str, int], float]]
             return lambda phase, part, ranks: float(forecasts(dataset, phase, part)[RANKS.index(ranks)])
         return lambda phase, part, ranks: float(simulations(dataset, phase, part, [ranks])[0])
 
-    found = {dataset: value(seconds(dataset)) for dataset in datasets}
-    return {dataset: number for dataset, number in found.items() if number is not None}
+    values = {dataset: value(seconds(dataset)) for dataset in datasets}
+    return {dataset: number for dataset, number in values.items() if number is not None}
 
 
 def ratio_cases(
@@ -112,11 +112,11 @@ def ratio_cases(
     for reading, most in (("forecast", MOST), ("simulation", 16)):
         datasets = DATASETS if reading == "forecast" else tuple(SIMULATED)
 
-        def measure(reading: str = reading, most: int = most) -> Said:
-            return Said(**{reading: of_datasets(reading, lambda seconds: value(seconds, most))})
+        def measure(reading: str = reading, most: int = most) -> Readings:
+            return Readings(**{reading: of_datasets(reading, lambda seconds: value(seconds, most))})
 
         cases.append(
-            said_case(
+            stated_case(
                 f"{name}-{reading}",
                 claim.format(most=most),
                 dict.fromkeys(datasets, bound),
@@ -219,23 +219,23 @@ def constant_cases() -> list[Case]:
         return row(pairs, [after / before for before, after in pairwise(half)])
 
     return [
-        said_case(
+        stated_case(
             "disk-phase-4-constant",
             "In phase 4, disk time falls to a constant: the startups of a number of requests that stays the same.",
             {name: startups_s(4, name, MOST) for name in DATASETS},
             ADDED,
             "forecast",
-            lambda: Said(forecast={name: limits(name)[0] for name in DATASETS}),
+            lambda: Readings(forecast={name: limits(name)[0] for name in DATASETS}),
             unit="s",
         ),
-        said_case(
+        stated_case(
             "disk-phase-4-point",
             "In phase 4, the number of processors at which half of the disk time is its constant part is higher for "
             "larger data sets.",
             dict.fromkeys(pairs, MORE),
             GROWS,
             "forecast",
-            lambda: Said(forecast=points()),
+            lambda: Readings(forecast=points()),
         ),
     ]
 
@@ -250,11 +250,13 @@ def traffic_case(phase: int, place: int, dataset: str) -> Case:
     constant_number = phase == 4 and place == 0
     what = ("all-to-all broadcasts of a processor", "the size of a message")[place]
 
-    def measure() -> Said:
-        seen = {name: np.array([traffic(name, dataset, phase, count)[place] for count in ranks]) for name in readings}
-        return Said(**{name: row(ranks[1:], values[1:] / values[:-1]) for name, values in seen.items()})
+    def measure() -> Readings:
+        counted = {
+            name: np.array([traffic(name, dataset, phase, count)[place] for count in ranks]) for name in readings
+        }
+        return Readings(**{name: row(ranks[1:], values[1:] / values[:-1]) for name, values in counted.items()})
 
-    return said_case(
+    return stated_case(
         f"{'broadcasts' if place == 0 else 'message-size'}-phase-{phase}-{dataset}",
         f"When the processors are doubled to the number shown, {what} in phase {phase} "
         f"{'stay as they are' if constant_number else 'falls' if place else 'fall'}, {dataset} set.",
@@ -298,14 +300,14 @@ def concurrency_case(phase: int) -> Case:
     expected = tables.number("seismic-figure-3", "processors", phase=phase)
     peak = "processors at once"
 
-    def measure() -> Said:
+    def measure() -> Readings:
         most, mean = at_disk(phase)
         notes = (
             f"Mean over the phase: {mean:.3g} processors.",
             "Simulated processors all compute for exactly as long, and come to the disk together. Where computations "
             f"vary by a coefficient of variation of {SPREAD}, at most {at_disk(phase, SPREAD)[0]:g} are there at once.",
         )
-        return Said(simulation={peak: most}, notes=notes)
+        return Readings(simulation={peak: most}, notes=notes)
 
     words = "no more than three" if phase == 1 else "nearly fifteen"
     return Case(

@@ -13,9 +13,9 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cache, partial
 
 import simcodesign as sc
-from simcodesign.studies.validation.case import Case, Derived, Label, Said, Tolerance
+from simcodesign.studies.validation.case import Case, Derived, Label, Readings, Tolerance
 
-from ...published.tables import number, room
+from ...published.tables import half_unit, number
 from .equations import MACHINE, PAPER, PHASES, WORKLOAD, communication_s, constant, filled, forecasts, row
 
 COLUMNS = {f"phase{phase}": name for phase, name in PHASES.items()}
@@ -42,10 +42,10 @@ def result(reading: str, dataset: str, ranks: int, phases: tuple[str, ...] = ())
 
 def seconds(reading: str, dataset: str, ranks: int, column: str, part: str = "", only: bool = False) -> float:
     """Seconds of a column (a phase or the total) of the tables, of all components or one. ``only``: run this phase."""
-    found = result(reading, dataset, ranks, (COLUMNS[column],) if only else ())
-    names = list(found.phases) if column == "total" else [COLUMNS[column]]
-    parts = [part] if part else list(found.phases[names[0]])
-    return float(sum(found.phases[name][component] for name in names for component in parts))
+    run = result(reading, dataset, ranks, (COLUMNS[column],) if only else ())
+    names = list(run.phases) if column == "total" else [COLUMNS[column]]
+    parts = [part] if part else list(run.phases[names[0]])
+    return float(sum(run.phases[name][component] for name in names for component in parts))
 
 
 def cells(
@@ -53,7 +53,7 @@ def cells(
     claim: str,
     source: str,
     expected: Mapping[Label, float],
-    said: Callable[[str, Label], float],
+    read: Callable[[str, Label], float],
     tolerance: Tolerance,
     needs: Mapping[str, float | None] | None = None,
     dataset: str = "",
@@ -62,9 +62,9 @@ def cells(
 ) -> Case:
     """Cells of a table in seconds, beside what both readings say."""
 
-    def measure() -> Said:
-        values = {reading: {label: said(reading, label) for label in expected} for reading in READINGS}
-        return Said(values["forecast"], values["simulation"], notes=notes)
+    def measure() -> Readings:
+        values = {reading: {label: read(reading, label) for label in expected} for reading in READINGS}
+        return Readings(values["forecast"], values["simulation"], notes=notes)
 
     options: dict[str, object] = {"measure": measure, "parameters": {"preset": dataset}} | more
     return Case(
@@ -93,7 +93,7 @@ def table_1_cases() -> list[Case]:
     def of(columns: Sequence[str], ranks: Sequence[int]) -> dict[Label, float]:
         return {f"{column}, P = {count}": number(table, column, P=count) for count in ranks for column in columns}
 
-    def said(reading: str, label: Label) -> float:
+    def time_of(reading: str, label: Label) -> float:
         column, _, count = str(label).partition(", P = ")
         return seconds(reading, "small", int(count), column)
 
@@ -105,7 +105,7 @@ def table_1_cases() -> list[Case]:
             "Phases 2 and 4 of the small set on 4 and 8 processors.",
             source,
             of(("phase2", "phase4"), few),
-            said,
+            time_of,
             THREE_DIGITS,
             {COUNTS: None},
             "small",
@@ -115,7 +115,7 @@ def table_1_cases() -> list[Case]:
             "Phase 3 of the small set on 4 and 8 processors.",
             source,
             of(("phase3",), few),
-            said,
+            time_of,
             THREE_DIGITS,
             {NO_PHASE_3: None},
             "small",
@@ -125,7 +125,7 @@ def table_1_cases() -> list[Case]:
             "All phases of the small set on 4 and 8 processors.",
             source,
             of(("total",), few),
-            said,
+            time_of,
             THREE_DIGITS,
             {COUNTS: None, NO_PHASE_3: None},
             "small",
@@ -135,7 +135,7 @@ def table_1_cases() -> list[Case]:
             "The small set on 16 processors.",
             source,
             of(("total", *COLUMNS), (16,)),
-            said,
+            time_of,
             THREE_DIGITS,
             {CALIBRATED: None},
             "small",
@@ -205,14 +205,13 @@ def table_3_cases() -> list[Case]:
             **more,
         )
 
-    def with_ladder() -> Said:
+    def with_ladder() -> Readings:
         comparison = sc.compare(WORKLOAD, MACHINE, {"P": 16}, preset="test", iterations="steady")
         phases = [reading.phases for reading in (comparison.forecast, comparison.simulation)]
-        said = [
-            {column: float(found[COLUMNS[column]]["communication"]) for column in ("phase2", "phase4")}
-            for found in phases
+        per_reading = [
+            {column: float(one[COLUMNS[column]]["communication"]) for column in ("phase2", "phase4")} for one in phases
         ]
-        return Said(*said, ladders={"test set, P = 16": comparison})
+        return Readings(*per_reading, ladders={"test set, P = 16": comparison})
 
     return [
         case("computation", "Computation of the test set.", "comp", ("total", *COLUMNS), (CALIBRATED,)),
@@ -223,7 +222,7 @@ def table_3_cases() -> list[Case]:
             "Tables 3 and 6",
             {"phase1": number(table, "phase1", component="comm")},
             lambda reading, column: seconds(reading, "test", 16, str(column), "communication", only=True),
-            Tolerance("half a unit of the last digit", absolute=room(table, "phase1", component="comm")),
+            Tolerance("half a unit of the last digit", absolute=half_unit(table, "phase1", component="comm")),
             dataset="test",
             own={"phase1": float(communication_s(1, "test", 16))},
             derivation=filled(3, 1, "test", 16),
@@ -258,7 +257,7 @@ def figure_4_case() -> Case:
         expected=dict.fromkeys(labels, math.nan),
         tolerance=Tolerance("a shade is one order of magnitude", absolute=1.0),
         reading="forecast",
-        measure=lambda: Said(forecast=row(labels, [math.log10(forecasts("ultra", *side)[-1]) for side in sides])),
+        measure=lambda: Readings(forecast=row(labels, [math.log10(forecasts("ultra", *side)[-1]) for side in sides])),
         needs={"shades of the figure": None, COUNTS: None},
         workload=WORKLOAD,
         machine=MACHINE,
@@ -273,16 +272,16 @@ def slopes(reading: str, phase: int) -> dict[str, float]:
     """Disk rate and, but for phase 1, network rate in MB/s and half-performance message in B, from two sample sizes."""
     runs = []
     for sample_bytes in (4, 8):
-        found = READINGS[reading](
+        one = READINGS[reading](
             WORKLOAD, MACHINE, {"P": 4, "sample_bytes": sample_bytes}, preset="test", phases=[PHASES[phase]]
         )
-        times = found.phases[PHASES[phase]]
-        runs.append((times["disk"], found.disk_bytes / 4, times["communication"], found.message_bytes / 4))
+        times = one.phases[PHASES[phase]]
+        runs.append((times["disk"], one.disk_bytes / 4, times["communication"], one.message_bytes / 4))
     (disk, on_disk, communication, sent), (disk_8, on_disk_8, communication_8, sent_8) = runs
     rates = {f"disk, phase {phase}": 1e-6 * (on_disk_8 - on_disk) / (disk_8 - disk)}
     if phase != 1:
         per_byte = (communication_8 - communication) / (sent_8 - sent)
-        messages = found.messages / 4
+        messages = one.messages / 4
         rates[f"network, phase {phase}"] = 1e-6 / per_byte
         rates[f"half-performance message, phase {phase}"] = (communication - per_byte * sent) / per_byte / messages
     return {name: float(rate) for name, rate in rates.items()}
@@ -291,11 +290,11 @@ def slopes(reading: str, phase: int) -> dict[str, float]:
 def rates_case(kind: str, unit: str, expected: Mapping[str, float], derivation: Derived) -> Case:
     """Rates measured from outside, by enlarging every message and access."""
 
-    def measure() -> Said:
-        seen = {
+    def measure() -> Readings:
+        differences = {
             reading: {k: v for phase in (1, 2, 4) for k, v in slopes(reading, phase).items()} for reading in READINGS
         }
-        return Said(*({label: seen[reading][label] for label in expected} for reading in READINGS))
+        return Readings(*({label: differences[reading][label] for label in expected} for reading in READINGS))
 
     return Case(
         name=f"seismic/table-6/{kind}",

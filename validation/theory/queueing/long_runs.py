@@ -29,9 +29,9 @@ DEVIATIONS = 4.0
 Move = tuple[float, Hashable, float]
 
 
-def requests_for(spread: float, room: float) -> int:
+def requests_for(spread: float, margin: float) -> int:
     """How many values, so that DEVIATIONS standard deviations of their mean are this share of it."""
-    return math.ceil((DEVIATIONS * spread / room) ** 2)
+    return math.ceil((DEVIATIONS * spread / margin) ** 2)
 
 
 def waits_spread(rate: float, moments: Sequence[float]) -> tuple[float, float]:
@@ -73,15 +73,15 @@ class Chain:
     def explored(cls, start: Hashable, moves: Callable[[Hashable], Iterable[Move]]) -> Chain:
         """All states that moves lead to."""
         places: dict[Hashable, int] = {start: 0}
-        found: list[tuple[int, int, float, float]] = []
+        transitions: list[tuple[int, int, float, float]] = []
         for state in (waiting := [start]):  # grows while it is read
             for per_s, following, counts in moves(state):
                 if following not in places:
                     places[following] = len(places)
                     waiting.append(following)
-                found.append((places[state], places[following], per_s, counts))
-        origin, target = (np.array([row[column] for row in found], dtype=np.int64) for column in (0, 1))
-        rate, counted = (np.array([row[column] for row in found], dtype=np.float64) for column in (2, 3))
+                transitions.append((places[state], places[following], per_s, counts))
+        origin, target = (np.array([row[column] for row in transitions], dtype=np.int64) for column in (0, 1))
+        rate, counted = (np.array([row[column] for row in transitions], dtype=np.float64) for column in (2, 3))
         size = len(places)
         values, rows_of, columns = np.r_[rate, -rate], np.r_[origin, origin], np.r_[target, origin]
         q = csc_array((values, (rows_of, columns)), shape=(size, size))

@@ -33,7 +33,7 @@ from simcodesign.describe.machine import Machine
 from simcodesign.describe.machine_parts import Memory
 from simcodesign.describe.program import Block, Step
 from simcodesign.describe.workload import Workload
-from simcodesign.studies.validation.case import Case, Derived, Label, Said, Tolerance
+from simcodesign.studies.validation.case import Case, Derived, Label, Readings, Tolerance
 
 from ..machines import ROUNDING
 from .long_runs import Chain, Move, requests_for
@@ -47,16 +47,16 @@ from .stations import (
     disks,
     engine_for,
     forecast_case,
+    margin_tolerance,
     program,
     response_of,
-    room_of,
     simulated_case,
     stream,
     weakest,
 )
 
 JACKSON = "Jackson, Operations Research 5(4), 1957"
-#: States that are less likely than this have no say in how long a run must be.
+#: States less probable than this are left out of the estimate of how long a run must be.
 UNLIKELY = 1e-5
 
 
@@ -105,7 +105,7 @@ class Jackson:
             Quantity(
                 "response",
                 self.response,
-                lambda seen: seen.response,
+                lambda observed: observed.response,
                 lambda: _chain(self).spread_of_ratio(_total),
                 response_of,
                 self.check,
@@ -131,8 +131,8 @@ class Jackson:
         )
 
     def _utilisation(self, place: int) -> Quantity:
-        def shown(seen: Seen) -> float:
-            return seen.utilisation(place)
+        def shown(observed: Seen) -> float:
+            return observed.utilisation(place)
 
         def busy(state: Hashable) -> float:
             assert isinstance(state, tuple)
@@ -222,7 +222,7 @@ def _open_forecast() -> Case:
 # --- Closed networks: ranks that share a disk ---------------------------------------------------------------------
 
 #: Cycles are known better than responses: a rank's own work is in them.
-CLOSED_ROOM = 0.015
+CLOSED_MARGIN = 0.015
 #: Bytes of an access to memory, and the time of each at the controller, in seconds.
 LINE_BYTES, BYTE_S = 64, 1e-9
 
@@ -321,7 +321,7 @@ class Loop:
         return Chain.explored((0, 0), moves)
 
 
-STATISTICAL = room_of(CLOSED_ROOM)
+STATISTICAL = margin_tolerance(CLOSED_MARGIN)
 REPAIR = "The machine repairman: P ranks compute for Z, exponentially, and read from one disk"
 GORDON = "Gordon and Newell 1967; Reiser and Lavenberg 1980 (exact mean value analysis); Kleinrock I, Sec. 3.8"
 
@@ -344,22 +344,22 @@ def _closed(
     def forecast() -> dict[Label, float]:
         return {label: loop.forecast(ranks) for label, (loop, ranks) in loops.items()}
 
-    def simulation() -> Said:
-        said: dict[Label, float] = {}
+    def simulation() -> Readings:
+        simulated: dict[Label, float] = {}
         notes = []
         for number, (label, (loop, ranks)) in enumerate(loops.items()):
             spread = loop.chain(ranks).spread_of_rate()
-            cycles = requests_for(spread, CLOSED_ROOM)
-            said[label] = loop.simulated(ranks, cycles, seed + number)
-            notes.append(f"{cycles} cycles; {about(label, said[label], spread, cycles)}")
-        return Said(forecast(), said, notes=(*notes, weakest(expected, said, tolerance.relative)))
+            cycles = requests_for(spread, CLOSED_MARGIN)
+            simulated[label] = loop.simulated(ranks, cycles, seed + number)
+            notes.append(f"{cycles} cycles; {about(label, simulated[label], spread, cycles)}")
+        return Readings(forecast(), simulated, notes=(*notes, weakest(expected, simulated, tolerance.relative)))
 
     yield Case(
         f"{name}/forecast",
         tolerance=ROUNDING,
         reading="forecast",
         quick=True,
-        measure=lambda: Said(forecast()),
+        measure=lambda: Readings(forecast()),
         **common,
     )  # type: ignore[arg-type]
     yield Case(
@@ -442,10 +442,10 @@ def _bound(count: int) -> Derived:
 def _bound_cases() -> Iterator[Case]:
     loop, lines = Loop(OWN), {count: _bound(count) for count in BOUNDED}
 
-    def measure() -> Said:
-        cycles = {count: requests_for(loop.chain(count).spread_of_rate(), CLOSED_ROOM) for count in BOUNDED}
+    def measure() -> Readings:
+        cycles = {count: requests_for(loop.chain(count).spread_of_rate(), CLOSED_MARGIN) for count in BOUNDED}
         simulation = {count: loop.simulated(count, cycles[count], 8500 + count) for count in BOUNDED}
-        return Said({count: loop.forecast(count) for count in BOUNDED}, simulation)
+        return Readings({count: loop.forecast(count) for count in BOUNDED}, simulation)
 
     yield Case(
         name="queueing/closed/bounds",
@@ -454,7 +454,7 @@ def _bound_cases() -> Iterator[Case]:
         "1984, ch. 5",
         unit="",
         expected={count: line.value for count, line in lines.items()},
-        tolerance=Tolerance(STATISTICAL.reason, relative=CLOSED_ROOM, sense="at_least"),
+        tolerance=Tolerance(STATISTICAL.reason, relative=CLOSED_MARGIN, sense="at_least"),
         reading="both",
         measure=measure,
         axis="ranks",
@@ -469,9 +469,9 @@ def _bound_cases() -> Iterator[Case]:
         expected={str(count): line.value for count, line in many.items()},
         tolerance=STATISTICAL,
         reading="both",
-        measure=lambda: Said(
+        measure=lambda: Readings(
             {str(count): loop.forecast(count) for count in many},
-            {str(count): loop.simulated(count, requests_for(1.0, CLOSED_ROOM), 8600 + count) for count in many},
+            {str(count): loop.simulated(count, requests_for(1.0, CLOSED_MARGIN), 8600 + count) for count in many},
         ),
         derivation=tuple(many.values()),
     )

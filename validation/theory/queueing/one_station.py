@@ -79,20 +79,20 @@ def _mm1(load: float, seed: int) -> Case:
             Quantity(
                 "response",
                 Derived("T/S", "1/(1 - rho)", values),
-                lambda seen: seen.response,
+                lambda observed: observed.response,
                 lambda: queue_chain(load).spread_of_ratio(_count),
                 response_of,
             ),
             Quantity(
                 "in system",
                 Derived("N", "rho/(1 - rho)", values),
-                lambda seen: seen.in_system,
+                lambda observed: observed.in_system,
                 lambda: queue_chain(load).spread_of_time_average(_count),
             ),
             Quantity(
                 "utilisation",
                 Derived("U", "rho", values),
-                lambda seen: seen.utilisation(),
+                lambda observed: observed.utilisation(),
                 lambda: queue_chain(load).spread_of_time_average(_at_least(1)),
             ),
         ],
@@ -121,20 +121,20 @@ def _mmc(servers: int, load: float, seed: int) -> Case:
         Quantity(
             "delayed",
             share,
-            lambda seen: seen.delayed(servers),
+            lambda observed: observed.delayed(servers),
             lambda: queue_chain(load, servers).spread_of_share(_at_least(servers)),
         ),
         Quantity(
             "response",
             _mmc_response(servers, load, share),
-            lambda seen: seen.response,
+            lambda observed: observed.response,
             lambda: queue_chain(load, servers).spread_of_ratio(_count),
             response_of,
         ),
         Quantity(
             "utilisation",
             Derived("U", "rho", {"rho": load}),
-            lambda seen: seen.utilisation(),
+            lambda observed: observed.utilisation(),
             lambda: queue_chain(load, servers).spread_of_time_average(lambda state: min(_count(state), servers)),
         ),
     ]
@@ -143,7 +143,7 @@ def _mmc(servers: int, load: float, seed: int) -> Case:
             Quantity(
                 "wait",
                 wait,
-                lambda seen: seen.wait,
+                lambda observed: observed.wait,
                 lambda: queue_chain(load, servers).spread_of_ratio(_above(servers)),
             )
         )
@@ -188,17 +188,21 @@ def _mm1k(load: float, capacity: int, seed: int, quick: bool) -> Case:
             Quantity(
                 "blocked",
                 blocked,
-                lambda seen: seen.blocked,
+                lambda observed: observed.blocked,
                 lambda: queue_chain(load, 1, capacity).spread_of_share(_at_least(capacity)),
                 blocked_of,
             ),
             Quantity(
-                "response", response, lambda seen: seen.response, lambda: _served_spread(load, capacity), response_of
+                "response",
+                response,
+                lambda observed: observed.response,
+                lambda: _served_spread(load, capacity),
+                response_of,
             ),
             Quantity(
                 "utilisation",
                 busy,
-                lambda seen: seen.utilisation(),
+                lambda observed: observed.utilisation(),
                 lambda: queue_chain(load, 1, capacity).spread_of_time_average(_at_least(1)),
             ),
         ],
@@ -248,11 +252,13 @@ class Service:
             "(1 + c^2) / (2 (1 - rho)), c the coefficient of variation of a service.",
             f"Pollaczek 1930, Khinchine 1932; {KLEINROCK}, Sec. 5.7",
             [
-                Quantity("wait", self.wait, lambda seen: seen.wait, lambda: waits_spread(self.load, self.raw)[0]),
+                Quantity(
+                    "wait", self.wait, lambda observed: observed.wait, lambda: waits_spread(self.load, self.raw)[0]
+                ),
                 Quantity(
                     "response",
                     response,
-                    lambda seen: seen.response,
+                    lambda observed: observed.response,
                     lambda: waits_spread(self.load, self.raw)[1],
                     response_of,
                 ),
@@ -343,14 +349,14 @@ def _gim1(stages: int, load: float, seed: int) -> Case:
             Quantity(
                 "response",
                 response,
-                lambda seen: seen.response,
+                lambda observed: observed.response,
                 lambda: erlang_arrivals(stages, load).spread_of_ratio(count),
                 lines=(root,),
             ),
             Quantity(
                 "delayed",
                 Derived("sigma", "s", {"s": root.value}),
-                lambda seen: seen.delayed(1),
+                lambda observed: observed.delayed(1),
                 lambda: erlang_arrivals(stages, load).spread_of_share(lambda state: float(count(state) > 0)),
             ),
         ],

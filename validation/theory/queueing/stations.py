@@ -1,7 +1,7 @@
 """Disks as stations of queueing theory: the machine, streams of requests at it, what long runs show, and their cases.
 
 A service takes S = 10 ms in the mean. A case of the forecast holds it to rounding; one of the simulation holds it to a
-room that is chosen beforehand, and simulates as many requests as keep four standard deviations of each mean in it.
+tolerance that is chosen beforehand, and simulates as many requests as keep four standard deviations of each mean in it.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from simcodesign.describe.program import Step
 from simcodesign.describe.topology.build import build_topology
 from simcodesign.describe.workload import Workload
 from simcodesign.studies.replication.output_analysis import BATCHES, LEAST_IN_BATCH, batch_means
-from simcodesign.studies.validation.case import Case, Derived, Label, Said, Tolerance
+from simcodesign.studies.validation.case import Case, Derived, Label, Readings, Tolerance
 
 from ..machines import ROUNDING
 from .long_runs import DEVIATIONS, requests_for
@@ -35,7 +35,7 @@ from .long_runs import DEVIATIONS, requests_for
 S = 0.01
 EXPONENTIAL = Distribution("exponential")
 #: Room of a simulated mean, as a share of it: an error of 5 % in a formula lies three standard deviations beyond it.
-ROOM = 0.03
+MARGIN = 0.03
 #: Requests that are simulated at once: a run of so many fits in the memory of any machine.
 AT_ONCE = 250_000
 #: SimPy takes minutes for a million requests, and less time than the compiled engine takes to load for so many.
@@ -132,7 +132,7 @@ class Seen:
 
     def delayed(self, servers: int) -> float:
         """Share of the requests that find all servers at work."""
-        return sum(_found(run, servers) for run in self.runs) / self.arrived
+        return sum(_finding_all_busy(run, servers) for run in self.runs) / self.arrived
 
 
 def _requests(run: sc.Result) -> sc.result.Requests:
@@ -140,7 +140,7 @@ def _requests(run: sc.Result) -> sc.result.Requests:
     return run.requests
 
 
-def _found(run: sc.Result, servers: int) -> int:
+def _finding_all_busy(run: sc.Result, servers: int) -> int:
     """Requests that find as many before them as there are servers: those that arrived less those that have left."""
     requests = _requests(run)
     left = np.searchsorted(np.sort(requests.left_s), requests.arrived_s, side="right")
@@ -189,7 +189,7 @@ def blocked_of(result: sc.Result) -> float:
     return float(np.asarray(result.blocked))
 
 
-def room_of(share: float) -> Tolerance:
+def margin_tolerance(share: float) -> Tolerance:
     """For a mean of as many requests as it takes."""
     return Tolerance(
         f"{DEVIATIONS:g} standard deviations of the mean of so many correlated values, which are at most this share of "
@@ -227,7 +227,7 @@ def forecast_case(
         expected={row.label: row.derived.value for row in rows},
         tolerance=tolerance,
         reading="forecast",
-        measure=lambda: Said(forecast={row.label: row.value() for row in rows}),
+        measure=lambda: Readings(forecast={row.label: row.value() for row in rows}),
         axis=axis,
         derivation=tuple(line for row in rows for line in (*row.lines, row.derived)),
         quick=True,
@@ -244,23 +244,23 @@ def simulated_case(
     *,
     seed: int,
     ranks: int = 1,
-    room: float = ROOM,
+    margin: float = MARGIN,
     quick: bool = False,
     long: bool = False,
 ) -> Case:
     """A run of as many requests as it takes; ``work`` takes those of a rank. ``long``: of a million and more."""
     expected: dict[Label, float] = {one.label: one.derived.value for one in quantities}
 
-    def measure() -> Said:
+    def measure() -> Readings:
         spreads = {one.label: one.spread() for one in quantities}
-        requests = requests_for(max(spreads.values()), room)
-        seen = observe(work, machine, requests, ranks, seed)
-        simulation = {one.label: one.shown(seen) for one in quantities}
+        requests = requests_for(max(spreads.values()), margin)
+        observed = observe(work, machine, requests, ranks, seed)
+        simulation = {one.label: one.shown(observed) for one in quantities}
         result = sc.forecast(work(requests), machine, {"P": ranks})
         forecast = {one.label: one.forecast(result) for one in quantities if one.forecast}
-        notes = [f"{requests} requests in {len(seen.runs)} runs, seeds from {seed}", _batches(seen)]
+        notes = [f"{requests} requests in {len(observed.runs)} runs, seeds from {seed}", _batches(observed)]
         notes += [about(label, simulation[label], spread, requests) for label, spread in spreads.items()]
-        return Said(forecast, simulation, notes=(*notes, weakest(expected, simulation, room)))
+        return Readings(forecast, simulation, notes=(*notes, weakest(expected, simulation, margin)))
 
     return Case(
         name=f"{name}/simulation",
@@ -268,7 +268,7 @@ def simulated_case(
         source=source,
         unit="",
         expected=expected,
-        tolerance=room_of(room),
+        tolerance=margin_tolerance(margin),
         reading="simulation",
         measure=measure,
         derivation=tuple(line for one in quantities for line in (*one.lines, one.derived)),
@@ -283,21 +283,21 @@ def about(label: Label, value: float, spread: float, count: int) -> str:
     return f"{label}: {value:.5g}, 95 % interval {value - half:.5g} to {value + half:.5g} from its variance in theory"
 
 
-def _batches(seen: Seen) -> str:
-    if len(seen.responses) < BATCHES * LEAST_IN_BATCH:
+def _batches(observed: Seen) -> str:
+    if len(observed.responses) < BATCHES * LEAST_IN_BATCH:
         return "too few requests for batch means"
-    found = batch_means(seen.responses).interval
-    return f"response by batch means: {found.mean:.5g}, 95 % interval {found.low:.5g} to {found.high:.5g}"
+    response = batch_means(observed.responses).interval
+    return f"response by batch means: {response.mean:.5g}, 95 % interval {response.low:.5g} to {response.high:.5g}"
 
 
-def noticed(expected: float, value: float, room: float) -> float:
+def noticed(expected: float, value: float, margin: float) -> float:
     """Smallest relative error, of either sign, from which on a wrong expectation would have made the case differ."""
     ratio = value / expected
-    return max(ratio / (1 - room) - 1, 1 - ratio / (1 + room))
+    return max(ratio / (1 - margin) - 1, 1 - ratio / (1 + margin))
 
 
-def weakest(expected: dict[Label, float], simulation: dict[Label, float], room: float) -> str:
+def weakest(expected: dict[Label, float], simulation: dict[Label, float], margin: float) -> str:
     """The same over all labels."""
-    errors = {label: noticed(expected[label], value, room) for label, value in simulation.items()}
+    errors = {label: noticed(expected[label], value, margin) for label, value in simulation.items()}
     label = max(errors, key=lambda one: errors[one])
     return f"formulas that are wrong by more than {100 * errors[label]:.2g} % would be noticed (worst: {label})"

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from simcodesign.core.errors import InputError
 from simcodesign.core.expression import Expression, Node, Value, Values
-from simcodesign.studies.explore.evaluator import OnProgress, Point
+from simcodesign.studies.explore.evaluator import EvaluatedPoint, OnProgress
 from simcodesign.studies.explore.problem import ROUNDING, Constraint, Objective, Problem
 from simcodesign.studies.explore.solvers.solve import Solution, solve
 
@@ -34,7 +34,7 @@ class Relaxation:
     constraint: Constraint
     share: float | None
     bound: float | None
-    point: Point | None
+    point: EvaluatedPoint | None
 
     @property
     def helps(self) -> bool:
@@ -48,7 +48,7 @@ class Infeasibility:
     minimal conflicting sets; ``exact``: infeasibility and conflicts are proven, by exact methods or bounds."""
 
     problem: Problem
-    nearest: Point
+    nearest: EvaluatedPoint
     relaxations: tuple[Relaxation, ...]
     conflicts: tuple[tuple[Constraint, ...], ...]
     all_conflicts: bool
@@ -111,7 +111,7 @@ class _SubproblemSolver:
     options: dict[str, Any]
     exact: bool = True
     satisfied: list[frozenset[int]] = field(default_factory=list)
-    others: list[Point] = field(default_factory=list)
+    others: list[EvaluatedPoint] = field(default_factory=list)
 
     def learn(self, solution: Solution, constraints: Sequence[int] | None = None) -> None:
         """Note which sets of constraints the evaluated points satisfy."""
@@ -151,12 +151,12 @@ class _SubproblemSolver:
         values = np.array([list(solution.point.values.values())])
         return Relaxation(constraint, share, bound, self._on_whole_problem(values))
 
-    def _on_whole_problem(self, points: NDArray[np.float64]) -> Point:
+    def _on_whole_problem(self, points: NDArray[np.float64]) -> EvaluatedPoint:
         """A point of a part of the problem, evaluated for the whole problem."""
         evaluated = self.problem.evaluate(points)
         violation = float(self.problem.violation(evaluated.gaps)[0])
         names = {name: float(value[0]) for name, value in evaluated.metrics.items()}
-        point = Point(
+        point = EvaluatedPoint(
             self.problem.space.named(points[0]),
             names,
             tuple(map(float, evaluated.objectives[0])),

@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 
 from simcodesign.core.errors import InputError, Place, nearest
-from simcodesign.studies.explore.evaluator import EvaluationLimitError, Evaluator, OnProgress, Point, Refusal
+from simcodesign.studies.explore.evaluator import EvaluatedPoint, EvaluationLimitError, Evaluator, OnProgress, Refusal
 from simcodesign.studies.explore.problem import Problem
 from simcodesign.studies.explore.solvers.bisection import bisect
 from simcodesign.studies.explore.solvers.differential_evolution import evolve
@@ -43,7 +43,7 @@ ALIKE = 1e-5
 
 @dataclass(frozen=True)
 class Solution:
-    """The best point of a problem; where nothing feasible was found, the point of the smallest total violation.
+    """The best point of a problem; where no feasible point was found, the point of the smallest total violation.
 
     ``exact``: by a method that cannot miss the best one. ``scales``: by what several objectives are divided.
     ``spent``: the search ended at the limit on evaluations. ``proof``: why nothing can be feasible, where a search
@@ -51,7 +51,7 @@ class Solution:
     """
 
     problem: Problem
-    point: Point
+    point: EvaluatedPoint
     method: str
     exact: bool
     seed: int

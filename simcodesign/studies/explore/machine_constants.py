@@ -1,0 +1,90 @@
+"""The constants of a machine as variables of a search: also bandwidths in place of times per byte."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import replace
+
+import numpy as np
+
+from simcodesign.core.errors import InputError
+from simcodesign.core.units import FloatOrArray
+from simcodesign.describe.constants import CAPACITY, CONSTANTS, POWERS
+from simcodesign.describe.machine import Machine
+from simcodesign.describe.parameters import Parameter
+from simcodesign.describe.resources import PREFIX
+
+#: Bandwidths, and the constants of which they are the inverse.
+BANDWIDTHS = {
+    "network.bandwidth": "network.per_byte",
+    "network.link_bandwidth": "network.link_per_byte",
+    "network.interface_bandwidth": "network.interface_per_byte",
+    "disk.bandwidth": "disk.per_byte",
+    "memory.bandwidth": "memory.per_byte",
+}
+#: The constant of LogGOP that corresponds to ``network.per_byte``.
+LOGGOP_PER_BYTE = "network.G"
+
+
+def constant_dimension(path: str) -> str:
+    """Of a constant or a power of a machine, or of a bandwidth in place of one."""
+    if path in BANDWIDTHS:
+        return "bandwidth"
+    return "size" if path == CAPACITY else (CONSTANTS | POWERS)[path][2]
+
+
+def constant_parameter(path: str, value: float, machine: Machine) -> tuple[Parameter, str]:
+    """A constant, power or parameter of a machine as a parameter, and its dimension."""
+    if path.startswith(PREFIX):
+        parameter = machine.parameter(path)
+        return replace(parameter, name=path, default=value), parameter.dimension if parameter.unit else ""
+    return Parameter(path, value, low=0.0), constant_dimension(path)
+
+
+def is_constant(name: str) -> bool:
+    """Whether ``Machine.with_constants`` accepts the name."""
+    return name in CONSTANTS or name in POWERS or name.startswith(PREFIX)
+
+
+def inverse_of(path: str, machine: Machine) -> str | None:
+    """The constant of which a bandwidth is the inverse; None for anything else."""
+    loggop = path == "network.bandwidth" and machine.network.model == "loggop"
+    return LOGGOP_PER_BYTE if loggop else BANDWIDTHS.get(path)
+
+
+def constants_of(machine: Machine) -> dict[str, float]:
+    """Every constant, power and parameter, and every bandwidth in place of a time per byte."""
+    values = machine.constants() | machine.powers()
+    values |= {f"{PREFIX}{name}": machine.names()[name] for name in machine.custom.parameters}
+    constants = {path: float(np.asarray(value)) for path, value in values.items()}
+    if machine.capacity_bytes is not None:
+        constants[CAPACITY] = float(np.asarray(machine.capacity_bytes))
+    pairs = [(path, inverse_of(path, machine)) for path in BANDWIDTHS]
+    constants |= {
+        path: 1.0 / constants[inverse] for path, inverse in pairs if inverse in constants and constants[inverse] > 0
+    }
+    return constants
+
+
+def without_varied(constants: Mapping[str, float], varied: Collection[str], machine: Machine) -> dict[str, float]:
+    """The constants that are not varied, neither directly nor through the inverse of a bandwidth."""
+    excluded = set(varied)
+    for path in BANDWIDTHS:
+        inverse = inverse_of(path, machine)
+        excluded |= {path, inverse or ""} if excluded & {path, inverse} else set()
+    return {name: value for name, value in constants.items() if name not in excluded}
+
+
+def without_bandwidths(values: Mapping[str, FloatOrArray], machine: Machine) -> dict[str, FloatOrArray]:
+    """Values with times per byte in place of bandwidths. Raises InputError where both are given."""
+    translated: dict[str, FloatOrArray] = {}
+    for name, value in values.items():
+        inverse = inverse_of(name, machine)
+        if inverse is None:
+            translated[name] = value
+            continue
+        if inverse in values:
+            raise InputError(f"{name} is {inverse} in another unit", allowed="one of them varied")
+        with np.errstate(divide="ignore"):
+            translated[inverse] = 1.0 / np.asarray(value)
+    return translated

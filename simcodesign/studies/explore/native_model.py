@@ -1,0 +1,255 @@
+"""A workload on a machine, by the forecast, as a model for design-space exploration.
+
+Variables are its parameters, ``P``, and the constants, powers and parameters
+(``machine.NAME``) of the machine by their paths (also ``network.bandwidth`` and the like, in place of a time per byte);
+metrics are those of the forecast and those that the machine defines: properties, costs, power (``Extra``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from simcodesign.analytic.forecast import forecast
+from simcodesign.analytic.machine_metrics import HardwareMetrics
+from simcodesign.comparison.compare import Comparison, compare
+from simcodesign.core.errors import InputError, nearest
+from simcodesign.core.result import Result
+from simcodesign.core.units import FloatOrArray
+from simcodesign.describe.constants import CAPACITY
+from simcodesign.describe.demands.resource_uses import Execute
+from simcodesign.describe.design_point import DesignPoint
+from simcodesign.describe.machine import Machine
+from simcodesign.describe.parameters import Parameter
+from simcodesign.describe.program import walk
+from simcodesign.describe.scenario import Scenario
+from simcodesign.describe.workload import Workload
+from simcodesign.engine.simulate import simulate
+from simcodesign.studies.explore.machine_constants import (
+    constant_parameter,
+    constants_of,
+    is_constant,
+    without_bandwidths,
+    without_varied,
+)
+from simcodesign.studies.explore.model_interfaces import Extra
+from simcodesign.studies.explore.problem import RefusedPointsError
+from simcodesign.studies.explore.space import FloatArray
+
+#: Metrics of a forecast and their dimensions.
+METRICS = {
+    "time": "time",
+    "computation": "time",
+    "communication": "time",
+    "disk_time": "time",
+    "memory_time": "time",
+    "messages": "count",
+    "message_bytes": "size",
+    "disk_bytes": "size",
+    "flops": "count",
+    "instructions": "count",
+    "rate": "rate",
+}
+#: Metrics of memory, where the workload defines a footprint and the machine a capacity.
+FOOTPRINT, CAPACITY_METRIC = "footprint", "capacity"
+#: Ranks times points kept in memory at once where ranks differ.
+MOST_HELD = 4_000_000
+
+
+@dataclass(frozen=True)
+class NativeModel:
+    """A workload on a machine, by the forecast. ``scenario``: both, with the parameters and constants that are fixed.
+
+    ``extras`` add metrics; by default those of ``HardwareMetrics``.
+    """
+
+    scenario: Scenario
+    extras: tuple[Extra, ...] | None = None
+    design_point: DesignPoint = field(init=False, compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        if self.extras is None:
+            taken_names = {
+                *METRICS,
+                FOOTPRINT,
+                CAPACITY_METRIC,
+                *self.workload.equations,
+                *self.workload.parameters,
+                "P",
+            }
+            object.__setattr__(self, "extras", (HardwareMetrics(self.machine, taken=frozenset(taken_names)),))
+        design_point = self.scenario.bind()
+        design_point.require_one_point("an exploration")
+        object.__setattr__(self, "design_point", design_point)
+
+    @property
+    def workload(self) -> Workload:
+        """That of the scenario."""
+        return self.scenario.workload
+
+    @property
+    def machine(self) -> Machine:
+        """That of the scenario."""
+        return self.scenario.machine
+
+    @property
+    def name(self) -> str:
+        """``workload on machine``."""
+        return f"{self.workload.name} on {self.machine.name}"
+
+    @cached_property
+    def dimensions(self) -> Mapping[str, str]:
+        """All metrics."""
+        dimensions = dict(METRICS)
+        if self.workload.footprint is not None:
+            dimensions[FOOTPRINT] = "size"
+        if self.design_point.capacity_bytes is not None:
+            dimensions[CAPACITY_METRIC] = "size"
+        dimensions |= {f"phase.{name}": "time" for name in self.design_point.workload.phases() if name.isidentifier()}
+        dimensions |= {name: "" for name in self.workload.equations if name not in dimensions}
+        dimensions |= {f"used.{name}": "count" for name in _resources_of(self.design_point.workload)}
+        for extra in self.extras or ():
+            dimensions |= extra.dimensions
+        return dimensions
+
+    def fixed(self, varied: Collection[str]) -> Mapping[str, float]:
+        """Parameters, ``P`` and constants that are not varied."""
+        values = {name: self._current_value(name) for name in (*self.workload.parameters, "P")}
+        return without_varied({**values, **constants_of(self.design_point.machine)}, varied, self.machine)
+
+    def parameter(self, name: str) -> tuple[Parameter, str]:
+        """A parameter of the workload, ``P``, or a constant of the machine."""
+        if name in self.workload.parameters:
+            parameter = self.workload.parameters[name]
+            high = min(parameter.high, self.machine.most_ranks) if name == "P" else parameter.high
+            return replace(
+                parameter, default=self._current_value(name), high=high
+            ), parameter.dimension if parameter.unit else ""
+        if name == "P":
+            return Parameter("P", self._current_value(name), whole=True, low=1, high=self.machine.most_ranks), ""
+        constants = constants_of(self.design_point.machine)
+        if name in constants:
+            return constant_parameter(name, constants[name], self.machine)
+        allowed = nearest(name, {*self.workload.parameters, "P", *constants})
+        raise InputError(f"{self.name}: nothing of this name can be varied", value=name, allowed=allowed)
+
+    def _current_value(self, name: str) -> float:
+        return float(np.asarray(self.design_point.values[name]))
+
+    def parameters(self, values: Mapping[str, FloatOrArray]) -> dict[str, object]:
+        """Arguments of ``forecast`` and ``simulate`` for these values of the variables."""
+        fixed = {name: value for name, value in self.scenario.parameters.items() if name not in values}
+        return {**fixed, **without_bandwidths(values, self.machine)}
+
+    def _scenario_with(self, parameters: Mapping[str, object]) -> Scenario:
+        """The scenario with these parameters alone."""
+        return replace(self.scenario, parameters=parameters)
+
+    def evaluate(self, values: Mapping[str, FloatArray]) -> Mapping[str, FloatOrArray]:
+        """The forecast at n points, and every fixed number."""
+        count = len(next(iter(values.values())))
+        self._check_occupancy(values, count)
+        if not self.by_rank:
+            return self._forecast_metrics(values)
+        # Ranks that differ are the last axis of all arrays: points of one P at a time, and not too many.
+        ranks = values.get("P", np.full(count, self.design_point.values["P"]))
+        whole: dict[str, FloatArray] = {}
+        for size in np.unique(ranks):
+            points_per_chunk = max(int(MOST_HELD // max(size, 1)), 1)
+            indices = np.flatnonzero(ranks == size)
+            for chunk in np.array_split(indices, -(-len(indices) // points_per_chunk)):
+                chunk_values: dict[str, Any] = {name: value[chunk] for name, value in values.items() if name != "P"}
+                for name, value in self._forecast_metrics(chunk_values, P=float(size)).items():
+                    whole.setdefault(name, np.empty(count))[chunk] = value
+        return whole
+
+    def _check_occupancy(self, values: Mapping[str, FloatArray], count: int) -> None:
+        """Raise RefusedPointsError for all points at which the network would be faster than its links or interfaces:
+        these are many where a bandwidth is varied."""
+        parameters, network = self.parameters(values), self.design_point.machine.network
+        network_per_byte: Any = parameters.get(
+            f"network.{'G' if network.model == 'loggop' else 'per_byte'}", network.per_byte_s
+        )
+        for part in ("link", "interface"):
+            part_per_byte: Any = parameters.get(f"network.{part}_per_byte", getattr(network, f"{part}_per_byte_s"))
+            refused = np.broadcast_to(
+                np.greater(
+                    network_per_byte if part_per_byte is None else part_per_byte, network_per_byte * (1 + 1e-12)
+                ),
+                (count,),
+            )
+            if refused.any():
+                what = f"a message cannot pass faster than its {part}"
+                limit = f"network.bandwidth up to that of the {part}"
+                raise RefusedPointsError(InputError(what, self.machine.place, allowed=limit), refused)
+
+    @cached_property
+    def by_rank(self) -> bool:
+        """Whether ranks differ, so that there is no forecast for several P at once."""
+        return self.design_point.workload.differs_by_rank
+
+    def _forecast_metrics(self, values: Mapping[str, FloatOrArray], **overrides: float) -> dict[str, FloatOrArray]:
+        parameters = {**self.parameters(values), **overrides}
+        result = forecast(self._scenario_with(parameters))
+        return self.metrics(result, parameters)
+
+    def metrics(self, result: Result, parameters: Mapping[str, object]) -> dict[str, FloatOrArray]:
+        """The metrics of a forecast or simulation with these parameters."""
+        metrics = {**{name: result.values[name] for name in self.workload.equations}, **metrics_of(result)}
+        metrics |= {name: np.nan for name in self.dimensions if name not in metrics}  # what is not in this Result
+        if self.extras:
+            constants: dict[str, Any] = {name: value for name, value in parameters.items() if is_constant(name)}
+            machine = self.machine.with_constants(constants)
+            if CAPACITY in parameters:
+                capacity: Any = parameters[CAPACITY]
+                machine = replace(machine, capacity_bytes=capacity)
+            counts = {"nodes": machine.nodes, "processors_per_node": machine.processors_per_node}
+            for extra in self.extras:
+                metrics |= extra.evaluate(machine, counts, result)
+        return {name: metrics[name] for name in self.dimensions}
+
+    def simulate(self, values: Mapping[str, float], **options: Any) -> dict[str, FloatOrArray]:
+        """The same metrics by simulation, at one point; options of ``simulate``."""
+        parameters = self.parameters(values)
+        result = simulate(self._scenario_with(parameters), **options)
+        return self.metrics(result, parameters)
+
+    def compare(self, values: Mapping[str, float], **options: Any) -> Comparison:
+        """Forecast and simulations at one point; options of ``compare``."""
+        return compare(self._scenario_with(self.parameters(values)), **options)
+
+
+def metrics_of(result: Result) -> dict[str, FloatOrArray]:
+    """The metrics of a forecast or a simulation."""
+    components = result.components
+    metrics: dict[str, FloatOrArray] = {
+        "time": result.makespan_s,
+        "computation": components["computation"],
+        "communication": components["communication"],
+        "disk_time": components["disk"],
+        "memory_time": components["memory"],
+        "messages": result.messages,
+        "message_bytes": result.message_bytes,
+        "disk_bytes": result.disk_bytes,
+        "flops": result.flops,
+        "instructions": result.instructions,
+    }
+    with np.errstate(all="ignore"):
+        metrics["rate"] = np.asarray(result.flops) / np.asarray(result.makespan_s)
+    if result.footprint_bytes is not None:
+        metrics[FOOTPRINT] = result.footprint_bytes
+    if result.capacity_bytes is not None:
+        metrics[CAPACITY_METRIC] = result.capacity_bytes
+    metrics |= {f"used.{name}": amount for name, amount in result.used.items()}
+    zero: FloatOrArray = 0.0
+    return {**metrics, **{f"phase.{name}": sum(times.values(), zero) for name, times in result.phases.items()}}
+
+
+def _resources_of(workload: Workload) -> tuple[str, ...]:
+    """Resources of the machine that a workload uses."""
+    blocks = (step for step in walk(workload.program) if isinstance(step, Execute))
+    return tuple(dict.fromkeys(use.resource for block in blocks for use in block.uses))
