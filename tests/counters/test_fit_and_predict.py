@@ -87,7 +87,7 @@ def test_far_and_fitted_targets_are_told() -> None:
     near, far, inside = (fit_and_predict(made_up.runs(), [Target(P)]).notes for P in (128, 256, 8))
     assert not any("times the largest" in note for note in near)
     assert any("256 is 16 times the largest" in note for note in far)
-    assert any("P = 8 was fitted" in note for note in inside)
+    assert any("P = 8 was used in the fit" in note for note in inside)
 
 
 def test_a_cpi_that_spreads_is_told() -> None:

@@ -23,9 +23,9 @@ CASE = ("jacobi", "torus-cluster", {"P": 8})
 
 @pytest.fixture(autouse=True)
 def _nothing_said_yet() -> Iterator[None]:
-    selection._say_that_numba_is_missing.cache_clear()
+    selection._warn_that_numba_is_missing.cache_clear()
     yield
-    selection._say_that_numba_is_missing.cache_clear()
+    selection._warn_that_numba_is_missing.cache_clear()
 
 
 def test_small_runs_take_simpy() -> None:
