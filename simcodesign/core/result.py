@@ -55,6 +55,10 @@ class Bounds:
         """The largest lower bound of a simulation with these effects."""
         return max(self.lower_with(effects).values())
 
+    def json_fields(self) -> dict[str, Any]:
+        """In seconds, by name."""
+        return attributes_of(self, lower="lower_s", upper="upper_s")
+
 
 @dataclass(frozen=True)
 class RankTimes:
@@ -297,7 +301,7 @@ class Result(PlainResult):
         if self.formulas:
             shown["formulas"] = self.formulas
         if self.bounds is not None:
-            shown["bounds_s"] = {"lower": self.bounds.lower_s, "upper": self.bounds.upper_s}
+            shown["bounds_s"] = self.bounds
         if self.ranks is not None:
             shown |= attributes_of(self, "effects", "seed", "engine", "events", rank_end_s="ranks.end_s")
             if self.steady is not None:

@@ -13,11 +13,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from types import MappingProxyType
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from simcodesign.core.errors import InputError, nearest
+from simcodesign.core.to_json import fields_of
 
 Array = NDArray[np.float64]
 
@@ -80,6 +82,10 @@ class Factor:
         parts = [style.collective(self.collective, self.parameter)] if self.collective else []
         parts += [style.power(style.name(self.parameter), self.exponent)] if self.exponent else []
         return parts + ([style.power(style.log(self.parameter), self.log)] if self.log else [])
+
+    def json_fields(self) -> dict[str, Any]:
+        """The exponents as texts such as ``1/2``."""
+        return fields_of(self, log2_exponent="log") | {"collective": self.collective or None}
 
 
 @dataclass(frozen=True)

@@ -19,18 +19,19 @@ from simcodesign.report.fits.tables import model_dict
 def study_dict(study: CounterPredictions) -> dict[str, Any]:
     """All numbers in full; what is not known stays nan."""
     model = study.model
-    return {
-        "processes": model.identified.processes,
+    return attributes_of(
+        study,
+        *("guard", "latencies"),
+        processes="model.identified.processes",
+        rest="model.identified.rest",
+        refined_by_frequencies="clocks",
+    ) | {
         "scaling": attributes_of(model.scaling, "kind", "size", size_per_process="work"),
-        "latencies": study.latencies,
         "latencies_assumed": assumed(study),
-        "guard": study.guard,
         "kernels": [_kernel_dict(model, kernel) for kernel in model.kernels],
-        "rest": model.identified.rest,
         "communication": _communication_dict(model),
         "others_s": law_dict(model.others, reach_of(model)) if model.others else None,
         "misses": list(miss_shares(model.runs)),
-        "refined_by_frequencies": study.clocks,
         "refined_by_further_runs": study.communication and _further_dict(study.communication),
         "predictions": [_forecast_dict(forecast) for forecast in study.forecasts],
         "notes": list(all_notes(study)),
@@ -41,8 +42,7 @@ def law_dict(law: Law, reach: Mapping[str, float]) -> dict[str, Any]:
     """A law as text and numbers: the best form, or a model of the normal form."""
     head = {"text": law_text(law, reach), "r2": law.r2}
     if isinstance(law, BestForm):
-        best = law.forms[0]
-        return {**head, "form": best.kind, "axis": best.axis, "a": best.a, "b": best.b}
+        return head | attributes_of(law.forms[0], "axis", "a", "b", form="kind")
     return {**head, "form": "normal form", **(model_dict(law.fit.model) if isinstance(law, NormalForm) else {})}
 
 

@@ -13,12 +13,12 @@ from numpy.typing import NDArray
 from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
 from rich.table import Table
 
-from simcodesign.core.to_json import attributes_of, fields_of, to_json
+from simcodesign.core.to_json import attributes_of, to_json
 from simcodesign.fitting.batch_predictions import BatchPredictions
 from simcodesign.fitting.diagnostics import OWN
 from simcodesign.fitting.fit import Fit, Fits
 from simcodesign.fitting.measurements import Measurements, point_text
-from simcodesign.fitting.normal_form import Factor, Model
+from simcodesign.fitting.normal_form import Model
 from simcodesign.fitting.prediction_intervals import Prediction
 from simcodesign.report.common.tables import dashed_list, new_table
 from simcodesign.report.fits.names import latex_name, python_names, renamed
@@ -242,15 +242,11 @@ def _r2(number: float) -> str:
 def json_head(heading: Heading, measurements: Measurements) -> str:
     """How the JSON begins: everything but the fits."""
     points, repetitions = measurements.values.shape[1:]
-    head = {
-        "files": [*heading.files],
-        "parameters": [*heading.parameters],
+    head = attributes_of(heading, "files", "parameters", "level", "options") | {
         "points": points,
         "repetitions": repetitions,
         "series": len(measurements.regions),
         "target": dict(zip(heading.parameters, heading.target, strict=True)),
-        "level": heading.level,
-        "options": dict(heading.options),
     }
     return json.dumps(to_json(head), indent=2, allow_nan=False)[:-2] + ',\n  "fits": ['
 
@@ -270,9 +266,13 @@ JSON_TAIL = "\n  ]\n}\n"
 
 def fit_dict(fit: Fit, target: Sequence[float], prediction: Prediction) -> dict[str, Any]:
     """A fit with its prediction at the target; numbers that there are not stay nan."""
-    shown = attributes_of(fit, "region", "metric", "r2", "outliers", "warning", smape_percent="smape")
+    shown = attributes_of(
+        fit,
+        *("region", "metric", "r2", "outliers", "warning"),
+        smape_percent="smape",
+        cross_validated_smape_percent="cross_validated_smape",
+    )
     return shown | {
-        "cross_validated_smape_percent": fit.cross_validated_smape,
         "model": model_dict(fit.model),
         "prediction": prediction,
         "rivals": [{**model_dict(one), "prediction": float(one.evaluate(target))} for one in fit.rivals],
@@ -284,12 +284,4 @@ def model_dict(model: Model) -> dict[str, Any]:
     printed = renamed(model, {name: latex_name(name) for name in model.parameters})
     spoken = renamed(model, python_names(model.parameters))
     texts = {"text": model.text, "latex": printed.latex, "python": spoken.python}
-    terms = [
-        {"coefficient": term.coefficient, "factors": [_factor_dict(factor) for factor in term.factors]}
-        for term in model.terms
-    ]
-    return {**texts, "constant": model.constant, "terms": terms}
-
-
-def _factor_dict(factor: Factor) -> dict[str, Any]:
-    return fields_of(factor, log2_exponent="log") | {"collective": factor.collective or None}
+    return texts | attributes_of(model, "constant", "terms")

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simcodesign.core.errors import InputError
-from simcodesign.core.to_json import PlainResult, fields_of
+from simcodesign.core.to_json import PlainResult, attributes_of, fields_of
 
 Floats = NDArray[np.float64]
 Values = Sequence[float] | Floats
@@ -73,9 +73,7 @@ class Interval(PlainResult):
 
     def json_fields(self) -> dict[str, float | bool]:
         """Without an interval where all values are the same."""
-        if self.same:
-            return {"mean": self.mean, "same": True}
-        return {"mean": self.mean, "half_width": self.half_width, "low": self.low, "high": self.high}
+        return attributes_of(self, "mean", *(("same",) if self.same else ("half_width", "low", "high")))
 
 
 def check_confidence(confidence: float) -> float:
