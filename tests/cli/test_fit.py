@@ -302,9 +302,9 @@ def test_files_that_are_missing_twice_or_of_other_parameters(run: Any, runs: Pat
     other = tmp_path / "other.csv"
     other.write_text("q,value\n4,1\n8,2\n")
     for files, words in (
-        ((tmp_path / "none.csv",), "no such file"),
+        ((tmp_path / "none.csv",), "No such file or directory"),
         ((runs, runs), "a file is given twice"),
-        ((runs, tmp_path / "." / "x" / ".." / "none.csv"), "no such file"),
+        ((runs, tmp_path / "." / "x" / ".." / "none.csv"), "No such file or directory"),
         ((runs, other), "files of other parameters cannot be fitted together, got 'q' (allowed: p, n"),
         ((tmp_path,), "a folder without runs"),
     ):
