@@ -10,11 +10,12 @@ from numpy.typing import NDArray
 
 from simcodesign.analytic.bounds import bounds_of
 from simcodesign.analytic.demands.base import Charge, closed_form
+from simcodesign.analytic.pipelining.sequences import Chain, pipelined
 from simcodesign.analytic.power import PowerBook
 from simcodesign.analytic.queueing.closed_loops import Loop, Visit, visit_factors
 from simcodesign.analytic.queueing.open_streams import open_forecast
 from simcodesign.core.errors import InputError
-from simcodesign.core.result import COMPONENTS, Result
+from simcodesign.core.result import COMPONENTS, DemandTime, Pipelined, Result
 from simcodesign.core.units import FloatOrArray
 from simcodesign.describe.demands.base import ONE
 from simcodesign.describe.evaluation import EvaluatedBlock, EvaluatedStep, Evaluation
@@ -37,6 +38,8 @@ def forecast(
     parameters, preset and phases. ``parameters`` sets workload parameters,
     ``P``, machine constants (``network.startup``, SI units) and its parameters (``machine.NAME``); arrays broadcast and
     give arrays of that shape.
+    The makespan is the sum of the closed forms of all demands, each as if all ranks began it together when the last has
+    ended the one before. ``Result.pipelined``: what it is where ranks go on as soon as they can, for one design point.
     ``bounds`` adds bounds of the simulated time: for one design point, and unless an operation has more messages
     than could be looked at one by one (``bounds.MOST_MESSAGES``).
     ``queueing``: loops without messages whose ranks share disks or memory, and whose demands vary, take what
@@ -49,13 +52,14 @@ def forecast(
         return open_forecast(design_point, queueing)
     account = _Account(Evaluation.at_points(design_point), queueing)
     with np.errstate(all="ignore"):  # overflow shows as a makespan that is not finite
-        account.program(account.evaluation.program)
+        chain = account.program(account.evaluation.program)
         result = account.result()
         energy = 0.0 if result.energy_j is None else result.energy_j
         for number in (result.makespan_s, result.messages, result.message_bytes, result.disk_bytes, energy):
             if not np.all(np.isfinite(number)):
                 what = "time, bytes or energy of the forecast are too large to be a number"
                 raise InputError(what, design_point.workload.place)
+        result = replace(result, pipelined=account.pipelined(chain, result.makespan_s))
         return replace(result, bounds=bounds_of(design_point)) if bounds else result
 
 
@@ -72,27 +76,35 @@ class _Account:
     message_bytes: FloatOrArray = 0.0
     counts: dict[str, dict[str, FloatOrArray]] = field(default_factory=dict)  # by group and name
     hit_methods: dict[str, str] = field(default_factory=dict)
+    demands: list[tuple[EvaluatedStep, FloatOrArray]] = field(default_factory=list)  # seconds of one point
+    no_pipeline: str = field(init=False)  # why successive operations have no closed form
     power: PowerBook | None = field(init=False)
 
     def __post_init__(self) -> None:
+        self.no_pipeline = why_not_pipelined(self.evaluation)
         self.power = PowerBook() if self.evaluation.design_point.has_power else None
 
-    def program(self, block: EvaluatedBlock) -> None:
-        """Add up the steps of a block."""
+    def program(self, block: EvaluatedBlock) -> Chain:
+        """Add up the steps of a block; how its operations follow one another, if that is of use."""
+        chain = Chain()
         for step in block.steps():
             if isinstance(step, EvaluatedBlock):
-                self._block(step)
-            else:
-                self._book(step, closed_form(step.demand).charge(step.demand, step))
+                chain = chain + self._block(step)
+                continue
+            form = closed_form(step.demand)
+            charge = form.charge(step.demand, step)
+            self._book(step, charge)
+            operation = None if self.no_pipeline else form.operation(step.demand, step, charge)
+            chain = chain if operation is None else chain + Chain.of(operation)
+        return chain
 
-    def _block(self, block: EvaluatedBlock) -> None:
+    def _block(self, block: EvaluatedBlock) -> Chain:
         """What is in a block; the waits of the outermost one that is repeated, when it has been read."""
         repeated = block.block.repeat != ONE
         if not self.queueing or self.evaluation.by_rank or self.loop is not None or not repeated:
-            self.program(block)
-            return
+            return self._repeated(self.program(block), block)
         self.loop = Loop()
-        self.program(block)
+        chain = self._repeated(self.program(block), block)
         machine, shape = self.evaluation.machine, self.evaluation.design_point.shape
         formula, waits = self.loop.queues(machine, self.evaluation.ranks, shape)
         self.formulas += [formula] if formula and formula not in self.formulas else []
@@ -100,12 +112,18 @@ class _Account:
             phase = self.phases[wait.phase]
             phase[wait.station] = phase[wait.station] + wait.wait_s
         self.loop = None
+        return chain
+
+    def _repeated(self, chain: Chain, block: EvaluatedBlock) -> Chain:
+        return Chain() if self.no_pipeline else chain.repeated(float(block.repeat))
 
     def _book(self, step: EvaluatedStep, charge: Charge) -> None:
         """Add the charge of one demand, as often as it is done."""
         phase = self.phases.setdefault(step.phase, dict.fromkeys(COMPONENTS, 0.0))
         time_s = charge.time_s * step.repetitions * step.present
         phase[charge.component] = phase[charge.component] + time_s
+        if not self.evaluation.design_point.shape:
+            self.demands.append((step, time_s))
         self.messages = self.messages + charge.messages * step.repetitions
         self.message_bytes = self.message_bytes + charge.message_bytes * step.repetitions
         for count in charge.counts:
@@ -136,6 +154,12 @@ class _Account:
                 energy_j, power_w = step.over_ranks(energy_j * step.present), step.over_ranks(power_w * step.present)
             power.spend(energy_j)
             power.draw(step.phase, draw.part, power_w, draw.is_resource)
+
+    def pipelined(self, chain: Chain, sum_s: FloatOrArray) -> Pipelined | None:
+        """The time where operations overlap that follow one another; None for several design points."""
+        if self.evaluation.design_point.shape:
+            return None
+        return Pipelined(None, reason=self.no_pipeline) if self.no_pipeline else pipelined(chain, float(sum_s))
 
     def result(self) -> Result:
         """The Result: of the busiest rank, where ranks differ."""
@@ -174,6 +198,7 @@ class _Account:
             footprint_bytes=design_point.footprint_bytes,
             capacity_bytes=design_point.capacity_bytes,
             formulas=tuple(self.formulas),
+            demands=tuple(_demand_time(step, whole(it)) for step, it in self.demands),
         )
         if self.power is None:
             return result
@@ -185,6 +210,19 @@ class _Account:
             energy_j=static_w * result.makespan_s + whole(self.power.energy_j),
             peak_power_w=static_w + whole(self.power.highest_w(self.evaluation.machine.custom)),
         )
+
+
+def why_not_pipelined(evaluation: Evaluation) -> str:
+    """Why no closed form of successive operations is tried; nothing if it is."""
+    if evaluation.design_point.shape:
+        return "several design points"
+    if evaluation.machine.network.model != "hockney":
+        return "LogGOPS: gaps between messages last from one operation into the next, which no closed form has yet"
+    return "the ranks differ, so that the sum is that of the busiest rank" if evaluation.by_rank else ""
+
+
+def _demand_time(step: EvaluatedStep, time_s: FloatOrArray) -> DemandTime:
+    return DemandTime(step.phase, step.demand.label, np.asarray(step.repetitions).item(), float(time_s))
 
 
 def _of_rank(value: FloatOrArray, total: FloatOrArray, rank: NDArray[np.int64] | None) -> FloatOrArray:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from simcodesign.analytic.message_costs import Cost, Message, MessageCosts
 from simcodesign.core.units import FloatOrArray
@@ -34,6 +36,22 @@ def halo(
         time = np.maximum(time, _finish_s(rows, edges))
     sent, total = _sent(rows, sizes, p.ranks)
     return Cost(time, sent, total)
+
+
+def most_neighbours(grid: Sequence[int], periodic: bool) -> NDArray[np.bool_]:
+    """The ranks (P,), in row-major order, that have as many neighbours in every dimension as any rank has.
+
+    Where messages do not fly they are at work all the time: everything has been sent when they have sent it all, so
+    that they wait for nothing. One bool where that is all ranks.
+    """
+    if periodic or max(grid) < 3:
+        return np.asarray(True)
+    inside = []
+    for extent in grid:
+        place = np.arange(extent)
+        inside.append((place > 0) & (place < extent - 1) if extent > 2 else np.ones(extent, dtype=np.bool_))
+    every: NDArray[np.bool_] = functools.reduce(np.logical_and.outer, inside).ravel()
+    return every
 
 
 def _sent(

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from itertools import pairwise
+
+from simcodesign.core.result import Result
 
 #: Differences below this share of the first time are rounding: each reading adds some 10^5 numbers.
 ROUNDING = 1e-10
@@ -15,6 +18,39 @@ def changes_of(times_s: Sequence[float]) -> list[tuple[float, float]]:
     changes = [0.0 if abs(after - before) <= least_s else after - before for before, after in pairwise(times_s)]
     gap = sum(changes)
     return [(change, change / gap if gap else float("nan")) for change in changes]
+
+
+@dataclass(frozen=True)
+class DemandGap:
+    """What one demand of a program takes in the forecast, which adds up closed forms, and what it adds to the end of a
+    simulation without effects. ``change_s`` below 0: it begins before the one before it has ended everywhere; above 0:
+    ranks wait in it for others that come late."""
+
+    phase: str
+    demand: str
+    times: float
+    forecast_s: float
+    simulated_s: float
+    change_s: float
+
+
+#: Stands for the demands of a loop together: what queueing theory adds to the forecast.
+QUEUEING = "waits by queueing theory"
+
+
+def gaps_by_demand(forecast: Result, simulation: Result) -> tuple[DemandGap, ...]:
+    """The difference of two makespans by the demands of the program, in its order: they add up to it. Nothing where
+    one of the Results does not know its demands."""
+    if not forecast.demands or not simulation.demands:
+        return ()
+    gaps = [
+        DemandGap(one.phase, one.demand, one.times, one.time_s, other.time_s, other.time_s - one.time_s)
+        for one, other in zip(forecast.demands, simulation.demands, strict=True)
+    ]
+    if forecast.formulas:
+        waits_s = float(forecast.makespan_s) - sum(one.time_s for one in forecast.demands)
+        gaps.append(DemandGap("", QUEUEING, 1.0, waits_s, 0.0, -waits_s))
+    return tuple(gaps)
 
 
 def relative_error(forecast: float, simulated: float) -> float:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 import numpy as np
 
 from simcodesign.analytic.forecast import forecast
-from simcodesign.comparison.attribution import relative_error
+from simcodesign.comparison.attribution import DemandGap, gaps_by_demand, relative_error
 from simcodesign.comparison.effects import Rung, rungs_of, simulations_with
 from simcodesign.core.errors import InputError
 from simcodesign.core.result import COMPONENTS, Result
@@ -124,11 +124,25 @@ class Comparison(PlainResult):
         rows = [(rung.effect, rung.simulation.headline_s, rung.change_s, rung.share) for rung in self.rungs]
         return pd.DataFrame(rows, columns=["effect", "simulated_s", "change_s", "share"])
 
+    @property
+    def waiting_by_demand(self) -> tuple[DemandGap, ...]:
+        """The first rung by the demands of the program, in its order: which of them follow one another early or late.
+        Their changes add up to it. Empty for streams and extrapolated iterations."""
+        return gaps_by_demand(self.forecast, self.rungs[0].simulation)
+
     def json_fields(self) -> dict[str, Any]:
         """Both readings, and tables of components and of the ladder."""
         energy = () if self.energy_gap_j is None else ("energy_error", "energy_gap_j")
         shown = attributes_of(
-            self, "forecast", "simulation", "error", "gap_s", *energy, "within_bounds", ladder="rungs"
+            self,
+            "forecast",
+            "simulation",
+            "error",
+            "gap_s",
+            *energy,
+            "within_bounds",
+            "waiting_by_demand",
+            ladder="rungs",
         )
         return shown | {"components": self.component_rows()}
 

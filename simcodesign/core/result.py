@@ -61,6 +61,52 @@ class Bounds:
 
 
 @dataclass(frozen=True)
+class DemandTime:
+    """A demand of a program, ``times`` times in all: what it adds to the makespan. In a forecast, its closed form (of
+    the busiest rank). In a simulation, the time from the end of everything before it in the program, in the last rank,
+    to its own end in the last rank."""
+
+    phase: str
+    demand: str
+    times: float
+    time_s: float
+
+
+@dataclass(frozen=True)
+class SequenceTime:
+    """Operations of a phase that follow one another without a cut, ``times`` times in all: the sum of their closed
+    forms, and what they take when ranks go on as soon as they can; None where that has no closed form, so that the sum
+    stands."""
+
+    phase: str
+    operations: str
+    times: float
+    sum_s: float
+    pipelined_s: float | None
+
+    @property
+    def saved_s(self) -> float:
+        """By how much it is less than the sum."""
+        return 0.0 if self.pipelined_s is None else self.sum_s - self.pipelined_s
+
+    def plus(self, other: SequenceTime) -> SequenceTime:
+        """The same sequence again."""
+        both = None if self.pipelined_s is None or other.pipelined_s is None else self.pipelined_s + other.pipelined_s
+        return SequenceTime(self.phase, self.operations, self.times + other.times, self.sum_s + other.sum_s, both)
+
+
+@dataclass(frozen=True)
+class Pipelined:
+    """The makespan of a forecast where ranks go on as soon as their own part of an operation is done: the sum of closed
+    forms less what its sequences save. ``sequences``: only those whose sum is not known to be exact. Without a
+    makespan, ``reason`` says why there is none."""
+
+    makespan_s: float | None
+    sequences: tuple[SequenceTime, ...] = ()
+    reason: str = ""
+
+
+@dataclass(frozen=True)
 class RankTimes:
     """Times of every rank, (ranks, phases, components); ``busy_s`` includes ``waiting_s``. ``end_s``: (ranks,)."""
 
@@ -202,7 +248,10 @@ class Result(PlainResult):
     ranks at work on all that a phase uses; a simulation's is the highest of its ``power_profile``.
     ``response_s``, ``blocked``: of an open stream, the mean time in the system of the requests that are served, and the
     share that is blocked; ``requests``: each of them, in a simulation. None where there is no such stream.
-    ``formulas``: the formulas of queueing theory that a forecast used, with their names.
+    ``formulas``: the formulas of queueing theory that a forecast used, with their names. ``pipelined``: of a forecast
+    of one design point, the time where operations overlap that the sum adds up; None for several points and streams.
+    ``demands``: what each demand of the program adds, in its order, of one design point: what they add up to is the
+    makespan but for the waits of ``formulas``. None of streams, schedules and extrapolated iterations.
     """
 
     reading: str
@@ -241,6 +290,8 @@ class Result(PlainResult):
     blocked: FloatOrArray | None = None
     requests: Requests | None = field(default=None, repr=False)
     formulas: tuple[str, ...] = ()
+    pipelined: Pipelined | None = None
+    demands: tuple[DemandTime, ...] = field(default=(), repr=False)
 
     @property
     def headline_s(self) -> FloatOrArray:
@@ -300,6 +351,8 @@ class Result(PlainResult):
             shown |= attributes_of(self, "response_s", "blocked")
         if self.formulas:
             shown["formulas"] = self.formulas
+        if self.pipelined is not None:
+            shown["pipelined"] = self.pipelined
         if self.bounds is not None:
             shown["bounds_s"] = self.bounds
         if self.ranks is not None:

@@ -354,6 +354,7 @@ def _plus(result: Result, missing: int, base: Result, longer: Result) -> Result:
         },
         energy_j=None if result.energy_j is None else grown("energy_j"),
         power_profile=None,
+        demands=(),
         ranks=ranks,
         stations=stations,
     )

@@ -15,6 +15,7 @@ from simcodesign.core.result import (
     READ,
     SEND,
     WRITE,
+    DemandTime,
     RankTimes,
     Requests,
     Result,
@@ -22,8 +23,10 @@ from simcodesign.core.result import (
 )
 from simcodesign.core.station_uses import StationUses
 from simcodesign.describe.design_point import DesignPoint
+from simcodesign.describe.program import placed_demands
 from simcodesign.engine.counters import counted
 from simcodesign.engine.critical_path import critical_path_s
+from simcodesign.engine.demand_ends import added_by_demand_s
 from simcodesign.engine.event_contract import Log
 from simcodesign.engine.power import power_and_energy
 from simcodesign.engine.waits import ready_s, released_s, waited_s
@@ -89,8 +92,23 @@ def measured(
         timeline=_timeline(plan, log) if keep_timeline else None,
         counters=None if plan.accounts is None else counted(plan, log, plan.accounts, RANKS_AT_ONCE),
         used=plan.used,
+        demands=_demand_times(point, plan, log),
         **powers,
         **_open_stream(plan, log),
+    )
+
+
+def _demand_times(point: DesignPoint, plan: Plan, log: Log) -> tuple[DemandTime, ...]:
+    """What each demand of the program adds, where operations are in its order."""
+    order = plan.demands
+    if order is None:
+        return ()
+    times = np.bincount(order.turns, minlength=len(order.counts)).tolist()
+    added_s = added_by_demand_s(plan, log, order).tolist()
+    placed = placed_demands(point.workload.program)
+    return tuple(
+        DemandTime(one.phase, one.demand.label, float(count), seconds)
+        for one, count, seconds in zip(placed, times, added_s, strict=True)
     )
 
 

@@ -19,7 +19,7 @@ from simcodesign.generate.demands.base import lowering
 from simcodesign.generate.demands.memory_accesses import operations_of, shares_controller
 from simcodesign.generate.messages.pricing import MessagePricing
 from simcodesign.generate.noise import Variations
-from simcodesign.generate.plan import NONE, Accounts, Plan, Powers
+from simcodesign.generate.plan import NONE, Accounts, DemandOrder, Int32s, Int64s, Plan, Powers
 from simcodesign.generate.plan_builder import LoweredProgram, PlanBuilder, StepWriter
 from simcodesign.generate.power import BYTES_PER_OPERATION as POWER_BYTES
 from simcodesign.generate.power import PowerTable
@@ -55,6 +55,7 @@ def make_plan(design_point: DesignPoint, effects: Collection[str] = (), seed: in
             accounts=_accounts(builder, lowered.segment),
             powers=_powers(builder, plan, lowered),
             requests=lowered.requests,
+            demands=lowered.demands,
         )
 
 
@@ -84,22 +85,34 @@ def _lowered(builder: PlanBuilder) -> LoweredProgram:
     """The operations of the program."""
     steps = list(builder.evaluation.program.demands())
     whole = lowering(steps[0].demand).program(steps, builder)
-    return LoweredProgram(_segment(builder, builder.evaluation.program)) if whole is None else whole
+    return _lowered_in_order(builder) if whole is None else whole
 
 
-def _segment(builder: PlanBuilder, block: EvaluatedBlock) -> Segment:
-    """The operations of a block done once, of its own blocks as often as these are repeated."""
-    parts = []
+def _lowered_in_order(builder: PlanBuilder) -> LoweredProgram:
+    counts: list[Int64s] = []
+    segment, turns = _segment(builder, builder.evaluation.program, counts)
+    return LoweredProgram(segment, demands=DemandOrder(turns, tuple(counts)))
+
+
+def _segment(builder: PlanBuilder, block: EvaluatedBlock, counts: list[Int64s]) -> tuple[Segment, Int32s]:
+    """The operations of a block done once, of its own blocks as often as these are repeated, and its demands in turn,
+    as places in ``counts``, to which their numbers of operations are added."""
+    parts, turns = [], []
     for step in block.steps():
-        if isinstance(step, EvaluatedBlock):
-            times = _whole_repeat(step)
-            inside = _segment(builder, step) if times else joined([], builder.ranks, builder.extra_fields)
-            parts.append(inside.repeated(times or 1))
-        else:
+        if not isinstance(step, EvaluatedBlock):
             writer, form = StepWriter(builder, step), lowering(step.demand)
             form.write(step.demand, writer)
             parts.append(writer.segment(form.is_collective))
-    return joined(parts, builder.ranks, builder.extra_fields)
+            turns.append(np.array([len(counts)], dtype=np.int32))
+            counts.append(parts[-1].counts if parts[-1].width is None else np.array(parts[-1].width))
+        elif times := _whole_repeat(step):
+            segment, inner = _segment(builder, step, counts)
+            parts.append(segment.repeated(times))
+            turns.append(np.tile(inner, times))
+        else:
+            counts += [np.array(0) for _ in step.demands()]
+    empty = np.zeros(0, np.int32)
+    return joined(parts, builder.ranks, builder.extra_fields), np.concatenate([empty, *turns])
 
 
 def _operations(builder: PlanBuilder, block: EvaluatedBlock) -> float:

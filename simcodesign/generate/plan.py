@@ -145,6 +145,15 @@ class OpenStream:
 
 
 @dataclass(frozen=True)
+class DemandOrder:
+    """Which operations belong to which demand: every rank has ``counts[d]`` of the D demands, (P,) or one number for
+    all, each time that demand d is done; ``turns`` are the demands in the order in which they are done."""
+
+    turns: Int32s
+    counts: tuple[Int64s, ...]
+
+
+@dataclass(frozen=True)
 class Plan:
     """N operations of P ranks.
 
@@ -181,6 +190,7 @@ class Plan:
     used: Mapping[str, float] = field(default_factory=dict)  # amounts of the machine's resources
     powers: Powers | None = None  # where the machine says what it draws
     requests: OpenStream | None = None  # of a program of arrivals
+    demands: DemandOrder | None = None  # where every operation follows the one before it in its rank
 
     def __len__(self) -> int:
         return len(self.kind)

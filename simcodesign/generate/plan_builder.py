@@ -19,7 +19,7 @@ from simcodesign.generate.counter_tally import Tally, retired
 from simcodesign.generate.dependencies import Dependencies
 from simcodesign.generate.messages.pricing import MessagePricing
 from simcodesign.generate.noise import Variations
-from simcodesign.generate.plan import NONE, OpenStream
+from simcodesign.generate.plan import NONE, DemandOrder, OpenStream
 from simcodesign.generate.power import PowerTable
 from simcodesign.generate.segment import Segment, woven
 
@@ -82,6 +82,7 @@ class LoweredProgram:
     dependencies: Dependencies | None = None
     requests: OpenStream | None = None
     idle_phase: int = NONE
+    demands: DemandOrder | None = None
 
 
 @dataclass(frozen=True)

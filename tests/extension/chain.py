@@ -6,6 +6,7 @@ import numpy as np
 
 from simcodesign.analytic.collectives.algorithm_form import AlgorithmForm, Ints, Rows, register_algorithm_form
 from simcodesign.analytic.message_costs import Cost, MessageCosts
+from simcodesign.analytic.pipelining.succession import Succession
 from simcodesign.core.units import FloatOrArray
 from simcodesign.describe.demands.collective import register_algorithm
 from simcodesign.generate.columns import Ranks
@@ -29,6 +30,13 @@ def cost(size: FloatOrArray, p: MessageCosts) -> Cost:
     return Cost(hops * p.message(size).whole_s, hops, hops * size)
 
 
+def repeated(size: FloatOrArray, p: MessageCosts, times: FloatOrArray) -> FloatOrArray:
+    """A line of machines: all but the first wait for it, or for the busiest, which receives and sends."""
+    m = p.message(size)
+    busiest = np.where(p.ranks > 2, m.receive_s + m.send_s, np.maximum(m.send_s, m.receive_s))
+    return (p.ranks - 1) * m.whole_s + np.where(p.ranks > 1, (times - 1) * busiest, 0.0)
+
+
 def traffic(rank: Ints, size: float) -> Rows:
     yield rank[:-1], rank[1:], size
 
@@ -38,5 +46,9 @@ def sent_per_byte(ranks: FloatOrArray) -> FloatOrArray:
 
 
 register_algorithm_form(
-    "broadcast", "chain", AlgorithmForm(cost, traffic, "P - 1", "P - 1", sent_per_byte, "Bcast_chain")
+    "broadcast",
+    "chain",
+    AlgorithmForm(
+        cost, traffic, "P - 1", "P - 1", sent_per_byte, "Bcast_chain", succession=Succession(repeated=repeated)
+    ),
 )

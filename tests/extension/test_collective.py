@@ -88,6 +88,20 @@ def test_the_time_is_that_of_whole_messages_in_a_row(tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("registered")
+@pytest.mark.parametrize("ranks", [1, 2, 3, 8])
+def test_several_in_a_row_are_pipelined(tmp_path: Path, ranks: int) -> None:
+    path = file(tmp_path)
+    path.write_text(WORKLOAD.replace("- broadcast: {", "- repeat: 5\n    do:\n    - broadcast: {"))
+    workload, machine = load_workload(path), load_machine("crossbar-16").with_constants(MACHINES["receive overhead"])
+    foreseen, simulated = (
+        forecast(workload, machine, {"P": ranks}),
+        simulate(workload, machine, {"P": ranks}, effects="none"),
+    )
+    assert foreseen.pipelined is not None
+    assert foreseen.pipelined.makespan_s == pytest.approx(simulated.makespan_s, rel=1e-12)
+
+
+@pytest.mark.usefixtures("registered")
 def test_requirements_and_formulas_know_it(tmp_path: Path) -> None:
     workload = load_workload(file(tmp_path))
     for counting in ("cost_functions", "messages"):

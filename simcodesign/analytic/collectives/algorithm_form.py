@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simcodesign.analytic.message_costs import Cost, MessageCosts
+from simcodesign.analytic.pipelining.succession import UNKNOWN, Succession
 from simcodesign.core.errors import InputError
 from simcodesign.core.registry import Registry
 from simcodesign.core.units import FloatOrArray
@@ -31,6 +32,7 @@ class AlgorithmForm:
     requirements in the literature count them, which call this function ``cost_function``.
     ``synchronises``: no rank leaves before the last one has come and has done all of its rounds.
     ``folds``: where P is no power of two, some ranks only fold in and out; the last rank takes part in all rounds.
+    ``succession``: how it follows itself and others, for P that is a power of two where it ``folds``.
     """
 
     cost: Callable[[FloatOrArray, MessageCosts], Cost]
@@ -41,6 +43,7 @@ class AlgorithmForm:
     cost_function: str = ""
     synchronises: bool = False
     folds: bool = False
+    succession: Succession = UNKNOWN
 
 
 #: By operation and algorithm.

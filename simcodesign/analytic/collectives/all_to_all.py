@@ -8,6 +8,7 @@ from simcodesign.analytic.collectives.algorithm_form import AlgorithmForm, Ints,
 from simcodesign.analytic.collectives.patterns import all_pairs, powers_of_two
 from simcodesign.analytic.collectives.rounds import equal_rounds, growing_rounds
 from simcodesign.analytic.message_costs import Cost, MessageCosts
+from simcodesign.analytic.pipelining.succession import SYMMETRIC, Succession, busy_all_the_time
 from simcodesign.core.units import FloatOrArray
 from simcodesign.fitting.normal_form import COLLECTIVES
 
@@ -71,12 +72,21 @@ def sent_by_bruck(ranks: FloatOrArray) -> FloatOrArray:
 register_algorithm_form(
     "all_to_all",
     "pairwise",
-    AlgorithmForm(all_to_all_pairwise, all_pairs, "P - 1", "P - 1", sent_pairwise, "Alltoall", synchronises=True),
+    AlgorithmForm(
+        all_to_all_pairwise,
+        all_pairs,
+        "P - 1",
+        "P - 1",
+        sent_pairwise,
+        "Alltoall",
+        synchronises=True,
+        succession=SYMMETRIC,
+    ),
 )
 register_algorithm_form(
     "all_to_all",
     "linear",
-    AlgorithmForm(exchange_linear, all_pairs, "P - 1", "P - 1", sent_pairwise, "Alltoall_linear"),
+    AlgorithmForm(exchange_linear, all_pairs, "P - 1", "P - 1", sent_pairwise, "Alltoall_linear", succession=SYMMETRIC),
 )
 register_algorithm_form(
     "all_to_all",
@@ -89,10 +99,18 @@ register_algorithm_form(
         sent_by_bruck,
         "Alltoall_bruck",
         synchronises=True,
+        succession=SYMMETRIC,
     ),
 )
 register_algorithm_form(
     "all_broadcast",
     "linear",
-    AlgorithmForm(all_broadcast_linear, all_pairs, "P - 1", "P - 1", sent_to_each_other),
+    AlgorithmForm(
+        all_broadcast_linear,
+        all_pairs,
+        "P - 1",
+        "P - 1",
+        sent_to_each_other,
+        succession=Succession(whole_time=busy_all_the_time),
+    ),
 )

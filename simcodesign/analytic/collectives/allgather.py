@@ -9,6 +9,7 @@ from simcodesign.analytic.collectives.all_to_all import exchange_linear, sent_to
 from simcodesign.analytic.collectives.patterns import all_pairs, powers_of_two, ring
 from simcodesign.analytic.collectives.rounds import equal_rounds, growing_rounds
 from simcodesign.analytic.message_costs import Cost, MessageCosts
+from simcodesign.analytic.pipelining.succession import SYMMETRIC
 from simcodesign.core.units import FloatOrArray
 
 
@@ -31,17 +32,35 @@ def bruck_gather(rank: Ints, size: float) -> Rows:
 register_algorithm_form(
     "allgather",
     "ring",
-    AlgorithmForm(allgather_ring, ring, "P - 1", "P - 1", sent_to_each_other, "Allgather_ring", synchronises=True),
+    AlgorithmForm(
+        allgather_ring,
+        ring,
+        "P - 1",
+        "P - 1",
+        sent_to_each_other,
+        "Allgather_ring",
+        synchronises=True,
+        succession=SYMMETRIC,
+    ),
 )
 register_algorithm_form(
     "allgather",
     "bruck",
     AlgorithmForm(
-        allgather_bruck, bruck_gather, "log2(P)", "P - 1", sent_to_each_other, "Allgather_bruck", synchronises=True
+        allgather_bruck,
+        bruck_gather,
+        "log2(P)",
+        "P - 1",
+        sent_to_each_other,
+        "Allgather_bruck",
+        synchronises=True,
+        succession=SYMMETRIC,
     ),
 )
 register_algorithm_form(
     "allgather",
     "linear",
-    AlgorithmForm(exchange_linear, all_pairs, "P - 1", "P - 1", sent_to_each_other, "Allgather_linear"),
+    AlgorithmForm(
+        exchange_linear, all_pairs, "P - 1", "P - 1", sent_to_each_other, "Allgather_linear", succession=SYMMETRIC
+    ),
 )

@@ -9,6 +9,7 @@ from simcodesign.analytic.collectives.broadcast import broadcast_binomial
 from simcodesign.analytic.collectives.patterns import binomial_tree, ring
 from simcodesign.analytic.collectives.rounds import equal_rounds, row_s, tree_s
 from simcodesign.analytic.message_costs import Cost, MessageCosts, ceil_log2, floor_log2
+from simcodesign.analytic.pipelining.succession import SYMMETRIC, Ranks, Succession
 from simcodesign.core.units import FloatOrArray
 from simcodesign.fitting.normal_form import COLLECTIVES
 
@@ -66,6 +67,25 @@ def tree_both_ways(rank: Ints, size: float) -> Rows:
         yield parent, child, each
 
 
+def folded(ranks: int, flies: bool) -> Ranks:
+    """The ranks that fold in and out: each takes its way in, all rounds, which all take as long whether they stay on a
+    rank or lead to another, and the way out. Every rank where nobody folds."""
+    rest = ranks - 2 ** (ranks.bit_length() - 1)
+    if flies or not rest:
+        return np.asarray(not flies)
+    every: Ranks = np.zeros(ranks, dtype=np.bool_)
+    every[0 : 2 * rest : 2] = True
+    return every
+
+
+def deepest(ranks: int, flies: bool) -> Ranks:
+    """The rank from which, and to which, the longest way through the tree leads: all ones, in so many bits that the
+    rank exists. Where P is no power of two it has one step less, and the root's other child is served before it."""
+    every: Ranks = np.zeros(ranks, dtype=np.bool_)
+    every[2 ** (ranks.bit_length() - 1) - 1] = True
+    return every
+
+
 def sent_by_doubling(ranks: FloatOrArray) -> FloatOrArray:
     """All of the bytes in each of log2 P rounds."""
     return COLLECTIVES["Allreduce"].numeric(np.asarray(ranks, dtype=np.float64))
@@ -89,6 +109,7 @@ register_algorithm_form(
         "Allreduce",
         synchronises=True,
         folds=True,
+        succession=Succession(ends_together=True, whole_time=folded),
     ),
 )
 register_algorithm_form(
@@ -102,6 +123,7 @@ register_algorithm_form(
         sent_both_ways,
         "Allreduce_ring",
         synchronises=True,
+        succession=SYMMETRIC,
     ),
 )
 register_algorithm_form(
@@ -114,5 +136,6 @@ register_algorithm_form(
         "2*log2(P)",
         sent_both_ways,
         "Allreduce_reduce_broadcast",
+        succession=Succession(whole_time=deepest),
     ),
 )

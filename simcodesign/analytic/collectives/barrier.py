@@ -8,6 +8,7 @@ from simcodesign.analytic.collectives.algorithm_form import AlgorithmForm, Ints,
 from simcodesign.analytic.collectives.patterns import powers_of_two
 from simcodesign.analytic.collectives.rounds import equal_rounds
 from simcodesign.analytic.message_costs import Cost, MessageCosts, ceil_log2
+from simcodesign.analytic.pipelining.succession import SYMMETRIC
 from simcodesign.core.units import FloatOrArray
 
 
@@ -30,5 +31,13 @@ def sent_by_signals(ranks: FloatOrArray) -> FloatOrArray:
 register_algorithm_form(
     "barrier",
     "dissemination",
-    AlgorithmForm(barrier_dissemination, dissemination, "log2(P)", "log2(P)", sent_by_signals, synchronises=True),
+    AlgorithmForm(
+        barrier_dissemination,
+        dissemination,
+        "log2(P)",
+        "log2(P)",
+        sent_by_signals,
+        synchronises=True,
+        succession=SYMMETRIC,
+    ),
 )

@@ -7,7 +7,8 @@ import numpy as np
 from simcodesign.analytic.collectives.algorithm_form import AlgorithmForm, Ints, Rows, register_algorithm_form
 from simcodesign.analytic.collectives.patterns import binomial_tree
 from simcodesign.analytic.collectives.rounds import row_s, tree_s
-from simcodesign.analytic.message_costs import Cost, MessageCosts
+from simcodesign.analytic.message_costs import Cost, MessageCosts, ceil_log2
+from simcodesign.analytic.pipelining.succession import Succession
 from simcodesign.core.units import FloatOrArray
 from simcodesign.fitting.normal_form import COLLECTIVES
 
@@ -27,6 +28,34 @@ def broadcast_linear(size: FloatOrArray, p: MessageCosts) -> Cost:
     return Cost(row_s(others, m.whole_s, m.apart_s), others, others * size)
 
 
+def broadcasts_binomial(size: FloatOrArray, p: MessageCosts, times: FloatOrArray) -> FloatOrArray:
+    """k broadcasts down the same tree, Hockney's model: nobody waits for those below.
+
+    With c, f, r as in ``message_costs``, a rank with l children works for r + l c on each broadcast, the root for B c
+    with B = ceil(log2 P). That is a line of machines whose jobs are all alike: a rank begins its k-th broadcast k - 1
+    times the most work of a rank on the way from the root to it after its first. Children have fewer children than
+    their parents, so that this is the root's or its child's on that way. Two subtrees may be last: that of the first
+    child, of P - 2^(B - 1) ranks, and that of the second, of 2^(B - 2), which is full.
+    For P = 2^B that is B (c + f + r) + (k - 1) ((B - 1) c + max(c, r)).
+    """
+    m, depth = p.message(size), ceil_log2(p.ranks)
+    below = np.maximum(p.ranks - np.exp2(depth - 1), 1.0)
+    root = depth * m.next_send_s
+    first = m.whole_s + tree_s(below, m.whole_s, m.apart_s)
+    second = m.next_send_s + (depth - 1) * m.whole_s
+    of_first = np.maximum(root, m.receive_s + ceil_log2(below) * m.next_send_s)
+    of_second = np.maximum(root, m.receive_s + (depth - 2) * m.next_send_s)
+    time = np.maximum(row_s(times, first, of_first), np.where(depth > 1, row_s(times, second, of_second), 0.0))
+    return np.where(depth > 0, time, 0.0)
+
+
+def broadcasts_linear(size: FloatOrArray, p: MessageCosts, times: FloatOrArray) -> FloatOrArray:
+    """k broadcasts, Hockney's model: the last receiver waits for the root or is busy with the message before."""
+    m, others = p.message(size), p.ranks - 1
+    period = np.maximum(others * m.next_send_s, m.next_receive_s)
+    return np.where(others > 0, row_s(times, row_s(others, m.whole_s, m.apart_s), period), 0.0)
+
+
 def star(rank: Ints, size: float) -> Rows:
     """Rank 0 sends to every other."""
     yield np.zeros_like(rank[1:]), rank[1:], size
@@ -40,10 +69,26 @@ def sent_per_byte(ranks: FloatOrArray) -> FloatOrArray:
 register_algorithm_form(
     "broadcast",
     "binomial",
-    AlgorithmForm(broadcast_binomial, binomial_tree, "log2(P)", "log2(P)", sent_per_byte, "Bcast"),
+    AlgorithmForm(
+        broadcast_binomial,
+        binomial_tree,
+        "log2(P)",
+        "log2(P)",
+        sent_per_byte,
+        "Bcast",
+        succession=Succession(repeated=broadcasts_binomial),
+    ),
 )
 register_algorithm_form(
     "broadcast",
     "linear",
-    AlgorithmForm(broadcast_linear, star, "P - 1", "P - 1", sent_per_byte, "Bcast_linear"),
+    AlgorithmForm(
+        broadcast_linear,
+        star,
+        "P - 1",
+        "P - 1",
+        sent_per_byte,
+        "Bcast_linear",
+        succession=Succession(repeated=broadcasts_linear),
+    ),
 )

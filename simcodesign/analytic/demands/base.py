@@ -1,8 +1,8 @@
 """The closed-form record of one kind of demand: all that the analytic reading knows of it.
 
-``forecast`` asks for ``charge``, its bounds for ``occupation`` and ``traffic``, requirements for ``requirements``, the
-formula for ``payments``, texts of models for ``model_terms``. A kind of demand that says no more than its ``charge``
-can be forecast with its bounds; it has no requirements and no formula.
+``forecast`` asks for ``charge`` and ``operation``, its bounds for ``occupation`` and ``traffic``, requirements for
+``requirements``, the formula for ``payments``, texts of models for ``model_terms``. A kind of demand that says no more
+than its ``charge`` can be forecast with its bounds; it has no requirements and no formula.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from simcodesign.analytic.collective_traffic import Traffic
 from simcodesign.analytic.formula_prices import Payment, SymbolicPrices
+from simcodesign.analytic.pipelining.succession import Operation
 from simcodesign.core.errors import InputError
 from simcodesign.core.registry import Registry
 from simcodesign.core.units import FloatOrArray
@@ -88,6 +89,13 @@ class ClosedForm(Generic[D]):
     def charge(self, demand: D, step: EvaluatedStep) -> Charge:
         """What it takes by itself, at every design point. InputError where it has no closed form."""
         raise InputError("a demand that has no closed form cannot be forecast", demand.place, allowed="simulate it")
+
+    def operation(self, demand: D, step: EvaluatedStep, charge: Charge) -> Operation | None:
+        """Its place among operations that follow one another, at one design point where all ranks are alike; None for
+        what each rank does by itself. Of messages nothing is known that the kind does not say."""
+        if charge.component != "communication":
+            return None
+        return Operation(step.phase, demand.label, float(charge.time_s))
 
     def occupation(self, demand: D, step: EvaluatedStep) -> Occupation:
         """Bounds of its time, for every rank of one design point; not for kinds that have ``traffic``."""

@@ -7,9 +7,10 @@ from collections.abc import Iterator
 from simcodesign.analytic.collective_traffic import Traffic, collective_traffic
 from simcodesign.analytic.collectives.algorithm_form import algorithm_form_of
 from simcodesign.analytic.demands.base import CLOSED_FORMS, Charge, ClosedForm, Floats
-from simcodesign.analytic.demands.messages import message_charge, prices_at
+from simcodesign.analytic.demands.messages import flies_at, message_charge, prices_at
 from simcodesign.analytic.formula_prices import Payment, SymbolicPrices
-from simcodesign.analytic.message_costs import FREE, MessageCosts, floor_log2, price
+from simcodesign.analytic.message_costs import FREE, MessageCosts, price
+from simcodesign.analytic.pipelining.succession import Operation
 from simcodesign.analytic.power import all_busy_s
 from simcodesign.core.expression import parse
 from simcodesign.core.expression_sympy import to_sympy
@@ -26,6 +27,23 @@ class CollectiveForm(ClosedForm[Collective]):
         cost = algorithm_form_of(demand).cost(step.amount(demand.bytes, "bytes"), prices)
         return message_charge(step, cost, lambda: all_busy_s(cost, prices))
 
+    def operation(self, demand: Collective, step: EvaluatedStep, charge: Charge) -> Operation:
+        form, prices = algorithm_form_of(demand), prices_at(step)
+        ranks, size = int(step.evaluation.design_point.ranks), float(step.amount(demand.bytes, "bytes"))
+        flies, succession = flies_at(prices, size), form.succession
+        alike = not (form.folds and is_folded(ranks))
+        repeated = succession.repeated
+        return Operation(
+            step.phase,
+            demand.label,
+            float(charge.time_s),
+            (demand.key, size, id(step.machine)),
+            ends_together=succession.ends_together and alike,
+            waits_for_all=form.synchronises and alike and not flies,
+            whole_time=lambda: succession.whole_time(ranks, flies),
+            repeated_s=None if repeated is None else lambda times: float(repeated(size, prices, times)),
+        )
+
     def traffic(self, demand: Collective, step: EvaluatedStep) -> Traffic:
         ranks, size = step.evaluation.design_point.ranks, float(step.amount(demand.bytes, "bytes"))
         return collective_traffic(algorithm_form_of(demand), ranks, size)
@@ -38,8 +56,7 @@ class CollectiveForm(ClosedForm[Collective]):
         ranks, form = len(own_s), algorithm_form_of(demand)
         if not form.synchronises or ranks == 1:
             return None
-        folded = form.folds and ranks != 2 ** int(floor_log2(ranks))
-        return float(own_s[-1]) if folded else float(own_s.min())
+        return float(own_s[-1]) if form.folds and is_folded(ranks) else float(own_s.min())
 
     def message_rows(self, demand: Collective, ranks: int) -> float:
         cost = algorithm_form_of(demand).cost(0.0, MessageCosts(float(ranks), lambda size: FREE))
@@ -63,6 +80,11 @@ class CollectiveForm(ClosedForm[Collective]):
             return []
         name = algorithm_form_of(demand).cost_function or f"{demand.name}_{demand.algorithm}"
         return [("sent_bytes", f"({demand.bytes.text})*{name}(P)")]
+
+
+def is_folded(ranks: int) -> bool:
+    """Whether some ranks only fold in and out of a power of two."""
+    return ranks & (ranks - 1) != 0
 
 
 CLOSED_FORMS.add(Collective, CollectiveForm())

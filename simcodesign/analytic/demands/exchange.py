@@ -9,10 +9,11 @@ import numpy as np
 
 from simcodesign.analytic.collective_traffic import Traffic, halo_traffic
 from simcodesign.analytic.demands.base import CLOSED_FORMS, Charge, ClosedForm
-from simcodesign.analytic.demands.messages import message_charge, prices_at
+from simcodesign.analytic.demands.messages import flies_at, message_charge, prices_at
 from simcodesign.analytic.formula_prices import Payment, SymbolicPrices
-from simcodesign.analytic.halo import halo
+from simcodesign.analytic.halo import halo, most_neighbours
 from simcodesign.analytic.message_costs import price
+from simcodesign.analytic.pipelining.succession import Operation
 from simcodesign.analytic.power import all_busy_s
 from simcodesign.core.expression import Expression
 from simcodesign.core.expression_sympy import to_sympy
@@ -30,6 +31,20 @@ class ExchangeForm(ClosedForm[Exchange]):
         grid, prices = demand.checked_extents(step.evaluation.ranks, step.amount), prices_at(step)
         cost = halo(sizes, grid, demand.periodic, prices, messages)
         return message_charge(step, cost, lambda: all_busy_s(cost, prices))
+
+    def operation(self, demand: Exchange, step: EvaluatedStep, charge: Charge) -> Operation:
+        grid = [int(extent) for extent in demand.checked_extents(step.evaluation.ranks, step.amount)]
+        sizes = tuple(float(size) for size in demand.sizes_bytes(step.amount))
+        messages = tuple(float(count) for count in demand.message_counts(step.amount))
+        flies = flies_at(prices_at(step), np.array(sizes))
+        return Operation(
+            step.phase,
+            demand.label,
+            float(charge.time_s),
+            (type(demand), tuple(grid), demand.periodic, sizes, messages, id(step.machine)),
+            ends_together=demand.periodic or max(grid) < 3,
+            whole_time=lambda: most_neighbours(grid, demand.periodic) if not flies else np.asarray(False),
+        )
 
     def traffic(self, demand: Exchange, step: EvaluatedStep) -> Traffic:
         sizes = [float(size) for size in demand.sizes_bytes(step.amount)]

@@ -18,6 +18,11 @@ def prices_at(step: EvaluatedStep) -> MessageCosts:
     return price(step.machine.network, step.evaluation.ranks)
 
 
+def flies_at(prices: MessageCosts, size_bytes: FloatOrArray) -> bool:
+    """Whether a message is on the way for some time after its sender is done with it."""
+    return bool(np.any(np.asarray(prices.message(size_bytes).flight_s) > 0))
+
+
 def message_charge(step: EvaluatedStep, cost: Cost, busy_s: Callable[[], FloatOrArray]) -> Charge:
     """A charge by its costs; all ranks together are at work on the messages for ``busy_s()``, which is
     asked for only where the machine says what it draws."""

@@ -57,6 +57,11 @@ class Demand:
         yield from self.amounts()
 
     @property
+    def label(self) -> str:
+        """Its kind in words: for tables in which a demand is a row."""
+        return kind_in_words(type(self))
+
+    @property
     def title(self) -> str:
         """Its kind and its amounts in words."""
         return " ".join([kind_in_words(type(self)), ", ".join(amount.text for amount in self.amounts())]).rstrip()

@@ -54,5 +54,9 @@ class Collective(Demand):
         """Operation and algorithm, under which both readings know it."""
         return self.name, self.algorithm
 
+    @property
+    def label(self) -> str:
+        return f"{self.name} ({self.algorithm.replace('_', ' ')})"
+
     def amounts(self) -> Iterator[Expression]:
         yield self.bytes

@@ -19,5 +19,9 @@ class DiskAccess(Demand):
     times: Expression
     varies: Distribution | None = None
 
+    @property
+    def label(self) -> str:
+        return self.kind
+
     def amounts(self) -> Iterator[Expression]:
         yield from (self.bytes, self.times)

@@ -7,14 +7,17 @@ import math
 from rich.console import RenderableType
 from rich.table import Table
 
-from simcodesign.comparison.attribution import relative_error
+from simcodesign.comparison.attribution import QUEUEING, ROUNDING, DemandGap, relative_error
 from simcodesign.comparison.compare import Comparison
-from simcodesign.comparison.effects import effect_words
+from simcodesign.comparison.effects import WAITING, effect_words
 from simcodesign.core.units import format_quantity
 from simcodesign.describe.effects import changing_effects, ladder
 from simcodesign.report.common.numbers import Seconds, signed_percent
 from simcodesign.report.common.tables import facts, new_table, paragraph
-from simcodesign.report.results.tables import case_title, footprint_facts, iteration_facts, time_text
+from simcodesign.report.results.tables import case_title, footprint_facts, iteration_facts, pipelined_lines, time_text
+
+#: Rows of the table of demands.
+MOST_DEMANDS = 5
 
 
 def comparison_tables(comparison: Comparison) -> list[RenderableType]:
@@ -34,6 +37,8 @@ def comparison_tables(comparison: Comparison) -> list[RenderableType]:
         *([component_table(comparison), compared_phases(comparison)] if simulation.response_s is None else []),
         *compared_requests(comparison),
         ladder_table(comparison),
+        *waiting_table(comparison),
+        *pipelined_lines(comparison.forecast),
         *([bounds_line(comparison)] if comparison.forecast.response_s is None else []),
         *energy_lines(comparison),
         verdict(comparison),
@@ -90,6 +95,36 @@ def ladder_table(comparison: Comparison) -> Table:
         seconds = show(float(rung.simulation.headline_s))
         table.add_row(rung.effect, seconds, show(rung.change_s, "+"), signed_percent(rung.share, "-"))
     return table
+
+
+def waiting_table(comparison: Comparison) -> list[RenderableType]:
+    """The demands that have the largest part in the first rung; nothing where it is none."""
+    gaps = comparison.waiting_by_demand
+    show = Seconds(time for gap in gaps for time in (gap.forecast_s, gap.simulated_s))
+    ranked = sorted(gaps, key=lambda gap: -abs(gap.change_s))
+    changed = [gap for gap in ranked if abs(gap.change_s) > ROUNDING * float(comparison.forecast.headline_s)]
+    if not changed:
+        return []
+    title = f"{WAITING.capitalize()}, by demand ({show.unit})"
+    table = new_table(title, "demand", "phase", "forecast", "simulated", "change", "of the forecast")
+    for gap in changed[:MOST_DEMANDS]:
+        name = gap.demand if gap.times == 1 else f"{gap.demand} x {gap.times:g}"
+        seconds = (show(gap.forecast_s), show(gap.simulated_s), show(gap.change_s, "+"))
+        share = signed_percent(relative_error(gap.simulated_s, gap.forecast_s))
+        table.add_row(name, gap.phase, *seconds, share)
+    if others := changed[MOST_DEMANDS:]:
+        sums = (sum(gap.forecast_s for gap in others), sum(gap.simulated_s for gap in others))
+        table.add_row(f"{len(others)} others", "", show(sums[0]), show(sums[1]), show(sums[1] - sums[0], "+"), "")
+    reasons = dict.fromkeys(_reason(gap) for gap in changed[:MOST_DEMANDS])
+    return [table, paragraph(f"{'; '.join(reasons)}.")]
+
+
+def _reason(gap: DemandGap) -> str:
+    if gap.demand == QUEUEING:
+        return "With no effect nobody queues"
+    if gap.change_s < 0:
+        return "Less than forecast: it begins before what stands before it has ended everywhere"
+    return "More than forecast: ranks wait in it for others that come late"
 
 
 def bounds_line(comparison: Comparison) -> RenderableType:

@@ -6,12 +6,14 @@ import numpy as np
 from rich.console import RenderableType
 from rich.table import Table
 
-from simcodesign.core.result import COMPONENTS, Bounds, RankTimes, Result
+from simcodesign.core.result import COMPONENTS, Bounds, RankTimes, Result, SequenceTime
 from simcodesign.core.station_uses import StationUses
 from simcodesign.core.units import format_quantity
 from simcodesign.report.common.numbers import Seconds
 from simcodesign.report.common.tables import facts, new_table, paragraph
 
+#: Sequences of operations that are named.
+MOST_SEQUENCES = 3
 #: What the first step is of an open stream, whose forecast has queues.
 NOBODY_WAITS = "the queueing of the forecast: with every effect off nobody waits"
 
@@ -33,9 +35,39 @@ def forecast_tables(result: Result) -> list[RenderableType]:
     parts += [paragraph(f"By queueing theory: {'; '.join(result.formulas)}.")] if result.formulas else []
     if result.response_s is not None:
         return parts
+    parts += pipelined_lines(result)
     if result.bounds is None:
         return [*parts, paragraph("Bounds of the simulated time were not computed.")]
     return [*parts, bounds_table(result.bounds)]
+
+
+def pipelined_lines(result: Result) -> list[RenderableType]:
+    """What a forecast would be if ranks went on as soon as they can; nothing where that is the sum of closed forms."""
+    pipelined = result.pipelined
+    if pipelined is None:
+        return []
+    if pipelined.makespan_s is None:
+        return [paragraph(f"No pipelined time is given: {pipelined.reason}.")]
+    saving = [time for time in pipelined.sequences if time.pipelined_s is not None]
+    standing = [time for time in pipelined.sequences if time.pipelined_s is None]
+    lines = []
+    if saving:
+        shown = "; ".join(_sequence_text(time) for time in saving[:MOST_SEQUENCES])
+        more = f"; and {len(saving) - MOST_SEQUENCES} more" if len(saving) > MOST_SEQUENCES else ""
+        lines.append(
+            f"Pipelined, where ranks go on as soon as they can: {time_text(pipelined.makespan_s)} ({shown}{more})."
+        )
+    if standing:
+        shown = "; ".join(f"{time.operations} in {time.phase}" for time in standing[:MOST_SEQUENCES])
+        more = f"; and {len(standing) - MOST_SEQUENCES} more" if len(standing) > MOST_SEQUENCES else ""
+        lines.append(f"The sum stands, and may be too high, for operations that may overlap: {shown}{more}.")
+    return [paragraph(line) for line in lines]
+
+
+def _sequence_text(time: SequenceTime) -> str:
+    assert time.pipelined_s is not None
+    often = "" if time.times == 1 else f", {time.times:g} times"
+    return f"{time.operations} in {time.phase}{often}: {time_text(time.pipelined_s)} for {time_text(time.sum_s)}"
 
 
 def simulation_tables(result: Result, stations: int = 5) -> list[RenderableType]:

@@ -1,0 +1,80 @@
+"""What the forecast knows of an operation beyond its time when all ranks begin at once: how it follows others.
+
+An operation of P ranks is a matrix M: rank i ends at max over j of (begin of j + M[i, j]), where M[i, j] is the longest
+chain of work and messages from j's begin to i's end, -infinity where i waits for nothing of j's. Its closed form is the
+largest entry, T = max M. Operations that follow one another are the product of their matrices in the algebra of maximum
+and sum, and a rank's own work, alike on all ranks, is a number that every rank adds. From this follow the rules of
+``sequences``:
+
+- The time of a program is at most the sum of the closed forms: no chain is longer than its longest parts.
+- Where all ranks end together if they begin together, the next operation begins as its closed form assumes.
+- Where M[i, i] = T for one rank i and all operations of a sequence, the sum is exact: the chain that stays on i takes
+  all of it.
+- Where M[i, j] = T for all i and j, a sequence falls into what is before and what is after: all ranks leave at once.
+
+All this is about messages without gaps that outlast them: Hockney's model. Source of the algebra: F. Baccelli,
+G. Cohen, G. Olsder, J.-P. Quadrat, "Synchronization and Linearity", Wiley 1992, section 2.5.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simcodesign.analytic.message_costs import MessageCosts
+from simcodesign.core.units import FloatOrArray
+
+#: Of P ranks (P,), or one for all of them.
+Ranks = NDArray[np.bool_]
+
+
+def no_rank(ranks: int, flies: bool) -> Ranks:
+    """Nothing is known of any rank."""
+    return np.asarray(False)
+
+
+def busy_all_the_time(ranks: int, flies: bool) -> Ranks:
+    """Every rank is at work from its begin to its end, unless messages fly while nobody works on them."""
+    return np.asarray(not flies)
+
+
+@dataclass(frozen=True)
+class Succession:
+    """How an algorithm follows itself and other operations.
+
+    ``ends_together``: ranks that begin it together end it together.
+    ``whole_time(ranks, flies)``: ranks i with M[i, i] = T, which end it no earlier than its whole time after they began
+    themselves; ``flies``: whether messages are on the way for some time after the sender is done with them.
+    ``repeated(size_bytes, price, times)``: seconds of ``times`` of it in a row that all ranks begin together, where
+    that is less than their sum; None where nobody has derived it.
+    """
+
+    ends_together: bool = False
+    whole_time: Callable[[int, bool], Ranks] = no_rank
+    repeated: Callable[[FloatOrArray, MessageCosts, FloatOrArray], FloatOrArray] | None = None
+
+
+#: Nothing is known.
+UNKNOWN = Succession()
+#: All ranks do the same, and are at work all the time.
+SYMMETRIC = Succession(ends_together=True, whole_time=busy_all_the_time)
+
+
+@dataclass(frozen=True)
+class Operation:
+    """An operation with messages where it stands in a program; equal ``key``: the same operation again.
+
+    ``waits_for_all``: M[i, j] = T for all ranks i and j. The other fields as in ``Succession``.
+    """
+
+    phase: str
+    label: str
+    time_s: float
+    key: object = field(default_factory=object)
+    ends_together: bool = False
+    waits_for_all: bool = False
+    whole_time: Callable[[], Ranks] = lambda: np.asarray(False)
+    repeated_s: Callable[[float], float] | None = None
