@@ -135,8 +135,8 @@ def growth(phase: int, part: str) -> Callable[[Callable[[int, str, int], float],
     return lambda seconds, most: seconds(phase, part, most) / seconds(phase, part, 2)
 
 
-def statement_cases() -> list[Case]:
-    """Order and growth of communication, disk and computation times."""
+def communication_cases() -> list[Case]:
+    """Order and growth of communication times."""
     return [
         *ratio_cases(
             "communication-starts-lower",
@@ -168,6 +168,12 @@ def statement_cases() -> list[Case]:
             growth(2, "communication"),
             own=lambda dataset, most: float(communication_s(2, dataset, most) / communication_s(2, dataset, 2)),
         ),
+    ]
+
+
+def computation_and_disk_cases() -> list[Case]:
+    """Growth of computation and disk times."""
+    return [
         *ratio_cases(
             "computation-ideal-phase-2",
             "Computation of phase 2 is ideal: it is {most} times as fast on {most} processors.",
@@ -330,7 +336,8 @@ def concurrency_case(phase: int) -> Case:
 
 
 CASES: list[Case] = [
-    *statement_cases(),
+    *communication_cases(),
+    *computation_and_disk_cases(),
     *constant_cases(),
     *(traffic_case(phase, place, dataset) for phase in (2, 4) for place in (0, 1) for dataset in ("test", "ultra")),
     *(concurrency_case(phase) for phase in (1, 2, 4)),
