@@ -17,6 +17,11 @@ settings.register_profile("ci", settings.get_profile("default"), derandomize=Tru
 settings.load_profile("ci" if os.environ.get("CI") == "true" else "default")
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """``--renew``, of ``tests/cli/test_golden.py``."""
+    parser.addoption("--renew", action="store_true", help="write the outputs of tests/cli/golden anew")
+
+
 @pytest.fixture(scope="session")
 def cases() -> Path:
     """The folder of example cases beside the checkout; a test that needs it is skipped without it."""

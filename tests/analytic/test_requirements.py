@@ -21,6 +21,7 @@ from simcodesign.describe.design_point import bind
 from simcodesign.describe.workload import Workload
 from simcodesign.describe.yaml.files import load_workload
 from simcodesign.engine.simulate import simulate
+from tests import examples
 from tests.builders import workload
 from tests.shipped_pairs import plain_workloads
 
@@ -126,7 +127,7 @@ def test_kernels_count_their_own_accesses() -> None:
 
 @pytest.mark.parametrize("name", APPS)
 @given(data=st.data())
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples(25), deadline=None)
 def test_arrays_are_single_points(name: str, data: st.DataObject) -> None:
     ranks = data.draw(st.lists(st.integers(1, 2**40), min_size=1, max_size=3))
     sizes = data.draw(st.lists(st.floats(1, 1e12), min_size=1, max_size=3))

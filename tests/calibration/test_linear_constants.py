@@ -14,6 +14,7 @@ from simcodesign.calibration.common_direction import common_direction
 from simcodesign.calibration.linear_algebra import echelon, nonnegative
 from simcodesign.calibration.linear_constants import ConstantsProblem, fit_constants
 from simcodesign.core.errors import InputError
+from tests import examples
 
 NAMES = ("startup", "per_byte", "third", "fourth")
 SIZES = np.array([1e2, 1e3, 5e3, 2e4, 1e5, 5e5])
@@ -186,7 +187,7 @@ def test_three_constants_two_of_them_together() -> None:
     assert (sum_.weights["per_byte"], sum_.value) == pytest.approx((0.1875, 148e-6 + 0.1875 * 5.25e-3))
 
 
-@settings(max_examples=25)
+@settings(max_examples=examples(25))
 @given(st.integers(0, 2**32 - 1), st.integers(1, 3))
 def test_the_ranges_hold_every_solution_that_fits_equally_well(seed: int, rank: int) -> None:
     """Random designs of a rank below 4; the truth that made the times is one of the solutions."""

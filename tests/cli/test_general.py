@@ -380,6 +380,7 @@ def test_control_characters_and_markup_reach_no_terminal(capsys: pytest.CaptureF
     assert shown.err in ("d\ufffd [bold]e\n", "d [bold]e\n")  # Rich drops some control characters itself
 
 
+@pytest.mark.thorough
 def test_a_long_message_is_not_shortened(files: tuple[str, str]) -> None:
     done = run_apart("forecast", *files, "--set", "nodse=1")
     assert done.returncode == 2
@@ -462,6 +463,7 @@ def test_main_returns_the_status(monkeypatch: pytest.MonkeyPatch, capsys: pytest
     assert capsys.readouterr().err.startswith("error: ")
 
 
+@pytest.mark.thorough
 def test_ascii_output_is_possible(files: tuple[str, str]) -> None:
     done = run_apart("show", files[0], env={**os.environ, "PYTHONIOENCODING": "ascii"})
     assert done.returncode == 0

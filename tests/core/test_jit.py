@@ -140,6 +140,7 @@ print(ends)
 """
 
 
+@pytest.mark.thorough
 def test_the_compiled_engine_without_numba() -> None:
     """The same Logs and the same errors."""
     assert 20 <= int(printed(WITHOUT_NUMBA, HERE)) <= 110

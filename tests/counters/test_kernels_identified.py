@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from simcodesign.core.errors import InputError
 from simcodesign.counters.kernels import REST, cpi_variance, grouped, identify, nrmse
 from simcodesign.counters.table import APPLICATION, CounterTable, counter_table, joined
+from tests import examples
 from tests.oracles import counter_runs as made_up
 
 
@@ -45,7 +46,7 @@ def test_a_share_of_just_the_threshold_is_not_above_it() -> None:
     assert identify(table(shares), threshold=0.049).rest == ()
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples(25), deadline=None)
 @given(
     st.lists(st.floats(0.01, 100), min_size=2, max_size=6),
     st.lists(st.floats(-1.5, 0.5), min_size=6, max_size=6),

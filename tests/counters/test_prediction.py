@@ -25,6 +25,7 @@ from simcodesign.counters.prediction import (
     volume_ratio,
 )
 from simcodesign.counters.table import counter_table
+from tests import examples
 from tests.oracles import counter_runs as made_up
 
 MODEL = fit_application(made_up.runs(), latencies=made_up.LATENCIES)
@@ -206,7 +207,7 @@ def test_size_over_processes(a: float, b: float) -> None:
     assert found.at(64, 1e5) == pytest.approx(a * 1e5 / 64 + b, rel=1e-9, abs=1e-12 * b)
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=examples(20), deadline=None)
 @given(st.floats(1, 1e3), st.floats(0.01, 1), st.floats(0.3, 1.5), st.floats(0.1, 10))
 def test_variation_of_amdahls_law(a: float, b: float, c: float, d: float) -> None:
     P = np.array([1.0, 2, 4, 8, 16, 32, 64])

@@ -57,6 +57,7 @@ def test_unknown_and_taken_names() -> None:
         ordered(_equations(n="2"), ["n"])
 
 
+@pytest.mark.thorough
 def test_ten_thousand_equations() -> None:
     count = 10_000
     equations = {f"e{i}": parse(f"e{i + 1} + 1") for i in range(count - 1)} | {f"e{count - 1}": parse("n")}

@@ -28,6 +28,7 @@ from simcodesign.describe.yaml.workload import workload_from
 from simcodesign.engine.event_contract import Log
 from simcodesign.generate.lower import make_plan
 from simcodesign.generate.plan import Plan
+from tests import THOROUGH, examples
 from tests.oracles.event_contract import (
     ROUNDED,
     TIED,
@@ -114,13 +115,13 @@ def test_ties_at_every_step(other: Run, plan: Plan) -> None:
     agree(other, plan)
 
 
-@settings(max_examples=800)
+@settings(max_examples=examples(800, ordinary=400))
 @given(plan=crowded_plans(ROUNDED))
 def test_sums_that_round(other: Run, plan: Plan) -> None:
     agree(other, plan)
 
 
-@settings(max_examples=500)
+@settings(max_examples=examples(500, ordinary=300))
 @given(plan=crowded_plans(TIED), seed=st.integers(0, 2**64))
 def test_plans_that_may_not_end(other: Run, plan: Plan, seed: int) -> None:
     """The message of a deadlock too."""
@@ -160,14 +161,14 @@ def test_long_runs(other: Run, spread: int) -> None:
 
 
 @pytest.mark.parametrize("name", OTHERS)
-@settings(max_examples=400)
+@settings(max_examples=examples(400, ordinary=150))
 @given(plan=st.one_of(plans(TIED), crowded_plans(TIED), crowded_plans(ROUNDED)))
 def test_the_oracle_says_the_same(name: str, plan: Plan) -> None:
     check(plan, engine(name))
 
 
 @pytest.mark.parametrize("name", ENGINES)
-@settings(max_examples=100)
+@settings(max_examples=examples(100, ordinary=50))
 @given(plan=crowded_plans(TIED))
 def test_a_plan_can_be_walked_again(name: str, plan: Plan) -> None:
     """Engines leave it as it was."""
@@ -179,7 +180,7 @@ def test_a_plan_can_be_walked_again(name: str, plan: Plan) -> None:
 
 
 @pytest.mark.parametrize("name", ENGINES)
-@settings(max_examples=100)
+@settings(max_examples=examples(100, ordinary=50))
 @given(plan=crowded_plans(TIED))
 def test_what_a_plan_lacks_and_what_it_does_not_use_are_the_same(name: str, plan: Plan) -> None:
     """No station, no mailbox and no edge may be None or an array that says so for every operation."""
@@ -192,21 +193,21 @@ def test_what_a_plan_lacks_and_what_it_does_not_use_are_the_same(name: str, plan
     assert outcome(run, given_all) == outcome(run, plan)
 
 
-@settings(max_examples=600)
+@settings(max_examples=examples(600, ordinary=200))
 @given(plan=st.one_of(crowded_plans(TIED), crowded_plans(ROUNDED)), seed=st.integers(0, 2**64))
 def test_disks_with_limited_capacity_for_a_few(other: Run, plan: Plan, seed: int) -> None:
     agree(other, with_limited_capacity(plan, Random(seed)))
 
 
 @pytest.mark.parametrize("name", ENGINES)
-@settings(max_examples=400)
+@settings(max_examples=examples(400, ordinary=150))
 @given(plan=st.one_of(plans(TIED), crowded_plans(TIED), crowded_plans(ROUNDED)), seed=st.integers(0, 2**64))
 def test_the_oracle_blocks_the_same(name: str, plan: Plan, seed: int) -> None:
     check(with_limited_capacity(plan, Random(seed)), engine(name))
 
 
 @pytest.mark.parametrize("name", ENGINES)
-@settings(max_examples=200)
+@settings(max_examples=examples(200, ordinary=80))
 @given(plan=st.one_of(plans(TIED), crowded_plans(TIED), crowded_plans(ROUNDED)), seed=st.integers(0, 2**64))
 def test_stations_that_are_slower_than_others(name: str, plan: Plan, seed: int) -> None:
     check(with_slow_stations(plan, Random(seed)), engine(name))
@@ -283,7 +284,8 @@ def test_exchanges_in_trains_and_hops_that_do_not_hold_the_sender(
 @pytest.mark.parametrize(("workload", "machine"), pair_parameters())
 def test_shipped_workloads_on_shipped_machines(other: Run, workload: str, machine: str) -> None:
     described = load_workload(workload), load_machine(machine)
-    for ranks in RANKS.get(workload, (1, 8, 13)):
+    ranks_to_try = RANKS.get(workload, (1, 8, 13))
+    for ranks in ranks_to_try if THOROUGH else ranks_to_try[-1:]:
         point = bind(*described, {"P": ranks, **SMALL.get(workload, {})})
         # Effects that do nothing to a workload give the same Plan: one is enough.
         for plan in {

@@ -449,7 +449,7 @@ def test_a_circle_of_extra_dependencies() -> None:
         run(plan_of([one, other], 2))
 
 
-@settings(max_examples=20)
+@settings(max_examples=examples(20))
 @given(st.integers(2, 8))
 @example(33)
 def test_rings_that_all_receive_first_never_end(ranks: int) -> None:

@@ -25,6 +25,7 @@ from simcodesign.fitting.selection.candidates import Limits, candidates
 from simcodesign.fitting.selection.exponent_sets import EXTRAP, exponent_set
 from simcodesign.fitting.selection.free_exponents import Powers, fit_free_exponents
 from simcodesign.fitting.selection.term_basis import axis_choices, make_basis, product_of
+from tests import examples
 from tests.oracles import truth_sets
 
 FEW = exponent_set([("1/2", 0), (1, 0), (1, 1), (2, 0)])
@@ -130,7 +131,7 @@ def test_zero_and_dependent_columns_get_no_coefficient() -> None:
 
 
 @given(st.integers(1, 70), st.integers(1, 300), st.integers(1, 90))
-@settings(max_examples=20)
+@settings(max_examples=examples(20))
 def test_products_in_blocks_are_products(series: int, terms: int, points: int) -> None:
     rows, columns = rng(series).random((series, points)), rng(terms).random((terms, points))
     assert np.allclose(product(rows, columns), rows @ columns.T, rtol=1e-12)
@@ -474,6 +475,7 @@ def test_many_products_have_the_values_of_few() -> None:
     assert np.array_equal(every[some], shapes.take(some).values(truth_sets.GRID))
 
 
+@pytest.mark.thorough
 def test_what_is_kept_of_a_series_is_small() -> None:
     """A million series of five points must fit into memory: less than 2 kB for each."""
     _, values = truth_sets.make(truth_sets.two_terms, 300, 0.05, 1, seed=18)

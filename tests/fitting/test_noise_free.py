@@ -17,6 +17,7 @@ from simcodesign.fitting.selection.exponent_sets import EXTRAP
 from simcodesign.fitting.selection.noise_free import _best_triples, _units
 from simcodesign.fitting.selection.term_basis import axis_choices, basis_of, product_of
 from simcodesign.fitting.weights import block_of
+from tests import examples
 
 RANKS, SIZES = (2.0, 4.0, 8.0, 16.0, 32.0), (64.0, 256.0, 1024.0, 4096.0, 16384.0)
 POINTS = np.array(list(itertools.product(RANKS, SIZES)))
@@ -91,7 +92,7 @@ def test_noise_is_left_alone() -> None:
     assert len(found.model.terms) <= 2
 
 
-@settings(deadline=None, max_examples=20)
+@settings(deadline=None, max_examples=examples(20))
 @given(seed=st.integers(0, 2**32 - 1), constant=st.booleans())
 def test_triples_are_those_of_brute_force(seed: int, constant: bool) -> None:
     """The three columns that leave least, against least squares of every three."""

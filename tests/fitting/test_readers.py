@@ -489,6 +489,7 @@ def check_constant(means: np.ndarray, model: dict[str, float]) -> None:
 # Memory.
 
 
+@pytest.mark.thorough
 def test_memory_is_bounded_by_the_block_and_the_names(tmp_path: Path) -> None:
     series, points = 20_000, 25
     path = tmp_path / "a.csv"

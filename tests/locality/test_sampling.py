@@ -181,7 +181,7 @@ def test_a_trace_of_few_keys_has_its_exact_profile(stream: list[int], seed: int,
     assert low.tolist() == high.tolist() == found.miss_ratio([1, 5]).tolist()
 
 
-@settings(max_examples=25)
+@settings(max_examples=examples(25))
 @given(st.integers(0, 1000), st.integers(500, 3000), st.integers(300, 2000))
 def test_what_a_sample_keeps(seed: int, size: int, keys: int) -> None:
     stream = np.random.default_rng(seed).integers(0, keys, 6000).astype(np.uint64)

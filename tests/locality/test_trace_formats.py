@@ -412,7 +412,7 @@ def test_bad_files_are_refused_with_their_place(name: str, data: bytes, says: st
 
 @pytest.mark.parametrize("compression", [".gz", ".xz", ".bz2"])
 @given(count=st.integers(1, 3000), cut=st.floats(0.0, 1.0, exclude_max=True))
-@settings(deadline=None, max_examples=20)
+@settings(deadline=None, max_examples=examples(20))
 def test_a_compressed_file_that_is_cut_off(compression: str, count: int, cut: float) -> None:
     """It tells how much there was to read, which is a beginning of the text, in the line after those that are whole."""
     rng = np.random.default_rng(count)

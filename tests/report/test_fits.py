@@ -271,7 +271,10 @@ def test_names_in_formulas(name: str, expected: str) -> None:
 
 
 @needs_matplotlib
-@pytest.mark.parametrize("suffix", [".png", ".svg", ".pdf"])
+@pytest.mark.parametrize(
+    "suffix",
+    [pytest.param(".png", marks=pytest.mark.thorough), ".svg", pytest.param(".pdf", marks=pytest.mark.thorough)],
+)
 def test_a_plot_is_written(tmp_path: Path, suffix: str) -> None:
     measurements = linear([2.0, 0.0], names=["a $ b_", "_c"])
     path = tmp_path / f"plot{suffix}"

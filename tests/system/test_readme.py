@@ -23,7 +23,10 @@ BLOCKS = re.findall(r"^```(\w+)\n(.*?)^```$", (ROOT / "README.md").read_text(), 
 
 
 #: Commands with one of these words take long: part of ``make test-all``.
-LONG = ("size=65536", "upgrade milc", "validate --quick", "npb-bt", "npb-ep", "bt4.csv", "--confirm", "--most 1000000")
+LONG = (
+    *("size=65536", "upgrade milc", "validate --quick", "npb-bt", "npb-ep", "bt4.csv", "--confirm", "--most 1000000"),
+    *("compare transpose", "explore machine comd-eam", "--power power.png", "--target 6.1e13", "--reading both"),
+)
 
 
 def blocks(language: str) -> list[str]:

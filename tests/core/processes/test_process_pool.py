@@ -225,6 +225,7 @@ def test_a_process_killed_while_it_is_idle_is_replaced() -> None:
         assert executor.submit(own_id).result() != first
 
 
+@pytest.mark.thorough
 def test_others_work_on_while_one_is_replaced(tmp_path: Path) -> None:
     with ProcessExecutor(2) as executor:
         slow = executor.submit(waited_for, tmp_path / "go")
@@ -261,7 +262,7 @@ def test_the_end_waits_for_all_tasks() -> None:
         executor.submit(square, 1)
 
 
-@pytest.mark.parametrize("function", [sleep_long, compute_long])
+@pytest.mark.parametrize("function", [pytest.param(sleep_long, marks=pytest.mark.thorough), compute_long])
 def test_the_end_ends_what_is_being_worked_on(tmp_path: Path, function: Callable[[Path], None]) -> None:
     executor = ProcessExecutor(2)
     futures: list[Future[None]] = [executor.submit(function, tmp_path) for _ in range(5)]
@@ -337,6 +338,7 @@ def test_no_process_outlives_the_program(tmp_path: Path, function: str, number: 
         until(lambda: not any(map(is_alive, pids_of(tmp_path))), 5)
 
 
+@pytest.mark.thorough
 def test_a_program_that_forgets_its_processes_ends(tmp_path: Path) -> None:
     with program(tmp_path, "sleep_long", leaves=True) as process:
         _, err = process.communicate(timeout=60)

@@ -325,6 +325,7 @@ def test_without_effects_the_order_stays() -> None:
     )
 
 
+@pytest.mark.thorough
 def test_an_overtaking_is_explained() -> None:
     """Disks are shared by 64 ranks each: what the forecast takes for as fast is not."""
     problem = asked("tune", native("jacobi", "torus-cluster", {"n": 4096}), ["P=251,256"])

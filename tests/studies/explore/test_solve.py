@@ -19,6 +19,7 @@ from simcodesign.studies.explore.problem import Problem
 from simcodesign.studies.explore.problem_parser import constraint, objective
 from simcodesign.studies.explore.solvers.solve import solve
 from simcodesign.studies.explore.space import FloatArray, Space, Variable
+from tests import examples
 from tests.oracles.design_problems import ARCHITECT, ARCHITECT_UNITS, problem
 
 #: Flops of the backprojection tiles of synthetic aperture radar with tiles of tf (Spafford and Vetter 2015).
@@ -87,7 +88,7 @@ def test_whole_quadratics_against_brute_force(centre: tuple[float, float], mixed
     assert found.objective == pytest.approx(f[i + j >= least].min(), rel=1e-12, abs=1e-9)
 
 
-@settings(max_examples=25)
+@settings(max_examples=examples(25))
 @given(st.lists(st.tuples(st.integers(1, 30), st.integers(1, 30)), min_size=2, max_size=9), st.integers(5, 60))
 def test_a_knapsack_against_enumeration(items: list[tuple[int, int]], room: int) -> None:
     value = " + ".join(f"{worth}*x{at}" for at, (worth, _) in enumerate(items))

@@ -234,7 +234,7 @@ def test_a_phase_with_a_clock_and_a_cpi_of_its_own() -> None:
     assert math.isnan(counted.frequency_hz[3])
 
 
-@settings(max_examples=25)
+@settings(max_examples=examples(25))
 @given(st.floats(1e8, 1e10), st.floats(1e8, 1e10))
 def test_two_clocks(first: float, second: float) -> None:
     """Instructions and cycles of computations and caches stay, and memory keeps its seconds."""
@@ -368,7 +368,7 @@ def test_any_run_adds_up(work: Workload, on: Machine, effects: tuple[str, ...], 
     assert sent == pytest.approx(result.message_bytes, rel=ROUNDING)
 
 
-@settings(max_examples=25)
+@settings(max_examples=examples(25))
 @given(PROGRAMS, MACHINES, SWITCHES, st.integers(2, 7))
 @pytest.mark.thorough
 def test_counting_changes_nothing_and_engines_agree(
@@ -386,7 +386,7 @@ def test_counting_changes_nothing_and_engines_agree(
         assert run.counters.values.tobytes() == runs[0].counters.values.tobytes()
 
 
-@settings(max_examples=25)
+@settings(max_examples=examples(25))
 @given(st.lists(st.sampled_from([step for step in STEPS if "instructions" in step]), min_size=1, max_size=4))
 def test_instructions_add_up_to_those_of_the_result(steps: list[str]) -> None:
     result = simulate(

@@ -63,7 +63,7 @@ def test_what_is_found_fills_the_memory_and_one_more_does_not_fit(name: str, cap
 
 @pytest.mark.parametrize("name", APPS)
 @given(capacity=st.floats(1e3, 1e14), factor=st.floats(1.0001, 1e3), p=st.integers(1, 2**31))
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples(25), deadline=None)
 def test_more_memory_holds_more(name: str, capacity: float, factor: float, p: int) -> None:
     small, large = fit_memory(name, p, capacity), fit_memory(name, p, factor * capacity)
     assert large.size >= small.size

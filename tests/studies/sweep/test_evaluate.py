@@ -19,6 +19,7 @@ from simcodesign.studies.sweep.evaluate import PointTask, SweepEvaluator, evalua
 from simcodesign.studies.sweep.points import PointResult
 from simcodesign.studies.sweep.sweep import Sweep, sweep_of
 from simcodesign.studies.sweep.table import table_of
+from tests import examples
 
 
 def rows(sweep: Sweep) -> list[PointResult]:
@@ -164,7 +165,7 @@ def test_workloads_whose_ranks_differ_are_read_p_by_p(tmp_path: Path) -> None:
     assert ((frame["error"] != "") == wrong).all()
 
 
-@settings(deadline=None, max_examples=25)
+@settings(deadline=None, max_examples=examples(25))
 @given(
     st.lists(st.sampled_from([0.5, 1, 2, 3, 64, 255, 256, 257, 1e6]), min_size=1, max_size=5, unique=True),
     st.lists(st.sampled_from([1.0, 4, 100, 5e6, 1e7, 2e7]), min_size=1, max_size=4, unique=True),

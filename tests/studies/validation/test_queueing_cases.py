@@ -16,6 +16,7 @@ from simcodesign.studies.validation.case import Case, Readings
 from simcodesign.studies.validation.registry import PACKAGE, load_cases
 from simcodesign.studies.validation.run import measured
 from simcodesign.studies.validation.verdict import Verdict, points_of
+from tests import examples
 
 GROUPS = ("queueing", "uniform-traffic")
 CASES = [case for case in load_cases() if case.group in GROUPS]
@@ -40,7 +41,7 @@ def test_waits_of_mm1_have_the_variance_that_was_published(load: float) -> None:
     assert responses == pytest.approx((1 + load) / (1 - load), rel=1e-9)
 
 
-@settings(max_examples=20)
+@settings(max_examples=examples(20))
 @given(load=st.floats(0.1, 0.8), servers=st.integers(1, 8))
 def test_queues_have_the_variance_of_birth_and_death(load: float, servers: int) -> None:
     """Whitt (1992), eq. for birth and death processes: 2 sum over j of (sum over i <= j of (f_i - f) p_i)^2 / (l p_j)."""
@@ -84,7 +85,7 @@ def test_erlang_formula(servers: int, load: float) -> None:
 
 
 @given(load=st.floats(0.1, 3.0).filter(lambda x: abs(x - 1) > 0.01), capacity=st.integers(1, 12))
-@settings(max_examples=20)
+@settings(max_examples=examples(20))
 def test_lost_requests(load: float, capacity: int) -> None:
     blocked, response = queueing._lost(load, capacity)
     chain = queueing.queue_chain(load, 1, capacity)
@@ -113,7 +114,7 @@ def test_traffic_equations(net: object) -> None:
     assert loads == pytest.approx(net.loads, rel=1e-12)  # type: ignore[attr-defined]
 
 
-@settings(max_examples=20)
+@settings(max_examples=examples(20))
 @given(
     own=st.floats(0.5, 20), spindles=st.integers(1, 4), memory=st.sampled_from([0.0, 0.5, 2.0]), ranks=st.integers(1, 9)
 )

@@ -1,0 +1,129 @@
+"""One output per command, as it is printed: ``golden/COMMAND.txt``.
+
+These files pin the layout alone: which columns, headings, units and notes there are, and in which order. That the
+numbers in them are right is the business of other tests. ``pytest tests/cli/test_golden.py --renew`` writes them anew;
+read the difference before it is committed.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+import typer
+
+from simcodesign import cli
+from simcodesign.analytic.forecast import forecast
+from simcodesign.calibration.calibrate import timings_of
+from tests import ROOT
+
+FOLDER = Path(__file__).with_name("golden")
+JACOBI = "jacobi torus-cluster -P 8 --set sweeps=2"
+STORED = "sweep jacobi torus-cluster --over P=2,4 --store store.sqlite"
+
+#: A command line for each command; the last word before its arguments ends the name of its file.
+LINES = [
+    "aspen sensor.aspen gpu-cluster.aspen",
+    "calibrate seismic power-challenge times.csv --unknown network.startup,network.per_byte --shared",
+    "codesign feasibility cg exascale-cg --set nodes=64 --target '61 TFLOP/s' --set eta=1",
+    "codesign fit-memory icofoam strawman-hybrid",
+    "codesign strawman --workload lulesh --workload relearn",
+    "codesign upgrade lulesh --upgrade racks",
+    f"compare {JACOBI} --effects hops,links",
+    "demo --quick --output plots",
+    "explore architect torus-cluster --vary nodes=1:1000 --subject-to 'memory_bandwidth <= 1 TB/s'",
+    "explore machine comd-eam keeneland -P 360 --vary 'machine.core_clock=100 MHz,2 GHz' --subject-to 'time <= 1 h'",
+    "explore size lulesh juqueen --subject-to 'time <= 1 s' --subject-to 'n >= 100'",
+    "explore tune jacobi torus-cluster --vary P=251,256 --set n=4096",
+    "export jacobi crossbar-16 jacobi.goal --set sweeps=3",
+    "extrapolate jacobi torus-cluster --set sweeps=2 --on 2,4,8 --target P=16 --seeds 2",
+    "fit runs.csv --target p=65536",
+    f"forecast {JACOBI}",
+    "list",
+    "locality --kernel blocked_matmul --size n=16 --size b=4 --caches 1KiB:2,4KiB:8 --groups",
+    "show jacobi",
+    f"simulate {JACOBI} --effects hops,links --stations 3",
+    "sweep jacobi torus-cluster --over P=1:64:x2",
+    "sweep-store check store.sqlite",
+    "sweep-store export store.sqlite table.csv",
+    "sweep-store recover store.sqlite recovered.sqlite",
+    "validate --cases my_cases -j 1",
+]
+#: What takes more than a second or two: part of ``make test-all``.
+LONG = [line for line in LINES if line.startswith("demo")]
+
+
+def commands(group: Any, name: str = "") -> Iterator[str]:
+    """The names of all commands, those of groups with the name of the group before them."""
+    for key, command in getattr(group, "commands", {}).items():
+        if hasattr(command, "commands"):
+            yield from commands(command, f"{key} ")
+        else:
+            yield f"{name}{key}"
+
+
+def name_of(line: str) -> str:
+    """The command that a line calls: its one or two first words."""
+    words = line.split()
+    return " ".join(words[: 2 if words[0] in ("codesign", "explore", "sweep-store") else 1])
+
+
+@pytest.fixture(scope="module")
+def inputs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the files that the lines name."""
+    folder = tmp_path_factory.mktemp("golden")
+    for model in ("sensor", "gpu-cluster", "gpu-parts"):
+        shutil.copy(ROOT / "validation" / "aspen" / f"{model}.aspen", folder)
+    shutil.copytree(ROOT / "tests" / "extension" / "my_cases", folder / "my_cases")
+    results = [(ranks, forecast("seismic", "power-challenge", {"P": ranks}, preset="test")) for ranks in (2, 4, 8)]
+    times = pd.concat([timings_of(result, {"P": ranks}, "test") for ranks, result in results])
+    times.to_csv(folder / "times.csv", index=False)
+    rows = [f"{p},{n},time,{3 + 0.5 * p * n}\n" for p in (4, 8, 16, 32, 64) for n in (10, 20, 40, 80, 160)]
+    (folder / "runs.csv").write_text("p,n,metric,value\n" + "".join(rows))
+    return folder
+
+
+def printed(line: str, capfd: pytest.CaptureFixture[str]) -> str:
+    """What a command prints, without what depends on the machine: how long things took, and the width of that column."""
+    capfd.readouterr()
+    status = cli.main(shlex.split(line))
+    out, err = capfd.readouterr()
+    text = f"$ simcodesign {line}\n{out}{err}".replace(str(ROOT), "ROOT")
+    if name_of(line) == "validate":
+        text = re.sub(
+            r" +[0-9.]+ (us|ms|s)$", "   TIME", re.sub("─+", "─", re.sub(" {2,}", "  ", text)), flags=re.MULTILINE
+        )
+    return text + (f"exit status {status}\n" if status else "")
+
+
+def test_every_command_has_one() -> None:
+    names = [name_of(line) for line in LINES]
+    assert sorted(names) == sorted(commands(typer.main.get_command(cli.app)))
+    assert sorted(path.stem for path in FOLDER.iterdir()) == sorted(name.replace(" ", "-") for name in names)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [pytest.param(line, id=name_of(line), marks=pytest.mark.thorough if line in LONG else ()) for line in LINES],
+)
+def test_output(
+    line: str,
+    inputs: Path,
+    request: pytest.FixtureRequest,
+    capfd: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.chdir(inputs)
+    monkeypatch.setenv("COLUMNS", "120")
+    if name_of(line).startswith("sweep-store") and not (inputs / "store.sqlite").exists():
+        assert cli.main(shlex.split(STORED)) == 0
+    text, golden = printed(line, capfd), FOLDER / f"{name_of(line).replace(' ', '-')}.txt"
+    if request.config.getoption("--renew"):
+        golden.write_text(text, encoding="utf-8")
+    assert text == golden.read_text(encoding="utf-8")
