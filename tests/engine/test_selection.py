@@ -22,7 +22,7 @@ CASE = ("jacobi", "torus-cluster", {"P": 8})
 
 
 @pytest.fixture(autouse=True)
-def _nothing_said_yet() -> Iterator[None]:
+def _nothing_warned_yet() -> Iterator[None]:
     selection._warn_that_numba_is_missing.cache_clear()
     yield
     selection._warn_that_numba_is_missing.cache_clear()
