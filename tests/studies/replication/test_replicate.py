@@ -232,7 +232,7 @@ def test_replications_before_a_precision(loop: Workload, machine: Machine) -> No
         ({"precision": 0.0}, "precision"),
         ({"precision": 1.0}, "precision"),
         ({"precision": 0.1, "replications": 1}, "more than one replication"),
-        ({"precision": 0.1, "replications": 50, "most": 40}, "before a precision"),
+        ({"precision": 0.1, "replications": 50, "most": 40}, "before the precision"),
         ({"precision": 0.1, "most": 19}, "replications at most, got 19"),
         ({"confidence": 95}, "confidence"),
         ({"warm_up": -3}, "warm-up"),
