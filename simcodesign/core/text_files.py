@@ -10,6 +10,7 @@ from itertools import chain
 from pathlib import Path
 
 from simcodesign.core.errors import InputError, Place
+from simcodesign.core.formula_cells import unescaped
 from simcodesign.core.input_files import open_text
 
 #: As in the files, not as in Python: neither underscores nor digits of other scripts.
@@ -67,7 +68,7 @@ class CsvRows:
             for cells in reader:
                 begin = reader.line_num + 1
                 if cells and (len(cells) > 1 or cells[0].strip()):
-                    yield reader.line_num, cells
+                    yield reader.line_num, [unescaped(cell) for cell in cells]
         except csv.Error as error:
             raise InputError(f"not CSV: {error}", Place(self._name, begin)) from None
 

@@ -8,19 +8,25 @@ import math
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from simcodesign.core.errors import InputError
+from simcodesign.core.formula_cells import escaped, unescaped
+from simcodesign.core.text_files import NUMBER
 from simcodesign.fitting.measurements import Measurements
 from simcodesign.fitting.readers.formats import read_measurements
 from simcodesign.fitting.readers.writers import write_csv, write_extrap_json
+from simcodesign.studies.sweep.table import write_table
 from tests import examples
 
 Series = dict[tuple[str, str], dict[tuple[float, ...], list[float]]]
 
-NAMES = st.text(st.characters(exclude_categories=("Cs",), exclude_characters="\x00"), max_size=8)
+NAMES = st.text(st.characters(exclude_categories=("Cs",), exclude_characters="\x00"), max_size=8) | st.text(
+    "=+-@\t\r'1.a", max_size=4
+)
 PARAMETERS = st.lists(st.sampled_from(["p", "n", "x y", "größe", "a,b", "n_i"]), min_size=1, max_size=4, unique=True)
 COORDINATES = st.sampled_from([1.0, 2.0, 0.1, 1e-3, 16.0, 1e6, 1 / 3]) | st.floats(1e-300, 1e300)
 FINITE = st.floats(allow_nan=False, allow_infinity=False)
@@ -54,6 +60,30 @@ def measurements(draw: st.DrawFn) -> Measurements:
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("written")
+
+
+def test_no_cell_is_a_formula(folder: Path) -> None:
+    """Whatever a spreadsheet program would run; a number is none."""
+    texts = ("=1+1", "+cmd", "-cmd", "@SUM(A1)", "\t=1", "\r=1", "'=1", "-1.5", "'-1.5", "'quoted'", "a=b")
+    measured = Measurements(("p",), np.array([[1.0]]), texts, texts, np.ones((len(texts), 1, 1)))
+    write_csv(measured, folder / "a.csv")
+    with (folder / "a.csv").open(newline="") as file:
+        cells = [row[1] for row in csv.reader(file)][1:]
+    assert [cell for cell in cells if cell[0] in "=+-@\t\r"] == ["-1.5"]
+    assert read_measurements(folder / "a.csv").regions == texts
+    on_one_line = [text for text in texts if "\r" not in text]
+    write_table(pd.DataFrame({"=a": on_one_line, "value": [-1.5] * len(on_one_line)}), folder / "b.csv")
+    written = pd.read_csv(folder / "b.csv", dtype=str)
+    assert written.columns.tolist() == ["'=a", "value"]
+    assert set(written["value"]) == {"-1.5"}
+    assert all(cell[0] not in "=+-@\t\r" for cell in written["'=a"] if cell != "-1.5")
+
+
+@given(st.text("=+-@\t\r' 1.e5a", max_size=6) | st.text(max_size=5))
+def test_every_text_comes_back_out_of_its_cell(text: str) -> None:
+    cell = escaped(text)
+    assert unescaped(cell) == text
+    assert cell[:1] not in tuple("=+-@\t\r") or NUMBER.fullmatch(cell)
 
 
 @settings(max_examples=examples(60))

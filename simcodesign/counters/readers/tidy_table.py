@@ -15,6 +15,7 @@ from pathlib import Path
 
 from simcodesign.core.atomic_files import replacing_text
 from simcodesign.core.errors import InputError, Place, nearest
+from simcodesign.core.formula_cells import escaped
 from simcodesign.core.input_files import open_text
 from simcodesign.core.readers import FileStart, Match
 from simcodesign.core.text_files import MISSING, CsvRows, check_width, delimiter_of, number
@@ -144,7 +145,7 @@ def write_counters(path: str | Path, table: CounterTable) -> None:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(names)
         for row in range(len(table)):
-            texts = {KERNEL: table.kernels[row], CLASS: table.classes[row]}
+            texts = {KERNEL: escaped(table.kernels[row]), CLASS: escaped(table.classes[row])}
             writer.writerow([texts[name] if name in texts else _text(float(table.column(name)[row])) for name in names])
 
 

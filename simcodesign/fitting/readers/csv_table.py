@@ -14,6 +14,7 @@ from typing import Any
 import pandas as pd
 
 from simcodesign.core.errors import InputError, Place
+from simcodesign.core.formula_cells import unescaped
 from simcodesign.core.input_files import not_utf8, open_bytes, open_text
 from simcodesign.core.readers import FileStart, Match
 from simcodesign.core.text_files import DELIMITERS, MISSING, CsvRows, check_width, number
@@ -55,7 +56,7 @@ def csv_measurements(path: Path, columns: Columns, delimiter: str, names: str, p
     try:
         with closing(csv_frames(path, columns, delimiter, names)) as frames:
             for frame in frames:
-                gaps |= add_frame(rows, columns, frame, locate)
+                gaps |= add_frame(rows, columns, frame, locate, unescaped)
     except UnicodeDecodeError:
         raise not_utf8(path) from None
     except InputError:

@@ -53,16 +53,18 @@ def columns_of(names: Sequence[str], place: Place) -> Columns:
     return Columns(given, parameters, named)
 
 
-def add_frame(rows: Rows, columns: Columns, frame: pd.DataFrame, locate: Locate) -> bool:
-    """Take in a part of a table; returns whether a value is missing."""
+def add_frame(
+    rows: Rows, columns: Columns, frame: pd.DataFrame, locate: Locate, text_of: Callable[[str], str] = str
+) -> bool:
+    """Take in a part of a table, whose names ``text_of`` reads; returns whether a value is missing."""
     first = rows.count
 
     def where(column: str) -> Callable[[int], Place]:
         return lambda row: locate(first + row, column)
 
     values = numbers_of(frame[columns.named[VALUE]], where(columns.named[VALUE]))
-    regions = names_of(frame, columns.named.get(REGION), rows.region, ROOT, where)
-    metrics = names_of(frame, columns.named.get(METRIC), rows.metric, DEFAULT, where)
+    regions = names_of(frame, columns.named.get(REGION), lambda name: rows.region(text_of(name)), ROOT, where)
+    metrics = names_of(frame, columns.named.get(METRIC), lambda name: rows.metric(text_of(name)), DEFAULT, where)
     points = points_of(rows, columns, frame, where)
     labels = names_of(frame, columns.named[REPETITION], rows.label, "", where) if REPETITION in columns.named else None
     rows.add(regions << METRIC_BITS | metrics, points, values, labels)

@@ -15,6 +15,7 @@ import numpy as np
 
 from simcodesign.core.atomic_files import replacing_text
 from simcodesign.core.errors import InputError, Place
+from simcodesign.core.formula_cells import escaped
 from simcodesign.fitting.measurements import Measurements
 from simcodesign.fitting.readers.tidy_table import METRIC, NAMED, REGION, REPETITION, SYNONYMS, VALUE
 
@@ -69,7 +70,7 @@ def write_csv(measurements: Measurements, path: str | Path) -> None:
         # A carriage return would end a line, but the writer does not think of quoting it.
         returns = any("\r" in name for name in (*parameters, *measurements.regions, *measurements.metrics))
         writer = csv.writer(file, lineterminator="\n", quoting=csv.QUOTE_NONNUMERIC if returns else csv.QUOTE_MINIMAL)
-        writer.writerow([*parameters, REGION, METRIC, VALUE, *([REPETITION] if repeated else [])])
+        writer.writerow([*map(escaped, parameters), REGION, METRIC, VALUE, *([REPETITION] if repeated else [])])
         for rows in table_rows(measurements, repeated):
             writer.writerows(rows)
 
@@ -86,8 +87,8 @@ def table_rows(measurements: Measurements, repeated: bool) -> Iterator[Iterator[
         yield (
             (
                 *points[at],
-                measurements.regions[start + row],
-                measurements.metrics[start + row],
+                escaped(measurements.regions[start + row]),
+                escaped(measurements.metrics[start + row]),
                 "" if value != value else value,
                 *((which + 1,) if repeated else ()),
             )

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from simcodesign.core.atomic_files import replacing
 from simcodesign.core.errors import InputError, Place
+from simcodesign.core.formula_cells import escaped_frame
 from simcodesign.studies.explore.problem import Evaluated, Problem, RefusedPointsError
 from simcodesign.studies.explore.space import FloatArray
 
@@ -258,7 +259,7 @@ def write_trace(frame: pd.DataFrame, path: str | Path) -> None:
         if path.suffix.lower() == ".parquet":
             frame.to_parquet(file, index=False)
         else:
-            frame.to_csv(file, index=False)
+            escaped_frame(frame).to_csv(file, index=False)
 
 
 def check_trace(path: Path) -> None:

@@ -9,6 +9,7 @@ import pandas as pd
 
 from simcodesign.core.atomic_files import replacing
 from simcodesign.core.errors import InputError, Place
+from simcodesign.core.formula_cells import escaped_frame
 from simcodesign.studies.sweep.points import PointResult
 
 #: Columns of the number of a point, and of the reason why it has no results.
@@ -60,7 +61,7 @@ def write_table(table: pd.DataFrame, path: str | Path) -> None:
     check_table_file(path)
     with replacing(path) as file:
         if path.suffix.lower() == ".csv":
-            table.to_csv(file, index=False, lineterminator="\n")
+            escaped_frame(table).to_csv(file, index=False, lineterminator="\n")
         else:
             table.to_parquet(file, index=False, engine="pyarrow")
 
