@@ -179,10 +179,13 @@ def run_time(
     Draws (``sample x from normal(..)``) are taken at their means, or with a ``seed`` once for each point.
 
     Division by zero and the like give inf or nan, and are among the warnings. Raises InputError for unknown
-    parameters, sockets, kernels, resources and names, indices beyond an array, and shapes that do not broadcast.
+    parameters, sockets, kernels, resources and names, indices beyond an array, shapes that do not broadcast, and,
+    unless ``compatible``, for parameters outside their ranges, of which the original takes no notice.
     """
     given = dict(parameters or {})
     run, warnings = _make_run(application, machine, machine.check_socket(socket), given, compatible, False, seed)
+    if warnings and not compatible:
+        raise InputError(warnings[0], allowed="a value in it; with --aspen-compatible (compatible=True) any")
     seconds = _seconds(run, kernel)
     warnings += run.all_warnings
     wrong = np.size(seconds) - np.count_nonzero(np.isfinite(seconds))

@@ -19,6 +19,7 @@ from simcodesign.calibration.linear_constants import ConstantsFit, ConstantsProb
 from simcodesign.calibration.timings import TOTAL, TableNames, Timing, read_timings
 from simcodesign.core.errors import InputError, nearest
 from simcodesign.core.result import COMPONENTS, Result
+from simcodesign.core.units import NOT_NEGATIVE_RANGE, POSITIVE_RANGE, is_positive
 from simcodesign.describe.constants import REQUIRED_CONSTANTS
 from simcodesign.describe.machine import Machine
 from simcodesign.describe.scenario import MachineSource, WorkloadSource, machine_of, workload_of
@@ -198,8 +199,8 @@ class _Fit:
             phase, _, path = name.rpartition(":")
             if phase and phase not in self.model.phases:
                 raise InputError("no such phase", value=phase, allowed=nearest(phase, self.model.phases))
-            if not (np.isfinite(value) and value >= 0):
-                raise InputError(f"fixed {name}", value=value, allowed="a finite number, 0 or above")
+            if value != 0 and not is_positive(value):
+                raise InputError(f"fixed {name}", value=value, allowed=NOT_NEGATIVE_RANGE)
             for one in [phase] if phase else self.model.phases:
                 fixed[path, one] = float(value)
         return fixed
@@ -211,8 +212,10 @@ class _Fit:
         for path in {path for path in bundled if bundled.count(path) > 1}:
             raise InputError("a constant in two ratios", value=path)
         for bundle in bundles:
-            if len(bundle.ratio) < 2 or not all(np.isfinite(part) and part > 0 for _, part in bundle.ratio):
-                raise InputError("a ratio", value=dict(bundle.ratio), allowed="two or more constants, numbers above 0")
+            if len(bundle.ratio) < 2 or not all(is_positive(part) for _, part in bundle.ratio):
+                raise InputError(
+                    "a ratio", value=dict(bundle.ratio), allowed=f"two or more constants, each {POSITIVE_RANGE}"
+                )
         everywhere = {path for path in self.model.paths if all((path, phase) in self.fixed for phase in self.phases)}
         single = [Unknown(path) for path in self.model.paths if path not in bundled and path not in everywhere]
         by_phase = self.options.per_phase

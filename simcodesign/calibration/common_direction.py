@@ -9,6 +9,7 @@ import numpy as np
 from scipy.optimize import linprog
 
 from simcodesign.core.errors import InputError
+from simcodesign.core.units import LEAST, MOST, POSITIVE_RANGE
 from simcodesign.fitting.measurements import FloatArray
 
 
@@ -35,8 +36,8 @@ def common_direction(
     """
     values = np.asarray(table, dtype=np.float64)
     tolerance = None if rounding is None else np.asarray(rounding, dtype=np.float64)
-    if values.ndim != 2 or not values.size or not np.all(np.isfinite(values) & (values > 0)):
-        raise InputError("table of constants", value=values.tolist(), allowed="rows of finite numbers above 0")
+    if values.ndim != 2 or not values.size or not np.all((values >= LEAST) & (values <= MOST)):
+        raise InputError("table of constants", value=values.tolist(), allowed=f"rows of numbers, each {POSITIVE_RANGE}")
     if tolerance is not None and (
         tolerance.shape != values.shape or not np.all((tolerance > 0) & (tolerance < values))
     ):

@@ -27,6 +27,7 @@ from scipy.stats import norm, t
 from simcodesign.calibration.linear_algebra import NULL, echelon, nonnegative
 from simcodesign.core.errors import InputError
 from simcodesign.core.to_json import attributes_of
+from simcodesign.core.units import LEAST, MOST, NOT_NEGATIVE_RANGE, POSITIVE_RANGE, is_positive
 from simcodesign.fitting.measurements import FloatArray, IntArray
 
 WEIGHTINGS = ("relative", "absolute")
@@ -68,12 +69,14 @@ class ConstantsProblem:
         if self.weighting not in WEIGHTINGS:
             raise InputError("weights", value=self.weighting, allowed=", ".join(WEIGHTINGS))
         for what, numbers in (("design", self.design), ("times", self.times_s), ("known parts", self.known_s)):
-            if not np.all(np.isfinite(numbers)) or np.any(numbers < 0):
-                raise InputError(f"{what} of a fit", allowed="finite numbers, 0 or above")
+            if not np.all((numbers >= 0) & (numbers <= MOST)):
+                raise InputError(f"{what} of a fit", allowed=NOT_NEGATIVE_RANGE)
+        if np.any((self.times_s > 0) & (self.times_s < LEAST)):  # relative weights are their inverses
+            raise InputError("times of a fit", allowed=NOT_NEGATIVE_RANGE)
         if self.weighting == "relative" and np.any(self.times_s == 0):
             raise InputError("a time of 0 has no relative error", allowed="times above 0, or absolute weights")
-        if self.error is not None and not (np.isfinite(self.error) and self.error > 0):
-            raise InputError("error of a measurement", value=self.error, allowed="a finite number above 0")
+        if self.error is not None and not is_positive(self.error):
+            raise InputError("error of a measurement", value=self.error, allowed=POSITIVE_RANGE)
 
 
 @dataclass(frozen=True)

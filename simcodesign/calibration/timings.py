@@ -16,6 +16,7 @@ from pathlib import Path
 from simcodesign.core.errors import InputError, Place, nearest
 from simcodesign.core.input_files import open_text
 from simcodesign.core.text_files import CsvRows, check_width, number
+from simcodesign.core.units import NOT_NEGATIVE_RANGE, is_positive
 
 SECONDS, RANKS, PRESET, PHASE, COMPONENT = "seconds", "P", "preset", "phase", "component"
 WORDS = (PRESET, PHASE, COMPONENT)
@@ -108,8 +109,8 @@ def _columns(header: Sequence[str], names: TableNames, place: Place) -> list[str
 
 def _timing(entries: Mapping[str, str], names: TableNames, place: Callable[[str], Place]) -> Timing:
     seconds = number(entries[SECONDS], place(SECONDS), "a time that is not a number")
-    if seconds < 0:
-        raise InputError("a time below 0", place(SECONDS), value=seconds, allowed="0 or above")
+    if seconds != 0 and not is_positive(seconds):
+        raise InputError("a time out of range", place(SECONDS), value=seconds, allowed=NOT_NEGATIVE_RANGE)
     for column in WORDS:
         entry = entries.get(column, "")
         if entry and entry not in names.of(column) and not (column == PHASE and entry == TOTAL):

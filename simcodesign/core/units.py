@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import re
+import sys
 from collections.abc import Iterator, Mapping
 from decimal import Decimal
 from fractions import Fraction
@@ -39,6 +40,12 @@ DIMENSIONS: Mapping[str, str] = MappingProxyType(
 )
 
 MAX_LENGTH = 100
+
+#: Quantities that are divided by and multiplied are 0 or lie between these: the fourth power of each is a finite float
+#: with all its digits. No quantity of a machine or a program comes near.
+LEAST, MOST = 1e-75, 1e75
+POSITIVE_RANGE = f"a number above 0, {LEAST:g} to {MOST:g}"
+NOT_NEGATIVE_RANGE = f"a number of 0 or above: 0, or {LEAST:g} to {MOST:g}"
 
 _DECIMAL = {"p": -12, "n": -9, "u": -6, "µ": -6, "m": -3, "": 0}
 _DECIMAL |= {"k": 3, "M": 6, "G": 9, "T": 12, "P": 15, "E": 18}
@@ -105,7 +112,19 @@ def parse_quantity(text: str, dimension: str, place: Place | None = None) -> flo
     value = _scaled(number, units[unit] if unit else Fraction(1))
     if not math.isfinite(value):
         raise InputError(f"too large ({dimension})", place, value=text, allowed="numbers up to 1.8e308")
+    if is_subnormal(value):
+        raise InputError(f"too small ({dimension})", place, value=text, allowed="0, or numbers from 2.3e-308")
     return value
+
+
+def is_positive(value: float) -> bool:
+    """Whether it can be divided by and multiplied: ``LEAST`` to ``MOST``."""
+    return bool(LEAST <= value <= MOST)
+
+
+def is_subnormal(value: float) -> bool:
+    """Whether a float is so near to 0 that it has lost digits, and that its inverse is infinite."""
+    return 0 < abs(value) < sys.float_info.min
 
 
 def has_unit(text: str, dimension: str) -> bool:

@@ -15,6 +15,7 @@ import numpy as np
 from scipy.optimize import least_squares
 
 from simcodesign.core.errors import InputError
+from simcodesign.core.units import POSITIVE_RANGE, is_positive
 from simcodesign.counters.checks import in_words
 from simcodesign.counters.communication import slopes_and_constant
 from simcodesign.counters.forms import WORK, BestForm, Law, NormalForm
@@ -83,8 +84,8 @@ def volume_ratio(size_ratio: float, dimensions: float) -> float:
     """
     if not (np.isfinite(dimensions) and dimensions >= 1):
         raise InputError("dimensions in which the problem is divided", value=dimensions, allowed="1 or above")
-    if not (np.isfinite(size_ratio) and size_ratio > 0):
-        raise InputError("ratio of sizes", value=size_ratio, allowed="a number above 0")
+    if not is_positive(size_ratio):
+        raise InputError("ratio of sizes", value=size_ratio, allowed=POSITIVE_RANGE)
     return float(size_ratio ** ((dimensions - 1) / dimensions))
 
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from simcodesign.core.errors import InputError
+from simcodesign.core.units import POSITIVE_RANGE, is_positive
 from simcodesign.counters.table import APPLICATION, OTHERS, CounterTable
 from simcodesign.fitting.measurements import FloatArray
 
@@ -42,8 +43,8 @@ class Scaling:
         """
         if not (np.isfinite(processes) and processes >= 1):
             raise InputError("processes to predict", value=processes, allowed="a number of 1 or above")
-        if size is not None and not (np.isfinite(size) and size > 0):
-            raise InputError("size to predict", value=size, allowed="a number above 0")
+        if size is not None and not is_positive(size):
+            raise InputError("size to predict", value=size, allowed=POSITIVE_RANGE)
         if size is not None and not self.known:
             raise InputError("a size to predict, from runs that do not say theirs", value=size, allowed="none")
         if self.kind == STRONG:

@@ -17,6 +17,7 @@ import numpy as np
 import pandas as pd
 
 from simcodesign.core.errors import InputError, Place, nearest
+from simcodesign.core.units import LEAST, MOST, NOT_NEGATIVE_RANGE
 from simcodesign.fitting.measurements import FloatArray
 
 #: Kernel names with a meaning of their own: the whole application, and its initialization and finalization.
@@ -75,7 +76,8 @@ class CounterTable:
 
     ``places``: where each row stands, for messages; may be empty. ``notes``: what its reader has to tell. Raises
     InputError for a shape that does not fit, no row, a kernel without a name, a number of processes below 1 or not
-    whole, any other number that is negative or infinite, and two rows of one run, kernel and rank.
+    whole, any other number that is negative or beyond ``LEAST`` and ``MOST`` of ``core.units``, and two rows of one
+    run, kernel and rank.
     """
 
     kernels: tuple[str, ...]
@@ -191,11 +193,12 @@ class CounterTable:
         return _ratio(stall_s, self.memory_s(latencies))
 
     def _check_numbers(self) -> None:
-        bad = np.isinf(self.values) | (self.values < 0)
+        there = ~np.isnan(self.values) & (self.values != 0)
+        bad = there & ~((self.values >= LEAST) & (self.values <= MOST))
         if bad.any():
             row, column = (int(index[0]) for index in np.nonzero(bad))
             value = float(self.values[row, column])
-            raise InputError(NUMBERS[column], self.place(row), value=value, allowed="finite numbers of 0 or above")
+            raise InputError(NUMBERS[column], self.place(row), value=value, allowed=NOT_NEGATIVE_RANGE)
         processes = self.column("processes")
         wrong = ~(processes >= 1) | (processes != np.floor(processes))
         if wrong.any():

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from simcodesign.core.errors import InputError, Place, nearest
-from simcodesign.core.units import FloatOrArray, format_quantity
+from simcodesign.core.units import LEAST, MOST, NOT_NEGATIVE_RANGE, POSITIVE_RANGE, FloatOrArray, format_quantity
 from simcodesign.describe.machine_parts import HITS, Memory, Network, Processor
 
 #: Path in a file -> (part of the machine, field, dimension of the unit table).
@@ -97,13 +97,15 @@ def check_model(network: Network, place: Place) -> None:
 
 
 def check_constant(path: str, value: FloatOrArray, place: Place) -> None:
-    """InputError unless the value is finite and above 0 (rates), or 0 and above (times), everywhere."""
+    """InputError unless the value is positive (rates), or 0 or positive (times), and in a sane range, everywhere."""
     array = np.asarray(value)
     if array.dtype.kind not in "iuf":
         raise InputError(f"{path} must be a number or an array of numbers", place, value=value)
-    good = np.isfinite(array) & ((array > 0) if path in POSITIVE else (array >= 0))
+    good = (array >= LEAST) & (array <= MOST)
+    if path not in POSITIVE:
+        good |= array == 0
     if not np.all(good):
-        allowed = "a finite number above 0" if path in POSITIVE else "a finite number, 0 or above"
+        allowed = POSITIVE_RANGE if path in POSITIVE else NOT_NEGATIVE_RANGE
         raise InputError(f"{path} cannot be used", place, value=float(array[~good].flat[0]), allowed=allowed)
 
 

@@ -46,6 +46,7 @@ class Parameter:
         """InputError, with ``place``, unless all of the value can be used: finite, in range, whole if it must be."""
         array = np.asarray(value)
         good = np.isfinite(array) & (array >= self.low) & (array <= self.high)
+        good &= (array == 0) | (np.abs(array) >= np.finfo(np.float64).tiny)  # the inverse of less is infinite
         if self.whole:
             good &= array == np.floor(array)
         if self.choices:

@@ -183,7 +183,7 @@ def check_points(parameters: Sequence[str], points: FloatArray, place: Place | N
         )
     if len(points) == 0:
         raise InputError("there is no point", place)
-    good = np.isfinite(points) & (points > 0)
+    good = np.isfinite(points) & (points >= np.finfo(np.float64).tiny)
     if not good.all():
         row, column = np.argwhere(~good)[0]
         raise InputError(
@@ -229,6 +229,6 @@ def as_point(parameters: tuple[str, ...], point: Mapping[str, float] | Sequence[
         raise InputError("a point that is not numbers", value=point, allowed="positive finite numbers") from error
     if at.shape != (len(parameters),):
         raise InputError("a point", value=point, allowed=f"one number for each of {', '.join(parameters)}")
-    if not (np.isfinite(at) & (at > 0)).all():
+    if not (np.isfinite(at) & (at >= np.finfo(np.float64).tiny)).all():
         raise InputError("a point", value=point, allowed="positive finite numbers")
     return at

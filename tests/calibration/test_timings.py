@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from simcodesign.calibration.timings import TableNames, Timing, read_timings
 from simcodesign.core.errors import InputError
+from simcodesign.core.units import LEAST
 
 KNOWN = TableNames({"P", "n"}, {"small", "large"}, ("work", "work/inner"), ("disk", "communication", "total"))
 HEADER = "preset,P,n,phase,component,seconds,role"
@@ -48,7 +49,8 @@ def test_delimiters_and_several_tables(tmp_path: Path, delimiter: str) -> None:
         (["P,seconds", "1"], "times.csv:2: a row of wrong length"),
         (["P,seconds", "1,x"], "times.csv:2: column seconds: a time that is not a number"),
         (["P,seconds", "1,nan"], "times.csv:2"),
-        (["P,seconds", "1,-2"], "below 0"),
+        (["P,seconds", "1,-2"], "out of range"),
+        (["P,seconds", "1,1e-320"], "out of range"),
         (["P,seconds", "four,2"], "times.csv:2: column P: a parameter that is not a number"),
         (["preset,seconds", "smal,2"], "no such preset.*did you mean 'small'"),
         (["phase,seconds", "wrok,2"], "no such phase"),
@@ -76,7 +78,7 @@ def test_files_that_cannot_be_read(tmp_path: Path) -> None:
             st.one_of(st.none(), st.floats(1, 1e9)),
             st.sampled_from(["", "work", "work/inner"]),
             st.sampled_from(["disk", "communication", "total"]),
-            st.floats(0, 1e9),
+            st.just(0.0) | st.floats(LEAST, 1e9),
         ),
         min_size=1,
     )

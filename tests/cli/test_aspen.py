@@ -225,6 +225,8 @@ def test_files_in_the_wrong_places(capsys: pytest.CaptureFixture[str], pair: lis
 
 
 def test_a_value_out_of_range_is_told(capsys: pytest.CaptureFixture[str], pair: list[str]) -> None:
-    text = out(capsys, "aspen", *pair, "--socket", "Cpu", "--set", "n=100")
+    arguments = ("aspen", *pair, "--socket", "Cpu", "--set", "n=100")
+    assert "n = 100 is outside its range 4 .. 64" in refusal(capsys, *arguments)
+    text = out(capsys, *arguments, "--aspen-compatible")
     assert "n = 100 is outside its range 4 .. 64" in text
     assert "the data does not fit" in text

@@ -14,6 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from simcodesign.core.errors import InputError
+from simcodesign.core.units import LEAST, MOST
 from simcodesign.counters.events import EventCounts, Labels, counters_of, event_name, slips
 from simcodesign.counters.readers.formats import read_all_counters, read_counters
 from simcodesign.counters.readers.tidy_table import write_counters
@@ -49,7 +50,7 @@ def test_a_table_is_read_as_it_was_written(tmp_path: Path) -> None:
     assert str(found.place(0)) == f"{tmp_path / 'runs.csv'}:2"
 
 
-counts = st.one_of(st.just(math.nan), st.floats(0, 1e300), st.integers(0, 10**18).map(float))
+counts = st.one_of(st.just(math.nan), st.floats(LEAST, MOST), st.integers(0, 10**18).map(float))
 
 
 @ONE_FOLDER

@@ -35,7 +35,7 @@ def _run_on_socket(
 ) -> None:
     """In detail, with the simulation where that is wanted."""
     timing = _timing(application, machine, options.socket, given, options)
-    answer, comparison = Answer(timing), None
+    answer, comparison = _checked(Answer(timing)), None
     if options.simulate:
         comparison = compare_aspen(
             application,
@@ -61,7 +61,7 @@ def _run_on_all_sockets(
     errors: dict[str, InputError] = {}
     for socket in machine.sockets:
         try:
-            answers[socket] = Answer(_timing(application, machine, socket, given, options))
+            answers[socket] = _checked(Answer(_timing(application, machine, socket, given, options)))
         except InputError as error:
             errors[socket] = error
     if not answers:
@@ -71,6 +71,20 @@ def _run_on_all_sockets(
         write_json({"sockets": [answer_dict(answer) for answer in answers.values()], "absent": absent})
     else:
         print_all(socket_tables(answers, absent))
+
+
+def _checked(answer: Answer) -> Answer:
+    """The answer. InputError for a time, or a size of data, that is negative or no number."""
+    for what, value in (
+        ("run time in s", answer.seconds),
+        *((f"bytes of {name}", size) for name, size in answer.data_bytes.items()),
+    ):
+        if not value >= 0:
+            why = "; ".join(answer.timing.warnings)
+            raise InputError(
+                f"the model gives no {what}" + (f" ({why})" if why else ""), value=value, allowed="0 or more"
+            )
+    return answer
 
 
 def _timing(

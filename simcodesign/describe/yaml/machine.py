@@ -7,7 +7,7 @@ from pathlib import Path
 from types import MappingProxyType
 
 from simcodesign.core.errors import InputError
-from simcodesign.core.units import FloatOrArray, has_unit
+from simcodesign.core.units import POSITIVE_RANGE, FloatOrArray, has_unit, is_positive
 from simcodesign.describe.constants import (
     CAPACITY,
     CONSTANTS,
@@ -121,9 +121,8 @@ def constant_value(path: str, item: Entry) -> float:
 def _time_per_byte(path: str, item: Entry) -> float:
     """Seconds per byte of a bandwidth."""
     bandwidth = item.quantity("bandwidth")
-    if bandwidth <= 0:
-        raise item.error("cannot be used", "a finite number above 0")
-    check_constant(path, 1 / bandwidth, item.place)  # 1e-320 has no finite inverse
+    if not is_positive(bandwidth):
+        raise item.error("cannot be used", POSITIVE_RANGE)
     return 1 / bandwidth
 
 

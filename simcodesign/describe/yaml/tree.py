@@ -21,7 +21,7 @@ import yaml
 from simcodesign.core.errors import InputError, Place, nearest, shorten
 from simcodesign.core.expression import Expression, parse
 from simcodesign.core.input_files import read_bytes
-from simcodesign.core.units import parse_quantity
+from simcodesign.core.units import is_subnormal, parse_quantity
 
 MAX_BYTES = 4 * 1024 * 1024
 MAX_ENTRIES = 50_000  # read in a quarter of a second
@@ -86,6 +86,8 @@ class Entry:
         value = float(self.content)
         if not math.isfinite(value):
             raise self.error("too large", "numbers up to 1.8e308")
+        if is_subnormal(value):
+            raise self.error("too small", "0, or numbers from 2.3e-308")
         return value
 
     def whole(self, low: int = 0, high: int = MAX_WHOLE) -> int:

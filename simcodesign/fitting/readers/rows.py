@@ -16,6 +16,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from simcodesign.core.errors import InputError, Place
+from simcodesign.core.units import is_subnormal
 from simcodesign.fitting.measurements import FloatArray, IntArray, Measurements, point_text
 
 CHUNK_ROWS = 1 << 18
@@ -270,8 +271,10 @@ def fill_named(block: FloatArray, cells: IntArray, chunk: Chunk, twice: Callable
 
 def check_coordinate(value: float, place: Callable[[], Place]) -> None:
     """Raise InputError unless a parameter's value is positive and finite: models hold its powers and logarithms."""
-    if not (math.isfinite(value) and value > 0):
-        raise InputError("a parameter out of range", place(), value=value, allowed="positive finite numbers")
+    if not (math.isfinite(value) and value > 0) or is_subnormal(value):
+        raise InputError(
+            "a parameter out of range", place(), value=value, allowed="positive finite numbers from 2.3e-308"
+        )
 
 
 def check_text(name: str, file: str) -> None:

@@ -25,6 +25,8 @@ __all__ = ["BurstProfiles", "SampledProfile", "burst_profiles", "sampled_profile
 
 #: Keys in the sample, as in the paper.
 MOST_KEYS = 8192
+#: The most keys of a sample; its histograms take 1.5 GB then.
+LARGEST_SAMPLE_KEYS = 2**22
 #: Parts of the sample, from whose spread the error is estimated, and the fewest keys that one of them may expect.
 PARTS, LEAST_KEYS = 16, 8
 #: Distances of parts are distinguished to 1 in 128; those of the whole sample to 1 in half of ``most_keys``.
@@ -125,13 +127,15 @@ def sampled_profile(
     Reads the trace once, chunk by chunk; memory for a chunk and in proportion to ``most_keys``. A trace with no more
     keys gives its exact profile. Each sampled access counts 1 / R and each distance is scaled by 1 / R, where R is the
     rate at that time: an access counted before the rate fell keeps its weight, which is the same as the scaling down of
-    earlier counts in the paper. InputError for a line that is no power of two, fewer than 2 parts, or fewer than 8 keys
-    for each part.
+    earlier counts in the paper. InputError for a line that is no power of two, fewer than 2 parts, fewer than 8 keys
+    for each part, or more than ``LARGEST_SAMPLE_KEYS``.
     """
     source = as_trace(trace)
     line_shift(line_bytes)
     number = at_least("parts of a sample", parts, 2)
     most = at_least("keys of a sample", most_keys, LEAST_KEYS * number)
+    if most > LARGEST_SAMPLE_KEYS:
+        raise InputError("keys of a sample", value=most, allowed=f"up to {LARGEST_SAMPLE_KEYS}")
     whole = _Histogram(max((most - 1).bit_length(), _PART_BITS))
     split = [_Histogram(_PART_BITS) for _ in range(number)]
     accesses, sampled, keys, rate = 0, 0, 0, 1.0

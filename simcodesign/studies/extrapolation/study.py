@@ -20,6 +20,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from simcodesign.core.errors import InputError
+from simcodesign.core.units import is_positive
 from simcodesign.counters.fit_and_predict import fit_and_predict
 from simcodesign.counters.kernels import LEAST_RUNS, THRESHOLD
 from simcodesign.counters.models import ApplicationModel, Breakdown
@@ -93,7 +94,7 @@ class Extrapolation:
         second, clock_hz = self.second_clock_hz, self.machine.processor.clock_hz
         if second is not None and clock_hz is None:
             raise InputError(f"a second clock, for {self.machine.name}, which has none", self.machine.place)
-        if second is not None and not (0 < second < math.inf and second != clock_hz):
+        if second is not None and not (is_positive(second) and second != clock_hz):
             raise InputError("second clock in Hz", value=second, allowed=f"a number above 0 that is not {clock_hz:g}")
 
     @property

@@ -21,6 +21,7 @@ from scipy.optimize import brentq
 
 from simcodesign.analytic.forecast import forecast
 from simcodesign.core.errors import InputError
+from simcodesign.core.units import POSITIVE_RANGE, is_positive
 from simcodesign.describe.constants import CONSTANTS, POSITIVE
 from simcodesign.describe.design_point import DesignPoint
 from simcodesign.describe.machine import Machine
@@ -105,8 +106,8 @@ class FeasibilityQuestion:
     changes: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        if not (math.isfinite(self.rate_flop_per_s) and self.rate_flop_per_s > 0):
-            raise InputError("rate to be reached", value=self.rate_flop_per_s, allowed="a number above 0, in flop/s")
+        if not is_positive(self.rate_flop_per_s):
+            raise InputError("rate to be reached", value=self.rate_flop_per_s, allowed=f"{POSITIVE_RANGE}, in flop/s")
         if len(self.over) != 2 or self.over[0] == self.over[1]:
             raise InputError("a region lies over two costs", value=list(self.over), allowed="e.g. ts,tw")
         if self.scenario.phases is None:

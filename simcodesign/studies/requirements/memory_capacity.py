@@ -20,7 +20,7 @@ from simcodesign.analytic.model_text import TermValue, footprint_terms
 from simcodesign.analytic.requirements_per_process import skeleton
 from simcodesign.core.errors import InputError
 from simcodesign.core.to_json import fields_of
-from simcodesign.core.units import FloatOrArray
+from simcodesign.core.units import FloatOrArray, is_positive
 from simcodesign.describe.design_point import DesignPoint, bind
 from simcodesign.describe.scenario import WorkloadSource, workload_of
 from simcodesign.describe.workload import Workload
@@ -155,7 +155,7 @@ def limits(workload: Workload, size: str = SIZE) -> tuple[float, float]:
 
 def _checked(capacity_bytes: float) -> float:
     capacity = float(capacity_bytes)
-    if not (math.isfinite(capacity) and capacity > 0):
+    if not is_positive(capacity):
         raise InputError("memory of a process", value=capacity_bytes, allowed="a finite number of bytes above 0")
     return capacity
 

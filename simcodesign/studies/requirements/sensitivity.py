@@ -14,6 +14,7 @@ from typing import Any
 from simcodesign.analytic.forecast import forecast
 from simcodesign.core.errors import InputError, nearest
 from simcodesign.core.to_json import attributes_of
+from simcodesign.core.units import POSITIVE_RANGE, is_positive
 from simcodesign.describe.machine import Machine
 from simcodesign.describe.parameters import Parameter
 from simcodesign.describe.workload import Workload
@@ -141,8 +142,8 @@ def check_varied(varied: Mapping[str, Sequence[float]], workloads: Sequence[Work
             what = "neither a rate of a machine nor a parameter of a workload"
             raise InputError(what, value=name, allowed=nearest(name, known))
         for factor in factors:
-            if not (math.isfinite(factor) and factor > 0):
-                raise InputError(f"factor of {name}", value=factor, allowed="finite numbers above 0")
+            if not is_positive(factor):
+                raise InputError(f"factor of {name}", value=factor, allowed=POSITIVE_RANGE)
 
 
 def picked(scores: Mapping[tuple[str, str], float]) -> dict[str, tuple[str, ...]]:

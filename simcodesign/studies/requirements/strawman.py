@@ -6,7 +6,6 @@ each, and the rate of each: all processors are used, parallelisation is perfect,
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -15,6 +14,7 @@ import numpy as np
 
 from simcodesign.core.errors import InputError
 from simcodesign.core.to_json import fields_of
+from simcodesign.core.units import POSITIVE_RANGE, is_positive
 from simcodesign.describe.machine import Machine
 from simcodesign.describe.scenario import MachineSource, WorkloadSource, machine_of, workload_of
 from simcodesign.describe.workload import Workload
@@ -92,8 +92,8 @@ def straw_man_study(
     systems = [_system(described, load(machine), given, preset, size) for machine in machines]
     if not systems:
         raise InputError("a study of straw-man systems needs systems", allowed="one or more machines")
-    if benchmark is not None and not (math.isfinite(benchmark) and benchmark > 0):
-        raise InputError("overall problem", value=benchmark, allowed="a finite number above 0")
+    if benchmark is not None and not is_positive(benchmark):
+        raise InputError("overall problem", value=benchmark, allowed=POSITIVE_RANGE)
     common = benchmark
     if common is None and all(system.fit.fits for system in systems):
         common = min(system.overall for system in systems)
