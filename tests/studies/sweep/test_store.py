@@ -12,6 +12,7 @@ import sys
 import textwrap
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -21,6 +22,7 @@ from hypothesis import strategies as st
 from simcodesign.core.errors import InputError
 from simcodesign.studies.sweep.checksums import record, row_of
 from simcodesign.studies.sweep.points import PointResult
+from simcodesign.studies.sweep.recovery import recover
 from simcodesign.studies.sweep.store import Store, StoreError
 from simcodesign.studies.sweep.sweep import Sweep, sweep_of
 from simcodesign.studies.sweep.table import table_of
@@ -321,3 +323,58 @@ store.close()
 
 def test_replaced_rows_are_compared_whole() -> None:
     assert record(row(1)) != record(replace(row(1), reason="no"))
+
+
+# Reading.
+
+
+def test_reading_leaves_no_file(tmp_path: Path, path: Path) -> None:
+    with Store.create(path, META) as store:
+        store.add(rows(1, 2))
+    assert [file.name for file in tmp_path.iterdir()] == [path.name]
+    with Store.open(path, write=False) as store:
+        assert list(store.rows()) == rows(1, 2)
+        assert [file.name for file in tmp_path.iterdir()] == [path.name]
+    recover(path, tmp_path / "other.sqlite")
+    assert sorted(file.name for file in tmp_path.iterdir()) == sorted((path.name, "other.sqlite"))
+
+
+def test_a_store_on_read_only_media(tmp_path: Path, path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The folder cannot be written, whoever runs this; a lock that was left there is nobody's."""
+    with Store.create(path, META) as store:
+        store.add(rows(1, 2))
+    path.with_name(f"{path.name}.lock").touch()
+    really = os.access
+    monkeypatch.setattr(os, "access", lambda name, mode: mode != os.W_OK and really(name, mode))
+    connections = []
+
+    def connected(address: str, **options: Any) -> sqlite3.Connection:
+        connections.append(address)
+        return sqlite3.Connection(address, **options)
+
+    monkeypatch.setattr(sqlite3, "connect", connected)
+    with Store.open(path, write=False) as store:
+        assert list(store.rows()) == rows(1, 2)
+    assert all(address.endswith("immutable=1") for address in connections)
+    assert sorted(file.name for file in tmp_path.iterdir()) == [path.name, f"{path.name}.lock"]
+
+
+def test_a_reader_sees_the_rows_of_a_writer(path: Path) -> None:
+    """Who is still at it: in its journal, not yet in the file."""
+    with Store.create(path, META) as writer:
+        writer.add(rows(1))
+        with Store.open(path, write=False) as reader:
+            assert list(reader.rows()) == rows(1)
+            writer.add(rows(2))
+            assert list(reader.rows()) == rows(1, 2)
+
+
+def test_a_store_that_is_written_while_it_is_read(path: Path) -> None:
+    with Store.create(path, META) as store:
+        store.add(rows(1))
+    with Store.open(path, write=False) as reader:
+        assert len(reader) == 1
+        with Store.open(path) as writer:
+            writer.add(rows(2))
+        with pytest.raises(StoreError, match="written by another process while it was read"):
+            list(reader.rows())
