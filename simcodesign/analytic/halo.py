@@ -38,12 +38,22 @@ def halo(
     return Cost(time, sent, total)
 
 
-def most_neighbours(grid: Sequence[int], periodic: bool) -> NDArray[np.bool_]:
-    """The ranks (P,), in row-major order, that have as many neighbours in every dimension as any rank has.
+def most_work_s(
+    sizes: Sequence[FloatOrArray],
+    grid: Sequence[FloatOrArray],
+    periodic: bool,
+    p: MessageCosts,
+    messages: Sequence[FloatOrArray],
+) -> FloatOrArray:
+    """Seconds for which a rank with most neighbours works on its messages, in Hockney's model. Where messages do not
+    fly that is all of the time: when it has sent everything, everybody has, so that it waits for nothing."""
+    rows = [_Row(p.message(m), n, extent, periodic) for m, n, extent in zip(sizes, messages, grid, strict=True)]
+    return sum(row.neighbours(False) * row.count * (row.message.send_s + row.message.receive_s) for row in rows)
 
-    Where messages do not fly they are at work all the time: everything has been sent when they have sent it all, so
-    that they wait for nothing. One bool where that is all ranks.
-    """
+
+def most_neighbours(grid: Sequence[int], periodic: bool) -> NDArray[np.bool_]:
+    """The ranks (P,), in row-major order, that have as many neighbours in every dimension as any rank has; one bool
+    where these are all ranks."""
     if periodic or max(grid) < 3:
         return np.asarray(True)
     inside = []

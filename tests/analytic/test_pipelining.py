@@ -10,7 +10,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from simcodesign.analytic.collectives.algorithm_form import ALGORITHM_FORMS
 from simcodesign.analytic.demands.base import closed_form
 from simcodesign.analytic.forecast import forecast
 from simcodesign.analytic.pipelining.sequences import Chain
@@ -128,7 +127,7 @@ def longest_chains_s(text: str, where: Machine, ranks: int) -> np.ndarray:
 @pytest.mark.parametrize("text", [text.replace("BYTES", "8") for text in operations()])
 @pytest.mark.parametrize("ranks", [6, 8, pytest.param(13, marks=pytest.mark.thorough)])
 def test_what_operations_claim(text: str, ranks: int) -> None:
-    for where in (hockney(4.0, 0.0, 1.0), hockney(4.0, 30.0, 7.0)):
+    for where in (hockney(4.0, 0.0, 1.0), hockney(4.0, 3.0, 7.0)):
         operation = operation_at(text, where, ranks)
         chains_s = longest_chains_s(text, where, ranks)
         end_s = chains_s.max(axis=1)
@@ -147,12 +146,6 @@ def test_most_operations_claim_something() -> None:
         if not (found.ends_together or found.waits_for_all or found.whole_time().any()):
             nothing.add(found.label)
     assert nothing == {"broadcast (binomial)", "broadcast (linear)"}
-
-
-def test_every_shipped_algorithm_says_how_it_follows_itself() -> None:
-    for form in ALGORITHM_FORMS.values():
-        succession = form.succession
-        assert succession.repeated or succession.ends_together or succession.whole_time(8, False).any()
 
 
 # ----------------------------------------------------------------------------------------------------------------------

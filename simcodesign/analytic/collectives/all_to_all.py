@@ -8,7 +8,7 @@ from simcodesign.analytic.collectives.algorithm_form import AlgorithmForm, Ints,
 from simcodesign.analytic.collectives.patterns import all_pairs, powers_of_two
 from simcodesign.analytic.collectives.rounds import equal_rounds, growing_rounds
 from simcodesign.analytic.message_costs import Cost, MessageCosts
-from simcodesign.analytic.pipelining.succession import SYMMETRIC, Succession, busy_all_the_time
+from simcodesign.analytic.pipelining.succession import SYMMETRIC
 from simcodesign.core.units import FloatOrArray
 from simcodesign.fitting.normal_form import COLLECTIVES
 
@@ -105,12 +105,5 @@ register_algorithm_form(
 register_algorithm_form(
     "all_broadcast",
     "linear",
-    AlgorithmForm(
-        all_broadcast_linear,
-        all_pairs,
-        "P - 1",
-        "P - 1",
-        sent_to_each_other,
-        succession=Succession(whole_time=busy_all_the_time),
-    ),
+    AlgorithmForm(all_broadcast_linear, all_pairs, "P - 1", "P - 1", sent_to_each_other),
 )

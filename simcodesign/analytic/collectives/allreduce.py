@@ -68,13 +68,11 @@ def tree_both_ways(rank: Ints, size: float) -> Rows:
 
 
 def folded(ranks: int, flies: bool) -> Ranks:
-    """The ranks that fold in and out: each takes its way in, all rounds, which all take as long whether they stay on a
-    rank or lead to another, and the way out. Every rank where nobody folds."""
+    """The ranks that fold in and out, unless messages fly: each takes its way in, all rounds, which all take as long
+    whether they stay on a rank or lead to another, and the way out."""
     rest = ranks - 2 ** (ranks.bit_length() - 1)
-    if flies or not rest:
-        return np.asarray(not flies)
     every: Ranks = np.zeros(ranks, dtype=np.bool_)
-    every[0 : 2 * rest : 2] = True
+    every[0 : 2 * rest : 2] = not flies
     return every
 
 

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import numpy as np
+
 from simcodesign.analytic.collective_traffic import Traffic, collective_traffic
 from simcodesign.analytic.collectives.algorithm_form import algorithm_form_of
 from simcodesign.analytic.demands.base import CLOSED_FORMS, Charge, ClosedForm, Floats
 from simcodesign.analytic.demands.messages import flies_at, message_charge, prices_at
 from simcodesign.analytic.formula_prices import Payment, SymbolicPrices
-from simcodesign.analytic.message_costs import FREE, MessageCosts, price
-from simcodesign.analytic.pipelining.succession import Operation
+from simcodesign.analytic.message_costs import FREE, Cost, MessageCosts, price
+from simcodesign.analytic.pipelining.succession import Operation, takes_all
 from simcodesign.analytic.power import all_busy_s
 from simcodesign.core.expression import parse
 from simcodesign.core.expression_sympy import to_sympy
@@ -32,6 +34,8 @@ class CollectiveForm(ClosedForm[Collective]):
         ranks, size = int(step.evaluation.design_point.ranks), float(step.amount(demand.bytes, "bytes"))
         flies, succession = flies_at(prices, size), form.succession
         alike = not (form.folds and is_folded(ranks))
+        cost = Cost(charge.time_s, charge.messages, charge.message_bytes)
+        all_busy = takes_all(all_busy_s(cost, prices) / ranks, charge.time_s)
         repeated = succession.repeated
         return Operation(
             step.phase,
@@ -40,7 +44,7 @@ class CollectiveForm(ClosedForm[Collective]):
             (demand.key, size, id(step.machine)),
             ends_together=succession.ends_together and alike,
             waits_for_all=form.synchronises and alike and not flies,
-            whole_time=lambda: succession.whole_time(ranks, flies),
+            whole_time=lambda: np.asarray(True) if all_busy else succession.whole_time(ranks, flies),
             repeated_s=None if repeated is None else lambda times: float(repeated(size, prices, times)),
         )
 

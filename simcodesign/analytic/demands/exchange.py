@@ -9,11 +9,11 @@ import numpy as np
 
 from simcodesign.analytic.collective_traffic import Traffic, halo_traffic
 from simcodesign.analytic.demands.base import CLOSED_FORMS, Charge, ClosedForm
-from simcodesign.analytic.demands.messages import flies_at, message_charge, prices_at
+from simcodesign.analytic.demands.messages import message_charge, prices_at
 from simcodesign.analytic.formula_prices import Payment, SymbolicPrices
-from simcodesign.analytic.halo import halo, most_neighbours
+from simcodesign.analytic.halo import halo, most_neighbours, most_work_s
 from simcodesign.analytic.message_costs import price
-from simcodesign.analytic.pipelining.succession import Operation
+from simcodesign.analytic.pipelining.succession import Operation, takes_all
 from simcodesign.analytic.power import all_busy_s
 from simcodesign.core.expression import Expression
 from simcodesign.core.expression_sympy import to_sympy
@@ -36,14 +36,15 @@ class ExchangeForm(ClosedForm[Exchange]):
         grid = [int(extent) for extent in demand.checked_extents(step.evaluation.ranks, step.amount)]
         sizes = tuple(float(size) for size in demand.sizes_bytes(step.amount))
         messages = tuple(float(count) for count in demand.message_counts(step.amount))
-        flies = flies_at(prices_at(step), np.array(sizes))
+        work_s = most_work_s(sizes, grid, demand.periodic, prices_at(step), messages)
+        all_busy = takes_all(work_s, charge.time_s)
         return Operation(
             step.phase,
             demand.label,
             float(charge.time_s),
             (type(demand), tuple(grid), demand.periodic, sizes, messages, id(step.machine)),
             ends_together=demand.periodic or max(grid) < 3,
-            whole_time=lambda: most_neighbours(grid, demand.periodic) if not flies else np.asarray(False),
+            whole_time=lambda: most_neighbours(grid, demand.periodic) if all_busy else np.asarray(False),
         )
 
     def traffic(self, demand: Exchange, step: EvaluatedStep) -> Traffic:

@@ -9,7 +9,7 @@ and sum, and a rank's own work, alike on all ranks, is a number that every rank 
 - The time of a program is at most the sum of the closed forms: no chain is longer than its longest parts.
 - Where all ranks end together if they begin together, the next operation begins as its closed form assumes.
 - Where M[i, i] = T for one rank i and all operations of a sequence, the sum is exact: the chain that stays on i takes
-  all of it.
+  all of it. A rank that works for T on its messages is one; all are if all together work for P T.
 - Where M[i, j] = T for all i and j, a sequence falls into what is before and what is after: all ranks leave at once.
 
 All this is about messages without gaps that outlast them: Hockney's model. Source of the algebra: F. Baccelli,
@@ -27,6 +27,8 @@ from numpy.typing import NDArray
 from simcodesign.analytic.message_costs import MessageCosts
 from simcodesign.core.units import FloatOrArray
 
+#: Some thousand additions and products.
+ROUNDING = 1e-12
 #: Of P ranks (P,), or one for all of them.
 Ranks = NDArray[np.bool_]
 
@@ -36,18 +38,14 @@ def no_rank(ranks: int, flies: bool) -> Ranks:
     return np.asarray(False)
 
 
-def busy_all_the_time(ranks: int, flies: bool) -> Ranks:
-    """Every rank is at work from its begin to its end, unless messages fly while nobody works on them."""
-    return np.asarray(not flies)
-
-
 @dataclass(frozen=True)
 class Succession:
     """How an algorithm follows itself and other operations.
 
     ``ends_together``: ranks that begin it together end it together.
     ``whole_time(ranks, flies)``: ranks i with M[i, i] = T, which end it no earlier than its whole time after they began
-    themselves; ``flies``: whether messages are on the way for some time after the sender is done with them.
+    themselves, besides those that work all the time; ``flies``: whether messages are on the way for some time after the
+    sender is done with them.
     ``repeated(size_bytes, price, times)``: seconds of ``times`` of it in a row that all ranks begin together, where
     that is less than their sum; None where nobody has derived it.
     """
@@ -59,8 +57,13 @@ class Succession:
 
 #: Nothing is known.
 UNKNOWN = Succession()
-#: All ranks do the same, and are at work all the time.
-SYMMETRIC = Succession(ends_together=True, whole_time=busy_all_the_time)
+#: All ranks do the same.
+SYMMETRIC = Succession(ends_together=True)
+
+
+def takes_all(work_s: FloatOrArray, time_s: FloatOrArray) -> bool:
+    """Whether so much work leaves nothing of a time but rounding."""
+    return bool(np.all(np.asarray(work_s) >= np.asarray(time_s) * (1 - ROUNDING)))
 
 
 @dataclass(frozen=True)

@@ -33,6 +33,10 @@ class Exchange(Demand):
     alike_on_all_ranks = True
 
     @property
+    def label(self) -> str:
+        return f"exchange (halo{self.dims}d)"
+
+    @property
     def messages_by_dim(self) -> tuple[Expression, ...]:
         """Messages to each neighbour in every dimension."""
         return (ONE,) * self.dims if self.messages is None else self.messages
