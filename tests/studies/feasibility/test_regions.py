@@ -180,7 +180,7 @@ def test_the_threshold_is_where_the_computation_takes_all_the_time() -> None:
         ({"over": ("ts", "network.startup")}, "these are one"),
         ({"rate_flop_per_s": 0.0}, "rate to be reached"),
         ({"rate_flop_per_s": math.nan}, "rate to be reached"),
-        ({"parameters": {"network.startup": 1e-6}}, "a cost to be found"),
+        ({"parameters": {"network.startup": 1e-6}}, "one of the two costs"),
         ({"workload": "jacobi", "machine": "crossbar-16"}, "useful_flops"),
     ],
 )
