@@ -19,6 +19,7 @@ from typer.core import TyperGroup
 from simcodesign.cli import commands
 from simcodesign.core.errors import SimcodesignError
 from simcodesign.core.input_files import confine
+from simcodesign.core.jit import listeners
 from simcodesign.core.registry import import_modules_of
 from simcodesign.report.common.terminal import complain, write
 
@@ -92,6 +93,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors="replace")  # a terminal that lacks a character shows a question mark
     warnings.showwarning = _note
+    listeners[:] = [_note]
     try:
         _program()(arguments, prog_name="simcodesign")
     except SystemExit as end:

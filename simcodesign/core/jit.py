@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from functools import cache
 from hashlib import blake2b
 from importlib.util import find_spec
@@ -26,6 +27,10 @@ _PACKAGE = Path(__file__).resolve().parent.parent
 _INTERNAL = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
 #: Modules whose constants compiled functions of other folders use.
 _CONSTANTS = ("core/jit.py", "core/result.py", "generate/plan.py")
+
+#: The last of these is called with a sentence when something is about to be compiled, which takes seconds. A program
+#: that shows its progress puts one there.
+listeners: list[Callable[[str], None]] = []
 
 
 def compiled(function: Function) -> Function:
@@ -65,11 +70,21 @@ def _jit(function: Function, in_cache: bool, **options: bool) -> Function:
         # Numba sees only whether the function's own file has changed; the name shows it all that is compiled in.
         folder = Path(sys.modules[function.__module__].__file__ or "").resolve().parent
         function.__qualname__ = f"{function.__name__}_{_digest(folder)}"
-        try:
-            return numba.njit(cache=True, error_model="numpy", **options)(function)  # type: ignore[no-any-return]
-        except RuntimeError:  # there is no folder at all to cache it in
-            pass
-    return numba.njit(error_model="numpy", **options)(function)  # type: ignore[no-any-return]
+    dispatcher = numba.njit(error_model="numpy", **options)(function)
+    if in_cache:
+        from simcodesign.core.compiled_cache import CheckedCache
+
+        with suppress(RuntimeError):  # there is no folder at all to cache it in
+            dispatcher._cache = CheckedCache(function, lambda: _announce(folder))
+    return dispatcher  # type: ignore[no-any-return]
+
+
+@cache
+def _announce(folder: Path) -> None:
+    """Say once in a process that the functions of a folder are being compiled."""
+    if listeners:
+        what = f"compiling what {'/'.join(folder.parts[-3:])} holds"
+        listeners[-1](f"{what}: some 15 s, once (simcodesign warm-up compiles everything ahead)")
 
 
 @cache

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import subprocess
 import sys
@@ -73,15 +74,12 @@ def test_without_numba_the_function_is_left_as_it_is(monkeypatch: pytest.MonkeyP
 def test_without_a_folder_for_the_cache_it_is_compiled_all_the_same(
     decorate: object, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    numba = pytest.importorskip("numba")
-    njit = numba.njit
+    caching = pytest.importorskip("simcodesign.core.compiled_cache")
 
-    def nowhere(**options: object) -> object:
-        if options.get("cache"):
-            raise RuntimeError("cannot cache function: no locator available")
-        return njit(**options)
+    def nowhere(*_: object) -> None:
+        raise RuntimeError("cannot cache function: no locator available")
 
-    monkeypatch.setattr(numba, "njit", nowhere)
+    monkeypatch.setattr(caching, "CheckedCache", nowhere)
     function = decorate(folded)
     assert function.py_func is folded
     assert function(np.array([1.0, 2.0]), 0.5) == folded(np.array([1.0, 2.0]), 0.5)
@@ -118,6 +116,71 @@ def test_what_is_compiled_into_a_cached_function_may_change(tmp_path: Path) -> N
         (folder / "inner.py").write_text(inner.format(more))
         seen.append(float(printed("from package.outer import twice; print(twice(1.0))", tmp_path)))
     assert seen == [4.0, 4.0, 42.0]
+
+
+TWICE = """
+from simcodesign.core.jit import compiled, listeners
+@compiled
+def twice(x):
+    return 2.0 * x
+"""
+#: Prints what the function gives, how often something was compiled, and the warnings.
+CALL_TWICE = """
+import warnings
+import package.twice as module
+compiling = []
+module.listeners.append(compiling.append)
+with warnings.catch_warnings(record=True) as caught:
+    warnings.simplefilter("always")
+    print(module.twice(1.0), len(compiling), *(str(one.message).rpartition(" in ")[0] for one in caught))
+"""
+DAMAGE = {
+    "empty": lambda content: b"",
+    "half": lambda content: content[: len(content) // 2],
+    "zeros": lambda content: bytes(len(content)),
+    "flipped": lambda content: content[:-99] + bytes([content[-99] ^ 0x55]) + content[-98:],
+    "garbage": lambda content: bytes(number * 7919 % 251 for number in range(len(content))),
+}
+ONCE = ("code", "flipped")
+
+
+@needs_numba
+@pytest.mark.parametrize(
+    ("suffix", "how"),
+    [
+        pytest.param(suffix, how, marks=() if (what, how) == ONCE else pytest.mark.thorough, id=f"{what} {how}")
+        for what, suffix in (("index", ".nbi"), ("code", ".nbc"))
+        for how in DAMAGE
+    ],
+)
+def test_a_damaged_cache_is_compiled_anew(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, suffix: str, how: str
+) -> None:
+    folder = tmp_path / "package"
+    folder.mkdir()
+    (folder / "twice.py").write_text(TWICE, encoding="utf-8")
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "cache"))
+    assert printed(CALL_TWICE, tmp_path) == "2.0 1"
+    (file,) = (tmp_path / "cache").rglob(f"*{suffix}")
+    file.write_bytes(DAMAGE[how](file.read_bytes()))
+    anew = printed(CALL_TWICE, tmp_path)
+    # An index that holds another version of Numba, as far as can be read, is not damaged for Numba but outdated.
+    assert anew in ("2.0 1 compiled code", *(["2.0 1"] if suffix == ".nbi" else []))
+    assert printed(CALL_TWICE, tmp_path) == "2.0 0"
+
+
+@needs_numba
+def test_a_cache_that_cannot_be_written_is_a_warning(monkeypatch: pytest.MonkeyPatch) -> None:
+    from simcodesign.core import compiled_cache
+
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(compiled_cache.FunctionCache, "save_overload", full)
+    monkeypatch.setattr(compiled_cache.FunctionCache, "load_overload", lambda *_: None)
+    function = compiled(folded)
+    with pytest.warns(UserWarning, match="cannot be kept in .*No space left"):
+        assert function(np.array([1.0, 2.0]), 0.5) == folded(np.array([1.0, 2.0]), 0.5)
 
 
 WITHOUT_NUMBA = """

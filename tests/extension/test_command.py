@@ -50,5 +50,8 @@ def test_modules_of_the_folder_are_found_by_themselves() -> None:
     """What stands in the folder is a command: no list names it."""
     group = typer.main.get_group(app)
     commands = set(group.list_commands(typer.Context(group)))
-    one_each = {module.name for module in iter_modules(simcodesign.cli.commands.__path__)} - {"list_show", "validation"}
+    one_each = {module.name.replace("_", "-") for module in iter_modules(simcodesign.cli.commands.__path__)} - {
+        "list-show",
+        "validation",
+    }
     assert one_each | {"list", "show", "validate", "demo", "sweep-store"} == commands

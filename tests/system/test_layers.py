@@ -47,6 +47,7 @@ OPTIONAL = {"dask", "distributed", "jinja2", "matplotlib", "nlopt", "numba", "py
 # modules compiled with Numba.
 LARGE = {"networkx", "pandas", "scipy"}
 SLOW = {
+    "simcodesign.core.compiled_cache",
     "simcodesign.describe.goal.printer",
     "simcodesign.describe.goal.scanner",
     "simcodesign.locality.hierarchy.engine",

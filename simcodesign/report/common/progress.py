@@ -17,6 +17,7 @@ from typing import Any, Protocol, Self
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, ProgressColumn, TextColumn, TimeElapsedColumn
 
+from simcodesign.core.jit import listeners
 from simcodesign.core.units import format_quantity
 from simcodesign.locality.traces.counted import CountedTrace
 from simcodesign.locality.traces.trace import Trace
@@ -78,6 +79,7 @@ class ProgressBar:
         self._timer.daemon = True
 
     def __enter__(self) -> Self:
+        listeners.append(self._note)
         if self._on and self._patience_s is None:
             self._progress.start()
         elif self._on:
@@ -87,6 +89,7 @@ class ProgressBar:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        listeners.remove(self._note)
         if not self._on:
             return
         if self._patience_s is not None:
@@ -105,6 +108,9 @@ class ProgressBar:
     def print(self, line: str) -> None:
         """A line that stays, above the bar; also where there is none."""
         self._progress.console.print(line, markup=False)
+
+    def _note(self, message: str) -> None:
+        self.print(f"note: {message}")
 
 
 class FinishedCase(Protocol):

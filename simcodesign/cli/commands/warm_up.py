@@ -1,0 +1,26 @@
+"""The command ``warm-up``."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from simcodesign.cli.app import app
+from simcodesign.cli.options import Jobs, usable_cpus
+from simcodesign.cli.options_as_signature import command
+from simcodesign.report.common.terminal import complain
+
+
+@dataclass(frozen=True, kw_only=True)
+class WarmUpOptions:
+    """How it is compiled."""
+
+    jobs: Jobs = None
+
+
+@command(app, "warm-up")
+def run(options: WarmUpOptions) -> None:
+    """Compile everything that Numba compiles, so that nothing has to wait for it later."""
+    from simcodesign.cli.run.warm_up import compile_all
+
+    complain("note: compiling takes a minute the first time, and seconds when all is compiled already")
+    compile_all(options.jobs or usable_cpus())
