@@ -59,13 +59,12 @@ LINES = [
 LONG = [line for line in LINES if line.startswith("demo")]
 
 
-def commands(group: Any, name: str = "") -> Iterator[str]:
+def commands(group: Any) -> Iterator[str]:
     """The names of all commands, those of groups with the name of the group before them."""
-    for key, command in getattr(group, "commands", {}).items():
-        if hasattr(command, "commands"):
-            yield from commands(command, f"{key} ")
-        else:
-            yield f"{name}{key}"
+    context = group.make_context("simcodesign", [], resilient_parsing=True)
+    for name in group.list_commands(context):
+        command = group.get_command(context, name)
+        yield from [f"{name} {each}" for each in commands(command)] if hasattr(command, "commands") else [name]
 
 
 def name_of(line: str) -> str:

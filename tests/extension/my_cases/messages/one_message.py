@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import simcodesign
-from simcodesign.studies.validation.case import Case, Derived, Said, Tolerance
+from simcodesign.studies.validation.case import Case, Derived, Readings, Tolerance
 
 WORKLOAD = Path(__file__).with_name("one-message.yaml")
 MACHINE = "crossbar-16"  # a startup of 10 us, and 100 MB/s
@@ -11,13 +11,13 @@ MACHINE = "crossbar-16"  # a startup of 10 us, and 100 MB/s
 MESSAGE_S = {0: 10e-6, 1000: 20e-6, 1_000_000: 10.01e-3}
 
 
-def measure() -> Said:
+def measure() -> Readings:
     """Both readings of one message."""
     points = {size: {"size": size} for size in MESSAGE_S}
     forecast = {size: simcodesign.forecast(WORKLOAD, MACHINE, point).makespan_s for size, point in points.items()}
     simulation = {size: simcodesign.simulate(WORKLOAD, MACHINE, point).makespan_s for size, point in points.items()}
     line = Derived("T", "t_0 + B / r", {"t_0": 10e-6, "B": 1e6, "r": 100e6}, "s")
-    return Said(forecast, simulation, derivation=(line,))
+    return Readings(forecast, simulation, derivation=(line,))
 
 
 CASES = [
