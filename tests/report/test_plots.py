@@ -341,7 +341,7 @@ def test_an_unknown_suffix_is_an_error(said: Result, tmp_path: Path, name: str) 
 def test_a_path_that_cannot_be_written_is_an_error(said: Result, tmp_path: Path) -> None:
     (tmp_path / "folder.png").mkdir()
     for path in (tmp_path / "no" / "b.png", tmp_path / "folder.png"):
-        with pytest.raises(InputError, match="cannot write"):
+        with pytest.raises(InputError, match="cannot be written"):
             plots.result_bars(said, path)
 
 
