@@ -10,6 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy import special
 
+from simcodesign.fitting.between_exponents import between_exponents
 from simcodesign.fitting.measurements import point_text
 from simcodesign.fitting.normal_form import Model
 from simcodesign.fitting.outlier_repetitions import OutlierRepetition
@@ -18,14 +19,17 @@ from simcodesign.fitting.selection.least_squares import Family
 from simcodesign.fitting.selection.noise_free import ROUNDING as MET
 from simcodesign.fitting.selection.term_basis import Array
 
-#: Kinds of warnings; the last three are of one series only, the others many series may share.
+#: Kinds of warnings; the last four are of one series only, the others many series may share.
 FEW_POINTS, TOGETHER, BELOW_ZERO, NOT_MET = "few points", "together", "below zero", "not met"
-UNDECIDED, OUTLIER, OUTLIER_REPETITION = "undecided", "outlier", "outlier repetition"
-OWN = (UNDECIDED, OUTLIER, OUTLIER_REPETITION)
+UNDECIDED, BETWEEN = "undecided", "between exponents"
+OUTLIER, OUTLIER_REPETITION = "outlier", "outlier repetition"
+OWN = (UNDECIDED, BETWEEN, OUTLIER, OUTLIER_REPETITION)
 #: Chance, per series, that a point is called an outlier though none is.
 _FALSE_ALARM = 0.01
 #: Predictions that differ by less than this share are not worth a warning.
 _ALIKE = 0.1
+#: With more degrees of freedom than these, what is left of the values says how far to trust a model.
+_FEW_FREEDOMS = 2
 #: Larger numbers of standard deviations are not written out.
 _COUNTABLE = 1000
 
@@ -91,12 +95,14 @@ def series_warnings(
     family: Family, models: list[Model], outside: tuple[Outlier, ...], target: Array, settings: FitSettings
 ) -> Iterator[FitWarning]:
     """The warnings about the first of the models, which stand level with each other."""
+    undecided = _undecided(models, target)
     texts = (
         (FEW_POINTS, _few_points(family, models[0].parameters)),
         (TOGETHER, _together(family, models[0].parameters)),
         (BELOW_ZERO, _below_zero(models[0])),
         (NOT_MET, _not_met(family, models[0], settings)),
-        (UNDECIDED, _undecided(models, target)),
+        (UNDECIDED, undecided),
+        (BETWEEN, "" if undecided else _between(family, models[0], target)),
         *((OUTLIER, _far(outlier)) for outlier in outside),
     )
     return (FitWarning(kind, text) for kind, text in texts if text)
@@ -165,6 +171,20 @@ def _undecided(models: list[Model], target: Array) -> str:
     return (
         f"The data cannot tell {models[0].text} from {models[1 + place].text}: at {at} the first gives {first:.4g}, "
         f"the second {others[place]:.4g} ({share:+.0%})."
+    )
+
+
+def _between(family: Family, model: Model, target: Array) -> str:
+    """Few points are nearly met by models of other exponents too, which may differ by enough to matter."""
+    value = float(model.evaluate(target))
+    between = between_exponents(family, np.zeros(1, dtype=np.int64), target)
+    freedom, share = int(between.freedoms[0]), float(between.widths[0]) / abs(value) if value else 0.0
+    if freedom > _FEW_FREEDOMS or not _ALIKE <= share < np.inf:
+        return ""
+    return (
+        f"{int(family.counts)} points leave {freedom} degree{'s' * (freedom > 1)} of freedom where exponents may lie "
+        f"between those that were tried: at {point_text(model.parameters, target)} such models differ from this one by "
+        f"{share:.0%}, and the interval is as wide as that."
     )
 
 

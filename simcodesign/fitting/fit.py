@@ -29,6 +29,8 @@ __all__ = ["Fit", "Fits", "Outlier", "fit"]
 #: Numbers of a block of series that are in memory at once.
 _NUMBERS_IN_MEMORY = 500_000
 _MOST_TERMS = 8
+#: Sizes of values whose squares, and the squares of 1e12 times smaller ones, are floats of full precision.
+_SIZES = (1e-140, 1e140)
 
 
 def fit(
@@ -54,7 +56,8 @@ def fit(
     ``target``: where rivals are compared (default: four times the largest value of each parameter).
     ``on_progress``: called with the number of series that were finished.
 
-    Raises InputError for unknown names, a bad target and a number of terms outside 0 to 8.
+    Raises InputError for unknown names, a bad target, a number of terms outside 0 to 8, and series whose largest value
+    is not of a size from 1e-140 to 1e140 (or 0): their squares have no room in a float.
     """
     if not isinstance(terms, int) or not 0 <= terms <= _MOST_TERMS:
         raise InputError("the number of terms of a model", value=terms, allowed=f"0 to {_MOST_TERMS}")
@@ -62,6 +65,7 @@ def fit(
     chosen = chosen.with_negative() if negative_exponents else chosen
     at = default_target(measurements) if target is None else as_point(measurements.parameters, target)
     choices = _choices(measurements.parameters, chosen, collectives)
+    _check_sizes(measurements)
     blocks = []
     options = (terms, weighting, negative_coefficients, refine, negative_exponents, exact)
     for start, ranked in _ranked(measurements, choices, *options):
@@ -81,6 +85,20 @@ def fit(
         target=tuple(at.tolist()),
     )
     return Fits(measurements, weighting, negative_coefficients, at, tuple(blocks), terms, exact, again)
+
+
+def _check_sizes(measurements: Measurements) -> None:
+    low, high = _SIZES
+    largest = np.nanmax(np.abs(measurements.means), axis=1)
+    wrong = (largest > high) | (largest > 0) & (largest < low)
+    if wrong.any():
+        row = int(wrong.argmax())
+        point = int(np.nanargmax(np.abs(measurements.means[row])))
+        allowed = f"0, or a size from {low:g} to {high:g}: choose another unit"
+        what = "the largest value of a series cannot be fitted"
+        raise InputError(
+            what, measurements.place(row, point), value=float(measurements.means[row, point]), allowed=allowed
+        )
 
 
 def _choices(

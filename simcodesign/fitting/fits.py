@@ -56,7 +56,8 @@ class Fit:
     warnings: tuple[tuple[str, str], ...] = ()
 
     def predict(self, point: Mapping[str, float] | Sequence[float], level: float = 0.9) -> Prediction:
-        """The model's value at a point, with the interval in which a measurement lies with probability ``level``.
+        """The model's value at a point, with the interval in which a further measurement lies with probability
+        ``level``: the mean of as many repetitions as the points have.
 
         Raises InputError for a point of other parameters and for a level outside (0, 1).
         """

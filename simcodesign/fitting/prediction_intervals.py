@@ -1,5 +1,8 @@
 """Prediction intervals that know that the model was chosen, not given.
 
+An interval is of a further measurement: the mean of as many repetitions as the points have (of the most, where they
+differ; with one repetition, of a single measurement).
+
 Every remembered model of a series predicts a value with Student's t distribution around it: its variance is that of
 the coefficients (and fitted exponents, to first order) and of one further measurement. The models are mixed with
 weights exp(-score / 2), the score being a description length in nats; the interval holds the middle of that mixture.
@@ -11,6 +14,10 @@ With the full difference the intervals for exponents off the grid were too narro
 Where even the last of many remembered models is nearly as good as the first, those that were not remembered are too,
 and their exponents lie between and beyond those of the remembered. Then the exponents of every model count as fitted:
 their uncertainty, to first order, is that of the models left out.
+
+A quarter of the mixture is the best model with exponents between those tried (``between_exponents``): without it the
+intervals around models of few points without noise had almost no width, and in general they held too few values that
+grow with exponents off the grid (24 to 89 % instead of 90). With it intervals are rather too wide than too narrow.
 """
 
 from __future__ import annotations
@@ -21,11 +28,14 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import optimize, special
 
+from simcodesign.fitting.between_exponents import between_exponents
 from simcodesign.fitting.selection.candidate_fits import Flags
 from simcodesign.fitting.selection.candidates import KEPT
 from simcodesign.fitting.selection.least_squares import Family
 from simcodesign.fitting.selection.term_basis import Array, Index
 
+#: The part of the mixture that stands for exponents between those that were tried.
+BETWEEN = 0.25
 #: Nats of description length that count as one in the mixture.
 SPREAD = 2.0
 #: As many models again as light as the last one may be missing, if they weigh less than this: what an interval of 90 %
@@ -38,7 +48,8 @@ _MOST_STEPS = 2200
 
 @dataclass(frozen=True)
 class Prediction:
-    """A value of the model with the interval in which a measurement lies with probability ``level``.
+    """A value of the model with the interval in which a further measurement lies with probability ``level``: the mean
+    of as many repetitions as the points have.
 
     In the unit of the metric. ``low`` and ``high`` are not numbers where the points leave nothing to judge by.
     """
@@ -118,11 +129,29 @@ def weights_of(scores: Array) -> Array:
 
 
 def mixture(family: Family, point: Array) -> Mixture:
-    """What the models of a family say about a measurement at a point (m,)."""
+    """What the models of a family, which are of one series, say about a measurement at a point (m,)."""
+    return _with_between(of_models(family, point), family, np.zeros(1, dtype=np.int64), point)
+
+
+def of_models(family: Family, point: Array) -> Mixture:
+    """The same without exponents between those that were tried."""
     weights = weights_of(family.scores)
     if len(weights) >= KEPT and len(weights) * weights[-1] > _MISSING:
         family = family.fitted
     return _mixed(family, point, weights)
+
+
+def _with_between(mixed: Mixture, family: Family, starts: Index, point: Array) -> Mixture:
+    """With the best model of each series, which are one after the other from ``starts`` (S,) on, and exponents between
+    those that were tried; it follows the models of its series."""
+    between = between_exponents(family, starts, point)
+    after = np.append(starts[1:], len(mixed.weights))
+    return Mixture(
+        np.insert(mixed.centres, after, mixed.centres[starts]),
+        np.insert(mixed.widths, after, between.widths),
+        np.insert(mixed.freedoms, after, between.freedoms),
+        np.insert(mixed.weights * (1 - BETWEEN), after, BETWEEN),
+    )
 
 
 def _mixed(family: Family, point: Array, weights: Array) -> Mixture:
@@ -168,8 +197,10 @@ def predict_all(family: Family, starts: Index, point: Array, level: float) -> Pr
     weights /= np.repeat(np.add.reduceat(weights, starts), sizes)
     missing = (sizes >= KEPT) & (sizes * weights[starts + sizes - 1] > _MISSING)
     made = _mixed(_counted_as_fitted(family, np.repeat(missing, sizes)), point, weights)
+    made = _with_between(made, family, starts, point)
+    first, starts, sizes = starts, starts + np.arange(len(starts)), sizes + 1
     value = made.centres[starts]
-    usable = (family.counts[starts] >= 2) & np.logical_and.reduceat(np.isfinite(made.widths), starts)
+    usable = (family.counts[first] >= 2) & np.logical_and.reduceat(np.isfinite(made.widths), starts)
     rows = np.flatnonzero(usable)
     low, high = np.full(len(starts), np.nan), np.full(len(starts), np.nan)
     if len(rows):

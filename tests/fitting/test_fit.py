@@ -353,6 +353,15 @@ def test_what_is_refused(options: dict[str, object], said: str) -> None:
         fit(measured(values), **options)  # type: ignore[arg-type]
 
 
+@pytest.mark.parametrize("size", [1e308, 1e200, 1e-320, 1e-200])
+def test_values_of_sizes_that_cannot_be_squared_are_refused(size: float) -> None:
+    for values in ([size, -size, 0.5 * size, size, size], [size * (k / 16) for k in range(1, 9)]):
+        with pytest.raises(InputError, match="another unit"):
+            line(values)
+    assert line([1e139 * k for k in range(1, 7)])[0].model.terms[0].coefficient == pytest.approx(1e139)
+    assert line([1e-139 * k for k in range(1, 7)])[0].model.terms[0].coefficient == pytest.approx(1e-139)
+
+
 @pytest.mark.parametrize("level", [0, 1, -0.5])
 def test_levels_of_intervals_are_between_0_and_1(level: float) -> None:
     with pytest.raises(InputError, match="between 0 and 1"):

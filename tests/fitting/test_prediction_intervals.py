@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
@@ -10,9 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
+from simcodesign.fitting.between_exponents import between_exponents
+from simcodesign.fitting.diagnostics import BETWEEN
 from simcodesign.fitting.fit import fit
 from simcodesign.fitting.measurements import Measurements
-from simcodesign.fitting.prediction_intervals import Mixture, _quantiles, mixture, predict, weights_of
+from simcodesign.fitting.prediction_intervals import Mixture, _quantiles, mixture, of_models, predict, weights_of
 from simcodesign.fitting.selection.least_squares import Family
 from simcodesign.fitting.selection.term_basis import Shapes
 from tests import examples
@@ -35,10 +38,11 @@ def test_one_model_gives_the_interval_of_regression() -> None:
     s = np.sqrt((rest**2).sum() / 4)
     at = 20.0
     half = stats.t.ppf(0.95, 4) * s * np.sqrt(1 + 1 / 6 + (at - x.mean()) ** 2 / ((x - x.mean()) ** 2).sum())
-    found = predict(line(y, x), np.array([at]), 0.9)
     centre = regression.intercept + regression.slope * at
-    assert found.value == pytest.approx(centre, rel=1e-12)
-    assert (found.low, found.high) == pytest.approx((centre - half, centre + half), rel=1e-9)
+    assert predict(line(y, x), np.array([at]), 0.9).value == pytest.approx(centre, rel=1e-12)
+    assert of_models(line(y, x), np.array([at])).interval(0.05) == pytest.approx(
+        (centre - half, centre + half), rel=1e-9
+    )
 
 
 def test_the_quantiles_of_a_mixture_are_those_of_its_distribution() -> None:
@@ -47,6 +51,61 @@ def test_the_quantiles_of_a_mixture_are_those_of_its_distribution() -> None:
         at = mixed.quantile(probability)
         direct = 0.3 * stats.t.cdf(at, 5) + 0.7 * stats.t.cdf((at - 10) / 2, 7)
         assert direct == pytest.approx(probability, abs=1e-9)
+
+
+def test_the_width_between_exponents_is_that_of_the_tangent_model() -> None:
+    """Fitted with 1, x, x ln x and x ln ln x by an independent routine: bias and standard error together."""
+    x = 2.0 ** np.arange(2, 10)
+    y = (3 + 0.1 * x**1.2) * (1 + 0.01 * np.random.default_rng(3).standard_normal(8))
+
+    def columns(x: np.ndarray) -> np.ndarray:
+        return np.stack([np.ones_like(x), x, x * np.log(x), x * np.log(np.log(x))], -1)
+
+    matrix, at = columns(x), columns(np.array([4096.0]))[0]
+    coefficients, rss, *_ = np.linalg.lstsq(matrix, y, rcond=None)
+    straight = np.polynomial.Polynomial.fit(x, y, 1)(4096.0)
+    s2 = float(rss[0]) / 4
+    variance = s2 * (1 + at @ np.linalg.inv(matrix.T @ matrix) @ at)
+    made = between_exponents(line(y, x), np.zeros(1, dtype=np.int64), np.array([4096.0]))
+    assert made.freedoms.tolist() == [4]
+    assert made.widths[0] == pytest.approx(np.sqrt(variance + (at @ coefficients - straight) ** 2), rel=1e-5)
+
+
+def grows(rng: np.random.Generator) -> Callable[[np.ndarray], np.ndarray]:
+    """c + p^a log2(p)^b of any exponents."""
+    c, a, b = 10 ** rng.uniform(-1, 1), rng.uniform(0.2, 2.5), rng.uniform(0, 2)
+    return lambda p: c + p**a * np.log2(p) ** b / (16**a * 4**b)
+
+
+@pytest.mark.parametrize(
+    ("points", "noise", "repetitions"),
+    [(5, 0.0, 1)]
+    + [pytest.param(k, s, r, marks=pytest.mark.thorough) for k in (5, 7, 9) for s in (0.0, 0.02, 0.05) for r in (1, 5)],
+)
+def test_intervals_hold_values_of_exponents_off_the_grid(points: int, noise: float, repetitions: int) -> None:
+    """Further measurements at 16 times the largest point, each the mean of as many repetitions; of 150 truths fewer than
+    127 would have a chance of one in forty if each were held with 90 %."""
+    rng, count = np.random.default_rng([91, points]), 150
+    p = 4 * 2.0 ** np.arange(points)
+    truths = [grows(rng) for _ in range(count)]
+    values = np.array([truth(p) for truth in truths])[:, :, None]
+    values = values * (1 + noise * rng.standard_normal((count, points, repetitions)))
+    names = tuple(map(str, range(count)))
+    made = fit(Measurements(("p",), p[:, None], names, ("t",) * count, values)).predictions([16 * p[-1]])
+    further = 1 + noise * rng.standard_normal((count, repetitions)).mean(1)
+    further *= np.array([float(truth(16 * p[-1])) for truth in truths])
+    held = int(((made.low <= further * (1 + 1e-9)) & (further * (1 - 1e-9) <= made.high)).sum())
+    assert held >= stats.binom.ppf(0.025, count, 0.9)
+
+
+def test_few_points_between_exponents_are_a_warning() -> None:
+    """Five values of p^0.62: no model of the set meets them, and several nearly do."""
+    p = 4 * 2.0 ** np.arange(5)
+    for values, kinds in ((2 + p**0.62, {"undecided", BETWEEN}), (2 + p**0.5, set())):
+        one = fit(Measurements(("p",), p[:, None], ("r",), ("t",), values[None, :, None]), target=[4096])[0]
+        assert bool({kind for kind, _ in one.warnings} & kinds) == bool(kinds)
+        prediction, truth = one.predict([4096]), 2 + 4096**0.62 if kinds else 66
+        assert prediction.low * (1 - 1e-9) <= truth <= prediction.high * (1 + 1e-9)
 
 
 def test_weights_of_scores() -> None:
@@ -105,9 +164,9 @@ def test_level_models_count_as_fitted() -> None:
     flags = np.zeros(20, dtype=np.bool_)
     level = replace(one, shapes=shapes, constant=~flags, scores=np.zeros(20), free=flags)
     at = np.array([500.0])
-    assert mixture(level, at).widths == pytest.approx(mixture(replace(level, free=~flags), at).widths)
-    told = replace(level, scores=np.arange(20.0) * 2)
-    assert (mixture(told, at).widths < mixture(level, at).widths).all()
+    assert of_models(level, at).widths == pytest.approx(of_models(replace(level, free=~flags), at).widths)
+    ranked = replace(level, scores=np.arange(20.0) * 2)
+    assert (of_models(ranked, at).widths < of_models(level, at).widths).all()
 
 
 # The quick ways against plain bisection.

@@ -242,11 +242,13 @@ def _r2(number: float) -> str:
 def json_head(heading: Heading, measurements: Measurements) -> str:
     """How the JSON begins: everything but the fits."""
     points, repetitions = measurements.values.shape[1:]
+    means = f"the mean of {repetitions} repetitions" if repetitions > 1 else "made once"
     head = attributes_of(heading, "files", "parameters", "level", "options") | {
         "points": points,
         "repetitions": repetitions,
         "series": len(measurements.regions),
         "target": dict(zip(heading.parameters, heading.target, strict=True)),
+        "interval_of": f"a further measurement, {means}",
     }
     return json.dumps(to_json(head), indent=2, allow_nan=False)[:-2] + ',\n  "fits": ['
 

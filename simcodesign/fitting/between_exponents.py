@@ -1,0 +1,83 @@
+"""What a prediction may be off because the true exponents lie between those that were tried.
+
+A model whose exponents are those of a set nearly meets values that grow otherwise, and what it leaves is no noise: from
+it alone the prediction would look far too certain. To first order the model with other exponents is the model plus
+multiples of its tangents: of each factor x^i log2(x)^j the term times ln x, and times ln ln x. Fitted with these, the
+points say how far the prediction would move (its bias) and how uncertainly: the width is the root of the sum of both
+squares. By the inequality of Cauchy and Schwarz no model of the same terms that meets the points is farther off, to
+first order, than the bias.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from simcodesign.fitting.selection.candidate_fits import Flags
+from simcodesign.fitting.selection.least_squares import Family, Solved, solved
+from simcodesign.fitting.selection.term_basis import Array, Index
+
+
+@dataclass(frozen=True)
+class Between:
+    """Of S models with their exponents counted as fitted: ``widths`` of Student's t distributions around their
+    predictions, with ``freedoms`` degrees of freedom, both (S,)."""
+
+    widths: Array
+    freedoms: Array
+
+
+def between_exponents(family: Family, rows: Index, point: Array) -> Between:
+    """Of some models of a family at a point (m,): with powers and logarithms of their factors fitted where that leaves
+    a degree of freedom, else with powers alone, else as they are."""
+    each = family.root.ndim > 1
+    root = family.root[rows] if each else np.broadcast_to(family.root, (len(rows), len(family.root)))
+    scaled = family.scaled[rows] if each else np.broadcast_to(family.scaled, root.shape)
+    columns, here = _with_tangents(family, rows, point)
+    terms = family.shapes.exponents.shape[1]
+    value = (family.plain.coefficients[rows] * here[:, : 1 + terms]).sum(1)
+    relative, size = (array[rows] if each else array for array in family.further)
+    further = (np.where(relative, np.abs(value), 1.0) / size) ** 2
+    counts = (root > 0).sum(1)
+    chosen = None
+    tangents = (columns.shape[1] - 1 - terms) // 2
+    for count, least in ((1 + terms, -np.inf), (1 + terms + tangents, 0.0), (1 + terms + 2 * tangents, 1.0)):
+        made = solved(columns[:, :count] * root[:, None, :], scaled)
+        own = _widths(made, here[:, :count], value, further, counts)
+        usable = counts - made.numbers >= least
+        chosen = own if chosen is None else _taken(own, chosen, usable)
+    assert chosen is not None
+    return chosen
+
+
+def _with_tangents(family: Family, rows: Index, point: Array) -> tuple[Array, Array]:
+    """The columns of models and their tangents, first those of powers, then those of logarithms: at the points
+    (S, q, K) and at a point (S, q)."""
+    shapes = family.shapes.take(rows)
+    uses = np.asarray(shapes.uses)
+    terms, axes = np.nonzero(np.asarray(uses.any(0)))
+    both = np.concatenate([family.points, point[None]])
+    present = np.asarray(uses.any(-1))
+    values = np.where(present[..., None], shapes.values(both), 0.0)
+    constant = np.broadcast_to(family.constant[rows][:, None, None], (len(rows), 1, len(both)))
+    logs = np.log(both)
+    twice = np.zeros_like(logs)
+    defined = np.asarray((both > 1).all(0))
+    twice[:, defined] = np.log(logs[:, defined])
+    used = uses[:, terms, axes, None]
+    tangents = [values[:, terms] * used * (slope - slope[:-1].mean(0)).T[axes] for slope in (logs, twice)]
+    every = np.concatenate([constant, values, *tangents], 1)
+    return every[..., :-1], every[..., -1]
+
+
+def _widths(made: Solved, here: Array, value: Array, further: Array, counts: Index) -> Between:
+    freedoms = np.maximum(counts - made.numbers, 1.0)
+    variance = (made.residuals**2).sum(1) / freedoms
+    bias = (made.coefficients * here).sum(1) - value
+    return Between(np.sqrt(variance * (made.variance(here) + further) + bias**2), freedoms)
+
+
+def _taken(some: Between, others: Between, usable: Flags) -> Between:
+    widths = np.where(usable, some.widths, others.widths)
+    return Between(widths, np.where(usable, some.freedoms, others.freedoms))
