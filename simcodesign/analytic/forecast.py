@@ -213,12 +213,12 @@ class _Account:
 
 
 def why_not_pipelined(evaluation: Evaluation) -> str:
-    """Why no closed form of successive operations is tried; nothing if it is."""
+    """For what no closed form of successive operations is given; nothing if it is."""
     if evaluation.design_point.shape:
         return "several design points"
     if evaluation.machine.network.model != "hockney":
-        return "LogGOPS: gaps between messages last from one operation into the next, which no closed form has yet"
-    return "the ranks differ, so that the sum is that of the busiest rank" if evaluation.by_rank else ""
+        return "LogGOPS, whose gaps between messages last from one operation into the next"
+    return "ranks that differ" if evaluation.by_rank else ""
 
 
 def _demand_time(step: EvaluatedStep, time_s: FloatOrArray) -> DemandTime:

@@ -99,7 +99,7 @@ class SequenceTime:
 class Pipelined:
     """The makespan of a forecast where ranks go on as soon as their own part of an operation is done: the sum of closed
     forms less what its sequences save. ``sequences``: only those whose sum is not known to be exact. Without a
-    makespan, ``reason`` says why there is none."""
+    makespan, ``reason`` says for what none is given."""
 
     makespan_s: float | None
     sequences: tuple[SequenceTime, ...] = ()

@@ -214,6 +214,28 @@ def test_compare_ends_with_a_verdict(files: tuple[str, str]) -> None:
     assert "(disks), which adds 21 ms" in " ".join(text.split())
 
 
+def test_what_overlaps_is_printed_beside_the_sum(tmp_path: Path) -> None:
+    """Ten broadcasts to 4 ranks: 2 x (1 + 2) us for the first, and for each other the work of the root's first child,
+    which receives and sends once: 1 + 2 us."""
+    program, where = tmp_path / "ten.yaml", tmp_path / "four.yaml"
+    program.write_text("simcodesign: 1\nname: ten\nprogram:\n- {phase: all, repeat: 10, do: [broadcast: {bytes: 0}]}\n")
+    where.write_text(
+        "simcodesign: 1\nname: four\nnodes: 4\nprocessor: {rate: 1 GFLOP/s}\n"
+        "network: {startup: 1 us, per_byte: 0 ns/B, receive_overhead: 2 us, topology: {kind: crossbar}}\n"
+    )
+    text = " ".join(run("forecast", str(program), str(where)).stdout.split())
+    assert "forecast 60 us" in text
+    assert "33 us (broadcast (binomial) x 10 in all" in text
+    compared = run("compare", str(program), str(where), "--effects", "none").stdout
+    (row,) = (line.split() for line in compared.splitlines() if line.startswith(" broadcast (bin"))
+    assert row[-5:] == ["all", "60.000", "33.000", "-27.000", "-45.0%"]
+    answer = read_strict(run("compare", str(program), str(where), "--effects", "none", "--json").stdout)
+    (gap,) = answer["waiting_by_demand"]
+    assert gap["change_s"] == pytest.approx(-27e-6)
+    assert answer["forecast"]["pipelined"]["makespan_s"] == pytest.approx(33e-6)
+    assert answer["forecast"]["pipelined"]["sequences"][0]["operations"] == "broadcast (binomial) x 10"
+
+
 def test_compare_without_effects_agrees(files: tuple[str, str]) -> None:
     text = run("compare", *files, "--effects", "none").stdout
     assert "agree to rounding" in text

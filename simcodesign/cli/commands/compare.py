@@ -40,7 +40,7 @@ class CompareOptions:
 
 @command(app, "compare")
 def run(options: CompareOptions) -> None:
-    """Compare the forecast with the simulation and say which effect explains how much of the gap."""
+    """Compare the forecast with the simulation; say which effect, and which demand, explains how much of the gap."""
     from simcodesign.cli.run.scenario import parsed_share
 
     options.output.check()

@@ -30,7 +30,7 @@ class ForecastOptions:
 
 @command(app, "forecast")
 def run(options: ForecastOptions) -> None:
-    """Forecast a workload on a machine in closed form."""
+    """Forecast a workload on a machine: the sum of closed forms, and the pipelined time."""
     from simcodesign.analytic.forecast import forecast
     from simcodesign.cli.run.scenario import load_scenario
     from simcodesign.report.results.tables import forecast_tables

@@ -38,7 +38,7 @@ def comparison_tables(comparison: Comparison) -> list[RenderableType]:
         *compared_requests(comparison),
         ladder_table(comparison),
         *waiting_table(comparison),
-        *pipelined_lines(comparison.forecast),
+        *(pipelined_lines(comparison.forecast) if comparison.rungs[0].change_s else []),
         *([bounds_line(comparison)] if comparison.forecast.response_s is None else []),
         *energy_lines(comparison),
         verdict(comparison),
@@ -124,7 +124,7 @@ def _reason(gap: DemandGap) -> str:
         return "With no effect nobody queues"
     if gap.change_s < 0:
         return "Less than forecast: it begins before what stands before it has ended everywhere"
-    return "More than forecast: ranks wait in it for others that come late"
+    return "More than forecast: ranks wait in it for others that come late, or for gaps of messages before it"
 
 
 def bounds_line(comparison: Comparison) -> RenderableType:

@@ -47,7 +47,7 @@ def pipelined_lines(result: Result) -> list[RenderableType]:
     if pipelined is None:
         return []
     if pipelined.makespan_s is None:
-        return [paragraph(f"No pipelined time is given: {pipelined.reason}.")]
+        return [paragraph(f"The sum stands: no pipelined time is given for {pipelined.reason}.")]
     saving = [time for time in pipelined.sequences if time.pipelined_s is not None]
     standing = [time for time in pipelined.sequences if time.pipelined_s is None]
     lines = []
