@@ -230,3 +230,24 @@ def test_a_value_out_of_range_is_told(capsys: pytest.CaptureFixture[str], pair: 
     text = out(capsys, *arguments, "--aspen-compatible")
     assert "n = 100 is outside its range 4 .. 64" in text
     assert "the data does not fit" in text
+
+
+@pytest.mark.parametrize(("formula", "value"), [("sqrt(n)", "-5"), ("n", "-5"), ("0/(n + 5)", "-5")])
+def test_a_run_time_that_cannot_be_is_an_error(
+    capsys: pytest.CaptureFixture[str], pair: list[str], tmp_path: Path, formula: str, value: str
+) -> None:
+    """Negative or no number: of a parameter without a range, or where ranges take no part."""
+    for declared, compatible in (("param n = 4", ()), ("param n = 4 in 1 .. 8", ("--aspen-compatible",))):
+        path = tmp_path / "a.aspen"
+        path.write_text(f"{declared}\nmodel a {{ kernel main {{ execute {{ flops [{formula}] }} }} }}")
+        arguments = ("aspen", str(path), pair[1], "--socket", "Cpu", *compatible)
+        out(capsys, *arguments)
+        assert "the model gives no run time" in refusal(capsys, *arguments, "--set", f"n={value}")
+
+
+def test_sizes_of_data_that_cannot_be(capsys: pytest.CaptureFixture[str], pair: list[str], tmp_path: Path) -> None:
+    path = tmp_path / "a.aspen"
+    path.write_text("param n = 4\nmodel a { data d as Array(n, 8) kernel main { execute { flops [1] } } }")
+    assert "the model gives no bytes of d" in refusal(
+        capsys, "aspen", str(path), pair[1], "--socket", "Cpu", "--set", "n=-5"
+    )

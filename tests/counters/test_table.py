@@ -148,3 +148,10 @@ def test_kernels_are_added_up() -> None:
     assert list(found.of("rest").column("stall_cycles")) == [50, 100]
     assert list(found.of("rest").column("frequency_hz")) == [2e9, 2e9]
     assert np.isnan(found.column("message_bytes")).all()
+
+
+@pytest.mark.parametrize("value", [1e200, 1e-320, -1.0, math.inf])
+@pytest.mark.parametrize("name", ["frequency_hz", "cycles", "time_s"])
+def test_numbers_whose_products_overflow_are_refused(name: str, value: float) -> None:
+    with pytest.raises(InputError, match=rf"{name}, got .*\(allowed: a number of 0 or above"):
+        counter_table([{"kernel": "k", "processes": 1.0, name: value}])

@@ -322,3 +322,9 @@ def test_what_cannot_be_asked_of_a_sample() -> None:
 def test_results_are_what_they_say() -> None:
     assert isinstance(burst_profiles(np.zeros(9, int), 1, 4, 4, 0), BurstProfiles)
     assert isinstance(sampled_profile(np.zeros(9, int)), SampledProfile)
+
+
+def test_a_sample_has_a_limit() -> None:
+    """Its histograms are made before the first access."""
+    with pytest.raises(InputError, match=r"keys of a sample, got 10{24} \(allowed: up to 4194304"):
+        sampled_profile([0, 64], most_keys=10**24)
