@@ -46,7 +46,6 @@ class Parameter:
         """InputError, with ``place``, unless all of the value can be used: finite, in range, whole if it must be."""
         array = np.asarray(value)
         good = np.isfinite(array) & (array >= self.low) & (array <= self.high)
-        good &= (array == 0) | (np.abs(array) >= np.finfo(np.float64).tiny)  # the inverse of less is infinite
         if self.whole:
             good &= array == np.floor(array)
         if self.choices:
@@ -54,6 +53,10 @@ class Parameter:
         if not np.all(good):
             wrong = float(array[~good].flat[0])
             raise InputError(f"parameter {self.name!r}", place, value=self.shown(wrong), allowed=self._allowed())
+        is_small = (array != 0) & (np.abs(array) < np.finfo(np.float64).tiny)  # its inverse is infinite
+        if np.any(is_small):
+            what = f"parameter {self.name!r} is too small"
+            raise InputError(what, place, value=float(array[is_small].flat[0]), allowed="0, or numbers from 2.3e-308")
 
     def shown(self, value: float) -> float | str:
         """The value as a user would write it: with its unit, where it has one."""

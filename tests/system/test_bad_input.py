@@ -187,7 +187,9 @@ MACHINES = [
     in_machine("mapping beyond", "mapping: linear", "mapping: [0, 4]", "mapping[1]", "0 to 3"),
     in_machine("mapping crowded", "mapping: linear", "mapping: [0, 0, 0]", "mapping", "3 ranks on node 0"),
     in_machine("no graph", TOPOLOGY, "topology: {kind: graph, file: no.xml}", "network.topology.file", "No such file"),
-    in_machine("graph is a folder", TOPOLOGY, "topology: {kind: graph, file: .}", "network.topology.file", "directory"),
+    in_machine(
+        "graph is a folder", TOPOLOGY, "topology: {kind: graph, file: .}", "network.topology.file", "it is a folder"
+    ),
     in_machine(
         "disconnected",
         TOPOLOGY,
@@ -463,7 +465,7 @@ FILES = [
         ("utf-16", MACHINE.encode("utf-16"), "UTF-8"),
         ("latin-1", b"name: \xe4\n", "UTF-8"),
         ("nul", b"name: \0\n", "control"),
-        ("20 MB", b"# " + b"x" * 20_000_000, "larger than"),
+        ("20 MB", b"# " + b"x" * 20_000_000, "too large"),
         ("brackets", "[" * 100_000, "nested more than"),
         ("braces", "{a: " * 100_000, "nested more than"),
         ("aliases", "a: &a [x]\nb: [*a, *a]\n", "anchors are not allowed"),

@@ -98,13 +98,13 @@ def test_upgrades_made_in_a_program_are_checked_too() -> None:
 
 
 @given(
-    a=st.floats(0.3, 3),
-    b=st.floats(-1, 1),
-    c=st.floats(0, 3),
-    d=st.floats(-1, 1),
+    a=st.floats(0.3, 3, allow_subnormal=False),
+    b=st.floats(-1, 1, allow_subnormal=False),
+    c=st.floats(0, 3, allow_subnormal=False),
+    d=st.floats(-1, 1, allow_subnormal=False),
     nodes=st.sampled_from([1, 2, 3, 8]),
     per_node=st.sampled_from([1, 2, 0.5]),
-    memory=st.floats(0.2, 5),
+    memory=st.floats(0.2, 5, allow_subnormal=False),
 )
 @settings(max_examples=examples(60), deadline=None)
 def test_ratios_of_power_laws(
