@@ -112,8 +112,14 @@ def __dir__() -> list[str]:
 
 
 def _version() -> str:
+    """Of the checkout that this is, installed or not; else of the installed package."""
+    # Imported on use, because they take longer than all else here.
+    pyproject = import_module("pathlib").Path(__file__).resolve().parent.parent / "pyproject.toml"
+    if pyproject.is_file():
+        project = import_module("tomllib").loads(pyproject.read_text(encoding="utf-8")).get("project", {})
+        if project.get("name") == __name__:
+            return str(project["version"])
     try:
-        # Imported on use, because it takes longer than all else here.
         return str(import_module("importlib.metadata").version(__name__))
-    except ImportError:  # PackageNotFoundError: used from a source folder that is not installed
+    except ImportError:  # PackageNotFoundError: neither a checkout nor installed
         return "unknown"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 import tomllib
-from importlib import metadata
+from pathlib import Path
 
 import pytest
 
@@ -73,11 +73,14 @@ def test_other_submodules_are_bound_as_usual() -> None:
     )
 
 
-def test_the_version_is_that_of_the_project_file() -> None:
-    written = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["version"]
-    try:
-        metadata.version("simcodesign")
-    except metadata.PackageNotFoundError:
-        assert simcodesign.__version__ == "unknown"
-    else:
-        assert simcodesign.__version__ == written
+def test_the_version_is_that_of_the_project_file(tmp_path: Path) -> None:
+    """Also of a checkout that is not the one that is installed."""
+    text = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
+    written = tomllib.loads(text)["project"]["version"]
+    assert simcodesign.__version__ == written
+    (tmp_path / "simcodesign").mkdir()
+    copy = tmp_path / "simcodesign" / "__init__.py"
+    copy.write_bytes((ROOT / "simcodesign" / "__init__.py").read_bytes())
+    (tmp_path / "pyproject.toml").write_text(text.replace(f'"{written}"', '"7.8.9"', 1), encoding="utf-8")
+    at = f"import sys; sys.path.insert(0, {str(tmp_path)!r})"
+    assert run_fresh(f"{at}; import simcodesign; print(simcodesign.__version__)") == "7.8.9"
