@@ -21,6 +21,10 @@ class WarmUpOptions:
 def run(options: WarmUpOptions) -> None:
     """Compile everything that Numba compiles, so that nothing has to wait for it later."""
     from simcodesign.cli.run.warm_up import compile_all
+    from simcodesign.core.jit import HAVE_NUMBA
 
+    if not HAVE_NUMBA:
+        complain("note: Numba is not installed, so there is nothing to compile (pip install simcodesign[fast])")
+        return
     complain("note: compiling takes a minute the first time, and seconds when all is compiled already")
     compile_all(options.jobs or usable_cpus())

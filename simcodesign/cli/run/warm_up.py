@@ -10,8 +10,6 @@ from pathlib import Path
 
 import numpy as np
 
-from simcodesign.core.errors import InputError
-from simcodesign.core.jit import HAVE_NUMBA
 from simcodesign.describe.goal.format import read_goal, write_goal
 from simcodesign.engine.simulate import schedule_of, simulate
 from simcodesign.locality.cache import CacheGeometry
@@ -23,9 +21,7 @@ from simcodesign.locality.traces.formats import open_trace
 
 
 def compile_all(jobs: int) -> None:
-    """Compile what is not compiled yet, in so many processes. InputError without Numba."""
-    if not HAVE_NUMBA:
-        raise InputError("Numba is not installed, so nothing can be compiled", allowed="pip install simcodesign[fast]")
+    """Compile what is not compiled yet, in so many processes."""
     tasks: list[Callable[[], None]] = [_engine, _locality, _files]
     with ProcessPoolExecutor(min(jobs, len(tasks)), mp_context=get_context("spawn")) as executor:
         for done in [executor.submit(task) for task in tasks]:
