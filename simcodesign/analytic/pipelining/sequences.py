@@ -41,6 +41,12 @@ class Repeated:
         return self.times * sum(part.time_s for part in self.body)
 
     @property
+    def pipelined_s(self) -> float | None:
+        """The time of a row of one operation where that has a closed form."""
+        one = self.single
+        return one.repeated_s(self.times) if one and one.repeated_s and self.times > 1 else None
+
+    @property
     def words(self) -> str:
         """What is done how often."""
         inner = ", ".join(part.words if isinstance(part, Repeated) else part.label for part in self.body)
@@ -111,16 +117,14 @@ def pipelined(chain: Chain, sum_s: float) -> Pipelined:
 
 
 def _times(parts: Parts, count: float) -> Iterator[SequenceTime]:
-    """Where the sum of closed forms is not exact: what stands in its place, or that nothing does."""
+    """Where the sum of closed forms is not exact: rows of one operation that have a closed form; and, unless that is
+    all, the whole, whose sum stands but for what its rows save."""
     rest = _inexact(parts)
-    if not rest:
-        return
     for part in rest:
-        one = part.single
-        if one is not None and one.repeated_s is not None and part.times > 1:
-            yield SequenceTime(one.phase, part.words, count, count * part.time_s, count * one.repeated_s(part.times))
-    alone = len(rest) == 1 and rest[0].single is not None
-    if not alone or rest[0].single.repeated_s is None:  # type: ignore[union-attr] # it is alone
+        if part.pipelined_s is not None:
+            phase = next(part.operations).phase
+            yield SequenceTime(phase, part.words, count, count * part.time_s, count * part.pipelined_s)
+    if len(rest) > 1 or any(part.pipelined_s is None for part in rest):
         words, sum_s = ", ".join(part.words for part in rest), sum(part.time_s for part in rest)
         yield SequenceTime(next(rest[0].operations).phase, words, count, count * sum_s, None)
 
