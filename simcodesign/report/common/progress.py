@@ -110,7 +110,7 @@ class ProgressBar:
         self._progress.console.print(line, markup=False)
 
     def _note(self, message: str) -> None:
-        self.print(f"note: {message}")
+        self._progress.console.print(f"note: {message}", markup=False, soft_wrap=True)
 
 
 class FinishedCase(Protocol):
