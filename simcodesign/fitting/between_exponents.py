@@ -14,7 +14,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from simcodesign.fitting.selection.candidate_fits import Flags
 from simcodesign.fitting.selection.least_squares import Family, Solved, solved
 from simcodesign.fitting.selection.term_basis import Array, Index
 
@@ -38,17 +37,22 @@ def between_exponents(family: Family, rows: Index, point: Array) -> Between:
     terms = family.shapes.exponents.shape[1]
     value = (family.plain.coefficients[rows] * here[:, : 1 + terms]).sum(1)
     relative, size = (array[rows] if each else array for array in family.further)
-    further = (np.where(relative, np.abs(value), 1.0) / size) ** 2
+    further = np.broadcast_to((np.where(relative, np.abs(value), 1.0) / size) ** 2, value.shape)
     counts = (root > 0).sum(1)
-    chosen = None
+    uses = np.asarray(family.shapes.uses[rows])
+    coefficients = family.constant[rows] + uses.any(-1).sum(1)
     tangents = (columns.shape[1] - 1 - terms) // 2
-    for count, least in ((1 + terms, -np.inf), (1 + terms + tangents, 0.0), (1 + terms + 2 * tangents, 1.0)):
-        made = solved(columns[:, :count] * root[:, None, :], scaled)
-        own = _widths(made, here[:, :count], value, further, counts)
-        usable = counts - made.numbers >= least
-        chosen = own if chosen is None else _taken(own, chosen, usable)
-    assert chosen is not None
-    return chosen
+    # How many kinds of tangents leave enough: powers may take all freedom, logarithms not.
+    left = counts - coefficients - uses.sum((1, 2))
+    kinds = np.where(left - uses.sum((1, 2)) >= 1, 2, np.where(left >= 0, 1, 0))
+    made = Between(np.empty(len(rows)), np.empty(len(rows)))
+    for kind in np.unique(kinds):
+        some = np.flatnonzero(kinds == kind)
+        count = 1 + terms + kind * tangents
+        fitted = solved(columns[some, :count] * root[some][:, None, :], scaled[some])
+        made.freedoms[some] = np.maximum(counts[some] - fitted.numbers, 1.0)
+        made.widths[some] = _widths(fitted, here[some, :count], value[some], further[some], made.freedoms[some])
+    return made
 
 
 def _with_tangents(family: Family, rows: Index, point: Array) -> tuple[Array, Array]:
@@ -71,13 +75,7 @@ def _with_tangents(family: Family, rows: Index, point: Array) -> tuple[Array, Ar
     return every[..., :-1], every[..., -1]
 
 
-def _widths(made: Solved, here: Array, value: Array, further: Array, counts: Index) -> Between:
-    freedoms = np.maximum(counts - made.numbers, 1.0)
-    variance = (made.residuals**2).sum(1) / freedoms
-    bias = (made.coefficients * here).sum(1) - value
-    return Between(np.sqrt(variance * (made.variance(here) + further) + bias**2), freedoms)
-
-
-def _taken(some: Between, others: Between, usable: Flags) -> Between:
-    widths = np.where(usable, some.widths, others.widths)
-    return Between(widths, np.where(usable, some.freedoms, others.freedoms))
+def _widths(fitted: Solved, here: Array, value: Array, further: Array, freedoms: Array) -> Array:
+    variance = (fitted.residuals**2).sum(1) / freedoms
+    bias = (fitted.coefficients * here).sum(1) - value
+    return np.asarray(np.sqrt(variance * (fitted.variance(here) + further) + bias**2))

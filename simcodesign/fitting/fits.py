@@ -26,7 +26,7 @@ from simcodesign.fitting.weights import block_of
 RIVALRY = 2.0
 #: Numbers that are in memory at once when intervals of many series are computed: columns and tangents of their models.
 _NUMBERS_IN_MEMORY = 4_000_000
-#: Series whose models are solved together when one is asked for: for most of them that is cheaper than one by one.
+#: Series whose models are solved together when one is read: for most of them that is cheaper than one by one.
 _SOLVED_TOGETHER = 32
 #: The same where outlier repetitions are sought.
 _SEARCHED_TOGETHER = 128
@@ -68,7 +68,7 @@ class Fit:
 
 
 class LazyFit(Fit):
-    """A fit whose parts are computed when they are asked for, and kept. It keeps the ``Fits`` that it is of alive."""
+    """A fit whose parts are computed when they are first read, and kept. It keeps the ``Fits`` that it is of alive."""
 
     def __init__(self, fits: Fits, row: int) -> None:
         measurements = fits.measurements
@@ -176,7 +176,7 @@ def _checked(level: float) -> float:
 
 @dataclass(frozen=True, eq=False)
 class Fits(Sequence[Fit]):
-    """One fit per series, in the order of the measurements; each is made when it is asked for.
+    """One fit per series, in the order of the measurements; each is made when it is read.
 
     ``blocks``: the models of some series, from a row on. ``terms``: the most that were allowed; ``exact``: no noise.
     ``again``: fits other measurements in the same way.
@@ -305,7 +305,7 @@ class Fits(Sequence[Fit]):
 
     @cached_property
     def _solved(self) -> dict[int, tuple[Array, Shapes]]:
-        """Coefficients and terms of the best models of the blocks that were asked for."""
+        """Coefficients and terms of the best models of the blocks that were read."""
         return {}
 
     @cached_property

@@ -103,7 +103,7 @@ class Mixture:
             return float(optimize.brentq(miss, low, high, xtol=_PRECISION * size, rtol=_PRECISION, maxiter=_MOST_STEPS))
 
     def _miss(self, probability: float) -> Callable[[float], float]:
-        """How far below or above the probability a value lies; quick, for it is asked often."""
+        """How far below or above the probability a value lies; quick, for it is called often."""
         freedoms, weights = self.freedoms, self.weights
         scale = 1 / np.maximum(self.widths, 1e-300)
         shift = self.centres

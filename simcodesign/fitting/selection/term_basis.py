@@ -207,7 +207,7 @@ def axis_choices(exponents: ExponentSet, collectives: Sequence[str] = ()) -> lis
     for name in collectives:
         if name not in names:
             raise InputError("an unknown collective operation", value=name, allowed=nearest(name, names))
-    # Collective operations come first: asked for by name, they stand for a power of the same values.
+    # Collective operations come first: given by name, they stand for a power of the same values.
     alone = [(0.0, 0.0, names.index(name) + 1) for name in collectives]
     return [_NOTHING, *alone, *powers]
 
