@@ -30,7 +30,7 @@ TITLES = {
 }
 METHODS = {
     "enumeration": "every point of the space was looked at",
-    "bisection": "objective and constraints are monotone at all sampled points",
+    "bisection": "bisection, since objective and constraints are monotone at all sampled points",
     "evolution": "differential evolution, then steps of whole variables and quadratic programming of real ones",
     "isres": "ISRES with whole variables relaxed, then the same steps",
 }
@@ -96,18 +96,18 @@ def _outcome(solution: Solution) -> str:
     count = f"{solution.evaluations:,} evaluations"
     if solution.spent:
         count += ", the limit of --evaluations"
-    if solution.proof:
-        return f"Infeasible: no point meets all constraints (proven: {solution.proof}; {count})"
     if not solution.feasible and solution.exact:
-        return f"Infeasible: no point meets all constraints (proven: {words}; {count})"
+        return f"Infeasible: no point meets all constraints (proven: {solution.proof or words}; {count})"
     if not solution.feasible:
-        searched = f"{words} over all of {_ranges(solution.problem)}, seed {solution.seed}"
+        searched = f"{words}; over all of {_ranges(solution.problem)}, seed {solution.seed}"
         return (
             f"Infeasible as far as was searched: none of {count} meets all constraints ({searched}). That is no proof: "
             "a feasible region smaller than the gaps between these points may have been missed"
         )
     if solution.exact:
-        return f"Solved exactly: {words} ({solution.method}, {count})"
+        return f"Solved exactly: {solution.proof or words} ({solution.method}, {count})"
+    if solution.method == "bisection":
+        return f"Best found by {words} ({count}, no counterexample among them; that is no proof)"
     return f"Best found by {words} ({solution.method}, {count}, seed {solution.seed})"
 
 

@@ -18,6 +18,7 @@ from simcodesign.analytic.forecast import forecast
 from simcodesign.analytic.machine_metrics import HardwareMetrics
 from simcodesign.comparison.compare import Comparison, compare
 from simcodesign.core.errors import InputError, nearest
+from simcodesign.core.interval import Interval, bounds, bounds_of, point
 from simcodesign.core.result import Result
 from simcodesign.core.units import FloatOrArray
 from simcodesign.describe.constants import CAPACITY
@@ -166,6 +167,21 @@ class NativeModel:
                 for name, value in self._forecast_metrics(chunk_values, P=float(size)).items():
                     whole.setdefault(name, np.empty(count))[chunk] = value
         return whole
+
+    def bounds(self, names: Mapping[str, Interval]) -> Mapping[str, Interval]:
+        """Bounds over a box of what is a formula of parameters: equations, the footprint, a capacity that stays."""
+        workload, values = self.design_point.workload, self.design_point.values
+        fixed = {name: point(self._current_value(name)) for name in values if name not in workload.equations}
+        known = {**fixed, **names}
+        equations = bounds_of(workload.equations, workload.equation_order, known)
+        taken = {*METRICS, FOOTPRINT, CAPACITY_METRIC}  # of the forecast, whatever an equation of that name says
+        metrics = {name: interval for name, interval in equations.items() if name not in taken}
+        if workload.footprint is not None:
+            metrics[FOOTPRINT] = bounds(workload.footprint, {**known, **equations})
+        capacity_bytes = self.design_point.capacity_bytes
+        if capacity_bytes is not None and names.keys() <= {*workload.parameters, "P"}:
+            metrics[CAPACITY_METRIC] = point(float(np.asarray(capacity_bytes)))
+        return metrics
 
     def _check_occupancy(self, values: Mapping[str, FloatArray], count: int) -> None:
         """Raise RefusedPointsError for all points at which the network would be faster than its links or interfaces:

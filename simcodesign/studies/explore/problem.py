@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from simcodesign.core.errors import InputError, Place, nearest
 from simcodesign.core.expression import Expression, parse
+from simcodesign.core.interval import Interval, bounds_of
 from simcodesign.core.to_json import attributes_of
 from simcodesign.core.units import DIMENSIONS, FloatOrArray
 from simcodesign.describe.equations import ordered
@@ -92,6 +93,10 @@ class FormulaModel:
         for name in self.order:
             values_by_name[name] = self.formulas[name].evaluate(values_by_name)
         return {name: values_by_name[name] for name in self.formulas}
+
+    def bounds(self, names: Mapping[str, Interval]) -> Mapping[str, Interval]:
+        """Bounds of all formulas over a box."""
+        return bounds_of(self.formulas, self.order, names)
 
 
 def formula_model(

@@ -130,7 +130,7 @@ def test_the_machine_planner_finds_the_least_rate() -> None:
     whole = sc.forecast("jacobi", "torus-cluster", {"n": 4096, "P": 64, "processor.rate": 1e9})
     work = float(whole.components["computation"]) * 1e9
     rest = float(whole.makespan_s) - float(whole.components["computation"])
-    assert found.exact
+    assert not found.exact  # time is no formula: nothing is proven between the points
     assert found.objective == pytest.approx(work / (0.1 - rest), rel=1e-12)
     with pytest.raises(InputError, match="bounds the machine from below"):
         asked("machine", model, ["processor.rate=1 MFLOP/s:1 TFLOP/s"])

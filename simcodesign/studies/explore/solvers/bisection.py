@@ -1,8 +1,9 @@
-"""A problem in one variable in which everything is monotone, solved exactly.
+"""Bisection: a problem in one variable in which everything is monotone at all samples.
 
 Sampled first; if the total and every constraint go one way over the samples, what is feasible is an interval and the
 best point is one of its ends. That end is then located by subdivision, each section sampled again, until there is no
-number between a feasible and an infeasible one: the next whole number, or the next float64.
+number between a feasible and an infeasible one: the next whole number, or the next float64. Samples prove nothing of
+what lies between them; ``infeasibility_proof`` may.
 """
 
 from __future__ import annotations
@@ -23,7 +24,8 @@ STAGE = "bisection"
 
 
 def bisect(evaluator: Evaluator) -> bool:
-    """Whether everything was monotone, so that the best point is among those evaluated, or nothing is feasible."""
+    """Whether everything was monotone at all samples: if it is between them as well, the best point is among those
+    evaluated, or nothing is feasible."""
     variable = evaluator.problem.space.variables[0]
     points = np.unique(variable.decode(np.linspace(0.0, variable.top, SAMPLES)))
     while len(points):

@@ -45,7 +45,7 @@ class Relaxation:
 @dataclass(frozen=True)
 class Infeasibility:
     """Why a problem has no solution. ``nearest``: the point of the smallest sum of relative violations; ``conflicts``:
-    minimal conflicting sets; ``exact``: infeasibility and conflicts are proven, by exact methods or bounds."""
+    minimal conflicting sets; ``exact``: infeasibility and conflicts are proven, by enumeration or interval bounds."""
 
     problem: Problem
     nearest: EvaluatedPoint
@@ -85,7 +85,7 @@ def explain(
         relaxations,
         conflicts,
         few,
-        (solution.exact or bool(solution.proof)) and subproblems.exact,
+        solution.exact and subproblems.exact,
     )
 
 
@@ -129,7 +129,7 @@ class _SubproblemSolver:
     def solve_part(self, problem: Problem, constraints: Sequence[int], prove_first: bool = False) -> Solution:
         """Solve a part of the problem, and record the satisfied constraints of all evaluated points."""
         solution = solve(problem, solver=self.solver, seed=self.seed, prove_first=prove_first, **self.options)
-        self.exact &= solution.feasible or solution.exact or bool(solution.proof)
+        self.exact &= solution.feasible or solution.exact
         self.learn(solution, constraints)
         return solution
 

@@ -1,123 +1,174 @@
-"""Proof of infeasibility by branch and bound, where all constraints are monotone in every variable.
+"""Proofs by branch and bound on intervals: that no point of the space is feasible, or better than one that is known.
 
-Then the least gap of a constraint over a box of the space is at one of its corners. A box is excluded if a constraint
-is violated even there; the others are halved, until none is left (branch and bound), a corner is feasible, or there
-are too many. Monotonicity is checked along lines through the space, and at all boxes: the smallest gap of a half is
-never less than that of the whole.
+The space is cut into boxes. Interval arithmetic (``core.interval``) bounds each gap, and the total, at every point of a
+box. A box is excluded if a constraint is violated throughout, or nothing in it is better; the others are halved, until
+none is left or there are too many. Only formulas have bounds (``BoundedModel``): where a constraint or the objective
+needs anything else, that one excludes nothing, and there may be no proof.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol, runtime_checkable
+
 import numpy as np
 from numpy.typing import NDArray
 
-from simcodesign.studies.explore.evaluator import Evaluator
-from simcodesign.studies.explore.problem import ROUNDING, Problem
-from simcodesign.studies.explore.space import FloatArray
+from simcodesign.core.interval import Interval, bounds, point, where
+from simcodesign.studies.explore.problem import ROUNDING, Constraint, Problem, plain_name
+from simcodesign.studies.explore.space import FloatArray, Variable
 
-#: Lines through the space for each variable, and points of a line.
-LINES, POINTS = 8, 17
 #: Boxes at a time, and in all.
-MOST_BOXES, MOST_IN_ALL = 512, 2048
-#: With more variables halves do not come to an end.
-MOST_VARIABLES = 8
-#: Steps of a gap of less than this share are rounding of the model.
-DUST = 1e-12
-STAGE = "proof"
+MOST_BOXES, MOST_IN_ALL = 4096, 65536
+#: What is better by less than this share of the total counts as no better.
+BETTER = 1e-9
 
 
-def excluded_boxes(evaluator: Evaluator, seed: int = 0) -> int:
-    """Number of boxes without a feasible point that cover the space; 0 where infeasibility cannot be proven."""
-    problem = evaluator.problem
-    if not problem.constraints or len(problem.space.variables) > MOST_VARIABLES:
+@runtime_checkable
+class BoundedModel(Protocol):
+    """A model with metrics of which it knows bounds over a box."""
+
+    def bounds(self, names: Mapping[str, Interval]) -> Mapping[str, Interval]:
+        """Bounds of metrics, those that it knows, where the variables lie in these intervals."""
+
+
+def excluded_boxes(problem: Problem, best: float | None = None, scales: Sequence[float] = ()) -> int:
+    """Number of boxes without a feasible point (with ``best``: one of a total below that) that cover the space; 0
+    where there is no proof within the limits. ``scales``: divisors of the objectives where there are several."""
+    if not isinstance(problem.model, BoundedModel) or not (problem.constraints or best is not None):
         return 0
-    rising = _rising(evaluator, seed)
-    if rising is None:
-        return 0
-    low, high = np.zeros((1, len(problem.space.tops))), problem.space.tops[None, :].astype(np.float64)
-    before, count = np.full((1, len(problem.constraints)), -np.inf), 0
-    while len(low):
-        lower, upper = _bounds(evaluator, low, high, rising)
-        if np.isnan(lower).any() or np.isnan(upper).any() or np.any(lower < before - DUST * (np.abs(before) + 1)):
-            return 0
-        excluded = _excluded(problem, lower, upper)
+    boxes, count = _Boxes.of(problem), 0
+    while boxes.count:
+        excluded = _excluded(problem, boxes, best, scales)
         count += int(excluded.sum())
-        low, high, before = low[~excluded], high[~excluded], lower[~excluded]
-        if len(low) > MOST_BOXES or count > MOST_IN_ALL or not _can_be_halved(problem, low, high).all():
+        boxes = boxes.without(excluded)
+        if 2 * boxes.count > MOST_BOXES or count > MOST_IN_ALL or not boxes.can_be_halved.all():
             return 0
-        low, high, before = _halved(problem, low, high, before)
+        boxes = boxes.halved()
     return count
 
 
-def _rising(evaluator: Evaluator, seed: int) -> NDArray[np.bool_] | None:
-    """Whether each gap rises with each variable, (variables, constraints); None where one does neither."""
-    space, random = evaluator.problem.space, np.random.default_rng(seed)
-    base = space.encode(space.sample(LINES, random))
-    rising = []
-    for at, top in enumerate(space.tops):
-        lines = np.repeat(base, POINTS, axis=0)
-        lines[:, at] = np.tile(np.linspace(0.0, top, POINTS), LINES)
-        gaps = evaluator(space.decode(lines), STAGE).evaluated.gaps.reshape(LINES, POINTS, -1)
-        steps, dust = np.diff(gaps, axis=1), DUST * (np.abs(gaps[:, 1:]) + 1)
-        up, down = (steps >= -dust).all(axis=(0, 1)), (steps <= dust).all(axis=(0, 1))
-        if not (up | down).all():  # also where the model has no number
-            return None
-        rising.append(up)
-    return np.array(rising)
-
-
-def _bounds(
-    evaluator: Evaluator, low: FloatArray, high: FloatArray, rising: NDArray[np.bool_]
-) -> tuple[FloatArray, FloatArray]:
-    """The smallest and the largest gap of every constraint over every box, both (boxes, constraints)."""
-    problem = evaluator.problem
-    lower, upper = np.empty((len(low), rising.shape[1])), np.full((len(low), rising.shape[1]), np.inf)
-    corners: dict[tuple[bool, ...], FloatArray] = {}
-
-    def gaps(ends: NDArray[np.bool_]) -> FloatArray:
-        """At the corner of each box that is low where ``ends`` says so."""
-        key = tuple(bool(end) for end in ends)
-        if key not in corners:
-            points = problem.space.decode(np.where(ends, low, high))
-            corners[key] = evaluator(points, STAGE).evaluated.gaps
-        return corners[key]
-
-    for at, constraint in enumerate(problem.constraints):
-        lower[:, at] = gaps(rising[:, at])[:, at]
-        if constraint.relation == "==":
-            upper[:, at] = gaps(~rising[:, at])[:, at]
-    return lower, upper
-
-
-def _excluded(problem: Problem, lower: FloatArray, upper: FloatArray) -> NDArray[np.bool_]:
-    """Boxes of which no point can meet all constraints: (boxes,)."""
-    excluded = np.zeros(len(lower), dtype=np.bool_)
-    for at, constraint in enumerate(problem.constraints):
-        allowed = constraint.slack + (constraint.tolerance if constraint.relation == "==" else 0.0)
-        excluded |= lower[:, at] > allowed + ROUNDING
-        if constraint.relation == "==":
-            excluded |= upper[:, at] < constraint.slack - constraint.tolerance - ROUNDING
+def _excluded(problem: Problem, boxes: _Boxes, best: float | None, scales: Sequence[float]) -> NDArray[np.bool_]:
+    """Boxes in which nothing is feasible, or better: (boxes,). What is NaN excludes nothing."""
+    names = _names(problem, boxes)
+    excluded = np.zeros(boxes.count, dtype=np.bool_)
+    with np.errstate(all="ignore"):
+        for constraint in problem.constraints:
+            excluded |= _violated(constraint, names)
+        if best is not None:
+            excluded |= _total(problem, names, scales).low >= best - BETTER * abs(best)
     return excluded
 
 
-def _can_be_halved(problem: Problem, low: FloatArray, high: FloatArray) -> NDArray[np.bool_]:
-    """Boxes with more than a point: (boxes,)."""
-    smallest_width = np.where(problem.space.counted, 0.5, 1e-12)
-    return np.asarray((high - low > smallest_width).any(axis=1))
+def _names(problem: Problem, boxes: _Boxes) -> dict[str, Interval]:
+    """Bounds of everything that an expression of the problem may use."""
+    assert isinstance(problem.model, BoundedModel)
+    variables = dict(zip(problem.space.names, boxes.intervals(), strict=True))
+    fixed = {name: point(value) for name, value in problem.model.fixed(problem.space.names).items()}
+    known = {**fixed, **problem.model.bounds(variables), **variables}
+    return {plain_name(name): interval for name, interval in known.items()}
 
 
-def _halved(
-    problem: Problem, low: FloatArray, high: FloatArray, before: FloatArray
-) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Both halves of every box, along the side that is the longest share of its variable."""
-    if not len(low):
-        return low, high, before
-    tops, counted = np.maximum(problem.space.tops, 1e-300), problem.space.counted
-    axis = ((high - low) / tops).argmax(axis=1)
-    rows = np.arange(len(low))
-    middle = (low[rows, axis] + high[rows, axis]) / 2
-    whole = counted[axis]
-    first_high, second_low = high.copy(), low.copy()
-    first_high[rows, axis] = np.where(whole, np.floor(middle), middle)
-    second_low[rows, axis] = np.where(whole, np.floor(middle) + 1, middle)
-    return np.vstack([low, second_low]), np.vstack([first_high, high]), np.vstack([before, before])
+def _violated(constraint: Constraint, names: Mapping[str, Interval]) -> NDArray[np.bool_]:
+    """Where a constraint is violated throughout; as ``Constraint.gap`` and ``Constraint.excess``."""
+    left, right = bounds(constraint.left, names), bounds(constraint.right, names)
+    zero = right.is_point & (right.low == 0)
+    gap = (left - right) / where(zero, point(1.0), abs(right))
+    if constraint.relation == ">=":
+        gap = -gap
+    above = gap.low > constraint.slack + ROUNDING
+    if constraint.relation != "==":
+        return above
+    allowed = constraint.tolerance + ROUNDING
+    return (gap.low > constraint.slack + allowed) | (gap.high < constraint.slack - allowed)
+
+
+def _total(problem: Problem, names: Mapping[str, Interval], scales: Sequence[float]) -> Interval:
+    """Bounds of ``Problem.total``."""
+    total = point(0.0)
+    for number, objective in enumerate(problem.objectives):
+        share = 1.0 if len(problem.objectives) == 1 else objective.weight / (scales[number] if scales else 1.0)
+        total = total + point(objective.sign * share) * bounds(objective.expression, names)
+    return total
+
+
+@dataclass(frozen=True)
+class _Boxes:
+    """Boxes with both ends, ``low`` and ``high`` (boxes, variables): values, or places in the list of choices."""
+
+    variables: tuple[Variable, ...]
+    low: FloatArray
+    high: FloatArray
+
+    @classmethod
+    def of(cls, problem: Problem) -> _Boxes:
+        """The whole space."""
+        variables = problem.space.variables
+        low = [0.0 if one.choices else one.low for one in variables]
+        high = [len(one.choices) - 1.0 if one.choices else one.high for one in variables]
+        return cls(variables, np.array([low]), np.array([high]))
+
+    @property
+    def count(self) -> int:
+        return len(self.low)
+
+    def intervals(self) -> list[Interval]:
+        """Values of each variable, (boxes,)."""
+        ends = []
+        for at, variable in enumerate(self.variables):
+            low, high = self.low[:, at], self.high[:, at]
+            if variable.choices:
+                low, high = (np.asarray(variable.choices)[end.astype(np.int64)] for end in (low, high))
+            ends.append(Interval(low, high))
+        return ends
+
+    def without(self, excluded: NDArray[np.bool_]) -> _Boxes:
+        return _Boxes(self.variables, self.low[~excluded], self.high[~excluded])
+
+    @property
+    def middles(self) -> FloatArray:
+        """Where each side is cut, (boxes, variables); geometric where a variable is searched in its logarithm."""
+        logs = np.array([bool(one.log) and not one.choices for one in self.variables])
+        mean = self.low + (self.high - self.low) / 2
+        with np.errstate(invalid="ignore"):
+            middles = np.where(logs, np.sqrt(self.low) * np.sqrt(self.high), mean)
+        whole = np.array([one.discrete for one in self.variables])
+        return np.clip(np.where(whole, np.floor(middles), middles), self.low, self.high)
+
+    @property
+    def can_be_halved(self) -> NDArray[np.bool_]:
+        """Boxes of which a side can be cut: (boxes,)."""
+        return np.asarray(self._sides().max(axis=1) > 0)
+
+    def _sides(self) -> FloatArray:
+        """The length of each side as a share of its variable, 0 where there is nothing between its ends."""
+        whole = np.array([one.discrete for one in self.variables])
+        middles = self.middles
+        with np.errstate(divide="ignore", invalid="ignore"):
+            logs = np.array([bool(one.log) and not one.choices for one in self.variables])
+            length = np.where(logs, np.log(self.high) - np.log(self.low), self.high - self.low)
+            first = _Boxes.length_of(self.variables)
+        inside = np.where(whole, self.high > self.low, (middles > self.low) & (middles < self.high))
+        return np.where(inside, np.maximum(length / first, 1e-300), 0.0)
+
+    @staticmethod
+    def length_of(variables: Sequence[Variable]) -> FloatArray:
+        """The length of each side of the whole space; 1 where that is 0."""
+        lengths = []
+        for one in variables:
+            length = len(one.choices) - 1.0 if one.choices else one.high - one.low
+            lengths.append((np.log(one.high) - np.log(one.low)) if one.log and not one.choices else length)
+        return np.where(np.array(lengths) > 0, lengths, 1.0)
+
+    def halved(self) -> _Boxes:
+        """Both halves of every box, along the side that is the longest share of its variable."""
+        if not self.count:
+            return self
+        axis, rows = self._sides().argmax(axis=1), np.arange(self.count)
+        cut = self.middles[rows, axis]
+        whole = np.array([one.discrete for one in self.variables])[axis]
+        first_high, second_low = self.high.copy(), self.low.copy()
+        first_high[rows, axis] = cut
+        second_low[rows, axis] = np.where(whole, cut + 1, cut)
+        return _Boxes(self.variables, np.vstack([self.low, second_low]), np.vstack([first_high, self.high]))

@@ -1,15 +1,17 @@
 """Solves a design problem: by enumeration, by bisection, by differential evolution, or by ISRES.
 
 ``auto`` takes the first that fits: a space of at most ``MOST_ENUMERATED`` points is enumerated, and a problem in one
-variable in which everything is monotone is bisected; both are exact. Anything else is searched: differential evolution
+variable in which everything is monotone at all samples is bisected. Anything else is searched: differential evolution
 (Storn and Price 1997, of SciPy) with whole variables and the feasibility rules of Deb (2000), followed by steps of
 whole variables and by sequential quadratic programming in the real ones. Seeded, so that an answer comes again.
+
+Enumeration is exact. Bisection is exact where intervals prove that nothing is better than what it found, and only
+intervals prove that nothing is feasible; samples prove neither.
 """
 
 from __future__ import annotations
 
-from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 import numpy as np
 import pandas as pd
@@ -19,13 +21,11 @@ from simcodesign.studies.explore.evaluator import EvaluatedPoint, EvaluationLimi
 from simcodesign.studies.explore.problem import Problem
 from simcodesign.studies.explore.solvers.bisection import bisect
 from simcodesign.studies.explore.solvers.differential_evolution import evolve
-from simcodesign.studies.explore.solvers.infeasibility_proof import STAGE, excluded_boxes
+from simcodesign.studies.explore.solvers.infeasibility_proof import BETTER, excluded_boxes
 from simcodesign.studies.explore.solvers.isres import isres
 from simcodesign.studies.explore.solvers.local_search import refine
 from simcodesign.studies.explore.space import FloatArray
 
-#: Methods that cannot miss the best point.
-EXACT = ("enumeration", "bisection")
 SOLVERS = ("auto", "enumeration", "bisection", "evolution", "isres")
 #: A space of at most this many points is enumerated.
 MOST_ENUMERATED = 20_000
@@ -33,8 +33,6 @@ MOST_ENUMERATED = 20_000
 EVALUATIONS = 20_000
 #: The share of a limit that the search may use; the rest polishes its best points.
 SEARCH = 0.75
-#: The proof of infeasibility may use the remaining points divided by this.
-PROOF = 4
 #: Largest number of searches that share the points.
 RESTARTS = 3
 #: Two searches agree if their totals differ by no more than this share.
@@ -45,9 +43,9 @@ ALIKE = 1e-5
 class Solution:
     """The best point of a problem; where no feasible point was found, the point of the smallest total violation.
 
-    ``exact``: by a method that cannot miss the best one. ``scales``: by what several objectives are divided.
-    ``spent``: the search ended at the limit on evaluations. ``proof``: why nothing can be feasible, where a search
-    found no feasible point and that could be shown.
+    ``exact``: every point of the space was evaluated, or there is a proof. ``scales``: by what several objectives are
+    divided. ``spent``: the search ended at the limit on evaluations. ``proof``: why nothing can be feasible, or better
+    than the point, where intervals show it; "" where they do not.
     """
 
     problem: Problem
@@ -105,18 +103,19 @@ def solve(
     evaluator = Evaluator(problem, scales, evaluations, on_progress)
     method, proof, spent = _method(evaluator, solver), "", False
     try:
-        if prove_first and method not in EXACT:
-            proof = _proof(evaluator, seed)
+        if prove_first and method != "enumeration":
+            evaluator(problem.space.default()[None, :], "proof")  # the point of a Solution without a search
+            proof = _proof(evaluator)
         if not proof and not _solve_exactly(evaluator, method, solver):
             method = "isres" if solver == "isres" else "evolution"
             _search(evaluator, solver, seed, start)
             if evaluator.best_key[0] > 0 and not prove_first:
-                proof = _proof(evaluator, seed)
+                proof = _proof(evaluator)
             if evaluator.best is not None and not _nothing_left_to_search(evaluator):
                 refine(evaluator)
     except EvaluationLimitError:
         spent = True
-    return replace(_solution(evaluator, method, seed, spent), proof=proof)
+    return _solution(evaluator, method, seed, spent, proof)
 
 
 def solve_again(
@@ -139,32 +138,37 @@ def solve_again(
     return _solution(evaluator, "evolution", solution.seed)
 
 
-def _solution(evaluator: Evaluator, method: str, seed: int, spent: bool = False) -> Solution:
+def _solution(evaluator: Evaluator, method: str, seed: int, spent: bool = False, proof: str = "") -> Solution:
     if evaluator.best is None or not np.isfinite(evaluator.best_key[0]):
         raise nothing_usable(evaluator)
+    if method == "bisection" and not proof:
+        proof = _proof(evaluator)
     return Solution(
         evaluator.problem,
         evaluator.point(evaluator.best),
         method,
-        method in EXACT and not spent,
+        bool(proof) or (method == "enumeration" and not spent),
         seed,
         evaluator.evaluations,
         evaluator.scales,
         evaluator.refusals(),
         spent,
+        proof,
         evaluator=evaluator,
     )
 
 
-def _proof(evaluator: Evaluator, seed: int) -> str:
-    """The reason why nothing is feasible, "" where infeasibility cannot be proven."""
-    boxes = 0
-    with suppress(EvaluationLimitError), evaluator.nested(STAGE) as nested:
-        if nested.limit is not None:
-            nested.limit //= PROOF
-        boxes = excluded_boxes(nested, seed)
-    reason = "constraints are monotone at all sampled points, and bounds exclude the whole space"
-    return f"{reason} in {boxes:,} part{'s' if boxes != 1 else ''}" if boxes else ""
+def _proof(evaluator: Evaluator) -> str:
+    """The reason why nothing is feasible, or better than a feasible best point; "" where intervals do not show it."""
+    violation, total = evaluator.best_key
+    if not np.isfinite(violation):
+        return ""
+    best = total if violation == 0 else None
+    boxes = excluded_boxes(evaluator.problem, best, evaluator.scales)
+    if not boxes:
+        return ""
+    what = "every feasible point" if best is None else f"everything better by a share of {BETTER:g}"
+    return f"interval bounds exclude {what}, in {boxes:,} part{'s' if boxes != 1 else ''} of the space"
 
 
 def _scales(
