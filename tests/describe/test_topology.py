@@ -520,6 +520,47 @@ def test_a_switch_that_no_host_reaches_does_no_harm() -> None:
     assert build_topology("graph", 2, graph=graph).hops(0, 1) == 1
 
 
+@pytest.mark.parametrize("name", ["bandwidth", "latency", "weight", "capacity", "Speed", "width", "rank", "host"])
+def test_attributes_of_edges_that_would_be_another_network_are_refused(name: str) -> None:
+    graph = nx.path_graph(3)
+    graph.edges[1, 2][name] = 2
+    with pytest.raises(InputError, match=rf"attribute '{name}' of the edge from 1 to 2.* 2 \(allowed: weight 1.*label"):
+        build_topology("graph", 3, graph=graph)
+
+
+@pytest.mark.parametrize("name", ["switch", "type", "processors", "latency"])
+def test_attributes_of_vertices_that_would_be_another_network_are_refused(name: str) -> None:
+    graph = nx.path_graph(3)
+    graph.nodes[1][name] = "yes"
+    with pytest.raises(InputError, match=rf"attribute '{name}' of vertex 1.*'yes' \(allowed: host, .*label"):
+        build_topology("graph", 3, graph=graph)
+
+
+def test_attributes_that_only_show_a_graph_say_nothing() -> None:
+    plain, shown = nx.cycle_graph(5), nx.cycle_graph(5)
+    nx.set_node_attributes(shown, {vertex: {"pos": (vertex, 0), "Label": "n", "size": 3} for vertex in shown})
+    nx.set_edge_attributes(shown, {edge: {"id": "e", "color": "red", "weight": 1.0} for edge in shown.edges})
+    topologies = [build_topology("graph", 5, graph=graph) for graph in (plain, shown)]
+    assert topologies[0].to_networkx().edges == topologies[1].to_networkx().edges
+
+
+def test_defaults_of_graphml_keys_count(tmp_path: Path) -> None:
+    """A key's default is the value of all that say none: NetworkX leaves it with the graph."""
+    file = tmp_path / "defaults.graphml"
+    start = '<graphml xmlns="http://graphml.graphdrawing.org/xmlns">'
+    host = '<key id="h" for="node" attr.name="host" attr.type="boolean"><default>false</default></key>'
+    speed = '<key id="s" for="edge" attr.name="bandwidth" attr.type="double"><default>3</default></key>'
+    nodes = '<node id="a"><data key="h">true</data></node><node id="b"/><node id="c"><data key="h">true</data></node>'
+    edges = '<edge source="a" target="b"/><edge source="b" target="c"/>'
+    body = f'<graph edgedefault="undirected">{nodes}{edges}</graph></graphml>'
+    file.write_text(start + host + body)
+    topology = build_topology("graph", 2, graph=load_graphml(file))
+    assert topology.hops(0, 1) == 2
+    file.write_text(start + host + speed + body)
+    with pytest.raises(InputError, match="attribute 'bandwidth' of the edge from 'a' to 'b'"):
+        build_topology("graph", 2, graph=load_graphml(file))
+
+
 def test_graphml_round_trip(tmp_path: Path) -> None:
     file = tmp_path / "net.graphml"
     nx.write_graphml(star_of_rings(), file)

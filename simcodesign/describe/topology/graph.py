@@ -28,6 +28,16 @@ MAX_COUNTED_HOSTS = 16  # all ways to halve so many hosts can be tried
 TABLE_BYTES = 6  # per host and vertex: next link (int32) and distance (int16)
 CELLS_AT_ONCE = 2**22  # destinations x links handled together while the routing table is made
 
+#: Attributes that only say how a graph is shown; others, but for ``host`` of a vertex, would be another network.
+COSMETIC = frozenset(
+    {"id", "key", "label", "name", "title", "description", "comment", "url"}
+    | {"colour", "color", "fill", "r", "g", "b", "a", "alpha", "opacity", "font"}
+    | {"pos", "position", "x", "y", "z", "coordinates"}
+    | {"thickness", "shape", "shape_type", "style", "line_type"}
+)
+#: Of a vertex, where they cannot be meant for a link.
+COSMETIC_OF_VERTICES = COSMETIC | {"size", "width", "height"}
+
 
 def _graphml(entry: Entry, folder: Path) -> nx.Graph:
     """The graph in the file that a machine file names."""
@@ -179,12 +189,14 @@ def graph_topology(graph: nx.Graph, place: Place | None = None) -> GraphTopology
     """The topology of a connected graph; vertices with attribute ``host`` false are switches, others hosts.
 
     Hosts are numbered first, then the switches, either in the order in which the graph lists them. An
-    undirected edge is two links. Raises InputError for parallel edges, self loops, a graph in which some
-    vertices cannot reach each other (directed: some hosts), a graph without hosts, and one too large for a
-    routing table.
+    undirected edge is two links. All links are alike: attributes in ``COSMETIC`` say nothing (in any case of letters),
+    a ``weight`` of 1 is a hop, and others are refused. Raises InputError for these, parallel edges, self loops, a graph
+    in which some vertices cannot reach each other (directed: some hosts), a graph without hosts, and one too large for
+    a routing table.
     """
     _check_size(graph, place)
     _check_edges(graph, place)
+    _check_attributes(graph, place)
     is_host = {vertex: _is_host(vertex, attributes, place) for vertex, attributes in graph.nodes(data=True)}
     order = sorted(graph.nodes, key=lambda vertex: not is_host[vertex])
     host_count = sum(is_host.values())
@@ -220,6 +232,25 @@ def _check_edges(graph: nx.Graph, place: Place | None) -> None:
         linked.add(edge)
         if not graph.is_directed():
             linked.add((edge[1], edge[0]))
+
+
+def _check_attributes(graph: nx.Graph, place: Place | None) -> None:
+    """Refuse attributes that would be another network if they were modelled, as a bandwidth of an edge."""
+    for vertex, attributes in graph.nodes(data=True):
+        for name in attributes:
+            if name != "host" and str(name).lower() not in COSMETIC_OF_VERTICES:
+                what = f"attribute {name!r} of vertex {vertex!r} of a graph: all hosts are alike, and all switches"
+                raise InputError(what, place, value=attributes[name], allowed=f"host, {_shown(COSMETIC_OF_VERTICES)}")
+    for tail, head, attributes in graph.edges(data=True):
+        for name, value in attributes.items():
+            if str(name).lower() not in COSMETIC and not (name == "weight" and value == 1):
+                what = f"attribute {name!r} of the edge from {tail!r} to {head!r}: all links of a graph are alike"
+                allowed = f"weight 1 (a hop), {_shown(COSMETIC)}; network: in the machine file has times and bandwidths"
+                raise InputError(what, place, value=value, allowed=allowed)
+
+
+def _shown(names: frozenset[str]) -> str:
+    return f"or what only says how it is shown: {', '.join(sorted(names))}"
 
 
 def _is_host(vertex: Hashable, attributes: dict[str, object], place: Place | None) -> bool:

@@ -33,6 +33,16 @@ def load_graphml(path: str | Path, place: Place | None = None) -> nx.Graph:
         reason = f"{type(error).__name__}: {error}"
         what = f"not a GraphML graph that NetworkX can read ({reason})"
         raise InputError(what, Place(str(path))) from None
+    return _with_defaults(graph)
+
+
+def _with_defaults(graph: nx.Graph) -> nx.Graph:
+    """The graph with the defaults of its keys, which NetworkX leaves with the graph, at every vertex and edge."""
+    parts = {"node_default": graph.nodes(data=True), "edge_default": graph.edges(data=True)}
+    for kind, rows in parts.items():
+        for *_, attributes in rows:
+            for name, value in graph.graph.get(kind, {}).items():
+                attributes.setdefault(name, value)
     return graph
 
 
