@@ -145,7 +145,7 @@ def test_the_largest_fft_in_the_memory_of_all_gpus(fft: Application, keeneland: 
 def test_the_largest_fft_in_ten_seconds(fft: Application, keeneland: AspenMachine) -> None:
     # All pencils go through one interconnect, one after the other.
     n = np.arange(900, 1100)
-    seconds = run_time(fft, keeneland, GPU, {"n": n}).seconds
+    seconds = run_time(fft, keeneland, GPU, {"n": n}, compatible=True).seconds  # the model's range begins at 1000
     assert n[np.asarray(seconds) <= 10].max() in (994, 995)
 
 

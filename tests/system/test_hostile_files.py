@@ -314,6 +314,7 @@ def test_recovering_refuses_a_pipe(tmp_path: Path) -> None:
 
 #: Modules that open what is none of a user's input: what they write, files of the package, files of their own.
 OWN_FILES = {
+    "__init__.py": "the version in the project file of a checkout",
     "core/input_files.py": "the opener itself",
     "core/atomic_files.py": "writes",
     "core/jit.py": "sources of the package",
