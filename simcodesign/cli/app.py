@@ -59,6 +59,9 @@ class _Commands(TyperGroup):
         except BrokenPipeError:
             _discard_output()
             raise typer.Exit(BROKEN_PIPE) from None
+        except MemoryError as error:
+            complain(f"error: out of memory{f': {error}' if str(error) else ''}")
+            raise typer.Exit(BAD_INPUT) from None
         except OSError as error:
             _discard_output()
             where = f"{error.filename}: " if error.filename else ""

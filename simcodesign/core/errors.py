@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -17,7 +18,7 @@ class Place:
 
     def __str__(self) -> str:
         position = self.file if self.line is None else f"{self.file}:{self.line}"
-        return ": ".join(part for part in (position, self.path) if part)
+        return ": ".join(part for part in (position, _clip(self.path)) if part)
 
 
 class SimcodesignError(Exception):
@@ -36,6 +37,7 @@ class InputError(SimcodesignError, ValueError):
         self.what, self.place, self.value, self.allowed = what, place, value, allowed
         text = what if value is None else f"{what}, got {shorten(value)}"
         text = text if not allowed else f"{text} (allowed: {allowed})"
+        text = _clip(text)
         super().__init__(f"{place}: {text}" if place and str(place) else text)
 
 
@@ -45,6 +47,11 @@ class CapacityError(InputError):
 
 class DeadlockError(SimcodesignError):
     """A simulation that stopped before its operations were done: ranks wait for each other."""
+
+
+def _clip(text: str) -> str:
+    """The text with the first 200 characters of every longer word: names in files may have any length."""
+    return re.sub(r"(\S{197})\S{4,}", r"\1...", text)
 
 
 def shorten(value: object, limit: int = 60) -> str:

@@ -66,6 +66,8 @@ def fit(
     at = default_target(measurements) if target is None else as_point(measurements.parameters, target)
     choices = _choices(measurements.parameters, chosen, collectives)
     _check_sizes(measurements)
+    for point in measurements.points:
+        as_point(measurements.parameters, point)
     blocks = []
     options = (terms, weighting, negative_coefficients, refine, negative_exponents, exact)
     for start, ranked in _ranked(measurements, choices, *options):

@@ -16,6 +16,8 @@ FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
 
 MAX_PARAMETERS = 4
+SMALLEST, LARGEST = 1e-24, 1e24
+"""Of a coordinate where models are fitted or predict: products of powers of these, squared, are still numbers."""
 MEMORY_STEP = 1 << 20
 """Values looked at in one go: a check needs this much memory beside the block, however large the block is."""
 
@@ -213,7 +215,7 @@ def _read_only(array: object, dimensions: int, name: str) -> FloatArray:
 def as_point(parameters: tuple[str, ...], point: Mapping[str, float] | Sequence[float]) -> FloatArray:
     """A point in the order of the parameters, (m,).
 
-    Raises InputError for missing or unknown names and for numbers that are not positive and finite.
+    Raises InputError for missing or unknown names and for numbers outside ``SMALLEST`` to ``LARGEST``.
     """
     if isinstance(point, Mapping):
         for name in point:
@@ -229,6 +231,6 @@ def as_point(parameters: tuple[str, ...], point: Mapping[str, float] | Sequence[
         raise InputError("a point that is not numbers", value=point, allowed="positive finite numbers") from error
     if at.shape != (len(parameters),):
         raise InputError("a point", value=point, allowed=f"one number for each of {', '.join(parameters)}")
-    if not (np.isfinite(at) & (at >= np.finfo(np.float64).tiny)).all():
-        raise InputError("a point", value=point, allowed="positive finite numbers")
+    if not ((at >= SMALLEST) & (at <= LARGEST)).all():
+        raise InputError("a point", value=point, allowed=f"positive finite numbers, {SMALLEST:g} to {LARGEST:g}")
     return at

@@ -593,3 +593,15 @@ def test_what_is_never_below_zero_is_not_predicted_there() -> None:
     assert (every.low >= 0).all()
     assert (every.low == 0).any()
     assert [one.predict(truth_sets.TARGET, 0.99).low for one in found] == pytest.approx(every.low.tolist())
+
+
+def test_a_coordinate_whose_powers_are_no_numbers() -> None:
+    points = np.array([[2.0], [4.0], [8.0], [1e300], [32.0]])
+    with pytest.raises(InputError, match="a point"):
+        fit(measured(np.array([[1.0, 2.0, 3.0, 4.0, 5.0]]), points, "p"))
+
+
+def test_terms_that_overflow_are_left_out() -> None:
+    points = np.array([[2.0, 1e20], [4.0, 1e21], [8.0, 1e22], [16.0, 1e23], [32.0, 1e24]])
+    (one,) = fit(Measurements(("p", "n"), points, ("main",), ("time",), 3.0 * points[None, :, :1]))
+    assert one.predict((64.0, 1e24)).value == pytest.approx(192.0, rel=1e-6)

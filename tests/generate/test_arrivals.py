@@ -277,6 +277,7 @@ IMPOSSIBLE = {
     "to: disk, rate: 0, requests: 1, bytes: 0": "rate of arrivals",
     "to: disk, rate: -1, requests: 1, bytes: 0": "negative",
     "to: disk, rate: 1, requests: 1.5, bytes: 0": "whole",
+    "to: disk, rate: 1, requests: 1e25, bytes: 0": "up to 1e+10",
     "to: disk, rate: 1, requests: 0, bytes: 0": "no requests",
     "to: disk, rate: 1, requests: 1, bytes: 0, capacity: 0": "capacity of a disk",
     "to: disk, rate: 1, requests: 1, bytes: 0, next: [[0.5]]": "rows of next",

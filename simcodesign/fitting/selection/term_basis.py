@@ -51,7 +51,11 @@ class Shapes:
         return np.asarray((self.exponents != 0) | (self.logs != 0) | (self.collectives != 0))
 
     def values(self, points: Array) -> Array:
-        """Values at points (K, m): (..., K); not a number where a shape is not defined."""
+        """Values at points (K, m): (..., K); not a number where a shape is not defined, infinite where it overflows."""
+        with np.errstate(over="ignore", invalid="ignore"):
+            return self._products(points)
+
+    def _products(self, points: Array) -> Array:
         result = np.ones((*self.exponents.shape[:-1], len(points)))
         for axis, x in enumerate(points.T):
             exponents, logs = self.exponents[..., axis], self.logs[..., axis]

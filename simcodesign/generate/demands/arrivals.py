@@ -35,6 +35,8 @@ Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 #: Operations of a request and of a message; visits on its way come to these.
 PER_REQUEST, PER_MESSAGE = 2, 3
+#: Requests of a rank: more than fit in memory, and few enough for their sum over all ranks to be a 64-bit integer.
+MOST_REQUESTS = 1e10
 
 
 class ArrivalsLowering(Lowering[Arrivals]):
@@ -120,13 +122,16 @@ class _Writer:
 
 
 def requests_of(step: Arrivals, builder: PlanBuilder) -> Ints:
-    """(P,) how many requests each rank sends. InputError unless these are whole."""
+    """(P,) how many requests each rank sends. InputError unless these are whole, and few enough to be counted."""
     every = np.broadcast_to(
         np.asarray(builder.evaluation.amount(step.requests, "requests"), dtype=float), builder.ranks
     )
-    if np.any(every != np.floor(every)):
-        value = float(every[every != np.floor(every)][0])
-        raise InputError("requests of a rank", step.requests.place or step.place, value=value, allowed="a whole number")
+    wrong = (every != np.floor(every)) | (every > MOST_REQUESTS)
+    if np.any(wrong):
+        allowed = f"a whole number, up to {MOST_REQUESTS:g}"
+        raise InputError(
+            "requests of a rank", step.requests.place or step.place, value=float(every[wrong][0]), allowed=allowed
+        )
     here = builder.evaluation.when(step)
     return np.asarray(every if here is None else np.where(here, every, 0.0)).astype(np.int64)
 

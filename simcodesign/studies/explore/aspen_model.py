@@ -153,9 +153,11 @@ class AspenModel:
         application_values, machine_values = split_parameters(self.application, self.machine, timing.parameters)
         static = static_power_w(self.machine, machine_values)
         sizes: Any = sum(data_bytes(self.application, application_values).values(), 0.0)
+        with np.errstate(invalid="ignore"):  # an infinite time has no energy, and is no answer
+            idle_s = seconds - np.asarray(timing.seconds)
         metrics: dict[str, FloatOrArray] = {
             "time": seconds,
-            "energy": energy_j(timing) + static * (seconds - np.asarray(timing.seconds)),
+            "energy": energy_j(timing) + static * idle_s,
             "max_power": max_power_w(timing),
             "static_power": static,
             "data_bytes": sizes,

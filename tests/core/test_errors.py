@@ -1,0 +1,13 @@
+"""What a message says is short, however long the names in a file are."""
+
+from __future__ import annotations
+
+from simcodesign.core.errors import InputError, Place, nearest
+
+
+def test_long_words_are_clipped_and_paths_of_files_are_not() -> None:
+    name, file = "n" * 5000, "f" * 4000
+    text = str(InputError(f"region {name}", Place(file, 3, name), value=name, allowed=nearest("x", [name])))
+    assert file in text
+    assert len(text) < len(file) + 1000
+    assert str(InputError("w" * 200, allowed="short")) == f"{'w' * 200} (allowed: short)"
