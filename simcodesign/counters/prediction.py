@@ -309,9 +309,10 @@ def _improved(start: AmdahlVariation, P: FloatArray, T: FloatArray) -> AmdahlVar
     first = [start.a / most / scale, start.b * most**start.c / scale, start.c, start.d / scale]
     parameters = least_squares(residual, first, method="lm", xtol=1e-15, ftol=1e-15, gtol=1e-15, max_nfev=2000).x
     a, b, c, d = (float(one) for one in parameters)
+    if a < 0 or b < 0 or not _EXPONENTS[0] <= c <= _EXPONENTS[-1]:
+        return start
     better = AmdahlVariation(a * most * scale, b * scale / most**c, c, d * scale)
-    possible = a >= 0 and b >= 0 and _EXPONENTS[0] <= c <= _EXPONENTS[-1]
-    return better if possible and _residual(better, P, T) < _residual(start, P, T) else start
+    return better if _residual(better, P, T) < _residual(start, P, T) else start
 
 
 ANALYTIC, EMPIRICAL = "a size/P + b", "a/P + b P^c + d"

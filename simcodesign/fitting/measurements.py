@@ -10,7 +10,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from simcodesign.core.errors import InputError, Place, nearest
+from simcodesign.core.errors import InputError, Place, nearest, shorten
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
@@ -151,7 +151,7 @@ class Measurements:
 
     def place(self, row: int, point: int | None = None) -> Place:
         """Where a series, or one of its points, stands, in words for a message."""
-        text = f"region {self.regions[row]!r}, metric {self.metrics[row]!r}"
+        text = f"region {shorten(self.regions[row])}, metric {shorten(self.metrics[row])}"
         if point is not None:
             text += f" at {point_text(self.parameters, self.points[point])}"
         return Place(path=text)

@@ -217,6 +217,13 @@ def test_variation_of_amdahls_law(a: float, b: float, c: float, d: float) -> Non
     assert found.at(256) == pytest.approx(a / 256 + b * 256**c + d, rel=1e-6)
 
 
+def test_an_exponent_that_runs_away_is_no_answer() -> None:
+    """One run far from all others: the least squares with a free exponent go beyond every number."""
+    found = fit_amdahl_variation(np.array([2.0, 4, 8, 16, 2500]), np.array([0.004, 0.2135, 0.113, 0.063, 0.41]))
+    assert 0.05 <= found.c <= 3
+    assert found.at(2500.0) == pytest.approx(0.41, rel=0.01)
+
+
 def test_three_runs_leave_the_exponent_open() -> None:
     P = np.array([2.0, 4, 8])
     found = fit_amdahl_variation(P, 10 / P + 0.1 * P + 3)

@@ -13,7 +13,7 @@ from array import array
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from simcodesign.core.errors import InputError, Place, nearest
+from simcodesign.core.errors import InputError, Place, nearest, shorten
 from simcodesign.core.readers import FileStart, Match
 from simcodesign.core.text_files import lines, number
 from simcodesign.fitting.measurements import MAX_PARAMETERS, Measurements, check_parameters, point_text
@@ -130,7 +130,7 @@ class TextReader:
 
     def wrong_count(self, place: Place, given: str) -> InputError:
         return InputError(
-            f"wrong number of DATA lines for region {self.region!r}, metric {self.metric!r}",
+            f"wrong number of DATA lines for region {shorten(self.region)}, metric {shorten(self.metric)}",
             place,
             value=given,
             allowed=f"{len(self.rows.points)}, one for each point",

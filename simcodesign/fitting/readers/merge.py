@@ -7,7 +7,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from simcodesign.core.errors import InputError, Place
+from simcodesign.core.errors import InputError, Place, shorten
 from simcodesign.fitting.measurements import FloatArray, Measurements, point_text
 
 T = TypeVar("T", bound=Hashable)
@@ -88,6 +88,6 @@ def _check_whole(
     at = point_text(merged.parameters, merged.points[point])
     raise InputError(
         f"a series lacks a point of {where}: there is no value at {at}",
-        Place(path=f"region {merged.regions[row]!r}, metric {merged.metrics[row]!r}"),
+        Place(path=f"region {shorten(merged.regions[row])}, metric {shorten(merged.metrics[row])}"),
         allowed="the same series in all files, or partial series (--partial)",
     )

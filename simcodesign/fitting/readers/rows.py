@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from simcodesign.core.errors import InputError, Place
+from simcodesign.core.errors import InputError, Place, shorten
 from simcodesign.core.units import is_subnormal
 from simcodesign.fitting.measurements import FloatArray, IntArray, Measurements, point_text
 
@@ -202,7 +202,7 @@ class Grid:
     def text(self, cell: int) -> str:
         series, point = divmod(cell, len(self.points))
         where = point_text(self.parameters, self.points[point])
-        return f"region {self.regions[series]!r}, metric {self.metrics[series]!r} at {where}"
+        return f"region {shorten(self.regions[series])}, metric {shorten(self.metrics[series])} at {where}"
 
     def missing(self, cell: int, gaps: int) -> InputError:
         """The error of a series that lacks a point which another series has."""

@@ -96,9 +96,11 @@ def interval(values: Values, confidence: float = 0.95) -> Interval:
     if _all_same(array):
         first = float(array[0])
         return Interval(first, first, first, len(array), confidence, same=True)
-    return spread_interval(
-        float(array.mean()), float(array.std(ddof=1)) if len(array) > 1 else math.nan, len(array), confidence
-    )
+    deviation = math.nan
+    if len(array) > 1:
+        scale = 2.0 ** np.frexp(np.abs(array).max())[1]  # a power of two changes no digit, and no square overflows
+        deviation = float((array / scale).std(ddof=1) * scale)
+    return spread_interval(float(array.mean()), deviation, len(array), confidence)
 
 
 def spread_interval(mean: float, deviation: float, count: int, confidence: float) -> Interval:

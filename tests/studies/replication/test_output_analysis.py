@@ -63,6 +63,12 @@ def test_interval_is_that_of_scipy(values: list[float], confidence: float) -> No
     assert found.half_width == pytest.approx((high - low) / 2, rel=1e-6, abs=1e-9 * scale)
 
 
+def test_squares_that_overflow_do_not_matter() -> None:
+    values = [1.0, 2.5, 4.0]
+    small, large = interval(values), interval([value * 2.0**600 for value in values])
+    assert (large.low, large.high) == (small.low * 2.0**600, small.high * 2.0**600)
+
+
 def test_what_does_not_vary_has_no_width_to_claim() -> None:
     same = interval([0.1 + 0.2, 0.3, 0.3])
     assert same.same

@@ -1,0 +1,134 @@
+"""The valid inputs that cases are made of: command lines, and the files that they read."""
+
+from __future__ import annotations
+
+import contextlib
+import gzip
+import io
+import shlex
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+
+from simcodesign import cli
+from tests import ROOT
+
+#: Command lines; words that name a file of ``files`` are such inputs. ``codesign demo`` and ``warm-up`` read nothing.
+LINES = """
+forecast small.yaml little.yaml -P 4 --json
+forecast small.yaml little.yaml -P 4 --phase work --bounds
+forecast small.yaml loggop.yaml --set n=10 --json
+forecast small.yaml graph.yaml -P 4 --json
+forecast shipped.yaml shipped-machine.yaml --json
+forecast arrivals.yaml little.yaml --json
+simulate small.yaml little.yaml -P 4 --set steps=2 --json
+simulate small.yaml little.yaml -P 4 --effects hops,links --seed 1 --stations 3
+simulate small.yaml little.yaml -P 3 --engine compiled --effects all --json
+simulate small.yaml little.yaml -P 4 --iterations steady:1% --json
+simulate small.yaml loggop.yaml -P 8 --json
+simulate small.yaml little.yaml -P 4 --replications 3 --confidence 90% -j 1 --json
+simulate small.yaml little.yaml -P 2 --precision 10% --at-most 20 -j 1
+simulate small.yaml little.yaml -P 4 --counters out.csv --timeline out.json
+simulate small.yaml graph.yaml -P 4 --json
+simulate arrivals.yaml little.yaml --warm-up 3 --replications 2 -j 1 --json
+simulate shipped.yaml shipped-machine.yaml -P 4 --json
+simulate ring.goal loggop.yaml --json
+simulate ring.goal little.yaml --effects none
+compare small.yaml little.yaml -P 4 --json
+compare small.yaml little.yaml -P 4 --effects hops,noise --tolerance 5%
+show shipped.yaml
+compare arrivals.yaml little.yaml --json
+export small.yaml little.yaml out.goal -P 3 --effects none
+show small.yaml --latex
+show little.yaml
+show shipped-machine.yaml --machine
+show ring.goal
+validate --list -k queueing
+aspen app.aspen box.aspen --json
+aspen app.aspen box.aspen --set n=16 --kernel main --simulate --seed 1
+aspen app.aspen box.aspen --aspen-compatible --json
+calibrate small.yaml little.yaml times.csv --unknown network.startup,network.per_byte --shared --json
+calibrate small.yaml little.yaml times.csv --unknown computation --weights relative --level 0.9
+fit runs.txt --target p=128,n=20 --json -j 1
+fit runs.json --target p=128 --json -j 1
+fit runs.jsonl --terms 2 -j 1
+fit talpas.txt --target p=1e6 --weighting relative --json -j 1
+fit runs.csv --target p=128 --latex -j 1
+fit old.json --level 0.9 --json -j 1
+fit runs.csv --workload out.yaml -j 1
+fit counters.csv --counters --target P=32 --json
+fit counters.csv --counters --target processes=64,size=1e6 --threshold 0.01
+fit perf2.csv@P=2 perf4.csv@P=4 perf8.csv@P=8 --counters --json
+locality trace.lackey --json
+locality trace.lackey --groups --reuse --caches 1KiB:2,4KiB:8
+locality trace.din --instructions --caches 1KiB:2 --method sets --inclusion exclusive --json
+locality trace.npy --line 64 --most 50 --json
+locality trace.npz --sample 128 --json
+locality trace.u64 --json
+locality --kernel matmul --size n=12 --bursts 30/300 --seed 1
+locality trace.lackey.gz --json
+locality profile.csv --json
+locality profile.json --save out.csv
+locality --kernel matmul --size n=4 --caches 1KiB:2 --json
+codesign feasibility cg exascale-cg --set nodes=64 --set eta=1 --target '61 TFLOP/s' --json
+codesign fit-memory small.yaml little.yaml
+codesign strawman --workload relearn.yaml strawman-hybrid strawman-vector --json
+codesign upgrade small.yaml --base little.yaml --upgrade faster.yaml --json
+explore tune small.yaml little.yaml --vary P=1:8 --json
+explore tune --file study.yaml --json
+explore size small.yaml little.yaml -P 4 --vary n=10:1000:whole --subject-to 'time <= 10 s'
+explore machine small.yaml little.yaml -P 4 --vary 'processor.rate=1 MFLOP/s:1 TFLOP/s' --subject-to 'time <= 1 s' --json
+explore architect little.yaml --vary nodes=1:100 --subject-to 'memory_bandwidth <= 1 TB/s' --json
+explore tune app.aspen box.aspen --vary n=16:64 --json
+extrapolate small.yaml little.yaml --on 2,4,8 --target P=16 --seeds 1 --json
+sweep small.yaml little.yaml --over P=1:4:x2 --over n=10,100 --json-lines -j 1
+sweep small.yaml little.yaml --over n=0:100:+50 --set P=2 --output out.csv -j 1
+sweep small.yaml little.yaml --over network.bandwidth=10,100MB/s --over n=10:1000:log --sample 4 sobol -P 2 --json-lines -j 1
+sweep small.yaml little.yaml --over seed=1,2 -P 2 --reading both --store out.sqlite -j 1
+sweep-store check stored.sqlite
+sweep-store export stored.sqlite out.csv
+sweep-store recover stored.sqlite recovered.sqlite
+""".strip().splitlines()
+#: Inputs of lines that come in several kinds: one is taken at random.
+SHIPPED = {"shipped.yaml": "workloads", "shipped-machine.yaml": "topologies"}
+#: The longest file that is taken of those: longer ones take longer than they find.
+SHIPPED_BYTES = 4000
+
+
+def command_lines() -> list[list[str]]:
+    """The words of each line."""
+    return [shlex.split(line) for line in LINES]
+
+
+@cache
+def shipped(folder: str) -> dict[str, bytes]:
+    """The shorter files of ``workloads`` or ``topologies``, by name."""
+    paths = sorted((ROOT / folder).glob("*.yaml"))
+    return {path.name: path.read_bytes() for path in paths if path.stat().st_size <= SHIPPED_BYTES}
+
+
+def files(folder: Path) -> dict[str, bytes]:
+    """All inputs by name; those that programs write are made in ``folder``."""
+    folder.mkdir()
+    inputs = {path.name: path.read_bytes() for path in sorted(Path(__file__).with_name("inputs").iterdir())}
+    addresses = np.array([0x1000, 0x1040, 0x2000, 0x1000] * 20, dtype=np.uint64)
+    np.save(folder / "trace.npy", addresses)
+    np.savez(folder / "trace.npz", address=addresses)
+    addresses.tofile(folder / "trace.u64")
+    (folder / "trace.lackey.gz").write_bytes(gzip.compress(inputs["trace.lackey"], mtime=0))
+    for name in ("small.yaml", "little.yaml"):
+        (folder / name).write_bytes(inputs[name])
+    store = str(folder / "stored.sqlite")
+    over = ["--over", "P=1,2", "--reading", "simulate", "-j", "1"]
+    with contextlib.redirect_stdout(io.StringIO()):
+        status = cli.main(["sweep", str(folder / "small.yaml"), str(folder / "little.yaml"), *over, "--store", store])
+    assert status == 0
+    for name in ("ring.goal", "trace.lackey"):
+        (folder / name).write_bytes(inputs[name])
+    # What Numba compiles or loads, so that it counts in no case.
+    compiled = ["simulate", str(folder / "small.yaml"), str(folder / "little.yaml"), "-P", "2", "--engine", "compiled"]
+    for line in (compiled, ["show", str(folder / "ring.goal")], ["locality", str(folder / "trace.lackey")]):
+        with contextlib.redirect_stdout(io.StringIO()):
+            assert cli.main(line) == 0
+    return {path.name: path.read_bytes() for path in sorted(folder.iterdir())} | inputs
