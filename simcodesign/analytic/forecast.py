@@ -21,6 +21,9 @@ from simcodesign.describe.demands.base import ONE
 from simcodesign.describe.evaluation import EvaluatedBlock, EvaluatedStep, Evaluation
 from simcodesign.describe.scenario import MachineSource, Scenario, WorkloadSource
 
+#: Ranks of programs whose successive operations are looked at, rank by rank: a few bytes of each.
+MOST_PIPELINED_RANKS = 10_000_000
+
 
 def forecast(
     workload: WorkloadSource | Scenario,
@@ -218,6 +221,8 @@ def why_not_pipelined(evaluation: Evaluation) -> str:
         return "several design points"
     if evaluation.machine.network.model != "hockney":
         return "LogGOPS, whose gaps between messages last from one operation into the next"
+    if evaluation.design_point.ranks > MOST_PIPELINED_RANKS:
+        return f"more than {MOST_PIPELINED_RANKS:g} ranks"
     return "ranks that differ" if evaluation.by_rank else ""
 
 

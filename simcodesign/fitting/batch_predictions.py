@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simcodesign.fitting.fits import RIVALRY, Fits
-from simcodesign.fitting.measurements import Measurements
+from simcodesign.fitting.measurements import LARGEST, Measurements
 from simcodesign.fitting.selection.least_squares import Family
 from simcodesign.fitting.selection.term_basis import Array, Index
 
@@ -33,8 +33,9 @@ class BatchPredictions:
 
 
 def default_target(measurements: Measurements) -> Array:
-    """Where ``fit`` compares models without a ``target``, (m,): four times the largest value of each parameter."""
-    return np.asarray(measurements.points.max(0) * BEYOND)
+    """Where ``fit`` compares models without a ``target``, (m,): four times the largest value of each parameter, within
+    the range of coordinates."""
+    return np.asarray(np.minimum(measurements.points.max(0), LARGEST / BEYOND) * BEYOND)
 
 
 def batch_predictions(fits: Fits) -> BatchPredictions:

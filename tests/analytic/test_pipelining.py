@@ -268,3 +268,12 @@ def test_no_bound_where_ranks_differ_or_messages_stand_alone(program: str) -> No
     where = hockney(4.0, 0.0, 1.0)
     total_s = float(forecast(workload(program), where, {"P": 8}).makespan_s)
     assert simulated_s(program, where, 8) > 1.3 * total_s
+
+
+def test_ranks_that_are_too_many_to_look_at() -> None:
+    """A closed form of a thousand million ranks takes no memory for each of them."""
+    where = machine(network(1_000_000_000, startup_s=1.0, distance="none"))
+    program = "- broadcast: {bytes: 8}\n- reduce: {bytes: 8}\n- barrier: {}"
+    result = forecast(workload(program), where, {"P": 1_000_000_000})
+    assert result.pipelined == Pipelined(None, reason="more than 1e+07 ranks")
+    assert result.makespan_s == pytest.approx(3 * 30)

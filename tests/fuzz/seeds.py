@@ -20,7 +20,7 @@ forecast small.yaml little.yaml -P 4 --json
 forecast small.yaml little.yaml -P 4 --phase work --bounds
 forecast small.yaml loggop.yaml --set n=10 --json
 forecast small.yaml graph.yaml -P 4 --json
-forecast shipped.yaml shipped-machine.yaml --json
+forecast shipped.yaml shipped-machine.yaml -P 64 --json
 forecast arrivals.yaml little.yaml --json
 simulate small.yaml little.yaml -P 4 --set steps=2 --json
 simulate small.yaml little.yaml -P 4 --effects hops,links --seed 1 --stations 3
