@@ -131,15 +131,17 @@ def test_a_map_over_sizes_is_single_points() -> None:
         assert every.served["L2"][place] == pytest.approx(one.served["L2"], rel=ROUNDING)
 
 
-distances = st.lists(st.tuples(st.floats(0, 0.25), st.integers(0, 20_000)), min_size=1, max_size=4)
+distances = st.lists(
+    st.tuples(st.floats(0, 0.25, allow_subnormal=False), st.integers(0, 20_000)), min_size=1, max_size=4
+)
 
 
 @settings(max_examples=examples(30))
 @given(
     pairs=distances,
-    accesses=st.floats(0, 1e9),
-    blocking=st.floats(0, 1),
-    per_byte_s=st.floats(0, 1e-8),
+    accesses=st.floats(0, 1e9, allow_subnormal=False),
+    blocking=st.floats(0, 1, allow_subnormal=False),
+    per_byte_s=st.just(0.0) | st.floats(1e-75, 1e-8),
     hits=st.sampled_from(["auto", "full", "binomial"]),
     ways=st.sampled_from([None, 1, 2, 8]),
 )
