@@ -273,7 +273,9 @@ def test_no_bound_where_ranks_differ_or_messages_stand_alone(program: str) -> No
 def test_ranks_that_are_too_many_to_look_at() -> None:
     """A closed form of a thousand million ranks takes no memory for each of them."""
     where = machine(network(1_000_000_000, startup_s=1.0, distance="none"))
-    program = "- broadcast: {bytes: 8}\n- reduce: {bytes: 8}\n- barrier: {}"
+    program = (
+        "- broadcast: {bytes: 8, algorithm: binomial}\n- barrier: {}\n- broadcast: {bytes: 8, algorithm: binomial}"
+    )
     result = forecast(workload(program), where, {"P": 1_000_000_000})
     assert result.pipelined == Pipelined(None, reason="more than 1e+07 ranks")
     assert result.makespan_s == pytest.approx(3 * 30)
