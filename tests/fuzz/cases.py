@@ -182,11 +182,14 @@ def _fault_of_message(one: Case, outcome: Outcome) -> str:
 
 
 def _no_number(one: Case, out: str) -> str:
-    """Whether an answer has NaN or infinity in it, in JSON, or in text unless the input has such words itself."""
+    """Whether an answer has NaN or infinity in it: in JSON; in text unless the input has such words itself, but for
+    Aspen's tables, whose language has infinite results."""
     constants = list[str]()
     with contextlib.suppress(ValueError):
         json.loads(out, parse_constant=constants.append)
         return f"{constants[0]} in JSON" if constants else ""
+    if one.words[0] == "aspen":
+        return ""
     given = " ".join(one.words) + "".join(one.files[name].decode(errors="replace") for name in one.changed)
     found = None if _NAMES_NO_NUMBER.search(given) else _NO_NUMBER.search(out)
     return f"{found.group()} in the answer: {out[max(0, found.start() - 200) : found.end() + 50]}" if found else ""
