@@ -91,10 +91,14 @@ def test_constant(law: Distribution) -> None:
 def distributions(draw: st.DrawFn) -> Distribution:
     name = draw(st.sampled_from(sorted(PARAMETERS)))
     numbers = {
-        key: draw(st.integers(1, 1000)) if key == "stages" else draw(st.floats(low, high))
+        key: draw(st.integers(1, 1000)) if key == "stages" else draw(st.floats(low, high, allow_subnormal=False))
         for key, (low, high) in PARAMETERS[name].items()
     }
-    values = draw(st.lists(st.floats(0, 1e300), min_size=1, max_size=9)) if name == "empirical" else []
+    values = (
+        draw(st.lists(st.floats(0, 1e300, allow_subnormal=False), min_size=1, max_size=9))
+        if name == "empirical"
+        else []
+    )
     if name == "empirical" and not 0 < sum(values) < math.inf:
         values = [1.0, 2.0]
     return Distribution(name, numbers, tuple(values))
