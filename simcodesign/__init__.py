@@ -81,7 +81,7 @@ _HOMES = {
     "build_topology": "describe.topology.build",
     "calibrate": "calibration.calibrate",
     "compare": "comparison.compare",
-    "confine": "core.input_files",
+    "confine": "core.files.input_files",
     "fit": "fitting.fit",
     "forecast": "analytic.forecast",
     "load_machine": "describe.yaml.files",

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from simcodesign.analytic.collectives.algorithm_form import AlgorithmForm, Ints
 from simcodesign.core.errors import InputError
-from simcodesign.core.expression import Expression
+from simcodesign.core.expressions.expression import Expression
 from simcodesign.core.units import FloatOrArray
 
 

@@ -22,7 +22,7 @@ from simcodesign.analytic.demands.base import closed_form
 from simcodesign.analytic.formula_prices import Payment, SymbolicPrices, check_constants
 from simcodesign.analytic.symbolic_products import collected
 from simcodesign.core.errors import InputError, Place
-from simcodesign.core.expression_sympy import to_sympy
+from simcodesign.core.expressions.expression_sympy import to_sympy
 from simcodesign.describe.demands.base import ONE, Demand
 from simcodesign.describe.program import PlacedDemand, placed_demands
 from simcodesign.describe.workload import Workload

@@ -10,8 +10,8 @@ from typing import Any
 from simcodesign.analytic.symbolic_products import Payment as Payment
 from simcodesign.analytic.symbolic_products import divided
 from simcodesign.core.errors import InputError, Place
-from simcodesign.core.expression import Expression
-from simcodesign.core.expression_sympy import to_sympy
+from simcodesign.core.expressions.expression import Expression
+from simcodesign.core.expressions.expression_sympy import to_sympy
 from simcodesign.describe.constants import CONSTANTS, MODEL_OF
 from simcodesign.describe.workload import Workload
 

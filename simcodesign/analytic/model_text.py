@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from simcodesign.analytic.demands.base import closed_form
-from simcodesign.core.expression import parse
+from simcodesign.core.expressions.expression import parse
 from simcodesign.core.units import FloatOrArray
 from simcodesign.describe.program import placed_demands
 from simcodesign.describe.workload import Workload

@@ -26,8 +26,8 @@ from simcodesign.aspen.tree import (
     Switch,
 )
 from simcodesign.core.errors import InputError, Place, nearest
-from simcodesign.core.expression import Expression, Value
-from simcodesign.core.input_files import real_path
+from simcodesign.core.expressions.expression import Expression, Value
+from simcodesign.core.files.input_files import real_path
 
 MAX_CALL_DEPTH = 64  # calls and blocks within each other
 

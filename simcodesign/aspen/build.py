@@ -40,7 +40,7 @@ from simcodesign.aspen.tree import (
     Use,
 )
 from simcodesign.core.errors import InputError, Place, nearest
-from simcodesign.core.expression import (
+from simcodesign.core.expressions.expression import (
     FUNCTIONS,
     MAX_DEPTH,
     Comparison,
@@ -51,7 +51,7 @@ from simcodesign.core.expression import (
     Number,
     Operation,
 )
-from simcodesign.core.expression import Call as FunctionCall
+from simcodesign.core.expressions.expression import Call as FunctionCall
 
 _OWN_FUNCTIONS = {"lookup": 3, "uniform": 2, "normal": 2, "cdf": 2}
 _ONE = Number(np.float64(1.0))

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from simcodesign.aspen.machine import linked_by_conflicts
-from simcodesign.core.expression import Value
+from simcodesign.core.expressions.expression import Value
 
 ZERO = np.float64(0.0)
 

@@ -14,7 +14,7 @@ from simcodesign.aspen.parse import parse_file
 from simcodesign.aspen.scope import Definitions, Scope, define, search_range
 from simcodesign.aspen.tree import Component, Conflict, Part, Power, Property, Resource
 from simcodesign.core.errors import InputError, Place, nearest
-from simcodesign.core.expression import Expression, Value
+from simcodesign.core.expressions.expression import Expression, Value
 
 MAX_COMPONENT_DEPTH = 50
 

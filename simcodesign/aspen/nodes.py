@@ -1,6 +1,6 @@
 """Parts of Aspen expressions that the formulas of this package lack, and expressions as text.
 
-The nodes evaluate like those of ``simcodesign.core.expression``: on float64 numbers or on arrays that broadcast.
+The nodes evaluate like those of ``core.expressions.expression``: on float64 numbers or on arrays that broadcast.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from scipy.special import ndtri
 
 from simcodesign.core.errors import InputError, Place
-from simcodesign.core.expression import (
+from simcodesign.core.expressions.expression import (
     Call,
     Comparison,
     Expression,
@@ -27,7 +27,7 @@ from simcodesign.core.expression import (
     Value,
     Values,
 )
-from simcodesign.core.expression import parse as parse_native
+from simcodesign.core.expressions.expression import parse as parse_native
 
 #: The SI words, which are numbers.
 SI_WORDS: Mapping[str, float] = MappingProxyType(

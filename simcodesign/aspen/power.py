@@ -24,7 +24,7 @@ import numpy as np
 from simcodesign.aspen.machine import AspenMachine, Element, LocatedResource, linked_by_conflicts
 from simcodesign.aspen.scope import Given, Scope
 from simcodesign.aspen.timing import BlockTime, Timing, UseTime, float_or_array, read_machine_parameters
-from simcodesign.core.expression import Expression, Value
+from simcodesign.core.expressions.expression import Expression, Value
 from simcodesign.core.units import FloatOrArray
 
 ZERO = np.float64(0.0)

@@ -32,7 +32,7 @@ from simcodesign.aspen.nodes import Distribution, Normal, Uniform
 from simcodesign.aspen.scope import Scope
 from simcodesign.aspen.tree import Call, Execute, Group, If, Iterate, Kernel, Local, Probability, Statement, Switch, Use
 from simcodesign.core.errors import InputError, Place, nearest
-from simcodesign.core.expression import Expression, Value
+from simcodesign.core.expressions.expression import Expression, Value
 
 MAX_STATEMENTS = 20_000  # evaluated in one call; kernels with equal arguments are evaluated once
 MAX_COUNTED = 20_000_000  # counts of a counter times points

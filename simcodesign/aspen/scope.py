@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from simcodesign.aspen.nodes import DRAWS, Table
 from simcodesign.aspen.tree import Data, Enumeration, Global, Import, Numbers, Parameter
 from simcodesign.core.errors import InputError, Place, nearest, shorten
-from simcodesign.core.expression import Expression, Value
+from simcodesign.core.expressions.expression import Expression, Value
 
 #: What a caller may give for a parameter: a number, an array that broadcasts, or a member of an enumeration.
 Given = float | str | NDArray[Any]

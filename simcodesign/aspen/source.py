@@ -12,7 +12,7 @@ from pathlib import Path
 
 from simcodesign.aspen.scan import MAX_NESTING, MAX_TOKENS, check_tokens
 from simcodesign.core.errors import InputError, Place
-from simcodesign.core.input_files import check_confined, first_bytes, is_file, real_path
+from simcodesign.core.files.input_files import check_confined, first_bytes, is_file, real_path
 
 MAX_BYTES = 500_000  # of a file with all that it includes
 MAX_INCLUDES = 1000

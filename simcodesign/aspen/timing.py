@@ -15,7 +15,7 @@ from simcodesign.aspen.machine import AspenMachine, LocatedResource
 from simcodesign.aspen.runtime import EvaluatedBlock, EvaluatedKernel, Run
 from simcodesign.aspen.scope import Given, Scope, out_of_range, read_given
 from simcodesign.core.errors import InputError, nearest
-from simcodesign.core.expression import Value
+from simcodesign.core.expressions.expression import Value
 from simcodesign.core.units import FloatOrArray
 
 

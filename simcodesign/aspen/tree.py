@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from simcodesign.core.errors import Place
-from simcodesign.core.expression import Expression
+from simcodesign.core.expressions.expression import Expression
 
 # --- definitions ------------------------------------------------------------------------------------------------
 

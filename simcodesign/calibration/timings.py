@@ -14,8 +14,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from simcodesign.core.errors import InputError, Place, nearest
-from simcodesign.core.input_files import open_text
-from simcodesign.core.text_files import CsvRows, check_width, number
+from simcodesign.core.files.input_files import open_text
+from simcodesign.core.files.text_files import CsvRows, check_width, number
 from simcodesign.core.units import NOT_NEGATIVE_RANGE, is_positive
 
 SECONDS, RANKS, PRESET, PHASE, COMPONENT = "seconds", "P", "preset", "phase", "component"

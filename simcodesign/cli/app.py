@@ -18,7 +18,7 @@ from typer.core import TyperGroup
 
 from simcodesign.cli import commands
 from simcodesign.core.errors import SimcodesignError
-from simcodesign.core.input_files import confine
+from simcodesign.core.files.input_files import confine
 from simcodesign.core.jit import listeners
 from simcodesign.core.registry import import_modules_of
 from simcodesign.report.common.terminal import complain, write

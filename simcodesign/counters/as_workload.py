@@ -22,8 +22,8 @@ from pathlib import Path
 
 import numpy as np
 
-from simcodesign.core.atomic_files import replacing_text
 from simcodesign.core.errors import InputError
+from simcodesign.core.files.atomic_files import replacing_text
 from simcodesign.counters.communication import Collective, PointToPoint
 from simcodesign.counters.forms import CONSTANT, LINEAR, LOGARITHMIC, POWER, PROCESSES, WORK, BestForm, Form, Law
 from simcodesign.counters.forms import NormalForm as NormalFormLaw

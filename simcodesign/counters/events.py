@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields, replace
 
 from simcodesign.core.errors import InputError, Place
-from simcodesign.core.text_files import number
+from simcodesign.core.files.text_files import number
 from simcodesign.counters.table import COUNTERS
 
 #: The kernel of a file that holds one run as a whole.

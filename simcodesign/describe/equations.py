@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping
 from graphlib import CycleError, TopologicalSorter
 
 from simcodesign.core.errors import InputError, nearest
-from simcodesign.core.expression import Expression
+from simcodesign.core.expressions.expression import Expression
 
 
 def ordered(equations: Mapping[str, Expression], known: Collection[str]) -> list[str]:

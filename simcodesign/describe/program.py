@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from simcodesign.core.errors import Place
-from simcodesign.core.expression import Expression
+from simcodesign.core.expressions.expression import Expression
 from simcodesign.describe.demands.base import Demand
 
 #: Phase of demands that stand outside any phase.

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from simcodesign.core.errors import InputError, Place, nearest
-from simcodesign.core.expression import Expression, parse
+from simcodesign.core.expressions.expression import Expression, parse
 from simcodesign.describe.demands.arrivals import BETWEEN, REQUESTS, Arrivals, check_alone
 from simcodesign.describe.demands.memory_accesses import MemoryAccesses
 from simcodesign.describe.demands.resource_uses import Execute

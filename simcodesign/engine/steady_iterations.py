@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simcodesign.core.errors import DeadlockError, InputError, Place
-from simcodesign.core.expression import parse
+from simcodesign.core.expressions.expression import parse
 from simcodesign.core.result import RECEIVE, Result, SettledLoop, SteadyState, Timeline
 from simcodesign.core.units import parse_quantity
 from simcodesign.describe.design_point import DesignPoint

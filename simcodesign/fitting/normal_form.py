@@ -167,7 +167,7 @@ class Model:
 
     @property
     def expression(self) -> str:
-        """For ``simcodesign.core.expression``; numbers in full."""
+        """For ``simcodesign.core.expressions.expression``; numbers in full."""
         return self.written(_PYTHON)
 
 

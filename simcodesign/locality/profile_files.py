@@ -29,9 +29,9 @@ from typing import Any, BinaryIO, NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from simcodesign.core.atomic_files import replacing
 from simcodesign.core.errors import InputError, Place
-from simcodesign.core.input_files import DATA_BYTES, check_size, open_bytes, read_text
+from simcodesign.core.files.atomic_files import replacing
+from simcodesign.core.files.input_files import DATA_BYTES, check_size, open_bytes, read_text
 
 FORMAT = 1
 LINE_BYTES = 64

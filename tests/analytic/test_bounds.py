@@ -17,7 +17,7 @@ from simcodesign.analytic.critical_path_bound import Path, cut
 from simcodesign.analytic.forecast import forecast
 from simcodesign.comparison.compare import compare
 from simcodesign.core.errors import InputError, Place
-from simcodesign.core.expression import parse
+from simcodesign.core.expressions.expression import parse
 from simcodesign.core.result import Result
 from simcodesign.describe.demands.collective import ALGORITHMS, Collective
 from simcodesign.describe.demands.computation import Compute

@@ -15,7 +15,7 @@ from simcodesign.analytic.forecast import forecast
 from simcodesign.analytic.queueing.closed_loops import is_exponential, sharing_ranks
 from simcodesign.analytic.queueing.networks import mva
 from simcodesign.core.errors import Place
-from simcodesign.core.expression import parse
+from simcodesign.core.expressions.expression import parse
 from simcodesign.describe.demands.collective import Collective
 from simcodesign.describe.demands.computation import Compute
 from simcodesign.describe.demands.disk_access import DiskAccess

@@ -15,8 +15,8 @@ from simcodesign.analytic.forecast import forecast
 from simcodesign.analytic.formula import expanded, formula, formula_latex, phase_formula
 from simcodesign.analytic.formula_prices import SYMBOLS
 from simcodesign.core.errors import InputError
-from simcodesign.core.expression import parse
-from simcodesign.core.expression_sympy import to_sympy
+from simcodesign.core.expressions.expression import parse
+from simcodesign.core.expressions.expression_sympy import to_sympy
 from simcodesign.describe.demands.collective import ALGORITHMS
 from simcodesign.describe.machine import Machine
 from simcodesign.describe.machine_parts import Disk, Network, Processor

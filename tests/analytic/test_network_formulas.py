@@ -16,7 +16,7 @@ from simcodesign.analytic.forecast import forecast
 from simcodesign.analytic.halo import halo
 from simcodesign.analytic.message_costs import ceil_log2, floor_log2, price
 from simcodesign.core.errors import Place
-from simcodesign.core.expression import parse
+from simcodesign.core.expressions.expression import parse
 from simcodesign.core.result import SEND, Result
 from simcodesign.describe.demands.collective import Collective
 from simcodesign.describe.demands.exchange import Exchange

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from simcodesign.analytic.queueing.station import md1, mg1
 from simcodesign.analytic.queueing.uniform_traffic import saturation_per_s, uniform_latency, uniform_traffic
 from simcodesign.core.errors import InputError, Place
-from simcodesign.core.expression import parse
+from simcodesign.core.expressions.expression import parse
 from simcodesign.describe.demands.point_to_point import Receive, Send
 from simcodesign.describe.machine import Machine
 from simcodesign.describe.machine_parts import Network, Processor

@@ -32,8 +32,8 @@ from simcodesign.aspen.tree import (
     Switch,
 )
 from simcodesign.core.errors import InputError
-from simcodesign.core.expression import Expression, Number, Operation
-from simcodesign.core.expression_sympy import to_sympy
+from simcodesign.core.expressions.expression import Expression, Number, Operation
+from simcodesign.core.expressions.expression_sympy import to_sympy
 
 NAMES = {"a": 3.0, "b": 0.5, "cc": 7.0, "size": 2.0, "inner": 1.5}
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from simcodesign.core.atomic_files import replacing, replacing_text
 from simcodesign.core.errors import InputError
+from simcodesign.core.files.atomic_files import replacing, replacing_text
 
 
 def test_bytes_and_text_arrive_as_they_are(tmp_path: Path) -> None:

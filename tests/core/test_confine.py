@@ -12,7 +12,7 @@ import simcodesign as sc
 from simcodesign import cli
 from simcodesign.aspen.application import load_application
 from simcodesign.aspen.machine import load_machine as load_aspen_machine
-from simcodesign.core.input_files import CONFINED
+from simcodesign.core.files.input_files import CONFINED
 from simcodesign.studies.explore.study import load_study
 
 GRAPH = """\

@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from simcodesign.core.errors import InputError, Place
-from simcodesign.core.expression import FUNCTIONS, MAX_DEPTH, MAX_LENGTH, parse
+from simcodesign.core.expressions.expression import FUNCTIONS, MAX_DEPTH, MAX_LENGTH, parse
 
 NAN, INF = math.nan, math.inf
 POINT = {"x": 3.0, "y": -2.5, "n_i": 4913.0, "zero": 0.0}

@@ -12,8 +12,8 @@ from hypothesis import event, given, reject, settings
 from hypothesis import strategies as st
 
 from simcodesign.core.errors import InputError
-from simcodesign.core.expression import MAX_DEPTH, Expression, parse
-from simcodesign.core.expression_sympy import to_latex, to_sympy
+from simcodesign.core.expressions.expression import MAX_DEPTH, Expression, parse
+from simcodesign.core.expressions.expression_sympy import to_latex, to_sympy
 from tests import examples
 from tests.core.test_expression import BY_HAND, POINT, ROUNDED, UNARY, Case, trees
 

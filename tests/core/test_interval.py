@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from simcodesign.core import interval
-from simcodesign.core.expression import FUNCTIONS, Expression, parse
-from simcodesign.core.interval import Interval, bounds, point
+from simcodesign.core.expressions import interval
+from simcodesign.core.expressions.expression import FUNCTIONS, Expression, parse
+from simcodesign.core.expressions.interval import Interval, bounds, point
 from tests import examples
 
 UNARY = sorted(name for name, function in FUNCTIONS.items() if function.most == 1)

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import simcodesign as sc
 from simcodesign.core.errors import InputError
-from simcodesign.core.expression import parse
+from simcodesign.core.expressions.expression import parse
 from simcodesign.counters.as_workload import counter_workload_text, form_text, law_text, write_counter_workload
 from simcodesign.counters.communication import Collective, PointToPoint
 from simcodesign.counters.forms import AXES, FORMS, BestForm, Form

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from simcodesign.core.errors import InputError, Place
-from simcodesign.core.expression import Expression, parse
+from simcodesign.core.expressions.expression import Expression, parse
 from simcodesign.describe.equations import ordered
 
 

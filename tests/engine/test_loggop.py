@@ -19,7 +19,7 @@ from simcodesign.analytic.forecast import forecast
 from simcodesign.analytic.halo import halo
 from simcodesign.analytic.message_costs import price
 from simcodesign.core.errors import Place
-from simcodesign.core.expression import parse
+from simcodesign.core.expressions.expression import parse
 from simcodesign.describe.demands.base import Demand
 from simcodesign.describe.demands.collective import Collective
 from simcodesign.describe.demands.computation import Compute

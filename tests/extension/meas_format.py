@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from simcodesign.core.errors import Place
-from simcodesign.core.readers import FileStart, Match
-from simcodesign.core.text_files import lines, number
+from simcodesign.core.files.readers import FileStart, Match
+from simcodesign.core.files.text_files import lines, number
 from simcodesign.fitting.measurements import Measurements
 from simcodesign.fitting.readers.formats import READERS, MeasurementReader
 from simcodesign.fitting.readers.rows import Rows, pair

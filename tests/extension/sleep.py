@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from simcodesign.analytic.demands.base import CLOSED_FORMS, Charge, ClosedForm
-from simcodesign.core.expression import Expression
+from simcodesign.core.expressions.expression import Expression
 from simcodesign.core.result import COMPUTE
 from simcodesign.describe.demands.base import Demand
 from simcodesign.describe.evaluation import EvaluatedStep

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from simcodesign.analytic.forecast import forecast
 from simcodesign.comparison.compare import compare
 from simcodesign.core.errors import InputError
-from simcodesign.core.expression import MAX_LENGTH
+from simcodesign.core.expressions.expression import MAX_LENGTH
 from simcodesign.describe.design_point import bind
 from simcodesign.describe.machine import Machine
 from simcodesign.describe.machine_parts import CacheLevel, Disk, Memory, Network, Processor

@@ -14,8 +14,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from simcodesign.core.errors import InputError
-from simcodesign.core.formula_cells import escaped, unescaped
-from simcodesign.core.text_files import NUMBER
+from simcodesign.core.files.formula_cells import escaped, unescaped
+from simcodesign.core.files.text_files import NUMBER
 from simcodesign.fitting.measurements import Measurements
 from simcodesign.fitting.readers.formats import read_measurements
 from simcodesign.fitting.readers.writers import write_csv, write_extrap_json

@@ -17,7 +17,7 @@ from simcodesign.analytic.requirements_per_process import requirements
 from simcodesign.analytic.resources import all_in_turn_s, block_s, highest_power, turns, use_s
 from simcodesign.comparison.compare import compare
 from simcodesign.core.errors import InputError
-from simcodesign.core.expression import parse
+from simcodesign.core.expressions.expression import parse
 from simcodesign.describe.demands.resource_uses import ItemUse, item_uses
 from simcodesign.describe.resources import Custom, Resource
 from simcodesign.engine.simulate import simulate

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from simcodesign.core.errors import InputError, Place
-from simcodesign.core.expression import parse
+from simcodesign.core.expressions.expression import parse
 from simcodesign.core.result import RECEIVE, SEND
 from simcodesign.describe.demands.collective import ALGORITHMS, Collective
 from simcodesign.describe.demands.exchange import Exchange

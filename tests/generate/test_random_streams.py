@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from simcodesign.core.errors import Place
-from simcodesign.core.expression import parse
+from simcodesign.core.expressions.expression import parse
 from simcodesign.core.result import COMPUTE
 from simcodesign.describe.demands.collective import Collective
 from simcodesign.describe.demands.computation import Compute

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from simcodesign.analytic.collective_traffic import Traffic, collective_traffic, halo_traffic
 from simcodesign.analytic.collectives.algorithm_form import ALGORITHM_FORMS
 from simcodesign.core.errors import Place
-from simcodesign.core.expression import parse
+from simcodesign.core.expressions.expression import parse
 from simcodesign.core.result import READ, SEND
 from simcodesign.describe.demands.collective import ALGORITHMS, Collective
 from simcodesign.describe.demands.disk_access import DiskAccess

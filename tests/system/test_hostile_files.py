@@ -1,6 +1,6 @@
 """Files that hang, fill the memory or are no files at all: every reader refuses them at once, with an InputError.
 
-All readers open files through ``core.input_files``; a test on the syntax tree holds that.
+All readers open files through ``core.files.input_files``; a test on the syntax tree holds that.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ from simcodesign import cli
 from simcodesign.aspen.application import load_application
 from simcodesign.aspen.machine import load_machine as load_aspen_machine
 from simcodesign.calibration.timings import TableNames, read_timings
-from simcodesign.core import input_files
 from simcodesign.core.errors import InputError
-from simcodesign.core.input_files import DATA_BYTES, STREAM_BYTES, open_bytes
+from simcodesign.core.files import input_files
+from simcodesign.core.files.input_files import DATA_BYTES, STREAM_BYTES, open_bytes
 from simcodesign.counters.readers.formats import read_counters
 from simcodesign.describe.topology.graphml import load_graphml
 from simcodesign.describe.yaml.files import load_machine, load_workload
@@ -315,8 +315,8 @@ def test_recovering_refuses_a_pipe(tmp_path: Path) -> None:
 #: Modules that open what is none of a user's input: what they write, files of the package, files of their own.
 OWN_FILES = {
     "__init__.py": "the version in the project file of a checkout",
-    "core/input_files.py": "the opener itself",
-    "core/atomic_files.py": "writes",
+    "core/files/input_files.py": "the opener itself",
+    "core/files/atomic_files.py": "writes",
     "core/jit.py": "sources of the package",
     "core/processes/ordered_map.py": "a file of its own, between its processes",
     "aspen/parse.py": "the grammar, in the package",

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 
 import simcodesign as sc
 from simcodesign.core.errors import Place
-from simcodesign.core.expression import parse
+from simcodesign.core.expressions.expression import parse
 from simcodesign.describe.demands.point_to_point import Receive, Send
 from simcodesign.describe.topology.base import Topology
 from simcodesign.describe.topology.build import build_topology

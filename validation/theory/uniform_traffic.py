@@ -24,7 +24,7 @@ import numpy as np
 import simcodesign as sc
 from simcodesign.analytic.queueing.uniform_traffic import saturation_per_s, uniform_latency, uniform_traffic
 from simcodesign.core.errors import Place
-from simcodesign.core.expression import parse
+from simcodesign.core.expressions.expression import parse
 from simcodesign.core.jit import HAVE_NUMBA
 from simcodesign.describe.demands.arrivals import Arrivals
 from simcodesign.describe.distribution import Distribution

@@ -14,8 +14,8 @@ from simcodesign.analytic.formula_prices import Payment, SymbolicPrices
 from simcodesign.analytic.message_costs import FREE, Cost, MessageCosts, price
 from simcodesign.analytic.pipelining.succession import Operation, takes_all
 from simcodesign.analytic.power import all_busy_s
-from simcodesign.core.expression import parse
-from simcodesign.core.expression_sympy import to_sympy
+from simcodesign.core.expressions.expression import parse
+from simcodesign.core.expressions.expression_sympy import to_sympy
 from simcodesign.core.units import FloatOrArray
 from simcodesign.describe.demands.collective import SIGNALS, Collective
 from simcodesign.describe.evaluation import EvaluatedStep

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from simcodesign.analytic.demands.base import CLOSED_FORMS, Charge, ClosedForm, Count, part_draws
 from simcodesign.analytic.formula_prices import Payment, SymbolicPrices
 from simcodesign.core.errors import InputError
-from simcodesign.core.expression_sympy import to_sympy
+from simcodesign.core.expressions.expression_sympy import to_sympy
 from simcodesign.core.units import FloatOrArray
 from simcodesign.describe.demands.base import Demand
 from simcodesign.describe.demands.disk_access import DiskAccess

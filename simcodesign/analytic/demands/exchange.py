@@ -15,8 +15,8 @@ from simcodesign.analytic.halo import halo, most_neighbours, most_work_s
 from simcodesign.analytic.message_costs import price
 from simcodesign.analytic.pipelining.succession import Operation, takes_all
 from simcodesign.analytic.power import all_busy_s
-from simcodesign.core.expression import Expression
-from simcodesign.core.expression_sympy import to_sympy
+from simcodesign.core.expressions.expression import Expression
+from simcodesign.core.expressions.expression_sympy import to_sympy
 from simcodesign.core.units import FloatOrArray
 from simcodesign.describe.demands.exchange import Exchange, check_train
 from simcodesign.describe.evaluation import EvaluatedStep

@@ -13,7 +13,7 @@ from simcodesign.cli.app import app
 from simcodesign.cli.options import OutputOptions, check_folder
 from simcodesign.cli.options_as_signature import command
 from simcodesign.core.errors import InputError, Place
-from simcodesign.core.input_files import STREAM_BYTES, open_bytes, real_path
+from simcodesign.core.files.input_files import STREAM_BYTES, open_bytes, real_path
 
 #: Accesses that are recorded of a program unless --most says otherwise; it takes about a minute.
 RECORDED = 10_000_000

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from simcodesign.cli.commands.fit import CounterOptions, FitOptions
 from simcodesign.core.errors import InputError, Place, nearest
-from simcodesign.core.text_files import number
+from simcodesign.core.files.text_files import number
 from simcodesign.core.units import parse_quantity
 from simcodesign.counters.as_workload import write_counter_workload
 from simcodesign.counters.events import NO_LABELS, Labels

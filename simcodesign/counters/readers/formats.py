@@ -16,8 +16,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from simcodesign.core.errors import InputError, Place
-from simcodesign.core.input_files import open_text
-from simcodesign.core.readers import START_BYTES, FileStart, Reader, ReaderRegistry
+from simcodesign.core.files.input_files import open_text
+from simcodesign.core.files.readers import START_BYTES, FileStart, Reader, ReaderRegistry
 from simcodesign.counters.events import NO_LABELS, Labels
 from simcodesign.counters.table import CounterTable, joined
 

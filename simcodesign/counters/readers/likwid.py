@@ -15,8 +15,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from simcodesign.core.errors import InputError, Place
-from simcodesign.core.readers import FileStart, Match
-from simcodesign.core.text_files import lines, number
+from simcodesign.core.files.readers import FileStart, Match
+from simcodesign.core.files.text_files import lines, number
 from simcodesign.counters.events import NO_LABELS, WHOLE, EventCounts, Labels, counters_of, labels_in
 from simcodesign.counters.readers.formats import READERS, CounterReader
 from simcodesign.counters.table import CounterTable, counter_table

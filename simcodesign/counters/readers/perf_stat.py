@@ -12,8 +12,8 @@ import re
 from pathlib import Path
 
 from simcodesign.core.errors import InputError, Place
-from simcodesign.core.readers import FileStart, Match
-from simcodesign.core.text_files import lines, number
+from simcodesign.core.files.readers import FileStart, Match
+from simcodesign.core.files.text_files import lines, number
 from simcodesign.counters.events import (
     NO_LABELS,
     SCALES,

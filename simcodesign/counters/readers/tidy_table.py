@@ -13,12 +13,12 @@ import math
 from dataclasses import dataclass
 from pathlib import Path
 
-from simcodesign.core.atomic_files import replacing_text
 from simcodesign.core.errors import InputError, Place, nearest
-from simcodesign.core.formula_cells import escaped
-from simcodesign.core.input_files import open_text
-from simcodesign.core.readers import FileStart, Match
-from simcodesign.core.text_files import MISSING, CsvRows, check_width, delimiter_of, number
+from simcodesign.core.files.atomic_files import replacing_text
+from simcodesign.core.files.formula_cells import escaped
+from simcodesign.core.files.input_files import open_text
+from simcodesign.core.files.readers import FileStart, Match
+from simcodesign.core.files.text_files import MISSING, CsvRows, check_width, delimiter_of, number
 from simcodesign.counters.events import (
     EVENTS,
     NO_LABELS,

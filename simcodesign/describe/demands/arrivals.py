@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simcodesign.core.errors import InputError, Place
-from simcodesign.core.expression import Expression
+from simcodesign.core.expressions.expression import Expression
 from simcodesign.describe.demands.base import Demand, kind_in_words
 from simcodesign.describe.distribution import Distribution
 

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 from simcodesign.core.errors import Place
-from simcodesign.core.expression import Expression, parse
+from simcodesign.core.expressions.expression import Expression, parse
 from simcodesign.core.units import FloatOrArray
 from simcodesign.describe.distribution import Distribution
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from simcodesign.core.errors import InputError
-from simcodesign.core.expression import Expression
+from simcodesign.core.expressions.expression import Expression
 from simcodesign.core.units import FloatOrArray
 from simcodesign.describe.demands.base import ONE, Demand, Evaluate
 from simcodesign.describe.machine_parts import Network

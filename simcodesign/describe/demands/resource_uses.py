@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from simcodesign.core.errors import InputError, Place
-from simcodesign.core.expression import Expression
+from simcodesign.core.expressions.expression import Expression
 from simcodesign.core.units import FloatOrArray
 from simcodesign.describe.demands.base import ONE, Demand, Evaluate
 from simcodesign.describe.machine import Machine

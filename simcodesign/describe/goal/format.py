@@ -26,9 +26,9 @@ from typing import Any, BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
-from simcodesign.core.atomic_files import replacing
 from simcodesign.core.errors import InputError, Place
-from simcodesign.core.input_files import open_bytes
+from simcodesign.core.files.atomic_files import replacing
+from simcodesign.core.files.input_files import open_bytes
 from simcodesign.core.result import COMPUTE
 from simcodesign.describe.goal.errors import FINE, MOST, goal_error, place_at
 from simcodesign.describe.goal.schedule import Schedule

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simcodesign.core.errors import InputError, Place
-from simcodesign.core.input_files import check_confined
+from simcodesign.core.files.input_files import check_confined
 from simcodesign.describe.topology.base import Topology, register_topology
 from simcodesign.describe.topology.graphml import load_graphml
 from simcodesign.describe.topology.link_loads import IntArray

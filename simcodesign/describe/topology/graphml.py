@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from xml.parsers import expat
 
 from simcodesign.core.errors import InputError, Place, nearest
-from simcodesign.core.input_files import read_bytes
+from simcodesign.core.files.input_files import read_bytes
 
 if TYPE_CHECKING:
     import networkx as nx

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 from simcodesign.core.errors import InputError
-from simcodesign.core.expression import Expression, parse
-from simcodesign.core.input_files import check_confined
+from simcodesign.core.expressions.expression import Expression, parse
+from simcodesign.core.files.input_files import check_confined
 from simcodesign.core.registry import Registry
 from simcodesign.describe.demands.arrivals import KINDS as ARRIVAL_KINDS
 from simcodesign.describe.demands.arrivals import TARGETS, Arrivals

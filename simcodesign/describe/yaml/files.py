@@ -7,7 +7,7 @@ from functools import cache
 from pathlib import Path
 
 from simcodesign.core.errors import InputError, nearest
-from simcodesign.core.input_files import check_confined, is_file, real_path
+from simcodesign.core.files.input_files import check_confined, is_file, real_path
 from simcodesign.describe.demands.replay import Replay
 from simcodesign.describe.goal.format import read_goal
 from simcodesign.describe.goal.schedule import Schedule

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from simcodesign.core.errors import InputError, Place
-from simcodesign.core.expression import FUNCTIONS, Expression, parse
+from simcodesign.core.expressions.expression import FUNCTIONS, Expression, parse
 from simcodesign.core.units import parse_quantity
 from simcodesign.describe.demands.base import ONE
 from simcodesign.describe.parameters import Parameter

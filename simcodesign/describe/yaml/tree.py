@@ -19,8 +19,8 @@ import numpy as np
 import yaml
 
 from simcodesign.core.errors import InputError, Place, nearest, shorten
-from simcodesign.core.expression import Expression, parse
-from simcodesign.core.input_files import read_bytes
+from simcodesign.core.expressions.expression import Expression, parse
+from simcodesign.core.files.input_files import read_bytes
 from simcodesign.core.units import is_subnormal, parse_quantity
 
 MAX_BYTES = 4 * 1024 * 1024

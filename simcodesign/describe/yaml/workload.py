@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from simcodesign.core.errors import InputError, nearest
-from simcodesign.core.expression import Expression, parse
+from simcodesign.core.expressions.expression import Expression, parse
 from simcodesign.describe.constants import CONSTANTS, POWERS, check_constant
 from simcodesign.describe.demands.base import ONE
 from simcodesign.describe.parameters import Parameter

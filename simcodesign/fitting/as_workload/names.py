@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from simcodesign.core.errors import InputError, nearest
-from simcodesign.core.expression import FUNCTIONS
+from simcodesign.core.expressions.expression import FUNCTIONS
 from simcodesign.describe.workload import RESERVED
 from simcodesign.fitting.measurements import FloatArray, Measurements
 from simcodesign.fitting.normal_form import Model, Term

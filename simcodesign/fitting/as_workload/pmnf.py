@@ -13,8 +13,8 @@ from pathlib import Path
 
 import numpy as np
 
-from simcodesign.core.atomic_files import replacing_text
 from simcodesign.core.errors import InputError, nearest
+from simcodesign.core.files.atomic_files import replacing_text
 from simcodesign.describe.yaml.tree import MAX_NAME, parse_yaml
 from simcodesign.describe.yaml.workload import workload_from
 from simcodesign.fitting.as_workload.demands import HALOS, SENT, Use, uses_of, without_twins

@@ -14,10 +14,10 @@ from typing import Any
 import pandas as pd
 
 from simcodesign.core.errors import InputError, Place
-from simcodesign.core.formula_cells import unescaped
-from simcodesign.core.input_files import not_utf8, open_bytes, open_text
-from simcodesign.core.readers import FileStart, Match
-from simcodesign.core.text_files import DELIMITERS, MISSING, CsvRows, check_width, number
+from simcodesign.core.files.formula_cells import unescaped
+from simcodesign.core.files.input_files import not_utf8, open_bytes, open_text
+from simcodesign.core.files.readers import FileStart, Match
+from simcodesign.core.files.text_files import DELIMITERS, MISSING, CsvRows, check_width, number
 from simcodesign.fitting.measurements import Measurements
 from simcodesign.fitting.readers.formats import READERS, MeasurementReader
 from simcodesign.fitting.readers.rows import CHUNK_ROWS, Rows

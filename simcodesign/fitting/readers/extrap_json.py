@@ -18,8 +18,8 @@ from pathlib import Path
 import numpy as np
 
 from simcodesign.core.errors import InputError
-from simcodesign.core.input_files import read_text
-from simcodesign.core.readers import FileStart, Match
+from simcodesign.core.files.input_files import read_text
+from simcodesign.core.files.readers import FileStart, Match
 from simcodesign.fitting.measurements import FloatArray, IntArray, Measurements, check_parameters
 from simcodesign.fitting.readers.extrap_json_rows import POSITIVE, ROW, ROW_FORM, Folder, Slot, add_point, plain
 from simcodesign.fitting.readers.formats import READERS, MeasurementReader

@@ -14,8 +14,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from simcodesign.core.errors import InputError, Place, nearest, shorten
-from simcodesign.core.readers import FileStart, Match
-from simcodesign.core.text_files import lines, number
+from simcodesign.core.files.readers import FileStart, Match
+from simcodesign.core.files.text_files import lines, number
 from simcodesign.fitting.measurements import MAX_PARAMETERS, Measurements, check_parameters, point_text
 from simcodesign.fitting.readers.formats import READERS, MeasurementReader
 from simcodesign.fitting.readers.rows import CHUNK_ROWS, Rows, pair

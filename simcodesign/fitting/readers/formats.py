@@ -21,8 +21,8 @@ from pathlib import Path
 from typing import Protocol
 
 from simcodesign.core.errors import InputError, Place
-from simcodesign.core.input_files import first_bytes, is_folder
-from simcodesign.core.readers import START_BYTES, FileStart, Reader, ReaderRegistry
+from simcodesign.core.files.input_files import first_bytes, is_folder
+from simcodesign.core.files.readers import START_BYTES, FileStart, Reader, ReaderRegistry
 from simcodesign.fitting.measurements import Measurements
 
 

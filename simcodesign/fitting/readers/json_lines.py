@@ -17,8 +17,8 @@ from math import isfinite
 from pathlib import Path
 
 from simcodesign.core.errors import InputError, Place
-from simcodesign.core.readers import FileStart, Match
-from simcodesign.core.text_files import lines
+from simcodesign.core.files.readers import FileStart, Match
+from simcodesign.core.files.text_files import lines
 from simcodesign.fitting.measurements import Measurements, check_parameters
 from simcodesign.fitting.readers.formats import READERS, MeasurementReader
 from simcodesign.fitting.readers.json_parts import (

@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any
 
 from simcodesign.core.errors import InputError, Place
-from simcodesign.core.input_files import DATA_BYTES, check_size, open_bytes
-from simcodesign.core.readers import FileStart, Match
+from simcodesign.core.files.input_files import DATA_BYTES, check_size, open_bytes
+from simcodesign.core.files.readers import FileStart, Match
 from simcodesign.fitting.measurements import Measurements
 from simcodesign.fitting.readers.formats import READERS, MeasurementReader
 from simcodesign.fitting.readers.rows import CHUNK_ROWS, Rows

@@ -17,7 +17,7 @@ import numpy as np
 import pandas as pd
 
 from simcodesign.core.errors import InputError, Place
-from simcodesign.core.text_files import NUMBER, number
+from simcodesign.core.files.text_files import NUMBER, number
 from simcodesign.fitting.measurements import MAX_PARAMETERS, FloatArray, IntArray, check_parameters
 from simcodesign.fitting.readers.rows import METRIC_BITS, Rows, check_coordinate
 

@@ -13,9 +13,9 @@ from pathlib import Path
 
 import numpy as np
 
-from simcodesign.core.atomic_files import replacing_text
 from simcodesign.core.errors import InputError, Place
-from simcodesign.core.formula_cells import escaped
+from simcodesign.core.files.atomic_files import replacing_text
+from simcodesign.core.files.formula_cells import escaped
 from simcodesign.fitting.measurements import Measurements
 from simcodesign.fitting.readers.tidy_table import METRIC, NAMED, REGION, REPETITION, SYNONYMS, VALUE
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from simcodesign.core.errors import InputError
-from simcodesign.core.expression import Expression
+from simcodesign.core.expressions.expression import Expression
 from simcodesign.core.result import RECEIVE, SEND
 from simcodesign.core.units import FloatOrArray
 from simcodesign.describe.demands.point_to_point import Receive, Send

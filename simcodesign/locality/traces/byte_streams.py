@@ -13,7 +13,7 @@ from types import TracebackType
 from typing import Any, BinaryIO, Protocol, Self, cast
 
 from simcodesign.core.errors import InputError, Place
-from simcodesign.core.input_files import STREAM_BYTES, check_size, open_bytes
+from simcodesign.core.files.input_files import STREAM_BYTES, check_size, open_bytes
 
 #: Suffix of a compressed file -> its first bytes, and what opens it.
 COMPRESSIONS: dict[str, tuple[bytes, Callable[[BinaryIO], Any]]] = {

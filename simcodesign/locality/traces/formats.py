@@ -18,7 +18,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from simcodesign.core.errors import InputError, Place
-from simcodesign.core.readers import START_BYTES, FileStart
+from simcodesign.core.files.readers import START_BYTES, FileStart
 from simcodesign.locality.traces.byte_streams import COMPRESSIONS, open_stream
 from simcodesign.locality.traces.readers.registry import READERS, TraceReader
 from simcodesign.locality.traces.trace import Trace, empty_trace

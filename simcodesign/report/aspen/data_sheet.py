@@ -29,7 +29,7 @@ from simcodesign.aspen.tree import (
     Resource,
 )
 from simcodesign.core.errors import InputError
-from simcodesign.core.expression import Expression
+from simcodesign.core.expressions.expression import Expression
 from simcodesign.core.units import format_quantity
 from simcodesign.report.aspen.tables import table
 from simcodesign.report.common.tables import section

@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from simcodesign.core.atomic_files import replacing
 from simcodesign.core.errors import InputError
+from simcodesign.core.files.atomic_files import replacing
 from simcodesign.core.result import COMPONENTS, Result
 from simcodesign.core.units import FloatOrArray, format_quantity
 from simcodesign.describe.effects import effect_names

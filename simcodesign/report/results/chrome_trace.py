@@ -15,8 +15,8 @@ from typing import BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
-from simcodesign.core.atomic_files import replacing
 from simcodesign.core.errors import InputError
+from simcodesign.core.files.atomic_files import replacing
 from simcodesign.core.result import COMPONENT_OF_KIND, COMPONENTS, SEND, Result, Timeline
 from simcodesign.report.results.utilisation import recorded
 

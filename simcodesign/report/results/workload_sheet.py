@@ -10,8 +10,8 @@ from rich.tree import Tree
 from simcodesign.analytic.formula import formula_latex, phase_formula
 from simcodesign.analytic.formula_prices import ASSUMPTIONS, SYMBOLS
 from simcodesign.core.errors import InputError
-from simcodesign.core.expression import Expression, parse
-from simcodesign.core.expression_sympy import to_latex
+from simcodesign.core.expressions.expression import Expression, parse
+from simcodesign.core.expressions.expression_sympy import to_latex
 from simcodesign.describe.constants import CONSTANTS, POWERS
 from simcodesign.describe.demands.arrivals import DISK, Arrivals
 from simcodesign.describe.demands.base import Demand

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from simcodesign import __version__
-from simcodesign.core.atomic_files import replacing_text
 from simcodesign.core.errors import InputError
+from simcodesign.core.files.atomic_files import replacing_text
 from simcodesign.core.units import DIMENSIONS
 from simcodesign.describe.constants import CONSTANTS
 from simcodesign.report.common.numbers import Seconds, quantity

@@ -11,7 +11,16 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from simcodesign.core.errors import InputError
-from simcodesign.core.expression import Call, Comparison, Expression, Name, Negation, Node, Number, Operation
+from simcodesign.core.expressions.expression import (
+    Call,
+    Comparison,
+    Expression,
+    Name,
+    Negation,
+    Node,
+    Number,
+    Operation,
+)
 
 Powers = tuple[tuple[str, Fraction], ...]
 _BASES: Mapping[str, Mapping[str, int]] = {

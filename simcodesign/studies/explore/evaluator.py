@@ -13,9 +13,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from simcodesign.core.atomic_files import replacing
 from simcodesign.core.errors import InputError, Place
-from simcodesign.core.formula_cells import escaped_frame
+from simcodesign.core.files.atomic_files import replacing
+from simcodesign.core.files.formula_cells import escaped_frame
 from simcodesign.studies.explore.problem import Evaluated, Problem, RefusedPointsError
 from simcodesign.studies.explore.space import FloatArray
 

@@ -18,7 +18,7 @@ from simcodesign.analytic.forecast import forecast
 from simcodesign.analytic.machine_metrics import HardwareMetrics
 from simcodesign.comparison.compare import Comparison, compare
 from simcodesign.core.errors import InputError, nearest
-from simcodesign.core.interval import Interval, bounds, bounds_of, point
+from simcodesign.core.expressions.interval import Interval, bounds, bounds_of, point
 from simcodesign.core.result import Result
 from simcodesign.core.units import FloatOrArray
 from simcodesign.describe.constants import CAPACITY

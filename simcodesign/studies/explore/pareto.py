@@ -17,7 +17,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from simcodesign.core.errors import InputError
-from simcodesign.core.expression import parse
+from simcodesign.core.expressions.expression import parse
 from simcodesign.studies.explore.evaluator import EvaluatedPoint, EvaluationLimitError, Evaluator, OnProgress, point_of
 from simcodesign.studies.explore.problem import Constraint, Problem
 from simcodesign.studies.explore.solvers.local_search import polish

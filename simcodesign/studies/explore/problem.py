@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simcodesign.core.errors import InputError, Place, nearest
-from simcodesign.core.expression import Expression, parse
-from simcodesign.core.interval import Interval, bounds_of
+from simcodesign.core.expressions.expression import Expression, parse
+from simcodesign.core.expressions.interval import Interval, bounds_of
 from simcodesign.core.to_json import attributes_of
 from simcodesign.core.units import DIMENSIONS, FloatOrArray
 from simcodesign.describe.equations import ordered

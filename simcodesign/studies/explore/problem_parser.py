@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from simcodesign.core.errors import InputError, Place
-from simcodesign.core.expression import Expression, Number, Operation, parse
+from simcodesign.core.expressions.expression import Expression, Number, Operation, parse
 from simcodesign.core.units import DIMENSIONS, parse_quantity
 from simcodesign.studies.explore.dimensions import Measure, measured, powers_of
 from simcodesign.studies.explore.problem import RELATIONS, Constraint, Objective, formula, plain_name

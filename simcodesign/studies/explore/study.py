@@ -26,8 +26,8 @@ from pathlib import Path
 import numpy as np
 
 from simcodesign.core.errors import InputError, Place, nearest
-from simcodesign.core.expression import Expression
-from simcodesign.core.input_files import check_confined
+from simcodesign.core.expressions.expression import Expression
+from simcodesign.core.files.input_files import check_confined
 from simcodesign.describe.constants import CAPACITY, CONSTANTS
 from simcodesign.describe.parameters import Parameter
 from simcodesign.describe.yaml.machine import check_format

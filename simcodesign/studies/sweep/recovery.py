@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from itertools import chain, islice
 from pathlib import Path
 
-from simcodesign.core.input_files import is_file
+from simcodesign.core.files.input_files import is_file
 from simcodesign.studies.sweep.checksums import meta_of, row_of
 from simcodesign.studies.sweep.points import PointResult
 from simcodesign.studies.sweep.store import Store, StoreError, place_of

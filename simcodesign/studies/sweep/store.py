@@ -20,7 +20,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from simcodesign.core.errors import InputError, Place
-from simcodesign.core.input_files import first_bytes, is_file
+from simcodesign.core.files.input_files import first_bytes, is_file
 from simcodesign.studies.sweep.checksums import meta_checksum, meta_of, meta_row, record, row_of
 from simcodesign.studies.sweep.points import PointResult
 from simcodesign.studies.sweep.store_connection import can_be_written, connect, has_pending_rows, is_written, state_of

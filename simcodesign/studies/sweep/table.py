@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pandas as pd
 
-from simcodesign.core.atomic_files import replacing
 from simcodesign.core.errors import InputError, Place
-from simcodesign.core.formula_cells import escaped_frame
+from simcodesign.core.files.atomic_files import replacing
+from simcodesign.core.files.formula_cells import escaped_frame
 from simcodesign.studies.sweep.points import PointResult
 
 #: Columns of the number of a point, and of the reason why it has no results.

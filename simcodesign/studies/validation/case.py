@@ -11,7 +11,7 @@ from typing import Any
 
 from simcodesign.comparison.compare import Comparison
 from simcodesign.core.errors import InputError
-from simcodesign.core.expression import Expression, parse
+from simcodesign.core.expressions.expression import Expression, parse
 
 #: What one value of a case is called: a word, or a number on the axis of the case.
 Label = str | int | float

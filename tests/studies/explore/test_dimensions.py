@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from simcodesign.core.errors import InputError
-from simcodesign.core.expression import parse
+from simcodesign.core.expressions.expression import parse
 from simcodesign.core.units import DIMENSIONS
 from simcodesign.studies.explore.dimensions import measured
 from simcodesign.studies.explore.problem_parser import constraint, objective

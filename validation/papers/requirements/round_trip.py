@@ -24,7 +24,7 @@ from pathlib import Path
 import numpy as np
 
 import simcodesign as sc
-from simcodesign.core.expression import parse
+from simcodesign.core.expressions.expression import parse
 from simcodesign.core.result import Result
 from simcodesign.describe.machine import Machine
 from simcodesign.fitting.as_workload.pmnf import write_workload

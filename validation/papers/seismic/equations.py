@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import simcodesign as sc
-from simcodesign.core.expression import parse
+from simcodesign.core.expressions.expression import parse
 from simcodesign.describe.demands.computation import Compute
 from simcodesign.describe.program import Block
 from simcodesign.studies.validation.case import Case, Derived, Label, Readings, Tolerance

@@ -22,7 +22,7 @@ import numpy as np
 
 import simcodesign as sc
 from simcodesign.core.errors import Place
-from simcodesign.core.expression import parse
+from simcodesign.core.expressions.expression import parse
 from simcodesign.core.jit import HAVE_NUMBA
 from simcodesign.core.result import READ
 from simcodesign.describe.demands.computation import Compute

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 import simcodesign as sc
 from simcodesign.core.errors import Place
-from simcodesign.core.expression import parse
+from simcodesign.core.expressions.expression import parse
 from simcodesign.core.jit import HAVE_NUMBA
 from simcodesign.describe.demands.arrivals import Arrivals
 from simcodesign.describe.distribution import Distribution

@@ -19,8 +19,8 @@ from numpy.lib import format as npy
 from numpy.typing import NDArray
 
 from simcodesign.core.errors import InputError, Place
-from simcodesign.core.input_files import STREAM_BYTES, open_bytes
-from simcodesign.core.readers import FileStart, Match
+from simcodesign.core.files.input_files import STREAM_BYTES, open_bytes
+from simcodesign.core.files.readers import FileStart, Match
 from simcodesign.locality.traces.byte_streams import Readable, Stream, open_stream
 from simcodesign.locality.traces.readers.registry import READERS, TraceReader
 from simcodesign.locality.traces.trace import (

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from simcodesign.core.readers import Reader, ReaderRegistry
+from simcodesign.core.files.readers import Reader, ReaderRegistry
 from simcodesign.locality.traces.trace import Trace
 
 

@@ -17,7 +17,7 @@ from pathlib import Path
 import numpy as np
 
 from simcodesign.core.errors import InputError
-from simcodesign.core.readers import FileStart, Match
+from simcodesign.core.files.readers import FileStart, Match
 from simcodesign.locality.traces.byte_streams import Stream, open_stream
 from simcodesign.locality.traces.readers.registry import READERS, TraceReader
 from simcodesign.locality.traces.text_bytes import DIN, LACKEY, Parsed

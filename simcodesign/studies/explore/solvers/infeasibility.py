@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simcodesign.core.errors import InputError
-from simcodesign.core.expression import Expression, Node, Value, Values
+from simcodesign.core.expressions.expression import Expression, Node, Value, Values
 from simcodesign.studies.explore.evaluator import EvaluatedPoint, OnProgress
 from simcodesign.studies.explore.problem import ROUNDING, Constraint, Objective, Problem
 from simcodesign.studies.explore.solvers.solve import Solution, solve

@@ -1,9 +1,9 @@
 """Proofs by branch and bound on intervals: that no point of the space is feasible, or better than one that is known.
 
-The space is cut into boxes. Interval arithmetic (``core.interval``) bounds each gap, and the total, at every point of a
-box. A box is excluded if a constraint is violated throughout, or nothing in it is better; the others are halved, until
-none is left or there are too many. Only formulas have bounds (``BoundedModel``): where a constraint or the objective
-needs anything else, that one excludes nothing, and there may be no proof.
+The space is cut into boxes. Interval arithmetic (``core.expressions.interval``) bounds each gap, and the total, at
+every point of a box. A box is excluded if a constraint is violated throughout, or nothing in it is better; the others
+are halved, until none is left or there are too many. Only formulas have bounds (``BoundedModel``): where a constraint
+or the objective needs anything else, that one excludes nothing, and there may be no proof.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
-from simcodesign.core.interval import Interval, bounds, point, where
+from simcodesign.core.expressions.interval import Interval, bounds, point, where
 from simcodesign.studies.explore.problem import ROUNDING, Constraint, Problem, plain_name
 from simcodesign.studies.explore.space import FloatArray, Variable
 

@@ -18,7 +18,16 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from simcodesign.core.expression import Call, Comparison, Expression, Name, Negation, Node, Number, Operation
+from simcodesign.core.expressions.expression import (
+    Call,
+    Comparison,
+    Expression,
+    Name,
+    Negation,
+    Node,
+    Number,
+    Operation,
+)
 
 Floats = NDArray[np.float64]
 #: Bounds of a function at a point.

@@ -10,8 +10,8 @@ from itertools import chain
 from pathlib import Path
 
 from simcodesign.core.errors import InputError, Place
-from simcodesign.core.formula_cells import unescaped
-from simcodesign.core.input_files import open_text
+from simcodesign.core.files.formula_cells import unescaped
+from simcodesign.core.files.input_files import open_text
 
 #: As in the files, not as in Python: neither underscores nor digits of other scripts.
 NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")

@@ -8,7 +8,16 @@ from __future__ import annotations
 from typing import Any
 
 from simcodesign.core.errors import InputError
-from simcodesign.core.expression import Call, Comparison, Expression, Name, Negation, Node, Number, Operation
+from simcodesign.core.expressions.expression import (
+    Call,
+    Comparison,
+    Expression,
+    Name,
+    Negation,
+    Node,
+    Number,
+    Operation,
+)
 
 
 def to_sympy(expression: Expression) -> Any:

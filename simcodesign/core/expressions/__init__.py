@@ -1,0 +1,1 @@
+"""Formulas: parsed, computed, bounded by intervals, and as SymPy has them."""
