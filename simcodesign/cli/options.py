@@ -121,8 +121,8 @@ class ReplicationOptions:
         typer.Option(
             metavar="N",
             min=1,
-            help="Simulate N times with independent random numbers: means with intervals. 1: a long run of arrivals, "
-            "in batches.",
+            help="Simulate N times (up to 1,000,000) with independent random numbers: means with intervals. 1: a long "
+            "run of arrivals, in batches.",
         ),
     ] = None
     precision: Annotated[

@@ -278,11 +278,11 @@ class Sample:
         self.stations = StationSums()
         self.single: SingleRun | None = None  # of the last run
         self._keys: tuple[Key, ...] = ()
-        self._rows: list[list[float]] = []
+        self._values: Floats = np.empty((0, 0))  # (quantities, capacity): those of a quantity are contiguous
         self._spans: list[Spans] = []
 
     def __len__(self) -> int:
-        return len(self._rows)
+        return len(self.seeds)
 
     @property
     def keys(self) -> tuple[Key, ...]:
@@ -295,11 +295,26 @@ class Sample:
         if len(self) and of_first != ([*observation.values], observation.spans is not None):
             raise SimcodesignError(f"the run of seed {observation.seed} shows other quantities than the first")
         self._keys = tuple(observation.values)
+        self._append([*observation.values.values()])
         self.seeds.append(observation.seed)
-        self._rows.append([*observation.values.values()])
         self.stations.add(observation.stations)
         self.single = observation.single
         self._spans += [] if observation.spans is None else [observation.spans]
+
+    def _append(self, values: Sequence[float]) -> None:
+        """One more column, in twice the capacity where it does not fit."""
+        count, capacity = len(self), self._values.shape[1]
+        if count == capacity:
+            larger = np.empty((len(values), max(2 * capacity, 16)))
+            if count:
+                larger[:, :count] = self._values
+            self._values = larger
+        self._values[:, count] = values
+
+    @property
+    def bytes_per_run(self) -> int:
+        """Memory that is kept of a run, two copies of its values included: the capacity is up to twice what is used."""
+        return 8 * (2 * len(self._keys) + (2 * len(self._spans[0].served) if self._spans else 0))
 
     @property
     def warm_up(self) -> WarmUp | None:
@@ -314,12 +329,11 @@ class Sample:
         """The values of a quantity in every run, (runs,)."""
         if self._spans and key in (RESPONSE, BLOCKED):
             return self._of_streams()[:, 0 if key == RESPONSE else 1]
-        place = self._keys.index(key)
-        return np.array([row[place] for row in self._rows])
+        return self._values[self._keys.index(key), : len(self)]
 
     def table(self) -> Floats:
         """The values of all quantities in every run, (runs, quantities)."""
-        rows = np.array(self._rows, dtype=np.float64)
+        rows = np.ascontiguousarray(self._values[:, : len(self)].T)
         return np.hstack([rows[:, :1], self._of_streams(), rows[:, 1:]]) if self._spans else rows
 
     def _of_streams(self) -> Floats:

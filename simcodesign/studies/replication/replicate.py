@@ -8,6 +8,7 @@ looked at after fixed numbers of them: nothing depends on how many processes wor
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import closing
@@ -16,7 +17,8 @@ from typing import Any, TypedDict, Unpack
 
 import numpy as np
 
-from simcodesign.core.errors import InputError
+from simcodesign.core.errors import InputError, Place
+from simcodesign.core.memory_limit import check_memory
 from simcodesign.core.processes.ordered_map import map_in_order
 from simcodesign.core.result import MOST_LISTED, Result
 from simcodesign.core.shown_keywords import shows_keywords
@@ -50,7 +52,8 @@ from simcodesign.studies.replication.output_analysis import (
 )
 from simcodesign.studies.replication.stopping import MOST, Stopping, StoppingRules, no_such_quantity
 
-#: Called after each replication: how many are done, the most there may be, and the relative half-width so far.
+#: Called after each replication: how many are done, the most there may be, and the relative half-width when it was
+#: last computed (infinite before that).
 OnProgress = Callable[[int, int, float], object]
 
 
@@ -208,10 +211,11 @@ def replicate(
     ``replications``: how many (by default 10); 1 is allowed of an open stream, whose response time then has an interval
     from batch means. ``precision``: go on, from ``replications`` on, until the half-width of ``precision_of`` is this
     share of its mean, at two looks in a row, which are taken after every 10 replications; up to ``most``, in whole
-    rounds of 10. ``precision_of``: a name of ``Replicated.keys``, parts joined by dots; by default the makespan, or
-    the response time of an open stream. ``warm_up``: how many first requests of an open stream are left out of
-    response times and shares blocked, by default as many as MSER-5 finds in their mean. ``workers``: the most
-    processes; the answer does not depend on them. Other arguments as for ``simulate``.
+    rounds of 10. Neither ``replications`` nor ``most`` may be above 1,000,000. ``precision_of``: a name of
+    ``Replicated.keys``, parts joined by dots; by default the makespan, or the response time of an open stream.
+    ``warm_up``: how many first requests of an open stream are left out of response times and shares blocked, by default
+    as many as MSER-5 finds in their mean. ``workers``: the most processes; the answer does not depend on them. Other
+    arguments as for ``simulate``.
 
     Where nothing in the description is random under the effects, there is one run. Raises as ``simulate`` does, and
     SimcodesignError when a replication ends its process again and again.
@@ -316,14 +320,24 @@ def gathered(
     key = rules.key([key for key in samples[0].keys if not rules.pairs or key in samples[1].keys])
     rules.check_single(samples)
     if not rules.enough(samples, key):
+        needed_bytes = rules.last * sum(sample.bytes_per_run for sample in samples)
+        check_memory(f"the results of {rules.last} replications take", needed_bytes, Place(), allowed="fewer")
+        width = math.inf
         with closing(map_in_order(task, rules.last, wanted.workers, spent_s, sure=rules.precision is None)) as later:
             for observations in later:
                 _add(samples, observations)
                 if on_progress is not None:
-                    on_progress(len(samples[0]), rules.last, rules.width(samples, key))
+                    width = rules.width(samples, key) if _is_judged(len(samples[0])) else width
+                    on_progress(len(samples[0]), rules.last, width)
                 if rules.enough(samples, key):
                     break
     return samples, Stopping(key, rules.precision, rules.last, rules.reached(samples, key))
+
+
+def _is_judged(count: int) -> bool:
+    """Whether the half-width so far is computed after ``count`` replications: of large numbers after those of two
+    significant digits, since it takes a time proportional to the number."""
+    return count % int(10 ** max(len(str(count)) - 2, 0)) == 0
 
 
 def _add(samples: Sequence[Sample], observations: Sequence[Observation]) -> None:

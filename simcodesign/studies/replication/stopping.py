@@ -12,8 +12,10 @@ from simcodesign.core.to_json import fields_of
 from simcodesign.studies.replication.observations import MAKESPAN, RESPONSE, Floats, Key, Sample, check_warm_up
 from simcodesign.studies.replication.output_analysis import LOOKS, ROUND, check_confidence, interval, known_to
 
-#: Most replications for a precision.
+#: Most replications for a precision, by default.
 MOST = 1000
+#: Most replications of all: the mean is then known to a thousandth of the standard deviation of one run.
+LIMIT = 1_000_000
 
 
 @dataclass(frozen=True)
@@ -36,8 +38,10 @@ class StoppingRules:
         check_warm_up(self.warm_up)
         least_of = (("replications", self.replications, 1), ("replications at most", self.most, LOOKS * ROUND))
         for name, value, least in least_of:
-            if value is not None and (isinstance(value, bool) or not isinstance(value, int) or value < least):
-                raise InputError(name, value=value, allowed=f"a whole number, {least} or above")
+            if value is not None and (
+                isinstance(value, bool) or not isinstance(value, int) or not least <= value <= LIMIT
+            ):
+                raise InputError(name, value=value, allowed=f"a whole number from {least} to {LIMIT}")
         if self.precision is None:
             return
         if not 0 < self.precision < 1:

@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from simcodesign.core.errors import InputError
+from simcodesign.core import memory_limit
+from simcodesign.core.errors import CapacityError, InputError
 from simcodesign.core.processes import ordered_map
 from simcodesign.core.to_json import to_json
 from simcodesign.describe.design_point import bind
@@ -228,6 +229,8 @@ def test_replications_before_a_precision(loop: Workload, machine: Machine) -> No
     [
         ({"replications": 0}, "replications"),
         ({"replications": 2.0}, "replications"),
+        ({"replications": 10**11}, "from 1 to 1000000"),
+        ({"precision": 0.1, "most": 10**6 + 1}, "replications at most"),
         ({"replications": 1}, "one replication has no interval"),
         ({"precision": 0.0}, "precision"),
         ({"precision": 1.0}, "precision"),
@@ -244,6 +247,16 @@ def test_replications_before_a_precision(loop: Workload, machine: Machine) -> No
 def test_bad_options_are_refused(loop: Workload, machine: Machine, options: dict[str, Any], message: str) -> None:
     with pytest.raises(InputError, match=message):
         replicate(loop, machine, **options)
+
+
+def test_replications_that_do_not_fit_in_memory_are_refused(
+    loop: Workload, machine: Machine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    quantities = len(replicate(loop, machine, replications=2).keys)
+    monkeypatch.setattr(memory_limit, "memory_bytes", lambda: 16.0 * 1000 * quantities)
+    with pytest.raises(CapacityError, match="1001 replications"):
+        replicate(loop, machine, replications=1001)
+    assert replicate(loop, machine, replications=3).count == 3
 
 
 def test_arrays_are_refused(loop: Workload, machine: Machine) -> None:
