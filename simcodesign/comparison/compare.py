@@ -48,12 +48,12 @@ class Comparison(PlainResult):
         return relative_error(float(self.forecast.headline_s), float(self.simulation.headline_s))
 
     @property
-    def gap_s(self) -> float:
+    def difference_s(self) -> float:
         """Simulated minus forecast makespan, or response time of an open stream."""
         return float(self.simulation.headline_s) - float(self.forecast.headline_s)
 
     @property
-    def energy_gap_j(self) -> float | None:
+    def energy_difference_j(self) -> float | None:
         """Simulated minus forecast energy; None where the machine says nothing of power."""
         if self.forecast.energy_j is None or self.simulation.energy_j is None:
             return None
@@ -132,13 +132,13 @@ class Comparison(PlainResult):
 
     def json_fields(self) -> dict[str, Any]:
         """Both readings, and tables of components and of the ladder."""
-        energy = () if self.energy_gap_j is None else ("energy_error", "energy_gap_j")
+        energy = () if self.energy_difference_j is None else ("energy_error", "energy_difference_j")
         shown = attributes_of(
             self,
             "forecast",
             "simulation",
             "error",
-            "gap_s",
+            "difference_s",
             *energy,
             "within_bounds",
             "waiting_by_demand",

@@ -115,7 +115,7 @@ def test_what_comes_one_after_another_takes_as_long_as_the_formula_says(
 def test_a_map_in_step_takes_whole_rounds(compared: Compared, engine: str) -> None:
     found = compared("map [10] { execute [3] { flops [2] } execute { reads [5] } }", engine=engine, effects="none")
     assert found.simulated_s == math.ceil(30 / 4) * 2 + math.ceil(10 / 3) * 5
-    assert found.gap_s == 0
+    assert found.difference_s == 0
 
 
 def test_a_block_of_many_items_is_few_operations(machine: AspenMachine, folder: Path) -> None:
@@ -321,7 +321,7 @@ def test_changes_add_up_to_the_gap(compared: Compared) -> None:
     found = compared(body, "Star")
     ladder = found.ladder()
     assert ladder.effect.tolist() == [SHARING, "conflicts", "maps", "chance"]
-    assert ladder.change_s.sum() == pytest.approx(found.gap_s, rel=1e-12)
+    assert ladder.change_s.sum() == pytest.approx(found.difference_s, rel=1e-12)
     assert found.to_dict()["error"] == (found.forecast_s - found.simulated_s) / found.simulated_s
 
 

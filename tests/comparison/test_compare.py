@@ -32,7 +32,7 @@ def comparison():
 def test_rungs_add_up_to_the_gap(comparison) -> None:
     assert [rung.effect for rung in comparison.rungs] == [WAITING, *effect_names()]
     changes = [rung.change_s for rung in comparison.rungs]
-    assert math.fsum(changes) == pytest.approx(comparison.gap_s, rel=1e-9)
+    assert math.fsum(changes) == pytest.approx(comparison.difference_s, rel=1e-9)
     assert math.fsum(rung.share for rung in comparison.rungs) == pytest.approx(1.0)
 
 
@@ -135,7 +135,7 @@ def test_what_demands_add_to_the_first_rung_is_all_of_it(seed: int, model: str) 
     found = compare(program, where, {"P": ranks}, effects="none")
     gaps, scale_s = found.waiting_by_demand, float(found.forecast.makespan_s)
     assert len(gaps) == len(list(placed_demands(program.program)))
-    assert math.fsum(gap.change_s for gap in gaps) == pytest.approx(found.gap_s, rel=1e-9, abs=1e-12 * scale_s)
+    assert math.fsum(gap.change_s for gap in gaps) == pytest.approx(found.difference_s, rel=1e-9, abs=1e-12 * scale_s)
     assert math.fsum(gap.forecast_s for gap in gaps) == pytest.approx(scale_s, rel=1e-12)
     assert math.fsum(gap.simulated_s for gap in gaps) == pytest.approx(found.simulation.makespan_s, rel=1e-12)
     assert all(gap.simulated_s >= 0 for gap in gaps)

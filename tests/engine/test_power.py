@@ -71,7 +71,7 @@ def test_two_phases_by_hand() -> None:
 def test_in_plain_numbers() -> None:
     comparison = compare(workload(BY_HAND), by_hand(), {"P": 2})
     plain = comparison.to_dict()
-    assert plain["energy_gap_j"] == comparison.energy_gap_j == pytest.approx(0, abs=1e-9)
+    assert plain["energy_difference_j"] == comparison.energy_difference_j == pytest.approx(0, abs=1e-9)
     assert plain["energy_error"] == pytest.approx(0, abs=1e-12)
     for side in ("forecast", "simulation"):
         result = getattr(comparison, side)
@@ -108,7 +108,7 @@ def test_nothing_said_of_power() -> None:
     for result in (forecast(program, plain), simulate(program, plain)):
         assert (result.energy_j, result.peak_power_w, result.static_power_w, result.power_profile) == (None,) * 4
         assert "energy_j" not in result.to_dict()
-    assert compare(program, plain).energy_gap_j is None
+    assert compare(program, plain).energy_difference_j is None
 
 
 def test_power_of_a_phase() -> None:

@@ -172,7 +172,7 @@ def test_the_effect_conflicts() -> None:
     assert comparison.within_bounds
     # The energy is that of a alone in both, and static power is not said.
     assert [rung.simulation.energy_j for rung in comparison.rungs] == pytest.approx([10.0] * len(comparison.rungs))
-    assert comparison.energy_gap_j == pytest.approx(0)
+    assert comparison.energy_difference_j == pytest.approx(0)
 
 
 def test_ranks_in_both_readings() -> None:

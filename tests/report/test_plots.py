@@ -189,7 +189,7 @@ def test_comparison(comparison: Comparison, tmp_path: Path) -> None:
     found = texts(path)
     assert {"forecast", "simulated", "dependencies and waiting", "links", "disks", "noise", "simulation"} <= set(found)
     assert f"error against simulated: forecast {comparison.error:+.1%}".replace("-", "\N{MINUS SIGN}") in found
-    assert any(text.startswith(f"gap: {seconds_text(abs(comparison.gap_s))}") for text in found)
+    assert any(text.startswith(f"gap: {seconds_text(abs(comparison.difference_s))}") for text in found)
     steps = [rung.change_s for rung in comparison.rungs]
     marks = [f"{'+' if step > 0 else chr(0x2212)}{seconds_text(abs(step))}" for step in steps if step]
     assert set(marks) <= set(found)

@@ -83,7 +83,7 @@ class AspenComparison(PlainResult):
         return self.rungs[-1].simulation.engine
 
     @property
-    def gap_s(self) -> float:
+    def difference_s(self) -> float:
         """Simulated minus forecast seconds."""
         return self.simulated_s - self.forecast_s
 
@@ -101,7 +101,7 @@ class AspenComparison(PlainResult):
 
     def json_fields(self) -> dict[str, Any]:
         """Totals, and the ladder as rows."""
-        return attributes_of(self, "forecast_s", "simulated_s", "gap_s", "error", "engine", ladder="rungs")
+        return attributes_of(self, "forecast_s", "simulated_s", "difference_s", "error", "engine", ladder="rungs")
 
 
 def aspen_effects(effects: str | Collection[str]) -> tuple[str, ...]:

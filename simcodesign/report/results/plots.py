@@ -276,7 +276,7 @@ def _waterfall(mpl: Any, axis: Any, comparison: Comparison) -> None:
 def _gap_text(comparison: Comparison) -> str:
     if not any(rung.change_s for rung in comparison.rungs):
         return "none"
-    gap, whole = abs(comparison.gap_s), float(comparison.simulation.headline_s)
+    gap, whole = abs(comparison.difference_s), float(comparison.simulation.headline_s)
     share = f", {_percent(gap / whole).lstrip('+')} of it" if whole > 0 else ""
     return plot_style.seconds_text(gap) + share
 
