@@ -20,7 +20,8 @@ PLOT_SUFFIXES = (".png", ".svg", ".pdf")
 
 MachineName = Annotated[str, typer.Argument(metavar="MACHINE", help="A shipped machine or the path of a file.")]
 WorkloadName = Annotated[
-    str, typer.Argument(metavar="WORKLOAD", help="A shipped workload or the path of a .yaml or .goal file.")
+    str,
+    typer.Argument(metavar="WORKLOAD", help="A shipped workload or the path of a .yaml, .goal or .bin (GOAL) file."),
 ]
 Settings = Annotated[
     list[str],

@@ -31,7 +31,9 @@ class ShowOptions:
 
     name: Annotated[
         str,
-        typer.Argument(metavar="NAME", help="A machine or workload: a shipped name or a path (.yaml, .goal, .aspen)."),
+        typer.Argument(
+            metavar="NAME", help="A machine or workload: shipped name or path (.yaml, .goal, .bin, .aspen)."
+        ),
     ]
     machine: Annotated[bool, typer.Option("--machine", help="NAME is a machine.")] = False
     workload: Annotated[bool, typer.Option("--workload", help="NAME is a workload.")] = False
@@ -86,7 +88,7 @@ def _kind(name: str) -> str:
     from simcodesign.describe.yaml.files import available
     from simcodesign.describe.yaml.tree import read_yaml
 
-    if name.endswith(".goal"):
+    if name.endswith((".goal", ".bin")):
         return "workload"
     if "/" in name or name.endswith((".yaml", ".yml")):
         keys = read_yaml(Path(name)).mapping()

@@ -9,6 +9,7 @@ from pathlib import Path
 from simcodesign.core.errors import InputError, nearest
 from simcodesign.core.files.input_files import check_confined, is_file, real_path
 from simcodesign.describe.demands.replay import Replay
+from simcodesign.describe.goal.binary import read_binary_goal
 from simcodesign.describe.goal.format import read_goal
 from simcodesign.describe.goal.schedule import Schedule
 from simcodesign.describe.machine import Machine
@@ -20,8 +21,8 @@ from simcodesign.describe.yaml.workload import workload_from
 
 _PACKAGE = Path(__file__).resolve().parent.parent.parent
 MAX_EXTENDS = 8
-#: Ending of a GOAL schedule.
-SCHEDULE = ".goal"
+#: Endings of GOAL schedules, as text and as LogGOPSim's binary format, and who reads them.
+SCHEDULES = {".goal": read_goal, ".bin": read_binary_goal}
 
 
 def load_machine(name: str | Path, changes: Mapping[str, object] | None = None) -> Machine:
@@ -41,12 +42,12 @@ def machine_tree(name: str | Path, changes: Mapping[str, object] | None = None) 
 
 
 def load_workload(name: str | Path) -> Workload:
-    """The workload of a shipped name (``seismic``) or of a file, which may be a GOAL schedule (``trace.goal``).
+    """The workload of a shipped name (``seismic``) or of a file, also a GOAL schedule (``a.goal``, ``a.bin``).
 
     InputError names file, line and path of an error.
     """
-    if str(name).endswith(SCHEDULE):
-        return workload_of(read_goal(name))
+    if (suffix := Path(name).suffix) in SCHEDULES:
+        return workload_of(SCHEDULES[suffix](name))
     return workload_from(read_yaml(_find(name, "workloads")))
 
 

@@ -298,7 +298,7 @@ def _file(items: Mapping[str, Entry], key: str, folder: Path) -> str:
     if key not in items:
         return ""
     text = items[key].text()
-    is_path = "/" in text or text.endswith((".yaml", ".yml", ".aspen", ".goal"))
+    is_path = "/" in text or text.endswith((".yaml", ".yml", ".aspen", ".goal", ".bin"))
     return str(check_confined(folder / text, items[key].place)) if is_path else text
 
 
