@@ -161,8 +161,8 @@ def unknown(name: str) -> Known:
 def parse_axis(text: str, lookup: Lookup = unknown) -> SweepAxis:
     """The axis of ``NAME=A,B,C`` or ``NAME=LOW:HIGH:HOW``; HOW is ``xFACTOR``, ``+STEP``, ``n=COUNT``, ``n=COUNT:log``.
 
-    The unit of the last value (of HIGH, in a range) holds for all that have none. The end of a range belongs to it when
-    it is hit within rounding. InputError names the text and what is allowed.
+    The unit of the last value holds for all that have none: of HIGH in a range, or of STEP where HIGH has none. The end
+    of a range belongs to it when it is hit within rounding. InputError names the text and what is allowed.
     """
     name, rest = name_and_rest(text)
     known = lookup(name)
@@ -173,8 +173,9 @@ def parse_axis(text: str, lookup: Lookup = unknown) -> SweepAxis:
         raise wrong(text, "a range without a step", f"{rest}:x2, {rest}:+1, {rest}:n=10; or --sample")
     if known.choices:
         raise wrong(text, "a range of something that has names", nearest("", known.choices))
-    low, high, dimension = limits(parts[0], parts[1], known, text)
-    values, log = _ranged(low, high, parts[2:], dimension, text)
+    unit = _unit_of_range(parts)
+    low, high, dimension = limits(parts[0], parts[1], known, text, unit)
+    values, log = _ranged(low, high, parts[2:], dimension, text, unit)
     if known.whole:
         values = list(dict.fromkeys(float(round(value)) for value in values))
     _check_inverse(values, known, text)
@@ -255,12 +256,14 @@ def quantity(number: str, unit: str, dimension: str, known: Known, text: str) ->
     return value
 
 
-def limits(low: str, high: str, known: Known, text: str) -> tuple[float, float, str]:
-    """Both ends of a range, and the dimension."""
+def limits(low: str, high: str, known: Known, text: str, unit: str = "") -> tuple[float, float, str]:
+    """Both ends of a range, and the dimension. ``unit``: of the upper end where it has none."""
     ends = [_NUMBER.fullmatch(end) for end in (low, high)]
     if ends[0] is None or ends[1] is None:
         raise wrong(text, "the ends of a range", f"numbers; {FORMS}")
-    unit = ends[1].group(2) or ""
+    unit = ends[1].group(2) or unit
+    if ends[0].group(2) and not unit:
+        raise wrong(text, f"the end of the range has no unit, its beginning has {ends[0].group(2)!r}", FORMS)
     dimension = _dimension(known, unit, text)
     free = Known(known.path)  # in a range, a whole number results from rounding
     first, last = (quantity(end.group(1), end.group(2) or unit, dimension, free, text) for end in ends if end)
@@ -286,8 +289,10 @@ def _dimension(known: Known, unit: str, text: str) -> str:
     raise wrong(text, f"unknown unit {unit!r}", "units such as s, us, B, KiB, GB/s, GHz, W, %")
 
 
-def _ranged(low: float, high: float, spacing: list[str], dimension: str, text: str) -> tuple[list[float], bool]:
-    """The values of a range, and whether they are spaced by factors."""
+def _ranged(
+    low: float, high: float, spacing: list[str], dimension: str, text: str, unit: str
+) -> tuple[list[float], bool]:
+    """The values of a range, and whether they are spaced by factors. ``unit``: of a step that has none."""
     step, words = spacing[0], [word.lower() for word in spacing[1:]]
     if step.startswith("n="):
         if words not in ([], ["log"], ["linear"]):
@@ -301,16 +306,15 @@ def _ranged(low: float, high: float, spacing: list[str], dimension: str, text: s
         match = _NUMBER.fullmatch(step[1:].strip())
         if match is None:
             raise wrong(text, "step of a range", FORMS)
-        # Without a unit of its own a step has that of the end, as all numbers of a range do.
-        unit = match.group(2) or _unit_of(text)
-        return _arithmetic(low, high, quantity(match.group(1), unit, dimension, Known(""), text), text), False
+        by = quantity(match.group(1), match.group(2) or unit, dimension, Known(""), text)
+        return _arithmetic(low, high, by, text), False
     raise wrong(text, f"step of a range {step!r}", FORMS)
 
 
-def _unit_of(text: str) -> str:
-    """The unit of the upper end of a range."""
-    match = _NUMBER.fullmatch(split(name_and_rest(text)[1], ":")[1])
-    return (match.group(2) or "") if match else ""
+def _unit_of_range(parts: Sequence[str]) -> str:
+    """The unit of the upper end of LOW, HIGH, HOW, or of the step where the end has none."""
+    matches = (_NUMBER.fullmatch(part.removeprefix("+").strip()) for part in parts[1:3])
+    return next((match.group(2) for match in matches if match and match.group(2)), "")
 
 
 def _geometric(low: float, high: float, factor: str, text: str) -> list[float]:

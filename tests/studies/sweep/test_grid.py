@@ -57,6 +57,7 @@ def values(text: str, found: Known | None = None) -> tuple[float | str, ...]:
         ("t=1us:1ms:x10", (1e-6, 1e-5, 1e-4, 1e-3)),
         ("t=0:2us:+500ns", (0, 5e-7, 1e-6, 1.5e-6, 2e-6)),
         ("t=0:2us:+1", (0, 1e-6, 2e-6)),
+        ("f=1:1.3:+0.1GHz", (1e9, 1.1e9, 1.2e9, 1.3e9)),
         ("m=64KiB:1MiB:x4", (65536, 262144, 1048576)),
     ],
 )
@@ -134,6 +135,7 @@ def test_what_is_spaced_by_factors(text: str, log: bool) -> None:
         ("n=two", "is no value"),
         ("n=1,2XB", "unknown unit 'XB'"),
         ("n=1s,2B", "is a unit of time"),
+        ("t=1us:5:n=5", "the end of the range has no unit"),
         ("seed=-1", "no seed"),
         ("seed=-2:2:+1", "no seed"),
         ("n=1:1e9:+1", "values"),
