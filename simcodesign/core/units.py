@@ -133,8 +133,8 @@ def has_unit(text: str, dimension: str) -> bool:
     return match is not None and match.group(2) != "" and match.group(2) in _dimension_units(dimension, None)
 
 
-def format_quantity(value_si: float, dimension: str) -> str:
-    """Four significant digits and an engineering prefix: ``"318 us"``, ``"1.2 GB/s"``, ``"0 s"``.
+def format_quantity(value_si: float, dimension: str, digits: int = 4) -> str:
+    """So many significant digits and an engineering prefix: ``"318 us"``, ``"1.2 GB/s"``, ``"0 s"``.
 
     Whole counts are written in full, cycles without a prefix. ``parse_quantity`` reads the text back to the printed
     precision.
@@ -143,15 +143,15 @@ def format_quantity(value_si: float, dimension: str) -> str:
     value = float(value_si)
     base = DIMENSIONS[dimension]
     if dimension in ("count", "cycles"):
-        text = f"{value + 0.0:.0f}" if value.is_integer() and abs(value) < 1e15 else f"{value:.4g}"
+        text = f"{value + 0.0:.0f}" if value.is_integer() and abs(value) < 1e15 else f"{value:.{digits}g}"
         return text if dimension == "count" else f"{text} {base}{'' if text == '1' else 's'}"
     if value == 0 or not math.isfinite(value):
         return f"{abs(value) if value == 0 else value:g} {base}"
-    rounded = Decimal(f"{value:.3e}")  # rounded before the prefix is chosen: 999.96 us is 1 ms
+    rounded = Decimal(f"{value:.{digits - 1}e}")  # rounded before the prefix is chosen: 999.96 us is 1 ms
     by_exponent = {_DECIMAL[prefix]: prefix for prefix in _PREFIXES[dimension] if prefix != "µ"}
     exponent = rounded.adjusted() // 3 * 3
     exponent = min(max(exponent, min(by_exponent)), max(by_exponent))
-    return f"{float(rounded.scaleb(-exponent)):.10g} {by_exponent[exponent]}{base}"
+    return f"{float(rounded.scaleb(-exponent)):.{max(digits, 10)}g} {by_exponent[exponent]}{base}"
 
 
 def _dimension_units(dimension: str, place: Place | None) -> Mapping[str, Fraction]:

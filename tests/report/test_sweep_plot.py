@@ -10,8 +10,10 @@ import pandas as pd
 import pytest
 
 from simcodesign.core.errors import InputError
+from simcodesign.core.units import parse_quantity
 from simcodesign.report.common import plot_style
 from simcodesign.report.sweep.plot import MOST_LINES, check_plot, sweep_plot
+from simcodesign.report.sweep.plot_axes import LEVELS
 from simcodesign.studies.sweep.grid import Design, Known, SweepAxis, grid, parse_axis
 from simcodesign.studies.sweep.sampling import sampled
 
@@ -119,7 +121,49 @@ def test_seeds_are_averaged_and_other_axes_held(figures: list[Any], tmp_path: Pa
     cells = figures[0].axes[0].collections[0].get_array()
     held = shown[shown["k"] == 7].groupby(["m", "P"])["forecast_makespan_s"].mean().to_numpy()
     assert np.allclose(cells.ravel(), held)
-    assert figures[0].get_suptitle() == "a title\nk = 7, mean over 3 seeds"
+    assert figures[0].get_suptitle() == "a title\nk = 7 (the first of 2 values), mean over 3 seeds"
+
+
+def test_axes_of_a_sample_that_are_not_plotted_are_named(figures: list[Any], tmp_path: Path) -> None:
+    """All points of a sample are plotted, whatever its third axis is at each."""
+    sample = sampled(["n=1:10", "m=0:5", "t=2:2us", "k=1:4us"], 32, "sobol", 1)
+    for form in ("lines", "heat"):
+        sweep_plot(table(sample, both=False), sample.axes, tmp_path / "a.png", form=form)
+    named = f"not shown: k ({min(sample.axes[3].values) * 1e6:.3g} us to {max(sample.axes[3].values) * 1e6:.3g} us)"
+    assert [figure.get_suptitle() for figure in figures] == [named, named]
+    assert len(figures[0].axes[0].collections[0].get_offsets()) == 32
+
+
+@pytest.mark.parametrize(
+    ("low", "factor"),
+    [(1.0, 1.0 + 1e-9), (3e-7, 1.001), (2.0, 9.0), (0.03, 21.0), (1e-3, 300.0), (7.0, 1e9), (1e-9, 1e40)],
+)
+def test_contours_and_the_ticks_of_their_bar_are_the_same_round_numbers(
+    figures: list[Any], tmp_path: Path, low: float, factor: float
+) -> None:
+    made = design("n=1:3:+1", "m=1:3:+1")
+    times = table(made, both=False).assign(forecast_makespan_s=np.geomspace(low, low * factor, 9))
+    sweep_plot(times, made.axes, tmp_path / "a.png", form="contour")
+    panel, bar = figures[0].axes
+    levels, ticks = panel.collections[0].levels, bar.get_yticks()
+    assert levels.tolist() == ticks.tolist()
+    assert 2 <= len(levels) <= LEVELS
+    assert low <= levels[0] < levels[-1] <= low * factor
+    texts = [label.get_text() for label in bar.get_yticklabels()]
+    assert len(set(texts)) == len(texts)
+    read = [parse_quantity(text, "time") for text in texts]
+    assert np.allclose(read, levels, rtol=1e-12)  # round: what is printed is the level, not near it
+
+
+def test_ticks_of_nearly_equal_values_differ(figures: list[Any], tmp_path: Path) -> None:
+    made = design("n=1:1.000000003:n=4")
+    nearly = table(made).assign(ratio=1 + 1e-9 * np.arange(4.0))
+    sweep_plot(nearly, made.axes, tmp_path / "a.png", "ratio")
+    (panel,) = figures[0].axes
+    for line in (panel.xaxis, panel.yaxis):
+        texts = [label.get_text() for label in line.get_ticklabels()]
+        assert len(set(texts)) == len(texts) >= 3
+        assert np.allclose([float(text) for text in texts], line.get_ticklocs(), rtol=1e-11, atol=0)
 
 
 def test_a_panel_without_values_says_so(figures: list[Any], tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ Nothing here or in the plots touches ``pyplot``: no window, no global figure, an
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -27,6 +27,8 @@ GREY, DARK = "#999999", "#333333"
 WAITING_HATCH = "////"
 #: No figure is larger: a raster of 2^16 pixels cannot be written.
 MOST_INCHES = 60.0
+#: Significant digits that any two floats differ in.
+MOST_DIGITS = 17
 _STYLE = {
     "axes.edgecolor": DARK,
     "axes.spines.right": False,
@@ -155,6 +157,23 @@ def time_axis(mpl: Any, axis: Any, longest_s: float) -> None:
     )
     axis.set_major_formatter(mpl.ticker.FuncFormatter(lambda value, _: f"{value * scale:,.10g}"))
     axis.set_label_text(f"time ({unit})")
+
+
+def distinct_texts(values: Sequence[float], text: Callable[[float, int], str], digits: int) -> list[str]:
+    """Texts of numbers by ``text(value, digits)``, with so many digits or as many more as it takes until those of
+    different numbers differ."""
+    texts: list[str] = []
+    for more in range(digits, MOST_DIGITS + 1):
+        texts = [text(value, more) for value in values]
+        if len(set(texts)) >= len(set(values)):
+            break
+    return texts
+
+
+def label_ticks(line: Any, text: Callable[[float, int], str], digits: int) -> None:
+    """Label the major ticks of an axis, also of a colour bar, by ``distinct_texts``."""
+    line.set_major_formatter(lambda value, _: text(float(value), digits))
+    line.get_major_formatter().format_ticks = lambda values: distinct_texts([*map(float, values)], text, digits)
 
 
 def phase_colours(mpl: Any, count: int) -> list[Any]:

@@ -35,7 +35,7 @@ def power_over_time(result: Result, path: str | Path) -> None:
         figure.suptitle(plot_style.wrapped(title, 8.5, 11), x=0.01, ha="left")
         axis = figure.subplots()
         _draw(axis, edges_s, mean_w, most_w, static_w)
-        _power_axis(mpl, axis, float(most_w.max()))
+        _power_axis(axis, float(most_w.max()))
         axis.set_xlim(0, float(edges_s[-1]))
         plot_style.time_axis(mpl, axis.xaxis, float(edges_s[-1]))
         entries: dict[str, dict[str, Any]] = {"static power": {"facecolor": plot_style.GREY}} if static_w else {}
@@ -68,7 +68,7 @@ def _draw(
     axis.stairs(np.full(len(mean_w), static_w), edges_s, fill=True, facecolor=plot_style.GREY)
 
 
-def _power_axis(mpl: Any, axis: Any, most_w: float) -> None:
+def _power_axis(axis: Any, most_w: float) -> None:
     """Ticks with a unit."""
-    axis.yaxis.set_major_formatter(mpl.ticker.FuncFormatter(lambda value, _: format_quantity(float(value), "power")))
+    plot_style.label_ticks(axis.yaxis, lambda value, digits: format_quantity(value, "power", digits), 4)
     axis.set(ylabel="power of the whole machine", ylim=(0, 1.05 * most_w or 1.0))

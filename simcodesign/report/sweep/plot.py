@@ -17,11 +17,12 @@ from simcodesign.report.sweep.plot_axes import (
     dimension_of,
     label_axis,
     places,
+    quantity_texts,
     quantity_ticks,
     quantity_title,
+    round_levels,
     set_ticks,
-    short_text,
-    value_text,
+    value_texts,
 )
 from simcodesign.studies.sweep.grid import SEED, SweepAxis
 from simcodesign.studies.sweep.table import ERROR, NUMBER
@@ -71,9 +72,9 @@ def sweep_plot(
 
     ``of``: ``forecast``, ``simulated``, ``ratio`` (whichever there are, if it is empty) or names of columns. ``form``:
     ``lines`` (a line for each value of the second axis), ``heat``, ``contour``; lines for one axis and heat maps for
-    two if None; a sample (``zipped``; inferred from the axes if None) is plotted as its points. Of other axes the first
-    value is taken, of seeds the mean. Points without a value stay white. InputError for what cannot be plotted, and
-    when Matplotlib is missing.
+    two if None; a sample (``zipped``; inferred from the axes if None) is plotted as its points, all of them. Of other
+    axes of a grid the first value is taken, of seeds the mean; the title says what is not shown. Points without a value
+    stay white. InputError for what cannot be plotted, and when Matplotlib is missing.
     """
     of = [of] if isinstance(of, str) else list(of)
     check_plot(table.columns, axes, of, form)
@@ -144,18 +145,35 @@ def _shown(table: pd.DataFrame, axes: Sequence[SweepAxis], of: Sequence[str], zi
     every = [_column(name, table) for name in QUANTITIES]
     columns = [_column(name, table) for name in of] or [column for column in every if column in table.columns]
     plotted = _plotted_axes(axes)
-    notes = []
-    if not zipped:
-        rest = [axis for axis in axes if axis not in plotted]
+    rest = [axis for axis in axes if axis not in plotted]
+    if zipped:
+        notes = [f"not shown: {_span_text(axis)}" for axis in rest if len(set(axis.values)) > 1]
+    else:
+        notes = []
         for axis in rest:
             if axis.known.kind != SEED:
                 table = table[table[axis.name] == axis.values[0]]
-                notes += [f"{axis.name} = {value_text(axis, axis.values[0])}"]
+                notes += [_first_text(axis)]
         means = [axis for axis in rest if axis.known.kind == SEED and len(axis.values) > 1]
         if means:
             table = table.groupby([axis.name for axis in plotted], as_index=False)[list(dict.fromkeys(columns))].mean()
             notes += [f"mean over {len(means[0].values)} seeds"]
     return _Shown(table, plotted, tuple(dict.fromkeys(columns)), zipped, ", ".join(notes))
+
+
+def _first_text(axis: SweepAxis) -> str:
+    """The first value of an axis, the only one that is plotted."""
+    count = len(axis.values)
+    first = f"{axis.name} = {value_texts(axis, axis.values[:1])[0]}"
+    return first if count == 1 else f"{first} (the first of {count} values)"
+
+
+def _span_text(axis: SweepAxis) -> str:
+    """The values of an axis of a sample, in short."""
+    if axis.numeric:
+        low, high = value_texts(axis, [min(axis.values), max(axis.values)])
+        return f"{axis.name} ({low} to {high})"
+    return f"{axis.name} ({', '.join(dict.fromkeys(map(str, axis.values)))})"
 
 
 def _panels(shown: _Shown) -> list[tuple[str, ...]]:
@@ -199,9 +217,10 @@ def _lines(mpl: Any, panel: Any, shown: _Shown, column: str, values: NDArray[np.
         _points(mpl, panel, shown, column, values)
         return
     lines = _chosen(second.values)
-    for colour, value in zip(plot_style.phase_colours(mpl, len(lines)), lines, strict=True):
+    colours, texts = plot_style.phase_colours(mpl, len(lines)), value_texts(second, lines)
+    for colour, value, text in zip(colours, lines, texts, strict=True):
         rows = shown.table[shown.table[second.name] == value]
-        _line(panel, shown, first, rows, column, color=colour, label=plot_style.plain(value_text(second, value)))
+        _line(panel, shown, first, rows, column, color=colour, label=plot_style.plain(text))
     label_axis(mpl, panel, "x", first)
     _value_axis(mpl, panel, column, values)
     dropped = len(second.values) - len(lines)
@@ -257,10 +276,10 @@ def _map(mpl: Any, figure: Any, panel: Any, shown: _Shown, column: str, form: st
     else:
         x, y, grid = _gridded(shown, column)
         if form == "contour":
-            levels = _levels(norm)
+            levels = round_levels(mpl, norm)
             artist = panel.contourf(x, y, grid, levels=levels, norm=norm, cmap=colours, extend="both")
             lines = panel.contour(x, y, grid, levels=levels[::2], colors="white", linewidths=0.6)
-            panel.clabel(lines, fontsize=6, fmt=lambda value: short_text(value, dimension_of(column)))
+            panel.clabel(lines, fontsize=6, fmt=dict(zip(levels, quantity_texts(levels, column), strict=True)))
         else:
             artist = panel.pcolormesh(
                 _edges(x, first.log), _edges(y, second.log), grid, norm=norm, cmap=colours, rasterized=grid.size > 4000
@@ -268,6 +287,8 @@ def _map(mpl: Any, figure: Any, panel: Any, shown: _Shown, column: str, form: st
     bar = figure.colorbar(artist, ax=panel, pad=0.02)
     bar.ax.tick_params(labelsize=7)
     quantity_ticks(mpl, bar.ax.yaxis, dimension_of(column))
+    if hasattr(artist, "levels"):  # contours, labelled with the same numbers
+        bar.set_ticks(artist.levels)
     bar.ax.yaxis.set_minor_formatter(mpl.ticker.NullFormatter())
     label_axis(mpl, panel, "x", first)
     label_axis(mpl, panel, "y", second)
@@ -288,7 +309,8 @@ def _sample(mpl: Any, panel: Any, shown: _Shown, column: str, form: str, norm: A
     # Triangles are those of the axes as they are plotted, or they would be needles.
     unit = [_unit(at, axis.log) for axis, at in zip(shown.axes, (x, y), strict=True)]
     triangles = mpl.tri.Triangulation(x, y, mpl.tri.Triangulation(*unit).triangles)
-    contours = panel.tricontourf(triangles, values, levels=_levels(norm), norm=norm, cmap=colours, extend="both")
+    levels = round_levels(mpl, norm)
+    contours = panel.tricontourf(triangles, values, levels=levels, norm=norm, cmap=colours, extend="both")
     panel.plot(x, y, ".", color=plot_style.DARK, markersize=1.5)
     return contours
 
@@ -334,8 +356,3 @@ def _colours(mpl: Any, shown: _Shown, column: str) -> tuple[Any, Any]:
     if low > 0 and high > _WIDE * low:
         return mpl.colors.LogNorm(low, high), mpl.colormaps["viridis"]
     return mpl.colors.Normalize(low, high if high > low else low + (abs(low) or 1.0)), mpl.colormaps["viridis"]
-
-
-def _levels(norm: Any) -> NDArray[np.float64]:
-    """Levels of contours within the norm."""
-    return np.asarray(norm.inverse(np.linspace(0.0, 1.0, 13)), dtype=np.float64)

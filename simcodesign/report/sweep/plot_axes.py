@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -12,6 +13,10 @@ from simcodesign.core.units import DIMENSIONS, format_quantity
 from simcodesign.report.common import plot_style
 from simcodesign.studies.sweep.grid import SweepAxis
 
+#: Significant digits of numbers, more where neighbours would look alike.
+DIGITS = 3
+#: Most levels of contours.
+LEVELS = 13
 #: So many values of an axis are labelled one by one.
 _FEW = 12
 
@@ -43,7 +48,7 @@ def set_ticks(mpl: Any, line: Any, axis: SweepAxis) -> None:
     if not axis.numeric or len(distinct) <= _FEW:
         step = 1 if not axis.numeric else -(-len(distinct) // 7)
         shown = distinct[::step]
-        line.set_ticks(places(axis, shown), [plot_style.wrapped(value_text(axis, value), 1.2, 7) for value in shown])
+        line.set_ticks(places(axis, shown), [plot_style.wrapped(text, 1.2, 7) for text in value_texts(axis, shown)])
         line.set_minor_locator(mpl.ticker.NullLocator())
     else:
         quantity_ticks(mpl, line, _DIMENSION_OF.get(axis.unit, "count"))
@@ -52,7 +57,7 @@ def set_ticks(mpl: Any, line: Any, axis: SweepAxis) -> None:
 
 
 def quantity_ticks(mpl: Any, line: Any, dimension: str) -> None:
-    line.set_major_formatter(mpl.ticker.FuncFormatter(lambda value, _: short_text(value, dimension)))
+    plot_style.label_ticks(line, lambda value, digits: short_text(value, dimension, digits), DIGITS)
     line.set_minor_formatter(mpl.ticker.FuncFormatter(lambda value, _: short_text(value, dimension)))
     if line.get_scale() == "log":
         low, high = sorted(line.get_view_interval())
@@ -62,17 +67,47 @@ def quantity_ticks(mpl: Any, line: Any, dimension: str) -> None:
                 line.set_major_locator(mpl.ticker.LogLocator(subs=(1.0, 2.0, 5.0)))
 
 
-def short_text(value: float, dimension: str) -> str:
-    """Three significant digits and a unit."""
-    rounded = float(f"{value:.3g}")
+def quantity_texts(values: Sequence[float], column: str) -> list[str]:
+    """Values of a column in words."""
+    dimension = dimension_of(column)
+    return plot_style.distinct_texts(values, lambda value, digits: short_text(value, dimension, digits), DIGITS)
+
+
+def round_levels(mpl: Any, norm: Any) -> list[float]:
+    """Levels of contours, ascending: round numbers within the norm, LEVELS at most."""
+    low, high = norm.vmin, norm.vmax
+    if isinstance(norm, mpl.colors.LogNorm):
+        levels = _log_levels(low, high)
+    else:
+        levels = mpl.ticker.MaxNLocator(LEVELS - 1, steps=[1, 2, 2.5, 5, 10]).tick_values(low, high).tolist()
+    inside = [level for level in levels if low <= level <= high]
+    return inside if len(inside) > 1 else [low, high]
+
+
+def _log_levels(low: float, high: float) -> list[float]:
+    """Numbers of one digit times powers of ten from below ``low`` to above ``high``; of many powers some."""
+    powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
+    for digits in ((1, 1.5, 2, 3, 5, 7), (1, 2, 5), (1, 3)):
+        levels = [float(f"{digit}e{power}") for power in powers for digit in digits]
+        if sum(low <= level <= high for level in levels) <= LEVELS:
+            return levels
+    return [float(f"1e{power}") for power in powers[:: -(-len(powers) // LEVELS)]]
+
+
+def short_text(value: float, dimension: str, digits: int = DIGITS) -> str:
+    """So many significant digits and a unit."""
+    rounded = float(f"{value:.{digits}g}")
     if dimension == "count":
-        return f"{rounded:,.10g}" if abs(rounded) < 1e6 else f"{rounded:.3g}"
-    return format_quantity(rounded, dimension)
+        return f"{rounded:,.{max(digits, 10)}g}" if abs(rounded) < 1e6 else f"{rounded:.{digits}g}"
+    return format_quantity(rounded, dimension, max(digits, 4))
 
 
-def value_text(axis: SweepAxis, value: Any) -> str:
-    """A value of an axis in words."""
-    return value if isinstance(value, str) else short_text(float(value), _DIMENSION_OF.get(axis.unit, "count"))
+def value_texts(axis: SweepAxis, values: Sequence[Any]) -> list[str]:
+    """Values of an axis in words, with as many digits as it takes to distinguish them."""
+    numbers = [float(value) for value in values if not isinstance(value, str)]
+    dimension = _DIMENSION_OF.get(axis.unit, "count")
+    texts = iter(plot_style.distinct_texts(numbers, lambda value, digits: short_text(value, dimension, digits), DIGITS))
+    return [value if isinstance(value, str) else next(texts) for value in values]
 
 
 def dimension_of(column: str) -> str:

@@ -90,7 +90,7 @@ def _over_axis(axes: Any, case: Case, points: Sequence[CaseValue], shown: Sequen
     if _spans_decades(scaled):
         axes.set_yscale("log")
     else:
-        axes.yaxis.set_major_formatter(_plain_ticks)
+        plot_style.label_ticks(axes.yaxis, _in_full, 6)
     lower = [
         max(value - below, low / 2) if low > 0 else value - below
         for value, (below, _) in zip(expected, margins, strict=True)
@@ -204,7 +204,7 @@ def _strips(axes: Any, case: Case, points: Sequence[CaseValue], shown: Sequence[
     axes.set_xlabel(
         ("deviation from expected (%)" if relative else plot_style.plain(f"deviation ({case.unit})")) + side
     )
-    axes.xaxis.set_major_formatter(_plain_ticks)
+    plot_style.label_ticks(axes.xaxis, _in_full, 6)
     _legend(axes)
 
 
@@ -219,9 +219,9 @@ def _centre(axes: Any) -> None:
         axes.set_xlim(-1.0, 1.0)
 
 
-def _plain_ticks(value: float, _: int) -> str:
-    """Numbers in full: no power of ten and no offset apart from them, which a legend may hide."""
-    return f"{value:.6g}"
+def _in_full(value: float, digits: int) -> str:
+    """A number of a tick: no power of ten and no offset apart from it, which a legend may hide."""
+    return f"{value:.{digits}g}"
 
 
 def _legend(axes: Any) -> None:
