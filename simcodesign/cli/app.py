@@ -5,68 +5,50 @@ from __future__ import annotations
 import os
 import sys
 import warnings
-from collections.abc import Callable, Sequence
-from functools import cache
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from importlib import import_module
 from io import TextIOWrapper
 from pathlib import Path
 from pkgutil import iter_modules
-from typing import Annotated, Any
+from typing import Any
 
-import typer
-from typer.core import TyperGroup
+import click
+from click.exceptions import Exit
 
 from simcodesign.cli import commands
 from simcodesign.core.errors import SimcodesignError
 from simcodesign.core.files.input_files import confine
 from simcodesign.core.jit import listeners
-from simcodesign.core.registry import import_modules_of
+from simcodesign.core.registry import import_modules_of, load_entry_points
 from simcodesign.report.common.terminal import complain, write
 
+#: Commands of other packages.
+ENTRY_POINTS = "simcodesign.commands"
 BAD_INPUT, INTERRUPTED, BROKEN_PIPE = 2, 130, 141
 
 
-class _Commands(TyperGroup):
-    """The commands, loaded on use, with every error that is not Typer's own made a message and an exit status."""
-
-    def list_commands(self, ctx: Any) -> list[str]:
-        import_modules_of(commands.__name__)
-        self._read_registered()
-        return super().list_commands(ctx)
-
-    def get_command(self, ctx: Any, cmd_name: str) -> Any:
-        if cmd_name not in self.commands:
-            module = cmd_name.replace("-", "_")
-            if module in (each.name for each in iter_modules(commands.__path__)):
-                import_module(f"{commands.__name__}.{module}")
-            else:  # registered by a module of another name, or nowhere: the message then names what comes near
-                import_modules_of(commands.__name__)
-            self._read_registered()
-        return super().get_command(ctx, cmd_name)
-
-    def _read_registered(self) -> None:
-        """Read the commands off their functions."""
-        self.commands.update(typer.main.get_group(app).commands)
-
-    def invoke(self, ctx: Any) -> object:  # a context of the Click that this release of Typer has
-        try:
-            return super().invoke(ctx)
-        except SimcodesignError as error:
-            complain(f"error: {error}")
-            raise typer.Exit(BAD_INPUT) from None
-        except KeyboardInterrupt:
-            raise typer.Exit(INTERRUPTED) from None
-        except BrokenPipeError:
-            _discard_output()
-            raise typer.Exit(BROKEN_PIPE) from None
-        except MemoryError as error:
-            complain(f"error: out of memory{f': {error}' if str(error) else ''}")
-            raise typer.Exit(BAD_INPUT) from None
-        except OSError as error:
-            _discard_output()
-            where = f"{error.filename}: " if error.filename else ""
-            complain(f"error: {where}{error.strerror or error}")
-            raise typer.Exit(BAD_INPUT) from None
+@contextmanager
+def _errors_as_messages() -> Iterator[None]:
+    """Every error that is not Click's own becomes a message and an exit status."""
+    try:
+        yield
+    except SimcodesignError as error:
+        complain(f"error: {error}")
+        raise Exit(BAD_INPUT) from None
+    except KeyboardInterrupt:
+        raise Exit(INTERRUPTED) from None
+    except BrokenPipeError:
+        _discard_output()
+        raise Exit(BROKEN_PIPE) from None
+    except MemoryError as error:
+        complain(f"error: out of memory{f': {error}' if str(error) else ''}")
+        raise Exit(BAD_INPUT) from None
+    except OSError as error:
+        _discard_output()
+        where = f"{error.filename}: " if error.filename else ""
+        complain(f"error: {where}{error.strerror or error}")
+        raise Exit(BAD_INPUT) from None
 
 
 def _discard_output() -> None:
@@ -77,14 +59,63 @@ def _discard_output() -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-app = typer.Typer(
-    name="simcodesign",
-    cls=_Commands,
-    no_args_is_help=True,
-    add_completion=False,
-    pretty_exceptions_enable=False,
-    context_settings={"help_option_names": ["-h", "--help"]},
+class _Commands(click.Group):
+    """The commands, loaded on use: of this package and, by their entry points, of others."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        import_modules_of(commands.__name__)
+        load_entry_points(ENTRY_POINTS)
+        return super().list_commands(ctx)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        module = cmd_name.replace("-", "_")
+        if module in (each.name for each in iter_modules(commands.__path__)):
+            import_module(f"{commands.__name__}.{module}")
+        if cmd_name not in self.commands:  # registered by a module of another name
+            import_modules_of(commands.__name__)
+        if cmd_name not in self.commands:  # of another package, or nowhere: the message then names what comes near
+            load_entry_points(ENTRY_POINTS)
+        return super().get_command(ctx, cmd_name)
+
+    def make_context(self, *arguments: Any, **keywords: Any) -> click.Context:
+        with _errors_as_messages():
+            return super().make_context(*arguments, **keywords)
+
+    def invoke(self, ctx: click.Context) -> object:
+        with _errors_as_messages():
+            return super().invoke(ctx)
+
+
+def _print_version(context: click.Context, parameter: click.Parameter, wanted: bool) -> None:
+    if wanted:
+        from simcodesign import __version__  # looked up in the metadata of the installation, which takes its time
+
+        write(f"{__version__}\n")
+        raise Exit
+
+
+@click.group("simcodesign", cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
+@click.option(
+    "--version",
+    is_flag=True,
+    is_eager=True,
+    expose_value=False,
+    callback=_print_version,
+    help="Print the version and exit.",
 )
+@click.option(
+    "--confine",
+    "confined_to",
+    metavar="DIR",
+    type=click.Path(path_type=Path),
+    help="Before the command: refuse every file outside DIR that a description names (extends, file, profile, include, "
+    "import), for descriptions that others have written.",
+)
+@click.pass_context
+def app(context: click.Context, confined_to: Path | None) -> None:
+    """Analytic performance models of parallel machines, compared with a discrete-event simulation."""
+    if confined_to is not None:
+        context.with_resource(confine(confined_to))
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -98,7 +129,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     warnings.showwarning = _note
     listeners[:] = [_note]
     try:
-        _program()(arguments, prog_name="simcodesign")
+        app.main(arguments, prog_name="simcodesign")
     except SystemExit as end:
         return end.code if isinstance(end.code, int) else int(end.code is not None)
     except KeyboardInterrupt:
@@ -120,41 +151,6 @@ def _open_streams() -> bool:
     return has_output
 
 
-@cache
-def _program() -> Callable[..., object]:
-    """All commands, read off their functions once."""
-    return typer.main.get_command(app)
-
-
 def _note(message: Warning | str, *_: object, **__: object) -> None:
     """A warning of the package, without the line of code that Python would show."""
     complain(f"note: {message}")
-
-
-def _print_version(wanted: bool) -> None:
-    if wanted:
-        from simcodesign import __version__  # looked up in the metadata of the installation, which takes its time
-
-        write(f"{__version__}\n")
-        raise typer.Exit
-
-
-@app.callback()
-def common(
-    context: typer.Context,
-    version: Annotated[
-        bool, typer.Option("--version", help="Print the version and exit.", callback=_print_version, is_eager=True)
-    ] = False,
-    confined_to: Annotated[
-        Path | None,
-        typer.Option(
-            "--confine",
-            metavar="DIR",
-            help="Before the command: refuse every file outside DIR that a description names (extends, file, profile, "
-            "include, import), for descriptions that others have written.",
-        ),
-    ] = None,
-) -> None:
-    """Analytic performance models of parallel machines, compared with a discrete-event simulation."""
-    if confined_to is not None:
-        context.with_resource(confine(confined_to))

@@ -10,22 +10,21 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
+from simcodesign.cli.dataclass_commands import Argument, Option
 from simcodesign.core.errors import InputError, Place
 from simcodesign.describe.effects import SHIPPED
 
 TIMELINE_SUFFIXES = (".json", ".gz")
 PLOT_SUFFIXES = (".png", ".svg", ".pdf")
 
-MachineName = Annotated[str, typer.Argument(metavar="MACHINE", help="A shipped machine or the path of a file.")]
+MachineName = Annotated[str, Argument(metavar="MACHINE", help="A shipped machine or the path of a file.")]
 WorkloadName = Annotated[
     str,
-    typer.Argument(metavar="WORKLOAD", help="A shipped workload or the path of a .yaml, .goal or .bin (GOAL) file."),
+    Argument(metavar="WORKLOAD", help="A shipped workload or the path of a .yaml, .goal or .bin (GOAL) file."),
 ]
 Settings = Annotated[
     list[str],
-    typer.Option(
+    Option(
         "--set",
         metavar="NAME=VALUE",
         help="Set a workload parameter or P (n=1e6), a parameter of the machine file (machine.NAME=2), or anything in "
@@ -33,18 +32,16 @@ Settings = Annotated[
         "same name. Repeatable.",
     ),
 ]
-Ranks = Annotated[int | None, typer.Option("-P", "--ranks", metavar="N", help="Short for --set P=N.")]
-Preset = Annotated[str | None, typer.Option(metavar="NAME", help="A named set of parameter values of the workload.")]
-Phases = Annotated[list[str], typer.Option("--phase", metavar="NAME", help="Only this phase. Repeatable.")]
+Ranks = Annotated[int | None, Option("-P", "--ranks", metavar="N", help="Short for --set P=N.")]
+Preset = Annotated[str | None, Option(metavar="NAME", help="A named set of parameter values of the workload.")]
+Phases = Annotated[list[str], Option("--phase", metavar="NAME", help="Only this phase. Repeatable.")]
 _EFFECTS = ", ".join(effect.name for effect in SHIPPED)
-Effects = Annotated[str, typer.Option(metavar="LIST", help=f"all, none, or some of {_EFFECTS}.")]
-Engine = Annotated[
-    str, typer.Option(metavar="NAME", help="auto, simpy, or compiled (needs Numba). The result is the same.")
-]
-Seed = Annotated[int, typer.Option(metavar="N", help="Seed of all random numbers.")]
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")]
+Effects = Annotated[str, Option(metavar="LIST", help=f"all, none, or some of {_EFFECTS}.")]
+Engine = Annotated[str, Option(metavar="NAME", help="auto, simpy, or compiled (needs Numba). The result is the same.")]
+Seed = Annotated[int, Option(metavar="N", help="Seed of all random numbers.")]
+AsJson = Annotated[bool, Option("--json", help="Print JSON instead of tables.")]
 Jobs = Annotated[
-    int | None, typer.Option("-j", "--jobs", metavar="N", min=1, help="The most processes; by default one a CPU.")
+    int | None, Option("-j", "--jobs", metavar="N", min=1, help="The most processes; by default one a CPU.")
 ]
 
 
@@ -105,7 +102,7 @@ class SimulationOptions(EngineOptions):
     seed: Seed = 0
     iterations: Annotated[
         str,
-        typer.Option(
+        Option(
             metavar="WHICH",
             help="all, or steady: simulate loops until their iterations take the same time, extrapolate the rest "
             "(steady:1% allows them to differ by that much).",
@@ -119,7 +116,7 @@ class ReplicationOptions:
 
     replications: Annotated[
         int | None,
-        typer.Option(
+        Option(
             metavar="N",
             min=1,
             help="Simulate N times (up to 1,000,000) with independent random numbers: means with intervals. 1: a long "
@@ -128,17 +125,17 @@ class ReplicationOptions:
     ] = None
     precision: Annotated[
         str | None,
-        typer.Option(
+        Option(
             metavar="SHARE",
             help="Replicate until the half-width of the makespan (of arrivals: the response time) is this share of its "
             "mean, e.g. 1%; exit with 1 when that takes more than --at-most. With --against: of the difference, as a "
             "share of the mean on MACHINE.",
         ),
     ] = None
-    at_most: Annotated[
-        int | None, typer.Option(metavar="N", help="Most replications for --precision; by default 1000.")
-    ] = None
-    confidence: Annotated[str | None, typer.Option(metavar="SHARE", help="Of the intervals; by default 95%.")] = None
+    at_most: Annotated[int | None, Option(metavar="N", help="Most replications for --precision; by default 1000.")] = (
+        None
+    )
+    confidence: Annotated[str | None, Option(metavar="SHARE", help="Of the intervals; by default 95%.")] = None
     jobs: Jobs = None
 
     @property
@@ -159,7 +156,7 @@ class OutputOptions:
     """What is made of the answer beside tables."""
 
     as_json: AsJson = False
-    plot: Annotated[Path | None, typer.Option(metavar="FILE", help="Write a plot (.png, .svg or .pdf).")] = None
+    plot: Annotated[Path | None, Option(metavar="FILE", help="Write a plot (.png, .svg or .pdf).")] = None
 
     def check(self) -> None:
         """InputError for a plot that could not be written, before any work is done."""

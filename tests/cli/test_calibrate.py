@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import yaml
-from typer.testing import CliRunner
+from click.testing import CliRunner
 
 from simcodesign.analytic.forecast import forecast
 from simcodesign.calibration.calibrate import timings_of

@@ -16,10 +16,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console
-from typer.testing import CliRunner
 
 import simcodesign
 from simcodesign import cli
@@ -440,7 +440,7 @@ def test_a_real_interrupt_ends_quietly(files: tuple[str, str]) -> None:
     assert (done.returncode, done.stdout, done.stderr) == (130, b"", b"")
 
 
-def test_usage_errors_are_those_of_typer() -> None:
+def test_usage_errors_are_those_of_click() -> None:
     done = run_apart("forecast", "--nonsense")
     assert (done.returncode, done.stdout) == (2, "")
     assert "nonsense" in done.stderr

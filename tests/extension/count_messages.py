@@ -5,11 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated
 
-import typer
-
 from simcodesign.cli.app import app
+from simcodesign.cli.dataclass_commands import Option, command
 from simcodesign.cli.options import OutputOptions, ScenarioOptions
-from simcodesign.cli.options_as_signature import command
 from simcodesign.report.common.terminal import write, write_json
 
 
@@ -18,7 +16,7 @@ class CountMessagesOptions:
     """What is forecast, and what is printed of it."""
 
     scenario: ScenarioOptions
-    least: Annotated[int, typer.Option(metavar="BYTES", help="Nothing is said of fewer bytes.")] = 0
+    least: Annotated[int, Option(metavar="BYTES", help="Nothing is said of fewer bytes.")] = 0
     output: OutputOptions
 
 

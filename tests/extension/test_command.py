@@ -3,34 +3,37 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Iterator
+from pathlib import Path
 from pkgutil import iter_modules
 
+import click
 import pytest
-import typer
-from typer.testing import CliRunner
+from click.testing import CliRunner
 
 import simcodesign.cli.commands
 from simcodesign.cli.app import app
 from tests.extension import count_messages
+from tests.extension.installation import install
+from tests.extension.installation import run as installed
 
 # Importing the module registered it; other tests see the shipped commands alone.
-COMMAND = app.registered_commands.pop()
+COMMAND = app.commands.pop("count-messages")
 #: One exchange of 8 values with two neighbours in each of 2 sweeps, on 4 ranks in a ring.
 RING = ("jacobi", "crossbar-16", "-P", "4", "--set", "sweeps=2")
 
 
 @pytest.fixture
 def run() -> Iterator[CliRunner]:
-    app.registered_commands.append(COMMAND)
+    app.add_command(COMMAND)
     yield CliRunner()
-    app.registered_commands.remove(COMMAND)
+    del app.commands["count-messages"]
 
 
 def test_the_command_is_the_example() -> None:
     assert COMMAND.name == "count-messages"
-    assert COMMAND.callback is not None
-    assert COMMAND.callback.__doc__ == count_messages.run.__doc__
+    assert COMMAND.help == count_messages.run.__doc__
 
 
 def test_fields_are_options_and_json_is_the_dataclass(run: CliRunner) -> None:
@@ -46,10 +49,26 @@ def test_help_lists_it(run: CliRunner) -> None:
     assert "count-messages" in run.invoke(app, ["--help"]).stdout
 
 
+def test_an_entry_point_of_an_installed_package_is_found(tmp_path: Path) -> None:
+    shutil.copy(Path(__file__).with_name("count_messages.py"), tmp_path / "counting.py")
+    install(tmp_path, "counting", "[simcodesign.commands]\ncount-messages = counting:run\n")
+    counted = installed(tmp_path, "count-messages", *RING, "--json")
+    assert (counted.returncode, counted.stderr) == (0, "")
+    assert json.loads(counted.stdout).keys() == {"messages", "message_bytes"}
+
+
+@pytest.mark.parametrize("arguments", [("--help",), ("count-messages",)])
+def test_an_entry_point_that_cannot_be_loaded_is_named(tmp_path: Path, arguments: tuple[str, ...]) -> None:
+    install(tmp_path, "counting", "[simcodesign.commands]\ncount-messages = no_such_module:run\n")
+    refused = installed(tmp_path, *arguments)
+    assert (refused.returncode, refused.stdout) == (2, "")
+    assert refused.stderr.startswith("error: the entry point 'count-messages'")
+    assert installed(tmp_path, "show", "jacobi").returncode == 0
+
+
 def test_modules_of_the_folder_are_found_by_themselves() -> None:
     """What stands in the folder is a command: no list names it."""
-    group = typer.main.get_group(app)
-    commands = set(group.list_commands(typer.Context(group)))
+    commands = set(app.list_commands(click.Context(app)))
     one_each = {module.name.replace("_", "-") for module in iter_modules(simcodesign.cli.commands.__path__)} - {
         "list-show",
         "validation",

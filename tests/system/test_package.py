@@ -12,7 +12,7 @@ import pytest
 import simcodesign
 from tests import ROOT
 
-HEAVY = ["importlib.metadata", "networkx", "numpy", "pandas", "rich", "scipy", "simpy", "typer", "yaml"]
+HEAVY = ["click", "importlib.metadata", "networkx", "numpy", "pandas", "rich", "scipy", "simpy", "yaml"]
 LARGE = ["dask", "lark", "matplotlib", "networkx", "numba", "pandas", "pyarrow", "scipy", "sympy"]
 
 

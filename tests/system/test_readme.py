@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from _pytest.mark import ParameterSet
-from typer.testing import CliRunner
+from click.testing import CliRunner
 
 import simcodesign
 from simcodesign.cli import app

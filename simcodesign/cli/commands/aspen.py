@@ -6,11 +6,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from simcodesign.cli.app import app
+from simcodesign.cli.dataclass_commands import Argument, Option, command
 from simcodesign.cli.options import AsJson, Engine
-from simcodesign.cli.options_as_signature import command
 from simcodesign.core.errors import InputError, Place
 
 
@@ -18,34 +16,30 @@ from simcodesign.core.errors import InputError, Place
 class AspenOptions:
     """Which application runs on which machine, how, and what is printed of it."""
 
-    application: Annotated[Path, typer.Argument(metavar="APP.aspen", help="An application model.")]
-    machine: Annotated[Path, typer.Argument(metavar="MACHINE.aspen", help="A machine model.")]
+    application: Annotated[Path, Argument(metavar="APP.aspen", help="An application model.")]
+    machine: Annotated[Path, Argument(metavar="MACHINE.aspen", help="A machine model.")]
     socket: Annotated[
-        str | None, typer.Option(metavar="NAME", help="One kind of socket; without, all of them in a table.")
+        str | None, Option(metavar="NAME", help="One kind of socket; without, all of them in a table.")
     ] = None
     settings: Annotated[
         list[str],
-        typer.Option(
+        Option(
             "--set",
             metavar="NAME=VALUE",
             help="Set a parameter of the application or the machine (application.n, machine.n where both have it). "
             "Repeatable.",
         ),
     ] = field(default_factory=list)
-    kernel: Annotated[str, typer.Option(metavar="NAME", help="The kernel that is run.")] = "main"
-    compatible: Annotated[
-        bool, typer.Option("--aspen-compatible", help="Add map and par up, as the original does.")
-    ] = False
-    simulate: Annotated[
-        bool, typer.Option("--simulate", help="Simulate as well, and say why the simulation differs.")
-    ] = False
+    kernel: Annotated[str, Option(metavar="NAME", help="The kernel that is run.")] = "main"
+    compatible: Annotated[bool, Option("--aspen-compatible", help="Add map and par up, as the original does.")] = False
+    simulate: Annotated[bool, Option(help="Simulate as well, and say why the simulation differs.")] = False
     effects: Annotated[
         str | None,
-        typer.Option(metavar="LIST", help="With --simulate: all, none, or some of conflicts, maps, chance."),
+        Option(metavar="LIST", help="With --simulate: all, none, or some of conflicts, maps, chance."),
     ] = None
     seed: Annotated[
         int | None,
-        typer.Option(metavar="N", min=0, help="Draw samples, in place of their means; with --simulate of chance."),
+        Option(metavar="N", min=0, help="Draw samples, in place of their means; with --simulate of chance."),
     ] = None
     engine: Engine = "auto"
     as_json: AsJson = False

@@ -7,11 +7,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from simcodesign.cli.app import app
+from simcodesign.cli.dataclass_commands import Argument, Option, command
 from simcodesign.cli.options import AsJson, WorkloadOnMachine
-from simcodesign.cli.options_as_signature import command
 from simcodesign.core.errors import InputError, Place
 from simcodesign.report.common.terminal import print_all, write, write_json
 
@@ -23,14 +21,14 @@ class CalibrateOptions:
     scenario: WorkloadOnMachine
     times: Annotated[
         list[Path],
-        typer.Argument(
+        Argument(
             metavar="TIMES.csv...",
             help="Measured times, one a row: seconds, parameters of the workload, P, preset, phase, component.",
         ),
     ]
     unknown: Annotated[
         list[str],
-        typer.Option(
+        Option(
             metavar="LIST",
             help="Constants to determine, e.g. network.startup,network.per_byte; computation is a factor of the "
             "computation time. By default the startup and per-byte times of network and disk in use. Repeatable.",
@@ -38,13 +36,13 @@ class CalibrateOptions:
     ] = field(default_factory=list)
     fix: Annotated[
         list[str],
-        typer.Option(
+        Option(
             metavar="NAME=VALUE", help="A known constant: disk.read_startup=43us, or of one phase: PHASE:NAME=VALUE."
         ),
     ] = field(default_factory=list)
     ratio: Annotated[
         list[str],
-        typer.Option(
+        Option(
             metavar="A=X,B=Y,...",
             help="Constants whose ratio is known: disk.read_startup=43us,disk.write_startup=1.5ms. Their common factor "
             "is determined. Repeatable.",
@@ -52,21 +50,21 @@ class CalibrateOptions:
     ] = field(default_factory=list)
     per_phase: Annotated[
         bool | None,
-        typer.Option(
+        Option(
             "--per-phase/--shared",
             help="One value for each phase, or one for all; by default per phase if every time is of a phase.",
         ),
     ] = None
     weights: Annotated[
-        str, typer.Option(metavar="KIND", help="What is the same for all times: their relative or absolute error.")
+        str, Option(metavar="KIND", help="What is the same for all times: their relative or absolute error.")
     ] = "relative"
     error: Annotated[
         str | None,
-        typer.Option(metavar="ERROR", help="Standard error of a time, if known: 2% (relative) or 5ms (absolute)."),
+        Option(metavar="ERROR", help="Standard error of a time, if known: 2% (relative) or 5ms (absolute)."),
     ] = None
-    level: Annotated[str, typer.Option(metavar="SHARE", help="Level of the intervals.")] = "90%"
+    level: Annotated[str, Option(metavar="SHARE", help="Level of the intervals.")] = "90%"
     as_json: AsJson = False
-    as_yaml: Annotated[bool, typer.Option("--yaml", help="Print constants for a workload or machine file.")] = False
+    as_yaml: Annotated[bool, Option("--yaml", help="Print constants for a workload or machine file.")] = False
 
 
 @command(app, "calibrate")

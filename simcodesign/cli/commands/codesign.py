@@ -6,9 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Annotated
 
-import typer
+import click
 
 from simcodesign.cli.app import app
+from simcodesign.cli.dataclass_commands import Argument, Option, command
 from simcodesign.cli.options import (
     AsJson,
     EngineOptions,
@@ -20,16 +21,15 @@ from simcodesign.cli.options import (
     Settings,
     WorkloadOnRanks,
 )
-from simcodesign.cli.options_as_signature import command
 from simcodesign.core.errors import InputError, Place
 
-codesign = typer.Typer(no_args_is_help=True, help="Questions about designs.")
-app.add_typer(codesign, name="codesign")
+codesign = click.Group("codesign", help="Questions about designs.")
+app.add_command(codesign)
 
-Size = Annotated[str, typer.Option(metavar="NAME", help="The parameter that is the problem size of a process.")]
+Size = Annotated[str, Option(metavar="NAME", help="The parameter that is the problem size of a process.")]
 Log = Annotated[
     str | None,
-    typer.Option(
+    Option(
         metavar="BASE",
         help="Base of the logarithms in requirement models: 2 (the default), natural or 10. Short for "
         "--set n_base=... --set p_base=...; collectives keep log2, which is how many messages they have.",
@@ -43,34 +43,34 @@ class FeasibilityOptions:
 
     scenario: ScenarioOptions
     target: Annotated[
-        str, typer.Option(metavar="RATE", help="The rate to be reached: 1e18 (flop/s), or with a unit: '1 EFLOP/s'.")
+        str, Option(metavar="RATE", help="The rate to be reached: 1e18 (flop/s), or with a unit: '1 EFLOP/s'.")
     ]
     over: Annotated[
         str,
-        typer.Option(
+        Option(
             metavar="X,Y",
             help="Two costs: ts (startup), tw (time per value), or any constant of the machine or parameter.",
         ),
     ] = "ts,tw"
     each: Annotated[
         str | None,
-        typer.Option(
+        Option(
             metavar="NAME=A,B,...",
             help="One region for each value of whatever --set takes: eta=1,0.5, or 'network.hop_latency=10 ns,100 ns'; "
             "by default of eta, if the workload has it.",
         ),
     ] = None
-    simulate: Annotated[bool, typer.Option("--simulate", help="Also the regions by simulation.")] = False
+    simulate: Annotated[bool, Option(help="Also the regions by simulation.")] = False
     effects: Annotated[
         str | None,
-        typer.Option(metavar="LIST", help="With --simulate: all (the default), none, or some effects: hops,links."),
+        Option(metavar="LIST", help="With --simulate: all (the default), none, or some effects: hops,links."),
     ] = None
     engine: Annotated[
-        str | None, typer.Option(metavar="NAME", help="With --simulate: auto (the default), simpy, or compiled.")
+        str | None, Option(metavar="NAME", help="With --simulate: auto (the default), simpy, or compiled.")
     ] = None
     points: Annotated[
         int | None,
-        typer.Option(
+        Option(
             metavar="N",
             min=2,
             help="With --simulate: at most so many points of a boundary, by default 17. They are added where it bends, "
@@ -110,7 +110,7 @@ class RequirementOptions:
 class SimulatedRequirementOptions(EngineOptions):
     """Whether smaller machines are simulated as well, and how."""
 
-    simulate: Annotated[bool, typer.Option("--simulate", help="Simulate as well, on machines made smaller.")] = False
+    simulate: Annotated[bool, Option(help="Simulate as well, on machines made smaller.")] = False
     seed: Seed = 0
 
     def check_unused(self, option: str, given: Sequence[str] | int | None) -> None:
@@ -125,22 +125,19 @@ class UpgradeOptions:
     """Which workloads run on which machine, and how that is upgraded."""
 
     workloads: Annotated[
-        list[str], typer.Argument(metavar="WORKLOAD...", help="Shipped workloads or paths, with a footprint each.")
+        list[str], Argument(metavar="WORKLOAD...", help="Shipped workloads or paths, with a footprint each.")
     ]
-    machine: Annotated[str, typer.Option("--base", metavar="MACHINE", help="The machine that is upgraded.")] = "juqueen"
+    machine: Annotated[str, Option("--base", metavar="MACHINE", help="The machine that is upgraded.")] = "juqueen"
     upgrades: Annotated[
         list[str],
-        typer.Option(
-            "--upgrade", metavar="NAME", help="racks, sockets, memory or a file. Repeatable; default: all three."
-        ),
+        Option("--upgrade", metavar="NAME", help="racks, sockets, memory or a file. Repeatable; default: all three."),
     ] = field(default_factory=list)
     requirements: RequirementOptions
     ranks: Ranks = None
     simulation: SimulatedRequirementOptions
     vary: Annotated[
         list[str],
-        typer.Option(
-            "--vary",
+        Option(
             metavar="NAME=FACTOR,...",
             help="With --simulate: a rate of the machine or a parameter times these, simulated again, e.g. "
             "network.bandwidth=0.5,2. Repeatable; default: every assumed number by the forecast.",
@@ -166,20 +163,20 @@ class StrawManOptions:
     """Which systems are compared, and with which workloads."""
 
     systems: Annotated[
-        list[str], typer.Argument(metavar="[SYSTEM]...", help="Machines; by default those of the literature.")
+        list[str], Argument(metavar="[SYSTEM]...", help="Machines; by default those of the literature.")
     ] = field(default_factory=list)
     workloads: Annotated[
         list[str],
-        typer.Option("--workload", metavar="NAME", help="Repeatable; by default the shipped requirement workloads."),
+        Option("--workload", metavar="NAME", help="Repeatable; by default the shipped requirement workloads."),
     ] = field(default_factory=list)
     benchmark: Annotated[
         float | None,
-        typer.Option(metavar="N", help="Overall problem to be timed; by default the largest that all systems hold."),
+        Option(metavar="N", help="Overall problem to be timed; by default the largest that all systems hold."),
     ] = None
     requirements: RequirementOptions
     simulation: SimulatedRequirementOptions
     ranks: Annotated[
-        int | None, typer.Option("-P", "--ranks", metavar="N", help="With --simulate: of the largest system, at most.")
+        int | None, Option("-P", "--ranks", metavar="N", help="With --simulate: of the largest system, at most.")
     ] = None
     output: OutputOptions
 

@@ -6,9 +6,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
-import typer
+from click.exceptions import Exit
 
 from simcodesign.cli.app import app
+from simcodesign.cli.dataclass_commands import Option, command
 from simcodesign.cli.options import (
     OutputOptions,
     ReplicationOptions,
@@ -16,7 +17,6 @@ from simcodesign.cli.options import (
     SimulationOptions,
     check_timeline,
 )
-from simcodesign.cli.options_as_signature import command
 from simcodesign.report.common.terminal import complain, print_all, write_json
 
 OUT_OF_TOLERANCE = 1
@@ -29,11 +29,11 @@ class CompareOptions:
     scenario: ScenarioOptions
     simulation: SimulationOptions
     tolerance: Annotated[
-        str | None, typer.Option(metavar="SHARE", help="Exit with 1 when the error of the total is larger, e.g. 5%.")
+        str | None, Option(metavar="SHARE", help="Exit with 1 when the error of the total is larger, e.g. 5%.")
     ] = None
     output: OutputOptions
     timeline: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Write a trace that ui.perfetto.dev shows (JSON).")
+        Path | None, Option(metavar="FILE", help="Write a trace that ui.perfetto.dev shows (JSON).")
     ] = None
     replication: ReplicationOptions
 
@@ -56,7 +56,7 @@ def run(options: CompareOptions) -> None:
     # A total of nothing but forecast has no relative error (nan): that is out of every tolerance.
     if limit is not None and not abs(error) <= limit:
         complain(f"out of tolerance: error of the forecast {error:+.3%}, allowed {limit:.4%}")
-        raise typer.Exit(OUT_OF_TOLERANCE)
+        raise Exit(OUT_OF_TOLERANCE)
 
 
 def _run_once(options: CompareOptions) -> float:

@@ -6,23 +6,23 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated
 
-import typer
+import click
 
 from simcodesign.cli.app import app
+from simcodesign.cli.dataclass_commands import Argument, Option, command
 from simcodesign.cli.options import OutputOptions, Phases, Preset, Ranks, Settings
-from simcodesign.cli.options_as_signature import command
 from simcodesign.core.errors import InputError, Place
 
-explore = typer.Typer(no_args_is_help=True, help="Planners: search a space of designs under constraints.")
-app.add_typer(explore, name="explore")
+explore = click.Group("explore", help="Planners: search a space of designs under constraints.")
+app.add_command(explore)
 
 OptionalWorkload = Annotated[
     str | None,
-    typer.Argument(metavar="[WORKLOAD]", help="A shipped workload or a path (.yaml, .aspen); not needed with --file."),
+    Argument(metavar="[WORKLOAD]", help="A shipped workload or a path (.yaml, .aspen); not needed with --file."),
 ]
 OptionalMachine = Annotated[
     str | None,
-    typer.Argument(metavar="[MACHINE]", help="A shipped machine or a path (.yaml, .aspen); not needed with --file."),
+    Argument(metavar="[MACHINE]", help="A shipped machine or a path (.yaml, .aspen); not needed with --file."),
 ]
 
 
@@ -32,8 +32,7 @@ class ProblemOptions:
 
     vary: Annotated[
         list[str],
-        typer.Option(
-            "--vary",
+        Option(
             metavar="NAME=RANGE",
             help="What is varied: NAME=LOW:HIGH, with :whole, :log or :linear, or choices NAME=A,B,C. A parameter, P, "
             "or a constant of the machine (network.bandwidth='1 GB/s:10 GB/s'). Of Aspen models NAME alone is all of "
@@ -42,8 +41,7 @@ class ProblemOptions:
     ] = field(default_factory=list)
     subject_to: Annotated[
         list[str],
-        typer.Option(
-            "--subject-to",
+        Option(
             metavar="CONSTRAINT",
             help="'time <= 10 s', 'footprint <= capacity', 'P*n >= 1e9': expressions over metrics, variables and what "
             "is fixed. Repeatable.",
@@ -51,7 +49,7 @@ class ProblemOptions:
     ] = field(default_factory=list)
     minimise: Annotated[
         list[str],
-        typer.Option(
+        Option(
             "--minimise",
             "--minimize",
             metavar="EXPRESSION",
@@ -60,11 +58,9 @@ class ProblemOptions:
     ] = field(default_factory=list)
     maximise: Annotated[
         list[str],
-        typer.Option("--maximise", "--maximize", metavar="EXPRESSION", help="The same, to be large. Repeatable."),
+        Option("--maximise", "--maximize", metavar="EXPRESSION", help="The same, to be large. Repeatable."),
     ] = field(default_factory=list)
-    file: Annotated[Path | None, typer.Option("--file", metavar="FILE", help="The same statements in a YAML file.")] = (
-        None
-    )
+    file: Annotated[Path | None, Option(metavar="FILE", help="The same statements in a YAML file.")] = None
     settings: Settings = field(default_factory=list)
 
 
@@ -74,19 +70,15 @@ class SearchOptions:
 
     solver: Annotated[
         str | None,
-        typer.Option(
-            metavar="NAME", help="auto (the default), enumeration, bisection, evolution, or isres (needs NLopt)."
-        ),
+        Option(metavar="NAME", help="auto (the default), enumeration, bisection, evolution, or isres (needs NLopt)."),
     ] = None
     seed: Annotated[
         int | None,
-        typer.Option(
-            "--seed", metavar="N", min=0, help="Seed of the search, and of what --confirm simulates; default 0."
-        ),
+        Option(metavar="N", min=0, help="Seed of the search, and of what --confirm simulates; default 0."),
     ] = None
     evaluations: Annotated[
         int | None,
-        typer.Option(
+        Option(
             metavar="N",
             min=100,
             help="Limit of the points that each search evaluates, polishing included: the search for the optimum (of a "
@@ -94,17 +86,13 @@ class SearchOptions:
             "20000 and what polishing takes.",
         ),
     ] = None
-    trace: Annotated[Path | None, typer.Option(metavar="FILE", help="Write every evaluation (.csv or .parquet).")] = (
-        None
-    )
-    pareto: Annotated[
-        bool, typer.Option("--pareto", help="The front of two or three objectives, in place of one optimum.")
-    ] = False
+    trace: Annotated[Path | None, Option(metavar="FILE", help="Write every evaluation (.csv or .parquet).")] = None
+    pareto: Annotated[bool, Option(help="The front of two or three objectives, in place of one optimum.")] = False
     points: Annotated[
         int | None,
-        typer.Option("--points", metavar="N", min=2, help="With --pareto: points of the front; default 20."),
+        Option(metavar="N", min=2, help="With --pareto: points of the front; default 20."),
     ] = None
-    socket: Annotated[str | None, typer.Option(metavar="NAME", help="Aspen: the kind of socket of the machine.")] = None
+    socket: Annotated[str | None, Option(metavar="NAME", help="Aspen: the kind of socket of the machine.")] = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -113,7 +101,7 @@ class ConfirmationOptions:
 
     confirm: Annotated[
         int | None,
-        typer.Option(
+        Option(
             metavar="K",
             min=1,
             help="Simulate the K best points and their neighbours: does the order stay, and if not, why? With --pareto "
@@ -121,10 +109,10 @@ class ConfirmationOptions:
         ),
     ] = None
     effects: Annotated[
-        str | None, typer.Option(metavar="LIST", help="With --confirm: all (the default), none, or some effects.")
+        str | None, Option(metavar="LIST", help="With --confirm: all (the default), none, or some effects.")
     ] = None
     engine: Annotated[
-        str | None, typer.Option(metavar="NAME", help="With --confirm: auto (the default), simpy, or compiled.")
+        str | None, Option(metavar="NAME", help="With --confirm: auto (the default), simpy, or compiled.")
     ] = None
 
 
@@ -141,9 +129,7 @@ class ExploreOptions:
     search: SearchOptions
     confirmation: ConfirmationOptions = field(default_factory=ConfirmationOptions)
     output: OutputOptions
-    kernel: Annotated[str | None, typer.Option(metavar="NAME", help="Aspen: the kernel that is run; default main.")] = (
-        None
-    )
+    kernel: Annotated[str | None, Option(metavar="NAME", help="Aspen: the kernel that is run; default main.")] = None
 
     def check(self) -> None:
         """InputError for options without the one that gives them a meaning."""
@@ -162,7 +148,7 @@ class ExploreOptions:
 class SizeOptions(ExploreOptions):
     """The same, for the largest problem."""
 
-    size: Annotated[str | None, typer.Option(metavar="NAME", help="The parameter that is the size; default n.")] = None
+    size: Annotated[str | None, Option(metavar="NAME", help="The parameter that is the size; default n.")] = None
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -6,11 +6,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from simcodesign.cli.app import app
+from simcodesign.cli.dataclass_commands import Argument, command
 from simcodesign.cli.options import Effects, ScenarioOptions, Seed
-from simcodesign.cli.options_as_signature import command
 from simcodesign.report.common.terminal import complain
 
 
@@ -19,7 +17,7 @@ class ExportOptions:
     """What is exported, and where to."""
 
     scenario: ScenarioOptions
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="The file to write, e.g. run.goal.")]
+    file: Annotated[Path, Argument(metavar="FILE", help="The file to write, e.g. run.goal.")]
     effects: Effects = "none"
     seed: Seed = 0
 

@@ -5,11 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated
 
-import typer
-
 from simcodesign.cli.app import app
+from simcodesign.cli.dataclass_commands import Option, command
 from simcodesign.cli.options import EngineOptions, OutputOptions, WorkloadOnMachine
-from simcodesign.cli.options_as_signature import command
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -17,22 +15,19 @@ class ExtrapolateOptions:
     """Which runs are profiled, which are predicted, and how."""
 
     scenario: WorkloadOnMachine
-    on: Annotated[
-        str, typer.Option("--on", metavar="P,P,P", help="Numbers of processes of the profiled runs, three or more.")
-    ]
+    on: Annotated[str, Option(metavar="P,P,P", help="Numbers of processes of the profiled runs, three or more.")]
     target: Annotated[
         list[str],
-        typer.Option(
-            "--target",
+        Option(
             metavar="P=N",
             help="A run to predict: P=128. Of another size: P=128,preset=B or P=128,n=102; volume=4 says by what "
             "messages grow. Repeatable.",
         ),
     ]
-    seeds: Annotated[int, typer.Option(metavar="N", min=1, help="How often all is repeated, with other draws.")] = 5
+    seeds: Annotated[int, Option(metavar="N", min=1, help="How often all is repeated, with other draws.")] = 5
     further: Annotated[
         str | None,
-        typer.Option(
+        Option(
             metavar="P,P",
             help="Refine communication by runs on these; the largest of two or more is kept to tell what that was "
             "worth.",
@@ -40,27 +35,21 @@ class ExtrapolateOptions:
     ] = None
     second_clock: Annotated[
         str | None,
-        typer.Option(metavar="CLOCK", help="Refine CPI and memory stalls by a run at another clock, e.g. '2 GHz'."),
+        Option(metavar="CLOCK", help="Refine CPI and memory stalls by a run at another clock, e.g. '2 GHz'."),
     ] = None
-    ladder: Annotated[
-        bool, typer.Option("--ladder", help="Where the error is large, repeat with the effects one after another.")
-    ] = False
-    large: Annotated[float, typer.Option(metavar="SHARE", min=0.0, help="With --ladder: the error that is large.")] = (
-        0.1
-    )
+    ladder: Annotated[bool, Option(help="Where the error is large, repeat with the effects one after another.")] = False
+    large: Annotated[float, Option(metavar="SHARE", min=0.0, help="With --ladder: the error that is large.")] = 0.1
     simulation: EngineOptions
     threshold: Annotated[
         float | None,
-        typer.Option("--threshold", metavar="SHARE", help="A kernel is what takes more of the time; 0.05."),
+        Option(metavar="SHARE", help="A kernel is what takes more of the time; 0.05."),
     ] = None
     dimensions: Annotated[
-        float, typer.Option(metavar="D", help="At another size messages grow as the surface of so many dimensions.")
+        float, Option(metavar="D", help="At another size messages grow as the surface of so many dimensions.")
     ] = 3.0
     guard: Annotated[
         str | None,
-        typer.Option(
-            metavar="SHARE", help="The largest share of last-level misses that is not refused: 1e-4, or none."
-        ),
+        Option(metavar="SHARE", help="The largest share of last-level misses that is not refused: 1e-4, or none."),
     ] = None
     output: OutputOptions
 

@@ -8,11 +8,11 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Annotated
 
-import typer
+import click
 
 from simcodesign.cli.app import app
+from simcodesign.cli.dataclass_commands import Argument, Option, command
 from simcodesign.cli.options import OutputOptions, check_folder
-from simcodesign.cli.options_as_signature import command
 from simcodesign.core.errors import InputError, Place
 
 #: What the answer is printed as, by the option that chooses it.
@@ -25,49 +25,41 @@ class ModelOptions:
 
     exponents: Annotated[
         str,
-        typer.Option(
+        Option(
             metavar="SET",
             help="extrap (42 pairs), paper (155), or own: powers; logarithms, all combined: '0,1/2,1;0,1'.",
         ),
     ] = "extrap"
-    terms: Annotated[int, typer.Option(metavar="N", min=0, max=8, help="The most terms beside the constant.")] = 3
+    terms: Annotated[int, Option(metavar="N", min=0, max=8, help="The most terms beside the constant.")] = 3
     collective: Annotated[
         list[str],
-        typer.Option(
-            metavar="OP=PARAMETER", help="Allreduce, Bcast or Alltoall may be a factor: Alltoall=p. Repeatable."
-        ),
+        Option(metavar="OP=PARAMETER", help="Allreduce, Bcast or Alltoall may be a factor: Alltoall=p. Repeatable."),
     ] = field(default_factory=list)
-    negative_exponents: Annotated[bool, typer.Option("--negative-exponents", help="What shrinks may be a factor.")] = (
-        False
-    )
-    negative_coefficients: Annotated[bool, typer.Option("--negative-coefficients", help="Terms may be subtracted.")] = (
-        False
-    )
+    negative_exponents: Annotated[bool, Option(help="What shrinks may be a factor.")] = False
+    negative_coefficients: Annotated[bool, Option(help="Terms may be subtracted.")] = False
     weighting: Annotated[
-        str, typer.Option(metavar="NAME", help="relative: errors in proportion to the values; or absolute: all alike.")
+        str, Option(metavar="NAME", help="relative: errors in proportion to the values; or absolute: all alike.")
     ] = "relative"
     exact: Annotated[
         bool,
-        typer.Option("--exact", help="The values have no noise, as counts; repeated ones that are equal say so too."),
+        Option(help="The values have no noise, as counts; repeated ones that are equal say so too."),
     ] = False
-    level: Annotated[float, typer.Option(metavar="SHARE", help="How surely the interval holds a measurement.")] = 0.9
-    region: Annotated[
-        list[str], typer.Option("--region", metavar="PATTERN", help="Only these: main, 'solve*'. Repeatable.")
-    ] = field(default_factory=list)
-    metric: Annotated[list[str], typer.Option("--metric", metavar="PATTERN", help="Only these. Repeatable.")] = field(
+    level: Annotated[float, Option(metavar="SHARE", help="How surely the interval holds a measurement.")] = 0.9
+    region: Annotated[list[str], Option(metavar="PATTERN", help="Only these: main, 'solve*'. Repeatable.")] = field(
         default_factory=list
     )
-    partial: Annotated[bool, typer.Option("--partial", help="Series may lack points that others have.")] = False
-    jobs: Annotated[
-        int | None, typer.Option("-j", "--jobs", metavar="N", min=1, help="The most processes; by default one a CPU.")
-    ] = None
-    latex: Annotated[bool, typer.Option("--latex", help="Print a LaTeX table.")] = False
-    python: Annotated[bool, typer.Option("--python", help="Print a Python module with a function for each model.")] = (
-        False
+    metric: Annotated[list[str], Option(metavar="PATTERN", help="Only these. Repeatable.")] = field(
+        default_factory=list
     )
+    partial: Annotated[bool, Option(help="Series may lack points that others have.")] = False
+    jobs: Annotated[
+        int | None, Option("-j", "--jobs", metavar="N", min=1, help="The most processes; by default one a CPU.")
+    ] = None
+    latex: Annotated[bool, Option(help="Print a LaTeX table.")] = False
+    python: Annotated[bool, Option(help="Print a Python module with a function for each model.")] = False
     demands: Annotated[
         list[str],
-        typer.Option(
+        Option(
             "--as",
             metavar="METRIC=DEMAND",
             help="With --workload: fp=flops, x=bytes_sent:allreduce, y=none. Repeatable.",
@@ -75,11 +67,11 @@ class ModelOptions:
     ] = field(default_factory=list)
     neighbours: Annotated[
         str | None,
-        typer.Option(metavar="NAME", help="With --workload: halo1d (the default) to halo4d, for bytes_sent."),
+        Option(metavar="NAME", help="With --workload: halo1d (the default) to halo4d, for bytes_sent."),
     ] = None
     ranks: Annotated[
         str | None,
-        typer.Option("--ranks", metavar="NAME", help="With --workload: the number of processes; else p, ranks, ..."),
+        Option(metavar="NAME", help="With --workload: the number of processes; else p, ranks, ..."),
     ] = None
 
 
@@ -89,17 +81,15 @@ class CounterOptions:
 
     threshold: Annotated[
         float | None,
-        typer.Option(
-            metavar="SHARE", help="With --counters: a kernel is what takes more of the time; 0.05 by default."
-        ),
+        Option(metavar="SHARE", help="With --counters: a kernel is what takes more of the time; 0.05 by default."),
     ] = None
     normal_form: Annotated[
         bool,
-        typer.Option("--normal-form", help="With --counters: models of counters as without; asks for five runs."),
+        Option(help="With --counters: models of counters as without; asks for five runs."),
     ] = False
     guard: Annotated[
         str | None,
-        typer.Option(
+        Option(
             metavar="SHARE",
             help="With --counters: the largest share of last-level misses with which another size is predicted; 1e-4 "
             "by default, none for any.",
@@ -107,25 +97,19 @@ class CounterOptions:
     ] = None
     volume: Annotated[
         float | None,
-        typer.Option(
-            metavar="RATIO", help="With --counters: what messages grow by at another size; else by --dimensions."
-        ),
+        Option(metavar="RATIO", help="With --counters: what messages grow by at another size; else by --dimensions."),
     ] = None
     dimensions: Annotated[
         float | None,
-        typer.Option(
-            metavar="D", help="With --counters: messages grow as the surface of so many dimensions; 3 by default."
-        ),
+        Option(metavar="D", help="With --counters: messages grow as the surface of so many dimensions; 3 by default."),
     ] = None
     machine: Annotated[
         str | None,
-        typer.Option(
-            metavar="MACHINE", help="With --counters: latencies of caches and memory are those of this machine."
-        ),
+        Option(metavar="MACHINE", help="With --counters: latencies of caches and memory are those of this machine."),
     ] = None
     against: Annotated[
         list[str],
-        typer.Option(
+        Option(
             metavar="FILE",
             help="With --counters: runs that are not fitted, but compared with the prediction (those at the targets, "
             "if any are given). May be a file that is fitted otherwise. Repeatable.",
@@ -137,10 +121,10 @@ class CounterOptions:
 class FitOptions:
     """What is fitted, how, where it is predicted, and what is printed and written."""
 
-    context: typer.Context
+    context: click.Context
     files: Annotated[
         list[Path],
-        typer.Argument(
+        Argument(
             metavar="FILE...",
             help="Measurements: Extra-P text, JSON, JSON lines, Talpas, a table (csv, parquet), a folder of Score-P "
             "runs. Several are taken together. With --counters: hardware counters.",
@@ -148,7 +132,7 @@ class FitOptions:
     ]
     target: Annotated[
         list[str],
-        typer.Option(
+        Option(
             metavar="p=1024,n=1e6",
             help="Where to predict; by default four times the largest values measured. With --counters: P=128 or "
             "P=256,size=1e6, repeatable.",
@@ -156,7 +140,7 @@ class FitOptions:
     ] = field(default_factory=list)
     format: Annotated[
         str | None,
-        typer.Option(
+        Option(
             metavar="NAME",
             help="text, json, jsonlines, talpas, csv, parquet or cube (with --counters: csv, perf or likwid); else "
             "guessed from the file.",
@@ -165,8 +149,7 @@ class FitOptions:
     model: ModelOptions
     no_refine: Annotated[
         bool,
-        typer.Option(
-            "--no-refine",
+        Option(
             help="Exponents of the set only, none between them. With --counters: runs at a second frequency, or of "
             "communication alone, are left out.",
         ),
@@ -174,16 +157,14 @@ class FitOptions:
     output: OutputOptions
     workload: Annotated[
         Path | None,
-        typer.Option(
-            "--workload",
+        Option(
             metavar="FILE",
             help="Write the models, also those of --counters, as a workload (.yaml) that can be simulated.",
         ),
     ] = None
     counters: Annotated[
         bool,
-        typer.Option(
-            "--counters",
+        Option(
             help="The files hold hardware counters of runs: a table, perf stat -x, or likwid-perfctr -O. What a file "
             "does not say stands behind its name: FILE@P=4,size=1e6 (also clock=2GHz, class, rank, repetition, kernel; "
             "summed: counts of all processes together).",

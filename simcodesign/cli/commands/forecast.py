@@ -5,11 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated
 
-import typer
-
 from simcodesign.cli.app import app
+from simcodesign.cli.dataclass_commands import Option, command
 from simcodesign.cli.options import OutputOptions, ScenarioOptions
-from simcodesign.cli.options_as_signature import command
 from simcodesign.report.common.terminal import print_all, write_json
 
 #: Ranks up to which bounds of the simulated time are given, unless --bounds asks for them: they take longer.
@@ -23,7 +21,7 @@ class ForecastOptions:
     scenario: ScenarioOptions
     bounds: Annotated[
         bool | None,
-        typer.Option(help=f"Bounds of the simulated time; by default up to {RANKS_WITH_BOUNDS} ranks."),
+        Option(help=f"Bounds of the simulated time; by default up to {RANKS_WITH_BOUNDS} ranks."),
     ] = None
     output: OutputOptions
 

@@ -6,10 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from simcodesign.cli.app import app
-from simcodesign.cli.options_as_signature import command
+from simcodesign.cli.dataclass_commands import Argument, Option, command
 from simcodesign.core.errors import InputError, nearest
 from simcodesign.report.common.terminal import print_all, write
 
@@ -31,13 +29,11 @@ class ShowOptions:
 
     name: Annotated[
         str,
-        typer.Argument(
-            metavar="NAME", help="A machine or workload: shipped name or path (.yaml, .goal, .bin, .aspen)."
-        ),
+        Argument(metavar="NAME", help="A machine or workload: shipped name or path (.yaml, .goal, .bin, .aspen)."),
     ]
-    machine: Annotated[bool, typer.Option("--machine", help="NAME is a machine.")] = False
-    workload: Annotated[bool, typer.Option("--workload", help="NAME is a workload.")] = False
-    latex: Annotated[bool, typer.Option("--latex", help="Print the equations of a workload in LaTeX.")] = False
+    machine: Annotated[bool, Option(help="NAME is a machine.")] = False
+    workload: Annotated[bool, Option(help="NAME is a workload.")] = False
+    latex: Annotated[bool, Option(help="Print the equations of a workload in LaTeX.")] = False
 
 
 @command(app, "show")

@@ -7,11 +7,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from simcodesign.cli.app import app
+from simcodesign.cli.dataclass_commands import Argument, Option, command
 from simcodesign.cli.options import OutputOptions, check_folder
-from simcodesign.cli.options_as_signature import command
 from simcodesign.core.errors import InputError, Place
 from simcodesign.core.files.input_files import STREAM_BYTES, open_bytes, real_path
 
@@ -29,60 +27,53 @@ class LocalityOptions:
 
     source: Annotated[
         list[str],
-        typer.Argument(
+        Argument(
             metavar="TRACE",
             help="A trace (npy, npz, raw uint64, valgrind's lackey, din; gzip, xz, bz2), or a profile that was saved; "
             "with --run a program.",
-            show_default=False,
         ),
     ] = field(default_factory=list)
-    line: Annotated[
-        int | None, typer.Option(metavar="BYTES", help="Size of a line, a power of two; by default 64.")
-    ] = None
-    groups: Annotated[bool, typer.Option("--groups", help="Also by instruction, or by array of a kernel.")] = False
-    reuse: Annotated[bool, typer.Option("--reuse", help="Also reuse distances: accesses between two uses.")] = False
+    line: Annotated[int | None, Option(metavar="BYTES", help="Size of a line, a power of two; by default 64.")] = None
+    groups: Annotated[bool, Option(help="Also by instruction, or by array of a kernel.")] = False
+    reuse: Annotated[bool, Option(help="Also reuse distances: accesses between two uses.")] = False
     caches: Annotated[
-        str | None, typer.Option(metavar="LIST", help="Hits of caches, size:ways from L1 on: 32KiB:8,256KiB:8,2MiB:16.")
+        str | None, Option(metavar="LIST", help="Hits of caches, size:ways from L1 on: 32KiB:8,256KiB:8,2MiB:16.")
     ] = None
     method: Annotated[
         str | None,
-        typer.Option(
+        Option(
             metavar="NAME",
             help="How hits are found. By the stack model: full, binomial, or auto (full for 4 or more ways). sets: "
             "each level's sets simulated, with write-backs.",
         ),
     ] = None
     inclusion: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Simulate: non-inclusive (the default), inclusive, exclusive.")
+        str | None, Option(metavar="NAME", help="Simulate: non-inclusive (the default), inclusive, exclusive.")
     ] = None
-    no_write_allocate: Annotated[
-        bool, typer.Option("--no-write-allocate", help="Simulate: stores that miss do not fetch the line.")
-    ] = False
-    kernel: Annotated[str | None, typer.Option(metavar="NAME", help="A generated stream: matmul, stencil, ...")] = None
-    size: Annotated[
-        list[str], typer.Option("--size", metavar="NAME=VALUE", help="A size of the kernel: n=172. Repeatable.")
-    ] = field(default_factory=list)
-    run: Annotated[bool, typer.Option("--run", help="Record a program with valgrind: --run -- PROGRAM ARGS.")] = False
-    keep: Annotated[Path | None, typer.Option(metavar="FILE", help="With --run: keep the trace (.npz).")] = None
-    any_exit: Annotated[bool, typer.Option("--any-exit", help="With --run: also of a program that fails.")] = False
+    no_write_allocate: Annotated[bool, Option(help="Simulate: stores that miss do not fetch the line.")] = False
+    kernel: Annotated[str | None, Option(metavar="NAME", help="A generated stream: matmul, stencil, ...")] = None
+    size: Annotated[list[str], Option(metavar="NAME=VALUE", help="A size of the kernel: n=172. Repeatable.")] = field(
+        default_factory=list
+    )
+    run: Annotated[bool, Option(help="Record a program with valgrind: --run -- PROGRAM ARGS.")] = False
+    keep: Annotated[Path | None, Option(metavar="FILE", help="With --run: keep the trace (.npz).")] = None
+    any_exit: Annotated[bool, Option(help="With --run: also of a program that fails.")] = False
     most: Annotated[
         int | None,
-        typer.Option(metavar="N", min=1, help=f"Only the first N accesses; of --run by default {RECORDED:,}."),
+        Option(metavar="N", min=1, help=f"Only the first N accesses; of --run by default {RECORDED:,}."),
     ] = None
     sample: Annotated[
-        int | None, typer.Option(metavar="KEYS", help="From a sample of so many lines, with a 95 % interval: 8192.")
+        int | None, Option(metavar="KEYS", help="From a sample of so many lines, with a 95 % interval: 8192.")
     ] = None
-    bursts: Annotated[
-        str | None, typer.Option(metavar="LENGTH/PERIOD", help="From bursts of accesses: 10000/1000000.")
-    ] = None
-    seed: Annotated[int, typer.Option(metavar="N", min=0, help="Seed of --sample and --bursts.")] = 0
+    bursts: Annotated[str | None, Option(metavar="LENGTH/PERIOD", help="From bursts of accesses: 10000/1000000.")] = (
+        None
+    )
+    seed: Annotated[int, Option(metavar="N", min=0, help="Seed of --sample and --bursts.")] = 0
     format: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Format of the trace, where its name and start do not tell.")
+        str | None, Option(metavar="NAME", help="Format of the trace, where its name and start do not tell.")
     ] = None
-    instructions: Annotated[
-        bool, typer.Option("--instructions", help="Instruction fetches (lackey, din) are accesses too.")
-    ] = False
-    save: Annotated[Path | None, typer.Option(metavar="FILE", help="Save the profile (.json, .csv or .npz).")] = None
+    instructions: Annotated[bool, Option(help="Instruction fetches (lackey, din) are accesses too.")] = False
+    save: Annotated[Path | None, Option(metavar="FILE", help="Save the profile (.json, .csv or .npz).")] = None
     output: OutputOptions
 
     @property

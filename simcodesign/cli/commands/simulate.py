@@ -6,9 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from simcodesign.cli.app import app
+from simcodesign.cli.dataclass_commands import Option, command
 from simcodesign.cli.options import (
     OutputOptions,
     ReplicationOptions,
@@ -18,7 +17,6 @@ from simcodesign.cli.options import (
     check_plot,
     check_timeline,
 )
-from simcodesign.cli.options_as_signature import command
 from simcodesign.core.errors import InputError, Place
 from simcodesign.report.common.terminal import print_all, write_json
 
@@ -28,11 +26,11 @@ class StreamReplicationOptions(ReplicationOptions):
     """Replications of simulations, which may be runs of arrivals."""
 
     precision_of: Annotated[
-        str | None, typer.Option(metavar="NAME", help="What --precision is of: energy_j, components_s.disk, ...")
+        str | None, Option(metavar="NAME", help="What --precision is of: energy_j, components_s.disk, ...")
     ] = None
     warm_up: Annotated[
         str | None,
-        typer.Option(
+        Option(
             metavar="N",
             help="Leave the first N requests of every run of arrivals out of response times; by default as many as "
             "MSER-5 finds (mser5).",
@@ -46,24 +44,22 @@ class SimulateOptions:
 
     scenario: ScenarioOptions
     simulation: SimulationOptions
-    stations: Annotated[int, typer.Option(metavar="N", min=0, help="Show the N most used stations.")] = 5
+    stations: Annotated[int, Option(metavar="N", min=0, help="Show the N most used stations.")] = 5
     output: OutputOptions
     timeline: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Write a trace that ui.perfetto.dev shows (JSON).")
+        Path | None, Option(metavar="FILE", help="Write a trace that ui.perfetto.dev shows (JSON).")
     ] = None
     counters: Annotated[
         Path | None,
-        typer.Option(
-            metavar="FILE", help="Write hardware counters of every phase and rank (.csv), for models of them."
-        ),
+        Option(metavar="FILE", help="Write hardware counters of every phase and rank (.csv), for models of them."),
     ] = None
     power: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Write a plot of power over time (.png, .svg or .pdf).")
+        Path | None, Option(metavar="FILE", help="Write a plot of power over time (.png, .svg or .pdf).")
     ] = None
     replication: StreamReplicationOptions
     against: Annotated[
         str | None,
-        typer.Option(metavar="MACHINE", help="Another machine under the same random numbers: what is the difference?"),
+        Option(metavar="MACHINE", help="Another machine under the same random numbers: what is the difference?"),
     ] = None
 
     def check_files(self) -> None:

@@ -6,14 +6,14 @@ import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
-import typer
-from typer.core import TyperCommand
+import click
+from click.exceptions import Exit
 
 from simcodesign.cli.app import app
+from simcodesign.cli.dataclass_commands import Argument, Option, command
 from simcodesign.cli.options import ScenarioOptions, SimulationOptions, check_plot
-from simcodesign.cli.options_as_signature import command
 from simcodesign.core.errors import InputError, Place
 from simcodesign.report.common.terminal import complain, write
 
@@ -27,12 +27,11 @@ _ARGUMENTS = "simcodesign arguments"
 class SweepOptions:
     """Which points are evaluated, how, by whom, and what is kept, written and printed."""
 
-    context: typer.Context
+    context: click.Context
     scenario: ScenarioOptions
     over: Annotated[
         list[str],
-        typer.Option(
-            "--over",
+        Option(
             metavar="AXIS",
             help="What is varied, and how: P=1:2048:x2, n=0:10:+0.5, n=1e3:1e6:n=7:log, "
             "network.bandwidth=1,10,100GB/s, "
@@ -41,42 +40,37 @@ class SweepOptions:
     ]
     sample: Annotated[
         tuple[int, str] | None,
-        typer.Option(
+        Option(
             metavar="N METHOD", help="N points sampled by sobol or lhs from ranges LOW:HIGH[:log], in place of a grid."
         ),
     ] = None
-    reading: Annotated[str, typer.Option(metavar="NAME", help="forecast, simulate, or both.")] = FORECAST
+    reading: Annotated[str, Option(metavar="NAME", help="forecast, simulate, or both.")] = FORECAST
     simulation: SimulationOptions
     store: Annotated[
         Path | None,
-        typer.Option(
-            "--store",
+        Option(
             metavar="FILE",
             help=f"Where points are kept as they come; WORKLOAD-MACHINE{STORE_ENDING} where there are simulations. A "
             "sweep that is only forecast needs none.",
         ),
     ] = None
-    resume: Annotated[bool, typer.Option("--resume", help="Go on with a store, which may be there or not.")] = False
-    retry: Annotated[bool, typer.Option("--retry", help="With --resume: try the points again that have failed.")] = (
-        False
+    resume: Annotated[bool, Option(help="Go on with a store, which may be there or not.")] = False
+    retry: Annotated[bool, Option(help="With --resume: try the points again that have failed.")] = False
+    jobs: Annotated[int | None, Option("-j", "--jobs", metavar="N", min=1, help="Processes; by default one a CPU.")] = (
+        None
     )
-    jobs: Annotated[
-        int | None, typer.Option("-j", "--jobs", metavar="N", min=1, help="Processes; by default one a CPU.")
-    ] = None
     scheduler: Annotated[
         str | None,
-        typer.Option(
-            metavar="ADDRESS", help="A Dask scheduler (tcp://host:8786) or its scheduler file, in place of -j."
-        ),
+        Option(metavar="ADDRESS", help="A Dask scheduler (tcp://host:8786) or its scheduler file, in place of -j."),
     ] = None
-    output: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the table (.csv or .parquet).")] = None
+    output: Annotated[Path | None, Option(metavar="FILE", help="Write the table (.csv or .parquet).")] = None
     plot: Annotated[
         Path | None,
-        typer.Option("--plot", metavar="FILE", help="Plot over one or two axes (.png, .svg or .pdf)."),
+        Option(metavar="FILE", help="Plot over one or two axes (.png, .svg or .pdf)."),
     ] = None
     of: Annotated[
         list[str],
-        typer.Option(
+        Option(
             metavar="NAME",
             help="With --plot: forecast, simulated, ratio or a column of the table, a panel for each; by default those "
             "of the three that there are. Repeatable.",
@@ -84,13 +78,9 @@ class SweepOptions:
     ] = field(default_factory=list)
     form: Annotated[
         str | None,
-        typer.Option(
-            metavar="NAME", help="With --plot: lines, heat or contour; by default lines of one axis, heat of two."
-        ),
+        Option(metavar="NAME", help="With --plot: lines, heat or contour; by default lines of one axis, heat of two."),
     ] = None
-    json_lines: Annotated[bool, typer.Option("--json-lines", help="Print one JSON object per event, and no table.")] = (
-        False
-    )
+    json_lines: Annotated[bool, Option(help="Print one JSON object per event, and no table.")] = False
 
     @property
     def arguments(self) -> Sequence[str]:
@@ -113,11 +103,10 @@ class SweepOptions:
         check_plot("--plot", self.plot)
 
 
-class _RememberingCommand(TyperCommand):
+class _RememberingCommand(click.Command):
     """A command that keeps its arguments as they were typed."""
 
-    # The context is that of the Click that this release of Typer has.
-    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         ctx.meta[_ARGUMENTS] = list(args)
         return super().parse_args(ctx, args)
 
@@ -143,50 +132,69 @@ def resuming_command(arguments: Sequence[str]) -> str:
 
 # --- The store -------------------------------------------------------------------------------------------------
 
-sweep_store = typer.Typer(no_args_is_help=True, help="The store of a sweep: check it, export it, save its rows.")
-app.add_typer(sweep_store, name="sweep-store")
+sweep_store = click.Group("sweep-store", help="The store of a sweep: check it, export it, save its rows.")
+app.add_command(sweep_store)
 
-StoreFile = Annotated[Path, typer.Argument(metavar="FILE", help="The store of a sweep.")]
+StoreFile = Annotated[Path, Argument(metavar="FILE", help="The store of a sweep.")]
 
 
-@sweep_store.command("check")
-def run_check(file: StoreFile) -> None:
+@dataclass(frozen=True, kw_only=True)
+class CheckOptions:
+    """Which store is checked."""
+
+    file: StoreFile
+
+
+@command(sweep_store, "check")
+def run_check(options: CheckOptions) -> None:
     """Look at every page and row; exit status 1 if anything is wrong."""
     from simcodesign.studies.sweep.store import Store
 
-    with Store.open(file, write=False) as store:
+    with Store.open(options.file, write=False) as store:
         errors = store.check()
         count, failed = (len(store), store.failed()) if not errors else (0, 0)
     for line in errors:
         write(f"{line}\n")
     if errors:
-        complain(f"damaged; its right rows: simcodesign sweep-store recover {file} TARGET")
-        raise typer.Exit(DAMAGED)
+        complain(f"damaged; its right rows: simcodesign sweep-store recover {options.file} TARGET")
+        raise Exit(DAMAGED)
     write(f"{count:,} points, {failed:,} of them failed; every row is as it was written\n")
 
 
-@sweep_store.command("export")
-def run_export(
-    file: StoreFile, output: Annotated[Path, typer.Argument(metavar="TABLE", help="What is written: .csv or .parquet.")]
-) -> None:
+@dataclass(frozen=True, kw_only=True)
+class ExportOptions:
+    """Which store is exported, and where to."""
+
+    file: StoreFile
+    output: Annotated[Path, Argument(metavar="TABLE", help="What is written: .csv or .parquet.")]
+
+
+@command(sweep_store, "export")
+def run_export(options: ExportOptions) -> None:
     """Write the table of a store, finished or not."""
     from simcodesign.studies.sweep.store import Store
     from simcodesign.studies.sweep.table import check_table_file, write_table
 
-    check_table_file(output)
-    with Store.open(file, write=False) as store:
+    check_table_file(options.output)
+    with Store.open(options.file, write=False) as store:
         table = store.frame()
-    write_table(table, output)
-    complain(f"{len(table):,} points written to {output}")
+    write_table(table, options.output)
+    complain(f"{len(table):,} points written to {options.output}")
 
 
-@sweep_store.command("recover")
-def run_recover(
-    file: StoreFile, target: Annotated[Path, typer.Argument(metavar="TARGET", help="A new store, made of right rows.")]
-) -> None:
+@dataclass(frozen=True, kw_only=True)
+class RecoverOptions:
+    """Which store is read, and which is made."""
+
+    file: StoreFile
+    target: Annotated[Path, Argument(metavar="TARGET", help="A new store, made of right rows.")]
+
+
+@command(sweep_store, "recover")
+def run_recover(options: RecoverOptions) -> None:
     """Copy every row that is as it was written into a new store, with which the sweep can go on."""
     from simcodesign.studies.sweep.recovery import recover
 
-    recovered = recover(file, target)
+    recovered = recover(options.file, options.target)
     lost = "" if recovered.lost is None else f"; {recovered.lost:,} points are missing, done or not"
-    complain(f"{recovered.rows:,} points copied to {target}{lost}")
+    complain(f"{recovered.rows:,} points copied to {options.target}{lost}")

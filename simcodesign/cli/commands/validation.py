@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
-import typer
+from click.exceptions import Exit
 
 from simcodesign.cli.app import app
+from simcodesign.cli.dataclass_commands import Option, command
 from simcodesign.cli.options import AsJson, check_folder
-from simcodesign.cli.options_as_signature import command
 from simcodesign.report.common.terminal import print_all, write_json
 
 
@@ -18,26 +18,26 @@ from simcodesign.report.common.terminal import print_all, write_json
 class ValidateOptions:
     """Which cases run, and what is printed and written of them."""
 
-    listed: Annotated[bool, typer.Option("--list", help="List the cases instead of running them.")] = False
+    listed: Annotated[bool, Option("--list", help="List the cases instead of running them.")] = False
     keyword: Annotated[
-        str,
-        typer.Option(
+        str | None,
+        Option(
             "-k",
             metavar="EXPR",
             help="Only cases whose name, claim or source has these words: seismic, 'cg and not (links or hops)'.",
         ),
-    ] = ""
+    ] = None
     jobs: Annotated[
-        int | None, typer.Option("-j", "--jobs", metavar="N", min=1, help="Cases at a time; by default one a CPU.")
+        int | None, Option("-j", "--jobs", metavar="N", min=1, help="Cases at a time; by default one a CPU.")
     ] = None
     as_json: AsJson = False
-    report: Annotated[Path | None, typer.Option(metavar="FILE", help="Write a page (.html) with all details.")] = None
-    full: Annotated[bool, typer.Option("--full", help="Also the cases that take minutes.")] = False
-    quick: Annotated[bool, typer.Option("--quick", help="Only the cases that take no time.")] = False
-    dated: Annotated[bool, typer.Option("--dated", help="Say in the report when it was made.")] = False
-    folder: Annotated[
-        Path | None, typer.Option("--cases", metavar="DIR", help="Cases of this folder of Python modules.")
-    ] = None
+    report: Annotated[Path | None, Option(metavar="FILE", help="Write a page (.html) with all details.")] = None
+    full: Annotated[bool, Option(help="Also the cases that take minutes.")] = False
+    quick: Annotated[bool, Option(help="Only the cases that take no time.")] = False
+    dated: Annotated[bool, Option(help="Say in the report when it was made.")] = False
+    folder: Annotated[Path | None, Option("--cases", metavar="DIR", help="Cases of this folder of Python modules.")] = (
+        None
+    )
 
 
 @command(app, "validate")
@@ -51,7 +51,7 @@ def run_validate(options: ValidateOptions) -> None:
         check_folder("--report", options.report, (".html", ".htm"))
         load_jinja()
     full = options.full or (options.listed and not options.quick)
-    cases = selected(load_cases(options.folder), options.keyword, quick=options.quick, full=full)
+    cases = selected(load_cases(options.folder), options.keyword or "", quick=options.quick, full=full)
     if options.listed:
         from simcodesign.report.validation.tables import case_dict, case_list
 
@@ -62,15 +62,15 @@ def run_validate(options: ValidateOptions) -> None:
         return
     from simcodesign.cli.run.validation import run_cases
 
-    raise typer.Exit(run_cases(cases, options))
+    raise Exit(run_cases(cases, options))
 
 
 @dataclass(frozen=True, kw_only=True)
 class DemoOptions:
     """Where the demonstration writes, and how much of it runs."""
 
-    output: Annotated[Path, typer.Option(metavar="DIR", help="Where to write plots.")] = Path("demo-output")
-    quick: Annotated[bool, typer.Option("--quick", help="Only the test data set, and no maps.")] = False
+    output: Annotated[Path, Option(metavar="DIR", help="Where to write plots.")] = Path("demo-output")
+    quick: Annotated[bool, Option(help="Only the test data set, and no maps.")] = False
 
 
 @command(app, "demo")
@@ -78,4 +78,4 @@ def run_demo(options: DemoOptions) -> None:
     """The main job: SPECseis96 on the Power Challenge, measured, forecast and simulated, with plots."""
     from simcodesign.report.results.demo import main
 
-    raise typer.Exit(main(options.output, options.quick))
+    raise Exit(main(options.output, options.quick))

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from simcodesign.cli.app import app
+from simcodesign.cli.dataclass_commands import command
 from simcodesign.cli.options import Jobs, usable_cpus
-from simcodesign.cli.options_as_signature import command
 from simcodesign.report.common.terminal import complain
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-import typer
+from click.exceptions import Exit
 
 from simcodesign.cli.commands.compare import CompareOptions
 from simcodesign.cli.commands.simulate import SimulateOptions
@@ -48,7 +48,7 @@ def run_replications(options: SimulateOptions) -> None:
             )
     _print(shown, options.stations, options.output)
     if not (shown.first if isinstance(shown, PairedReplications) else shown).stopping.reached:
-        raise typer.Exit(PRECISION_NOT_REACHED)
+        raise Exit(PRECISION_NOT_REACHED)
 
 
 def _print(shown: Replicated | PairedReplications, stations: int, output: OutputOptions) -> None:
@@ -74,7 +74,7 @@ def run_compared_replications(options: CompareOptions) -> float:
     else:
         print_all(replicated_comparison_tables(comparison))
     if not comparison.stopping.reached:
-        raise typer.Exit(PRECISION_NOT_REACHED)
+        raise Exit(PRECISION_NOT_REACHED)
     return float(comparison.error.mean)
 
 

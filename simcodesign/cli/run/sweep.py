@@ -7,7 +7,7 @@ from contextlib import ExitStack
 from pathlib import Path
 
 import pandas as pd
-import typer
+from click.exceptions import Exit
 
 from simcodesign.cli.commands.sweep import FORECAST, STORE_ENDING, SweepOptions, resuming_command
 from simcodesign.cli.options import usable_cpus
@@ -45,7 +45,7 @@ def run_sweep(options: SweepOptions) -> None:
     if file is not None:
         complain(outcome_line(outcome, str(file)))
     if outcome.failed == outcome.count:  # a script must see that there is nothing
-        raise typer.Exit(ALL_FAILED)
+        raise Exit(ALL_FAILED)
 
 
 def _sweep(options: SweepOptions) -> Sweep:
@@ -117,7 +117,7 @@ def _stored(options: SweepOptions, sweep: Sweep, file: Path) -> tuple[pd.DataFra
             raise
         if outcome.stopped:
             complain(f"stopped, {_so_far(sweep, store, file)}; go on with: {again}")
-            raise typer.Exit(128 + stop.number)
+            raise Exit(128 + stop.number)
         return store.frame(), outcome
 
 

@@ -1,0 +1,169 @@
+"""Commands whose options are a dataclass: each field is a parameter of the command, as Click has them.
+
+The type and the default of a field are those of the option; its name, with ``--`` before it, unless others are given::
+
+    @dataclass(frozen=True, kw_only=True)
+    class GreetOptions:
+        name: Annotated[str, Argument(metavar="NAME", help="Who is greeted.")]
+        often: Annotated[int, Option(metavar="N", min=1, help="How often.")] = 1
+        loud: Annotated[bool, Option(help="A flag.")] = False
+        words: Annotated[list[str], Option("--word", metavar="WORD", help="Repeatable.")] = field(default_factory=list)
+        output: OutputOptions                       # a group of options that several commands share
+
+    @command(app, "greet")
+    def run(options: GreetOptions) -> None:
+        "Greet somebody."                           # the help of the command
+
+A field whose type is a dataclass is such a group: its fields are parameters of the command as well, and ``run`` gets
+them as ``options.output``. A field of the type ``click.Context`` gets the context of the call.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import MISSING, Field, dataclass, fields, is_dataclass
+from enum import Enum
+from pathlib import Path
+from types import NoneType, UnionType
+from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
+
+import click
+
+Options = TypeVar("Options")
+Run = Callable[[Options], None]
+
+
+@dataclass(frozen=True)
+class Argument:
+    """How a field is an argument of a command: its place is that of the field. A list takes as many as there are."""
+
+    metavar: str
+    help: str
+
+    def parameter(self, name: str, hint: Any, default: dict[str, Any]) -> click.Argument:
+        """The argument of this name."""
+        kind, many = _element(hint)
+        return click.Argument(
+            [name], type=_click_type(kind), nargs=-1 if many else None, metavar=self.metavar, help=self.help, **default
+        )
+
+
+class Option:
+    """How a field is an option of a command, by default ``--its-name``.
+
+    ``bool`` is a flag, ``bool | None`` a pair ``--x/--no-x``, a list can be given repeatedly. ``min`` and ``max`` are
+    the bounds of a number.
+    """
+
+    def __init__(
+        self,
+        *names: str,
+        help: str,
+        metavar: str | None = None,
+        min: float | None = None,
+        max: float | None = None,
+    ) -> None:
+        self.names, self.help, self.metavar, self.bounds = names, help, metavar, (min, max)
+
+    def parameter(self, name: str, hint: Any, default: dict[str, Any]) -> click.Option:
+        """The option that sets ``name``."""
+        kind, many = _element(hint)
+        usual = f"--{name.replace('_', '-')}"
+        if kind is bool and NoneType in get_args(hint):
+            usual += f"/--no-{usual[2:]}"
+        return click.Option(
+            [name, *(self.names or [usual])],
+            type=_click_type(kind, *self.bounds),
+            is_flag=kind is bool,
+            multiple=many,
+            metavar=self.metavar,
+            help=self.help,
+            show_default=True,
+            **default,
+        )
+
+
+def command(
+    group: click.Group, name: str, *, no_args_is_help: bool = False, cls: type[click.Command] = click.Command
+) -> Callable[[Run[Options]], Run[Options]]:
+    """Register ``run(options)`` as a command of ``group``; the rest is as ``click.Command`` has it."""
+
+    def register(run: Run[Options]) -> Run[Options]:
+        options_type: type[Options] = get_type_hints(run)["options"]
+
+        def call(**values: object) -> None:
+            run(_from_values(options_type, values))
+
+        about = run.__doc__ or ""
+        group.add_command(
+            cls(
+                name,
+                callback=call,
+                params=list(_parameters(options_type)),
+                help=about,
+                short_help=about.partition("\n\n")[0],  # of its own accord, Click would cut it to one line
+                no_args_is_help=no_args_is_help,
+            )
+        )
+        return run
+
+    return register
+
+
+def _parameters(options_type: Any) -> Iterator[click.Parameter]:
+    """The parameters that the fields stand for, those of groups in their place."""
+    for field, hint in _typed_fields(options_type):
+        if is_dataclass(hint):
+            yield from _parameters(hint)
+        elif hint is not click.Context:
+            declared: Argument | Option = hint.__metadata__[0]
+            yield declared.parameter(field.name, hint.__origin__, _default(field))
+
+
+def _typed_fields(options_type: Any) -> Iterator[tuple[Field[Any], Any]]:
+    hints = get_type_hints(options_type, include_extras=True)
+    return ((field, hints[field.name]) for field in fields(options_type))
+
+
+def _default(field: Field[Any]) -> dict[str, Any]:
+    """As keywords of Click."""
+    if field.default_factory is not MISSING:
+        return {"default": field.default_factory()}
+    return {"required": True} if field.default is MISSING else {"default": field.default}
+
+
+def _element(hint: Any) -> tuple[Any, bool]:
+    """The type of one value, without the None of what is not given, and whether there may be several."""
+    if get_origin(hint) in (Union, UnionType):
+        (hint,) = (each for each in get_args(hint) if each is not NoneType)
+    return (get_args(hint)[0], True) if get_origin(hint) is list else (hint, False)
+
+
+def _click_type(kind: Any, low: float | None = None, high: float | None = None) -> Any:
+    """What Click takes as a type for this type of Python."""
+    if get_origin(kind) is Literal:
+        return click.Choice(get_args(kind))
+    if get_origin(kind) is tuple:
+        return tuple(_click_type(each) for each in get_args(kind))
+    if issubclass(kind, Enum):
+        return click.Choice(kind)
+    if kind is Path:
+        return click.Path(path_type=Path)
+    if low is not None or high is not None:
+        bounded: Any = click.IntRange if kind is int else click.FloatRange
+        return bounded(low, high)
+    return kind
+
+
+def _from_values(options_type: Any, values: dict[str, Any]) -> Any:
+    """The options out of the values of all parameters by their names."""
+    given: dict[str, object] = {}
+    for field, hint in _typed_fields(options_type):
+        if is_dataclass(hint):
+            given[field.name] = _from_values(hint, values)
+        elif hint is click.Context:
+            given[field.name] = click.get_current_context()
+        else:
+            value = values[field.name]
+            given[field.name] = list(value) if get_origin(hint.__origin__) is list else value
+    return options_type(**given)
