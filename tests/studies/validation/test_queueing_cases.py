@@ -22,9 +22,11 @@ GROUPS = ("queueing", "uniform-traffic")
 CASES = [case for case in load_cases() if case.group in GROUPS]
 long_runs = sys.modules[f"{PACKAGE}.theory.queueing.long_runs"]
 stations = sys.modules[f"{PACKAGE}.theory.queueing.stations"]
-networks = sys.modules[f"{PACKAGE}.theory.queueing.networks"]
-queueing = sys.modules[f"{PACKAGE}.theory.queueing.one_station"]
-traffic = sys.modules[f"{PACKAGE}.theory.uniform_traffic"]
+jackson = sys.modules[f"{PACKAGE}.theory.queueing.jackson"]
+repairman = sys.modules[f"{PACKAGE}.theory.queueing.machine_repairman"]
+formulas = sys.modules[f"{PACKAGE}.theory.queueing.one_station.formulas"]
+simulations = sys.modules[f"{PACKAGE}.theory.queueing.one_station.simulations"]
+traffic = sys.modules[f"{PACKAGE}.theory.uniform_traffic.networks"]
 
 LOADS = st.floats(0.05, 0.9)
 
@@ -45,7 +47,7 @@ def test_waits_of_mm1_have_the_variance_that_was_published(load: float) -> None:
 @given(load=st.floats(0.1, 0.8), servers=st.integers(1, 8))
 def test_queues_have_the_variance_of_birth_and_death(load: float, servers: int) -> None:
     """Whitt (1992), eq. for birth and death processes: 2 sum over j of (sum over i <= j of (f_i - f) p_i)^2 / (l p_j)."""
-    chain = queueing.queue_chain(load, servers)
+    chain = simulations.queue_chain(load, servers)
     rate, f = load * servers, np.arange(len(chain.states), dtype=float)
     ratios = rate / np.minimum(np.maximum(f[1:], 1), servers)
     p = np.r_[1.0, np.cumprod(ratios)]
@@ -67,7 +69,7 @@ def test_a_mean_of_waits_is_as_uncertain_as_theory_says() -> None:
 
 
 def test_a_count_of_poisson_arrivals_has_the_spread_of_a_poisson_count() -> None:
-    assert queueing.queue_chain(0.5).spread_of_rate() == pytest.approx(1.0, rel=1e-9)
+    assert simulations.queue_chain(0.5).spread_of_rate() == pytest.approx(1.0, rel=1e-9)
 
 
 def test_a_margin_is_four_deviations() -> None:
@@ -80,15 +82,15 @@ def test_a_margin_is_four_deviations() -> None:
 @pytest.mark.parametrize("servers", [1, 2, 4, 16])
 @pytest.mark.parametrize("load", [0.3, 0.7])
 def test_erlang_formula(servers: int, load: float) -> None:
-    chain = queueing.queue_chain(load, servers)
-    assert queueing.erlang_c(servers, load).value == pytest.approx(chain.mean(lambda n: n >= servers), rel=1e-9)
+    chain = simulations.queue_chain(load, servers)
+    assert formulas.erlang_c(servers, load).value == pytest.approx(chain.mean(lambda n: n >= servers), rel=1e-9)
 
 
 @given(load=st.floats(0.1, 3.0).filter(lambda x: abs(x - 1) > 0.01), capacity=st.integers(1, 12))
 @settings(max_examples=examples(20))
 def test_lost_requests(load: float, capacity: int) -> None:
-    blocked, response = queueing._lost(load, capacity)
-    chain = queueing.queue_chain(load, 1, capacity)
+    blocked, response = formulas.blocked_and_response(load, capacity)
+    chain = simulations.queue_chain(load, 1, capacity)
     share = chain.mean(lambda n: n >= capacity)
     assert blocked.value == pytest.approx(share, rel=1e-9)
     assert response.value == pytest.approx(chain.mean(float) / (load * (1 - share)), rel=1e-8)
@@ -96,19 +98,19 @@ def test_lost_requests(load: float, capacity: int) -> None:
 
 @pytest.mark.parametrize("stages", [1, 2, 10])
 def test_response_of_gim1(stages: int) -> None:
-    chain = queueing.erlang_arrivals(stages, 0.7)
-    _, response = queueing._gim1_response(stages, 0.7)
+    chain = simulations.erlang_arrivals(stages, 0.7)
+    _, response = formulas.gim1_response(stages, 0.7)
     assert response.value == pytest.approx(chain.mean(lambda state: state[0]) / chain.counted_per_s, rel=1e-9)
 
 
-@pytest.mark.parametrize("net", networks.OPEN, ids=lambda net: net.name)
+@pytest.mark.parametrize("net", jackson.OPEN, ids=lambda net: net.name)
 def test_jackson(net: object) -> None:
     """What is less likely than 10^-5 is cut off."""
-    chain = networks._chain(net)
+    chain = jackson.open_chain(net)
     assert net.response.value == pytest.approx(chain.mean(sum) / chain.counted_per_s, rel=1e-3)  # type: ignore[attr-defined]
 
 
-@pytest.mark.parametrize("net", [*networks.OPEN, *networks.ANYWHERE], ids=lambda net: net.name)
+@pytest.mark.parametrize("net", [*jackson.OPEN, *jackson.ANYWHERE], ids=lambda net: net.name)
 def test_traffic_equations(net: object) -> None:
     loads = [line.value for line in net.check]  # type: ignore[attr-defined]
     assert loads == pytest.approx(net.loads, rel=1e-12)  # type: ignore[attr-defined]
@@ -119,11 +121,11 @@ def test_traffic_equations(net: object) -> None:
     own=st.floats(0.5, 20), spindles=st.integers(1, 4), memory=st.sampled_from([0.0, 0.5, 2.0]), ranks=st.integers(1, 9)
 )
 def test_closed_networks(own: float, spindles: int, memory: float, ranks: int) -> None:
-    loop = networks.Loop(own, 1 if memory else spindles, memory)
+    loop = repairman.Loop(own, 1 if memory else spindles, memory)
     assert loop.cycle(ranks)[-1].value == pytest.approx(ranks / loop.chain(ranks).counted_per_s, rel=1e-9)
 
 
-@pytest.mark.parametrize("service", queueing.SERVICES, ids=lambda service: service.name)
+@pytest.mark.parametrize("service", formulas.SERVICES, ids=lambda service: service.name)
 def test_moments_of_services(service: object) -> None:
     """The second is 1 + the squared variation; of all, Lyapunov's inequality holds. Simulated services have them."""
     raw = service.raw  # type: ignore[attr-defined]

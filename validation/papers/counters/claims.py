@@ -1,4 +1,4 @@
-"""Hardware-counter models (APMT): what the paper computes or claims, against its own numbers and equations.
+"""Hardware-counter models (APMT): what the paper claims of kernels, volumes and sizes, against its own numbers.
 
 Source: Ding et al., APMT, an automatic performance modeling tool. These cases test no reading: ``expected`` is what is
 printed, ``own`` follows from other printed numbers or from an equation of the paper. What only its figures hold cannot
@@ -9,8 +9,6 @@ from __future__ import annotations
 
 import math
 
-from simcodesign.counters.frequency_refinement import Refined, refine, refine_as_printed
-from simcodesign.counters.kernels import cpi_variance
 from simcodesign.counters.prediction import volume_ratio
 from simcodesign.studies.validation.case import Case, Derived, Label, Tolerance, Values
 
@@ -235,115 +233,6 @@ def ratio_cases() -> list[Case]:
     ]
 
 
-# Equations.
-
-#: T_mem of two runs in cycles per instruction: memory alone, which takes as many seconds at either frequency.
-SECONDS = 1.0
-
-
-def two_runs(truth: Refined) -> tuple[tuple[float, float], tuple[float, float]]:
-    """CPI and T_mem that equation 5 gives at the two frequencies of section 4.2."""
-    accesses = (SECONDS * stated("frequency-high"), SECONDS * stated("frequency-low"))
-    return (truth.cpi(accesses[0]), truth.cpi(accesses[1])), accesses
-
-
-def refinement_cases() -> list[Case]:
-    """Table 4 put through equation 5 to two runs, and back: by the line of Figure 10, and by equation 6."""
-    cases = []
-    for kernel in (1, 2, 3):
-        truth = Refined(
-            *(number("counters-table-4", f"{name}_after", kernel=kernel) for name in ("cpi_core", "bf_mem"))
-        )
-        cpi, accesses = two_runs(truth)
-        expected = {"CPI_core": truth.cpi_core, "BF_mem": truth.blocking_factor}
-        values = {"CPI_1": cpi[0], "CPI_2": cpi[1], "T_1": accesses[0], "T_2": accesses[1]}
-        line, printed = refine(cpi, accesses), refine_as_printed(cpi, accesses)
-        slope = "(CPI_1 - CPI_2)/(T_1 - T_2)"
-        for name, refined, claim, steps in (
-            (
-                "figure-10",
-                line,
-                "The slope of CPI over T_mem is BF_mem, its intercept CPI_core (caption of Figure 10).",
-                (Derived("BF_mem", slope, values), Derived("CPI_core", f"CPI_1 - {slope}*T_1", values)),
-            ),
-            (
-                "equation-6",
-                printed,
-                "Equation 6 gives CPI_core and BF_mem of runs that equation 5 describes.",
-                (Derived("CPI_core", slope, values), Derived("BF_mem", f"(CPI_1 - {slope})/T_1", values)),
-            ),
-        ):
-            cases.append(
-                source_case(
-                    f"refinement/{name}-kernel-{kernel}",
-                    claim,
-                    "equations 5 and 6, Table 4",
-                    "cycles or ratio",
-                    expected,
-                    {"CPI_core": refined.cpi_core, "BF_mem": refined.blocking_factor},
-                    Tolerance(
-                        "rounding of double precision: BF_mem is what is left of a CPI of about 2",
-                        relative=1e-6,
-                        absolute=1e-14,
-                    ),
-                    steps,
-                )
-            )
-    return cases
-
-
-def deviation_case() -> Case:
-    """Equation 4 without a root."""
-    cpi = [number("counters-table-4", "cpi_core_after", kernel=kernel) for kernel in (1, 2, 3)]
-    ratio = cpi_variance([2 * one for one in cpi]) / cpi_variance(cpi)
-    own = Derived(
-        "ratio", "factor**2", {"factor": 2.0}, "ratio", "equation 4 of twice the values, over that of the values"
-    )
-    return source_case(
-        "equation-4",
-        "Equation 4 is a standard deviation: of values twice as large it is twice as large.",
-        "equation 4",
-        "ratio",
-        {"ratio": 2.0},
-        {"ratio": ratio},
-        ROUNDING,
-        (own,),
-    )
-
-
-# Errors.
-
-
-def error_case() -> Case:
-    """Two average errors."""
-    own = Derived("error", "printed", {"printed": stated("error-required")}, "%", "section 5")
-    return source_case(
-        "errors/average",
-        "The average error is around 15 % (abstract, section 6); section 5 has around 10 %.",
-        "abstract, sections 5 and 6",
-        "%",
-        {"error": stated("error-average")},
-        {"error": own.value},
-        Tolerance("'around': half a unit of the first of two digits", absolute=0.5),
-        (own,),
-    )
-
-
-def unrecoverable(name: str, claim: str, where: str, unit: str, expected: Values, missing: str) -> Case:
-    """What only a figure or an unpublished measurement could show."""
-    return Case(
-        name=f"hardware-counters/{name}",
-        claim=f"{claim} {SOURCE_ALONE}",
-        source=f"{PAPER}, {where}",
-        unit=unit,
-        expected=expected,
-        needs={missing: None},
-        tolerance=Tolerance("nothing to compare it with was published"),
-        reading="source",
-        quick=True,
-    )
-
-
 CASES: list[Case] = [
     *kernel_count_cases(),
     function_case(),
@@ -357,56 +246,4 @@ CASES: list[Case] = [
     crossover_case(),
     grid_case(),
     *ratio_cases(),
-    *refinement_cases(),
-    deviation_case(),
-    error_case(),
-    unrecoverable(
-        "errors/strong-scaling",
-        "At 128 processes errors are up to 25 % less than those of a size/P + b, and "
-        "up to 52 % less than those of a/P + b P^c + d.",
-        "section 5",
-        "%",
-        {"analytic": stated("gain-analytic"), "empirical": stated("gain-empirical")},
-        "errors of Figure 11",
-    ),
-    unrecoverable(
-        "errors/larger-size",
-        "Errors for the larger size are 50 % less on average than those of a size/P + b.",
-        "section 5",
-        "%",
-        {"analytic": stated("gain-larger-size")},
-        "errors of Figure 12",
-    ),
-    unrecoverable(
-        "errors/bt",
-        "Refinement brings the error of BT from 18 % below 7 %.",
-        "section 4.2",
-        "%",
-        {"before": stated("bt-error-before"), "after": stated("bt-error-after")},
-        "times of BT",
-    ),
-    unrecoverable(
-        "errors/nrmse",
-        "Sampled shares agree with instrumented ones: NRMSE is around 1e-4.",
-        "section 2",
-        "ratio",
-        {"NRMSE": stated("nrmse")},
-        "shares of the functions",
-    ),
-    unrecoverable(
-        "errors/r-squared",
-        "The forms explain about 0.9 of the variance of the counters of CICE.",
-        "Figure 6",
-        "ratio",
-        {"R squared": stated("r-squared")},
-        "counters of Figure 6",
-    ),
-    unrecoverable(
-        "errors/overhead",
-        "Profiling with counters costs 3 % on average.",
-        "abstract",
-        "%",
-        {"overhead": stated("overhead")},
-        "times with and without profiling",
-    ),
 ]

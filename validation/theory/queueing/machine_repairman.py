@@ -1,22 +1,20 @@
-"""Networks of queues: open ones of disks that pass requests on, and closed ones of ranks that share disks and memory.
+"""Closed networks of queues: ranks that share a disk and a memory controller, as machines share a repairman.
 
 Times are in mean services S of a disk. Formulas are written out here, apart from the package's: product forms and
-their sums over all states, where the package solves traffic equations and recursions.
+their sums over all states, where the package solves recursions.
 
-Sources: J. R. Jackson, "Networks of waiting lines", Operations Research 5(4), 1957; W. J. Gordon and G. F. Newell,
-"Closed queuing systems with exponential servers", Operations Research 15(2), 1967; M. Reiser and S. S. Lavenberg,
-"Mean-value analysis of closed multichain queuing networks", J. ACM 27(2), 1980; L. Kleinrock, "Queueing Systems I"
-(1975), Sec. 3.8, and "II" (1976), Sec. 4.12 (bounds); F. Baskett, K. M. Chandy, R. R. Muntz, F. G. Palacios, J. ACM
-22(2), 1975.
+Sources: W. J. Gordon and G. F. Newell, "Closed queuing systems with exponential servers", Operations Research 15(2),
+1967; M. Reiser and S. S. Lavenberg, "Mean-value analysis of closed multichain queuing networks", J. ACM 27(2), 1980;
+L. Kleinrock, "Queueing Systems I" (1975), Sec. 3.8, and "II" (1976), Sec. 4.12 (bounds); F. Baskett, K. M. Chandy,
+R. R. Muntz, F. G. Palacios, J. ACM 22(2), 1975.
 """
 
 from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import cache
 
 import numpy as np
 
@@ -39,187 +37,14 @@ from ..machines import ROUNDING
 from .long_runs import Chain, Move, requests_for
 from .stations import (
     EXPONENTIAL,
-    Forecast,
-    Quantity,
     S,
-    Seen,
     about,
     disks,
     engine_for,
-    forecast_case,
     margin_tolerance,
     program,
-    response_of,
-    simulated_case,
-    stream,
     weakest,
 )
-
-JACKSON = "Jackson, Operations Research 5(4), 1957"
-#: States less probable than this are left out of the estimate of how long a run must be.
-UNLIKELY = 1e-5
-
-
-# --- Open networks ------------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class Jackson:
-    """Disks to which ``outside`` requests per hundred services S come, and that pass them on by ``routes``. ``loads``:
-    by the traffic equations, which ``check`` writes out."""
-
-    name: str
-    about: str
-    outside: tuple[int, ...]
-    routes: tuple[tuple[float, ...], ...]
-    loads: tuple[float, ...]
-    seed: int
-
-    @property
-    def check(self) -> tuple[Derived, ...]:
-        """The traffic equations: every load is what comes from outside and from all disks."""
-        return tuple(self._flow(target) for target in range(len(self.loads)))
-
-    def _flow(self, target: int) -> Derived:
-        shares = {f"x{i}": row[target] for i, row in enumerate(self.routes) if row[target]}
-        terms = [f"{self.outside[target] / 100:g}", *(f"{share:g}*{name}" for name, share in shares.items())]
-        return Derived(f"x{target}", " + ".join(terms), {name: self.loads[int(name[1:])] for name in shares})
-
-    @property
-    def response(self) -> Derived:
-        """Little's law over the whole network, each disk an M/M/1 queue of its own."""
-        number = " + ".join(f"x{i}/(1 - x{i})" for i in range(len(self.loads)))
-        values = {f"x{i}": load for i, load in enumerate(self.loads)} | {"g": sum(self.outside) / 100}
-        return Derived("T/S", f"({number})/g", values, about="g: requests from outside, per S")
-
-    def work(self, requests: int) -> Workload:
-        """So many requests per rank in the mean; as many of each as its share of the rate, so that all streams end
-        together."""
-        times = max(1, math.ceil(requests * len(self.outside) / sum(self.outside)))
-        counts = _by_rank([times * count for count in self.outside])
-        return stream(_by_rank([count / 100 / S for count in self.outside]), counts, routes=self.routes)
-
-    def case(self) -> Case:
-        """By simulation."""
-        quantities = [
-            Quantity(
-                "response",
-                self.response,
-                lambda observed: observed.response,
-                lambda: _chain(self).spread_of_ratio(_total),
-                response_of,
-                self.check,
-            ),
-            *(self._utilisation(place) for place in range(len(self.loads))),
-        ]
-        return simulated_case(
-            f"queueing/jackson/{self.name}",
-            self._claim,
-            f"{JACKSON}; Kleinrock, Queueing Systems I, 1975, Sec. 4.8",
-            quantities,
-            self.work,
-            disks(len(self.loads)),
-            seed=self.seed,
-            ranks=len(self.loads),
-        )
-
-    @property
-    def _claim(self) -> str:
-        return (
-            f"{self.about}: every disk is as an M/M/1 queue with the load of the traffic equations, and a request stays "
-            "for the sum of x/(1 - x) over the disks, by the rate from outside."
-        )
-
-    def _utilisation(self, place: int) -> Quantity:
-        def shown(observed: Seen) -> float:
-            return observed.utilisation(place)
-
-        def busy(state: Hashable) -> float:
-            assert isinstance(state, tuple)
-            return float(state[place] > 0)
-
-        load = Derived("U", f"x{place}", {f"x{place}": self.loads[place]})
-        return Quantity(f"utilisation of disk {place}", load, shown, lambda: _chain(self).spread_of_time_average(busy))
-
-
-@cache
-def _chain(net: Jackson) -> Chain:
-    """Requests at every disk, those from outside counted."""
-    most = [math.ceil(math.log(UNLIKELY) / math.log(load)) for load in net.loads]
-
-    def moves(state: Hashable) -> Iterator[Move]:
-        assert isinstance(state, tuple)
-        for place, count in enumerate(net.outside):
-            if count:
-                yield count / 100, _moved(state, None, place, most), 1.0
-            if not state[place]:
-                continue
-            for target, share in enumerate(net.routes[place]):
-                if share and target != place:
-                    yield share, _moved(state, place, target, most), 0.0
-            yield 1 - sum(net.routes[place]), _moved(state, place, None, most), 0.0
-
-    return Chain.explored((0,) * len(net.loads), moves)
-
-
-def _total(state: Hashable) -> float:
-    assert isinstance(state, tuple)
-    return float(sum(state))
-
-
-def _by_rank(values: Sequence[float]) -> str:
-    """An expression of the rank."""
-    text = f"{values[-1]:.17g}"
-    for rank in reversed(range(len(values) - 1)):
-        text = f"where(rank == {rank}, {values[rank]:.17g}, {text})"
-    return text
-
-
-def _moved(state: tuple[int, ...], origin: int | None, target: int | None, most: Sequence[int]) -> tuple[int, ...]:
-    """One request from here to there; it is lost where there are more than matter."""
-    after = list(state)
-    if origin is not None:
-        after[origin] -= 1
-    if target is not None:
-        after[target] = min(after[target] + 1, most[target])
-    return tuple(after)
-
-
-#: Requests come from outside at the first disk alone: several streams would not end together.
-OPEN = (
-    Jackson("feedback", "Two disks with feedback", (39, 0), ((0.1, 0.75), (0.3, 0.1)), (0.6, 0.5), 7200),
-    Jackson(
-        "three-disks",
-        "Three disks that pass requests to each other",
-        (40, 0, 0),
-        ((0.0, 0.6, 0.3), (0.2, 0.0, 0.44), (0.25, 0.35, 0.0)),
-        (0.6, 0.5, 0.4),
-        7300,
-    ),
-)
-#: For the forecast alone.
-ANYWHERE = (
-    Jackson(
-        "from everywhere", "", (30, 20, 8), ((0.0, 0.5, 0.2), (0.2, 0.0, 0.4), (0.5, 0.0, 0.0)), (0.6, 0.5, 0.4), 0
-    ),
-    Jackson("tandem", "", (90, 0), ((0.0, 1.0), (0.0, 0.0)), (0.9, 0.9), 0),
-)
-
-
-def _open_forecast() -> Case:
-    rows = [
-        Forecast(one.name, one.response, one.work(100), disks(len(one.loads)), len(one.loads), lines=one.check)
-        for one in (*OPEN, *ANYWHERE)
-    ]
-    return forecast_case(
-        "queueing/jackson",
-        "The forecast of disks that pass requests on is that of M/M/1 queues with the loads of the traffic equations.",
-        JACKSON,
-        rows,
-    )
-
-
-# --- Closed networks: ranks that share a disk ---------------------------------------------------------------------
 
 #: Cycles are known better than responses: a rank's own work is in them.
 CLOSED_MARGIN = 0.015
@@ -477,10 +302,4 @@ def _bound_cases() -> Iterator[Case]:
     )
 
 
-CASES: list[Case] = [
-    _open_forecast(),
-    *(one.case() for one in OPEN),
-    *_closed_cases(),
-    *_memory_cases(),
-    *_bound_cases(),
-]
+CASES: list[Case] = [*_closed_cases(), *_memory_cases(), *_bound_cases()]

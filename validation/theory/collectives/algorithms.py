@@ -7,7 +7,7 @@ receives of every rank, written here from the description of the algorithm.
 
 Sources: Thakur, Rabenseifner, Gropp, IJHPCA 19 (2005); Chan, Heimlich, Purkayastha, van de Geijn, CCPE 19 (2007); Bruck,
 Ho, Kipnis, Upfal, Weathersby, IEEE TPDS 8 (1997); Hensgen, Finkel, Manber, IJPP 17 (1988); Patarasuk, Yuan, JPDC 69
-(2009); Culler et al., LogP, PPoPP 1993; Hoefler, Schneider, Lumsdaine, LogGOPSim, HPDC 2010.
+(2009).
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ import numpy as np
 
 import simcodesign as sc
 from simcodesign.describe.topology.build import build_topology
-from simcodesign.studies.validation.case import Case, Derived, Label, Readings
+from simcodesign.studies.validation.case import Case, Derived, Readings
 
-from .definitions import Steps, doubling, replay, tree_down, tree_up_and_down
-from .machines import EXACT, ROUNDING, TS, TW, M, collective, halo, hockney, loggops
+from ..definitions import Steps, doubling, replay, tree_down, tree_up_and_down
+from ..machines import EXACT, ROUNDING, TS, TW, M, collective, hockney
 
 #: Numbers of ranks: powers of two and others, few and many (the latter only for the tests that may take long).
 POWERS, MANY_POWERS = (2, 4, 8, 16, 32, 64), (128, 256)
@@ -308,145 +308,4 @@ def _cases(law: Law) -> list[Case]:
     return [*cases, _time_case(law, "very-many-ranks", MOST, 0.0, quick=False, full=few)]
 
 
-# --- Halo exchanges ---------------------------------------------------------------------------------------------------
-
-GRIDS = {1: (5,), 2: (3, 4), 3: (3, 4, 5), 4: (3, 4, 3, 5)}
-LAYERS = (1000.0, 3000.0, 200.0, 7000.0)
-
-
-def _halo_lines(dims: int, periodic: bool, receive_s: float) -> tuple[Derived, Derived, Derived]:
-    """Time, messages and bytes of an exchange of ``LAYERS`` bytes per dimension."""
-    extents, sizes = GRIDS[dims], LAYERS[:dims]
-    symbols: dict[str, float] = {"a": TS, "b": TW, "r": receive_s, "P": float(np.prod(extents)), "d": dims}
-    symbols |= {f"m{dim}": size for dim, size in enumerate(sizes, 1)} | {
-        f"k{dim}": k for dim, k in enumerate(extents, 1)
-    }
-    layer = " + ".join(f"m{dim}" for dim in range(1, dims + 1))
-    cables = ["P" if periodic else f"P/k{dim}*(k{dim} - 1)" for dim in range(1, dims + 1)]
-    load = " + ".join(f"2*{many}*m{dim}" for dim, many in enumerate(cables, 1))
-    return (
-        Derived("T", f"2*(d*a + ({layer})*b) + 2*d*r", symbols, "s", f"{dims} dimensions"),
-        Derived("N", " + ".join(f"2*{many}" for many in cables), symbols, "", f"{dims} dimensions"),
-        Derived("N", load, symbols, "B", f"{dims} dimensions"),
-    )
-
-
-def _halo_readings(periodic: bool, receive_s: float, quantity: int) -> Readings:
-    forecast: dict[Label, float] = {}
-    simulation: dict[Label, float] = {}
-    for dims, extents in GRIDS.items():
-        ranks = int(np.prod(extents))
-        machine = hockney(build_topology("crossbar", ranks), hop_latency_s=0.0, receive_overhead_s=receive_s)
-        work = halo(extents, LAYERS[:dims], periodic)
-        for values, result in (
-            (forecast, sc.forecast(work, machine, {"P": ranks})),
-            (simulation, sc.simulate(work, machine, {"P": ranks}, effects="none")),
-        ):
-            values[dims] = float((result.makespan_s, result.messages, result.message_bytes)[quantity])
-    return Readings(forecast=forecast, simulation=simulation)
-
-
-def _halo_case(periodic: bool, detail: str, receive_s: float, quantity: int, unit: str) -> Case:
-    lines = {dims: _halo_lines(dims, periodic, receive_s)[quantity] for dims in GRIDS}
-    where = "closed" if periodic else "open"
-    what = {0: "takes", 1: "sends so many messages:", 2: "sends so many bytes:"}[quantity]
-    return Case(
-        name=f"collectives/halo-{where}/{detail}",
-        claim=f"A halo exchange on a process grid of 1 to 4 dimensions (extents of 3 and more, {where} at the edges) "
-        f"{what} {lines[2].formula} (for 2 dimensions), for a rank inside has two neighbours in each.",
-        source="Grama, Gupta, Karypis, Kumar, Introduction to Parallel Computing, 2nd ed. 2003, section 2.5: messages "
-        "of one port, one after another; neighbours counted",
-        unit=unit,
-        expected={dims: line.value for dims, line in lines.items()},
-        tolerance=ROUNDING if quantity == 0 else EXACT,
-        reading="both",
-        measure=lambda: _halo_readings(periodic, receive_s, quantity),
-        axis="dimensions",
-        derivation=(lines[3],),
-        quick=True,
-    )
-
-
-HALOS = [
-    _halo_case(periodic, detail, receive_s, quantity, unit)
-    for periodic in (True, False)
-    for detail, receive_s, quantity, unit in (
-        ("time", 0.0, 0, "s"),
-        ("receive-overhead", R, 0, "s"),
-        ("messages", 0.0, 1, "1"),
-        ("bytes", 0.0, 2, "B"),
-    )
-]
-
-# --- LogGOPS ----------------------------------------------------------------------------------------------------------
-
-#: L, o, g <= o, G.
-PARAMETERS = {"L": 5e-6, "o": 2e-6, "g": 1.5e-6, "G": 1e-9}
-
-
-def _loggops_case(
-    name: str, algorithm: str, size: float, formula: str, ranks: Sequence[int], claim: str, source: str
-) -> Case:
-    lines = {P: Derived("T", formula, PARAMETERS | {"m": size, "P": P}, "s", f"{P} ranks") for P in ranks}
-
-    def measure() -> Readings:
-        constants = {"latency_s": 5e-6, "overhead_s": 2e-6, "gap_s": 1.5e-6, "per_byte_s": 1e-9}
-        machine, work = loggops(build_topology("crossbar", max(ranks)), **constants), collective(name, algorithm, size)
-        times = sc.forecast(work, machine, {"P": np.array(ranks)}).makespan_s
-        return Readings(
-            forecast={P: float(time) for P, time in zip(ranks, np.broadcast_to(times, len(ranks)), strict=True)},
-            simulation={P: float(sc.simulate(work, machine, {"P": P}, effects="none").makespan_s) for P in ranks},
-        )
-
-    return Case(
-        name=f"collectives/loggops/{name}-{algorithm}-{size:g}-b",
-        claim=claim,
-        source=source,
-        unit="s",
-        expected={P: line.value for P, line in lines.items()},
-        tolerance=ROUNDING,
-        reading="both",
-        measure=measure,
-        axis="ranks",
-        derivation=(lines[64],),
-        quick=True,
-    )
-
-
-LOGGOPS = [
-    case
-    for size in (1.0, 1001.0)
-    for case in (
-        _loggops_case(
-            "broadcast",
-            "binomial",
-            size,
-            "(2*o + L + (m - 1)*G)*log2(P)",
-            POWERS + MANY_POWERS,
-            "In LogGP with g <= o a binomial broadcast to P = 2^k ranks takes log2 P whole messages, "
-            "2o + L + (m - 1) G.",
-            "Culler et al., LogP, PPoPP 1993, broadcast; Hoefler et al., LogGOPSim, HPDC 2010",
-        ),
-        _loggops_case(
-            "broadcast",
-            "linear",
-            size,
-            "(P - 2)*max(o, g + (m - 1)*G) + 2*o + L + (m - 1)*G",
-            POWERS + OTHERS + MANY_POWERS,
-            "In LogGP the sends of a root follow one another by o or by g + (m - 1) G, and the last message is whole: "
-            "P o + L for one byte and g <= o.",
-            "Culler et al., LogP, PPoPP 1993; Alexandrov et al., LogGP, SPAA 1995, for sends one after another",
-        ),
-        _loggops_case(
-            "barrier",
-            "dissemination",
-            size,
-            "ceil(log2(P))*(2*o + L + (m - 1)*G)",
-            POWERS + OTHERS + MANY_OTHERS,
-            "In LogGP with g <= 2o + L a dissemination barrier takes ceil(log2 P) rounds of a whole message.",
-            "Hensgen, Finkel, Manber, IJPP 17 (1988); Culler et al., LogP, PPoPP 1993, for the message",
-        ),
-    )
-]
-
-CASES: list[Case] = [case for law in LAWS for case in _cases(law)] + HALOS + LOGGOPS
+CASES: list[Case] = [case for law in LAWS for case in _cases(law)]

@@ -1,0 +1,1 @@
+"""Resource-usage constants from times."""

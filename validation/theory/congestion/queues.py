@@ -1,0 +1,113 @@
+"""Queues of known length: messages that meet on no link, or all at one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import simcodesign as sc
+from simcodesign.core.errors import Place
+from simcodesign.core.expressions.expression import parse
+from simcodesign.describe.demands.point_to_point import Receive, Send
+from simcodesign.describe.topology.build import build_topology
+from simcodesign.studies.validation.case import Case, Derived, Label, Readings
+
+from ..machines import ROUNDING, TH, TL, TS, TW, M, furthest, grid, hockney, permutation, program
+from .all_to_all import DALLY
+
+
+def _free_case(switching: str) -> Case:
+    """Neighbours on a ring: nobody waits."""
+    sizes = (4, 5, 16, 32)
+    works = {
+        "one": permutation("(rank + 1) % P", "(rank + P - 1) % P"),
+        "other": permutation("(rank + P - 1) % P", "(rank + 1) % P"),
+    }
+    both = program(*works["one"].program, *works["other"].program)
+    line = Derived(
+        "T", "2*(ts + th + m*tw)", {"ts": TS, "th": TH, "m": M, "tw": TW}, "s", "a shift up, then a shift down"
+    )
+
+    def measure() -> Readings:
+        simulated: dict[Label, float] = {}
+        for k in sizes:
+            machine = hockney(grid("torus", k), switching=switching)
+            one = (2 * _time(work, machine) for work in works.values())  # twice one shift is two
+            simulated[k] = furthest((*one, _time(both, machine)), line.value)
+        return Readings(simulation=simulated)
+
+    name = switching.replace("_", "-")
+    return Case(
+        name=f"congestion/free/ring-{name}",
+        claim=f"Shifts by one on a ring, up or down or one after the other, meet on no link ({name}): each takes "
+        "ts + th + m tw.",
+        source=f"{DALLY}, neighbour traffic; one message a link",
+        unit="s",
+        expected=dict.fromkeys(sizes, line.value),
+        tolerance=ROUNDING,
+        reading="simulation",
+        measure=measure,
+        axis="nodes",
+        derivation=(line,),
+        quick=True,
+    )
+
+
+def _time(work: sc.Workload, machine: sc.Machine, effects: str = "links") -> float:
+    return float(sc.simulate(work, machine, {"P": machine.nodes}, effects=effects).makespan_s)
+
+
+def _queue_case(
+    name: str, claim: str, formula: str, source: str, sizes: Sequence[int], time_s: Callable[[int], float]
+) -> Case:
+    symbols = {"ts": TS, "th": TH, "m": M, "tw": TW, "tl": TL}
+    lines = {P: Derived("T", formula, symbols | {"P": P}, "s", f"{P} nodes") for P in sizes}
+    return Case(
+        name=f"congestion/queue/{name}",
+        claim=claim,
+        source=source,
+        unit="s",
+        expected={P: line.value for P, line in lines.items()},
+        tolerance=ROUNDING,
+        reading="simulation",
+        measure=lambda: Readings(simulation={P: time_s(P) for P in sizes}),
+        axis="nodes",
+        derivation=(lines[sizes[-1]],),
+        quick=True,
+    )
+
+
+def _on_bus(ranks: int) -> float:
+    return _time(permutation("(rank + 1) % P", "(rank + P - 1) % P"), hockney(build_topology("bus", ranks)))
+
+
+def _incast(ranks: int) -> float:
+    """All send to rank 0 at once, whose interface takes one message after another."""
+    machine = hockney(build_topology("crossbar", ranks))
+    sends = Send(parse("rank > 0"), Place(), parse(0), parse(M))
+    receives = [Receive(parse("rank == 0"), Place(), parse(source), parse(M)) for source in range(1, ranks)]
+    return _time(program(sends, *receives), machine, "links, interfaces")
+
+
+QUEUES = [
+    _queue_case(
+        "bus",
+        "When every node sends one message over a bus, they pass one after another, from the startup on: the last "
+        "of them arrives at ts + P m tl + th, but none before ts + m tw + th.",
+        "ts + max(tw, P*tl)*m + th",
+        "A single server and P simultaneous requests: the last has waited for P - 1 services",
+        (2, 3, 4, 8, 33, 64),
+        _on_bus,
+    ),
+    _queue_case(
+        "incast",
+        "When all send to node 0 over a crossbar, its network interface takes one after another: "
+        "ts + th + (P - 1) m tw.",
+        "ts + th + (P - 1)*m*tw",
+        "A single server and P - 1 simultaneous requests (one port: Chan et al., CCPE 19 (2007))",
+        (2, 3, 4, 8, 33, 64),
+        _incast,
+    ),
+]
+
+
+CASES: list[Case] = [_free_case("cut_through"), _free_case("store_and_forward"), *QUEUES]

@@ -1,0 +1,1 @@
+"""Queues with one station: an open stream of requests at a disk, by both readings."""

@@ -1,0 +1,1 @@
+"""Meshes, tori and hypercubes under uniform random traffic."""
