@@ -19,7 +19,8 @@ from simcodesign.core.errors import InputError
 from simcodesign.engine.simulate import simulate
 from simcodesign.report.common.progress import replication_progress
 from simcodesign.report.replication.plot import replications_plot, running
-from simcodesign.report.replication.tables import QuantityFormat, machine_names, paired_tables, replication_tables
+from simcodesign.report.replication.quantities import QuantityFormat
+from simcodesign.report.replication.tables import machine_names, paired_tables, replication_tables
 from simcodesign.studies.replication.output_analysis import Interval, WarmUp, batch_means
 from simcodesign.studies.replication.replicate import PairedReplications, Replicated, replicate, replicate_against
 from tests.command_line import Ran, command

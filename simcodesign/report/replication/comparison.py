@@ -11,7 +11,7 @@ from simcodesign.comparison.effects import WAITING, effect_words
 from simcodesign.core.result import COMPONENTS
 from simcodesign.report.common.numbers import Seconds
 from simcodesign.report.common.tables import new_table, paragraph
-from simcodesign.report.replication.tables import QuantityFormat
+from simcodesign.report.replication.quantities import QuantityFormat
 from simcodesign.report.results.tables import NOBODY_WAITS
 from simcodesign.studies.replication.comparison import ReplicatedComparison
 from simcodesign.studies.replication.observations import RESPONSE

@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 from simcodesign.core.errors import InputError
 from simcodesign.core.result import COMPONENTS
 from simcodesign.report.common import plot_style
-from simcodesign.report.replication.tables import QUANTITIES, machine_names
+from simcodesign.report.replication.quantities import QUANTITIES
+from simcodesign.report.replication.tables import machine_names
 from simcodesign.studies.replication.observations import MAKESPAN, RESPONSE
 from simcodesign.studies.replication.output_analysis import Interval, interval
 from simcodesign.studies.replication.replicate import PairedReplications, Replicated

@@ -4,85 +4,21 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
 from rich.console import RenderableType
 from rich.table import Table
 
 from simcodesign.core.result import COMPONENTS
-from simcodesign.report.common.numbers import Seconds, shared_unit
+from simcodesign.report.common.numbers import Seconds
 from simcodesign.report.common.tables import facts, new_table, paragraph
-from simcodesign.studies.replication.observations import BLOCKED, MAKESPAN, MSER5, RESPONSE, STATION_NUMBERS, Key
+from simcodesign.report.replication.quantities import QUANTITIES, QuantityFormat, named_quantity
+from simcodesign.studies.replication.observations import MAKESPAN, MSER5, STATION_NUMBERS, Key
 from simcodesign.studies.replication.output_analysis import Interval, PairedIntervals
 from simcodesign.studies.replication.replicate import PairedReplications, Replicated
 
 SAME = "same in all"
-#: What quantities are called, and their unit; the rest go by their own names, as counts.
-QUANTITIES: dict[Key, tuple[str, str]] = {
-    MAKESPAN: ("makespan", "s"),
-    RESPONSE: ("response time", "s"),
-    BLOCKED: ("blocked", "%"),
-    ("messages",): ("messages", ""),
-    ("message_bytes",): ("bytes sent", "B"),
-    ("disk_bytes",): ("bytes read and written", "B"),
-    ("footprint_bytes",): ("memory of a rank", "B"),
-    ("energy_j",): ("energy", "J"),
-    ("peak_power_w",): ("power at most", "W"),
-    ("static_power_w",): ("of it static", "W"),
-    ("events",): ("events", ""),
-}
 #: Of a mean: differences below this share of it are rounding.
 _DUST = 1e-12
-#: Digits of a mean, however narrow its interval is.
-_DIGITS = 5
-
-
-@dataclass(frozen=True)
-class QuantityFormat:
-    """How values in an SI unit are written; ``fixed``: times ``factor``, the unit standing in a heading."""
-
-    unit: str = ""
-    fixed: bool = False
-    factor: float = 1.0
-
-    @classmethod
-    def of(cls, show: Seconds) -> QuantityFormat:
-        """For times in the unit of a table."""
-        return cls("", True, 1 / show.factor)
-
-    def scaled(self, value: float) -> tuple[float, str]:
-        """By what values like this one are multiplied, and what follows them."""
-        if self.fixed:
-            return self.factor, ""
-        if self.unit == "%":
-            return 100.0, "%"
-        factor, name = shared_unit([value], self.unit)
-        return factor, f" {name}" if name else ""
-
-    def __call__(self, value: float) -> str:
-        """A value alone."""
-        factor, unit = self.scaled(value)
-        number = value * factor
-        if not unit and not self.fixed and number.is_integer():
-            return f"{number:,.0f}"
-        return f"{number:,.{_decimals(number, _DIGITS)}f}{unit}" if number else f"0{unit}"
-
-    def wide(self, interval: Interval) -> str:
-        """``12.34 ± 0.05 ms``; the mean alone of a single run, and of what is the same in all."""
-        if interval.same or not math.isfinite(interval.half_width):
-            return self(interval.mean)
-        factor, unit = self.scaled(max(abs(interval.mean), interval.half_width))
-        mean, half = interval.mean * factor, interval.half_width * factor
-        places = min(_decimals(half, 2), _decimals(mean, _DIGITS) if abs(mean) > half else 99)
-        narrow = half < 0.5 * 10.0**-places
-        return f"{mean:,.{places}f} ± {half:.1g}{unit}" if narrow else f"{mean:,.{places}f} ± {half:,.{places}f}{unit}"
-
-
-def _decimals(value: float, digits: int) -> int:
-    """Places after the point that show so many digits."""
-    return max(digits - 1 - math.floor(math.log10(abs(value))), 0) if value else 0
-
-
 #: Of stations: heading of each number.
 _HEADINGS = ("served", "utilisation", "mean queue", "longest queue", "waiting")
 
@@ -132,12 +68,12 @@ def quantity_table(replicated: Replicated) -> Table:
     if replicated.count == 1 and replicated.batches is None:
         table = new_table("One run", "quantity", "value")
         for key in _shown(replicated):
-            name, form = _named(key)
+            name, form = named_quantity(key)
             table.add_row(name, form(replicated.interval(*key).mean))
         return table
     table = new_table(f"Means, with intervals of {_level(replicated)}", "quantity", "mean", "±", "least", "most")
     for key in _shown(replicated):
-        name, form = _named(key)
+        name, form = named_quantity(key)
         interval, values = replicated.interval(*key), replicated.column(key)
         ends = (
             ("", "")
@@ -209,7 +145,7 @@ def paired_table(paired: PairedReplications) -> Table:
         if any(side.mean for pair in [paired.pairs["components_s", part]] for side in (pair.first, pair.second))
     ]
     for key in keys:
-        name, form = _named(key)
+        name, form = named_quantity(key)
         pair = paired.pairs[key]
         sides = (form.wide(side) for side in (pair.first, pair.second))
         table.add_row(name, *sides, "0" if _equal(pair) else form.wide(pair.difference), _ratio(pair))
@@ -226,7 +162,7 @@ def _equal(pair: PairedIntervals) -> bool:
 def verdict(paired: PairedReplications) -> RenderableType:
     """Which machine is faster, whether that is certain, and what the common random numbers were good for."""
     pair, (one, other) = paired.verdict, machine_names(paired)
-    name, form = _named(paired.first.stopping.of)
+    name, form = named_quantity(paired.first.stopping.of)
     gap = pair.difference
     if _equal(pair):
         return paragraph(f"The {name} is the same on both, in every replication.")
@@ -294,7 +230,7 @@ def _stream_notes(replicated: Replicated, named: bool) -> Iterable[str]:
 
 def _stopping(replicated: Replicated) -> str:
     stopping = replicated.stopping
-    name, precision = _named(stopping.of)[0], _percent(stopping.precision or 0.0)
+    name, precision = named_quantity(stopping.of)[0], _percent(stopping.precision or 0.0)
     if stopping.reached:
         return (
             f"Stopped after {replicated.count} replications: the half-width of the {name} was within {precision} at "
@@ -309,7 +245,7 @@ def _extremes(replicated: Replicated) -> str:
     """Seeds with which ``simulate`` shows the extremes alone."""
     key = replicated.stopping.of
     values = replicated.column(key)
-    name, form = _named(key)
+    name, form = named_quantity(key)
     ends = ((which, int(place)) for which, place in (("least", values.argmin()), ("most", values.argmax())))
     seeds = "; ".join(f"{which} {form(float(values[place]))} --seed {replicated.seeds[place]}" for which, place in ends)
     return f"One replication alone, by {name}: {seeds}"
@@ -319,7 +255,7 @@ def _headline(replicated: Replicated) -> RenderableType:
     first, key = replicated.first, replicated.stopping.of
     preset = f", preset {first.preset}" if first.preset else ""
     case = f"{first.workload} on {first.machine}, P = {float(first.values['P']):,.0f}{preset}"
-    name, form = _named(key)
+    name, form = named_quantity(key)
     interval = replicated.interval(*key)
     width = "" if interval.same or math.isnan(interval.low) else f" ± {_relative(interval)}"
     if not replicated.random_sources:
@@ -363,18 +299,6 @@ def _shown(replicated: Replicated) -> list[Key]:
     """The quantities of the first table: those that every reading shows, and what else there is."""
     used: Sequence[Key] = [key for key in replicated.keys if key[0] == "used"]
     return [*(key for key in QUANTITIES if key in replicated.keys), *used]
-
-
-def _named(key: Key) -> tuple[str, QuantityFormat]:
-    """What a quantity is called, and how a value of it is written."""
-    if key in QUANTITIES:
-        name, unit = QUANTITIES[key]
-        return name, QuantityFormat(unit)
-    if key[0] == "used":
-        return f"{key[1]} used", QuantityFormat()
-    return " ".join(part.removesuffix("_s") for part in key[1:] or key), QuantityFormat(
-        "s" if key[0].endswith("_s") else ""
-    )
 
 
 def _cell(interval: Interval, form: QuantityFormat, show: Seconds) -> str:
