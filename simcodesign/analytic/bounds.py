@@ -19,6 +19,7 @@ from simcodesign.analytic.critical_path_bound import Path, cut
 from simcodesign.analytic.demands.base import ClosedForm, closed_form
 from simcodesign.analytic.demands.point_to_point import empty_receive_s
 from simcodesign.analytic.message_costs import modelled_hops, price
+from simcodesign.analytic.route_links import NO_LINKS
 from simcodesign.core.result import Bounds
 from simcodesign.describe.design_point import DesignPoint
 from simcodesign.describe.effects import ladder
@@ -100,7 +101,7 @@ class _Loads:
         machine = step.machine
         self._occupy(sent, machine, times)
         self._in_turn(sent, machine, times)
-        near = price(machine.network, self.ranks, 0.0).message(sent.size_bytes)
+        near = price(machine.network, self.ranks, 0.0, NO_LINKS).message(sent.size_bytes)
         self.serial_s += times * float(np.sum(near.next_receive_s * sent.messages))
         own: Floats = np.zeros(self.ranks)
         np.add.at(own, sent.source, near.send_s * sent.messages)
@@ -120,10 +121,10 @@ class _Loads:
         interface_s = load * machine.network.interface_occupancy_s_per_byte
         for side in (sent.source, sent.target):
             np.add.at(self.interfaces, self.interface[side[far]], interface_s)
-        links, size = machine.network.topology.link_loads(source[far], target[far], load)
-        for link, seconds in zip(
-            links.tolist(), (size * machine.network.link_occupancy_s_per_byte).tolist(), strict=True
-        ):
+        network = machine.network
+        links, size = network.topology.link_loads(source[far], target[far], load)
+        per_byte_s = np.array(network.links_s_per_byte, dtype=np.float64)[network.topology.group_of(links)]
+        for link, seconds in zip(links.tolist(), (size * per_byte_s).tolist(), strict=True):
             self.links[link] = self.links.get(link, 0.0) + seconds
 
     def _in_turn(self, sent: Traffic, machine: Machine, times: float) -> None:

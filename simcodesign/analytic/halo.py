@@ -30,7 +30,7 @@ def halo(
     A fraction of a message takes as much less time as the whole ones are apart, and never less than none.
     """
     several = [1.0] * len(sizes) if messages is None else list(messages)
-    rows = [_Row(p.message(m), n, extent, periodic) for m, n, extent in zip(sizes, several, grid, strict=True)]
+    rows = _rows(sizes, grid, periodic, p, several)
     time: FloatOrArray = 0.0
     for edges in itertools.product(*((False, True) if row.edge_may_be_last else (False,) for row in rows)):
         time = np.maximum(time, _finish_s(rows, edges))
@@ -47,8 +47,20 @@ def most_work_s(
 ) -> FloatOrArray:
     """Seconds for which a rank with most neighbours works on its messages, in Hockney's model. Where messages do not
     fly that is all of the time: when it has sent everything, everybody has, so that it waits for nothing."""
-    rows = [_Row(p.message(m), n, extent, periodic) for m, n, extent in zip(sizes, messages, grid, strict=True)]
+    rows = _rows(sizes, grid, periodic, p, messages)
     return sum(row.neighbours(False) * row.count * (row.message.send_s + row.message.receive_s) for row in rows)
+
+
+def busy_s(
+    sizes: Sequence[FloatOrArray],
+    grid: Sequence[FloatOrArray],
+    periodic: bool,
+    p: MessageCosts,
+    messages: Sequence[FloatOrArray],
+) -> FloatOrArray:
+    """Seconds for which all ranks together are at work on their messages, waiting apart."""
+    rows = _rows(sizes, grid, periodic, p, messages)
+    return sum((row.sent(p.ranks) * (row.message.send_s + row.message.receive_s) for row in rows), start=0.0)
 
 
 def most_neighbours(grid: Sequence[int], periodic: bool) -> NDArray[np.bool_]:
@@ -71,8 +83,7 @@ def _sent(
     messages: FloatOrArray = 0.0
     total: FloatOrArray = 0.0
     for row, size in zip(rows, sizes, strict=True):
-        inside = ranks if row.periodic else ranks / row.extent * (row.extent - 1)
-        sent = 2.0 * row.count * np.where(np.asarray(row.extent) > 1, inside, 0.0)
+        sent = row.sent(ranks)
         messages, total = messages + sent, total + sent * size
     return messages, total
 
@@ -85,6 +96,11 @@ class _Row:
     count: FloatOrArray
     extent: FloatOrArray
     periodic: bool
+
+    def sent(self, ranks: FloatOrArray) -> FloatOrArray:
+        """Messages of all ranks together."""
+        inside = ranks if self.periodic else ranks / self.extent * (self.extent - 1)
+        return 2.0 * self.count * np.where(np.asarray(self.extent) > 1, inside, 0.0)
 
     @property
     def edge_may_be_last(self) -> bool:
@@ -102,6 +118,19 @@ class _Row:
         """Messages that the neighbour above sends upwards first."""
         extent = np.asarray(self.extent)
         return np.where(self.periodic | (extent > 3) | (edge & (extent == 3)), self.count, 0.0)
+
+
+def _rows(
+    sizes: Sequence[FloatOrArray],
+    grid: Sequence[FloatOrArray],
+    periodic: bool,
+    p: MessageCosts,
+    messages: Sequence[FloatOrArray],
+) -> list[_Row]:
+    return [
+        _Row(p.message_along(dim, size), messages[dim], extent, periodic)
+        for dim, (size, extent) in enumerate(zip(sizes, grid, strict=True))
+    ]
 
 
 def _finish_s(rows: Sequence[_Row], edges: Sequence[bool]) -> FloatOrArray:

@@ -9,6 +9,9 @@ flies for f and keeps its receiver busy for r: D = c + f + r. Sends (receives) o
              (unless hops hold the sender: what they add is f)
     LogGOPS  c = r = o + x O, u = v = max(o + x O, g + x G), f = L + latency of the hops + x G, x = max(m - 1, 0)
 
+Where links differ, bytes take the slowest one of a route (``route_links``): what that adds to m x time per byte counts
+to c in Hockney's model if hops hold the sender, and to f otherwise and in LogGOPS.
+
 Beyond S bytes (rendezvous) a sender goes on only when its message is received, and broadcasts take longer. Where all
 ranks send and receive, receives are posted with the sends (as in MPI_Sendrecv): what follows them, not the receive
 itself, waits until the own messages are received too.
@@ -34,6 +37,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from simcodesign.analytic.route_links import RouteLinks, slowest_links
 from simcodesign.core.units import FloatOrArray
 from simcodesign.describe.machine_parts import Network
 from simcodesign.describe.topology.grid_shape import balanced_shape
@@ -86,15 +90,29 @@ class MessageCosts:
 
     ranks: FloatOrArray
     message: Callable[[FloatOrArray], Message]
+    along: tuple[Callable[[FloatOrArray], Message], ...] = ()
+
+    def message_along(self, dim: int, size_bytes: FloatOrArray) -> Message:
+        """A message along a dimension of a process grid: those of each have their own price where ``along`` has it."""
+        return self.along[dim](size_bytes) if self.along else self.message(size_bytes)
 
 
-def price(network: Network, ranks: FloatOrArray, hops: FloatOrArray | None = None) -> MessageCosts:
-    """The price list of a network by its distance law, or for messages of ``hops`` hops."""
+def price(
+    network: Network, ranks: FloatOrArray, hops: FloatOrArray | None = None, links: RouteLinks | None = None
+) -> MessageCosts:
+    """The price list of a network by its distance law, or for messages of ``hops`` hops; over the slowest links of the
+    network, or over these."""
     h = modelled_hops(network, ranks) if hops is None else hops
+    passed = slowest_links(network) if links is None else links
     again: FloatOrArray = 0.0
     if network.switching == "store_and_forward":
-        again = np.maximum(h - 1.0, 0.0) * network.link_occupancy_s_per_byte
-    way = h * network.hop_latency_s
+        again = np.maximum(h - 1.0, 0.0) * passed.again_s_per_byte
+    way = h * passed.latency_s
+    longer: FloatOrArray = 0.0  # a byte over the slowest link, beyond the time that it takes the sender
+    if network.has_own_links:
+        longer = np.maximum(passed.per_byte_s - network.per_byte_s, 0.0)
+    if network.model == "loggop" or not network.hops_hold_sender:
+        again = again + longer
     if network.model == "loggop":
         return MessageCosts(ranks, functools.partial(_loggop, network, way, again))
     relays = np.maximum(h, 1.0) if network.startup_per == "hop" else 1.0
@@ -102,9 +120,8 @@ def price(network: Network, ranks: FloatOrArray, hops: FloatOrArray | None = Non
         way = way + network.startup_s * (relays - 1.0)
         return MessageCosts(ranks, functools.partial(_posted, network, way, again))
     empty = network.startup_s * relays + way
-    return MessageCosts(
-        ranks, functools.partial(_hockney, empty, network.per_byte_s + again, network.receive_overhead_s)
-    )
+    per_byte = network.per_byte_s + longer + again
+    return MessageCosts(ranks, functools.partial(_hockney, empty, per_byte, network.receive_overhead_s))
 
 
 def _hockney(empty_s: FloatOrArray, per_byte_s: FloatOrArray, receive_s: FloatOrArray, size: FloatOrArray) -> Message:

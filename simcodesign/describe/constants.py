@@ -138,10 +138,24 @@ def clocked(memory: Memory, processor: Processor, place: Place) -> Memory:
     return replace(memory, caches=tuple(level.clocked(clock_hz) for level in memory.caches))
 
 
+def check_own_links(network: Network, place: Place) -> None:
+    """InputError for a constant of all links where the topology says it of every link."""
+    groups = [group for group in network.topology.link_groups if group.links]
+    for path, value, own in (
+        ("network.hop_latency", network.hop_latency_s, [group.latency_s for group in groups]),
+        ("network.link_per_byte", network.link_per_byte_s, [group.per_byte_s for group in groups]),
+    ):
+        given = value is not None and bool(np.any(np.asarray(value) != 0))
+        if given and own and None not in own:
+            what = f"{path} says nothing, since all links of the topology have values of their own"
+            raise InputError(what, place, value=value, allowed=f"{path}, or those of network.topology")
+
+
 def check_occupancy(network: Network, part: str, place: Place) -> None:
-    """InputError if a ``link`` or an ``interface`` is slower than the messages that pass it."""
-    occupancy = np.asarray(getattr(network, f"{part}_occupancy_s_per_byte"))
-    whole = np.asarray(network.per_byte_s)
+    """InputError if the ``link_per_byte`` or ``interface_per_byte`` of a network is slower than the messages that pass
+    it. Links of their own may be: they slow messages down."""
+    stated, whole = getattr(network, f"{part}_per_byte_s"), np.asarray(network.per_byte_s)
+    occupancy = whole if stated is None else np.asarray(stated)
     if np.any(occupancy > whole * (1 + 1e-12)):
         slowest = float(1 / np.max(occupancy))
         message = "infinite" if not np.min(whole) else format_quantity(float(1 / np.min(whole)), "bandwidth")

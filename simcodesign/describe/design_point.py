@@ -14,9 +14,10 @@ from simcodesign.core.errors import CapacityError, InputError, nearest
 from simcodesign.core.expressions.expression import Expression
 from simcodesign.core.units import FloatOrArray
 from simcodesign.describe.constants import CAPACITY, CONSTANTS, POWERS
+from simcodesign.describe.demands.point_to_point import Send
 from simcodesign.describe.machine import Machine
 from simcodesign.describe.parameters import Parameter
-from simcodesign.describe.program import MAIN_PHASE, Block, Step, phase_name, with_phase
+from simcodesign.describe.program import MAIN_PHASE, Block, Step, phase_name, placed_demands, with_phase
 from simcodesign.describe.resources import PREFIX
 from simcodesign.describe.workload import Workload
 from simcodesign.describe.yaml.machine import OTHER_NAMES
@@ -63,6 +64,15 @@ class DesignPoint:
         """Memory that every rank has, at every design point; None where the machine does not say it."""
         capacity = self.machine.rank_capacity_bytes
         return None if capacity is None else self._everywhere(capacity)
+
+    @property
+    def differs_by_rank(self) -> bool:
+        """Whether the cost of some demand may differ from rank to rank: by itself, or as that of a message over links
+        that differ."""
+        if self.workload.differs_by_rank:
+            return True
+        sends = any(isinstance(placed.demand, Send) for placed in placed_demands(self.workload.program))
+        return sends and self.machine.network.links_differ
 
     @cached_property
     def has_power(self) -> bool:

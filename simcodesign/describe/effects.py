@@ -89,8 +89,8 @@ SHIPPED = (
     Effect(
         "hops",
         "the length of the routes (hops)",
-        "latency by each message's own route, instead of the distance law (`none`, `one`, `log2`, `sqrt`, `mean`) of "
-        "the machine",
+        "latency, and bandwidth where links differ, by each message's own route, instead of the distance law (`none`, "
+        "`one`, `log2`, `sqrt`, `mean`) of the machine",
     ),
     Effect(
         "links",

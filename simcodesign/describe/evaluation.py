@@ -38,7 +38,7 @@ class Evaluation:
     def at_points(cls, design_point: DesignPoint, by_rank: bool | None = None) -> Evaluation:
         """At every design point: arrays (...), or (..., P) if ``by_rank``; None for that where some demand differs by
         rank."""
-        if not (design_point.workload.differs_by_rank if by_rank is None else by_rank):
+        if not (design_point.differs_by_rank if by_rank is None else by_rank):
             return cls(design_point, design_point.values, design_point.machine, False)
         names = {name: np.asarray(value)[..., None] for name, value in design_point.values.items()}
         names["rank"] = design_point.every_rank()

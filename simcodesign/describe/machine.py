@@ -26,6 +26,7 @@ from simcodesign.describe.constants import (
     check_memory,
     check_model,
     check_occupancy,
+    check_own_links,
     clocked,
     only_of,
     part_and_field,
@@ -73,6 +74,7 @@ class Machine:
         check_model(self.network, self.place)
         for part in ("link", "interface"):
             check_occupancy(self.network, part, self.place)
+        check_own_links(self.network, self.place)
         check_mapping(self.mapping, self.nodes, self.processors_per_node, self.place)
         if self.memory is not None:
             check_memory(self.memory, self.place)

@@ -5,6 +5,7 @@ Constants may be arrays, so that one forecast covers many machines; the structur
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -57,7 +58,9 @@ class Network:
     ``rendezvous_above_bytes`` (S) a sender goes on only when its message is received.
 
     A link is occupied for ``m link_per_byte_s`` and a network interface for ``m interface_per_byte_s``; both default to
-    ``per_byte_s``. Constants of the other model must be left at their defaults.
+    ``per_byte_s``. Constants of the other model must be left at their defaults. Where the topology gives its links
+    bandwidths or latencies of their own, these count in place of ``link_per_byte_s`` and ``hop_latency_s``, and a
+    message is no faster than the slowest link of its route.
 
     A rank that sends or receives draws ``dynamic_power_w`` (not while it waits), and a byte that is sent takes
     ``energy_per_byte_j``.
@@ -84,9 +87,47 @@ class Network:
     energy_per_byte_j: FloatOrArray | None = None
 
     @property
+    def has_own_links(self) -> bool:
+        """Whether the topology says how fast some links are, so that they may slow messages down."""
+        return any(group.is_own for group in self.topology.link_groups)
+
+    @property
+    def links_differ(self) -> bool:
+        """Whether some links have another bandwidth or latency than others."""
+        present = [group for group in self.topology.link_groups if group.links]
+        return len({(group.per_byte_s, group.latency_s, group.taper) for group in present}) > 1
+
+    @property
+    def links_s_per_byte(self) -> tuple[FloatOrArray, ...]:
+        """Seconds for which one byte occupies a link of each of the topology's groups."""
+        common = self.per_byte_s if self.link_per_byte_s is None else self.link_per_byte_s
+        return tuple(
+            (common if group.taper == 1 else common * group.taper) if group.per_byte_s is None else group.per_byte_s
+            for group in self.topology.link_groups
+        )
+
+    @property
+    def link_latencies_s(self) -> tuple[FloatOrArray, ...]:
+        """The latency of a hop over a link of each of the topology's groups."""
+        groups = self.topology.link_groups
+        return tuple(self.hop_latency_s if group.latency_s is None else group.latency_s for group in groups)
+
+    @property
     def link_occupancy_s_per_byte(self) -> FloatOrArray:
-        """Seconds for which one byte occupies a link."""
-        return self.per_byte_s if self.link_per_byte_s is None else self.link_per_byte_s
+        """Seconds for which one byte occupies a link: the slowest, where links differ."""
+        common = self.per_byte_s if self.link_per_byte_s is None else self.link_per_byte_s
+        return self._most(self.links_s_per_byte, common)
+
+    @property
+    def longest_hop_latency_s(self) -> FloatOrArray:
+        """The latency of a hop: the longest, where links differ."""
+        return self._most(self.link_latencies_s, self.hop_latency_s)
+
+    def _most(self, values: tuple[FloatOrArray, ...], common: FloatOrArray) -> FloatOrArray:
+        """The largest of the groups that have links; the common value of a network without links of their own."""
+        groups = self.topology.link_groups
+        present = [value for value, group in zip(values, groups, strict=True) if group.links]
+        return functools.reduce(np.maximum, present) if self.has_own_links and present else common
 
     @property
     def interface_occupancy_s_per_byte(self) -> FloatOrArray:

@@ -31,7 +31,8 @@ class Column:
     ``match``: for a receive, the offset (negative) to the column in which its peer sends. ``tag``: for messages that
     are paired by (source, target, tag) in program order instead. ``until``: for a send, how many columns on stands what
     waits for a rendezvous, the end of its step of the program at most. ``extra``: what the prices of the machine add.
-    ``train``: so many messages travel together, and ``size_bytes`` are those of all of them.
+    ``train``: so many messages travel together, and ``size_bytes`` are those of all of them. ``alike``: messages of a
+    step with the same number are priced alike where routes are not looked at, as the slowest of them.
     """
 
     kind: int
@@ -44,10 +45,12 @@ class Column:
     until: int = 1
     extra: Mapping[str, FloatOrArray] = field(default_factory=dict)
     train: int = 1
+    alike: int | None = None
 
     def costs_as(self, other: Column) -> bool:
         """Whether this is surely a message of the same ranks, peers and sizes: several often follow each other."""
         same = self.kind == other.kind and self.who is other.who and self.peer is other.peer
+        same = same and self.alike == other.alike
         return same and self.train == other.train and _same(self.size_bytes, other.size_bytes)
 
 
@@ -64,12 +67,18 @@ class Ranks:
         self.columns: list[Column] = []
 
     def send(
-        self, to: Int32s, size_bytes: FloatOrArray, who: Int32s | None = None, until: int = 1, train: int = 1
+        self,
+        to: Int32s,
+        size_bytes: FloatOrArray,
+        who: Int32s | None = None,
+        until: int = 1,
+        train: int = 1,
+        alike: int | None = None,
     ) -> None:
         """Every rank (of ``who``) sends a message; the receive says where it came from. In a rendezvous, nothing that
         stands ``until`` columns after this one or later begins before the message is received. ``size_bytes`` are
         those of a whole ``train`` of messages."""
-        self.columns.append(Column(SEND, who, to, size_bytes, until=until, train=train))
+        self.columns.append(Column(SEND, who, to, size_bytes, until=until, train=train, alike=alike))
 
     def exchange(self, to: Int32s, source: Int32s, size_bytes: FloatOrArray, who: Int32s | None = None) -> None:
         """Every rank (of ``who``) sends a message and receives another; neither waits for the other."""

@@ -73,7 +73,8 @@ class Messages:
         row, cost = routes.cost[sends], np.zeros_like(routes.cost)
         cost[sends] = np.arange(len(sends))
         names = ("inject_s", "tail_s", "interface_s", "link_s", "after_interface_s", "latency_s")
-        times: dict[str, Any] = {name: getattr(routes, name)[row] * factor for name in names}
+        # Transposed, since there may be a column for each group of links.
+        times: dict[str, Any] = {name: (getattr(routes, name)[row].T * factor).T for name in names}
         return replace(routes, cost=cost, **times)
 
 

@@ -82,6 +82,8 @@ class Routes:
     stored and its receiver's interface is slower than the last link.
 
     These times stand in a table of K costs, since many messages cost the same: those of ``op`` in row ``cost[op]``.
+    Where links differ, service and latency of a link have a column for each group of links: that of station s is
+    ``group[s]``.
     """
 
     route: Int32s  # (N,) or NONE
@@ -91,10 +93,11 @@ class Routes:
     inject_s: Floats  # (K,)
     tail_s: Floats  # (K,)
     interface_s: Floats  # (K,) service of an interface
-    link_s: Floats  # (K,) service of a link
+    link_s: Floats  # (K,) service of a link, or (K, G)
     after_interface_s: Floats  # (K,) flight after an interface
-    latency_s: Floats  # (K,) flight after a link
+    latency_s: Floats  # (K,) flight after a link, or (K, G)
     store_and_forward: bool = False
+    group: Int32s | None = None  # group of each link by station number; None: one for all
 
 
 @dataclass(frozen=True)

@@ -166,7 +166,7 @@ class StepWriter:
     def segment(self, is_collective: bool) -> Segment:
         """What was written, with its prices, rank by rank."""
         builder = self.builder
-        columns = builder.prices.priced(self.columns.columns, self.machine)
+        columns = builder.prices.priced(self.columns.columns, self.machine, is_collective)
         if builder.powers is not None:
             columns = [builder.powers.marked(column, self.machine) for column in columns]
         segment = woven(columns, builder.ranks, self.phase, builder.extra_fields)

@@ -41,6 +41,7 @@ from tests.oracles.event_contract import (
     shuffled,
     with_limited_capacity,
     with_slow_stations,
+    with_unequal_links,
 )
 from tests.shipped_pairs import load_machine, load_workload, pair_parameters
 
@@ -211,6 +212,21 @@ def test_the_oracle_blocks_the_same(name: str, plan: Plan, seed: int) -> None:
 @given(plan=st.one_of(plans(TIED), crowded_plans(TIED), crowded_plans(ROUNDED)), seed=st.integers(0, 2**64))
 def test_stations_that_are_slower_than_others(name: str, plan: Plan, seed: int) -> None:
     check(with_slow_stations(plan, Random(seed)), engine(name))
+
+
+@settings(max_examples=examples(600, ordinary=200))
+@given(plan=crowded_plans(TIED), seed=st.integers(0, 2**64), times=st.sampled_from([TIED, ROUNDED]))
+def test_links_that_differ(other: Run, plan: Plan, seed: int, times: tuple[float, ...]) -> None:
+    agree(other, with_unequal_links(plan, Random(seed), times))
+
+
+@pytest.mark.parametrize("name", ENGINES)
+@settings(max_examples=examples(400, ordinary=100))
+@given(plan=crowded_plans(TIED), seed=st.integers(0, 2**64), times=st.sampled_from([TIED, ROUNDED]))
+def test_the_oracle_says_the_same_of_links_that_differ(
+    name: str, plan: Plan, seed: int, times: tuple[float, ...]
+) -> None:
+    check(with_unequal_links(plan, Random(seed), times), engine(name))
 
 
 def test_many_of_these_are_blocked(other: Run) -> None:

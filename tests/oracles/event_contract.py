@@ -220,8 +220,10 @@ class Oracle:
     def travels(self, op: int) -> bool:
         return self.plan.routes is not None and self.plan.routes.route[op] != NONE
 
-    def cost(self, name: str, op: int) -> float:
-        return float(getattr(self.plan.routes, name)[self.plan.routes.cost[op]])
+    def cost(self, name: str, op: int, station: int = NONE) -> float:
+        """A time of a message, at a station: by the group of the link, where these differ."""
+        cost = getattr(self.plan.routes, name)[self.plan.routes.cost[op]]
+        return float(cost if np.ndim(cost) == 0 else cost[self.plan.routes.group[station]])
 
     def done(self, op: int) -> None:
         self.finish[op] = self.now
@@ -267,7 +269,7 @@ class Oracle:
             begin = self.begin(op)
         else:
             factor = self.plan.stations.service_factor
-            service = self.cost("interface_s" if kind == INTERFACE else "link_s", op)
+            service = self.cost("interface_s" if kind == INTERFACE else "link_s", op, station)
             service *= 1.0 if factor is None else float(factor[station])
             self.leave(station, op, service)
         queue.free.remove(min(queue.free))
@@ -282,7 +284,8 @@ class Oracle:
         self.place[op] += 1
         passed = max(self.tail[op], self.now + service)
         is_link = kinds[station] == LINK
-        on_the_way = self.cost("latency_s" if is_link else "after_interface_s", op) if is_link or rest else 0.0
+        after = "latency_s" if is_link else "after_interface_s"
+        on_the_way = self.cost(after, op, station) if is_link or rest else 0.0
         self.tail[op] = passed + on_the_way
         if not rest:
             self.at(self.tail[op], "passed", op)
@@ -367,6 +370,16 @@ def with_slow_stations(plan: Plan, random: Random) -> Plan:
     """The Plan where some interfaces and links take longer, or less time, for everything."""
     factor = [random.choice((1.0, 1.0, 2.0, 0.5, 1.1)) for _ in plan.stations.kind]
     return replace(plan, stations=replace(plan.stations, service_factor=np.array(factor)))
+
+
+def with_unequal_links(plan: Plan, random: Random, times: tuple[float, ...]) -> Plan:
+    """The Plan where every link is of one of several groups, each with its own services and latencies."""
+    if plan.routes is None:
+        return plan
+    groups, rows = random.randint(1, 4), len(plan.routes.link_s)
+    link_s, latency_s = (np.array(random.choices(times, k=rows * groups)).reshape(rows, groups) for _ in range(2))
+    group = np.array([random.randrange(groups) for _ in plan.stations.kind], np.int32)
+    return replace(plan, routes=replace(plan.routes, link_s=link_s, latency_s=latency_s, group=group))
 
 
 def message(source: int, target: int, duration: float, overhead: float = 0.0, **more: Any) -> tuple[Op, Op]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,10 +12,10 @@ from simcodesign.analytic.collective_traffic import Traffic, halo_traffic
 from simcodesign.analytic.demands.base import CLOSED_FORMS, Charge, ClosedForm
 from simcodesign.analytic.demands.messages import message_charge, prices_at
 from simcodesign.analytic.formula_prices import Payment, SymbolicPrices
-from simcodesign.analytic.halo import halo, most_neighbours, most_work_s
-from simcodesign.analytic.message_costs import price
+from simcodesign.analytic.halo import busy_s, halo, most_neighbours, most_work_s
+from simcodesign.analytic.message_costs import MessageCosts, price
 from simcodesign.analytic.pipelining.succession import Operation, takes_all
-from simcodesign.analytic.power import all_busy_s
+from simcodesign.analytic.route_links import links_of_neighbours
 from simcodesign.core.expressions.expression import Expression
 from simcodesign.core.expressions.expression_sympy import to_sympy
 from simcodesign.core.units import FloatOrArray
@@ -28,15 +29,15 @@ class ExchangeForm(ClosedForm[Exchange]):
     def charge(self, demand: Exchange, step: EvaluatedStep) -> Charge:
         sizes, messages = demand.sizes_bytes(step.amount), demand.message_counts(step.amount)
         check_train(demand, step.amount(demand.train, "train"), step.machine.network)
-        grid, prices = demand.checked_extents(step.evaluation.ranks, step.amount), prices_at(step)
+        grid, prices = demand.checked_extents(step.evaluation.ranks, step.amount), _prices(demand, step)
         cost = halo(sizes, grid, demand.periodic, prices, messages)
-        return message_charge(step, cost, lambda: all_busy_s(cost, prices))
+        return message_charge(step, cost, lambda: busy_s(sizes, grid, demand.periodic, prices, messages))
 
     def operation(self, demand: Exchange, step: EvaluatedStep, charge: Charge) -> Operation:
         grid = [int(extent) for extent in demand.checked_extents(step.evaluation.ranks, step.amount)]
         sizes = tuple(float(size) for size in demand.sizes_bytes(step.amount))
         messages = tuple(float(count) for count in demand.message_counts(step.amount))
-        work_s = most_work_s(sizes, grid, demand.periodic, prices_at(step), messages)
+        work_s = most_work_s(sizes, grid, demand.periodic, _prices(demand, step), messages)
         all_busy = takes_all(work_s, charge.time_s)
         return Operation(
             step.phase,
@@ -77,6 +78,16 @@ class ExchangeForm(ClosedForm[Exchange]):
             return [("sent_bytes", f"{2 * demand.dims}*({demand.bytes[0].text})")]
         parts = zip(demand.bytes, counts, strict=True)
         return [("sent_bytes", "+".join(f"2*({size.text})*({count})" for size, count in parts))]
+
+
+def _prices(demand: Exchange, step: EvaluatedStep) -> MessageCosts:
+    """What messages cost: along each dimension where links differ."""
+    network, ranks = step.machine.network, step.evaluation.ranks
+    if not network.links_differ:
+        return prices_at(step)
+    grid = demand.checked_extents(ranks, step.amount)
+    links = links_of_neighbours(step.machine, grid, demand.periodic, step.evaluation.by_rank)
+    return replace(prices_at(step), along=tuple(price(network, ranks, links=row).message for row in links))
 
 
 def _neighbours(demand: Exchange) -> Iterator[tuple[int, Any, Expression]]:

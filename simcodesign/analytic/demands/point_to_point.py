@@ -10,7 +10,8 @@ from simcodesign.analytic.collective_traffic import Traffic, checked_peers
 from simcodesign.analytic.demands.base import CLOSED_FORMS, Charge, ClosedForm, Occupation
 from simcodesign.analytic.demands.messages import message_charge, prices_at
 from simcodesign.analytic.formula_prices import Payment, SymbolicPrices
-from simcodesign.analytic.message_costs import Cost, price
+from simcodesign.analytic.message_costs import Cost, MessageCosts, price
+from simcodesign.analytic.route_links import links_of_peers
 from simcodesign.core.expressions.expression import Expression
 from simcodesign.core.units import FloatOrArray
 from simcodesign.describe.demands.point_to_point import Receive, Send
@@ -26,7 +27,7 @@ class SendForm(ClosedForm[Send]):
 
     def charge(self, demand: Send, step: EvaluatedStep) -> Charge:
         _check_peers(step, "to", demand.to)
-        message, here = prices_at(step).message, step.present
+        message, here = _prices(demand, step).message, step.present
         size = step.amount(demand.bytes, "bytes")
         sent = step.over_ranks(here * np.ones_like(size)), step.over_ranks(here * size)
         cost = Cost(message(size).charged_s, *sent)
@@ -66,6 +67,16 @@ class ReceiveForm(ClosedForm[Receive]):
 
     def payments(self, demand: Receive, prices: SymbolicPrices) -> Iterator[Payment]:
         yield from ()
+
+
+def _prices(demand: Send, step: EvaluatedStep) -> MessageCosts:
+    """What the message of every rank costs: by its own route where links differ, for which all ranks are looked at."""
+    network, ranks = step.machine.network, step.evaluation.ranks
+    if not network.links_differ:
+        return prices_at(step)
+    here = np.asarray(step.present) != 0
+    peers = np.where(here, step.evaluation.value(demand.to, "to"), step.evaluation.names["rank"]).astype(np.int64)
+    return price(network, ranks, links=links_of_peers(step.machine, peers))
 
 
 def empty_receive_s(machine: Machine, ranks: int) -> FloatOrArray:

@@ -17,7 +17,8 @@ from simcodesign.analytic.collective_traffic import checked_peers
 from simcodesign.analytic.message_costs import price
 from simcodesign.analytic.queueing.station import mg1
 from simcodesign.analytic.queueing.uniform_traffic import uniform_latency
-from simcodesign.core.errors import CapacityError
+from simcodesign.analytic.route_links import group_table, links_of_pairs
+from simcodesign.core.errors import CapacityError, InputError
 from simcodesign.core.units import FloatOrArray
 from simcodesign.describe.demands.arrivals import Arrivals
 from simcodesign.describe.design_point import DesignPoint
@@ -68,6 +69,7 @@ def _is_uniform(step: Arrivals, design_point: DesignPoint, rate: _Floats, size: 
     nodes = design_point.machine.node_of(design_point.ranks)
     every_host = design_point.ranks == design_point.machine.network.topology.node_count == len(np.unique(nodes))
     alike = bool(np.all(rate == rate[..., :1]) and np.all(size == size[..., :1]))
+    alike = alike and not design_point.machine.network.links_differ
     return step.destination is None and every_host and alike
 
 
@@ -81,7 +83,7 @@ def _counted(
     spread: float,
     formula: str,
 ) -> Crowd:
-    source, target, share = _pairs(step, design_point)
+    source, target, share = pairs_of(step, design_point)
     node, topology = design_point.machine.node_of(design_point.ranks), design_point.machine.network.topology
     here, there = node[source], node[target]
     far = here != there
@@ -89,23 +91,27 @@ def _counted(
     is_link = stations >= design_point.machine.nodes
     network = machine.network
     pair_rate, pair_size = rate[..., source] * share, size[..., source]
-    occupied = [
-        pair_size * per_byte for per_byte in (network.interface_occupancy_s_per_byte, network.link_occupancy_s_per_byte)
-    ]
+    interface_s, link_s = network.interface_occupancy_s_per_byte, group_table(network.links_s_per_byte)
+    group = topology.group_of(np.where(is_link, stations - design_point.machine.nodes, 0))
+    per_byte = np.where(is_link, link_s[..., group], interface_s)
     passing = _sums(passes, pair_rate)
-    busy, squares = (
-        np.where(is_link, *(_sums(passes, pair_rate * service**power) for service in reversed(occupied)))
-        for power in (1, 2)
-    )
+    loads = (_sums(passes, pair_rate * pair_size**power) for power in (1, 2))
+    busy, squares = (load * per_byte**power for power, load in enumerate(loads, start=1))
     some = busy > 0
     mean = np.where(some, busy / np.where(passing > 0, passing, 1.0), 0.0)
     variations = np.where(some, squares * passing / np.where(some, busy, 1.0) ** 2 * (1 + spread**2) - 1, 0.0)
     waits = np.asarray(mg1(passing, mean, np.sqrt(np.maximum(variations, 0.0))).waiting_s)
     waits = np.where(passing > 0, waits, 0.0)
     hops = np.where(far, topology.hops(here, there), 0).astype(np.float64)
-    alone = np.asarray(price(network, np.asarray(float(design_point.ranks)), hops).message(pair_size).arrival_s)
+    links = links_of_pairs(network, here, there) if network.links_differ else None
+    ranks = np.asarray(float(design_point.ranks))
+    alone = np.asarray(price(network, ranks, hops, links).message(pair_size).arrival_s)
     if network.switching == "store_and_forward":  # the receiver's interface may be slower than the last link
-        alone = alone + np.where(hops > 1, np.maximum(occupied[0] - occupied[1], 0.0), 0.0)
+        if network.links_differ:
+            what = "requests to the network over links that differ and store messages have no closed form"
+            raise InputError(what, step.place, value=network.switching, allowed="network.switching: cut_through")
+        later = pair_size * np.maximum(interface_s - network.link_occupancy_s_per_byte, 0.0)
+        alone = alone + np.where(hops > 1, later, 0.0)
     latency = alone + _sums(passes.T.tocsr(), waits)
     weight = count[..., source] * share
     mean_latency = np.sum(np.where(weight > 0, weight * latency, 0.0), axis=-1) / weight.sum(axis=-1)
@@ -113,7 +119,7 @@ def _counted(
     return Crowd(mean_latency, np.asarray(passing * mean), names, formula)
 
 
-def _pairs(step: Arrivals, design_point: DesignPoint) -> tuple[_Ints, _Ints, float]:
+def pairs_of(step: Arrivals, design_point: DesignPoint) -> tuple[_Ints, _Ints, float]:
     """Sources and targets, and the share of a source's messages that each pair has."""
     ranks = design_point.ranks
     every = np.arange(ranks)

@@ -14,13 +14,15 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
+from numpy.typing import NDArray
 
-from simcodesign.analytic.message_costs import price
+from simcodesign.analytic.message_costs import Message, price
 from simcodesign.analytic.queueing.closed_loops import visit_factors
 from simcodesign.analytic.queueing.moments import product_variation
 from simcodesign.analytic.queueing.open_disks import disks_of, parts_at_disks
 from simcodesign.analytic.queueing.open_evaluation import OpenEvaluation, StreamForecast, last_s
-from simcodesign.analytic.queueing.open_network import crowd
+from simcodesign.analytic.queueing.open_network import crowd, pairs_of
+from simcodesign.analytic.route_links import links_of_pairs
 from simcodesign.core.errors import InputError
 from simcodesign.core.result import COMPONENTS, Result
 from simcodesign.core.units import FloatOrArray
@@ -123,16 +125,16 @@ def _messages(step: Arrivals, evaluation: OpenEvaluation) -> StreamForecast:
     size = evaluation.value(step.bytes, "bytes")
     if evaluation.ranks < 2:
         raise InputError("messages need two ranks", step.place, value=f"P = {evaluation.ranks}")
-    message = price(machine.network, np.asarray(float(evaluation.ranks))).message(size)
     total = count.sum(axis=-1)
-    every, response = total, np.sum(count * np.asarray(message.arrival_s), axis=-1) / total
+    message, weight = _message(step, evaluation, count, size)
+    every, response = total, np.sum(weight * np.asarray(message.arrival_s), axis=-1) / total
     if evaluation.queueing:
         spread = product_variation(visit_factors(machine, "network", step.varies))
         crowded = crowd(step, machine, evaluation.design_point, count, rate, size, spread)
         evaluation.note(crowded.formula)
         evaluation.check_load(crowded.load, crowded.names, rate, step.place)
         response = np.asarray(crowded.latency_s)
-    busy = np.sum(count * (np.asarray(message.send_s) + message.receive_s), axis=-1)
+    busy = np.sum(weight * (np.asarray(message.send_s) + message.receive_s), axis=-1)
     watts, per_byte = machine.network.dynamic_power_w or 0.0, machine.network.energy_per_byte_j or 0.0
     sent = np.sum(count * size, axis=-1)
     return StreamForecast(
@@ -145,6 +147,19 @@ def _messages(step: Arrivals, evaluation: OpenEvaluation) -> StreamForecast:
         message_bytes=sent,
         busy_j=busy * _of_points(watts) + sent * _of_points(per_byte),
     )
+
+
+def _message(
+    step: Arrivals, evaluation: OpenEvaluation, count: NDArray[np.float64], size: NDArray[np.float64]
+) -> tuple[Message, FloatOrArray]:
+    """The message of every rank, or where links differ of every pair of ranks, and how many of each there are."""
+    machine, ranks = evaluation.machine, np.asarray(float(evaluation.ranks))
+    if not machine.network.links_differ:
+        return price(machine.network, ranks).message(size), count
+    source, target, share = pairs_of(step, evaluation.design_point)
+    node = evaluation.design_point.machine.node_of(evaluation.ranks)
+    links = links_of_pairs(machine.network, node[source], node[target])
+    return price(machine.network, ranks, links=links).message(size[..., source]), count[..., source] * share
 
 
 def _of_points(constant: FloatOrArray) -> FloatOrArray:

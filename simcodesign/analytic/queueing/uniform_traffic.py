@@ -253,8 +253,11 @@ def uniform_latency(
 
     ``links`` and ``interfaces``: whether they are shared, as the effects of a simulation. Hops are those of the routes.
     A node's interface serves what it sends and what it receives. ``independent``: Kleinrock's approximation, which is
-    also taken where sizes vary.
+    also taken where sizes vary. InputError for links that differ.
     """
+    if network.links_differ:
+        what = "uniform traffic over links that differ has no closed form here"
+        raise InputError(what, value=network.topology.label, allowed="links that are all alike")
     service = _Service.of(network, size_bytes, links, interfaces)
     traffic = uniform_traffic(network.topology, bool(np.all(service.interface_s >= service.link_s)))
     rate, spread = np.asarray(rate_per_s, dtype=np.float64), np.asarray(variation, dtype=np.float64)
@@ -340,7 +343,9 @@ def _empty_s(
     else:
         head = np.asarray(network.startup_s * (hops if network.startup_per == "hop" else 1.0))
         tail = size * network.per_byte_s
-    arrival = head + hops * network.hop_latency_s + np.maximum(tail, np.maximum(service.link_s, service.interface_s))
+    arrival = (
+        head + hops * network.longest_hop_latency_s + np.maximum(tail, np.maximum(service.link_s, service.interface_s))
+    )
     if network.switching != "store_and_forward":
         return arrival
     stored = size * network.link_occupancy_s_per_byte

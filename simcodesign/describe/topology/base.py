@@ -12,6 +12,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from simcodesign.core.errors import InputError, Place
 from simcodesign.core.registry import Registry
+from simcodesign.core.units import format_quantity
+from simcodesign.describe.topology.link_group import LinkGroup
 from simcodesign.describe.topology.link_loads import DenseLoads, FloatArray, IntArray, SparseLoads
 from simcodesign.describe.topology.options import Option
 
@@ -61,12 +63,14 @@ class Topology(ABC):
 
     def options_for(self, node_count: int) -> dict[str, Any]:
         """Options of a network like this one with another number of hosts."""
-        names = [option.name for option in self.options if hasattr(self, option.name)]
-        return {name: getattr(self, name) for name in names}
+        values = {option.name: getattr(self, option.name, None) for option in self.options}
+        return {name: value for name, value in values.items() if value is not None}
 
     def facts(self) -> list[tuple[str, str]]:
         """What the data sheet says of this kind in particular: name and text of every option."""
-        return [(name, _option_text(value)) for name, value in self.options_for(self.node_count).items()]
+        dimensions = {option.name: option.dimension for option in self.options}
+        own = self.options_for(self.node_count).items()
+        return [(name, _option_text(value, dimensions.get(name, ""))) for name, value in own]
 
     @property
     def label(self) -> str:
@@ -82,6 +86,15 @@ class Topology(ABC):
     @abstractmethod
     def link_count(self) -> int:
         """Number of directed links."""
+
+    @property
+    def link_groups(self) -> tuple[LinkGroup, ...]:
+        """The links by groups of those that are alike, with what a machine file or graph says of each."""
+        return (LinkGroup("all links", self.link_count),)
+
+    def group_of(self, link: IntArray) -> IntArray:
+        """The place in ``link_groups`` of every link, shape (n,)."""
+        return np.zeros_like(link)
 
     @property
     @abstractmethod
@@ -265,7 +278,9 @@ def _interval(count: int, what: str) -> str:
     return f"{what} 0 to {count - 1}" if count else f"this network has no {what}"
 
 
-def _option_text(value: object) -> str:
+def _option_text(value: object, dimension: str) -> str:
+    if dimension and isinstance(value, tuple):
+        return ", ".join(format_quantity(item, dimension) for item in value)
     return " x ".join(str(extent) for extent in value) if isinstance(value, tuple) else str(value)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, ClassVar
 
@@ -11,6 +11,7 @@ import numpy as np
 
 from simcodesign.core.errors import InputError, Place
 from simcodesign.describe.topology.base import register_topology
+from simcodesign.describe.topology.link_group import LinkGroup, checked_values, link_groups, values_of_links
 from simcodesign.describe.topology.link_loads import IntArray
 from simcodesign.describe.topology.options import MAX_HOSTS, Option, checked_whole, whole
 from simcodesign.describe.topology.tree import UpDownTopology
@@ -26,17 +27,46 @@ class FatTreeTopology(UpDownTopology):
     the host. A route turns at the nearest common ancestor; on the way up, level l takes port (destination //
     k^l) mod k (d-mod-k: E. Zahavi, JPDC 72, 2012), so that shifts meet on no link. Cable c is the links 2c
     (up) and 2c + 1 (down); the cables of the hosts come first.
+
+    Links of level 0 join hosts and switches of level 0; those of level l join switches of level l - 1 and l. All of a
+    level are alike, up and down: each has the ``bandwidth`` and ``latency`` of the level, or the bandwidth of the
+    machine's links divided by its ``taper``. The numbers of switches and links stay the same.
     """
 
     kind: ClassVar[str] = "fat_tree"
-    options: ClassVar[tuple[Option, ...]] = (Option("arity", "ports up, and ports down, of a switch", whole(low=2)),)
+    options: ClassVar[tuple[Option, ...]] = (
+        Option("arity", "ports up, and ports down, of a switch", whole(low=2)),
+        Option("bandwidth", "of the links of each level", values_of_links("bandwidth"), dimension="bandwidth"),
+        Option("latency", "of the links of each level", values_of_links("latency"), dimension="time"),
+        Option("taper", "by what bandwidths of each level are divided", values_of_links("taper"), dimension="count"),
+    )
+    bandwidth: tuple[float, ...] | None = None
+    latency: tuple[float, ...] | None = None
+    taper: tuple[float, ...] | None = None
 
     @classmethod
     def build(cls, node_count: int, options: Mapping[str, Any], place: Place | None) -> FatTreeTopology:
-        """Of switches with ``arity`` ports up and as many down, in as many levels as the hosts need."""
+        """Of switches with ``arity`` ports up and as many down, in as many levels as the hosts need; links of each
+        level have the bandwidth (B/s) and latency (s) given, or a share of the bandwidth of the machine's network."""
         if "arity" not in options:
             raise InputError("fat_tree needs an arity (ports up and down of a switch)", place, allowed="arity >= 2")
-        return cls(node_count, checked_whole(options["arity"], "arity", MAX_HOSTS, place, least=2))
+        if options.get("bandwidth") is not None and options.get("taper") is not None:
+            what = "bandwidth and taper both say how fast the links of a level are"
+            raise InputError(what, place, value=options["taper"], allowed="one of them")
+        tree = cls(node_count, checked_whole(options["arity"], "arity", MAX_HOSTS, place, least=2))
+        bandwidth, latency, taper = (
+            checked_values(options.get(name), name, tree.levels, "level", place)
+            for name in ("bandwidth", "latency", "taper")
+        )
+        return replace(tree, bandwidth=bandwidth, latency=latency, taper=taper)
+
+    def options_for(self, node_count: int) -> dict[str, Any]:
+        """With more levels, those added on top are like the highest one; with fewer, the highest ones are left out."""
+        levels, options = FatTreeTopology(node_count, self.arity).levels, super().options_for(node_count)
+        return {
+            name: (value + value[-1:] * levels)[:levels] if isinstance(value, tuple) else value
+            for name, value in options.items()
+        }
 
     @property
     def switches_per_level(self) -> int:
@@ -48,10 +78,20 @@ class FatTreeTopology(UpDownTopology):
 
     @property
     def link_count(self) -> int:
-        if not self.levels:
-            return 0
-        cables_above = (self.levels - 1) * self.switches_per_level * self.arity
-        return 2 * (self.node_count + cables_above)
+        return sum(group.links for group in self.link_groups)
+
+    @cached_property
+    def link_groups(self) -> tuple[LinkGroup, ...]:
+        """The links of each level."""
+        names = [f"level {level}" for level in range(self.levels)]
+        links = [
+            2 * (self.switches_per_level * self.arity if level else self.node_count) for level in range(self.levels)
+        ]
+        return link_groups(names, links, self.bandwidth, self.latency, self.taper)
+
+    def group_of(self, link: IntArray) -> IntArray:
+        above = link // 2 - self.node_count
+        return np.where(above < 0, 0, above // max(1, self.switches_per_level * self.arity) + 1)
 
     @property
     def bisection_width(self) -> int:

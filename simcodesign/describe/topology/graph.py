@@ -14,8 +14,10 @@ from numpy.typing import NDArray
 
 from simcodesign.core.errors import InputError, Place
 from simcodesign.core.files.input_files import check_confined
+from simcodesign.core.units import format_quantity
 from simcodesign.describe.topology.base import Topology, register_topology
 from simcodesign.describe.topology.graphml import load_graphml
+from simcodesign.describe.topology.link_group import DIMENSION_OF, LinkGroup, checked_value
 from simcodesign.describe.topology.link_loads import IntArray
 from simcodesign.describe.topology.options import Option
 from simcodesign.describe.yaml.tree import Entry
@@ -26,6 +28,7 @@ if TYPE_CHECKING:
 MAX_VERTICES = 8192
 MAX_COUNTED_HOSTS = 16  # all ways to halve so many hosts can be tried
 TABLE_BYTES = 6  # per host and vertex: next link (int32) and distance (int16)
+MOST_SHOWN = 10  # different links on the data sheet
 CELLS_AT_ONCE = 2**22  # destinations x links handled together while the routing table is made
 
 #: Attributes that only say how a graph is shown; others, but for ``host`` of a vertex, would be another network.
@@ -37,6 +40,10 @@ COSMETIC = frozenset(
 )
 #: Of a vertex, where they cannot be meant for a link.
 COSMETIC_OF_VERTICES = COSMETIC | {"size", "width", "height"}
+
+
+#: Bandwidth (B/s) and latency (s) of an edge, None where it says none.
+Speed = tuple[float | None, float | None]
 
 
 def _graphml(entry: Entry, folder: Path) -> nx.Graph:
@@ -54,7 +61,8 @@ class GraphTopology(Topology):
     fat tree of two levels (Zahavi, JPDC 72, 2012). Where c repeats along a route, as in a fat tree of more
     levels, the choices repeat too and spread less; kind ``fat_tree`` routes those well.
 
-    The directed links run from ``tail`` to ``head``, both shape (link_count,), sorted by tail and then head.
+    The directed links run from ``tail`` to ``head``, both shape (link_count,), sorted by tail and then head; link l is
+    of ``link_groups[group[l]]``, those with the same bandwidth and latency.
     The routing table is made with the first route or distance.
     """
 
@@ -66,6 +74,8 @@ class GraphTopology(Topology):
     names: tuple[str, ...]
     tail: IntArray
     head: IntArray
+    group: IntArray
+    speeds: tuple[Speed, ...]
 
     @classmethod
     def build(cls, node_count: int, options: Mapping[str, Any], place: Place | None) -> GraphTopology:
@@ -109,6 +119,26 @@ class GraphTopology(Topology):
 
     def link_ends(self, link: IntArray) -> tuple[IntArray, IntArray]:
         return self.tail[link], self.head[link]
+
+    @cached_property
+    def link_groups(self) -> tuple[LinkGroup, ...]:
+        """The links by what their edges say of them, in the order in which the links come to it."""
+        links = np.bincount(self.group, minlength=len(self.speeds))
+        return tuple(
+            LinkGroup(_speed_text(*speed), int(count), None if speed[0] is None else 1 / speed[0], speed[1])
+            for speed, count in zip(self.speeds, links, strict=True)
+        )
+
+    def group_of(self, link: IntArray) -> IntArray:
+        return self.group[link]
+
+    def facts(self) -> list[tuple[str, str]]:
+        """How many links have which bandwidth and latency, unless all are as the network says."""
+        if all(speed == (None, None) for speed in self.speeds):
+            return []
+        if len(self.speeds) > MOST_SHOWN:
+            return [("bandwidths and latencies of links", f"{len(self.speeds):,} different")]
+        return [(f"links of {group.name}", f"{group.links:,}") for group in self.link_groups]
 
     def step(self, at: IntArray, target: IntArray) -> tuple[IntArray, IntArray]:
         link = self._table[1][target, at].astype(np.int64)
@@ -189,10 +219,11 @@ def graph_topology(graph: nx.Graph, place: Place | None = None) -> GraphTopology
     """The topology of a connected graph; vertices with attribute ``host`` false are switches, others hosts.
 
     Hosts are numbered first, then the switches, either in the order in which the graph lists them. An
-    undirected edge is two links. All links are alike: attributes in ``COSMETIC`` say nothing (in any case of letters),
-    a ``weight`` of 1 is a hop, and others are refused. Raises InputError for these, parallel edges, self loops, a graph
-    in which some vertices cannot reach each other (directed: some hosts), a graph without hosts, and one too large for
-    a routing table.
+    undirected edge is two links. An edge may have a ``bandwidth`` and a ``latency``: numbers in B/s and s, or texts
+    with units; without, its links are as the machine's network says. Routes do not depend on them. Attributes in
+    ``COSMETIC`` say nothing (in any case of letters), a ``weight`` of 1 is a hop, and others are refused. Raises
+    InputError for these, parallel edges, self loops, a graph in which some vertices cannot reach each other (directed:
+    some hosts), a graph without hosts, and one too large for a routing table.
     """
     _check_size(graph, place)
     _check_edges(graph, place)
@@ -205,9 +236,33 @@ def graph_topology(graph: nx.Graph, place: Place | None = None) -> GraphTopology
     _check_connected(graph, order[:host_count], place)
     number = {vertex: index for index, vertex in enumerate(order)}
     ends = np.array([(number[a], number[b]) for a, b in graph.edges()], dtype=np.int64).reshape(-1, 2)
-    ends = ends if graph.is_directed() else np.concatenate([ends, ends[:, ::-1]])
-    ends = ends[np.lexsort((ends[:, 1], ends[:, 0]))]
-    return GraphTopology(host_count, tuple(str(vertex) for vertex in order), ends[:, 0], ends[:, 1])
+    group, speeds = _speeds(graph, place)
+    if not graph.is_directed():
+        ends, group = np.concatenate([ends, ends[:, ::-1]]), np.concatenate([group, group])
+    order_of_links = np.lexsort((ends[:, 1], ends[:, 0]))
+    ends, names = ends[order_of_links], tuple(str(vertex) for vertex in order)
+    return GraphTopology(host_count, names, ends[:, 0], ends[:, 1], group[order_of_links], speeds)
+
+
+def _speeds(graph: nx.Graph, place: Place | None) -> tuple[IntArray, tuple[Speed, ...]]:
+    """For every edge the place of its bandwidth and latency among the different ones, and these."""
+    known: dict[Speed, int] = {}
+    group = np.zeros(graph.number_of_edges(), np.int64)
+    for place_of_edge, (tail, head, attributes) in enumerate(graph.edges(data=True)):
+        edge = f"the edge from {tail!r} to {head!r}"
+        bandwidth, latency = (
+            checked_value(attributes[name], name, edge, place) if name in attributes else None for name in DIMENSION_OF
+        )
+        group[place_of_edge] = known.setdefault((bandwidth, latency), len(known))
+    return group, tuple(known)
+
+
+def _speed_text(bandwidth: float | None, latency: float | None) -> str:
+    texts = [
+        "the network's bandwidth" if bandwidth is None else format_quantity(bandwidth, "bandwidth"),
+        "the network's latency" if latency is None else format_quantity(latency, "time"),
+    ]
+    return ", ".join(texts)
 
 
 def _check_size(graph: nx.Graph, place: Place | None) -> None:
@@ -235,7 +290,7 @@ def _check_edges(graph: nx.Graph, place: Place | None) -> None:
 
 
 def _check_attributes(graph: nx.Graph, place: Place | None) -> None:
-    """Refuse attributes that would be another network if they were modelled, as a bandwidth of an edge."""
+    """Refuse attributes that would be another network if they were modelled, as a capacity of an edge."""
     for vertex, attributes in graph.nodes(data=True):
         for name in attributes:
             if name != "host" and str(name).lower() not in COSMETIC_OF_VERTICES:
@@ -243,9 +298,10 @@ def _check_attributes(graph: nx.Graph, place: Place | None) -> None:
                 raise InputError(what, place, value=attributes[name], allowed=f"host, {_shown(COSMETIC_OF_VERTICES)}")
     for tail, head, attributes in graph.edges(data=True):
         for name, value in attributes.items():
-            if str(name).lower() not in COSMETIC and not (name == "weight" and value == 1):
-                what = f"attribute {name!r} of the edge from {tail!r} to {head!r}: all links of a graph are alike"
-                allowed = f"weight 1 (a hop), {_shown(COSMETIC)}; network: in the machine file has times and bandwidths"
+            known = name in DIMENSION_OF or str(name).lower() in COSMETIC
+            if not known and not (name == "weight" and value == 1):
+                what = f"attribute {name!r} of the edge from {tail!r} to {head!r}: not one of a link"
+                allowed = f"{', '.join(DIMENSION_OF)}, weight 1 (a hop), {_shown(COSMETIC)}"
                 raise InputError(what, place, value=value, allowed=allowed)
 
 

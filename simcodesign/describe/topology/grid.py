@@ -13,6 +13,7 @@ import numpy as np
 from simcodesign.core.errors import Place
 from simcodesign.describe.topology.base import Topology, register_topology
 from simcodesign.describe.topology.grid_shape import checked_shape, similar_shape
+from simcodesign.describe.topology.link_group import LinkGroup, checked_values, link_groups, values_of_links
 from simcodesign.describe.topology.link_loads import IntArray
 from simcodesign.describe.topology.options import Option, whole, wholes
 
@@ -37,19 +38,30 @@ class GridTopology(Topology):
     options: ClassVar[tuple[Option, ...]] = (
         Option("shape", "hosts in every dimension", wholes()),
         Option("dims", "number of dimensions, instead of a shape: the balanced one, see ``balanced_shape``", whole()),
+        Option("bandwidth", "of the links of each dimension", values_of_links("bandwidth"), dimension="bandwidth"),
+        Option("latency", "of the links of each dimension", values_of_links("latency"), dimension="time"),
     )
     wraps: ClassVar[bool]
     shape: tuple[int, ...]
+    bandwidth: tuple[float, ...] | None = None
+    latency: tuple[float, ...] | None = None
 
     @classmethod
     def build(cls, node_count: int, options: Mapping[str, Any], place: Place | None) -> GridTopology:
-        """Of the given shape, or the balanced one of ``dims`` dimensions (2, unless given)."""
-        return cls(node_count, checked_shape(node_count, options.get("shape"), options.get("dims"), place))
+        """Of the given shape, or the balanced one of ``dims`` dimensions (2, unless given), with a bandwidth (B/s) and
+        a latency (s) of the links of each dimension, or those of the machine's network."""
+        shape = checked_shape(node_count, options.get("shape"), options.get("dims"), place)
+        speeds = {
+            name: checked_values(options.get(name), name, len(shape), "dimension", place)
+            for name in ("bandwidth", "latency")
+        }
+        return cls(node_count, shape, **speeds)
 
     def options_for(self, node_count: int) -> dict[str, Any]:
         """A shape that is as near to this one as the number of hosts allows."""
         same = node_count == self.node_count
-        return {"shape": self.shape if same else similar_shape(self.shape, node_count)}
+        shape = self.shape if same else similar_shape(self.shape, node_count)
+        return {**super().options_for(node_count), "shape": shape}
 
     @property
     def label(self) -> str:
@@ -69,7 +81,17 @@ class GridTopology(Topology):
 
     @property
     def link_count(self) -> int:
-        return sum(2 * axis.cables * (self.node_count // axis.extent) for axis in self.axes)
+        return sum(group.links for group in self.link_groups)
+
+    @cached_property
+    def link_groups(self) -> tuple[LinkGroup, ...]:
+        """The links of each dimension."""
+        names = [f"dimension {number}" for number in range(len(self.shape))]
+        links = [2 * axis.cables * (self.node_count // axis.extent) for axis in self.axes]
+        return link_groups(names, links, self.bandwidth, self.latency)
+
+    def group_of(self, link: IntArray) -> IntArray:
+        return np.searchsorted([axis.first for axis in self.axes], link // 2, side="right") - 1
 
     @property
     def diameter(self) -> int:

@@ -22,13 +22,14 @@ class Option:
     """A property of one kind of topology, besides its number of hosts.
 
     ``name``: the keyword of ``build_topology``; ``about``: what it is, for documentation; ``read``: from a machine
-    file, where it stands under ``file_key`` (the name, unless given).
+    file, where it stands under ``file_key`` (the name, unless given); ``dimension``: of its values (``core.units``).
     """
 
     name: str
     about: str
     read: Reader
     file_key: str = ""
+    dimension: str = ""
 
     @property
     def key(self) -> str:

@@ -30,10 +30,6 @@ class UpDownTopology(Topology):
     def diameter(self) -> int:
         return 2 * self.levels
 
-    def facts(self) -> list[tuple[str, str]]:
-        """The arity, also that of the binary tree, which nobody chooses."""
-        return [("arity", str(self.arity))]
-
     def mean_hops(self) -> float:
         if self.node_count == 1:
             return 0.0
@@ -64,6 +60,10 @@ class TreeTopology(UpDownTopology):
 
     arity: int = 2
     kind: ClassVar[str] = "tree"
+
+    def facts(self) -> list[tuple[str, str]]:
+        """The arity, which nobody chooses."""
+        return [("arity", str(self.arity))]
 
     @cached_property
     def _first(self) -> IntArray:

@@ -17,6 +17,7 @@ from simcodesign.describe.constants import (
     REQUIRED_CONSTANTS,
     check_constant,
     check_occupancy,
+    check_own_links,
 )
 from simcodesign.describe.machine import MAPPINGS, Machine, check_mapping
 from simcodesign.describe.machine_parts import CHOICES, HITS, CacheLevel, Disk, Memory, Network, Processor
@@ -149,6 +150,8 @@ def _network(entry: Entry, nodes: int, folder: Path) -> Network:
     for part in ("link", "interface"):
         stated = items.get(f"{part}_per_byte", items.get(f"{part}_bandwidth", entry))
         check_occupancy(network, part, stated.place)
+    stated = items.get("hop_latency", items.get("link_per_byte", items.get("link_bandwidth", entry)))
+    check_own_links(network, stated.place)
     return network
 
 

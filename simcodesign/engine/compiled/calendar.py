@@ -46,7 +46,8 @@ def calendar_for(plan: Plan) -> Calendar:
     count = len(plan.stations)
     delays = [] if plan.station is None else [plan.duration_s[plan.station != NONE]]
     if plan.routes is not None:
-        delays += [plan.routes.link_s, plan.routes.interface_s, plan.routes.latency_s, plan.routes.after_interface_s]
+        routes = plan.routes
+        delays += [routes.link_s.ravel(), routes.interface_s, routes.latency_s.ravel(), routes.after_interface_s]
     every = np.concatenate([np.zeros(0), *delays])
     shortest = np.min(every[every > 0], initial=1.0)
     return Calendar(

@@ -12,8 +12,8 @@ from simcodesign.engine.compiled.stations import grant, wake, wake_after
 from simcodesign.engine.compiled.waiting_line import first_arrival_s, forget, join, melded, new_request, without_root
 from simcodesign.generate.plan import NONE
 
-#: Columns of the costs of messages.
-_INJECT, _TAIL, _INTERFACE, _LINK, _AFTER_INTERFACE, _LATENCY = range(6)
+#: Columns of the costs of messages. From the last two on: service and latency of each group of links.
+_INJECT, _TAIL, _INTERFACE, _AFTER_INTERFACE, _LINK, _LATENCY = range(6)
 
 
 @inlined
@@ -50,7 +50,10 @@ def forward(run: Run, station: int, now: float) -> None:
     slot = grant(run, station, now)
     is_link = station >= run.program.first_link
     cost, left = run.requests.cost[slot], run.requests.left[slot]
-    service = run.program.costs[cost, _LINK if is_link else _INTERFACE]
+    group = 0
+    if is_link and len(run.program.link_group):
+        group = 2 * run.program.link_group[station]
+    service = run.program.costs[cost, _LINK + group if is_link else _INTERFACE]
     if len(run.program.service_factor):
         service *= run.program.service_factor[station]
     tail = max(run.requests.tail_s[slot], now + service)
@@ -59,7 +62,7 @@ def forward(run: Run, station: int, now: float) -> None:
     wake_after(run, station, now)
     way_s = 0.0
     if is_link or left:
-        way_s = run.program.costs[cost, _LATENCY if is_link else _AFTER_INTERFACE]
+        way_s = run.program.costs[cost, _LATENCY + group if is_link else _AFTER_INTERFACE]
         tail += way_s
     if not left:
         op = run.requests.op[slot]

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simcodesign.core.result import RECEIVE
-from simcodesign.generate.plan import INTERFACE, LINK, MAILBOX, NONE, Plan
+from simcodesign.generate.plan import INTERFACE, LINK, MAILBOX, NONE, Plan, Routes
 
 Array = NDArray[Any]
 CACHE_LINE = 64
@@ -44,7 +44,8 @@ class Program(NamedTuple):
     cost: Array
     way_start: Array
     way: Array
-    costs: Array  # (K, 6) inject, tail, interface, link, after interface, latency
+    costs: Array  # (K, 4 + 2 G) inject, tail, interface, after interface; link and latency of each group of links
+    link_group: Array  # by station; empty where all links are of one group
     store_and_forward: bool
     first_interface: int
     first_link: int
@@ -135,21 +136,17 @@ def _of_disciplines(plan: Plan, name: str) -> Array:
     return np.array([getattr(discipline, name) for discipline in stations.disciplines], np.int32)[stations.discipline]
 
 
+def _costs(routes: Routes) -> Array:
+    """The table of costs, a row for each."""
+    groups = (part.reshape(len(part), -1).T for part in (routes.link_s, routes.latency_s))
+    links = [column for pair in zip(*groups, strict=True) for column in pair]
+    own = [routes.inject_s, routes.tail_s, routes.interface_s, routes.after_interface_s]
+    return np.ascontiguousarray(np.stack(own + links, axis=1))
+
+
 def program_of(plan: Plan) -> Program:
     """The Plan as plain arrays."""
     routes, edges, kinds = plan.routes, plan.edges, plan.stations.kind
-    costs = (
-        []
-        if routes is None
-        else [
-            routes.inject_s,
-            routes.tail_s,
-            routes.interface_s,
-            routes.link_s,
-            routes.after_interface_s,
-            routes.latency_s,
-        ]
-    )
     return Program(
         kind=plan.kind,
         match=plan.match if plan.mailbox is None else plan.match.copy(),
@@ -167,7 +164,8 @@ def program_of(plan: Plan) -> Program:
         cost=_given(routes.cost if routes else None, np.int32),
         way_start=_given(routes.start if routes else None, np.int64),
         way=_given(routes.station if routes else None, np.int32),
-        costs=np.ascontiguousarray(np.stack(costs, axis=1)) if costs else np.zeros((0, 6)),
+        costs=np.zeros((0, 6)) if routes is None else _costs(routes),
+        link_group=_given(routes.group if routes else None, np.int32),
         store_and_forward=routes is not None and routes.store_and_forward,
         first_interface=int(np.searchsorted(kinds, INTERFACE)),
         first_link=int(np.searchsorted(kinds, LINK)),

@@ -132,6 +132,7 @@ class Simulation:
             factor = plan.stations.service_factor
             self.service_factor: list[float] = [1.0] * len(is_link) if factor is None else factor.tolist()
             self.costs = list(zip(*(time.tolist() for time in times), strict=True))
+            self.group: list[int] | None = None if routes.group is None else routes.group.tolist()
 
     def run(self, on_progress: OnProgress | None) -> None:
         """Process all events, with a report now and then."""
@@ -234,6 +235,8 @@ class Simulation:
         tail_passes_s = env.now + tail_s  # when the last byte has passed the station that the head is at
         for (number, is_link), following in zip(way, [*way[1:], None], strict=True):
             service_s, delay_s = (link_s, latency_s) if is_link else (interface_s, after_interface_s)
+            if is_link and self.group is not None:  # a time for each group of links
+                service_s, delay_s = link_s[self.group[number]], latency_s[self.group[number]]
             service_s *= self.service_factor[number]
             yield self.stations[number].request(send, service_s)
             self.stations[number].release_after(service_s)

@@ -1,7 +1,9 @@
 """The cost model of simulated messages: the seconds that one costs its sender, its receiver and the stations it passes.
 
 Hockney's model, or LogGOPS (Hoefler, Schneider, Lumsdaine, "LogGOPSim", HPDC 2010), with the hops either by the
-machine's distance law (none, one, log2 P, sqrt P) or, with the effect ``hops``, counted on the message's own route.
+machine's distance law (none, one, log2 P, sqrt P) or, with the effect ``hops``, counted on the message's own route;
+``way`` says which links these are. Links that are slower than messages (only links of their own can be) hold a sender
+as long as the bytes pass them if hops hold the sender, and delay the arrival alone if they do not and in LogGOPS.
 
 A train of k messages is one transfer whose sender pays for each of them; ``size_bytes`` are those of one message. Its
 first byte enters the network after one startup, its last byte follows as the sender hands the messages over. Trains are
@@ -17,6 +19,7 @@ from numpy.typing import NDArray
 
 from simcodesign.core.units import FloatOrArray
 from simcodesign.describe.machine import Machine
+from simcodesign.generate.messages.way import Way
 
 
 def modelled_hops(machine: Machine, ranks: int) -> float:
@@ -39,22 +42,22 @@ def is_loggop(machine: Machine) -> bool:
     return machine.network.model == "loggop"
 
 
-def send_s(machine: Machine, hops: FloatOrArray, size_bytes: FloatOrArray, train: FloatOrArray = 1) -> FloatOrArray:
+def send_s(machine: Machine, way: Way, size_bytes: FloatOrArray, train: FloatOrArray = 1) -> FloatOrArray:
     """Seconds for which messages occupy their sender. Hockney: startup, held flight, bytes. LogGOPS: o + (s-1) O."""
     if is_loggop(machine):
         return overhead_s(machine, size_bytes)
-    first = startup_s(machine, hops) + held_s(machine, hops, size_bytes)
-    return first + tail_s(machine, size_bytes, train, first)
+    first = startup_s(machine, way) + held_s(machine, way, size_bytes)
+    return first + tail_s(machine, way, size_bytes, train, first)
 
 
-def startup_s(machine: Machine, hops: FloatOrArray) -> FloatOrArray:
+def startup_s(machine: Machine, way: Way) -> FloatOrArray:
     """Hockney: the startups that a message costs its sender."""
-    return inject_s(machine, hops, 0.0) if machine.network.hops_hold_sender else machine.network.startup_s
+    return inject_s(machine, way, 0.0) if machine.network.hops_hold_sender else machine.network.startup_s
 
 
-def held_s(machine: Machine, hops: FloatOrArray, size_bytes: FloatOrArray) -> FloatOrArray:
+def held_s(machine: Machine, way: Way, size_bytes: FloatOrArray) -> FloatOrArray:
     """Hockney: how long the flight of a message holds its sender."""
-    return flight_s(machine, hops, size_bytes) if machine.network.hops_hold_sender else 0.0
+    return _hops_s(machine, way, size_bytes) if machine.network.hops_hold_sender else 0.0
 
 
 def receive_s(machine: Machine, size_bytes: FloatOrArray) -> FloatOrArray:
@@ -62,15 +65,15 @@ def receive_s(machine: Machine, size_bytes: FloatOrArray) -> FloatOrArray:
     return overhead_s(machine, size_bytes) if is_loggop(machine) else machine.network.receive_overhead_s
 
 
-def arrival_s(machine: Machine, hops: FloatOrArray, size_bytes: FloatOrArray, train: FloatOrArray = 1) -> FloatOrArray:
+def arrival_s(machine: Machine, way: Way, size_bytes: FloatOrArray, train: FloatOrArray = 1) -> FloatOrArray:
     """Seconds from the beginning of a send to the arrival of its last byte, alone on the network."""
     again: FloatOrArray = 0.0
     if not is_loggop(machine):
-        again = startup_s(machine, hops) + held_s(machine, hops, size_bytes)
+        again = startup_s(machine, way) + held_s(machine, way, size_bytes)
     return (
-        inject_s(machine, hops, size_bytes)
-        + flight_s(machine, hops, size_bytes)
-        + tail_s(machine, size_bytes, train, again)
+        inject_s(machine, way, size_bytes)
+        + flight_s(machine, way, size_bytes)
+        + tail_s(machine, way, size_bytes, train, again)
     )
 
 
@@ -81,21 +84,22 @@ def between_s(machine: Machine, size_bytes: FloatOrArray) -> FloatOrArray:
     return machine.network.gap_s + beyond_first(size_bytes) * machine.network.per_byte_s
 
 
-def inject_s(machine: Machine, hops: FloatOrArray, size_bytes: FloatOrArray) -> FloatOrArray:
+def inject_s(machine: Machine, way: Way, size_bytes: FloatOrArray) -> FloatOrArray:
     """Time before the first byte enters the network."""
     network = machine.network
     if is_loggop(machine):
         return overhead_s(machine, size_bytes) + network.latency_s - _first_byte_s(machine, size_bytes)
-    return network.startup_s * np.maximum(hops, 1.0) if network.startup_per == "hop" else network.startup_s
+    return network.startup_s * np.maximum(way.hops, 1.0) if network.startup_per == "hop" else network.startup_s
 
 
 def tail_s(
-    machine: Machine, size_bytes: FloatOrArray, train: FloatOrArray = 1, again_s: FloatOrArray = 0.0
+    machine: Machine, way: Way, size_bytes: FloatOrArray, train: FloatOrArray = 1, again_s: FloatOrArray = 0.0
 ) -> FloatOrArray:
-    """How far the last byte is behind the first one; ``again_s`` is between the messages of a train."""
+    """How far the last byte is behind the first one at first; ``again_s`` is between the messages of a train."""
     if is_loggop(machine):
         return beyond_first(size_bytes) * machine.network.per_byte_s + _first_byte_s(machine, size_bytes)
-    return (train - 1) * again_s + train * size_bytes * machine.network.per_byte_s
+    per_byte_s = way.per_byte_s if machine.network.hops_hold_sender else machine.network.per_byte_s
+    return (train - 1) * again_s + train * size_bytes * per_byte_s
 
 
 def _first_byte_s(machine: Machine, size_bytes: FloatOrArray) -> FloatOrArray:
@@ -105,13 +109,19 @@ def _first_byte_s(machine: Machine, size_bytes: FloatOrArray) -> FloatOrArray:
     return np.minimum(first, overhead_s(machine, size_bytes) + network.latency_s)
 
 
-def flight_s(machine: Machine, hops: FloatOrArray, size_bytes: FloatOrArray) -> FloatOrArray:
-    """Time that the first byte needs over the hops; store-and-forward repeats the whole message at each."""
-    network = machine.network
-    flight = hops * network.hop_latency_s
-    if network.switching == "store_and_forward":
-        flight = flight + np.maximum(hops - 1.0, 0.0) * size_bytes * network.link_occupancy_s_per_byte
+def flight_s(machine: Machine, way: Way, size_bytes: FloatOrArray) -> FloatOrArray:
+    """Time that a message needs over the hops, and for bytes that a slow link takes longer for than its sender."""
+    flight = _hops_s(machine, way, size_bytes)
+    if machine.network.has_own_links and (is_loggop(machine) or not machine.network.hops_hold_sender):
+        flight = flight + size_bytes * (way.per_byte_s - machine.network.per_byte_s)
     return flight
+
+
+def _hops_s(machine: Machine, way: Way, size_bytes: FloatOrArray) -> FloatOrArray:
+    """Time that the first byte needs over the hops; store-and-forward repeats the whole message at each."""
+    if machine.network.switching != "store_and_forward":
+        return way.latency_s
+    return way.latency_s + np.maximum(way.hops - 1.0, 0.0) * size_bytes * way.stored_s_per_byte
 
 
 def overhead_s(machine: Machine, size_bytes: FloatOrArray) -> FloatOrArray:

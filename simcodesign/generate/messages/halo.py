@@ -29,7 +29,7 @@ def halo_exchange(
     total = before[-1]
     for number, (to, who, dim) in enumerate(links):
         for place, together in enumerate(trains[dim], start=before[number]):
-            ranks.send(to, together * sizes_bytes[dim], who, until=2 * total - place, train=together)
+            ranks.send(to, together * sizes_bytes[dim], who, until=2 * total - place, train=together, alike=dim)
     for number, (source, who, dim) in enumerate(links):
         # The neighbour above sent downwards, in the other columns of the same dimension.
         offset = before[number ^ 1] - before[number] - total

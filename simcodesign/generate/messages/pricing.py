@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 
 from simcodesign.core.errors import InputError, Place
 from simcodesign.core.result import RECEIVE, SEND
-from simcodesign.core.units import FloatOrArray
 from simcodesign.describe.constants import MODEL_OF
 from simcodesign.describe.demands.base import ONE
 from simcodesign.describe.demands.exchange import Exchange
@@ -22,6 +21,7 @@ from simcodesign.describe.program import Block, with_phase
 from simcodesign.generate.columns import Column
 from simcodesign.generate.messages.cost_model import arrival_s, between_s, modelled_hops, receive_s, send_s
 from simcodesign.generate.messages.routes_and_stations import RouteTable
+from simcodesign.generate.messages.way import Way, by_law, counted, slowest
 
 
 class MessagePricing:
@@ -63,16 +63,17 @@ class MessagePricing:
         """Node of every rank."""
         return self._machine.node_of(self._ranks)
 
-    def priced(self, columns: Sequence[Column], machine: Machine) -> list[Column]:
+    def priced(self, columns: Sequence[Column], machine: Machine, is_collective: bool = False) -> list[Column]:
         """The columns with their durations, and with their routes and gaps where there are any."""
         priced: list[Column] = []
+        ways = self._ways_alike(columns, machine, is_collective)
         for number, column in enumerate(columns):
             if column.kind not in (SEND, RECEIVE):
                 priced.append(column)
             elif number and column.costs_as(columns[number - 1]):
                 priced.append(replace(column, duration_s=priced[-1].duration_s, extra=priced[-1].extra))
             elif column.kind == SEND:
-                priced.append(self._send(column, machine))
+                priced.append(self._send(column, machine, ways.get(column.alike)))
             else:
                 priced.append(self._receive(column, machine))
         return priced
@@ -85,29 +86,42 @@ class MessagePricing:
             extra = {"gap_s": gap, "variant": self._variant(machine)}
         return replace(column, duration_s=receive_s(machine, size), extra=extra)
 
-    def _send(self, column: Column, machine: Machine) -> Column:
-        hops, train = self._hops(column), column.train
+    def _send(self, column: Column, machine: Machine, way: Way | None) -> Column:
+        """``way``: where it is not that of each message."""
+        way, train = self._way(column, machine) if way is None else way, column.train
         size = column.size_bytes / train
         extra: dict[str, Any] = {"train": train} if self._trains else {}
         if self._flies:
-            extra["flight_s"] = arrival_s(machine, hops, size, train)
+            extra["flight_s"] = arrival_s(machine, way, size, train)
         if self._loggop:
             most = machine.network.rendezvous_above_bytes
             extra["gap_s"] = between_s(machine, size)
             extra["rendezvous"] = False if most is None else np.asarray(size) > most
         if self.route_table:
-            cost = self.route_table.cost_of(machine, hops, size, train)
+            cost = self.route_table.cost_of(machine, way, size, train)
             extra |= {"route": self.route_table.routes_of(column), "cost": cost}
-        return replace(column, duration_s=send_s(machine, hops, size, train), extra=extra)
+        return replace(column, duration_s=send_s(machine, way, size, train), extra=extra)
 
-    def _hops(self, column: Column) -> FloatOrArray:
-        """Hops of every message: counted on its route, 0 on the same node, or by the law."""
-        if not self._counted:
-            return self._law
+    def _ways_alike(self, columns: Sequence[Column], machine: Machine, is_collective: bool) -> dict[int | None, Way]:
+        """The ways that messages of a step have in common, by ``Column.alike``; none where each has its own."""
+        network = machine.network
+        if self._counted:
+            return {}
+        if is_collective or not network.links_differ:
+            way = Way.of_hops(network, self._law)
+            return {column.alike: way for column in columns}
+        ways: dict[int | None, list[Way]] = {}
+        for column in columns:
+            if column.alike is not None and column.kind == SEND:
+                ways.setdefault(column.alike, []).append(self._way(column, machine))
+        return {alike: slowest(several) for alike, several in ways.items()}
+
+    def _way(self, column: Column, machine: Machine) -> Way:
+        """The way of every message: counted on its route, without hops on the same node; or by the law over it."""
         who = slice(None) if column.who is None else column.who
-        peer = np.asarray(column.peer)
-        node, topology = self.node_of, self._machine.network.topology
-        return topology.hops(node[who], node[peer]).astype(np.float64)
+        source, target = self.node_of[who], self.node_of[np.asarray(column.peer)]
+        way = counted(machine.network, *np.broadcast_arrays(source, target))
+        return way if self._counted else by_law(machine.network, self._law, way)
 
     def _variant(self, machine: Machine) -> int:
         """Number of a variant of the machine; each comes many times in a row."""

@@ -18,6 +18,7 @@ from simcodesign.core.units import FloatOrArray
 from simcodesign.describe.machine import Machine
 from simcodesign.generate.columns import Column
 from simcodesign.generate.messages.cost_model import flight_s, held_s, inject_s, is_loggop, startup_s, tail_s
+from simcodesign.generate.messages.way import PAIRS_AT_ONCE, Way
 from simcodesign.generate.plan import (
     CONTROLLER,
     DISK,
@@ -34,8 +35,6 @@ from simcodesign.generate.plan import (
 
 Int32s = NDArray[np.int32]
 Int64s = NDArray[np.int64]
-#: Pairs whose routes are looked up together.
-PAIRS_AT_ONCE = 2**18
 BYTES_PER_HOP, BYTES_PER_OPERATION = 8, 100
 #: Rows of the table of costs that are looked for one by one, so that equal ones are one.
 MOST_LOOKED_UP = 10_000
@@ -88,29 +87,30 @@ class RouteTable:
         self._count += count
         return route
 
-    def cost_of(self, machine: Machine, hops: FloatOrArray, size_bytes: FloatOrArray, train: int = 1) -> Int32s | int:
+    def cost_of(self, machine: Machine, way: Way, size_bytes: FloatOrArray, train: int = 1) -> Int32s | int:
         """Row of the table of costs for every message, or train of messages of ``size_bytes`` each."""
         network = machine.network
-        depends_on_hops = not self._links or network.startup_per == "hop" or train > 1
-        kinds = np.broadcast_arrays(hops if depends_on_hops else 0.0, size_bytes)
-        if kinds[0].ndim == 0:
-            return self._cost(machine, float(kinds[0]), float(kinds[1]), train)
-        far, size = (kind.ravel() for kind in kinds)
-        if not len(far):
+        if self._links and network.startup_per == "message" and train == 1:
+            way = Way(0.0, 0.0, network.per_byte_s, 0.0)  # the links have the rest
+        hops, *others, size = np.broadcast_arrays(*way.fields, np.asarray(size_bytes, dtype=np.float64))
+        if not hops.ndim:
+            return self._row(self._priced(machine, way, float(size_bytes), train).tolist())
+        if not len(hops):
             return np.zeros(0, np.int32)
-        order = np.lexsort((size, far))
-        changes = (np.diff(far[order]) != 0) | (np.diff(size[order]) != 0)
-        group = np.concatenate([[0], np.cumsum(changes)])
+        keys = (size, hops, *(others if network.links_differ else ()))
+        order = np.lexsort(keys)
+        changes = np.zeros(len(order) - 1, bool)
+        for key in keys:
+            changes |= np.diff(key[order]) != 0
         first = order[np.concatenate([[True], changes])]
         row = np.empty(len(order), np.int32)
-        row[order] = self._rows_of(self._priced(machine, far[first], size[first], train))[group]
+        kinds = Way(hops[first], *(field[first] for field in others))
+        group = np.concatenate([[0], np.cumsum(changes)])
+        row[order] = self._rows_of(self._priced(machine, kinds, size[first], train))[group]
         return row
 
-    def _cost(self, machine: Machine, hops: float, size_bytes: float, train: int) -> int:
-        return self._row(self._priced(machine, hops, size_bytes, train).tolist())
-
     def _rows_of(self, times: NDArray[np.float64]) -> Int32s:
-        """(n,) rows of the table for the columns of (6, n) times: looked up, unless there are too many to look for."""
+        """(n,) rows of the table for the columns of (W, n) times: looked up, unless there are too many to look for."""
         if times.shape[1] <= MOST_LOOKED_UP:
             return np.array([self._row(row) for row in times.T.tolist()], np.int32)
         self._table.append(times)
@@ -121,25 +121,26 @@ class RouteTable:
         key = tuple(times)
         if key not in self._costs:
             self._costs[key] = self._rows
-            self._table.append(np.array(times).reshape(6, 1))
+            self._table.append(np.array(times).reshape(len(times), 1))
             self._rows += 1
         return self._costs[key]
 
-    def _priced(
-        self, machine: Machine, hops: FloatOrArray, size_bytes: FloatOrArray, train: int
-    ) -> NDArray[np.float64]:
-        """(6, ...) the times of the table of costs."""
+    def _priced(self, machine: Machine, way: Way, size_bytes: FloatOrArray, train: int) -> NDArray[np.float64]:
+        """(W, ...) the times of the table of costs: of its way, then service and latency of each group of links."""
         network, again = machine.network, np.zeros(())
         if train > 1 and not is_loggop(machine):
             # With store-and-forward, the links repeat the bytes of a train themselves.
-            again = np.asarray(startup_s(machine, hops) + held_s(machine, hops, 0.0 if self._links else size_bytes))
+            again = np.asarray(startup_s(machine, way) + held_s(machine, way, 0.0 if self._links else size_bytes))
+        link_s, latency_s = network.links_s_per_byte, network.link_latencies_s
+        if not network.links_differ:
+            link_s, latency_s = (network.link_occupancy_s_per_byte,), (network.longest_hop_latency_s,)
         times: list[FloatOrArray] = [
-            inject_s(machine, hops, size_bytes),
-            tail_s(machine, size_bytes, train, again),
+            inject_s(machine, way, size_bytes),
+            tail_s(machine, way, size_bytes, train, again),
             train * size_bytes * network.interface_occupancy_s_per_byte,
-            train * size_bytes * network.link_occupancy_s_per_byte,
-            0.0 if self._links else flight_s(machine, hops, size_bytes),
-            network.hop_latency_s,
+            0.0 if self._links else flight_s(machine, way, size_bytes),
+            *(train * size_bytes * per_byte_s for per_byte_s in link_s),
+            *latency_s,
         ]
         return np.array(np.broadcast_arrays(*times), dtype=np.float64)
 
@@ -158,11 +159,22 @@ class RouteTable:
             way[start[first] : start[last]] = self._ways(source, target, start[first : last + 1] - start[first])
             first = last
         visited, station = _numbered(way, self._most, before)
-        inject, tail, interface, link, after_interface, latency = np.concatenate(self._table, axis=1).copy()
+        inject, tail, interface, after_interface, *links = np.concatenate(self._table, axis=1).copy()
+        groups = len(links) // 2
+        link, latency = links if groups == 1 else (np.stack(part, axis=1) for part in (links[:groups], links[groups:]))
         forward = self._machine.network.switching == "store_and_forward"
+        group = self._group_of(visited, before) if groups > 1 else None
         return Routes(
-            route, cost, start, station, inject, tail, interface, link, after_interface, latency, forward
+            route, cost, start, station, inject, tail, interface, link, after_interface, latency, forward, group
         ), visited
+
+    def _group_of(self, visited: Int64s, before: int) -> Int32s:
+        """The group of links that each station is of, up to the last link; 0 for other stations."""
+        group = np.zeros(before + len(visited), np.int32)
+        is_link = visited >= self._machine.nodes
+        topology = self._machine.network.topology
+        group[before:][is_link] = topology.group_of(visited[is_link] - self._machine.nodes)
+        return group
 
     @property
     def _most(self) -> int:
@@ -211,6 +223,16 @@ def _numbered(way: NDArray[Any], most: int, before: int) -> tuple[Int64s, Int32s
     for low in range(0, len(way), 2**22):  # in place, since there may be a billion hops
         way[low : low + 2**22] = number[way[low : low + 2**22]]
     return np.flatnonzero(used), way.astype(np.int32, copy=False)
+
+
+def link_bandwidths(machine: Machine, stations: Stations) -> NDArray[np.float64]:
+    """(S,) bytes per second of every station that is a link, infinite if bytes take no time; 0 for other stations."""
+    links = stations.kind == LINK
+    network, bandwidth = machine.network, np.zeros(len(stations))
+    per_byte_s = np.array(network.links_s_per_byte, dtype=np.float64)
+    with np.errstate(divide="ignore"):
+        bandwidth[links] = 1 / per_byte_s[network.topology.group_of(stations.unit[links])]
+    return bandwidth
 
 
 def disks_of(machine: Machine, accessing: Int32s, node: Int64s) -> tuple[Int64s, Int32s]:

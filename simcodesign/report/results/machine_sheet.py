@@ -8,7 +8,7 @@ from dataclasses import replace
 from rich.console import RenderableType
 from rich.table import Table
 
-from simcodesign.core.units import format_quantity
+from simcodesign.core.units import FloatOrArray, format_quantity
 from simcodesign.describe.constants import POWERS
 from simcodesign.describe.machine import Machine
 from simcodesign.describe.machine_parts import Disk, Memory, Network
@@ -147,18 +147,30 @@ def _message_rows(network: Network) -> Rows:
     yield from _loggop_rows(network) if network.model == "loggop" else _hockney_rows(network)
     yield "hops where routes are not looked at", HOP_LAWS[network.distance]
     yield "switching", network.switching.replace("_", "-")
-    yield "bandwidth of a link", bandwidth_text(network.link_occupancy_s_per_byte)
+    yield "bandwidth of a link", _range_text([bandwidth_text(value) for value in _of_links(network, True)])
     yield "bandwidth of an interface", bandwidth_text(network.interface_occupancy_s_per_byte)
     if network.model == "hockney" and network.per_byte_s:
         half = amount_text(network.startup_s / network.per_byte_s, "size")
         yield "half-performance size", f"{half} (startup takes as long as the bytes)"
 
 
+def _of_links(network: Network, bandwidth: bool) -> list[FloatOrArray]:
+    """The times per byte, or the latencies, of the groups of links that there are: the least first."""
+    values = network.links_s_per_byte if bandwidth else network.link_latencies_s
+    groups = network.topology.link_groups
+    there = [value for value, group in zip(values, groups, strict=True) if group.links or len(groups) == 1]
+    return sorted({float(value) for value in there}) or [values[0]]
+
+
+def _range_text(texts: list[str]) -> str:
+    return texts[0] if len(texts) == 1 else f"{texts[0]} to {texts[-1]}"
+
+
 def _hockney_rows(network: Network) -> Rows:
     yield "model", _message_model(network)
     yield "startup", f"{amount_text(network.startup_s, 'time')} per {network.startup_per}"
     yield "bandwidth", bandwidth_text(network.per_byte_s)
-    yield "latency of a hop", amount_text(network.hop_latency_s, "time")
+    yield "latency of a hop", _range_text([amount_text(value, "time") for value in _of_links(network, False)])
     yield "hops hold the sender", "yes" if network.hops_hold_sender else "no: they delay the arrival alone"
     yield "charged to the receiver", amount_text(network.receive_overhead_s, "time")
 
@@ -166,7 +178,7 @@ def _hockney_rows(network: Network) -> Rows:
 def _loggop_rows(network: Network) -> Rows:
     """The constants of LogGOPS by their letters."""
     limit = network.rendezvous_above_bytes
-    way = f"L + h x {amount_text(network.hop_latency_s, 'time')}" if network.hop_latency_s else "L"
+    way = f"L + h x {amount_text(network.longest_hop_latency_s, 'time')}" if network.longest_hop_latency_s else "L"
     if network.switching == "store_and_forward":
         way += f" + max(h - 1, 0) x m / ({bandwidth_text(network.link_occupancy_s_per_byte)})"
     yield (
@@ -198,7 +210,7 @@ def _way(network: Network) -> str:
 
 
 def _hop_parts(network: Network) -> list[str]:
-    parts = [f"h x {amount_text(network.hop_latency_s, 'time')}"] if network.hop_latency_s else []
+    parts = [f"h x {amount_text(network.longest_hop_latency_s, 'time')}"] if network.longest_hop_latency_s else []
     if network.switching == "store_and_forward":
         parts.append(f"max(h - 1, 0) x m / ({bandwidth_text(network.link_occupancy_s_per_byte)})")
     return parts

@@ -206,7 +206,7 @@ class NativeModel:
     @cached_property
     def by_rank(self) -> bool:
         """Whether ranks differ, so that there is no forecast for several P at once."""
-        return self.design_point.workload.differs_by_rank
+        return self.design_point.differs_by_rank
 
     def _forecast_metrics(self, values: Mapping[str, FloatOrArray], **overrides: float) -> dict[str, FloatOrArray]:
         parameters = {**self.parameters(values), **overrides}
