@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Unpack
 
 from simcodesign.core.errors import InputError
+from simcodesign.core.shown_keywords import shows_keywords
 from simcodesign.describe.design_point import DesignPoint
 from simcodesign.describe.effects import chosen_effects
-from simcodesign.describe.scenario import MachineSource, Scenario, WorkloadSource
+from simcodesign.describe.scenario import MachineSource, Scenario, ScenarioKeywords, WorkloadSource
 from simcodesign.engine.selection import AUTO, check_engine
 from simcodesign.engine.steady_iterations import ALL, check_iterations
 
@@ -25,22 +27,22 @@ class Experiment:
     iterations: str
 
     @classmethod
+    @shows_keywords(ScenarioKeywords, taken_by=Scenario.of)
     def of(
         cls,
         workload: WorkloadSource | Scenario,
         machine: MachineSource | None = None,
         parameters: Mapping[str, object] | None = None,
         *,
-        preset: str | None = None,
-        phases: Collection[str] | None = None,
         effects: str | Collection[str] = "all",
         seed: int = 0,
         engine: str = AUTO,
         iterations: str = ALL,
+        **options: Unpack[ScenarioKeywords],
     ) -> Experiment:
         """The experiment that ``simulate`` describes. Raises InputError for what cannot be used."""
         return cls(
-            Scenario.of(workload, machine, parameters, preset=preset, phases=phases),
+            Scenario.of(workload, machine, parameters, **options),
             chosen_effects(effects),
             whole_seed(seed),
             check_engine(engine),

@@ -60,7 +60,7 @@ def run(options: ExtrapolateOptions) -> None:
 
     The models are those of fit --counters; the error is against the simulated truth, beside that of two simpler models.
     """
-    from simcodesign.cli.run.extrapolate import run_extrapolation
+    from simcodesign.cli.run.extrapolate import run_extrapolate
 
     options.output.check()
-    run_extrapolation(options)
+    run_extrapolate(options)

@@ -9,18 +9,19 @@ from simcodesign.core.errors import InputError, Place
 from simcodesign.core.units import parse_quantity
 from simcodesign.counters.kernels import THRESHOLD
 from simcodesign.counters.prediction import GUARD
+from simcodesign.describe.effects import chosen_effects
 from simcodesign.report.common.progress import run_progress
 from simcodesign.report.common.terminal import print_all, write_json
 from simcodesign.report.counters.extrapolation_plot import profile_plot
 from simcodesign.report.counters.extrapolation_tables import profile_dict, study_tables
 from simcodesign.studies.extrapolation.ladder import ErrorLadder, ladders
-from simcodesign.studies.extrapolation.study import ExtrapolationStudy, study
+from simcodesign.studies.extrapolation.study import Extrapolation, ExtrapolationStudy, run_extrapolation
 from simcodesign.studies.extrapolation.trials import ApplicationRun
 
 TARGET_FORMS = "P=128, or with another size P=128,preset=C or P=128,n=64, and volume=4 for what messages grow by"
 
 
-def run_extrapolation(options: ExtrapolateOptions) -> None:
+def run_extrapolate(options: ExtrapolateOptions) -> None:
     """Profile, predict, simulate, print and draw."""
     evaluated, explained = _evaluated(options)
     if options.output.as_json:
@@ -42,28 +43,27 @@ def _evaluated(options: ExtrapolateOptions) -> tuple[ExtrapolationStudy, tuple[E
     guard = GUARD if options.guard is None else parsed_guard(options.guard)
     second_clock_hz = None if clock is None else parse_quantity(clock, "frequency", Place("--second-clock"))
     with run_progress() as on_progress:
-        evaluated = study(
+        question = Extrapolation(
             scenario,
             profile=_processes(options.on, "--on"),
-            targets=[*map(parsed_target, options.target)],
-            effects=options.simulation.effects,
-            seeds=range(options.seeds),
+            targets=tuple(map(parsed_target, options.target)),
+            effects=chosen_effects(options.simulation.effects),
             further=_processes(options.further, "--further") if options.further else (),
             second_clock_hz=second_clock_hz,
             threshold=THRESHOLD if options.threshold is None else options.threshold,
             dimensions=options.dimensions,
             guard=guard,
             engine=options.simulation.engine,
-            on_progress=on_progress,
         )
+        evaluated = run_extrapolation(question, range(options.seeds), on_progress)
         explained = ladders(evaluated, options.large, on_progress=on_progress) if options.ladder else ()
     return evaluated, explained
 
 
-def _processes(text: str, option: str) -> list[int]:
+def _processes(text: str, option: str) -> tuple[int, ...]:
     """``4,8,16``."""
     try:
-        return [int(part) for part in text.split(",")]
+        return tuple(int(part) for part in text.split(","))
     except ValueError:
         raise InputError("not numbers of processes", Place(option), value=text, allowed="e.g. 4,8,16") from None
 

@@ -1,9 +1,9 @@
 """How far models of a few small runs can be trusted: predictions from hardware counters, compared with the truth.
 
-Small runs of a workload are simulated and counted, the pipeline of ``fitting.counter_study`` makes models of them and
+Small runs of a workload are simulated and counted, the pipeline of ``counters`` makes models of them and
 predicts larger runs, and these are simulated as well: the truth. Beside the pipeline stand the two models that know
 total times only. Nothing of this is measured on a real machine, and no constant of the pipeline was chosen by it; those
-that were chosen by trial (``counter_forms.LEVEL``, when an amount counts as constant, and the exponent c = 1 of
+that were chosen by trial (``counters.forms.LEVEL``, when an amount counts as constant, and the exponent c = 1 of
 a/P + b P^c + d on few runs) were settled before, on twelve made-up sets of noise. That was calibration, and is no
 evidence.
 
@@ -14,8 +14,8 @@ for), two further ones for communication, one at two thirds of the clock (3 and 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -28,9 +28,9 @@ from simcodesign.counters.partition import Target
 from simcodesign.counters.prediction import GUARD, Miss, check_guard, predict, replaced_forms
 from simcodesign.counters.runs import run_times, scaling_of
 from simcodesign.counters.table import LATENCIES, NUMBERS, CounterTable, Latencies, joined, means
-from simcodesign.describe.effects import chosen_effects
+from simcodesign.describe.effects import effect_names
 from simcodesign.describe.machine import Machine
-from simcodesign.describe.scenario import MachineSource, Scenario, WorkloadSource
+from simcodesign.describe.scenario import Scenario
 from simcodesign.describe.workload import Workload
 from simcodesign.engine.selection import AUTO
 from simcodesign.engine.simulate import simulate
@@ -69,13 +69,14 @@ class Extrapolation:
 
     ``further``: numbers of processes of runs that refine communication, the largest of two or more being held back to
     show what that was worth; ``second_clock_hz``: of a run on the most profiled processes that refines CPI_core and
-    BF_mem. With neither there is no refinement.
+    BF_mem. With neither there is no refinement. ``threshold``, ``dimensions``, ``guard``: see ``fit_application`` and
+    ``predict``.
     """
 
     scenario: Scenario
     profile: tuple[int, ...]
     targets: tuple[ApplicationRun, ...]
-    effects: tuple[str, ...] = ()
+    effects: tuple[str, ...] = field(default_factory=effect_names)
     further: tuple[int, ...] = ()
     second_clock_hz: float | None = None
     threshold: float = THRESHOLD
@@ -148,50 +149,15 @@ def run_seed(seed: int, purpose: int, processes: int) -> int:
     return int(np.random.SeedSequence((seed, purpose, processes)).generate_state(1)[0])
 
 
-def study(
-    workload: WorkloadSource | Scenario,
-    machine: MachineSource | None = None,
-    *,
-    profile: Sequence[int],
-    targets: Sequence[ApplicationRun],
-    parameters: Mapping[str, object] | None = None,
-    preset: str | None = None,
-    effects: str | Collection[str] = "all",
-    seeds: Sequence[int] = range(5),
-    further: Sequence[int] = (),
-    second_clock_hz: float | None = None,
-    threshold: float = THRESHOLD,
-    dimensions: float = 3,
-    guard: float | None = GUARD,
-    engine: str = AUTO,
-    on_progress: OnProgress | None = None,
+def run_extrapolation(
+    question: Extrapolation, seeds: Sequence[int] = range(5), on_progress: OnProgress | None = None
 ) -> ExtrapolationStudy:
     """Profile on few processes, predict the targets, simulate them, for every seed.
 
-    ``further``, ``second_clock_hz``: see ``Extrapolation``; ``threshold``, ``dimensions``, ``guard``: see
-    ``fit_application`` and ``predict``. ``on_progress(what, runs)`` is called with what is simulated next, and how many
-    simulations are done. InputError for no seed, for a target that is profiled, for one of another size where the
-    workload does not say its size, and as ``simulate`` and the pipeline.
+    ``on_progress(what, runs)`` is called with what is simulated next, and how many simulations are done. InputError for
+    no seed, for a target that is profiled, for one of another size where the workload does not say its size, and as
+    ``simulate`` and the pipeline.
     """
-    question = Extrapolation(
-        Scenario.of(workload, machine, parameters, preset=preset),
-        tuple(profile),
-        tuple(targets),
-        chosen_effects(effects),
-        tuple(further),
-        second_clock_hz,
-        threshold,
-        dimensions,
-        guard,
-        engine,
-    )
-    return run_extrapolation(question, seeds, on_progress)
-
-
-def run_extrapolation(
-    question: Extrapolation, seeds: Sequence[int], on_progress: OnProgress | None = None
-) -> ExtrapolationStudy:
-    """Profile, predict and simulate for every seed."""
     if not len(seeds) or len(set(seeds)) < len(seeds):
         raise InputError("seeds", value=list(seeds), allowed="one or more, each once")
     rows, notes = [], None

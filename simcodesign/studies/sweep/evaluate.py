@@ -18,10 +18,9 @@ from simcodesign.core.errors import InputError, SimcodesignError
 from simcodesign.core.result import Result
 from simcodesign.core.units import FloatOrArray
 from simcodesign.describe.constants import CAPACITY
-from simcodesign.describe.design_point import bind
 from simcodesign.describe.machine import Machine
 from simcodesign.describe.parameters import Parameter
-from simcodesign.engine.simulate import simulate
+from simcodesign.engine.simulate import simulate_experiment
 from simcodesign.studies.sweep.content_digest import DIGEST_BYTES
 from simcodesign.studies.sweep.grid import CHANGE, PARAMETER, Design
 from simcodesign.studies.sweep.points import PointResult, SweepPoint, Value
@@ -106,23 +105,13 @@ class SweepEvaluator:
 
     def results(self, point: SweepPoint) -> dict[str, float]:
         """The numbers of a point. Raises as ``forecast`` and ``simulate`` do."""
-        sweep, machine = self.sweep, self.machine(point.changes)
+        sweep, experiment = self.sweep, self.sweep.experiment
+        scenario = experiment.scenario.on(self.machine(point.changes)).at(point.parameters)
         results: dict[str, float] = {}
         if sweep.reading != SIMULATE:
-            result = forecast(sweep.workload, machine, point.parameters, preset=sweep.preset, phases=sweep.phases)
-            results |= _plain(numbers(result, PREFIXES[FORECAST]))
+            results |= _plain(numbers(forecast(scenario), PREFIXES[FORECAST]))
         if sweep.reading != FORECAST:
-            result = simulate(
-                sweep.workload,
-                machine,
-                point.parameters,
-                preset=sweep.preset,
-                phases=sweep.phases,
-                effects=sweep.effects,
-                seed=point.seed,
-                engine=sweep.engine,
-                iterations=sweep.iterations,
-            )
+            result = simulate_experiment(replace(experiment, scenario=scenario, seed=point.seed))
             results |= _plain(numbers(result, PREFIXES[SIMULATE]))
         return results | _ratio(results)
 
@@ -282,9 +271,7 @@ class _Vectorised:
             is_scalar = self.by_rank and name == "P"
             parameters[name] = float(column[rows[0]]) if is_scalar or len(rows) == 1 else column[rows]
         try:
-            result = forecast(
-                self.sweep.workload, machine, parameters, preset=self.sweep.preset, phases=self.sweep.phases
-            )
+            result = forecast(self.sweep.experiment.scenario.on(machine).at(parameters))
         except InputError as error:
             if len(rows) == 1:
                 self.error[rows] = str(error)
@@ -324,9 +311,8 @@ def _ranks_refusal(ranks: float, machine: Machine, sweep: Sweep) -> str:
     """Why there cannot be so many ranks, empty if there can."""
     if ranks <= machine.most_ranks:
         return ""
-    parameters = {**sweep.given, "P": ranks}
     try:
-        bind(sweep.workload, machine, parameters, preset=sweep.preset, phases=sweep.phases)
+        sweep.experiment.scenario.on(machine).at({**sweep.given, "P": ranks}).bind()
     except InputError as error:
         return str(error)
     return ""

@@ -2,25 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, Unpack
 
 from simcodesign import __version__
 from simcodesign.core.errors import InputError, Place, nearest
+from simcodesign.core.shown_keywords import shows_keywords
 from simcodesign.describe.constants import CAPACITY, CONSTANTS, MODEL_OF, POWERS
 from simcodesign.describe.design_point import check_preset, select_phases
-from simcodesign.describe.effects import chosen_effects
 from simcodesign.describe.machine import Machine
 from simcodesign.describe.parameters import Parameter
 from simcodesign.describe.resources import PREFIX
-from simcodesign.describe.scenario import MachineSource, WorkloadSource, workload_of
+from simcodesign.describe.scenario import MachineSource, SimulationKeywords, WorkloadSource, workload_of
 from simcodesign.describe.workload import Workload
 from simcodesign.describe.yaml.machine import OTHER_NAMES
-from simcodesign.engine.experiment import whole_seed
-from simcodesign.engine.selection import AUTO, check_engine
-from simcodesign.engine.steady_iterations import ALL, check_iterations
+from simcodesign.engine.experiment import Experiment
 from simcodesign.studies.sweep.content_digest import canonical, digest
 from simcodesign.studies.sweep.grid import CHANGE, PARAMETER, SEED, Design, Known, Lookup, SweepAxis, grid, parse_axis
 from simcodesign.studies.sweep.machine_source import SHAPED, MachineFile, reshaped, source_of
@@ -40,21 +38,16 @@ TOP_KEYS = ("nodes", "processors_per_node", "mapping", "noise")
 class Sweep:
     """A workload on a machine, read at every point of a design; it can be pickled.
 
-    ``reading``: ``forecast``, ``simulate`` or ``both``. ``given``: parameters that are the same at all points, SI
-    units. ``seed``: of all points (the same random numbers), unless an axis sets it. ``engine`` changes no result.
+    ``experiment``: what all points share, but for parameters. Its seed is that of all points (the same random numbers),
+    unless an axis sets it; its engine changes no result. ``reading``: ``forecast``, ``simulate`` or ``both``.
+    ``given``: parameters that are the same at all points, SI units.
     """
 
-    workload: Workload
+    experiment: Experiment
     source: MachineFile
     design: Design
     reading: str = FORECAST
     given: Mapping[str, float] = field(default_factory=dict)
-    preset: str | None = None
-    phases: tuple[str, ...] | None = None
-    effects: tuple[str, ...] = ()
-    seed: int = 0
-    engine: str = AUTO
-    iterations: str = ALL
 
     def __getstate__(self) -> dict[str, object]:
         return {attribute.name: getattr(self, attribute.name) for attribute in fields(self)}  # nothing that was derived
@@ -62,6 +55,11 @@ class Sweep:
     def __setstate__(self, state: dict[str, object]) -> None:
         for name, value in state.items():
             object.__setattr__(self, name, value)
+
+    @property
+    def workload(self) -> Workload:
+        """That of the experiment."""
+        return self.experiment.scenario.workload
 
     @property
     def count(self) -> int:
@@ -84,7 +82,7 @@ class Sweep:
         parameters: dict[str, float] = dict(self.given)
         changes: dict[str, Value] = {}
         axes: dict[str, Value] = {}
-        seed = self.seed
+        seed = self.experiment.seed
         for axis, axis_index in zip(self.design.axes, value_indices, strict=True):
             kind, path, value = axis.known.kind, axis.known.path, axis.given[axis_index]
             axes[axis.name] = axis.values[axis_index]
@@ -105,7 +103,7 @@ class Sweep:
         sources = [(axis.known.kind, axis.known.path, axis_index) for axis_index, axis in enumerate(self.design.axes)]
         sources += [(PARAMETER, path, -1) for path in self.given]
         sources += [] if any(kind == SEED for kind, _, _ in sources) else [(SEED, "seed", -1)]
-        fixed = {PARAMETER: self.given, SEED: {"seed": self.seed}}
+        fixed = {PARAMETER: self.given, SEED: {"seed": self.experiment.seed}}
         return [
             (
                 axis_index,
@@ -136,15 +134,16 @@ class Sweep:
     @property
     def _settings_meta(self) -> dict[str, object]:
         """The settings that all points share, besides workload and machine."""
-        simulated = self.reading != FORECAST
+        simulated, experiment = self.reading != FORECAST, self.experiment
+        preset, phases = experiment.scenario.preset, experiment.scenario.phases
         return {
             "format": FORMAT,
             "version": __version__,
             "reading": self.reading,
-            "preset": self.preset,
-            "phases": None if self.phases is None else list(self.phases),
-            "effects": list(self.effects) if simulated else None,
-            "iterations": self.iterations if simulated else None,
+            "preset": preset,
+            "phases": None if phases is None else list(phases),
+            "effects": list(experiment.effects) if simulated else None,
+            "iterations": experiment.iterations if simulated else None,
         }
 
     def meta(self) -> dict[str, object]:
@@ -156,7 +155,7 @@ class Sweep:
             "workload content": self._contents["workload"],
             "machine content": self._contents["machine"],
             "parameters": {name: float(value) for name, value in sorted(self.given.items())},
-            "seed": self.seed,
+            "seed": self.experiment.seed,
             "points": self.count,
             "axes": [_axis_meta(axis) for axis in self.design.axes],
             "zipped": self.design.zipped,
@@ -182,6 +181,7 @@ class _Items(Sequence[bytes]):
         return encoded
 
 
+@shows_keywords(SimulationKeywords, taken_by=Experiment.of)
 def sweep_of(
     workload: WorkloadSource,
     machine: MachineSource,
@@ -190,12 +190,7 @@ def sweep_of(
     settings: Mapping[str, str] | None = None,
     sample: tuple[int, str] | None = None,
     reading: str = FORECAST,
-    preset: str | None = None,
-    phases: Collection[str] | None = None,
-    effects: str | Collection[str] = "all",
-    seed: int = 0,
-    engine: str = AUTO,
-    iterations: str = ALL,
+    **options: Unpack[SimulationKeywords],
 ) -> Sweep:
     """The sweep over axes as ``--over`` writes them; ``settings``: texts by name, as ``--set`` takes them.
 
@@ -204,38 +199,26 @@ def sweep_of(
     """
     if reading not in READINGS:
         raise InputError("no such reading", Place("--reading"), value=reading, allowed=", ".join(READINGS))
-    check_iterations(iterations)
     loaded = workload_of(workload)
-    check_preset(loaded, preset)
-    if phases is not None:
-        select_phases(loaded, phases)
     given, changes = _settings(settings or {}, loaded)
     source = source_of(machine, changes)
+    experiment = Experiment.of(loaded, source.machine, **options)
+    check_preset(loaded, experiment.scenario.preset)
+    if experiment.scenario.phases is not None:
+        select_phases(loaded, experiment.scenario.phases)
     lookup = lookup_in(loaded, source)
     design = (
         grid([parse_axis(text, lookup) for text in over])
         if sample is None
-        else sampled(over, sample[0], sample[1], whole_seed(seed), lookup)
+        else sampled(over, sample[0], sample[1], experiment.seed, lookup)
     )
-    _check_apart(design, given | changes | ({"seed": str(seed)} if seed else {}))
+    _check_apart(design, given | changes | ({"seed": str(experiment.seed)} if experiment.seed else {}))
     design = _with_notes(design, source, reading)
     numbers = {name: _number(name, text, loaded, source.machine) for name, text in given.items()}
     for axis in design.axes:
         if axis.known.kind == CHANGE:
             _check_change(source, axis)
-    return Sweep(
-        loaded,
-        source,
-        design,
-        reading,
-        numbers,
-        preset,
-        None if phases is None else tuple(phases),
-        chosen_effects(effects),
-        whole_seed(seed),
-        check_engine(engine),
-        iterations,
-    )
+    return Sweep(experiment, source, design, reading, numbers)
 
 
 def _with_notes(design: Design, source: MachineFile, reading: str) -> Design:

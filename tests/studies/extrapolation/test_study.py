@@ -13,8 +13,9 @@ from scipy import stats
 
 from simcodesign.core.errors import InputError
 from simcodesign.counters.prediction import ANALYTIC, EMPIRICAL
-from simcodesign.describe.effects import effect_names
+from simcodesign.describe.effects import chosen_effects, effect_names
 from simcodesign.describe.machine import Machine
+from simcodesign.describe.scenario import Scenario
 from simcodesign.describe.workload import Workload
 from simcodesign.report.counters.extrapolation_tables import codes_table, mean_absolute, profile_dict
 from simcodesign.studies.extrapolation.ladder import MODELS, ladders
@@ -22,10 +23,11 @@ from simcodesign.studies.extrapolation.study import (
     CLOCK,
     PROFILE,
     TRUTH,
+    Extrapolation,
     ExtrapolationStudy,
     communication_of,
+    run_extrapolation,
     run_seed,
-    study,
 )
 from simcodesign.studies.extrapolation.trials import (
     METHODS,
@@ -74,7 +76,9 @@ def asked(
     work: Workload, on: Machine | None = None, targets: tuple[ApplicationRun, ...] = (ApplicationRun(32),), **more: Any
 ) -> ExtrapolationStudy:
     options: dict[str, Any] = {"profile": (2, 4, 8), "effects": "none", "seeds": (0,)} | more
-    return study(work, on or machine(), targets=targets, **options)
+    effects, seeds = chosen_effects(options.pop("effects")), options.pop("seeds")
+    scenario = Scenario.of(work, on or machine())
+    return run_extrapolation(Extrapolation(scenario, targets=targets, effects=effects, **options), seeds)
 
 
 # Exact answers.

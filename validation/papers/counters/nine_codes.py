@@ -14,7 +14,8 @@ import numpy as np
 from scipy.stats import binom
 
 from simcodesign.counters.prediction import ANALYTIC, EMPIRICAL
-from simcodesign.studies.extrapolation.study import study
+from simcodesign.describe.scenario import Scenario
+from simcodesign.studies.extrapolation.study import Extrapolation, run_extrapolation
 from simcodesign.studies.extrapolation.trials import PLAIN, ApplicationRun, Trial
 
 from .predictions import CODES, ENGINE, MACHINE, Code
@@ -59,10 +60,9 @@ def trials(name: str, seeds: Iterable[int] = SEEDS) -> tuple[Trial, ...]:
     targets = [ApplicationRun(runs.target)]
     if runs.larger:
         targets.append(ApplicationRun(runs.target, runs.larger, volume=runs.volume))
-    seeds = tuple(seeds)
-    return study(
-        workload, MACHINE, profile=runs.profile, targets=targets, preset=preset, seeds=seeds, engine=ENGINE
-    ).trials
+    scenario = Scenario.of(workload, MACHINE, preset=preset)
+    question = Extrapolation(scenario, runs.profile, tuple(targets), engine=ENGINE)
+    return run_extrapolation(question, tuple(seeds)).trials
 
 
 def errors(trial: Trial, method: str) -> tuple[float, ...]:

@@ -19,12 +19,13 @@ from pathlib import Path
 from simcodesign.core.jit import HAVE_NUMBA
 from simcodesign.counters.prediction import ANALYTIC, EMPIRICAL
 from simcodesign.describe.machine import Machine
+from simcodesign.describe.scenario import Scenario
 from simcodesign.describe.workload import Workload
 from simcodesign.describe.yaml.files import load_machine
 from simcodesign.describe.yaml.machine import machine_from
 from simcodesign.describe.yaml.tree import parse_yaml
 from simcodesign.describe.yaml.workload import workload_from
-from simcodesign.studies.extrapolation.study import ExtrapolationStudy, study
+from simcodesign.studies.extrapolation.study import Extrapolation, ExtrapolationStudy, run_extrapolation
 from simcodesign.studies.extrapolation.trials import PLAIN, REFINED, ApplicationRun, Trial
 from simcodesign.studies.validation.case import Case, Derived, Readings, Tolerance
 
@@ -74,22 +75,17 @@ CODES = {
 def studied(code: str) -> ExtrapolationStudy:
     """The targets of a code: P alone, and P with the larger class."""
     runs = CODES[code]
-    targets = [
-        ApplicationRun(runs.target),
-        ApplicationRun(runs.target, runs.larger, volume=runs.volume),
-    ]
+    targets = (ApplicationRun(runs.target), ApplicationRun(runs.target, runs.larger, volume=runs.volume))
     clock_hz = float(load_machine(MACHINE).processor.clock_hz or math.nan)
-    return study(
-        f"npb-{code}",
-        MACHINE,
-        profile=runs.profile,
-        targets=targets,
-        preset="A",
-        seeds=SEEDS,
+    question = Extrapolation(
+        Scenario.of(f"npb-{code}", MACHINE, preset="A"),
+        runs.profile,
+        targets,
         further=runs.further,
         second_clock_hz=clock_hz * stated("frequency-low") / stated("frequency-high"),
         engine=ENGINE,
     )
+    return run_extrapolation(question, SEEDS)
 
 
 def trials(which: int) -> dict[str, Trial]:
@@ -266,18 +262,11 @@ def exact_case() -> Case:
     own = Derived("T", "I*CPI/(P*f) + BF*N/P*(hit/f/2 + memory/2) + log2(P)*(startup + 8*byte)", values, "s")
 
     def measure() -> Readings:
-        work, machine = closed_form()
-        extrapolated = study(
-            work,
-            machine,
-            profile=(2, 4, 8),
-            targets=[ApplicationRun(CLOSED)],
-            effects="none",
-            seeds=(0,),
-            further=(16, 32),
-            second_clock_hz=2 * HZ / 3,
+        scenario, target = Scenario.of(*closed_form()), ApplicationRun(CLOSED)
+        question = Extrapolation(
+            scenario, (2, 4, 8), (target,), effects=(), further=(16, 32), second_clock_hz=2 * HZ / 3
         )
-        (one,) = extrapolated.trials[0].outcomes
+        (one,) = run_extrapolation(question, (0,)).trials[0].outcomes
         return Readings(simulation={"simulated": one.truth_s, **{name: one.seconds[name] for name in (PLAIN, REFINED)}})
 
     return Case(
@@ -303,16 +292,9 @@ def parallel_case() -> Case:
     target = 128
 
     def measure() -> Readings:
-        extrapolated = study(
-            "npb-ep",
-            MACHINE,
-            profile=(2, 4, 8),
-            targets=[ApplicationRun(target)],
-            preset="A",
-            effects="none",
-            seeds=(0,),
-        )
-        (trial,) = extrapolated.trials
+        scenario = Scenario.of("npb-ep", MACHINE, preset="A")
+        question = Extrapolation(scenario, (2, 4, 8), (ApplicationRun(target),), effects=())
+        (trial,) = run_extrapolation(question, (0,)).trials
         return Readings(simulation={name: 100 * trial.error(name).mean for name in (PLAIN, ANALYTIC)})
 
     return Case(
