@@ -9,6 +9,7 @@ import shutil
 import subprocess
 import tempfile
 from collections.abc import Iterator
+from dataclasses import replace
 from html.parser import HTMLParser
 from itertools import pairwise
 from pathlib import Path
@@ -118,7 +119,7 @@ class Elements(HTMLParser):
         self.words: list[str] = []
         self.style = ""
         self.inside: list[str] = []
-        self.feed(text)
+        self.feed(text.replace("<wbr>", ""))
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         self.tags.append((tag, dict(attrs)))
@@ -362,30 +363,35 @@ addEventListener("load", () => {
   const wide = document.documentElement.scrollWidth - document.documentElement.clientWidth;
   document.getElementById("only-differs").checked = true;
   const shown = [...document.querySelectorAll("article")].filter(article => article.offsetHeight).map(a => a.id);
-  document.body.dataset.seen = JSON.stringify({images, wide, shown});
+  const cut = [...document.querySelectorAll(".scroll")].filter(table => table.scrollWidth > table.clientWidth).length;
+  document.body.dataset.result = JSON.stringify({images, wide, shown, cut});
 });
 </script></body>"""
 
 
 @needs_browser
 @pytest.mark.thorough
-def test_pictures_width_and_filter(tmp_path: Path, text: str, outcomes: list[CaseOutcome]) -> None:
-    """In a frame of 360 pixels, for a window of the browser may not be as narrow as that."""
-    eager = text.replace(' loading="lazy"', "").replace("</body>", SCRIPT)
+@pytest.mark.parametrize("width", [360, 1300])
+def test_pictures_width_and_filter(tmp_path: Path, outcomes: list[CaseOutcome], width: int) -> None:
+    """In a frame, for a window of the browser may not be as narrow as 360 pixels. From 1300 on no table is cut."""
+    named = [replace(outcome, name=f"{'section/' * 16}{outcome.name}") for outcome in outcomes]
+    eager = pages.page(named).replace(' loading="lazy"', "").replace("</body>", SCRIPT)
     (tmp_path / "page.html").write_text(eager, encoding="utf-8")
     (tmp_path / "frame.html").write_text(
-        '<iframe src="page.html" style="width:360px;height:700px;border:0"></iframe><p id="seen"></p><script>'
+        f'<iframe src="page.html" style="width:{width}px;height:700px;border:0"></iframe><p id="result"></p><script>'
         'const frame = document.querySelector("iframe"); frame.addEventListener("load", () => setTimeout(() => {'
-        'document.getElementById("seen").textContent = frame.contentDocument.body.dataset.seen; }, 50));</script>',
+        'document.getElementById("result").textContent = frame.contentDocument.body.dataset.result; }, 50));</script>',
         encoding="utf-8",
     )
     shown, console, _ = browse(tmp_path / "frame.html", "--allow-file-access-from-files", "--virtual-time-budget=5000")
     assert console == []
-    found = re.search(r'<p id="seen">(.*?)</p>', shown)
-    assert found
-    seen = json.loads(found[1].replace("&quot;", '"'))
-    differing = [outcome.name for outcome in outcomes if outcome.verdict == "differs"]
-    assert seen == {"images": True, "wide": 0, "shown": differing}
+    match = re.search(r'<p id="result">(.*?)</p>', shown)
+    assert match
+    result = json.loads(match[1].replace("&quot;", '"'))
+    cut = result.pop("cut")
+    differing = [outcome.name for outcome in named if outcome.verdict == "differs"]
+    assert result == {"images": True, "wide": 0, "shown": differing}
+    assert width == 360 or not cut
 
 
 @needs_browser
