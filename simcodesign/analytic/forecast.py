@@ -13,7 +13,6 @@ from simcodesign.analytic.demands.base import Charge, closed_form
 from simcodesign.analytic.pipelining.sequences import Chain, pipelined
 from simcodesign.analytic.power import PowerBook
 from simcodesign.analytic.queueing.closed_loops import Loop, Visit, visit_factors
-from simcodesign.analytic.queueing.open_streams import open_forecast
 from simcodesign.core.errors import InputError
 from simcodesign.core.result import COMPONENTS, DemandTime, Pipelined, Result
 from simcodesign.core.units import FloatOrArray
@@ -52,6 +51,8 @@ def forecast(
     """
     design_point = Scenario.of(workload, machine, parameters, preset=preset, phases=phases).bind()
     if design_point.workload.is_open:
+        from simcodesign.analytic.queueing.open_streams import open_forecast
+
         return open_forecast(design_point, queueing)
     account = _Account(Evaluation.at_points(design_point), queueing)
     with np.errstate(all="ignore"):  # overflow shows as a makespan that is not finite

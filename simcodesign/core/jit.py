@@ -11,8 +11,7 @@ import sys
 from collections.abc import Callable
 from contextlib import suppress
 from functools import cache
-from hashlib import blake2b
-from importlib.util import find_spec
+from importlib.util import find_spec, source_hash
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -91,4 +90,4 @@ def _announce(folder: Path) -> None:
 def _digest(folder: Path) -> str:
     """A short name of the contents of the modules of a folder, and of the constants that they share."""
     files = [*sorted(folder.glob("*.py")), *(_PACKAGE / name for name in _CONSTANTS)]
-    return blake2b(b"\0".join(path.read_bytes() for path in files), digest_size=6).hexdigest()
+    return source_hash(b"\0".join(path.read_bytes() for path in files)).hex()

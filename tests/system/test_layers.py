@@ -43,10 +43,12 @@ FORBIDDEN = {("analytic", "generate")}
 EXEMPT = {PACKAGE, f"{PACKAGE}.__main__"}
 # What may be imported inside a function, because an installation may lack it.
 OPTIONAL = {"dask", "distributed", "jinja2", "matplotlib", "nlopt", "numba", "pyarrow", "pycubexr", "sympy"}
-# What may be imported inside a function, because it takes long to import and is not always needed: large packages, and
-# modules compiled with Numba.
+# What may be imported inside a function, because it takes long to import and is not always needed: large packages,
+# modules compiled with Numba, and models of open streams, which few workloads have.
 LARGE = {"networkx", "pandas", "scipy"}
 SLOW = {
+    "importlib.metadata",
+    "simcodesign.analytic.queueing.open_streams",
     "simcodesign.core.compiled_cache",
     "simcodesign.describe.goal.printer",
     "simcodesign.describe.goal.scanner",

@@ -35,9 +35,8 @@ def run(options: ForecastOptions) -> None:
 
     options.output.check()
     scenario = load_scenario(options.scenario)
-    result = forecast(scenario)
-    if options.bounds or (options.bounds is None and result.values["P"] <= RANKS_WITH_BOUNDS):
-        result = forecast(scenario, bounds=True)
+    bounds = scenario.bind().ranks <= RANKS_WITH_BOUNDS if options.bounds is None else options.bounds
+    result = forecast(scenario, bounds=bounds)
     if options.output.as_json:
         write_json(result)
     else:
