@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, TypedDict
 
 import numpy as np
 
@@ -31,12 +31,28 @@ _NUMBERS_IN_MEMORY = 500_000
 _MOST_TERMS = 8
 #: Sizes of values whose squares, and the squares of 1e12 times smaller ones, are floats of full precision.
 _SIZES = (1e-140, 1e140)
+#: The name of a set, one's own, or pairs of power and logarithm.
+Exponents = str | ExponentSet | Sequence[tuple[Any, Any]]
+
+
+class FitKeywords(TypedDict, total=False):
+    """The keywords of ``fit`` that say what is fitted, which others pass on."""
+
+    exponents: Exponents
+    terms: int
+    collectives: Sequence[tuple[str, str]]
+    negative_exponents: bool
+    negative_coefficients: bool
+    refine: bool
+    weighting: str
+    exact: bool
+    target: Mapping[str, float] | Sequence[float] | None
 
 
 def fit(
     measurements: Measurements,
     *,
-    exponents: str | ExponentSet | Sequence[tuple[Any, Any]] = "extrap",
+    exponents: Exponents = "extrap",
     terms: int = 3,
     collectives: Sequence[tuple[str, str]] = (),
     negative_exponents: bool = False,

@@ -16,12 +16,12 @@ from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import BrokenExecutor, Future
 from dataclasses import dataclass, replace
-from typing import Any, Generic, TypeVar
+from typing import Generic, TypeVar, Unpack
 
 from simcodesign.core.errors import SimcodesignError
 from simcodesign.core.processes.process_pool import ProcessExecutor, WorkerDied
 from simcodesign.fitting.batch_predictions import rows_of
-from simcodesign.fitting.fit import Fits, fit
+from simcodesign.fitting.fit import FitKeywords, Fits, fit
 from simcodesign.fitting.measurements import Measurements
 from simcodesign.fitting.selection.exponent_sets import exponent_set
 from simcodesign.fitting.selection.term_basis import is_listed
@@ -43,7 +43,7 @@ class Task(Generic[T]):
     """What is done with each block of series: fitted with these options of ``fit``, and made into something."""
 
     make: Callable[[Fits], T]
-    options: dict[str, Any]
+    options: FitKeywords
 
     def __call__(self, measurements: Measurements) -> T:
         return self.make(fit(measurements, **self.options))
@@ -56,7 +56,7 @@ def fitted(
     workers: int = 1,
     on_progress: Callable[[int], object] | None = None,
     min_saving_s: float | None = None,
-    **options: Any,
+    **options: Unpack[FitKeywords],
 ) -> Iterator[T]:
     """``make(fits)`` of each block of series, in their order; ``make`` must be picklable where ``workers`` > 1.
 
@@ -84,9 +84,12 @@ def fitted(
         yield from _pooled(parts, task, min(workers, math.ceil((total - done) / size)), on_progress)
 
 
-def fit_parallel(measurements: Measurements, *, workers: int = 1, **options: Any) -> Fits:
+def fit_parallel(
+    measurements: Measurements, *, workers: int = 1, min_saving_s: float | None = None, **options: Unpack[FitKeywords]
+) -> Fits:
     """As ``fit`` does, by several processes; all that is known of each series is held in memory."""
-    return joined(measurements, list(fitted(measurements, _itself, workers=workers, **options)))
+    parts = fitted(measurements, _itself, workers=workers, min_saving_s=min_saving_s, **options)
+    return joined(measurements, list(parts))
 
 
 def joined(measurements: Measurements, parts: Sequence[Fits]) -> Fits:
@@ -107,12 +110,11 @@ def _left(spent: float, done: int, total: int, workers: int) -> float:
     return spent / done * (total - done) * (1 - 1 / workers) if done else 0.0
 
 
-def block_size(measurements: Measurements, options: dict[str, Any]) -> int:
+def block_size(measurements: Measurements, options: FitKeywords) -> int:
     """Series of a block."""
-    chosen = exponent_set(options.get("exponents", "extrap"))
-    choices = 1 + len(chosen.pairs) * (2 if options.get("negative_exponents") else 1)
-    collectives = len(options.get("collectives", ()))
-    axes = [choices + collectives] * len(measurements.parameters)
+    pairs = exponent_set(options.get("exponents", "extrap")).pairs
+    choices = 1 + len(pairs) * (2 if options.get("negative_exponents") else 1) + len(options.get("collectives", ()))
+    axes = [choices] * len(measurements.parameters)
     if not is_listed(axes):
         return FEWEST
     return FEW if math.prod(axes) > _MANY_SHAPES else BLOCK

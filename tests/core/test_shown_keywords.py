@@ -12,6 +12,7 @@ import simcodesign as sc
 from simcodesign.core.shown_keywords import shows_keywords
 from simcodesign.describe.scenario import SimulationKeywords
 from simcodesign.engine.experiment import Experiment
+from simcodesign.fitting.fit import FitKeywords, fit
 from simcodesign.studies.replication.replicate import Replications, StreamReplicationKeywords
 
 KEYWORDS = [
@@ -46,11 +47,12 @@ def test_every_keyword_is_shown(verb: Callable[..., Any], names: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("keywords", "taken_by"), [(SimulationKeywords, Experiment.of), (StreamReplicationKeywords, Replications.of)]
+    ("keywords", "taken_by"),
+    [(SimulationKeywords, Experiment.of), (StreamReplicationKeywords, Replications.of), (FitKeywords, fit)],
 )
 def test_a_list_of_keywords_is_what_is_taken(keywords: type, taken_by: Callable[..., Any]) -> None:
     named = {each.name for each in signature(taken_by).parameters.values() if each.kind is Parameter.KEYWORD_ONLY}
-    assert {*keywords.__annotations__} == named
+    assert {*keywords.__annotations__, "on_progress"} == {*named, "on_progress"}
 
 
 def test_a_default_is_that_of_the_function_that_takes_it() -> None:

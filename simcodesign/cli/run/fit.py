@@ -9,7 +9,6 @@ from contextlib import closing
 from fnmatch import translate
 from functools import partial
 from pathlib import Path
-from typing import TypedDict
 
 from simcodesign.cli.commands.fit import TABLE, FitOptions
 from simcodesign.cli.options import usable_cpus
@@ -17,6 +16,7 @@ from simcodesign.core.errors import InputError, Place, nearest
 from simcodesign.counters.readers.formats import recognised
 from simcodesign.fitting.as_workload.pmnf import write_workload
 from simcodesign.fitting.batch_predictions import default_target
+from simcodesign.fitting.fit import FitKeywords
 from simcodesign.fitting.fits import Fits
 from simcodesign.fitting.measurements import Measurements, as_point, point_text
 from simcodesign.fitting.normal_form import COLLECTIVES
@@ -33,19 +33,6 @@ from simcodesign.report.fits.tables import Digest, Heading, fit_tables
 
 TARGET_FORMS = "name=value for each parameter, e.g. --target p=1024,n=1e6"
 EXPONENT_FORMS = "extrap, paper, or own powers and logarithms, e.g. '0,1/2,1;0,1'"
-
-
-class _FitArguments(TypedDict):
-    """How ``fit`` chooses models."""
-
-    exponents: str | ExponentSet
-    terms: int
-    collectives: list[tuple[str, str]]
-    negative_exponents: bool
-    negative_coefficients: bool
-    refine: bool
-    weighting: str
-    exact: bool
 
 
 def run_fit(options: FitOptions) -> None:
@@ -111,6 +98,7 @@ def _fitted(options: FitOptions, measurements: Measurements, blocks: list[Fits] 
     given = _target(options, measurements)
     target = tuple(given or default_target(measurements).tolist())
     shown = {**arguments, "exponents": options.model.exponents}
+    arguments["target"] = target
     files = [str(file) for file in options.files]
     heading = Heading(measurements.parameters, target, given is not None, options.model.level, shown, files)
     as_table = options.form == TABLE
@@ -123,7 +111,6 @@ def _fitted(options: FitOptions, measurements: Measurements, blocks: list[Fits] 
             partial(made, writer.make, digests),
             workers=options.model.jobs or usable_cpus(),
             on_progress=on_progress,
-            target=target,
             **arguments,
         )
         with closing(every):  # type: ignore[type-var] # a generator: an error ends the processes at once
@@ -138,7 +125,7 @@ def _fitted(options: FitOptions, measurements: Measurements, blocks: list[Fits] 
     return digest, heading
 
 
-def _fit_arguments(options: FitOptions) -> _FitArguments:
+def _fit_arguments(options: FitOptions) -> FitKeywords:
     """As ``fit`` takes them, but for the target."""
     model = options.model
     return {
