@@ -174,6 +174,18 @@ def test_one_pair_alone_is_a_row_of_queues() -> None:
     assert said.response_s == pytest.approx(1e-6 + 1e-6 + 1e-7 + 3 * wait)
 
 
+def test_traffic_on_a_part_of_the_machine() -> None:
+    """Four ranks in a row of a 4 x 4 mesh are 5/3 hops apart in the mean, all sixteen nodes 8/3. Without queues and
+    effects both readings take the distance law, here the latter mean; else both look at the routes of the pairs."""
+    mesh = network(16, "mesh", startup_s=1e-6, per_byte_s=1e-9, hop_latency_s=1e-7, distance="mean")
+    described = workload("to: network, rate: 1, requests: 300, bytes: 1000"), builders.machine(mesh), {"P": 4}
+    assert forecast(*described, queueing=False).response_s == pytest.approx(2e-6 + 8 / 3 * 1e-7, rel=1e-12)
+    assert simulate(*described, effects="none").response_s == pytest.approx(2e-6 + 8 / 3 * 1e-7, rel=1e-12)
+    assert forecast(*described).response_s == pytest.approx(2e-6 + 5 / 3 * 1e-7, rel=1e-5)
+    # The mean of 1200 messages, whose hops have a standard deviation of 0.75: six standard errors.
+    assert simulate(*described).response_s == pytest.approx(2e-6 + 5 / 3 * 1e-7, abs=6 * 0.75 * 1e-7 / 1200**0.5)
+
+
 def test_ranks_of_a_node_have_no_network_between_them() -> None:
     on = Machine("node", Processor(1e9), machine().network, processors_per_node=4)
     said = forecast(workload(TRAFFIC), on, {"P": 4, "r": 1e6})

@@ -1,7 +1,8 @@
 """Latency of open streams of messages: every link and interface as an M/G/1 queue, by what passes it.
 
 Uniform traffic from every host has closed forms (``uniform_traffic``); for other streams the loads are counted on the
-routes. All stations are taken to be independent (Kleinrock, Communication Nets, 1964), with Poisson arrivals.
+routes between the pairs that send, and so are hops, whatever the machine's distance law. All stations are taken to be
+independent (Kleinrock, Communication Nets, 1964), with Poisson arrivals.
 """
 
 from __future__ import annotations

@@ -192,7 +192,9 @@ def _queueing_verdict(comparison: Comparison) -> RenderableType:
         if comparison.simulation.response_s is not None
         else (" The formula gives the mean of the ranks, the simulation ends with the last of them.")
     )
-    made = f"with no effect, where nobody queues, it is {time_text(first.simulation.headline_s)}"
+    by_law = any(rung.effect == "hops" and rung.change_s for rung in effects)
+    without = "nobody queues" + (" and every message has the hops of the distance law" if by_law else "")
+    made = f"with no effect, where {without}, it is {time_text(first.simulation.headline_s)}"
     return paragraph(
         f"The forecast ({forecast_time}, by {', '.join(comparison.forecast.formulas)}) {_how_far(comparison.error)} "
         f"against the simulation ({simulated_time}): {'; '.join([made, *added])}.{_draw(comparison)}{last}"
