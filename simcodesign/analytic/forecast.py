@@ -184,10 +184,7 @@ class _Account:
         work = counts.get("work", {})
         result = Result(
             reading="forecast",
-            workload=design_point.workload.name,
-            machine=design_point.machine.name,
-            values=dict(design_point.values),
-            preset=design_point.preset,
+            **design_point.result_fields(),
             makespan_s=whole(total),
             phases={name: {part: whole(it) for part, it in times.items()} for name, times in self.phases.items()},
             messages=whole(self.messages),
@@ -198,9 +195,6 @@ class _Account:
             served=counts.get("served", {}),
             hit_methods=self.hit_methods,
             used=counts.get("used", {}),
-            size=design_point.size,
-            footprint_bytes=design_point.footprint_bytes,
-            capacity_bytes=design_point.capacity_bytes,
             formulas=tuple(self.formulas),
             demands=tuple(_demand_time(step, whole(it)) for step, it in self.demands),
         )

@@ -6,6 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from numbers import Real
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -64,6 +65,12 @@ class DesignPoint:
         """Memory that every rank has, at every design point; None where the machine does not say it."""
         capacity = self.machine.rank_capacity_bytes
         return None if capacity is None else self._everywhere(capacity)
+
+    def result_fields(self) -> dict[str, Any]:
+        """What a ``Result`` of either reading says of the design point."""
+        own = {"workload": self.workload.name, "machine": self.machine.name, "values": dict(self.values)}
+        names = ("preset", "size", "footprint_bytes", "capacity_bytes")
+        return own | {name: getattr(self, name) for name in names}
 
     @property
     def differs_by_rank(self) -> bool:

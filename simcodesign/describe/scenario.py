@@ -90,6 +90,22 @@ class Scenario:
         return replace(self, parameters={**self.parameters, **parameters})
 
 
+class OfScenario:
+    """What has a ``scenario``."""
+
+    scenario: Scenario
+
+    @property
+    def workload(self) -> Workload:
+        """That of the scenario."""
+        return self.scenario.workload
+
+    @property
+    def machine(self) -> Machine:
+        """That of the scenario."""
+        return self.scenario.machine
+
+
 def workload_of(source: WorkloadSource) -> Workload:
     """The workload, read if it is a name or the path of a file. Raises InputError as ``load_workload`` does."""
     return source if isinstance(source, Workload) else load_workload(source)

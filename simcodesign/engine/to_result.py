@@ -64,10 +64,7 @@ def measured(
         }
     return Result(
         reading="simulation",
-        workload=point.workload.name,
-        machine=point.machine.name,
-        values=dict(point.values),
-        preset=point.preset,
+        **point.result_fields(),
         makespan_s=makespan,
         phases={
             name: {part: float(path[number, place]) for place, part in enumerate(COMPONENTS)}
@@ -80,9 +77,6 @@ def measured(
         instructions=plan.work.get("instructions", 0.0),
         served=plan.served,
         hit_methods=plan.hit_methods,
-        footprint_bytes=point.footprint_bytes,
-        capacity_bytes=point.capacity_bytes,
-        size=point.size,
         effects=tuple(effects),
         seed=seed,
         events=log.events,

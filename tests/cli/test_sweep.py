@@ -249,7 +249,7 @@ def test_a_tally_counts(stored: int, more: int, batches: list[int], step_s: floa
         progress.add(rows(batch, 1))
     assert (progress.stored, progress.new, progress.failed) == (stored + sum(batches), sum(batches), 2 + len(batches))
     rate = sum(batches[1:]) / (step_s * (len(batches) - 1))
-    assert progress.rate == pytest.approx(rate, rel=1e-9)
+    assert progress.rate_per_s == pytest.approx(rate, rel=1e-9)
     assert progress.left_s == pytest.approx(more / rate, rel=1e-9)
     assert progress.elapsed_s == pytest.approx(step_s * len(batches), rel=1e-9)
 

@@ -10,11 +10,13 @@ import math
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TypedDict, Unpack
 
 import numpy as np
 
 from simcodesign.core.errors import InputError, nearest
 from simcodesign.core.files.atomic_files import replacing_text
+from simcodesign.core.shown_keywords import shows_keywords
 from simcodesign.describe.yaml.tree import MAX_NAME, parse_yaml
 from simcodesign.describe.yaml.workload import workload_from
 from simcodesign.fitting.as_workload.demands import HALOS, SENT, Use, uses_of, without_twins
@@ -38,6 +40,17 @@ class WorkloadText:
 
     text: str
     notes: tuple[str, ...]
+
+
+class WorkloadKeywords(TypedDict, total=False):
+    """The keywords of ``workload_text``, which ``write_workload`` passes on."""
+
+    source: str
+    ranks: str | None
+    demands: Mapping[str, str] | None
+    regions: Collection[str] | None
+    pattern: str
+    element_bytes: int
 
 
 def workload_text(
@@ -85,32 +98,18 @@ def workload_text(
     return WorkloadText(text, tuple(writer.every_note()))
 
 
+@shows_keywords(WorkloadKeywords, taken_by=workload_text)
 def write_workload(
     fits: Fits,
     path: Path,
     name: str | None = None,
-    *,
-    source: str = "",
-    ranks: str | None = None,
-    demands: Mapping[str, str] | None = None,
-    regions: Collection[str] | None = None,
-    pattern: str = "halo1d",
-    element_bytes: int = 8,
+    **options: Unpack[WorkloadKeywords],
 ) -> tuple[str, ...]:
     """Write the workload of the fits to a file, by default under the file's name; returns the notes.
 
     The rest is as in ``workload_text``. Raises InputError also where the file cannot be written.
     """
-    written = workload_text(
-        fits,
-        path.stem if name is None else name,
-        source=source,
-        ranks=ranks,
-        demands=demands,
-        regions=regions,
-        pattern=pattern,
-        element_bytes=element_bytes,
-    )
+    written = workload_text(fits, path.stem if name is None else name, **options)
     with replacing_text(path) as file:
         file.write(written.text)
     return written.notes

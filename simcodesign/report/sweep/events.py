@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from types import TracebackType
 from typing import Any, Self
 
-from simcodesign.core.to_json import fields_of, to_json
+from simcodesign.core.to_json import attributes_of, fields_of, to_json
 from simcodesign.report.common.progress import ProgressBar
 from simcodesign.report.common.terminal import write
 from simcodesign.studies.sweep.points import PointResult
@@ -39,7 +39,7 @@ class SweepProgress:
         return self._clock() - self._began_s
 
     @property
-    def rate(self) -> float:
+    def rate_per_s(self) -> float:
         """Points per second of this run, NaN before there are any: since the first were stored, for the start of
         processes should not count."""
         new, since_s = self.new - self._first, self._clock() - self._first_s
@@ -50,13 +50,13 @@ class SweepProgress:
     @property
     def left_s(self) -> float:
         """Until all are stored, NaN while the rate is not known."""
-        return (self.count - self.stored) / self.rate
+        return (self.count - self.stored) / self.rate_per_s
 
     def text(self) -> str:
         """Points done, rate, time left, failures; what is not known yet is left out."""
         parts = [f"{self.stored:,} of {self.count:,} points"]
-        if math.isfinite(self.rate):
-            parts += [f"{_number(self.rate)}/s", f"{duration(self.left_s)} left"]
+        if math.isfinite(self.rate_per_s):
+            parts += [f"{_number(self.rate_per_s)}/s", f"{duration(self.left_s)} left"]
         return ", ".join([*parts, *([f"{self.failed:,} failed"] if self.failed else [])])
 
 
@@ -99,15 +99,8 @@ class SweepEvents:
         for row in rows:
             if row.failed:
                 self._event("failed", point=row.number, axes=row.axes, reason=row.reason)
-        self._event(
-            "progress",
-            stored=progress.stored,
-            count=progress.count,
-            failed=progress.failed,
-            rate_per_s=progress.rate,
-            left_s=progress.left_s,
-            elapsed_s=progress.elapsed_s,
-        )
+        shown = attributes_of(progress, "stored", "count", "failed", "rate_per_s", "left_s", "elapsed_s")
+        self._event("progress", **shown)
 
     def end(self, outcome: SweepOutcome, **fields: object) -> None:
         """The event of the end."""

@@ -24,10 +24,9 @@ from simcodesign.core.units import FloatOrArray
 from simcodesign.describe.constants import CAPACITY
 from simcodesign.describe.demands.resource_uses import Execute
 from simcodesign.describe.design_point import DesignPoint
-from simcodesign.describe.machine import Machine
 from simcodesign.describe.parameters import Parameter
 from simcodesign.describe.program import walk
-from simcodesign.describe.scenario import Scenario
+from simcodesign.describe.scenario import OfScenario, Scenario
 from simcodesign.describe.workload import Workload
 from simcodesign.engine.simulate import simulate
 from simcodesign.studies.explore.machine_constants import (
@@ -62,7 +61,7 @@ MOST_HELD = 4_000_000
 
 
 @dataclass(frozen=True)
-class NativeModel:
+class NativeModel(OfScenario):
     """A workload on a machine, by the forecast. ``scenario``: both, with the parameters and constants that are fixed.
 
     ``extras`` add metrics; by default those of ``HardwareMetrics``.
@@ -86,16 +85,6 @@ class NativeModel:
         design_point = self.scenario.bind()
         design_point.require_one_point("an exploration")
         object.__setattr__(self, "design_point", design_point)
-
-    @property
-    def workload(self) -> Workload:
-        """That of the scenario."""
-        return self.scenario.workload
-
-    @property
-    def machine(self) -> Machine:
-        """That of the scenario."""
-        return self.scenario.machine
 
     @property
     def name(self) -> str:

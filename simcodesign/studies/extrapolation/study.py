@@ -29,9 +29,7 @@ from simcodesign.counters.prediction import GUARD, Miss, check_guard, predict, r
 from simcodesign.counters.runs import run_times, scaling_of
 from simcodesign.counters.table import LATENCIES, NUMBERS, CounterTable, Latencies, joined, means
 from simcodesign.describe.effects import effect_names
-from simcodesign.describe.machine import Machine
-from simcodesign.describe.scenario import Scenario
-from simcodesign.describe.workload import Workload
+from simcodesign.describe.scenario import OfScenario, Scenario
 from simcodesign.engine.selection import AUTO
 from simcodesign.engine.simulate import simulate
 from simcodesign.studies.extrapolation.trials import PARTS, PLAIN, REFINED, ApplicationRun, SeedOutcome, Trial
@@ -64,7 +62,7 @@ class ExtrapolationStudy:
 
 
 @dataclass(frozen=True)
-class Extrapolation:
+class Extrapolation(OfScenario):
     """Which runs are profiled, and which are predicted.
 
     ``further``: numbers of processes of runs that refine communication, the largest of two or more being held back to
@@ -97,16 +95,6 @@ class Extrapolation:
             raise InputError(f"a second clock, for {self.machine.name}, which has none", self.machine.place)
         if second is not None and not (is_positive(second) and second != clock_hz):
             raise InputError("second clock in Hz", value=second, allowed=f"a number above 0 that is not {clock_hz:g}")
-
-    @property
-    def workload(self) -> Workload:
-        """That of the scenario."""
-        return self.scenario.workload
-
-    @property
-    def machine(self) -> Machine:
-        """That of the scenario."""
-        return self.scenario.machine
 
     @property
     def runs(self) -> int:

@@ -24,10 +24,8 @@ from simcodesign.core.errors import InputError
 from simcodesign.core.units import POSITIVE_RANGE, is_positive
 from simcodesign.describe.constants import CONSTANTS, POSITIVE
 from simcodesign.describe.design_point import DesignPoint
-from simcodesign.describe.machine import Machine
-from simcodesign.describe.scenario import MachineSource, Scenario, WorkloadSource
+from simcodesign.describe.scenario import MachineSource, OfScenario, Scenario, WorkloadSource
 from simcodesign.describe.useful_flops import useful_flops, useful_phases
-from simcodesign.describe.workload import Workload
 from simcodesign.engine.simulate import simulate
 from simcodesign.studies.feasibility.boundary import Corner, Counted, Spot, bisected, rays
 from simcodesign.studies.feasibility.cost_axes import CostAxis, cost_of
@@ -94,7 +92,7 @@ class Region:
 
 
 @dataclass(frozen=True)
-class FeasibilityQuestion:
+class FeasibilityQuestion(OfScenario):
     """For which two costs does the workload reach the rate on the machine? ``scenario``: both, and all other values.
 
     ``changes``: what was changed in the machine before, by name, to be reported with the region.
@@ -117,16 +115,6 @@ class FeasibilityQuestion:
         if clash:
             raise InputError("set, although it is one of the two costs", value=sorted(clash))
         self._check_useful()
-
-    @property
-    def workload(self) -> Workload:
-        """That of the scenario."""
-        return self.scenario.workload
-
-    @property
-    def machine(self) -> Machine:
-        """That of the scenario."""
-        return self.scenario.machine
 
     @property
     def parameters(self) -> Mapping[str, Any]:

@@ -10,15 +10,14 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any, Unpack
 
 from simcodesign.core.errors import InputError
 from simcodesign.core.shown_keywords import shows_keywords
 from simcodesign.core.to_json import attributes_of, fields_of
 from simcodesign.describe.machine import Machine
+from simcodesign.describe.scenario import MachineSource, WorkloadSource, workload_of
 from simcodesign.describe.workload import Workload
-from simcodesign.describe.yaml.files import load_workload
 from simcodesign.studies.requirements.scaled_machine import varied_machine, with_nodes
 from simcodesign.studies.requirements.simulated_systems import (
     MOST_PAIRS,
@@ -85,8 +84,8 @@ class SimulatedStrawMan:
 
 @shows_keywords(SystemKeywords, SystemSimulator.of)
 def simulated_straw_men(
-    workloads: Sequence[Workload | str | Path],
-    machines: Sequence[Machine | str | Path],
+    workloads: Sequence[WorkloadSource],
+    machines: Sequence[MachineSource],
     parameters: Mapping[str, object] | None = None,
     *,
     ranks: int | None = None,
@@ -99,7 +98,7 @@ def simulated_straw_men(
 
     Raises InputError as ``straw_man_table`` does, and where the systems cannot be made so small.
     """
-    described = [one if isinstance(one, Workload) else load_workload(one) for one in workloads]
+    described = [workload_of(one) for one in workloads]
     whole = [load(machine) for machine in machines]
     check_known(described, parameters)
     next_system = SystemCounter(on_progress, len(described) * len(whole))

@@ -25,9 +25,8 @@ from simcodesign.core.result import Result
 from simcodesign.core.shown_keywords import shows_keywords
 from simcodesign.core.to_json import attributes_of
 from simcodesign.describe.machine import Machine
-from simcodesign.describe.scenario import MachineSource, WorkloadSource, machine_of
+from simcodesign.describe.scenario import MachineSource, WorkloadSource, machine_of, workload_of
 from simcodesign.describe.workload import Workload
-from simcodesign.describe.yaml.files import load_workload
 from simcodesign.studies.requirements.memory_capacity import SIZE, refuse
 from simcodesign.studies.requirements.scaled_machine import smaller_machine, upgraded_machine
 from simcodesign.studies.requirements.simulated_systems import (
@@ -203,7 +202,7 @@ def simulated_upgrades(
 
     Raises InputError as ``upgrade_table`` and ``smaller_machine`` do, and for workloads of which nothing fits the base.
     """
-    described = [one if isinstance(one, Workload) else load_workload(one) for one in workloads]
+    described = [workload_of(one) for one in workloads]
     base = machine_of(machine)
     changes = [one if isinstance(one, Upgrade) else load_upgrade(one) for one in upgrades]
     refuse(parameters, "P", options.get("size", SIZE))

@@ -18,7 +18,6 @@ from simcodesign.core.units import POSITIVE_RANGE, is_positive
 from simcodesign.describe.machine import Machine
 from simcodesign.describe.scenario import MachineSource, WorkloadSource, machine_of, workload_of
 from simcodesign.describe.workload import Workload
-from simcodesign.describe.yaml.files import load_workload
 from simcodesign.studies.requirements.memory_capacity import SIZE, MemoryFit, limits, refuse, sized
 from simcodesign.studies.requirements.upgrade import check_known, filled, models, needs_at, of_workload, share_of
 
@@ -112,7 +111,7 @@ def straw_man_table(
     benchmark: float | None = None,
 ) -> list[StrawManStudy]:
     """Every workload on all systems. Parameters that only some workloads have are theirs."""
-    described = [one if isinstance(one, Workload) else load_workload(one) for one in workloads]
+    described = [workload_of(one) for one in workloads]
     loaded = [load(machine) for machine in machines]
     check_known(described, parameters)
     return [

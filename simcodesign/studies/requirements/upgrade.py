@@ -21,7 +21,6 @@ from simcodesign.describe.design_point import bind
 from simcodesign.describe.machine import Machine
 from simcodesign.describe.scenario import MachineSource, WorkloadSource, machine_of, workload_of
 from simcodesign.describe.workload import Workload
-from simcodesign.describe.yaml.files import load_workload
 from simcodesign.studies.requirements.memory_capacity import SIZE, MemoryFit, fit_memory, limits, sized
 from simcodesign.studies.requirements.upgrade_file import Upgrade, load_upgrade
 
@@ -125,7 +124,7 @@ def upgrade_table(
     size: str = SIZE,
 ) -> list[UpgradeStudy]:
     """Every workload with every upgrade, upgrade after upgrade. Parameters that only some workloads have are theirs."""
-    described = [one if isinstance(one, Workload) else load_workload(one) for one in workloads]
+    described = [workload_of(one) for one in workloads]
     base = machine_of(machine)
     changes = [one if isinstance(one, Upgrade) else load_upgrade(one) for one in upgrades]
     check_known(described, parameters)

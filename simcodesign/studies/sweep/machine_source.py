@@ -9,6 +9,7 @@ from pathlib import Path
 
 from simcodesign.core.errors import InputError, Place
 from simcodesign.describe.machine import Machine
+from simcodesign.describe.scenario import MachineSource
 from simcodesign.describe.yaml.files import machine_tree
 from simcodesign.describe.yaml.machine import OTHER_NAMES, machine_from
 from simcodesign.describe.yaml.tree import Entry, merged, nested
@@ -67,7 +68,7 @@ def _without_shape(tree: Entry) -> Entry:
     return Entry({**items, "network": Entry(remaining, items["network"].place)}, tree.place)
 
 
-def source_of(machine: Machine | str | Path, changes: Mapping[str, object] | None = None) -> MachineFile:
+def source_of(machine: MachineSource, changes: Mapping[str, object] | None = None) -> MachineFile:
     """A machine object, shipped name or path of a file, with fixed changes in that file (``--set``)."""
     if isinstance(machine, Machine):
         if changes:
