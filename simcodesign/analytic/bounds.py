@@ -19,7 +19,7 @@ from simcodesign.analytic.critical_path_bound import Path, cut
 from simcodesign.analytic.demands.base import ClosedForm, closed_form
 from simcodesign.analytic.demands.point_to_point import empty_receive_s
 from simcodesign.analytic.message_costs import modelled_hops, price
-from simcodesign.analytic.route_links import NO_LINKS
+from simcodesign.analytic.route_links import without_links, worst_links
 from simcodesign.core.result import Bounds
 from simcodesign.describe.design_point import DesignPoint
 from simcodesign.describe.effects import ladder
@@ -101,7 +101,8 @@ class _Loads:
         machine = step.machine
         self._occupy(sent, machine, times)
         self._in_turn(sent, machine, times)
-        near = price(machine.network, self.ranks, 0.0, NO_LINKS).message(sent.size_bytes)
+        here = without_links(machine, self.ranks, sent.source, sent.target)
+        near = price(machine.network, self.ranks, 0.0, here).message(sent.size_bytes)
         self.serial_s += times * float(np.sum(near.next_receive_s * sent.messages))
         own: Floats = np.zeros(self.ranks)
         np.add.at(own, sent.source, near.send_s * sent.messages)
@@ -131,7 +132,7 @@ class _Loads:
         """Every message alone: its sender, every station of the longest way, and its flight."""
         network = machine.network
         hops = max(float(network.topology.diameter), float(modelled_hops(network, self.ranks)))
-        most = price(network, self.ranks, hops).message(sent.size_bytes)
+        most = price(network, self.ranks, hops, worst_links(machine, self.ranks)).message(sent.size_bytes)
         total = float(sent.load_bytes.sum())
         stations = hops * network.link_occupancy_s_per_byte + 2 * network.interface_occupancy_s_per_byte
         alone = 2 * np.sum((most.next_send_s + most.flight_s) * sent.messages) + total * stations

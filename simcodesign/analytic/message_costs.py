@@ -102,26 +102,24 @@ def price(
 ) -> MessageCosts:
     """The price list of a network by its distance law, or for messages of ``hops`` hops; over the slowest links of the
     network, or over these."""
-    h = modelled_hops(network, ranks) if hops is None else hops
     passed = slowest_links(network) if links is None else links
+    h = (modelled_hops(network, ranks) if hops is None else hops) * passed.hops
     again: FloatOrArray = 0.0
     if network.switching == "store_and_forward":
         again = np.maximum(h - 1.0, 0.0) * passed.again_s_per_byte
     way = h * passed.latency_s
     longer: FloatOrArray = 0.0  # a byte over the slowest link, beyond the time that it takes the sender
     if network.has_own_links:
-        longer = np.maximum(passed.per_byte_s - network.per_byte_s, 0.0)
-    if network.model == "loggop" or not network.hops_hold_sender:
-        again = again + longer
+        longer = np.maximum(passed.per_byte_s - passed.sent_s_per_byte, 0.0)
     if network.model == "loggop":
-        return MessageCosts(ranks, functools.partial(_loggop, network, way, again))
+        return MessageCosts(ranks, functools.partial(_loggop, network, way, again + longer))
+    startup, sent, receive = passed.startup_s, passed.sent_s_per_byte, network.receive_overhead_s
     relays = np.maximum(h, 1.0) if network.startup_per == "hop" else 1.0
     if not network.hops_hold_sender:
-        way = way + network.startup_s * (relays - 1.0)
-        return MessageCosts(ranks, functools.partial(_posted, network, way, again))
-    empty = network.startup_s * relays + way
-    per_byte = network.per_byte_s + longer + again
-    return MessageCosts(ranks, functools.partial(_hockney, empty, per_byte, network.receive_overhead_s))
+        way = way + startup * (relays - 1.0)
+        return MessageCosts(ranks, functools.partial(_posted, startup, sent, receive, way, again + longer))
+    empty = startup * relays + way
+    return MessageCosts(ranks, functools.partial(_hockney, empty, sent + longer + again, receive))
 
 
 def _hockney(empty_s: FloatOrArray, per_byte_s: FloatOrArray, receive_s: FloatOrArray, size: FloatOrArray) -> Message:
@@ -129,10 +127,17 @@ def _hockney(empty_s: FloatOrArray, per_byte_s: FloatOrArray, receive_s: FloatOr
     return Message(send, 0.0, receive_s, send, receive_s)
 
 
-def _posted(network: Network, way_s: FloatOrArray, again_s_per_byte: FloatOrArray, size: FloatOrArray) -> Message:
+def _posted(
+    startup_s: FloatOrArray,
+    per_byte_s: FloatOrArray,
+    receive_s: FloatOrArray,
+    way_s: FloatOrArray,
+    again_s_per_byte: FloatOrArray,
+    size: FloatOrArray,
+) -> Message:
     """Hockney's model where hops do not hold the sender."""
-    send, receive = network.startup_s + network.per_byte_s * size, network.receive_overhead_s
-    return Message(send, way_s + again_s_per_byte * size, receive, send, receive)
+    send = startup_s + per_byte_s * size
+    return Message(send, way_s + again_s_per_byte * size, receive_s, send, receive_s)
 
 
 def _loggop(network: Network, way_s: FloatOrArray, again_s_per_byte: FloatOrArray, size: FloatOrArray) -> Message:

@@ -1,5 +1,5 @@
 """Links that messages pass, for closed forms, where they differ: of one pair of ranks, of neighbours along a dimension
-of a process grid, and of anybody.
+of a process grid, and of anybody. Messages within a node may have a startup and a bandwidth of their own instead.
 
 A message pays its startup, the latency of every hop, and its bytes at the bandwidth of the slowest link of its route
 (with store-and-forward: at the first link, and again at every other one). The distance law says how many hops there
@@ -9,51 +9,116 @@ are; each takes
   their sum. The forecast is exact;
 * for the neighbours along a dimension of a halo exchange: the largest of that over all of them. It is exact where they
   are alike, as on a torus whose dimensions are those of the process grid, and a bound otherwise;
-* for all other operations: the longest latency and the smallest bandwidth of any link, a bound for every message.
+* for all other operations: the longest latency and the smallest bandwidth of any link, a bound for every message; of
+  messages within nodes or sockets, if there are any, the largest startup and the smallest bandwidth count as well.
 """
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from simcodesign.core.units import FloatOrArray
 from simcodesign.describe.machine import Machine
-from simcodesign.describe.machine_parts import Network
+from simcodesign.describe.machine_parts import LocalMessages, Network
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
-
-
-_FIELDS = ("latency_s", "per_byte_s", "again_s_per_byte")
+_FIELDS = ("latency_s", "per_byte_s", "again_s_per_byte", "startup_s", "sent_s_per_byte", "hops")
 
 
 @dataclass(frozen=True)
 class RouteLinks:
     """``latency_s`` of a hop in the mean; ``per_byte_s`` of the slowest link, or with store-and-forward of the first
-    one; ``again_s_per_byte`` of each further link that stores a message, in the mean."""
+    one; ``again_s_per_byte`` of each further link that stores a message, in the mean. ``startup_s`` and
+    ``sent_s_per_byte``: what the message takes before any link; ``hops``: 1, or 0 where hops do not count, within a
+    node whose messages have a cost of their own."""
 
     latency_s: FloatOrArray
     per_byte_s: FloatOrArray
     again_s_per_byte: FloatOrArray
-
-
-#: Of a message that passes none.
-NO_LINKS = RouteLinks(0.0, 0.0, 0.0)
+    startup_s: FloatOrArray
+    sent_s_per_byte: FloatOrArray
+    hops: FloatOrArray = 1.0
 
 
 def slowest_links(network: Network) -> RouteLinks:
-    """Those that no message exceeds; of a network whose links are alike, all of them."""
+    """Those that no message over the network exceeds; where links are alike, all of them."""
     link = network.link_occupancy_s_per_byte
-    return RouteLinks(network.longest_hop_latency_s, link, link)
+    return RouteLinks(network.longest_hop_latency_s, link, link, network.startup_s, network.per_byte_s)
 
 
-def links_of_pairs(network: Network, source: Ints, target: Ints) -> RouteLinks:
-    """Of the routes from nodes to nodes (n,): (..., n) for constants of the network that are (...) or (..., 1). Within
-    a node there are no links, and they take no time."""
+def worst_links(machine: Machine, ranks: FloatOrArray) -> RouteLinks:
+    """Those that no message among so many ranks exceeds: some are within a node or a socket, perhaps all."""
+    network, far = machine.network, slowest_links(machine.network)
+    if network.node is None:
+        return far
+    within, count = _within(network.node), np.asarray(ranks)
+    if network.socket is not None:
+        # Ranks that each have a node for themselves are on its first socket.
+        alone = machine.mapping == "one_per_node" or machine.ranks_on_first_node <= machine.processors_per_socket
+        within = _larger(within, _within(network.socket), ~np.asarray(alone) & (count > machine.processors_per_socket))
+    return _larger(within, far, count > machine.ranks_on_first_node)
+
+
+def _within(part: LocalMessages) -> RouteLinks:
+    return RouteLinks(0.0, 0.0, 0.0, part.startup_s, part.per_byte_s, 0.0)
+
+
+def _larger(links: RouteLinks, others: RouteLinks, where: NDArray[np.bool_] | bool = True) -> RouteLinks:
+    """The larger of each, where others count."""
+    pairs = ((getattr(links, name), getattr(others, name)) for name in _FIELDS)
+    most = (np.where(where, np.maximum(one, other), one) for one, other in pairs)
+    return RouteLinks(*(value if value.ndim else float(value) for value in most))
+
+
+def without_links(machine: Machine, ranks: int, source: Ints, target: Ints) -> RouteLinks:
+    """Of messages between ranks, what they take before any link of the network."""
+    network = machine.network
+    links = RouteLinks(0.0, 0.0, 0.0, network.startup_s, network.per_byte_s)
+    return _with_local(machine, links, _kinds(machine, ranks, source, target))
+
+
+def links_of_messages(machine: Machine, ranks: int, source: Ints, target: Ints) -> RouteLinks:
+    """Of messages from ranks to ranks (n,), among so many: (..., n) for constants of the network that are (..., 1)."""
+    node = machine.node_of(ranks)
+    links = _links_of_routes(machine.network, node[source], node[target])
+    return _with_local(machine, links, _kinds(machine, ranks, source, target))
+
+
+def _kinds(machine: Machine, ranks: int, source: Ints, target: Ints) -> NDArray[np.int8]:
+    """Of messages between ranks: 1 within a node whose messages have a cost of their own, 2 between its sockets, else
+    0."""
+    network = machine.network
+    if network.node is None:
+        return np.zeros(np.broadcast_shapes(source.shape, target.shape), np.int8)
+    node = machine.node_of(ranks)
+    kinds: NDArray[np.int8] = (node[source] == node[target]).astype(np.int8)
+    if network.socket is not None:
+        socket = machine.socket_of(ranks)
+        kinds += kinds * (socket[source] != socket[target])
+    return kinds
+
+
+def _with_local(machine: Machine, links: RouteLinks, kinds: NDArray[np.int8]) -> RouteLinks:
+    """The links, with what messages within a node cost."""
+    for kind, part in enumerate((machine.network.node, machine.network.socket), start=1):
+        if part is not None:
+            is_local = kinds == kind
+            startup_s = np.where(is_local, part.startup_s, links.startup_s)
+            sent = np.where(is_local, part.per_byte_s, links.sent_s_per_byte)
+            hops = np.where(is_local, 0.0, links.hops)
+            links = replace(links, startup_s=startup_s, sent_s_per_byte=sent, hops=hops)
+    return links
+
+
+def _links_of_routes(network: Network, source: Ints, target: Ints) -> RouteLinks:
+    """Of the routes from nodes to nodes (n,): links (..., n) for constants of the network that are (...) or (..., 1).
+    Within a node there are no links, and they take no time."""
     routes = network.topology.routes(source, target)
     hops, stored = np.diff(routes.start), network.switching == "store_and_forward"
     group = network.topology.group_of(routes.link)
@@ -67,22 +132,26 @@ def links_of_pairs(network: Network, source: Ints, target: Ints) -> RouteLinks:
         worst = np.zeros((len(hops), *link.shape[:-1]))
         np.maximum.at(worst, pair, np.moveaxis(link, -1, 0))
         per_byte = np.moveaxis(worst, 0, -1)
-        return RouteLinks(mean, per_byte, per_byte)
+        return RouteLinks(mean, per_byte, per_byte, network.startup_s, network.per_byte_s)
     first = _sums(np.where(is_first, link, 0.0), pair, shape)
     later = _sums(np.where(is_first, 0.0, link), pair, shape) / np.maximum(hops - 1, 1)
-    return RouteLinks(mean, first, np.where(hops > 1, later, first))
+    again = np.where(hops > 1, later, first)
+    return RouteLinks(mean, first, again, network.startup_s, network.per_byte_s)
 
 
 def links_of_peers(machine: Machine, peers: Ints) -> RouteLinks:
     """Of messages from every rank (P,) to its peer (..., P), one for each design point if there are several; to itself
     where it sends nothing."""
-    node = machine.node_of(peers.shape[-1])
+    ranks = peers.shape[-1]
+    every = np.arange(ranks)
     if peers.ndim == 1:
-        return links_of_pairs(machine.network, node, node[peers])
-    flat = peers.reshape(-1, peers.shape[-1])
-    rows = [links_of_pairs(machine.network, node, node[row]) for row in flat]
+        return links_of_messages(machine, ranks, every, peers)
+    node = machine.node_of(ranks)
+    rows = [_links_of_routes(machine.network, node, node[row]) for row in peers.reshape(-1, ranks)]
     shape = np.broadcast_shapes(peers.shape, np.shape(rows[0].latency_s))
-    return RouteLinks(*(_rows([getattr(row, name) for row in rows], shape) for name in _FIELDS))
+    values = {name: _rows([getattr(row, name) for row in rows], shape) for name in _FIELDS[:3]}
+    links = replace(slowest_links(machine.network), **values)
+    return _with_local(machine, links, _kinds(machine, ranks, every, peers))
 
 
 def links_of_neighbours(
@@ -111,21 +180,28 @@ def links_of_neighbours(
 
 def _of_grid(machine: Machine, grid: tuple[int, ...], periodic: bool, by_rank: bool) -> tuple[RouteLinks, ...]:
     """``links_of_neighbours`` for one grid."""
-    place = np.arange(int(np.prod(grid)))
-    node = machine.node_of(len(place)).reshape(grid)
+    ranks = int(np.prod(grid))
+    node, place = machine.node_of(ranks), np.arange(ranks).reshape(grid)
     every = []
     for axis, extent in enumerate(grid):
         kept = range(extent if periodic and extent > 1 else extent - 1)
-        low, high = (np.take(part, kept, axis).ravel() for part in (node, np.roll(node, -1, axis)))
-        ways = [links_of_pairs(machine.network, *pair) for pair in ((low, high), (high, low))]
-        every.append(RouteLinks(*(_most([getattr(way, name) for way in ways], by_rank) for name in _FIELDS)))
+        low, high = (np.take(part, kept, axis).ravel() for part in (place, np.roll(place, -1, axis)))
+        source, target = np.concatenate([low, high]), np.concatenate([high, low])
+        kinds = _kinds(machine, ranks, source, target)
+        parts = [part for kind, part in enumerate((machine.network.node, machine.network.socket), 1) if kind in kinds]
+        present = [_within(part) for part in parts if part is not None]
+        far = kinds == 0
+        if far.any() or not present:
+            links = _links_of_routes(machine.network, node[source[far]], node[target[far]])
+            values = {name: _most(getattr(links, name), by_rank) for name in _FIELDS[:3]}
+            present.append(replace(links, **values))
+        every.append(functools.reduce(_larger, present))
     return tuple(every)
 
 
-def _most(values: Sequence[FloatOrArray], by_rank: bool) -> FloatOrArray:
+def _most(values: FloatOrArray, by_rank: bool) -> FloatOrArray:
     """The largest over the last axis; of no pair, 0."""
-    every = np.concatenate([np.asarray(value) for value in values], axis=-1)
-    most = np.max(every, axis=-1, initial=0.0, keepdims=by_rank and every.ndim > 1)
+    most = np.max(values, axis=-1, initial=0.0, keepdims=by_rank and np.ndim(values) > 1)
     return most if np.ndim(most) else float(most)
 
 

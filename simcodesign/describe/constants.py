@@ -151,6 +151,25 @@ def check_own_links(network: Network, place: Place) -> None:
             raise InputError(what, place, value=value, allowed=f"{path}, or those of network.topology")
 
 
+def check_local(network: Network, processors_per_node: int, place: Place) -> None:
+    """InputError for costs of messages within a node that cannot be used, or that the model of messages has not."""
+    for name, part in (("node", network.node), ("socket", network.socket)):
+        if part is None:
+            continue
+        if network.model != "hockney":
+            what = f"network.{name} belongs to the network model hockney, not to {network.model}"
+            raise InputError(what, place, allowed=f"no network.{name}, or 'model: hockney'")
+        check_constant(f"network.{name}.startup", part.startup_s, place)
+        check_constant(f"network.{name}.bandwidth", part.per_byte_s, place)
+    if network.socket is not None and network.node is None:
+        what = "network.socket needs network.node, which says what messages within a socket cost"
+        raise InputError(what, place, allowed="network.node")
+    sockets = network.sockets_per_node
+    if sockets < 1 or processors_per_node % sockets or (network.socket is None and sockets > 1):
+        what = f"sockets of a node with {processors_per_node} processors"
+        raise InputError(what, place, value=sockets, allowed=f"a divisor of {processors_per_node}")
+
+
 def check_occupancy(network: Network, part: str, place: Place) -> None:
     """InputError if the ``link_per_byte`` or ``interface_per_byte`` of a network is slower than the messages that pass
     it. Links of their own may be: they slow messages down."""

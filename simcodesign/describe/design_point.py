@@ -74,12 +74,8 @@ class DesignPoint:
 
     @property
     def differs_by_rank(self) -> bool:
-        """Whether the cost of some demand may differ from rank to rank: by itself, or as that of a message over links
-        that differ."""
-        if self.workload.differs_by_rank:
-            return True
-        sends = any(isinstance(placed.demand, Send) for placed in placed_demands(self.workload.program))
-        return sends and self.machine.network.links_differ
+        """``differs_by_rank`` of its workload and machine."""
+        return differs_by_rank(self.workload, self.machine)
 
     @cached_property
     def has_power(self) -> bool:
@@ -155,6 +151,16 @@ def bind(
     design_point = DesignPoint(workload, machine, values, given, preset)
     _check_batch(design_point)
     return design_point
+
+
+def differs_by_rank(workload: Workload, machine: Machine) -> bool:
+    """Whether the cost of some demand may differ from rank to rank: by itself, or as that of a message whose cost
+    depends on who sends it to whom."""
+    if workload.differs_by_rank:
+        return True
+    return machine.network.paths_differ and any(
+        isinstance(placed.demand, Send) for placed in placed_demands(workload.program)
+    )
 
 
 def replaced_constants(workload: Workload, paths: Collection[str]) -> dict[str, list[str]]:

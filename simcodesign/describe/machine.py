@@ -23,6 +23,7 @@ from simcodesign.describe.constants import (
     POWERS,
     REQUIRED_CONSTANTS,
     check_constant,
+    check_local,
     check_memory,
     check_model,
     check_occupancy,
@@ -75,6 +76,7 @@ class Machine:
         for part in ("link", "interface"):
             check_occupancy(self.network, part, self.place)
         check_own_links(self.network, self.place)
+        check_local(self.network, self.processors_per_node, self.place)
         check_mapping(self.mapping, self.nodes, self.processors_per_node, self.place)
         if self.memory is not None:
             check_memory(self.memory, self.place)
@@ -239,6 +241,29 @@ class Machine:
         if self.mapping == "one_per_node":
             return every
         return every // self.processors_per_node
+
+    def socket_of(self, ranks: int) -> NDArray[np.int64]:
+        """Socket within its node of every rank 0..ranks-1: the ranks of a node, in order, fill socket after socket;
+        shape (ranks,)."""
+        node = self.node_of(ranks)
+        order = np.argsort(node, kind="stable")
+        _, first, counts = np.unique(node[order], return_index=True, return_counts=True)
+        place = np.empty(ranks, np.int64)
+        place[order] = np.arange(ranks) - np.repeat(first, counts)
+        return place // self.processors_per_socket
+
+    @property
+    def processors_per_socket(self) -> int:
+        """Processors of a node over its sockets."""
+        return self.processors_per_node // self.network.sockets_per_node
+
+    @property
+    def ranks_on_first_node(self) -> float:
+        """The most ranks that are all on one node: with more of them, some messages leave it."""
+        if isinstance(self.mapping, tuple):
+            others = np.flatnonzero(np.asarray(self.mapping) != self.mapping[0])
+            return float(others[0]) if len(others) else np.inf
+        return 1.0 if self.mapping == "one_per_node" else float(self.processors_per_node)
 
     def json_fields(self) -> str:
         """Its name: a description stands in a file of its own."""

@@ -43,6 +43,14 @@ class Processor:
 
 
 @dataclass(frozen=True)
+class LocalMessages:
+    """What a message of m bytes costs its sender that passes no link of the network: ``startup_s + m per_byte_s``."""
+
+    startup_s: float
+    per_byte_s: float
+
+
+@dataclass(frozen=True)
 class Network:
     """What a message of m bytes over h hops costs, and what it occupies on its way.
 
@@ -61,6 +69,10 @@ class Network:
     ``per_byte_s``. Constants of the other model must be left at their defaults. Where the topology gives its links
     bandwidths or latencies of their own, these count in place of ``link_per_byte_s`` and ``hop_latency_s``, and a
     message is no faster than the slowest link of its route.
+
+    Messages between ranks of one node cost the same, without hops where these are counted; or, in Hockney's model, what
+    ``node`` says: startup and bytes, no hops. ``socket`` says it of messages from one of the ``sockets_per_node``
+    sockets of a node to another; those within a socket cost what ``node`` says.
 
     A rank that sends or receives draws ``dynamic_power_w`` (not while it waits), and a byte that is sent takes
     ``energy_per_byte_j``.
@@ -85,6 +97,14 @@ class Network:
     rendezvous_above_bytes: FloatOrArray | None = None
     dynamic_power_w: FloatOrArray | None = None
     energy_per_byte_j: FloatOrArray | None = None
+    node: LocalMessages | None = None
+    socket: LocalMessages | None = None
+    sockets_per_node: int = 1
+
+    @property
+    def paths_differ(self) -> bool:
+        """Whether the cost of a message depends on who sends it to whom, even if hops are not counted."""
+        return self.node is not None or self.links_differ
 
     @property
     def has_own_links(self) -> bool:

@@ -9,6 +9,8 @@ import numpy as np
 import pytest
 
 from simcodesign.core.errors import InputError
+from simcodesign.describe.machine import Machine
+from simcodesign.describe.machine_parts import LocalMessages
 from simcodesign.describe.topology.base import Topology
 from simcodesign.describe.topology.build import build_topology
 from simcodesign.describe.topology.graphml import load_graphml
@@ -157,11 +159,64 @@ def test_constants_of_all_links_cannot_be_set_either() -> None:
         made.with_topology(topology).with_constants({"network.hop_latency": 1e-6})
 
 
-def test_the_example_of_the_documentation_is_a_machine() -> None:
-    text = (ROOT / "docs" / "links.md").read_text().split("```yaml")[1].split("```")[0]
-    groups = read_machine(text).network.topology.link_groups
-    assert [(group.links, group.per_byte_s, group.latency_s) for group in groups] == [
+def test_the_examples_of_the_documentation_are_machines() -> None:
+    torus, sockets = (
+        read_machine(part.split("```")[0]) for part in (ROOT / "docs" / "links.md").read_text().split("```yaml")[1:]
+    )
+    assert [(group.links, group.per_byte_s, group.latency_s) for group in torus.network.topology.link_groups] == [
         (64, 0.25e-9, 1e-7),
         (64, 0.25e-9, 1e-7),
         (32, 1e-9, 4e-7),
     ]
+    assert sockets.processors_per_socket == 4
+
+
+LOCAL = """
+simcodesign: 1
+name: m
+nodes: 4
+processors_per_node: 8
+processor: {{rate: 1 GFLOP/s}}
+network: {{{model}, topology: {{kind: crossbar}},
+  {local}}}
+"""
+HOCKNEY = "startup: 1 us, bandwidth: 4 GB/s"
+
+
+def local(text: str, model: str = HOCKNEY) -> Machine:
+    return read_machine(LOCAL.format(local=text, model=model))
+
+
+def test_messages_within_a_node_and_between_its_sockets_are_read() -> None:
+    text = "node: {startup: 0, bandwidth: 10 GB/s}, socket: {startup: 200 ns, bandwidth: 8 GB/s, per_node: 2}"
+    made = local(text)
+    assert made.network.node == LocalMessages(0.0, 1e-10)
+    assert made.network.socket == LocalMessages(2e-7, 1.25e-10)
+    assert made.processors_per_socket == 4
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("node: {startup: 1 us}", "'bandwidth' is missing"),
+        ("node: {bandwidth: 1 GB/s}", "'startup' is missing"),
+        ("node: {startup: 1 us, bandwidth: 0 GB/s}", "above 0"),
+        ("node: {startup: 1 us, bandwidth: -1 GB/s}", "above 0"),
+        ("node: {startup: -1 us, bandwidth: 1 GB/s}", "0 or above"),
+        ("node: {startup: 1e-310, bandwidth: 1 GB/s}", "2.3e-308"),
+        ("node: {startup: 1 us, bandwidth: 1 GB/s, per_node: 2}", "unknown key"),
+        ("socket: {startup: 1 us, bandwidth: 1 GB/s, per_node: 2}", "needs network.node"),
+        ("node: {startup: 0, bandwidth: 1 GB/s}, socket: {startup: 0, bandwidth: 1 GB/s}", "'per_node' is missing"),
+        ("node: {startup: 0, bandwidth: 1 GB/s}, socket: {startup: 0, bandwidth: 1 GB/s, per_node: 3}", "divisor of 8"),
+        ("node: {startup: 0, bandwidth: 1 GB/s}, socket: {startup: 0, bandwidth: 1 GB/s, per_node: 0}", "1 to"),
+    ],
+)
+def test_what_is_no_cost_of_a_message_within_a_node_is_refused(text: str, reason: str) -> None:
+    with pytest.raises(InputError, match=r"m\.yaml") as caught:
+        local(text)
+    assert reason in str(caught.value)
+
+
+def test_loggops_has_no_messages_within_a_node() -> None:
+    with pytest.raises(InputError, match="belongs to the network model hockney"):
+        local("node: {startup: 0, bandwidth: 1 GB/s}", "model: loggop, L: 1 us, o: 1 us, g: 1 us, G: 1 ns/B")

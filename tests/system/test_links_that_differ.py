@@ -15,7 +15,7 @@ from simcodesign import forecast, simulate
 from simcodesign.core.errors import InputError
 from simcodesign.describe.design_point import bind
 from simcodesign.describe.machine import Machine
-from simcodesign.describe.machine_parts import DISTANCES, SWITCHINGS, Network
+from simcodesign.describe.machine_parts import DISTANCES, SWITCHINGS, LocalMessages, Network
 from simcodesign.describe.topology.base import Topology
 from simcodesign.describe.topology.build import build_topology
 from simcodesign.describe.workload import Workload
@@ -154,6 +154,42 @@ def test_messages_within_a_node_pass_no_link() -> None:
     assert simulated_s(one(0, 2), made, "hops") == pytest.approx(9.5 * US, rel=ROUNDING)
 
 
+def sockets(**more: Any) -> Machine:
+    """4 nodes of 2 sockets of 2 processors: 0.2 us and 16 GB/s within a socket, 0.5 us and 8 GB/s between sockets."""
+    local = {"node": LocalMessages(0.2 * US, 1 / (16 * GB)), "socket": LocalMessages(0.5 * US, 1 / (8 * GB))}
+    crossbar = build_topology("crossbar", 4)
+    network = Network(
+        crossbar, startup_s=1 * US, per_byte_s=0.25e-9, **local, sockets_per_node=2, hop_latency_s=0.1 * US
+    )
+    return machine(network, processors_per_node=4, **more)
+
+
+@pytest.mark.parametrize(("target", "time_us"), [(1, 0.2 + 0.5), (2, 0.5 + 1), (3, 0.5 + 1), (4, 1 + 0.1 + 2)])
+def test_messages_within_a_socket_and_between_sockets_have_times_of_their_own(target: int, time_us: float) -> None:
+    for effects in ("none", "hops", "links,interfaces"):
+        assert simulated_s(one(0, target), sockets(), effects) == pytest.approx(time_us * US, rel=ROUNDING)
+    ring = workload(PING.format(far=4, size=8000))
+    assert forecast(ring, sockets()).makespan_s == pytest.approx(3.1 * US, rel=ROUNDING)
+
+
+def test_ranks_fill_socket_after_socket_of_their_node() -> None:
+    assert sockets().socket_of(9).tolist() == [0, 0, 1, 1, 0, 0, 1, 1, 0]
+    assert sockets(mapping="round_robin").socket_of(9).tolist() == [0] * 6 + [1] * 3
+    assert sockets(mapping=(1, 0, 1, 1, 0, 1)).socket_of(6).tolist() == [0, 0, 0, 1, 0, 1]
+    assert sockets(mapping="one_per_node").socket_of(4).tolist() == [0] * 4
+
+
+@pytest.mark.parametrize(("ranks", "time_us"), [(2, 0.2 + 0.5), (4, 2 * (0.5 + 1)), (8, 3 * (1 + 0.1 + 2))])
+def test_collectives_are_forecast_by_the_farthest_ranks(ranks: int, time_us: float) -> None:
+    work = workload("- allreduce: {bytes: 8000}")
+    assert forecast(work, sockets(), {"P": ranks}).makespan_s == pytest.approx(time_us * US, rel=ROUNDING)
+    assert simulated_s(work, sockets(), parameters={"P": ranks}) == pytest.approx(time_us * US, rel=ROUNDING)
+    by_route = sum(step for step in (0.7, 1.5, 3.1)[: ranks.bit_length() - 1])
+    assert simulated_s(work, sockets(), "hops", parameters={"P": ranks}) == pytest.approx(by_route * US, rel=ROUNDING)
+    every = forecast(work, sockets(), {"P": np.array([2, 4, 8])}).makespan_s
+    assert every[[2, 4, 8].index(ranks)] == forecast(work, sockets(), {"P": ranks}).makespan_s
+
+
 def test_many_design_points_are_those_one_by_one() -> None:
     made, sizes = torus(), np.array([8.0, 8000.0])
     head = "parameters: {size: {default: 8}, far: {default: 1}}\n"
@@ -226,12 +262,15 @@ def machines(draw: st.DrawFn) -> Machine:
     groups = [group for group in topology.link_groups if group.links]
     if None in [group.latency_s for group in groups]:
         more["hop_latency_s"] = draw(LATENCIES)
-    made = hockney(topology, **more)
-    return replace(
-        made,
-        processors_per_node=draw(st.sampled_from([1, 2])),
-        mapping=draw(st.sampled_from(["linear", "round_robin"])),
-    )
+    per_node = draw(st.sampled_from([1, 2, 4]))
+    if draw(st.booleans()):
+        more["node"] = LocalMessages(draw(st.sampled_from([0.0, 0.4 * US, 3 * US])), 1 / draw(SPEEDS))
+        if per_node > 1 and draw(st.booleans()):
+            more |= {"socket": LocalMessages(0.7 * US, 1 / draw(SPEEDS)), "sockets_per_node": 2}
+    mappings: list[Any] = ["linear", "round_robin", "one_per_node"]
+    mappings += [tuple(5 * rank % 16 // 2 for rank in range(16))] if per_node > 1 else []
+    network = Network(topology, startup_s=1 * US, per_byte_s=0.25e-9, **more)
+    return machine(network, processors_per_node=per_node, mapping=draw(st.sampled_from(mappings)))
 
 
 @settings(max_examples=examples(600, ordinary=120))

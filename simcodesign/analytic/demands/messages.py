@@ -9,13 +9,15 @@ import numpy as np
 from simcodesign.analytic.demands.base import Charge, Draw
 from simcodesign.analytic.message_costs import Cost, MessageCosts, price
 from simcodesign.analytic.power import byte_power_w
+from simcodesign.analytic.route_links import worst_links
 from simcodesign.core.units import FloatOrArray
 from simcodesign.describe.evaluation import EvaluatedStep
 
 
 def prices_at(step: EvaluatedStep) -> MessageCosts:
     """The prices of messages at this place of the program."""
-    return price(step.machine.network, step.evaluation.ranks)
+    ranks = step.evaluation.ranks
+    return price(step.machine.network, ranks, links=worst_links(step.machine, ranks))
 
 
 def flies_at(prices: MessageCosts, size_bytes: FloatOrArray) -> bool:

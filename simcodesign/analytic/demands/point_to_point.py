@@ -72,7 +72,7 @@ class ReceiveForm(ClosedForm[Receive]):
 def _prices(demand: Send, step: EvaluatedStep) -> MessageCosts:
     """What the message of every rank costs: by its own route where links differ, for which all ranks are looked at."""
     network, ranks = step.machine.network, step.evaluation.ranks
-    if not network.links_differ:
+    if not network.paths_differ:
         return prices_at(step)
     here = np.asarray(step.present) != 0
     peers = np.where(here, step.evaluation.value(demand.to, "to"), step.evaluation.names["rank"]).astype(np.int64)

@@ -22,7 +22,7 @@ from simcodesign.analytic.queueing.moments import product_variation
 from simcodesign.analytic.queueing.open_disks import disks_of, parts_at_disks
 from simcodesign.analytic.queueing.open_evaluation import OpenEvaluation, StreamForecast, last_s
 from simcodesign.analytic.queueing.open_network import crowd, pairs_of
-from simcodesign.analytic.route_links import links_of_pairs
+from simcodesign.analytic.route_links import links_of_messages
 from simcodesign.core.errors import InputError
 from simcodesign.core.result import COMPONENTS, Result
 from simcodesign.core.units import FloatOrArray
@@ -148,11 +148,10 @@ def _message(
 ) -> tuple[Message, FloatOrArray]:
     """The message of every rank, or where links differ of every pair of ranks, and how many of each there are."""
     machine, ranks = evaluation.machine, np.asarray(float(evaluation.ranks))
-    if not machine.network.links_differ:
+    if not machine.network.paths_differ:
         return price(machine.network, ranks).message(size), count
     source, target, share = pairs_of(step, evaluation.design_point)
-    node = evaluation.design_point.machine.node_of(evaluation.ranks)
-    links = links_of_pairs(machine.network, node[source], node[target])
+    links = links_of_messages(machine, evaluation.ranks, source, target)
     return price(machine.network, ranks, links=links).message(size[..., source]), count[..., source] * share
 
 

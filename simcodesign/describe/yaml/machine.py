@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 from types import MappingProxyType
+from typing import Any
 
 from simcodesign.core.errors import InputError
 from simcodesign.core.units import POSITIVE_RANGE, FloatOrArray, has_unit, is_positive
@@ -20,7 +21,16 @@ from simcodesign.describe.constants import (
     check_own_links,
 )
 from simcodesign.describe.machine import MAPPINGS, Machine, check_mapping
-from simcodesign.describe.machine_parts import CHOICES, HITS, CacheLevel, Disk, Memory, Network, Processor
+from simcodesign.describe.machine_parts import (
+    CHOICES,
+    HITS,
+    CacheLevel,
+    Disk,
+    LocalMessages,
+    Memory,
+    Network,
+    Processor,
+)
 from simcodesign.describe.topology.base import TOPOLOGIES, Topology
 from simcodesign.describe.topology.build import build_topology, check_options
 from simcodesign.describe.yaml.noise import noise_from
@@ -139,20 +149,36 @@ def _network(entry: Entry, nodes: int, folder: Path) -> Network:
     model = items["model"].text(CHOICES["model"]) if "model" in items else Network.model
     *required, per_byte = REQUIRED_CONSTANTS[model]
     _check_keys_of(model, items)
-    values = _constants(entry, "network", ("topology", "hops_hold_sender", *CHOICES), {"bandwidth": per_byte})
+    others = ("topology", "hops_hold_sender", "node", "socket", *CHOICES)
+    values = _constants(entry, "network", others, {"bandwidth": per_byte})
     entry.mapping(required=("topology", *required))
     if "per_byte_s" not in values:
         raise InputError(f"'bandwidth' (or {per_byte!r}) is missing", entry.place)
     texts = {key: items[key].text(allowed) for key, allowed in CHOICES.items() if key in items}
     holds = items["hops_hold_sender"].flag() if "hops_hold_sender" in items else True
     topology = _topology(items["topology"], nodes, folder)
-    network = Network(topology, hops_hold_sender=holds, **values, **texts)  # type: ignore[arg-type]
+    network = Network(topology, hops_hold_sender=holds, **values, **texts, **_local(items))  # type: ignore[arg-type]
     for part in ("link", "interface"):
         stated = items.get(f"{part}_per_byte", items.get(f"{part}_bandwidth", entry))
         check_occupancy(network, part, stated.place)
     stated = items.get("hop_latency", items.get("link_per_byte", items.get("link_bandwidth", entry)))
     check_own_links(network, stated.place)
     return network
+
+
+def _local(items: Mapping[str, Entry]) -> dict[str, Any]:
+    """What messages within a node cost: within a socket, and between sockets."""
+    found: dict[str, Any] = {}
+    for key, more in (("node", ()), ("socket", ("per_node",))):
+        if key not in items:
+            continue
+        given = items[key].mapping(("startup", "bandwidth", *more), ("startup", "bandwidth", *more))
+        startup_s = given["startup"].quantity("time")
+        check_constant(f"network.{key}.startup", startup_s, given["startup"].place)
+        found[key] = LocalMessages(startup_s, _time_per_byte(f"network.{key}.bandwidth", given["bandwidth"]))
+        if more:
+            found["sockets_per_node"] = given["per_node"].whole(low=1)
+    return found
 
 
 def _check_keys_of(model: str, items: Mapping[str, Entry]) -> None:

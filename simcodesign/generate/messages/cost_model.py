@@ -52,7 +52,7 @@ def send_s(machine: Machine, way: Way, size_bytes: FloatOrArray, train: FloatOrA
 
 def startup_s(machine: Machine, way: Way) -> FloatOrArray:
     """Hockney: the startups that a message costs its sender."""
-    return inject_s(machine, way, 0.0) if machine.network.hops_hold_sender else machine.network.startup_s
+    return inject_s(machine, way, 0.0) if machine.network.hops_hold_sender else way.startup_s
 
 
 def held_s(machine: Machine, way: Way, size_bytes: FloatOrArray) -> FloatOrArray:
@@ -89,7 +89,7 @@ def inject_s(machine: Machine, way: Way, size_bytes: FloatOrArray) -> FloatOrArr
     network = machine.network
     if is_loggop(machine):
         return overhead_s(machine, size_bytes) + network.latency_s - _first_byte_s(machine, size_bytes)
-    return network.startup_s * np.maximum(way.hops, 1.0) if network.startup_per == "hop" else network.startup_s
+    return way.startup_s * np.maximum(way.hops, 1.0) if network.startup_per == "hop" else way.startup_s
 
 
 def tail_s(
@@ -98,7 +98,7 @@ def tail_s(
     """How far the last byte is behind the first one at first; ``again_s`` is between the messages of a train."""
     if is_loggop(machine):
         return beyond_first(size_bytes) * machine.network.per_byte_s + _first_byte_s(machine, size_bytes)
-    per_byte_s = way.per_byte_s if machine.network.hops_hold_sender else machine.network.per_byte_s
+    per_byte_s = way.per_byte_s if machine.network.hops_hold_sender else way.sent_s_per_byte
     return (train - 1) * again_s + train * size_bytes * per_byte_s
 
 
@@ -113,7 +113,7 @@ def flight_s(machine: Machine, way: Way, size_bytes: FloatOrArray) -> FloatOrArr
     """Time that a message needs over the hops, and for bytes that a slow link takes longer for than its sender."""
     flight = _hops_s(machine, way, size_bytes)
     if machine.network.has_own_links and (is_loggop(machine) or not machine.network.hops_hold_sender):
-        flight = flight + size_bytes * (way.per_byte_s - machine.network.per_byte_s)
+        flight = flight + size_bytes * (way.per_byte_s - way.sent_s_per_byte)
     return flight
 
 

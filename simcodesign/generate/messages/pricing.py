@@ -21,7 +21,7 @@ from simcodesign.describe.program import Block, with_phase
 from simcodesign.generate.columns import Column
 from simcodesign.generate.messages.cost_model import arrival_s, between_s, modelled_hops, receive_s, send_s
 from simcodesign.generate.messages.routes_and_stations import RouteTable
-from simcodesign.generate.messages.way import Way, by_law, counted, slowest
+from simcodesign.generate.messages.way import Way, Ways, slowest
 
 
 class MessagePricing:
@@ -59,9 +59,13 @@ class MessagePricing:
         return routed + flies + loggop + (("train",) if self._trains else ())
 
     @cached_property
+    def _ways(self) -> Ways:
+        return Ways(self._machine, self._ranks)
+
+    @property
     def node_of(self) -> NDArray[np.int64]:
         """Node of every rank."""
-        return self._machine.node_of(self._ranks)
+        return self._ways.node
 
     def priced(self, columns: Sequence[Column], machine: Machine, is_collective: bool = False) -> list[Column]:
         """The columns with their durations, and with their routes and gaps where there are any."""
@@ -104,11 +108,10 @@ class MessagePricing:
 
     def _ways_alike(self, columns: Sequence[Column], machine: Machine, is_collective: bool) -> dict[int | None, Way]:
         """The ways that messages of a step have in common, by ``Column.alike``; none where each has its own."""
-        network = machine.network
         if self._counted:
             return {}
-        if is_collective or not network.links_differ:
-            way = Way.of_hops(network, self._law)
+        if is_collective or not machine.network.paths_differ:
+            way = self._of_anybody(machine)
             return {column.alike: way for column in columns}
         ways: dict[int | None, list[Way]] = {}
         for column in columns:
@@ -116,12 +119,18 @@ class MessagePricing:
                 ways.setdefault(column.alike, []).append(self._way(column, machine))
         return {alike: slowest(several) for alike, several in ways.items()}
 
+    def _of_anybody(self, machine: Machine) -> Way:
+        """The way that no message exceeds. Ranks are not looked at where messages within nodes cost what others do."""
+        network = machine.network
+        return Way.of_hops(network, self._law) if network.node is None else self._ways.of_anybody(machine, self._law)
+
     def _way(self, column: Column, machine: Machine) -> Way:
         """The way of every message: counted on its route, without hops on the same node; or by the law over it."""
-        who = slice(None) if column.who is None else column.who
-        source, target = self.node_of[who], self.node_of[np.asarray(column.peer)]
-        way = counted(machine.network, *np.broadcast_arrays(source, target))
-        return way if self._counted else by_law(machine.network, self._law, way)
+        who = np.arange(self._ranks) if column.who is None else column.who
+        source, target = (ranks.astype(np.int64) for ranks in np.broadcast_arrays(who, np.asarray(column.peer)))
+        if self._counted:
+            return self._ways.counted(machine.network, source, target)
+        return self._ways.by_law(machine.network, self._law, source, target)
 
     def _variant(self, machine: Machine) -> int:
         """Number of a variant of the machine; each comes many times in a row."""

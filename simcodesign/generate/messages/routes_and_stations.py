@@ -91,13 +91,14 @@ class RouteTable:
         """Row of the table of costs for every message, or train of messages of ``size_bytes`` each."""
         network = machine.network
         if self._links and network.startup_per == "message" and train == 1:
-            way = Way(0.0, 0.0, network.per_byte_s, 0.0)  # the links have the rest
+            # The links have the rest.
+            way = Way(0.0, 0.0, network.startup_s, network.per_byte_s, network.per_byte_s, 0.0)
         hops, *others, size = np.broadcast_arrays(*way.fields, np.asarray(size_bytes, dtype=np.float64))
         if not hops.ndim:
             return self._row(self._priced(machine, way, float(size_bytes), train).tolist())
         if not len(hops):
             return np.zeros(0, np.int32)
-        keys = (size, hops, *(others if network.links_differ else ()))
+        keys = (size, hops, *(others if network.paths_differ else ()))
         order = np.lexsort(keys)
         changes = np.zeros(len(order) - 1, bool)
         for key in keys:

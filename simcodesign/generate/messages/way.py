@@ -1,22 +1,25 @@
 """The ways of simulated messages: hops, the latency of all of them, and how fast bytes pass.
 
-Where all links are alike, a way is its number of hops. Where they differ (``Network.links_differ``), links are looked
-at: by the effect ``hops``, each message takes the latencies of its own route, and its bytes pass as fast as the slowest
-link lets them. Without the effect, hops are those of the distance law. A single message then takes for each of them the
-mean latency of its route; messages of an operation that are priced alike take the largest of that over their pairs
-(those along one dimension of a halo exchange), or the longest latency and the slowest link of all (collectives).
+A way is its number of hops where all links are alike and messages within a node cost what others do. Where links differ
+(``Network.links_differ``), they are looked at: by the effect ``hops``, each message takes the latencies of its own
+route, and its bytes pass as fast as the slowest link lets them. Without the effect, hops are those of the distance law.
+A single message then takes for each of them the mean latency of its route; messages of an operation that are priced
+alike take the largest of that over their pairs (those along one dimension of a halo exchange), or the longest latency
+and the slowest link of all (collectives). Messages within a node or a socket are one more way where they have a startup
+and a bandwidth of their own.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from simcodesign.core.units import FloatOrArray
-from simcodesign.describe.machine_parts import Network
+from simcodesign.describe.machine import Machine
+from simcodesign.describe.machine_parts import LocalMessages, Network
 
 #: Pairs whose routes are looked up together.
 PAIRS_AT_ONCE = 2**18
@@ -25,12 +28,15 @@ Int64s = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class Way:
-    """Numbers, or one of each message. ``latency_s``: of all hops together; ``per_byte_s``: of the slowest link, where
-    links have bandwidths of their own, and the network's time per byte at the least (with store-and-forward, of the
-    first link); ``stored_s_per_byte``: of a link after the first one, in the mean."""
+    """Numbers, or one of each message. ``latency_s``: of all hops together; ``startup_s``: of the message;
+    ``sent_s_per_byte``: how fast it is sent; ``per_byte_s``: the same, or of the slowest link if that is more, where
+    links have bandwidths of their own (with store-and-forward, of the first link); ``stored_s_per_byte``: of a link
+    after the first one, in the mean."""
 
     hops: FloatOrArray
     latency_s: FloatOrArray
+    startup_s: FloatOrArray
+    sent_s_per_byte: FloatOrArray
     per_byte_s: FloatOrArray
     stored_s_per_byte: FloatOrArray
 
@@ -39,40 +45,83 @@ class Way:
         """Over so many of the slowest links, each with the longest latency: where all are alike, these are all."""
         link_s = network.link_occupancy_s_per_byte
         slowest = np.maximum(network.per_byte_s, link_s) if network.has_own_links else network.per_byte_s
-        return cls(hops, hops * network.longest_hop_latency_s, slowest, link_s)
+        latency_s = hops * network.longest_hop_latency_s
+        return cls(hops, latency_s, network.startup_s, network.per_byte_s, slowest, link_s)
 
     @property
-    def fields(self) -> tuple[FloatOrArray, FloatOrArray, FloatOrArray, FloatOrArray]:
-        """All of it."""
-        return self.hops, self.latency_s, self.per_byte_s, self.stored_s_per_byte
+    def fields(self) -> tuple[FloatOrArray, ...]:
+        """All of it, in the order of the constructor."""
+        return tuple(getattr(self, field.name) for field in fields(self))
 
 
-def counted(network: Network, source: Int64s, target: Int64s) -> Way:
-    """The ways from nodes to nodes (n,) by their own routes."""
+class Ways:
+    """The ways of messages between the ranks of a machine, whose constants may be those of a phase."""
+
+    def __init__(self, machine: Machine, ranks: int) -> None:
+        self.node = machine.node_of(ranks)
+        self._socket = machine.socket_of(ranks) if machine.network.socket is not None else np.zeros(ranks, np.int64)
+        self._ranks = ranks
+
+    def counted(self, network: Network, source: Int64s, target: Int64s) -> Way:
+        """From ranks to ranks (n,) by their own routes; without hops on the same node."""
+        way = _counted(network, self.node[source], self.node[target])
+        return way if network.node is None else self._within_nodes(network, way, source, target)
+
+    def by_law(self, network: Network, hops: float, source: Int64s, target: Int64s) -> Way:
+        """Over so many hops by the distance law, each with the mean latency of the message's own route."""
+        way = self.counted(network, source, target)
+        some = way.hops > 0
+        latency_s = np.where(some, hops * (way.latency_s / np.where(some, way.hops, 1.0)), 0.0)
+        is_local = self.node[source] == self.node[target] if network.node is not None else np.zeros(len(source), bool)
+        return replace(way, hops=np.where(is_local, 0.0, hops), latency_s=latency_s)
+
+    def of_anybody(self, machine: Machine, hops: float) -> Way:
+        """Over so many of the slowest links; with messages within nodes of another cost, the slowest of all."""
+        network = machine.network
+        if network.node is None:
+            return Way.of_hops(network, hops)
+        ways = [_local(network.node)]
+        if network.socket is not None and self._socket.any():
+            ways.append(_local(network.socket))
+        if (self.node != self.node[0]).any():
+            ways.append(Way.of_hops(network, hops))
+        return slowest(ways)
+
+    def _within_nodes(self, network: Network, way: Way, source: Int64s, target: Int64s) -> Way:
+        """The ways where messages within a node have a startup and a bandwidth of their own."""
+        is_local = self.node[source] == self.node[target]
+        between = is_local & (self._socket[source] != self._socket[target])
+        every = [np.array(np.broadcast_to(field, is_local.shape), dtype=np.float64) for field in way.fields]
+        for which, part in ((is_local, network.node), (between, network.socket)):
+            for field, value in zip(every, () if part is None else _local(part).fields, strict=part is not None):
+                field[which] = value
+        return Way(*every)
+
+
+def _local(part: LocalMessages) -> Way:
+    return Way(0.0, 0.0, part.startup_s, part.per_byte_s, part.per_byte_s, 0.0)
+
+
+def slowest(ways: Sequence[Way]) -> Way:
+    """Of several messages: the longest times of any."""
+    values = zip(*(way.fields for way in ways), strict=True)
+    return Way(*(max(float(np.max(value)) for value in several if np.size(value)) for several in values))
+
+
+def _counted(network: Network, source: Int64s, target: Int64s) -> Way:
+    """The ways from nodes to nodes (n,) over the network."""
     hops = network.topology.hops(source, target).astype(np.float64)
+    way = Way.of_hops(network, hops)
     if not network.links_differ:
-        way = Way.of_hops(network, hops)
         if not network.has_own_links:
             return way
-        return Way(hops, way.latency_s, np.where(hops > 0, way.per_byte_s, network.per_byte_s), way.stored_s_per_byte)
+        return replace(way, per_byte_s=np.where(hops > 0, way.per_byte_s, network.per_byte_s))
     parts = [
         _along_routes(network, source[low : low + PAIRS_AT_ONCE], target[low : low + PAIRS_AT_ONCE])
         for low in range(0, max(1, len(source)), PAIRS_AT_ONCE)
     ]
-    return Way(hops, *(np.concatenate(values) for values in zip(*parts, strict=True)))
-
-
-def by_law(network: Network, hops: float, route: Way) -> Way:
-    """Over so many hops by the distance law, each with the mean latency of its own ``route``."""
-    some = route.hops > 0
-    latency_s = np.where(some, hops * (route.latency_s / np.where(some, route.hops, 1.0)), 0.0)
-    return Way(np.full(len(latency_s), hops), latency_s, route.per_byte_s, route.stored_s_per_byte)
-
-
-def slowest(ways: Sequence[Way]) -> Way:
-    """Of several messages by the same number of hops: the longest latency, the longest time per byte."""
-    fields = zip(*(way.fields for way in ways), strict=True)
-    return Way(*(max(float(np.max(value)) for value in values if np.size(value)) for values in fields))
+    latency_s, per_byte_s, stored = (np.concatenate(values) for values in zip(*parts, strict=True))
+    return replace(way, latency_s=latency_s, per_byte_s=per_byte_s, stored_s_per_byte=stored)
 
 
 def _along_routes(network: Network, source: Int64s, target: Int64s) -> tuple[NDArray[np.float64], ...]:

@@ -172,6 +172,12 @@ def _hockney_rows(network: Network) -> Rows:
     yield "bandwidth", bandwidth_text(network.per_byte_s)
     yield "latency of a hop", _range_text([amount_text(value, "time") for value in _of_links(network, False)])
     yield "hops hold the sender", "yes" if network.hops_hold_sender else "no: they delay the arrival alone"
+    for name, part in (("within a node", network.node), ("between sockets", network.socket)):
+        if part is not None:
+            bytes_ = bandwidth_text(part.per_byte_s)
+            yield f"messages {name}", f"{amount_text(part.startup_s, 'time')} + m / ({bytes_}), no hops"
+    if network.socket is not None:
+        yield "sockets of a node", str(network.sockets_per_node)
     yield "charged to the receiver", amount_text(network.receive_overhead_s, "time")
 
 

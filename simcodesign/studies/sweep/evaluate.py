@@ -18,6 +18,7 @@ from simcodesign.core.errors import InputError, SimcodesignError
 from simcodesign.core.result import Result
 from simcodesign.core.units import FloatOrArray
 from simcodesign.describe.constants import CAPACITY
+from simcodesign.describe.design_point import differs_by_rank
 from simcodesign.describe.machine import Machine
 from simcodesign.describe.parameters import Parameter
 from simcodesign.engine.simulate import simulate_experiment
@@ -171,7 +172,7 @@ class _Vectorised:
         self.value_indices = sweep.design.places(point_numbers)
         self.results: dict[str, NDArray[np.float64]] = {}
         self.error = np.full(len(point_numbers), "", dtype=object)
-        self.by_rank = sweep.workload.differs_by_rank
+        self.by_rank = False
         self.parameters = {
             axis.known.path: np.array(axis.given, dtype=np.float64)[at]
             for axis, at in zip(sweep.design.axes, self.value_indices, strict=True)
@@ -186,6 +187,7 @@ class _Vectorised:
             except InputError as error:
                 self.error[rows] = str(error)
                 continue
+            self.by_rank = differs_by_rank(self.sweep.workload, machine)
             for chunk in self._chunks(self._within_limits(machine, rows)):
                 self._forecast_rows(machine, chunk)
 
