@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from simcodesign.core.result import COMPONENT_OF_KIND, COMPONENTS, RECEIVE
 from simcodesign.engine.event_contract import Log
+from simcodesign.engine.waits import begin_s
 from simcodesign.generate.plan import NONE, Plan
 
 
@@ -37,7 +38,7 @@ class _Dependencies:
     """What operations wait for besides messages."""
 
     def __init__(self, plan: Plan, log: Log) -> None:
-        self._chained, self._finish, self._duration = plan.follows_previous, log.finish_s, plan.duration_s
+        self._chained, self._finish, self._begin = plan.follows_previous, log.finish_s, begin_s(plan, log)
         self._edges = plan.edges
         if plan.edges is not None:
             self._order = np.argsort(plan.edges.target, kind="stable")
@@ -51,7 +52,7 @@ class _Dependencies:
             return latest
         for edge in self._order[self._start[op] : self._start[op + 1]].tolist():
             source = int(self._source[edge])
-            time = float(self._finish[source] - (self._duration[source] if self._edges.early[edge] else 0.0))
+            time = float((self._begin if self._edges.early[edge] else self._finish)[source])
             if time > latest[1] or latest[0] == NONE:
                 latest = source, time
         return latest

@@ -13,6 +13,19 @@
    (service times on a route are those of the Plan times the ``service_factor`` of the station).
 3. No random number is drawn in an engine. A run ends with its last event.
 4. A run that can never finish is a DeadlockError that names the ranks and operations that wait.
+5. A Plan with ``loggops`` follows LogGOPSim (Hoefler, Schneider, Lumsdaine, HPDC 2010). Operations and messages get
+   numbers, and try to begin: a try is an event of phase 0 whose id is the number, after all others of the instant.
+   An operation gets its number when nothing it waits for is left to begin, though it may have to end; of those of a
+   rank that do so together, first sends, then receives, then computations, else in the order in which the edges of
+   what they waited for stand (more than 16 as ``introsort`` leaves them). It first tries when that is over and its
+   processor (of a send also the interface) is free; a receive is posted then, and takes no processor. Others begin if
+   processor and interface are free, and try again when these will be. A send that begins gives its message a number
+   before it lets others go; the message first tries when its first byte is there. It occupies processor and interface
+   of its receiver, whether or not the receive is posted; then they meet in their queue. A receive is done when its
+   message has been processed, or when it is posted, if that is later. A send with a rendezvous is done when the two
+   meet, and its processor and interface are not free before that; of their two ranks the lower lets its operations go
+   first. Where all times are whole nanoseconds (or picoseconds) but for rounding, the run counts in these, so that what
+   happens at the same time on paper does so in the run.
 """
 
 from __future__ import annotations
@@ -45,6 +58,7 @@ class Log:
     blocked: NDArray[np.int64]  # (S,) requests that found the station full
     blocked_operations: NDArray[np.int64]  # ascending
     events: int
+    begin_s: NDArray[np.float64] | None = None  # (N,) when operations began, where that is not their duration before
 
 
 def count_events(plan: Plan, served: NDArray[np.int64]) -> int:

@@ -15,6 +15,8 @@ from simcodesign.generate.plan import Plan
 
 #: Names of the engines, and the modules with their ``run``, which are loaded when they are used.
 ENGINES = {"simpy": "simcodesign.engine.reference.engine", "compiled": "simcodesign.engine.compiled.engine"}
+#: The same for Plans by the rules of LogGOPSim.
+LOGGOPSIM = {"simpy": "simcodesign.engine.reference.loggopsim", "compiled": "simcodesign.engine.compiled.loggopsim"}
 AUTO = "auto"
 #: Operations and hops above which ``auto`` takes the compiled engine. CPU seconds of ``simulate jacobi torus-cluster
 #: --set P=64 --engine ...`` as a whole, least of three, the compiled engine out of its cache:
@@ -76,7 +78,7 @@ def run(plan: Plan, engine: str, on_progress: OnProgress | None = None) -> Log:
     """Run the Plan on an engine. CapacityError when it would not fit in memory."""
     if engine == "simpy":
         _check_memory(plan)
-    run: Run = import_module(ENGINES[engine]).run
+    run: Run = import_module((ENGINES if plan.loggops is None else LOGGOPSIM)[engine]).run
     return run(plan, on_progress)
 
 

@@ -18,8 +18,13 @@ def released_s(plan: Plan, log: Log) -> Floats | None:
         return None
     source = np.repeat(np.arange(len(plan)), np.diff(edges.start))
     released = np.zeros(len(plan))
-    np.maximum.at(released, edges.target, log.finish_s[source] - np.where(edges.early, plan.duration_s[source], 0.0))
+    np.maximum.at(released, edges.target, np.where(edges.early, begin_s(plan, log)[source], log.finish_s[source]))
     return released
+
+
+def begin_s(plan: Plan, log: Log) -> Floats:
+    """When operations began."""
+    return log.finish_s - plan.duration_s if log.begin_s is None else log.begin_s
 
 
 def ready_s(plan: Plan, log: Log, released: Floats | None, part: slice) -> Floats:

@@ -61,6 +61,7 @@ def assembled(lowered: LoweredProgram, builder: PlanBuilder) -> Plan:
         gap_s=fields.get("gap_s"),
         flight_s=fields.get("flight_s"),
         train=fields.get("train"),
+        loggops=None if dependencies is None else dependencies.loggops,
     )
     without_noise = (
         np.zeros(0, np.int64)
@@ -71,6 +72,9 @@ def assembled(lowered: LoweredProgram, builder: PlanBuilder) -> Plan:
     varied = apply_randomness(plan, design_point, effects, builder.seed, builder.variations, fields.get("varies"))
     plan.duration_s[without_noise] = lasts
     _check_finite(plan, place)
+    if plan.loggops is not None:  # messages meet their receives in queues of its own
+        rules = plan.loggops if varied is None else varied.in_loggops(plan.loggops)
+        plan, boxes = replace(plan, mailbox=None, loggops=rules), 0
     plan = _with_stations(plan, design_point.machine, prices, segment, effects, boxes, dependencies, varied)
     for effect in ladder():
         if effect.name in effects and effect.change_plan is not None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from simcodesign.generate.plan import NONE, UNLIMITED, Discipline, Edges
+from simcodesign.generate.plan import NONE, UNLIMITED, Discipline, Edges, LogGOPS
 
 Ints = NDArray[np.int64]
 Flags = NDArray[np.bool_]
@@ -27,6 +27,7 @@ class Dependencies:
     rendezvous: tuple[Ints, Ints]  # sends with a rendezvous, and the operations that wait for their receives
     without_noise: Ints | None = None  # operations whose durations stay as they are under noise
     disk_discipline: Discipline = UNLIMITED  # of every disk
+    loggops: LogGOPS | None = None  # of a schedule that runs by the rules of LogGOPSim
 
 
 def edges_of(count: int, source: Ints, target: Ints, early: ArrayLike = False) -> Edges | None:

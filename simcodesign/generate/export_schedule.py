@@ -31,6 +31,9 @@ def schedule_of(plan: Plan, name: str) -> Schedule:
     processor keeps them apart, so that they take the same time. A Plan without rendezvous (Hockney's model, no S) does
     not say which sends belong to an exchange: replay it with S above its largest message.
 
+    A schedule in LogGOPS comes back as it was, but for the numbers of tags, processors and interfaces, which have no
+    gaps. A program in LogGOPS takes another time as a schedule, since schedules run by the rules of LogGOPSim.
+
     Tags tell apart what simulators that match by (source, target, tag) in order might confuse: the messages of a pair
     of ranks are numbered from 0, unless their sends and receives are in one order anyway, which then all have tag 0.
     Receives from anyone have one tag for each mailbox. A schedule holds any amounts; ``write_goal`` rounds them to
@@ -58,6 +61,7 @@ def schedule_of(plan: Plan, name: str) -> Schedule:
         calc_s=np.where(calc, plan.duration_s[kept], 0.0),
         tag=_tags(plan)[kept],
         cpu=_cpus(plan)[kept],
+        nic=_nics(plan)[kept],
         edge_start=start,
         edge_target=target,
         edge_early=early,
@@ -139,6 +143,11 @@ def _sizes(plan: Plan) -> NDArray[np.float64]:
 def _tags(plan: Plan) -> Int32s:
     """Tags of the messages; those of mailboxes are above all others."""
     tag = np.zeros(len(plan), np.int32)
+    if plan.loggops is not None:  # one for each queue in which messages meet receives
+        messages = np.flatnonzero(plan.loggops.box != NONE)
+        target = np.where(plan.kind[messages] == SEND, plan.peer[messages], plan.rank[messages])
+        tag[messages] = _within(target, plan.loggops.box[messages])
+        return tag
     sends = np.flatnonzero((plan.kind == SEND) & (plan.match != NONE)).astype(np.int64)
     if len(sends):
         pair = plan.rank[sends].astype(np.int64) * plan.ranks + plan.peer[sends]
@@ -181,6 +190,15 @@ def _cpus(plan: Plan) -> Int32s:
         queues = queues[plan.stations.kind[plan.station[queues]] == PROCESSOR]
         cpu[queues] = _within(plan.rank[queues], plan.station[queues])
     return cpu
+
+
+def _nics(plan: Plan) -> Int32s:
+    """Network interfaces of messages, numbered in each rank."""
+    nic = np.zeros(len(plan), np.int32)
+    if plan.loggops is not None:
+        messages = np.flatnonzero((plan.kind == SEND) | (plan.kind == RECEIVE))
+        nic[messages] = _within(plan.rank[messages], plan.loggops.interface[messages])
+    return nic
 
 
 def _within(owner: Int32s, unit: Int32s) -> Int64s:

@@ -29,7 +29,7 @@ from simcodesign.core.memory_limit import check_memory
 from simcodesign.core.result import COMPUTE, MEMORY, READ, SEND, WRITE
 from simcodesign.describe.design_point import DesignPoint
 from simcodesign.describe.distribution import Distribution
-from simcodesign.generate.plan import NONE, Plan, Routes
+from simcodesign.generate.plan import NONE, LogGOPS, Plan, Routes
 from simcodesign.generate.random_streams import imbalance_shares, random_factors, slow_factors, stream
 
 Floats = NDArray[np.float64]
@@ -76,6 +76,13 @@ class Messages:
         # Transposed, since there may be a column for each group of links.
         times: dict[str, Any] = {name: (getattr(routes, name)[row].T * factor).T for name in names}
         return replace(routes, cost=cost, **times)
+
+    def in_loggops(self, rules: LogGOPS) -> LogGOPS:
+        """The rules where every message has its factor at the receiver, too."""
+        times: dict[str, Any] = {name: getattr(rules, name).copy() for name in ("receive_s", "spread_s")}
+        for seconds in times.values():
+            seconds[self.sends] *= self.factor
+        return replace(rules, **times)
 
 
 def apply_randomness(

@@ -101,9 +101,28 @@ class Routes:
 
 
 @dataclass(frozen=True)
+class LogGOPS:
+    """A Plan by the rules of LogGOPSim (the event contract states them): processors, network interfaces, messages.
+
+    ``station`` is then the processor of every operation; ``duration_s`` of a send how long it has that;
+    ``flight_s`` from its beginning until its first byte is there, ``gap_s`` until the interface sends (receives) again.
+    """
+
+    interface: Int32s  # (N,) of a send: the network interface through which its message leaves
+    receiver: Int32s  # (N,) of a send: the processor that its message occupies where it arrives
+    receiver_interface: Int32s  # (N,) of a send: the network interface through which it comes
+    receive_s: Floats  # (N,) of a send: for how long
+    spread_s: Floats  # (N,) of a send: how far its last byte is behind the first
+    rendezvous: NDArray[np.bool_]  # (N,) of a send: it is done when a receive takes its message
+    box: Int32s  # (N,) of a send or receive: the queue in which messages meet receives, first come, first served
+    interfaces: int
+    boxes: int
+
+
+@dataclass(frozen=True)
 class Edges:
     """Dependencies besides program order: ``target[start[op]:start[op+1]]`` wait until ``op`` is done, or, where
-    ``early``, until it begins (``op`` is no receive then)."""
+    ``early``, until it begins (``op`` is no receive then, except in a Plan with ``loggops``)."""
 
     start: Int64s  # (N + 1,)
     target: Int32s
@@ -185,6 +204,7 @@ class Plan:
     mailbox: Int32s | None = None  # (N,) station number of the mailbox of a send or receive, or NONE
     gap_s: Floats | None = None  # (N,)
     flight_s: Floats | None = None  # (N,)
+    loggops: LogGOPS | None = None  # how processors, gaps and messages behave, if not as above
     train: Floats | None = None  # (N,) messages that travel together as one; 1 each, if None
     work: Mapping[str, float] = field(default_factory=dict)  # flops and instructions of all ranks
     served: Mapping[str, float] = field(default_factory=dict)  # accesses by level of the caches, and by memory

@@ -78,9 +78,9 @@ def outcome(run: Run, plan: Plan) -> Outcome:
     except DeadlockError as error:
         return str(error)
     assert log.events == int(log.events)
-    return {item.name: bits(getattr(log, item.name)) for item in fields(Log) if item.name != "events"} | {
-        "events": log.events
-    }
+    return {
+        item.name: bits(getattr(log, item.name)) for item in fields(Log) if item.name not in ("events", "begin_s")
+    } | {"events": log.events}
 
 
 def bits(values: np.ndarray) -> tuple[str, tuple[int, ...], bytes]:

@@ -17,7 +17,7 @@ from simcodesign.cli.options import (
     SimulationOptions,
     check_timeline,
 )
-from simcodesign.report.common.terminal import complain, print_answer
+from simcodesign.report.common.terminal import complain, print_all, write_json
 
 OUT_OF_TOLERANCE = 1
 
@@ -74,7 +74,10 @@ def _run_once(options: CompareOptions) -> float:
             timeline=bool(options.timeline),
             on_progress=on_progress,
         )
-    print_answer(options.output.as_json, lambda: comparison, lambda: comparison_tables(comparison))
+    if options.output.as_json:
+        write_json(comparison)
+    else:
+        print_all(comparison_tables(comparison))
     if options.output.plot:
         from simcodesign.report.results.plots import comparison_bars
 

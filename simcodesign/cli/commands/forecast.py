@@ -8,7 +8,7 @@ from typing import Annotated
 from simcodesign.cli.app import app
 from simcodesign.cli.dataclass_commands import Option, command
 from simcodesign.cli.options import OutputOptions, ScenarioOptions
-from simcodesign.report.common.terminal import print_answer
+from simcodesign.report.common.terminal import print_all, write_json
 
 #: Ranks up to which bounds of the simulated time are given, unless --bounds asks for them: they take longer.
 RANKS_WITH_BOUNDS = 1024
@@ -37,7 +37,10 @@ def run(options: ForecastOptions) -> None:
     scenario = load_scenario(options.scenario)
     bounds = scenario.bind().ranks <= RANKS_WITH_BOUNDS if options.bounds is None else options.bounds
     result = forecast(scenario, bounds=bounds)
-    print_answer(options.output.as_json, lambda: result, lambda: forecast_tables(result))
+    if options.output.as_json:
+        write_json(result)
+    else:
+        print_all(forecast_tables(result))
     if options.output.plot:
         from simcodesign.report.results.plots import result_bars
 

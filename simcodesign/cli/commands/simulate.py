@@ -18,7 +18,7 @@ from simcodesign.cli.options import (
     check_timeline,
 )
 from simcodesign.core.errors import InputError, Place
-from simcodesign.report.common.terminal import print_answer
+from simcodesign.report.common.terminal import print_all, write_json
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -106,7 +106,10 @@ def run(options: SimulateOptions) -> None:
         from simcodesign.studies.extrapolation.virtual_profiler import counters_of
 
         write_counters(options.counters, counters_of(result, repetition=options.simulation.seed))
-    print_answer(options.output.as_json, lambda: result, lambda: simulation_tables(result, options.stations))
+    if options.output.as_json:
+        write_json(result)
+    else:
+        print_all(simulation_tables(result, options.stations))
     if options.output.plot:
         from simcodesign.report.results.plots import activity_profile
 

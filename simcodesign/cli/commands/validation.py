@@ -11,7 +11,7 @@ from click.exceptions import Exit
 from simcodesign.cli.app import app
 from simcodesign.cli.dataclass_commands import Option, command
 from simcodesign.cli.options import AsJson, check_folder
-from simcodesign.report.common.terminal import print_answer
+from simcodesign.report.common.terminal import print_all, write_json
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,9 +55,10 @@ def run_validate(options: ValidateOptions) -> None:
     if options.listed:
         from simcodesign.report.validation.tables import case_dict, case_list
 
-        print_answer(
-            options.as_json, lambda: {"cases": [case_dict(case) for case in cases]}, lambda: [case_list(cases)]
-        )
+        if options.as_json:
+            write_json({"cases": [case_dict(case) for case in cases]})
+        else:
+            print_all([case_list(cases)])
         return
     from simcodesign.cli.run.validation import run_cases
 

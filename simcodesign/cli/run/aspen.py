@@ -12,7 +12,7 @@ from simcodesign.aspen.timing import Timing, run_time
 from simcodesign.cli.commands.aspen import AspenOptions
 from simcodesign.core.errors import InputError, Place
 from simcodesign.report.aspen.tables import Answer, answer_dict, answer_tables, comparison_tables, socket_tables
-from simcodesign.report.common.terminal import print_answer
+from simcodesign.report.common.terminal import print_all, write_json
 
 SETTINGS = "NAME=VALUE of a parameter of the application or the machine, e.g. --set n=4096"
 
@@ -47,11 +47,10 @@ def _run_on_socket(
             engine=options.engine,
             effects="all" if options.effects is None else options.effects,
         )
-    print_answer(
-        options.as_json,
-        lambda: answer_dict(answer, comparison),
-        lambda: [*answer_tables(answer), *(comparison_tables(comparison) if comparison else [])],
-    )
+    if options.as_json:
+        write_json(answer_dict(answer, comparison))
+    else:
+        print_all([*answer_tables(answer), *(comparison_tables(comparison) if comparison else [])])
 
 
 def _run_on_all_sockets(
@@ -68,11 +67,10 @@ def _run_on_all_sockets(
     if not answers:
         raise next(iter(errors.values()))
     absent = {socket: str(error) for socket, error in errors.items()}
-    print_answer(
-        options.as_json,
-        lambda: {"sockets": [answer_dict(answer) for answer in answers.values()], "absent": absent},
-        lambda: socket_tables(answers, absent),
-    )
+    if options.as_json:
+        write_json({"sockets": [answer_dict(answer) for answer in answers.values()], "absent": absent})
+    else:
+        print_all(socket_tables(answers, absent))
 
 
 def _checked(answer: Answer) -> Answer:

@@ -16,7 +16,7 @@ from simcodesign.describe.machine import Machine
 from simcodesign.describe.resources import PREFIX
 from simcodesign.describe.yaml.files import load_machine
 from simcodesign.report.common.progress import search_progress, system_progress
-from simcodesign.report.common.terminal import complain, print_answer
+from simcodesign.report.common.terminal import complain, print_all, write_json
 from simcodesign.report.explore.plot import front_plot, solution_plot
 from simcodesign.report.explore.tables import front_tables, solution_tables
 from simcodesign.report.explore.to_json import front_dict, solution_dict
@@ -95,11 +95,10 @@ def _run_optimum(planner: str, problem: Problem, search: _Search, options: Explo
                 **_simulation(options, search["seed"]),
                 on_progress=on_progress,
             )
-    print_answer(
-        options.output.as_json,
-        lambda: solution_dict(planner, solution, why, sensitivities, confirmation),
-        lambda: solution_tables(planner, solution, why, sensitivities, confirmation),
-    )
+    if options.output.as_json:
+        write_json(solution_dict(planner, solution, why, sensitivities, confirmation))
+    else:
+        print_all(solution_tables(planner, solution, why, sensitivities, confirmation))
     if options.output.plot:
         solution_plot(solution, options.output.plot)
 
@@ -133,11 +132,10 @@ def _run_front(planner: str, problem: Problem, search: _Search, options: Explore
                 **_simulation(options, search["seed"]),
                 on_progress=on_system,
             )
-    print_answer(
-        options.output.as_json,
-        lambda: front_dict(planner, front, why, confirmation),
-        lambda: front_tables(planner, front, why, confirmation),
-    )
+    if options.output.as_json:
+        write_json(front_dict(planner, front, why, confirmation))
+    else:
+        print_all(front_tables(planner, front, why, confirmation))
     if options.output.plot and front.points:
         front_plot(front, options.output.plot)
 

@@ -9,7 +9,7 @@ from simcodesign.cli.run.scenario import GivenScenario, load_scenario
 from simcodesign.core.errors import CapacityError, InputError, Place
 from simcodesign.core.units import parse_quantity
 from simcodesign.describe.effects import chosen_effects
-from simcodesign.report.common.terminal import complain, print_answer
+from simcodesign.report.common.terminal import complain, print_all, write_json
 from simcodesign.report.feasibility.regions import region_dict, region_plot, region_tables
 from simcodesign.studies.feasibility.regions import (
     MOST_POINTS,
@@ -35,11 +35,10 @@ def run(options: FeasibilityOptions) -> None:
         effects = chosen_effects(options.effects or "all")
         points, engine = options.points or MOST_POINTS, options.engine or "auto"
         regions += [_simulation(question, effects, points, engine) for question in questions]
-    print_answer(
-        options.output.as_json,
-        lambda: {"regions": [region_dict(region) for region in regions], "least": least},
-        lambda: region_tables(questions, regions, least),
-    )
+    if options.output.as_json:
+        write_json({"regions": [region_dict(region) for region in regions], "least": least})
+    else:
+        print_all(region_tables(questions, regions, least))
     if options.output.plot:
         region_plot(questions, regions, options.output.plot)
 

@@ -20,7 +20,7 @@ from simcodesign.counters.prediction import GUARD
 from simcodesign.counters.readers.formats import read_counters
 from simcodesign.counters.table import LATENCIES, NUMBERS, RANK, CounterTable, joined, run_keys
 from simcodesign.describe.yaml.files import load_machine
-from simcodesign.report.common.terminal import complain, print_answer
+from simcodesign.report.common.terminal import complain, print_all, write_json
 from simcodesign.report.counters.plot import counters_plot
 from simcodesign.report.counters.tables import counter_tables
 from simcodesign.report.counters.to_json import study_dict
@@ -49,7 +49,10 @@ def run_fit_counters(options: FitOptions) -> None:
     """Print and plot the predictions, and write the models as a workload."""
     options.check_outputs()
     fitted = _study(options)
-    print_answer(options.output.as_json, lambda: study_dict(fitted), lambda: counter_tables(fitted))
+    if options.output.as_json:
+        write_json(study_dict(fitted))
+    else:
+        print_all(counter_tables(fitted))
     if options.output.plot:
         counters_plot(fitted, options.output.plot)
     if options.workload:

@@ -27,7 +27,7 @@ from simcodesign.locality.traces.formats import open_trace
 from simcodesign.locality.traces.record import Recording, record_trace
 from simcodesign.locality.traces.trace import Trace, at_least, line_shift
 from simcodesign.report.common.progress import trace_progress
-from simcodesign.report.common.terminal import complain, print_answer
+from simcodesign.report.common.terminal import complain, print_all, write_json
 from simcodesign.report.locality.plot import locality_plot
 from simcodesign.report.locality.tables import (
     AccessGroup,
@@ -60,7 +60,10 @@ def run_locality(options: LocalityOptions) -> None:
         findings.profile.save(options.save)
     if options.output.plot:
         locality_plot(findings, options.output.plot)
-    print_answer(options.output.as_json, lambda: locality_dict(findings), lambda: locality_tables(findings))
+    if options.output.as_json:
+        write_json(locality_dict(findings))
+    else:
+        print_all(locality_tables(findings))
 
 
 def _findings(options: LocalityOptions) -> Findings:

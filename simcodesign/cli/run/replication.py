@@ -13,7 +13,7 @@ from simcodesign.cli.options import OutputOptions, ReplicationOptions, usable_cp
 from simcodesign.cli.run.scenario import load_scenario, parsed_share, run_keywords
 from simcodesign.core.errors import InputError, Place
 from simcodesign.report.common.progress import replication_progress
-from simcodesign.report.common.terminal import print_answer
+from simcodesign.report.common.terminal import print_all, write_json
 from simcodesign.report.replication.comparison import replicated_comparison_tables
 from simcodesign.report.replication.plot import replications_plot
 from simcodesign.report.replication.tables import paired_tables, replication_tables
@@ -52,11 +52,12 @@ def run_replications(options: SimulateOptions) -> None:
 
 
 def _print(shown: Replicated | PairedReplications, stations: int, output: OutputOptions) -> None:
-    print_answer(
-        output.as_json,
-        lambda: shown,
-        lambda: paired_tables(shown) if isinstance(shown, PairedReplications) else replication_tables(shown, stations),
-    )
+    if output.as_json:
+        write_json(shown)
+    else:
+        print_all(
+            paired_tables(shown) if isinstance(shown, PairedReplications) else replication_tables(shown, stations)
+        )
     if output.plot:
         replications_plot(shown, output.plot)
 
@@ -68,7 +69,10 @@ def run_compared_replications(options: CompareOptions) -> float:
     run, repetition = run_keywords(options.simulation), _repetition(options.replication)
     with replication_progress() as on_progress:
         comparison = replicate_comparison(scenario, **run, **repetition, on_progress=on_progress)
-    print_answer(options.output.as_json, lambda: comparison, lambda: replicated_comparison_tables(comparison))
+    if options.output.as_json:
+        write_json(comparison)
+    else:
+        print_all(replicated_comparison_tables(comparison))
     if not comparison.stopping.reached:
         raise Exit(PRECISION_NOT_REACHED)
     return float(comparison.error.mean)

@@ -21,7 +21,7 @@ from simcodesign.describe.workload import Workload
 from simcodesign.describe.yaml.files import load_machine, load_workload
 from simcodesign.describe.yaml.machine import MACHINE_KEYS
 from simcodesign.report.common.progress import system_progress
-from simcodesign.report.common.terminal import print_all, print_answer, write_json
+from simcodesign.report.common.terminal import print_all, write_json
 from simcodesign.report.requirements.plot import straw_man_plot, upgrade_plot
 from simcodesign.report.requirements.simulated_plot import ratio_against_time
 from simcodesign.report.requirements.simulated_tables import (
@@ -73,7 +73,10 @@ def run_upgrade(options: UpgradeOptions) -> None:
         return
     options.simulation.check_unused("--vary", options.vary)
     studies = upgrade_table(workloads, machine, upgrades, given, preset=requirements.preset, size=requirements.size)
-    print_answer(options.output.as_json, lambda: {"studies": studies}, lambda: upgrade_tables(studies))
+    if options.output.as_json:
+        write_json({"studies": studies})
+    else:
+        print_all(upgrade_tables(studies))
     if options.output.plot:
         upgrade_plot(studies, options.output.plot)
 
@@ -133,7 +136,10 @@ def run_straw_man(options: StrawManOptions) -> None:
         size=requirements.size,
         benchmark=options.benchmark,
     )
-    print_answer(options.output.as_json, lambda: {"studies": studies}, lambda: straw_man_tables(studies))
+    if options.output.as_json:
+        write_json({"studies": studies})
+    else:
+        print_all(straw_man_tables(studies))
     if options.output.plot:
         straw_man_plot(studies, options.output.plot)
 
@@ -155,7 +161,10 @@ def _simulate_straw_men(
             on_progress=on_progress,
             on_simulation_progress=on_simulation_progress,
         )
-    print_answer(options.output.as_json, lambda: {"studies": studies}, lambda: simulated_straw_man_tables(studies))
+    if options.output.as_json:
+        write_json({"studies": studies})
+    else:
+        print_all(simulated_straw_man_tables(studies))
 
 
 def run_fit_memory(options: FitMemoryOptions) -> None:
@@ -165,11 +174,10 @@ def run_fit_memory(options: FitMemoryOptions) -> None:
     processes, capacity_bytes = share_of(scenario.machine, scenario.parameters)
     given = {name: value for name, value in scenario.parameters.items() if name != "P"}
     fit = fit_memory(scenario.workload, processes, capacity_bytes, given, preset=scenario.preset, size=options.size)
-    print_answer(
-        options.as_json,
-        lambda: attributes_of(scenario, "workload", "machine") | fit.json_fields(),
-        lambda: fit_tables(scenario.workload.name, scenario.machine.name, fit),
-    )
+    if options.as_json:
+        write_json(attributes_of(scenario, "workload", "machine") | fit.json_fields())
+    else:
+        print_all(fit_tables(scenario.workload.name, scenario.machine.name, fit))
 
 
 def _simulation(requirements: RequirementOptions, simulation: SimulatedRequirementOptions) -> _Simulation:

@@ -8,7 +8,7 @@ from simcodesign import __version__
 from simcodesign.cli.commands.validation import ValidateOptions
 from simcodesign.cli.options import usable_cpus
 from simcodesign.report.common.progress import case_progress
-from simcodesign.report.common.terminal import complain, print_answer, write
+from simcodesign.report.common.terminal import complain, print_all, write, write_json
 from simcodesign.report.validation.page import write_page
 from simcodesign.report.validation.plots import drawer
 from simcodesign.report.validation.tables import outcome_tables
@@ -26,7 +26,10 @@ def run_cases(cases: Sequence[Case], options: ValidateOptions) -> int:
         outcomes = run(
             cases, jobs=options.jobs or usable_cpus(), folder=options.folder, draw=draw, on_progress=on_progress
         )
-    print_answer(options.as_json, lambda: _answer(outcomes), lambda: outcome_tables(outcomes))
+    if options.as_json:
+        write_json(_answer(outcomes))
+    else:
+        print_all(outcome_tables(outcomes))
     if options.report:
         write_page(outcomes, options.report, dated=options.dated)
         (complain if options.as_json else write)(f"report: {options.report}" + ("" if options.as_json else "\n"))

@@ -11,6 +11,10 @@ from pathlib import Path
 import numpy as np
 
 from simcodesign.describe.goal.format import read_goal, write_goal
+from simcodesign.describe.machine import Machine
+from simcodesign.describe.machine_parts import Network, Processor
+from simcodesign.describe.topology.build import build_topology
+from simcodesign.describe.yaml.files import workload_of
 from simcodesign.engine.simulate import schedule_of, simulate
 from simcodesign.locality.cache import CacheGeometry
 from simcodesign.locality.hierarchy.simulate import lru_hits, simulate_hierarchy
@@ -22,7 +26,7 @@ from simcodesign.locality.traces.formats import open_trace
 
 def compile_all(jobs: int) -> None:
     """Compile what is not compiled yet, in so many processes."""
-    tasks: list[Callable[[], None]] = [_engine, _locality, _files]
+    tasks: list[Callable[[], None]] = [_engine, _schedules, _locality, _files]
     with ProcessPoolExecutor(min(jobs, len(tasks)), mp_context=get_context("spawn")) as executor:
         for done in [executor.submit(task) for task in tasks]:
             done.result()
@@ -30,6 +34,12 @@ def compile_all(jobs: int) -> None:
 
 def _engine() -> None:
     simulate("jacobi", "torus-cluster", {"P": 4}, effects="all", engine="compiled")
+
+
+def _schedules() -> None:
+    schedule = schedule_of("jacobi", "torus-cluster", {"P": 2})
+    network = Network(build_topology("crossbar", 2), model="loggop")
+    simulate(workload_of(schedule), Machine("loggop", Processor(1e9), network), effects="all", engine="compiled")
 
 
 def _locality() -> None:

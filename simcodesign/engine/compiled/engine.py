@@ -26,6 +26,7 @@ from simcodesign.engine.compiled.state import (
     station_states,
 )
 from simcodesign.engine.compiled.stations import serve, wake
+from simcodesign.engine.compiled.turns import rules_of, turns_for
 from simcodesign.engine.compiled.waiting_line import come, join, new_request
 from simcodesign.engine.event_contract import Log, OnProgress, blocked_by_station, check_finished, count_events
 from simcodesign.generate.plan import LIMITED, NONE, Plan
@@ -37,7 +38,7 @@ REPORT_EVERY = 2_000_000
 def run(plan: Plan, on_progress: OnProgress | None = None) -> Log:
     """Walk the Plan to its end. DeadlockError when ranks wait for each other."""
     program, stations, memory = program_of(plan), station_states(plan), memory_for(plan)
-    state = Run(program, requests_for(plan), stations, memory, calendar_for(plan))
+    state = Run(program, requests_for(plan), stations, memory, calendar_for(plan), rules_of(plan), turns_for(plan))
     rounds, now = 0, 0.0
     while now < np.inf:
         now = walk(state, REPORT_EVERY)

@@ -9,6 +9,7 @@ from simcodesign.engine.compiled.calendar import schedule
 from simcodesign.engine.compiled.operations import Run, go_on, release
 from simcodesign.engine.compiled.state import AHEAD, MET
 from simcodesign.engine.compiled.stations import grant, wake, wake_after
+from simcodesign.engine.compiled.turns import message_comes
 from simcodesign.engine.compiled.waiting_line import first_arrival_s, forget, join, melded, new_request, without_root
 from simcodesign.generate.plan import NONE
 
@@ -99,6 +100,9 @@ def look_ahead(run: Run, slot: int) -> None:
 @inlined
 def arrive(run: Run, op: int, time: float) -> None:
     """The message of a send is there at ``time``."""
+    if len(run.rules.box):
+        message_comes(run.turns, run.rules, op, time)
+        return
     if len(run.memory.arrival_s):
         run.memory.arrival_s[op] = time
     if len(run.program.mailbox) and run.program.mailbox[op] != NONE:

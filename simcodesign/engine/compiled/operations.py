@@ -8,6 +8,7 @@ from simcodesign.core.jit import inlined
 from simcodesign.core.result import RECEIVE, SEND
 from simcodesign.engine.compiled.calendar import Calendar
 from simcodesign.engine.compiled.state import GRANTED, MET, READY, Memory, Program, Requests, StationStates
+from simcodesign.engine.compiled.turns import Rules, Turns
 from simcodesign.generate.plan import NONE
 
 
@@ -19,6 +20,8 @@ class Run(NamedTuple):
     stations: StationStates
     memory: Memory
     calendar: Calendar
+    rules: Rules
+    turns: Turns
 
 
 @inlined

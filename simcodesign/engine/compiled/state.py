@@ -149,7 +149,7 @@ def program_of(plan: Plan) -> Program:
     routes, edges, kinds = plan.routes, plan.edges, plan.stations.kind
     return Program(
         kind=plan.kind,
-        match=plan.match if plan.mailbox is None else plan.match.copy(),
+        match=plan.match if plan.mailbox is None and plan.loggops is None else plan.match.copy(),
         follows_previous=plan.follows_previous,
         duration_s=plan.duration_s,
         rank=plan.rank if plan.gap_s is not None else np.zeros(0, np.int32),

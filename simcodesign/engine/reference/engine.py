@@ -46,8 +46,13 @@ Process = Generator[simpy.Event, Any, None]
 
 def run(plan: Plan, on_progress: OnProgress | None = None) -> Log:
     """Simulate the Plan to its end. DeadlockError when ranks wait for each other."""
+    return run_simulation(Simulation, plan, on_progress)
+
+
+def run_simulation(of: type[Simulation], plan: Plan, on_progress: OnProgress | None) -> Log:
+    """Simulate the Plan with these processes."""
     with _no_garbage_collection():
-        simulation = Simulation(plan)
+        simulation = of(plan)
         simulation.run(on_progress)
     check_finished(plan, simulation.finish_s)
     return simulation.log()
@@ -83,7 +88,11 @@ class Simulation:
         self.read_operations(plan)
         self.read_dependencies(plan)
         self.read_routes(plan)
-        for first, end in pairwise(np.flatnonzero(~plan.follows_previous).tolist()):
+        self.start()
+
+    def start(self) -> None:
+        """Begin the processes of the ranks."""
+        for first, end in pairwise(np.flatnonzero(~self.plan.follows_previous).tolist()):
             self.env.process(self.strand(first, end))
 
     def make_station(self, number: int) -> Any:
@@ -228,11 +237,19 @@ class Simulation:
         self.arrive(send)
 
     def travel(self, send: int) -> Process:
-        """The head of a message requests one station of its route after another; its tail follows (see ``Routes``)."""
+        """A message that passes the stations of its route."""
+        tail_s = yield from self.pass_stations(send)
+        yield self.env.timeout_at(tail_s)
+        self.events += 1
+        self.arrive(send)
+
+    def pass_stations(self, send: int) -> Generator[simpy.Event, Any, float]:
+        """The head of a message requests one station of its route after another; its tail follows (see ``Routes``).
+        When the last one takes it up, it is known when the tail will have passed that: the value."""
         inject_s, tail_s, interface_s, link_s, after_interface_s, latency_s = self.costs[self.cost[send]]
         env, way = self.env, self.ways[self.route[send]]
         yield env.timeout(inject_s)
-        tail_passes_s = env.now + tail_s  # when the last byte has passed the station that the head is at
+        tail_passes_s: float = env.now + tail_s  # when the last byte has passed the station that the head is at
         for (number, is_link), following in zip(way, [*way[1:], None], strict=True):
             service_s, delay_s = (link_s, latency_s) if is_link else (interface_s, after_interface_s)
             if is_link and self.group is not None:  # a time for each group of links
@@ -247,12 +264,11 @@ class Simulation:
             tail_passes_s = max(tail_passes_s, env.now + service_s)
             if is_link or not is_last:
                 tail_passes_s += delay_s
-            if is_last or is_stored:  # wait for the tail; else the head goes on
+            if is_stored:  # wait for the tail; else the head goes on
                 yield env.timeout_at(tail_passes_s)
-            else:
+            elif not is_last:
                 yield env.timeout(delay_s)
-        self.events += 1
-        self.arrive(send)
+        return tail_passes_s
 
     def log(self) -> Log:
         """What happened."""

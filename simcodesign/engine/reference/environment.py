@@ -20,8 +20,8 @@ import simpy
 from simpy.core import EmptySchedule
 from simpy.events import NORMAL
 
-#: Phases of an instant.
-ARRIVALS_AND_COMPLETIONS, ARBITRATION = range(2)
+#: Phases of an instant. TURNS are the last arrivals and completions.
+ARRIVALS_AND_COMPLETIONS, TURNS, ARBITRATION = range(3)
 
 
 class Arbiter(Protocol):
@@ -42,6 +42,14 @@ class TimeoutAt(simpy.Event):
         self.succeed()  # puts it into the calendar, as SimPy's own ``Timeout`` does
 
 
+class Turn(TimeoutAt):
+    """The turn of a number: after all that happens by itself in this instant, and after those of smaller numbers."""
+
+    def __init__(self, env: ContractEnvironment, time_s: float, number: int) -> None:
+        self.number = number
+        super().__init__(env, time_s)
+
+
 class ContractEnvironment(simpy.Environment):
     """The clock and the calendar of a simulation, in seconds."""
 
@@ -55,7 +63,10 @@ class ContractEnvironment(simpy.Environment):
     def schedule(self, event: simpy.Event, priority: int = NORMAL, delay: float = 0.0) -> None:
         """Put an event into the calendar. SimPy calls this for every event that is triggered."""
         time_s = event.time_s if isinstance(event, TimeoutAt) else self.now + delay
-        heappush(self.calendar, (time_s, ARRIVALS_AND_COMPLETIONS, next(self.event_numbers), event))
+        if isinstance(event, Turn):
+            heappush(self.calendar, (time_s, TURNS, event.number, event))
+        else:
+            heappush(self.calendar, (time_s, ARRIVALS_AND_COMPLETIONS, next(self.event_numbers), event))
 
     def arbitrate_at_end_of_instant(self, arbiter: Arbiter) -> None:
         """Let a resource arbitrate when no arrival or completion is left in this instant, in the order of numbers."""
@@ -64,6 +75,10 @@ class ContractEnvironment(simpy.Environment):
     def timeout_at(self, time_s: float) -> TimeoutAt:
         """A timeout that ends at ``time_s``."""
         return TimeoutAt(self, time_s)
+
+    def turn(self, time_s: float, number: int) -> Turn:
+        """The turn of a number at ``time_s``."""
+        return Turn(self, time_s, number)
 
     def peek(self) -> float:
         """The time of the next event; infinity if there is none."""

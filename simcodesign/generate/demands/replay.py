@@ -1,7 +1,8 @@
 """From a schedule to a Plan: its own operations and dependencies, at the prices of the machine.
 
-Operations of a rank that may overlap queue for their processors, in the order in which they are ready. Messages are
-paired in the order of the schedule, where they do not come from anyone.
+In LogGOPS a schedule runs by the rules of LogGOPSim (``generate/loggopsim``). In Hockney's model operations of a rank
+that may overlap queue for their processors, in the order in which they are ready, and messages are paired in the order
+of the schedule, where they do not come from anyone.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from simcodesign.generate.columns import Column
 from simcodesign.generate.counter_tally import Tally, retired
 from simcodesign.generate.demands.base import LOWERINGS, Lowering
 from simcodesign.generate.dependencies import Dependencies
+from simcodesign.generate.loggopsim import as_in_loggopsim
 from simcodesign.generate.messages.pricing import MessagePricing
 from simcodesign.generate.plan import ANY, NONE
 from simcodesign.generate.plan_builder import LoweredProgram, PlanBuilder, StepWriter
@@ -58,7 +60,7 @@ def _count_instructions(tally: Tally, segment: Segment, machine: Machine) -> Non
 
 def replayed(schedule: Schedule, prices: MessagePricing, machine: Machine) -> tuple[Segment, Dependencies]:
     """The operations of a schedule and their dependencies. InputError for tags that cannot be told apart."""
-    graph = _Graph(schedule)
+    graph = _Graph(schedule, with_postings=not prices.as_loggopsim)
     rank = np.repeat(np.arange(schedule.ranks), np.diff(graph.first))
     fields = {name: np.full(len(graph.of), 0, dtype) for name, dtype in FIELDS.items()}
     fields |= {name: np.full(len(graph.of), EXTRAS[name][1], EXTRAS[name][0]) for name in prices.names}
@@ -74,7 +76,10 @@ def replayed(schedule: Schedule, prices: MessagePricing, machine: Machine) -> tu
     messages[real] = schedule.kind[taken] != COMPUTE
     fields["match"][messages] = BY_TAG - tag[graph.of[messages]]
     rendezvous = _price(fields, rank, prices, machine)
-    return Segment(graph.first, fields), graph.dependencies(rank, rendezvous)
+    segment = Segment(graph.first, fields)
+    if prices.as_loggopsim:
+        return segment, as_in_loggopsim(schedule, tag, machine)
+    return segment, graph.dependencies(rank, rendezvous)
 
 
 def _price(fields: dict[str, NDArray[Any]], rank: Ints, prices: MessagePricing, machine: Machine) -> Ints:
@@ -122,15 +127,16 @@ def _tags(schedule: Schedule) -> Ints:
 
 
 class _Graph:
-    """Operations and dependencies, with an operation of no time for each receive whose posting others wait for."""
+    """Operations and dependencies; ``with_postings``: and an operation of no time for each receive whose posting others
+    wait for."""
 
-    def __init__(self, schedule: Schedule) -> None:
+    def __init__(self, schedule: Schedule, with_postings: bool) -> None:
         self._schedule = schedule
         count = len(schedule)
         source = np.repeat(np.arange(count), np.diff(schedule.edge_start))
         target, early = schedule.edge_target.astype(np.int64), schedule.edge_early
         posted = np.zeros(count, bool)
-        posted[source[early & (schedule.kind[source] == RECEIVE)]] = True
+        posted[source[early & (schedule.kind[source] == RECEIVE)]] = with_postings
         new = np.arange(count) + np.cumsum(posted)  # where every operation stands now: after its posting
         begin = new - posted
         self.of = np.full(count + int(posted.sum()), NONE, np.int64)  # operation of the schedule, NONE for postings

@@ -92,6 +92,29 @@ def inject_s(machine: Machine, way: Way, size_bytes: FloatOrArray) -> FloatOrArr
     return way.startup_s * np.maximum(way.hops, 1.0) if network.startup_per == "hop" else way.startup_s
 
 
+def first_byte_s(machine: Machine, way: Way, size_bytes: FloatOrArray) -> FloatOrArray:
+    """LogGOPSim: seconds from the beginning of a send to its first byte at the receiver, o + L and the flight."""
+    return machine.network.overhead_s + machine.network.latency_s + flight_s(machine, way, size_bytes)
+
+
+def leaves_s(machine: Machine, size_bytes: FloatOrArray) -> FloatOrArray:
+    """LogGOPSim: the same to the first byte's entering the network, whose links are busy for all bytes."""
+    network = machine.network
+    whole_s = network.overhead_s + network.latency_s
+    return whole_s - np.minimum(np.minimum(size_bytes, 1.0) * network.per_byte_s, whole_s)
+
+
+def processed_s(machine: Machine, size_bytes: FloatOrArray) -> FloatOrArray:
+    """LogGOPSim: seconds for which a message has the receiver's processor, o + (s-1) max(O, G)."""
+    network = machine.network
+    return network.overhead_s + beyond_first(size_bytes) * np.maximum(network.overhead_per_byte_s, network.per_byte_s)
+
+
+def spread_s(machine: Machine, size_bytes: FloatOrArray) -> FloatOrArray:
+    """LogGOPS: seconds from the first byte of a message to its last."""
+    return beyond_first(size_bytes) * machine.network.per_byte_s
+
+
 def tail_s(
     machine: Machine, way: Way, size_bytes: FloatOrArray, train: FloatOrArray = 1, again_s: FloatOrArray = 0.0
 ) -> FloatOrArray:

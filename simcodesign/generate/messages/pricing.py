@@ -15,11 +15,21 @@ from simcodesign.core.result import RECEIVE, SEND
 from simcodesign.describe.constants import MODEL_OF
 from simcodesign.describe.demands.base import ONE
 from simcodesign.describe.demands.exchange import Exchange
+from simcodesign.describe.demands.replay import Replay
 from simcodesign.describe.design_point import DesignPoint
 from simcodesign.describe.machine import Machine
 from simcodesign.describe.program import Block, with_phase
 from simcodesign.generate.columns import Column
-from simcodesign.generate.messages.cost_model import arrival_s, between_s, modelled_hops, receive_s, send_s
+from simcodesign.generate.messages.cost_model import (
+    arrival_s,
+    between_s,
+    first_byte_s,
+    is_loggop,
+    modelled_hops,
+    processed_s,
+    receive_s,
+    send_s,
+)
 from simcodesign.generate.messages.routes_and_stations import RouteTable
 from simcodesign.generate.messages.way import Way, Ways, slowest
 
@@ -27,7 +37,8 @@ from simcodesign.generate.messages.way import Way, Ways, slowest
 class MessagePricing:
     """What messages cost on a machine with these effects, whose constants the blocks of a program may replace.
 
-    ``route_table`` is None unless stations are shared on the way.
+    ``route_table`` is None unless stations are shared on the way; ``as_loggopsim``: messages of a schedule in LogGOPS,
+    which cost what they do in LogGOPSim.
     """
 
     def __init__(self, point: DesignPoint, effects: frozenset[str]) -> None:
@@ -42,13 +53,14 @@ class MessagePricing:
         self._flies = self._loggop or not machine.network.hops_hold_sender
         steps = [step for _, step in with_phase(point.workload.program)]
         self._trains = any(isinstance(step, Exchange) and step.train != ONE for step in steps)
+        self.as_loggopsim = is_loggop(machine) and any(isinstance(step, Replay) for step in steps)
         self._variants: list[Machine] = []
 
     @cached_property
     def route_table(self) -> RouteTable | None:
         """The routes of the messages, None if they share no stations."""
         shared = bool(self._effects & {"links", "interfaces"})
-        return RouteTable(self._machine, self.node_of, self._effects) if shared else None
+        return RouteTable(self._machine, self.node_of, self._effects, self.as_loggopsim) if shared else None
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -88,7 +100,8 @@ class MessagePricing:
         if self._loggop:
             gap = np.where(np.isnan(size), np.nan, between_s(machine, size))
             extra = {"gap_s": gap, "variant": self._variant(machine)}
-        return replace(column, duration_s=receive_s(machine, size), extra=extra)
+        duration_s = processed_s(machine, size) if self.as_loggopsim else receive_s(machine, size)
+        return replace(column, duration_s=duration_s, extra=extra)
 
     def _send(self, column: Column, machine: Machine, way: Way | None) -> Column:
         """``way``: where it is not that of each message."""
@@ -96,7 +109,8 @@ class MessagePricing:
         size = column.size_bytes / train
         extra: dict[str, Any] = {"train": train} if self._trains else {}
         if self._flies:
-            extra["flight_s"] = arrival_s(machine, way, size, train)
+            first_s = first_byte_s(machine, way, size) if self.as_loggopsim else None
+            extra["flight_s"] = arrival_s(machine, way, size, train) if first_s is None else first_s
         if self._loggop:
             most = machine.network.rendezvous_above_bytes
             extra["gap_s"] = between_s(machine, size)
@@ -150,5 +164,5 @@ class MessagePricing:
         for number in np.unique(variants):
             mine = receives[variants == number]
             machine, size = self._variants[number], fields["size_bytes"][mine]
-            fields["duration_s"][mine] = receive_s(machine, size)
+            fields["duration_s"][mine] = (processed_s if self.as_loggopsim else receive_s)(machine, size)
             fields["gap_s"][mine] = between_s(machine, size)

@@ -17,7 +17,7 @@ from simcodesign.core.memory_limit import check_memory
 from simcodesign.core.units import FloatOrArray
 from simcodesign.describe.machine import Machine
 from simcodesign.generate.columns import Column
-from simcodesign.generate.messages.cost_model import flight_s, held_s, inject_s, is_loggop, startup_s, tail_s
+from simcodesign.generate.messages.cost_model import flight_s, held_s, inject_s, is_loggop, leaves_s, startup_s, tail_s
 from simcodesign.generate.messages.way import PAIRS_AT_ONCE, Way
 from simcodesign.generate.plan import (
     CONTROLLER,
@@ -47,7 +47,8 @@ SPARSE = 16
 class RouteTable:
     """Notes the pairs of nodes between which messages travel, and their costs; then makes the Routes of them."""
 
-    def __init__(self, machine: Machine, node: Int64s, effects: frozenset[str]) -> None:
+    def __init__(self, machine: Machine, node: Int64s, effects: frozenset[str], as_loggopsim: bool = False) -> None:
+        self._as_loggopsim = as_loggopsim
         self._machine, self._node = machine, node
         self._links, self._interfaces = "links" in effects, "interfaces" in effects
         self._pairs: list[tuple[Int32s, Int32s]] = []
@@ -136,7 +137,7 @@ class RouteTable:
         if not network.links_differ:
             link_s, latency_s = (network.link_occupancy_s_per_byte,), (network.longest_hop_latency_s,)
         times: list[FloatOrArray] = [
-            inject_s(machine, way, size_bytes),
+            leaves_s(machine, size_bytes) if self._as_loggopsim else inject_s(machine, way, size_bytes),
             tail_s(machine, way, size_bytes, train, again),
             train * size_bytes * network.interface_occupancy_s_per_byte,
             0.0 if self._links else flight_s(machine, way, size_bytes),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from contextlib import suppress
 from typing import Any
 
@@ -51,14 +51,6 @@ def write(text: str) -> None:
 def write_json(answer: Any) -> None:
     """To standard output as strict JSON, whatever ``to_json`` takes."""
     write(json.dumps(to_json(answer), indent=2, allow_nan=False) + "\n")
-
-
-def print_answer(as_json: bool, answer: Callable[[], Any], tables: Callable[[], Iterable[RenderableType]]) -> None:
-    """``answer`` as JSON, or ``tables``: only one of them is computed."""
-    if as_json:
-        write_json(answer())
-    else:
-        print_all(tables())
 
 
 def complain(message: str) -> None:

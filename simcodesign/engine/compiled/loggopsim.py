@@ -1,0 +1,314 @@
+"""The compiled engine for Plans by the rules of LogGOPSim (number 5 of the event contract)."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from simcodesign.core.jit import called, compiled_without_arrays, inlined
+from simcodesign.core.result import RECEIVE, SEND
+from simcodesign.engine.compiled.calendar import calendar_for, next_station, schedule
+from simcodesign.engine.compiled.messages import forward, set_out
+from simcodesign.engine.compiled.operations import Run
+from simcodesign.engine.compiled.state import memory_for, program_of, requests_for, station_states
+from simcodesign.engine.compiled.turns import (
+    READY,
+    SIZE,
+    Turns,
+    add_turn,
+    first_byte_comes,
+    new_number,
+    remove_first,
+    rules_of,
+    turns_for,
+)
+from simcodesign.engine.event_contract import Log, OnProgress, blocked_by_station, check_finished, count_events
+from simcodesign.engine.introsort import introsort
+from simcodesign.engine.whole_times import in_seconds, in_whole_units
+from simcodesign.generate.plan import NONE, Plan
+
+sort = called(introsort)
+#: Turns between two reports of progress, after each of which an interrupt is noticed.
+REPORT_EVERY = 2_000_000
+
+
+def run(plan: Plan, on_progress: OnProgress | None = None) -> Log:
+    """Walk the Plan to its end. DeadlockError when ranks wait for each other."""
+    plan, per_second = in_whole_units(plan)
+    stations, memory = station_states(plan), memory_for(plan)
+    state = Run(
+        program_of(plan), requests_for(plan), stations, memory, calendar_for(plan), rules_of(plan), turns_for(plan)
+    )
+    memory.finish_s[:] = np.nan
+    enter_first(state)
+    rounds, now = 0, 0.0
+    while now < np.inf:
+        now = walk(state, REPORT_EVERY)
+        rounds += 1
+        if on_progress is not None and now < np.inf:
+            on_progress(now, rounds * REPORT_EVERY)
+    check_finished(plan, memory.finish_s)
+    count = len(plan.stations)
+    served = stations.served[:count].astype(np.int64)
+    log = Log(
+        finish_s=memory.finish_s,
+        arrival_s=memory.arrival_s,
+        match=state.program.match,
+        served=served,
+        busy_s=stations.busy_s[:count].copy(),
+        wait_s=stations.wait_s[:count].copy(),
+        longest_queue=stations.longest[:count].astype(np.int64),
+        blocked=blocked_by_station(plan, np.zeros(0, np.int64)),
+        blocked_operations=np.zeros(0, np.int64),
+        events=count_events(plan, served),
+        begin_s=state.turns.begin_s,
+    )
+    return in_seconds(log, per_second)
+
+
+@compiled_without_arrays
+def enter_first(run: Run) -> None:
+    """Everything that waits for nothing tries to begin."""
+    turns, rank = run.turns, run.program.rank
+    for op in range(len(rank)):
+        if op > 0 and rank[op] != rank[op - 1]:
+            enter(run, 0, turns.counts[READY], 0, 0)
+            turns.counts[READY] = 0
+        if turns.missing[op] == 0:
+            add_ready(turns, op)
+    enter(run, 0, turns.counts[READY], 0, 0)
+
+
+@compiled_without_arrays
+def walk(run: Run, limit: int) -> float:
+    """Do ``limit`` turns and arbitrations; the time of the last one then, infinity at the end."""
+    turns, now, done = run.turns, 0.0, 0
+    while done < limit:
+        done += 1
+        station = next_station(run.stations, run.calendar)
+        if station == NONE and turns.counts[SIZE] == 0:
+            return np.inf
+        wake_s = np.inf
+        if station != NONE:
+            wake_s = run.stations.wake_s[station]
+            run.stations.wake_s[station] = np.inf
+        if turns.counts[SIZE] and turns.time_s[0] <= wake_s:
+            if station != NONE:
+                schedule(run.stations, run.calendar, station, wake_s)
+            now = turns.time_s[0]
+            turns.clock_s[0] = now
+            take_turn(run, now)
+        else:
+            now = wake_s
+            turns.clock_s[0] = now
+            forward(run, station, now)
+    return now
+
+
+@inlined
+def take_turn(run: Run, now: float) -> None:
+    """The first turn: begin, or try again later."""
+    turns, count = run.turns, len(run.program.kind)
+    number, item = turns.number[0], turns.item[0]
+    remove_first(turns)
+    turns.counts[READY] = 0
+    if item >= count:
+        take_message(run, item - count, number, now)
+    elif run.program.kind[item] == RECEIVE:
+        post(run, item, now)
+    else:
+        begin(run, item, number, now)
+
+
+# --- Operations -----------------------------------------------------------------------------------------------
+
+
+@inlined
+def add_ready(turns: Turns, op: int) -> None:
+    """An operation has become ready."""
+    turns.ready[turns.counts[READY]] = op
+    turns.counts[READY] += 1
+
+
+@called
+def enter(run: Run, low: int, high: int, then_low: int, then_high: int) -> None:
+    """The ready operations of a rank at these places get numbers: first sends, then receives, then the others."""
+    count = 0
+    for place in range(low, high):
+        count = enter_one(run, run.turns.ready[place], count)
+    for place in range(then_low, then_high):
+        count = enter_one(run, run.turns.ready[place], count)
+    if count > 1:
+        sort(run.turns.entering, run.turns.keys, count, run.turns.ranges)
+    for place in range(count):
+        op = run.turns.entering[place]
+        add_turn(run.turns, earliest_s(run, op), new_number(run.turns), op)
+
+
+@inlined
+def enter_one(run: Run, op: int, count: int) -> int:
+    """Another operation to be sorted; how many these are now."""
+    kind = run.program.kind[op]
+    run.turns.entering[count], run.turns.keys[count] = op, 2
+    if kind == SEND:
+        run.turns.keys[count] = 0
+    elif kind == RECEIVE:
+        run.turns.keys[count] = 1
+    return count + 1
+
+
+@inlined
+def earliest_s(run: Run, op: int) -> float:
+    """When an operation can begin, as it looks now."""
+    turns = run.turns
+    time_s: float = max(turns.ready_s[op], turns.free_s[run.program.station[op]])
+    if run.program.kind[op] == SEND:
+        time_s = max(time_s, turns.next_send_s[run.rules.interface[op]])
+    return time_s
+
+
+@inlined
+def line_up(run: Run, item: int, station: int) -> None:
+    """Note that somebody waits for a processor."""
+    if not run.turns.tried[item]:
+        run.turns.tried[item] = True
+        run.turns.waiting[station] += 1
+        run.stations.longest[station] = max(run.stations.longest[station], run.turns.waiting[station])
+
+
+@inlined
+def take_up(run: Run, station: int, end_s: float, busy_s: float, wait_s: float) -> None:
+    """Somebody gets a processor."""
+    run.turns.free_s[station] = end_s
+    run.turns.waiting[station] -= 1
+    run.stations.served[station] += 1
+    run.stations.busy_s[station] += busy_s
+    run.stations.wait_s[station] += wait_s
+
+
+@inlined
+def begin(run: Run, op: int, number: int, now: float) -> None:
+    """A send or a computation begins if its processor is free; what follows from that follows at once."""
+    turns, station = run.turns, run.program.station[op]
+    line_up(run, op, station)
+    time_s = earliest_s(run, op)
+    if time_s > now:
+        add_turn(turns, time_s, number, op)
+        return
+    end_s = now + run.program.duration_s[op]
+    take_up(run, station, end_s, run.program.duration_s[op], now - turns.ready_s[op])
+    turns.sent_s[op] = end_s
+    if run.program.kind[op] == SEND:
+        turns.next_send_s[run.rules.interface[op]] = now + run.program.gap_s[op]
+        turns.message_number[op] = new_number(turns)
+        if len(run.program.route) and run.program.route[op] != NONE:
+            set_out(run, op, now)
+        else:
+            first_byte_comes(turns, op, now + run.program.flight_s[op])
+    begins(run, op, now)
+    if not run.rules.rendezvous[op]:
+        ends(run, op, end_s)
+    enter(run, 0, turns.counts[READY], 0, 0)
+
+
+@inlined
+def begins(run: Run, op: int, now: float) -> None:
+    """An operation begins; those that become ready."""
+    run.turns.begin_s[op] = now
+    let_go(run, op, True, now)
+
+
+@inlined
+def ends(run: Run, op: int, end_s: float) -> None:
+    """It is known when an operation ends; those that become ready."""
+    run.memory.finish_s[op] = end_s
+    let_go(run, op, False, end_s)
+
+
+@called
+def let_go(run: Run, op: int, early: bool, time_s: float) -> None:
+    """The operations that waited for this one last become ready."""
+    turns = run.turns
+    if not len(run.program.edge_start):
+        return
+    for edge in range(run.program.edge_start[op], run.program.edge_start[op + 1]):
+        if run.program.edge_early[edge] == early:
+            target = run.program.edge_target[edge]
+            turns.ready_s[target] = max(turns.ready_s[target], time_s)
+            turns.missing[target] -= 1
+            if turns.missing[target] == 0:
+                add_ready(turns, target)
+
+
+@inlined
+def post(run: Run, op: int, now: float) -> None:
+    """A receive takes the first message in its queue, or waits there for one."""
+    turns, box = run.turns, run.rules.box[op]
+    begins(run, op, now)
+    send = turns.first_unexpected[box]
+    if send != NONE:
+        turns.first_unexpected[box] = turns.following[send]
+        meet(run, send, op, max(turns.end_s[send], now), now)
+        return
+    if turns.first_posted[box] == NONE:
+        turns.first_posted[box] = op
+    else:
+        turns.following[turns.last_posted[box]] = op
+    turns.last_posted[box] = op
+    enter(run, 0, turns.counts[READY], 0, 0)
+
+
+# --- Messages -------------------------------------------------------------------------------------------------
+
+
+@inlined
+def take_message(run: Run, send: int, number: int, now: float) -> None:
+    """A message is processed if the processor and the interface of its receiver are free."""
+    turns, rules = run.turns, run.rules
+    station, interface, item = rules.receiver[send], rules.receiver_interface[send], len(run.program.kind) + send
+    if not turns.tried[item]:
+        run.memory.arrival_s[send] = now
+    line_up(run, item, station)
+    time_s = max(turns.free_s[station], turns.next_message_s[interface])
+    if time_s > now:
+        add_turn(turns, time_s, number, item)
+        return
+    busy_s = rules.receive_s[send] - min(turns.lag_s[send], rules.spread_s[send])
+    end_s = now + busy_s
+    take_up(run, station, end_s, busy_s, now - turns.first_s[send])
+    turns.next_message_s[interface] = now + run.program.gap_s[send]
+    box = rules.box[send]
+    receive = turns.first_posted[box]
+    if receive != NONE:
+        turns.first_posted[box] = turns.following[receive]
+        meet(run, send, receive, end_s, now)
+        return
+    turns.end_s[send] = end_s
+    if turns.first_unexpected[box] == NONE:
+        turns.first_unexpected[box] = send
+    else:
+        turns.following[turns.last_unexpected[box]] = send
+    turns.last_unexpected[box] = send
+
+
+@called
+def meet(run: Run, send: int, receive: int, end_s: float, now: float) -> None:
+    """A message has its receive, whose end is known; what its posting has let go is ready already."""
+    turns, rank = run.turns, run.program.rank
+    run.program.match[receive], run.program.match[send] = send, receive
+    began = turns.counts[READY]
+    if run.rules.rendezvous[send]:
+        station, interface = run.program.station[send], run.rules.interface[send]
+        turns.free_s[station] = max(turns.free_s[station], now)
+        turns.next_send_s[interface] = max(turns.next_send_s[interface], now)
+        ends(run, send, max(now, turns.sent_s[send]))
+    sent = turns.counts[READY]
+    ends(run, receive, end_s)
+    received = turns.counts[READY]
+    if rank[send] == rank[receive]:
+        enter(run, 0, received, 0, 0)
+    elif rank[send] < rank[receive]:
+        enter(run, began, sent, 0, 0)
+        enter(run, 0, began, sent, received)
+    else:
+        enter(run, 0, began, sent, received)
+        enter(run, began, sent, 0, 0)

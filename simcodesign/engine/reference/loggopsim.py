@@ -1,0 +1,210 @@
+"""The reference engine for Plans by the rules of LogGOPSim (number 5 of the event contract).
+
+Every operation and every message is a process of its own. It has a number, and waits for its turns: events at the times
+at which it tries to get its processor, which of one instant come in the order of these numbers.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict, deque
+from dataclasses import replace
+from itertools import count, pairwise
+from math import nan
+from typing import Any
+
+import numpy as np
+
+from simcodesign.core.result import RECEIVE, SEND
+from simcodesign.engine.event_contract import Log, OnProgress, count_events
+from simcodesign.engine.introsort import introsort
+from simcodesign.engine.reference.engine import Process, Simulation, run_simulation
+from simcodesign.engine.whole_times import in_seconds, in_whole_units
+from simcodesign.generate.plan import NONE, PROCESSOR, LogGOPS, Plan
+
+#: In this order come the operations of a rank that become ready together.
+ORDER: dict[int, int] = defaultdict(lambda: 2, {SEND: 0, RECEIVE: 1})
+
+
+def run(plan: Plan, on_progress: OnProgress | None = None) -> Log:
+    """Simulate the Plan to its end. DeadlockError when ranks wait for each other."""
+    return run_simulation(LogGOPSimulation, plan, on_progress)
+
+
+class Processor:
+    """The statistics of a processor: operations and messages get it by their turns."""
+
+    def __init__(self, number: int) -> None:
+        self.number, self.waiting, self.longest_queue = number, 0, 0
+        self.served, self.busy_s, self.wait_s = 0, 0.0, 0.0
+
+    def line_up(self) -> None:
+        """Somebody tries to get the processor."""
+        self.waiting += 1
+        self.longest_queue = max(self.longest_queue, self.waiting)
+
+    def take_up(self, busy_s: float, wait_s: float) -> None:
+        """Somebody gets it."""
+        self.waiting -= 1
+        self.served += 1
+        self.busy_s += busy_s
+        self.wait_s += wait_s
+
+
+class LogGOPSimulation(Simulation):
+    """The processes of a Plan with ``loggops``; all times are in whole units where they can be."""
+
+    def __init__(self, plan: Plan) -> None:
+        plan, self.per_second = in_whole_units(plan)
+        super().__init__(plan)
+
+    def make_station(self, number: int) -> Any:
+        return Processor(number) if self.plan.stations.kind[number] == PROCESSOR else super().make_station(number)
+
+    def start(self) -> None:
+        """Everything that waits for nothing tries to begin."""
+        plan, rules = self.plan, self.plan.loggops
+        assert rules is not None
+        self.read_rules(rules)
+        self.rank, self.begin_s = plan.rank.tolist(), [nan] * len(plan)
+        self.numbers = count()
+        self.free_s = [0.0] * len(plan.stations)  # by processor: when it is free
+        self.next_send_s, self.next_message_s = [0.0] * rules.interfaces, [0.0] * rules.interfaces
+        self.posted: dict[int, deque[int]] = defaultdict(deque)  # receives without their message, by queue
+        self.unexpected: dict[int, deque[tuple[int, float]]] = defaultdict(deque)  # messages, and their ends
+        self.ready_s = [0.0] * len(plan)
+        self.sent_s = [0.0] * len(plan)  # when a processor has done its part of a send
+        self.missing = [0] * len(plan)
+        self.edges: list[list[tuple[int, bool]]] = [[] for _ in self.missing]
+        if plan.edges is not None:
+            self.missing = np.bincount(plan.edges.target, minlength=len(plan)).tolist()
+            every = list(zip(plan.edges.target.tolist(), plan.edges.early.tolist(), strict=True))
+            self.edges = [every[low:high] for low, high in pairwise(plan.edges.start.tolist())]
+        for low, high in pairwise(plan.first.tolist()):
+            self.enter([op for op in range(low, high) if not self.missing[op]])
+
+    def read_rules(self, rules: LogGOPS) -> None:
+        """The rules as lists."""
+        self.interface, self.box = rules.interface.tolist(), rules.box.tolist()
+        self.receiver, self.receiver_interface = rules.receiver.tolist(), rules.receiver_interface.tolist()
+        self.receive_s, self.spread_s = rules.receive_s.tolist(), rules.spread_s.tolist()
+        self.rendezvous = rules.rendezvous.tolist()
+
+    # --- Operations
+
+    def enter(self, ready: list[int]) -> None:
+        """These operations of a rank have become ready together."""
+        introsort(ready, [ORDER[self.kind[op]] for op in ready], len(ready), [0] * len(ready))
+        for op in ready:
+            self.env.process(self.operation(op, next(self.numbers), self.earliest_s(op)))
+
+    def earliest_s(self, op: int) -> float:
+        """When an operation can begin, as it looks now."""
+        earliest = max(self.ready_s[op], self.free_s[self.station[op]])
+        return max(earliest, self.next_send_s[self.interface[op]]) if self.kind[op] == SEND else earliest
+
+    def operation(self, op: int, number: int, time_s: float) -> Process:
+        """Try to begin until the processor is free; what follows from that follows at once."""
+        yield self.env.turn(time_s, number)
+        self.events += 1
+        if self.kind[op] == RECEIVE:
+            self.post(op)
+            return
+        processor = self.stations[self.station[op]]
+        processor.line_up()
+        while (earliest := self.earliest_s(op)) > self.env.now:
+            yield self.env.turn(earliest, number)
+        now, end = self.env.now, self.env.now + self.duration_s[op]
+        self.free_s[processor.number] = end
+        processor.take_up(self.duration_s[op], now - self.ready_s[op])
+        if self.kind[op] == SEND:
+            assert self.gap_s is not None
+            self.next_send_s[self.interface[op]] = now + self.gap_s[op]
+            self.env.process(self.message(op, next(self.numbers)))
+        began = self.begins(op)
+        self.sent_s[op] = end
+        self.enter(began + ([] if self.rendezvous[op] else self.ends(op, end)))
+
+    def post(self, op: int) -> None:
+        """A receive takes the first message in its queue, or waits there for one."""
+        began = self.begins(op)
+        if unexpected := self.unexpected[self.box[op]]:
+            send, end = unexpected.popleft()
+            self.meet(send, op, max(end, self.env.now), began)
+        else:
+            self.posted[self.box[op]].append(op)
+            self.enter(began)
+
+    def begins(self, op: int) -> list[int]:
+        """An operation begins; those that become ready."""
+        self.begin_s[op] = self.env.now
+        return self.let_go(op, early=True, time_s=self.env.now)
+
+    def ends(self, op: int, end_s: float) -> list[int]:
+        """It is known when an operation ends; those that become ready."""
+        self.finish_s[op] = end_s
+        return self.let_go(op, early=False, time_s=end_s)
+
+    def let_go(self, op: int, early: bool, time_s: float) -> list[int]:
+        """The operations that waited for this one last."""
+        ready = []
+        for target, is_early in self.edges[op]:
+            if is_early == early:
+                self.ready_s[target] = max(self.ready_s[target], time_s)
+                self.missing[target] -= 1
+                if not self.missing[target]:
+                    ready.append(target)
+        return ready
+
+    # --- Messages
+
+    def message(self, send: int, number: int) -> Process:
+        """A message comes to its receiver, and tries to be processed there."""
+        if self.route[send] == NONE:
+            assert self.flight_s is not None
+            first_s, lag_s = self.env.now + self.flight_s[send], 0.0
+        else:
+            tail_s = yield from self.pass_stations(send)
+            first_s = max(self.env.now, tail_s - self.spread_s[send])
+            lag_s = first_s - (tail_s - self.spread_s[send])
+        yield self.env.turn(first_s, number)
+        self.arrival_s[send] = self.env.now
+        processor, interface = self.stations[self.receiver[send]], self.receiver_interface[send]
+        processor.line_up()
+        while (earliest := max(self.free_s[processor.number], self.next_message_s[interface])) > self.env.now:
+            yield self.env.turn(earliest, number)
+        busy_s = self.receive_s[send] - min(lag_s, self.spread_s[send])
+        end = self.env.now + busy_s
+        self.free_s[processor.number] = end
+        assert self.gap_s is not None
+        self.next_message_s[interface] = self.env.now + self.gap_s[send]
+        processor.take_up(busy_s, self.env.now - first_s)
+        if posted := self.posted[self.box[send]]:
+            self.meet(send, posted.popleft(), end, [])
+        else:
+            self.unexpected[self.box[send]].append((send, end))
+
+    def meet(self, send: int, receive: int, end_s: float, began: list[int]) -> None:
+        """A message has its receive, at whose end it is known; ``began``: what the posting has let go."""
+        self.match[receive], self.match[send] = send, receive
+        if not self.rendezvous[send]:
+            self.enter(began + self.ends(receive, end_s))
+            return
+        processor, interface, now = self.station[send], self.interface[send], self.env.now
+        self.free_s[processor] = max(self.free_s[processor], now)
+        self.next_send_s[interface] = max(self.next_send_s[interface], now)
+        sent = self.ends(send, max(now, self.sent_s[send]))
+        received = self.ends(receive, end_s)
+        if self.rank[send] == self.rank[receive]:
+            self.enter(began + sent + received)
+        elif self.rank[send] < self.rank[receive]:
+            self.enter(sent)
+            self.enter(began + received)
+        else:
+            self.enter(began + received)
+            self.enter(sent)
+
+    def log(self) -> Log:
+        """What happened, in seconds."""
+        log = super().log()
+        events = count_events(self.plan, log.served)
+        return in_seconds(replace(log, begin_s=np.array(self.begin_s), events=events), self.per_second)

@@ -1,0 +1,49 @@
+"""Plans by the rules of LogGOPSim in whole nanoseconds or picoseconds, where all times are, so that sums are exact.
+
+Which of two operations gets a processor depends on whether they are ready at the same time. In seconds, 2.5 us + 1.5 us
+and 4 us may differ in the last bit; in nanoseconds, as LogGOPSim counts, they do not.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from simcodesign.engine.event_contract import Log
+from simcodesign.generate.plan import Plan
+
+#: Relative distance from a whole number within which a time is that number: its rounding errors.
+ROUNDING = 1e-14
+#: Units of time that are tried, by second. Seconds are what remains, for times that are no decimal numbers.
+UNITS = (1e9, 1e12)
+_OF_ROUTES = ("inject_s", "tail_s", "interface_s", "link_s", "after_interface_s", "latency_s")
+
+
+def in_whole_units(plan: Plan) -> tuple[Plan, float]:
+    """The Plan with its times in units of which all are whole numbers, and how many of these make a second."""
+    rules, routes = plan.loggops, plan.routes
+    assert rules is not None
+    assert plan.gap_s is not None
+    assert plan.flight_s is not None
+    every = [plan.duration_s, plan.gap_s, plan.flight_s, rules.receive_s, rules.spread_s]
+    every += [] if routes is None else [getattr(routes, name) for name in _OF_ROUTES]
+    for per_second in UNITS:
+        whole = [np.rint(time_s * per_second) for time_s in every]
+        pairs = zip(whole, every, strict=True)
+        if all(np.all(np.abs(some - time_s * per_second) <= ROUNDING * some) for some, time_s in pairs):
+            duration, gap, flight, receive, spread, *of_routes = whole
+            if routes is not None:
+                of_name: dict[str, Any] = dict(zip(_OF_ROUTES, of_routes, strict=True))
+                routes = replace(routes, **of_name)
+            rules = replace(rules, receive_s=receive, spread_s=spread)
+            whole_plan = replace(plan, duration_s=duration, gap_s=gap, flight_s=flight, loggops=rules, routes=routes)
+            return whole_plan, per_second
+    return plan, 1.0
+
+
+def in_seconds(log: Log, per_second: float) -> Log:
+    """The log of a run in such units."""
+    names = ("finish_s", "arrival_s", "busy_s", "wait_s", "begin_s")
+    return replace(log, **{name: getattr(log, name) / per_second for name in names})
