@@ -9,10 +9,9 @@ on average per unit of payload, by the algorithms log2(p) for Allreduce (recursi
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
-from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -20,6 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from simcodesign.core.errors import InputError, nearest
 from simcodesign.core.to_json import fields_of
+from simcodesign.fitting.collective_shapes import COLLECTIVES
 
 Array = NDArray[np.float64]
 
@@ -27,24 +27,6 @@ Array = NDArray[np.float64]
 _ROUNDING, _ROUND_DIGITS = 1e-11, 6
 #: Largest denominator that is printed as a fraction; finer exponents are printed as decimals.
 _READABLE = 12
-
-
-@dataclass(frozen=True)
-class CollectiveShape:
-    """What a collective operation is as a function of the number of processes, and how it is written."""
-
-    numeric: Callable[[Array], Array]
-    formula: str
-
-
-#: Collective operations that may be factors of a term.
-COLLECTIVES: Mapping[str, CollectiveShape] = MappingProxyType(
-    {
-        "Allreduce": CollectiveShape(np.log2, "log2({0})"),
-        "Bcast": CollectiveShape(lambda p: (p - 1) / p, "(({0} - 1)/{0})"),
-        "Alltoall": CollectiveShape(lambda p: p - 1, "({0} - 1)"),
-    }
-)
 
 
 @dataclass(frozen=True)

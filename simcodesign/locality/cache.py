@@ -10,7 +10,9 @@ from dataclasses import dataclass
 from operator import index
 from typing import Any
 
-from simcodesign.core.errors import InputError
+import numpy as np
+
+from simcodesign.core.errors import InputError, Place
 
 #: Lines that a cache may have: its simulation takes 16 to 60 bytes of memory for each.
 MOST_LINES = 1 << 28
@@ -74,3 +76,11 @@ def _whole(name: str, value: Any) -> int:
     if number < 1 or isinstance(value, bool):
         raise InputError(f"{name} of a cache", value=value, allowed="a whole number of 1 or more")
     return number
+
+
+def line_size(value: object, place: Place | None = None) -> int:
+    """The size of a line in bytes. InputError unless a power of two."""
+    whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
+    if not whole or int(value) < 1 or int(value).bit_count() > 1:  # type: ignore[call-overload]
+        raise InputError("line_bytes of a profile", place, value=value, allowed="a power of two: 1, 2, 4, ...")
+    return int(value)  # type: ignore[call-overload, no-any-return]

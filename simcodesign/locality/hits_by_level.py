@@ -10,8 +10,6 @@ import numpy as np
 from simcodesign.core.units import FloatOrArray
 from simcodesign.locality.associativity import hit_probability, level_hits, method_for
 from simcodesign.locality.cache import CacheGeometry
-from simcodesign.locality.hierarchy.counts import NON_INCLUSIVE, Policy
-from simcodesign.locality.hierarchy.simulate import simulator_of
 from simcodesign.locality.profile import StackDistanceProfile
 from simcodesign.locality.traces.trace import Trace
 
@@ -67,6 +65,9 @@ def served_in_sets(trace: Trace, levels: Sequence[CacheGeometry], warmup: Trace 
     ``warmup`` goes first and counts for nothing. Lines that are written back are traffic as well. InputError without
     levels.
     """
+    from simcodesign.locality.hierarchy.counts import NON_INCLUSIVE, Policy
+    from simcodesign.locality.hierarchy.simulate import simulator_of
+
     caches = simulator_of(levels, Policy(NON_INCLUSIVE, True))
     for chunk in () if warmup is None else warmup.chunks():
         caches.run(chunk)

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from simcodesign.core.errors import InputError
-from simcodesign.locality.profile_files import line_size, read_histogram, write_histogram
+from simcodesign.locality.cache import line_size
 
 #: Stands for the distance of a first touch.
 COLD = -1
@@ -185,6 +185,8 @@ class StackDistanceProfile:
 
         The file appears whole or not at all. InputError for other suffixes and where it cannot be written.
         """
+        from simcodesign.locality.profile_files import write_histogram
+
         write_histogram(Path(path), self.distance, self.count, self.cold, self.line_bytes)
 
     def _position(self, lines: ArrayLike) -> NDArray[np.intp]:
@@ -220,6 +222,8 @@ class StackDistanceProfile:
 
 def load_profile(path: str | Path) -> StackDistanceProfile:
     """The profile of a file that ``StackDistanceProfile.save`` wrote. InputError names file and place of an error."""
+    from simcodesign.locality.profile_files import read_histogram
+
     return StackDistanceProfile(*read_histogram(Path(path)))
 
 

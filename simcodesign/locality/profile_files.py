@@ -32,6 +32,7 @@ from numpy.typing import NDArray
 from simcodesign.core.errors import InputError, Place
 from simcodesign.core.files.atomic_files import replacing
 from simcodesign.core.files.input_files import DATA_BYTES, check_size, open_bytes, read_text
+from simcodesign.locality.cache import line_size
 
 FORMAT = 1
 LINE_BYTES = 64
@@ -265,14 +266,6 @@ def _parsed(kind: type[T], text: str) -> T | str:
         return kind(text)
     except ValueError:
         return text
-
-
-def line_size(value: object, place: Place | None = None) -> int:
-    """The size of a line in bytes. InputError unless a power of two."""
-    whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
-    if not whole or int(value) < 1 or int(value).bit_count() > 1:  # type: ignore[call-overload]
-        raise InputError("line_bytes of a profile", place, value=value, allowed="a power of two: 1, 2, 4, ...")
-    return int(value)  # type: ignore[call-overload, no-any-return]
 
 
 def _ordered(histogram: Histogram, where: Callable[[int], Place]) -> Histogram:

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 from simcodesign.core.errors import InputError
 from simcodesign.core.expressions.expression import parse
-from simcodesign.fitting.normal_form import COLLECTIVES, Factor, Model, Term
+from simcodesign.fitting.collective_shapes import COLLECTIVES
+from simcodesign.fitting.normal_form import Factor, Model, Term
 
 F = Fraction
 numbers = st.floats(1e-3, 1e3)

@@ -44,7 +44,7 @@ EXEMPT = {PACKAGE, f"{PACKAGE}.__main__"}
 # What may be imported inside a function, because an installation may lack it.
 OPTIONAL = {"dask", "distributed", "jinja2", "matplotlib", "nlopt", "numba", "pyarrow", "pycubexr", "sympy"}
 # What may be imported inside a function, because it takes long to import and is not always needed: large packages,
-# modules compiled with Numba, and models of open streams, which few workloads have.
+# modules compiled with Numba, and what few workloads have: open streams, traces of memory accesses.
 LARGE = {"networkx", "pandas", "scipy"}
 SLOW = {
     "importlib.metadata",
@@ -53,8 +53,12 @@ SLOW = {
     "simcodesign.describe.goal.printer",
     "simcodesign.describe.goal.scanner",
     "simcodesign.locality.hierarchy.engine",
+    "simcodesign.locality.hierarchy.counts",
+    "simcodesign.locality.hierarchy.simulate",
+    "simcodesign.locality.profile_files",
     "simcodesign.locality.stack.engine",
     "simcodesign.locality.stack.reuse",
+    "simcodesign.locality.streams.kernels",
     "simcodesign.locality.streams.lru_stack",
     "simcodesign.locality.traces.text_parser",
 }

@@ -10,7 +10,7 @@ from simcodesign.analytic.collectives.rounds import equal_rounds, growing_rounds
 from simcodesign.analytic.message_costs import Cost, MessageCosts
 from simcodesign.analytic.pipelining.succession import SYMMETRIC
 from simcodesign.core.units import FloatOrArray
-from simcodesign.fitting.normal_form import COLLECTIVES
+from simcodesign.fitting.collective_shapes import COLLECTIVES
 
 
 def all_to_all_pairwise(size: FloatOrArray, p: MessageCosts) -> Cost:

@@ -11,7 +11,7 @@ from simcodesign.analytic.collectives.rounds import equal_rounds, row_s, tree_s
 from simcodesign.analytic.message_costs import Cost, MessageCosts, ceil_log2, floor_log2
 from simcodesign.analytic.pipelining.succession import SYMMETRIC, Ranks, Succession
 from simcodesign.core.units import FloatOrArray
-from simcodesign.fitting.normal_form import COLLECTIVES
+from simcodesign.fitting.collective_shapes import COLLECTIVES
 
 
 def allreduce_recursive_doubling(size: FloatOrArray, p: MessageCosts) -> Cost:

@@ -10,7 +10,7 @@ from simcodesign.analytic.collectives.rounds import row_s, tree_s
 from simcodesign.analytic.message_costs import Cost, MessageCosts, ceil_log2
 from simcodesign.analytic.pipelining.succession import Succession
 from simcodesign.core.units import FloatOrArray
-from simcodesign.fitting.normal_form import COLLECTIVES
+from simcodesign.fitting.collective_shapes import COLLECTIVES
 
 
 def broadcast_binomial(size: FloatOrArray, p: MessageCosts) -> Cost:

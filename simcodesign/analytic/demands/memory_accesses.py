@@ -22,7 +22,6 @@ from simcodesign.describe.evaluation import EvaluatedStep
 from simcodesign.describe.machine_parts import Memory
 from simcodesign.locality.profile import StackDistanceProfile
 from simcodesign.locality.stack.distances import stack_profile
-from simcodesign.locality.streams.kernels import kernel_trace
 
 #: A kernel's stack distances are counted in elements.
 ELEMENT_BYTES = 8
@@ -82,6 +81,8 @@ class MemoryAccessesForm(ClosedForm[MemoryAccesses]):
 
 def _kernel_profile(demand: MemoryAccesses, step: EvaluatedStep) -> StackDistanceProfile:
     """The stack distances of a kernel, of which there must be one size."""
+    from simcodesign.locality.streams.kernels import kernel_trace
+
     sizes: dict[str, object] = {}
     for name, size in demand.sizes:
         value = size if isinstance(size, str) else step.amount(size, name)

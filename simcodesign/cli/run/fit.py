@@ -16,10 +16,10 @@ from simcodesign.core.errors import InputError, Place, nearest
 from simcodesign.counters.readers.formats import recognised
 from simcodesign.fitting.as_workload.pmnf import write_workload
 from simcodesign.fitting.batch_predictions import default_target
+from simcodesign.fitting.collective_shapes import COLLECTIVES
 from simcodesign.fitting.fit import FitKeywords
 from simcodesign.fitting.fits import Fits
 from simcodesign.fitting.measurements import Measurements, as_point, point_text
-from simcodesign.fitting.normal_form import COLLECTIVES
 from simcodesign.fitting.parallel_fit import fitted, joined
 from simcodesign.fitting.readers.formats import read_measurements
 from simcodesign.fitting.readers.merge import merge

@@ -30,7 +30,6 @@ from simcodesign.locality.hits_by_level import (
 from simcodesign.locality.profile import StackDistanceProfile
 from simcodesign.locality.stack.distances import stack_profile
 from simcodesign.locality.streams.from_profile import warm_stream
-from simcodesign.locality.streams.kernels import kernel_trace
 from simcodesign.locality.traces.trace import ArrayTrace
 
 #: Accesses of a kernel that are looked at, a second or two of work.
@@ -171,6 +170,8 @@ def _of_kernel(
     method: str,
 ) -> tuple[float, Served]:
     """Accesses of a kernel, and where they are served, from its own stream."""
+    from simcodesign.locality.streams.kernels import kernel_trace
+
     trace = kernel_trace(name, **dict(sizes))
     if trace.accesses > MOST_ACCESSES:
         what = f"the stream of {trace.name} has {trace.accesses:.3g} accesses, too many to look at each"
@@ -185,6 +186,8 @@ def _of_kernel(
 @lru_cache(maxsize=64)
 def _profile_of_kernel(name: str, sizes: tuple[tuple[str, float | str], ...], line_bytes: int) -> StackDistanceProfile:
     """The stack distances of a kernel, which are the same for all caches."""
+    from simcodesign.locality.streams.kernels import kernel_trace
+
     return stack_profile(kernel_trace(name, **dict(sizes)), line_bytes)
 
 

@@ -24,7 +24,6 @@ from simcodesign.describe.yaml.distribution import distribution_from
 from simcodesign.describe.yaml.resources import USE_KEYS, quantity_or_expression
 from simcodesign.describe.yaml.tree import Entry
 from simcodesign.locality.profile import StackDistanceProfile, load_profile
-from simcodesign.locality.streams.kernels import KERNELS
 
 #: What reads one kind of demand: from the key under which it stands in a program, and what stands there.
 DemandReader = Callable[[str, Entry], Demand]
@@ -130,11 +129,12 @@ def _memory_accesses(name: str, entry: Entry) -> MemoryAccesses:
         raise InputError("how many accesses", entry.place, allowed="accesses, or loads and stores")
     if accesses is not None and "kernel" in items:
         raise InputError("a kernel has its own number of accesses", accesses.place, allowed="times, for more of them")
+    kernel, sizes = _kernel(items) if "kernel" in items else ("", ())
     return MemoryAccesses(
         when(items),
         entry.place,
-        kernel=items["kernel"].text(KERNELS) if "kernel" in items else "",
-        sizes=_sizes(items) if "kernel" in items else (),
+        kernel=kernel,
+        sizes=sizes,
         profile=_profile(items["profile"]) if "profile" in items else None,
         distances=_distances(items["stack_distance"]) if "stack_distance" in items else (),
         hits=tuple((role, share.expression()) for role, share in items["hits"].mapping(CACHE_ROLES).items())
@@ -161,15 +161,20 @@ def _accesses(items: dict[str, Entry]) -> Expression | None:
     return parse(text, items[kinds[0]].place)
 
 
-def _sizes(items: dict[str, Entry]) -> tuple[tuple[str, Expression | str], ...]:
-    known = KERNELS[items["kernel"].text()].sizes
+def _kernel(items: dict[str, Entry]) -> tuple[str, tuple[tuple[str, Expression | str], ...]]:
+    """The name of the kernel, and its sizes."""
+    from simcodesign.locality.streams.kernels import KERNELS
+
+    kernel = items["kernel"].text(KERNELS)
+    known = KERNELS[kernel].sizes
     given = items["sizes"].mapping(known) if "sizes" in items else {}
     for name, size in known.items():
         if size.default is None and name not in given:
             raise InputError(f"{name} of the kernel is missing", items["kernel"].place, allowed=size.about)
-    return tuple(
+    sizes = (
         (name, item.text(known[name].words) if known[name].words else item.expression()) for name, item in given.items()
     )
+    return kernel, tuple(sizes)
 
 
 def _profile(entry: Entry) -> StackDistanceProfile:

@@ -15,7 +15,8 @@ from dataclasses import dataclass, replace
 from types import MappingProxyType
 
 from simcodesign.fitting.as_workload.demands import PATTERNS
-from simcodesign.fitting.normal_form import COLLECTIVES, Model, Term
+from simcodesign.fitting.collective_shapes import COLLECTIVES
+from simcodesign.fitting.normal_form import Model, Term
 
 #: Collective operation of a model -> its pattern.
 _PATTERN_OF: Mapping[str, str] = MappingProxyType({"Allreduce": "allreduce", "Bcast": "bcast", "Alltoall": "alltoall"})

@@ -18,7 +18,8 @@ from numpy.typing import NDArray
 from scipy.spatial import cKDTree
 
 from simcodesign.core.errors import InputError, nearest
-from simcodesign.fitting.normal_form import COLLECTIVES, Factor
+from simcodesign.fitting.collective_shapes import COLLECTIVES
+from simcodesign.fitting.normal_form import Factor
 from simcodesign.fitting.selection.exponent_sets import ExponentSet
 
 Array = NDArray[np.float64]
