@@ -210,22 +210,22 @@ def cases(draw: st.DrawFn) -> tuple[Workload, Machine, int]:
     return workload, machine, ranks
 
 
-def holds(said: Result, seen: Result) -> None:
+def holds(forecasted: Result, result: Result) -> None:
     """Every bound that is for the effects of the simulation."""
-    assert said.bounds is not None
-    for name, bound in said.bounds.lower_s.items():
+    assert forecasted.bounds is not None
+    for name, bound in forecasted.bounds.lower_s.items():
         effect = next((effect for effect, what in SHARING.items() if what == name), None)
-        if effect is None or effect in seen.effects:
-            assert bound <= seen.makespan_s * (1 + ROUNDING), name
-    assert seen.makespan_s <= said.bounds.upper_s * (1 + ROUNDING)
+        if effect is None or effect in result.effects:
+            assert bound <= result.makespan_s * (1 + ROUNDING), name
+    assert result.makespan_s <= forecasted.bounds.upper_s * (1 + ROUNDING)
 
 
 @settings(max_examples=examples(500))
 @given(cases(), st.sets(st.sampled_from(["hops", *SHARING])))
 def test_every_simulation_lies_in_its_bounds(case: tuple[Workload, Machine, int], effects: set[str]) -> None:
     workload, machine, ranks = case
-    said = forecast(workload, machine, {"P": ranks}, bounds=True)
-    holds(said, simulate(workload, machine, {"P": ranks}, effects=effects))
+    result = forecast(workload, machine, {"P": ranks}, bounds=True)
+    holds(result, simulate(workload, machine, {"P": ranks}, effects=effects))
 
 
 @settings(max_examples=examples(50))
@@ -251,10 +251,10 @@ def test_one_rank_alone_is_bound_from_both_sides() -> None:
     work = workload_of_steps(
         Compute(None, Place(), "flops", parse(7)), DiskAccess(None, Place(), "read", parse(4), parse(3))
     )
-    found = bounds_of(bind(work, machine))
+    bounds = bounds_of(bind(work, machine))
     assert (
-        found.least_s(("links", "interfaces", "disks"))
-        == found.upper_s
+        bounds.least_s(("links", "interfaces", "disks"))
+        == bounds.upper_s
         == simulate(work, machine).makespan_s
         == 7 + 3 * (1 + 4 * 0.5)
     )
@@ -265,8 +265,8 @@ def test_a_bus_is_as_busy_as_its_bytes() -> None:
     machine = plain("bus", 6)
     send = Send(parse("rank > 0"), Place(), parse(0), parse(100))
     receives = [Receive(parse("rank == 0"), Place(), parse(source), None) for source in range(1, 6)]
-    found = bounds_of(bind(workload_of_steps(send, *receives), machine))
-    assert found.lower_s["most loaded link"] == 500
+    bounds = bounds_of(bind(workload_of_steps(send, *receives), machine))
+    assert bounds.lower_s["most loaded link"] == 500
     assert simulate(workload_of_steps(send, *receives), machine, effects="links").makespan_s == 500
 
 
@@ -291,8 +291,8 @@ def test_a_barrier_adds_the_busiest_ranks_before_and_after() -> None:
     second = Compute(parse("rank == 1"), Place(), "seconds", parse(20))
     barrier = Collective(None, Place(), "barrier", "dissemination", parse(0))
     work, machine = workload_of_steps(first, barrier, second), plain("crossbar", 4, startup_s=1.0)
-    found = bounds_of(bind(work, machine))
-    assert found.lower_s["ranks' own work"] == 10 + 2 + 20
+    bounds = bounds_of(bind(work, machine))
+    assert bounds.lower_s["ranks' own work"] == 10 + 2 + 20
     assert simulate(work, machine, effects="none").makespan_s == 32
 
 
@@ -310,12 +310,12 @@ def test_work_of_one_rank_before_and_of_another_after_a_collective(name: str, al
         before = Compute(parse(f"rank == {last}"), Place(), "seconds", parse(1000))
         after = Compute(parse(f"rank == {busy}"), Place(), "seconds", parse(500))
         work = workload_of_steps(before, collective, after)
-        found = bounds_of(bind(work, machine))
-        seen = float(simulate(work, machine, effects="none").makespan_s)
-        assert found.lower_s["ranks' own work"] <= seen * (1 + ROUNDING)
-        assert seen <= found.upper_s * (1 + ROUNDING)
+        bounds = bounds_of(bind(work, machine))
+        value = float(simulate(work, machine, effects="none").makespan_s)
+        assert bounds.lower_s["ranks' own work"] <= value * (1 + ROUNDING)
+        assert value <= bounds.upper_s * (1 + ROUNDING)
         if exact:
-            assert seen == pytest.approx(found.lower_s["ranks' own work"], rel=1e-12)
+            assert value == pytest.approx(bounds.lower_s["ranks' own work"], rel=1e-12)
 
 
 def test_a_receive_counts_where_it_stands() -> None:
@@ -327,8 +327,8 @@ def test_a_receive_counts_where_it_stands() -> None:
     barrier = Collective(None, Place(), "barrier", "dissemination", parse(0))
     work = workload_of_steps(send, before, barrier, receive, after)
     machine = plain("crossbar", 3, startup_s=1.0, receive_overhead_s=50.0)
-    found, seen = bounds_of(bind(work, machine)), simulate(work, machine, effects="none")
-    assert found.lower_s["ranks' own work"] <= seen.makespan_s <= found.upper_s
+    result, simulated = bounds_of(bind(work, machine)), simulate(work, machine, effects="none")
+    assert result.lower_s["ranks' own work"] <= simulated.makespan_s <= result.upper_s
 
 
 @pytest.mark.parametrize(

@@ -232,17 +232,17 @@ def test_the_simulator_agrees(
 ) -> None:
     """Within ``share`` and 4 standard errors; exact formulas need the share for the end of the run alone."""
     workload, where = loop(think(thinking), read(service)), machine(6, 6, spindles)
-    seen, error = simulated(workload, where, ranks)
-    said = float(forecast(workload, where, {"P": ranks}).makespan_s)
-    assert abs(said - seen) < share * seen + 4 * error
-    assert error < 0.015 * seen
+    result, error = simulated(workload, where, ranks)
+    forecasted = float(forecast(workload, where, {"P": ranks}).makespan_s)
+    assert abs(forecasted - result) < share * result + 4 * error
+    assert error < 0.015 * result
 
 
 def test_the_simulator_agrees_about_memory() -> None:
     where = replace(machine(1, 1, processors_per_node=4), memory=Memory(0.0, SERVICE_S / 64))
     workload = loop(think(), memory(), repeat=200)
-    seen, error = simulated(workload, where, 4, 4)
-    said = forecast(workload, where, {"P": 4})
-    assert said.formulas == ("MVA with residual lives: memory",)
-    assert abs(float(said.makespan_s) - seen) < 0.06 * seen + 4 * error
-    assert float(said.components["memory"]) > 200 * SERVICE_S
+    result, error = simulated(workload, where, 4, 4)
+    forecasted = forecast(workload, where, {"P": 4})
+    assert forecasted.formulas == ("MVA with residual lives: memory",)
+    assert abs(float(forecasted.makespan_s) - result) < 0.06 * result + 4 * error
+    assert float(forecasted.components["memory"]) > 200 * SERVICE_S

@@ -114,10 +114,10 @@ def test_master_sends_to_everybody(crossbar) -> None:
   - {receive: {from: 1, when: rank == 2}}
 """
     described = workload(program)
-    said = forecast(described, crossbar, {"P": 3})
-    assert (said.makespan_s, said.messages, said.message_bytes) == (pytest.approx(MESSAGE_S), 2, 2000)
-    seen = simulate(described, crossbar, {"P": 3}, effects="none")
-    assert seen.makespan_s == pytest.approx(2 * MESSAGE_S)
+    forecasted = forecast(described, crossbar, {"P": 3})
+    assert (forecasted.makespan_s, forecasted.messages, forecasted.message_bytes) == (pytest.approx(MESSAGE_S), 2, 2000)
+    simulated = simulate(described, crossbar, {"P": 3}, effects="none")
+    assert simulated.makespan_s == pytest.approx(2 * MESSAGE_S)
 
 
 @given(scale=st.sampled_from([2.0**k for k in range(-8, 9)]), ranks=st.integers(1, 16))
@@ -174,12 +174,12 @@ def test_both_readings_say_the_footprint_and_change_no_time(crossbar, capacity: 
     plain = read_workload(FOOTPRINT.replace("footprint: 8*n*P\n", ""))
     given = {"P": 4} | ({} if capacity is None else {"memory.capacity": capacity})
     for read in (forecast, simulate):
-        said = read(sized, crossbar, given)
-        assert (said.footprint_bytes, said.capacity_bytes) == (3.2e7, capacity)
-        assert said.fits is (None if capacity is None else True)
-        assert said.to_dict()["footprint_bytes"] == 3.2e7
-        assert said.to_dict()["capacity_bytes"] == capacity
-        assert said.makespan_s == read(plain, crossbar, given).makespan_s
+        result = read(sized, crossbar, given)
+        assert (result.footprint_bytes, result.capacity_bytes) == (3.2e7, capacity)
+        assert result.fits is (None if capacity is None else True)
+        assert result.to_dict()["footprint_bytes"] == 3.2e7
+        assert result.to_dict()["capacity_bytes"] == capacity
+        assert result.makespan_s == read(plain, crossbar, given).makespan_s
         assert read(plain, crossbar, given).fits is None
 
 
@@ -198,9 +198,9 @@ def test_what_all_ranks_compute(crossbar) -> None:
         "  - compute: {loops: [{range: n, operations: 2}, {range: 5, operations: n}]}\n",
         "parameters: {n: 10}\n",
     )
-    said = forecast(described, crossbar, {"P": 4})
-    seen = simulate(described, crossbar, {"P": 4}, iterations="all")
+    forecasted = forecast(described, crossbar, {"P": 4})
+    simulated = simulate(described, crossbar, {"P": 4}, iterations="all")
     settled = simulate(described, crossbar, {"P": 4}, iterations="steady")
-    for result in (said, seen, settled):
+    for result in (forecasted, simulated, settled):
         assert result.flops == 3 * 10 * (1 + 2 + 3) + 4 * (20 + 50)
         assert result.instructions == 3 * 7 * 4

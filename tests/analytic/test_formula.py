@@ -75,12 +75,12 @@ def assert_is_the_forecast(
     described: Workload, ranks: int, given: dict[str, float] | None = None, seed: int = 0
 ) -> None:
     on = machine(seed)
-    said = forecast(described, on, {**(given or {}), "P": ranks})
-    values = {**said.values, **constants(on, said.values.get("value_bytes", 1.0))}
-    found = formula(described)
-    assert list(found) == list(described.phases())
-    for phase, expression in found.items():
-        time = sum(said.phases[phase].values())
+    result = forecast(described, on, {**(given or {}), "P": ranks})
+    values = {**result.values, **constants(on, result.values.get("value_bytes", 1.0))}
+    formulas = formula(described)
+    assert list(formulas) == list(described.phases())
+    for phase, expression in formulas.items():
+        time = sum(result.phases[phase].values())
         assert number(expression, values) == pytest.approx(time, rel=ROUNDING), phase
         inside = expanded(expression, described)
         assert {symbol.name for symbol in inside.free_symbols} <= {*described.parameters, "P", *SYMBOLS}
@@ -150,8 +150,8 @@ def test_exchanges(exchange: str) -> None:
 )
 def test_by_hand(step: str, expected: str) -> None:
     head = "parameters: {n: {default: 7}, k: {default: 3}, value_bytes: {default: 8}}\n"
-    found = formula(workload(f"[{{{step}}}]", head))
-    assert sympy.simplify(found["main"] - to_sympy(parse(expected))) == 0
+    formulas = formula(workload(f"[{{{step}}}]", head))
+    assert sympy.simplify(formulas["main"] - to_sympy(parse(expected))) == 0
 
 
 PAPER = """\
@@ -181,9 +181,9 @@ def test_published_iteration_of_conjugate_gradients() -> None:
     lg = sympy.log(P) / sympy.log(2)
     flops = (2 * s + 6) * n + N / (P * cores) + 2 * lg
     published = flops / eta * t_c + 2 * (S + 2 * lg) * t_s + 2 * (S * nt + 2 * lg) * t_w
-    found = formula(described)["main"]
-    assert sympy.simplify(found.doit().rewrite(sympy.log) - published) == 0
-    assert formula_latex(found) == (
+    main = formula(described)["main"]
+    assert sympy.simplify(main.doit().rewrite(sympy.log) - published) == 0
+    assert formula_latex(main) == (
         r"\frac{\left(\left(2 s_{i} + 6\right) n_{i} + \frac{N}{P cores} + 2 \operatorname{log}_{2}{\left(P \right)}\right)"
         r" t_{c}}{\eta} + 2 \left(S + 2 \operatorname{log}_{2}{\left(P \right)}\right) t_{s}"
         r" + 2 \left(S nt + 2 \operatorname{log}_{2}{\left(P \right)}\right) t_{w}"
@@ -254,10 +254,10 @@ def test_phases_and_their_repetitions() -> None:
         "parameters: {n: {default: 1}}\n",
     )
     texts = {"main": "t_c", "a": "2*n*t_c", "a/b": "3*n*n*t_c"}
-    found = formula(described)
-    assert list(found) == list(texts)
+    formulas = formula(described)
+    assert list(formulas) == list(texts)
     for phase, text in texts.items():
-        assert sympy.simplify(found[phase] - to_sympy(parse(text))) == 0
+        assert sympy.simplify(formulas[phase] - to_sympy(parse(text))) == 0
 
 
 @pytest.mark.parametrize(
@@ -311,9 +311,9 @@ def test_nothing_is_computed_on_the_way(huge: str) -> None:
     steps = f"{{compute: {{flops: {huge}*n + {huge}}}}}, {{compute: {{flops: e/f}}}}, {{barrier: {{}}}}"
     steps += f", {{broadcast: {{bytes: value_bytes*{huge} + value_bytes/({huge})}}}}"
     described = workload(f"[{{repeat: {huge}, constants: {{network.startup: f*{huge}}}, do: [{steps}]}}]", head)
-    found = formula(described)["main"]
-    assert formula_latex(found)
-    assert formula_latex(expanded(found, described))
+    main = formula(described)["main"]
+    assert formula_latex(main)
+    assert formula_latex(expanded(main, described))
 
 
 def test_every_function_takes_equations() -> None:
@@ -338,10 +338,10 @@ def test_equations_are_not_put_in_without_limit() -> None:
     described = workload(
         "[{compute: {flops: e300}}]", f"parameters: {{n: {{default: 1}}}}\nequations:\n  e0: n\n{doubled}"
     )
-    found = formula(described)["main"]
-    assert formula_latex(found) == "e_{300} t_{c}"
+    main = formula(described)["main"]
+    assert formula_latex(main) == "e_{300} t_{c}"
     with pytest.raises(InputError, match="more than 20,000 parts"):
-        expanded(found, described)
+        expanded(main, described)
     small = workload("[{compute: {flops: e9}}]", f"parameters: {{n: {{default: 1}}}}\nequations:\n  e0: n\n{doubled}")
     assert math.isclose(number(expanded(formula(small)["main"], small), {"n": 1, "t_c": 1}), 512)
     chain = "".join(f"  e{i + 1}: sqrt(e{i})\n" for i in range(3000))

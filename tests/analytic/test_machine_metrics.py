@@ -27,9 +27,9 @@ def test_metrics() -> None:
     metrics = HardwareMetrics(own)
     block = using("{flops: 2e9}")
     result = forecast(block, own)
-    found = metrics.evaluate(own, None, result)
-    assert found.keys() == metrics.dimensions.keys()
-    assert found == {
+    values = metrics.evaluate(own, None, result)
+    assert values.keys() == metrics.dimensions.keys()
+    assert values == {
         "peak": 4 * 4e9 * 8,
         "doubled": 4e9,
         "rack_units": 8,
@@ -46,6 +46,6 @@ def test_metrics() -> None:
 
 def test_it_extends_an_exploration() -> None:
     extra: Extra = HardwareMetrics(machine(), run=False)
-    found = MachineModel(machine(), (extra,)).evaluate({"nodes": np.array([1.0, 2.0])})
-    assert found["rack_units"] == pytest.approx([2, 4])
-    assert found["static_power"] == pytest.approx([100 + 2 * 2, 2 * (100 + 2 * 2)])
+    values = MachineModel(machine(), (extra,)).evaluate({"nodes": np.array([1.0, 2.0])})
+    assert values["rack_units"] == pytest.approx([2, 4])
+    assert values["static_power"] == pytest.approx([100 + 2 * 2, 2 * (100 + 2 * 2)])

@@ -88,8 +88,8 @@ def test_every_number_of_ranks(name: str, algorithm: str, overhead_s: float) -> 
 @settings(max_examples=examples(250))
 @given(st.sampled_from(KEYS), st.integers(1, MOST_RANKS), times(1e7), networks())
 def test_every_price(key: tuple[str, str], ranks: int, size: float, network: Network) -> None:
-    said = ALGORITHM_FORMS[key].cost(size, price(network, ranks)).time_s
-    assert run(collective(*key, size), network, ranks).makespan_s == close(said)
+    time_s = ALGORITHM_FORMS[key].cost(size, price(network, ranks)).time_s
+    assert run(collective(*key, size), network, ranks).makespan_s == close(time_s)
 
 
 @pytest.mark.parametrize(("name", "algorithm"), KEYS)
@@ -144,8 +144,8 @@ def test_halo_exchange_on_the_balanced_grid(dims: int, periodic: bool) -> None:
     step = Exchange(None, Place(), dims, (parse(512),) * dims, None, periodic)
     workload = workload_of_steps(step)
     for ranks in range(1, MOST_RANKS + 1):
-        said = forecast(workload, machine(network), {"P": ranks})
-        assert run(step, network, ranks).makespan_s == close(said.makespan_s)
+        result = forecast(workload, machine(network), {"P": ranks})
+        assert run(step, network, ranks).makespan_s == close(result.makespan_s)
 
 
 def test_whole_logarithms_are_exact() -> None:

@@ -59,19 +59,19 @@ KNOWN = {
 def test_a_disk(law: str, load: float) -> None:
     spindles, formula, response = KNOWN[law]
     rate = load * spindles / S
-    said = forecast(workload(f"{DISK}, {law}"), machine(1, spindles), {"P": 1, "r": rate})
-    assert said.response_s == pytest.approx(response(load))
-    assert said.formulas == (formula,)
-    assert said.blocked == 0
-    assert said.makespan_s == pytest.approx(1000 / rate + response(load))
-    assert said.phases[BETWEEN]["computation"] == pytest.approx(1000 / rate)
-    assert said.phases[REQUESTS]["disk"] == said.response_s
+    result = forecast(workload(f"{DISK}, {law}"), machine(1, spindles), {"P": 1, "r": rate})
+    assert result.response_s == pytest.approx(response(load))
+    assert result.formulas == (formula,)
+    assert result.blocked == 0
+    assert result.makespan_s == pytest.approx(1000 / rate + response(load))
+    assert result.phases[BETWEEN]["computation"] == pytest.approx(1000 / rate)
+    assert result.phases[REQUESTS]["disk"] == result.response_s
 
 
 def test_ranks_that_share_a_disk() -> None:
     """Three ranks at one disk and one at another: 60 and 20 per second."""
-    said = forecast(workload(f"{DISK}, varies: exponential"), machine(4, shared_by=3), {"P": 4, "r": 20})
-    assert said.response_s == pytest.approx((3 * S / (1 - 0.6) + S / (1 - 0.2)) / 4)
+    result = forecast(workload(f"{DISK}, varies: exponential"), machine(4, shared_by=3), {"P": 4, "r": 20})
+    assert result.response_s == pytest.approx((3 * S / (1 - 0.6) + S / (1 - 0.2)) / 4)
 
 
 def test_a_mixture_of_services() -> None:
@@ -81,48 +81,48 @@ def test_a_mixture_of_services() -> None:
     both = workload(
         "to: disk, rate: 20, requests: 10, bytes: 0", "to: disk, rate: 20, requests: 10, bytes: 0, kind: write"
     )
-    said = forecast(both, Machine("two", two.processor, two.network, disk), {"P": 1})
+    result = forecast(both, Machine("two", two.processor, two.network, disk), {"P": 1})
     wait = 40 * 2.5 * S**2 / (2 * (1 - 40 * 1.5 * S))
-    assert said.response_s == pytest.approx(wait + 1.5 * S)
+    assert result.response_s == pytest.approx(wait + 1.5 * S)
 
 
 @pytest.mark.parametrize("load", [0.5, 1.0, 2.0])
 def test_losses(load: float) -> None:
     p = load ** np.arange(4)
     p /= p.sum()
-    said = forecast(workload(f"{DISK}, varies: exponential, capacity: K"), machine(1), {"P": 1, "r": load / S})
-    assert said.blocked == pytest.approx(p[3])
-    assert said.response_s == pytest.approx(p @ np.arange(4) / (load / S * (1 - p[3])))
-    assert said.formulas == ("M/M/1/3",)
+    result = forecast(workload(f"{DISK}, varies: exponential, capacity: K"), machine(1), {"P": 1, "r": load / S})
+    assert result.blocked == pytest.approx(p[3])
+    assert result.response_s == pytest.approx(p @ np.arange(4) / (load / S * (1 - p[3])))
+    assert result.formulas == ("M/M/1/3",)
 
 
 def test_where_nobody_may_wait_any_service_loses_as_many() -> None:
     """Erlang's loss formula with two servers: a^2/2 / (1 + a + a^2/2)."""
-    said = forecast(workload(f"{DISK}, capacity: 2"), machine(1, 2), {"P": 1, "r": 1 / S})
-    assert said.blocked == pytest.approx(0.5 / 2.5)
-    assert said.formulas == ("M/M/2/2",)
+    result = forecast(workload(f"{DISK}, capacity: 2"), machine(1, 2), {"P": 1, "r": 1 / S})
+    assert result.blocked == pytest.approx(0.5 / 2.5)
+    assert result.formulas == ("M/M/2/2",)
 
 
 def test_a_jackson_network() -> None:
     step = f"{DISK}, varies: exponential, next: [[0, 0.5], [0.2, 0]]"
-    said = forecast(workload(step), machine(2), {"P": 2, "r": 30})
-    assert said.response_s == pytest.approx((40 / 60 + 50 / 50) / 60)
-    assert said.formulas == ("Jackson network of M/M/1",)
+    result = forecast(workload(step), machine(2), {"P": 2, "r": 30})
+    assert result.response_s == pytest.approx((40 / 60 + 50 / 50) / 60)
+    assert result.formulas == ("Jackson network of M/M/1",)
 
 
 def test_noise_of_the_disk_is_in_the_service() -> None:
     noise = Noise(disk=Distribution("exponential"))
-    said = forecast(workload(DISK), machine(1, noise=noise), {"P": 1, "r": 50})
-    assert said.response_s == pytest.approx(2 * S)
-    assert said.formulas == ("M/M/1",)
+    result = forecast(workload(DISK), machine(1, noise=noise), {"P": 1, "r": 50})
+    assert result.response_s == pytest.approx(2 * S)
+    assert result.formulas == ("M/M/1",)
 
 
 def test_approximations_are_named() -> None:
-    said = forecast(workload(f"{DISK}, between: {{distribution: erlang, stages: 2}}"), machine(1), {"P": 1, "r": 50})
-    assert said.response_s == pytest.approx(S + S * 0.5 * 0.5)
-    assert "Allen and Cunneen" in said.formulas[0]
-    said = forecast(workload(f"{DISK}, capacity: 3"), machine(1), {"P": 1, "r": 50})
-    assert "as if" in said.formulas[0]
+    result = forecast(workload(f"{DISK}, between: {{distribution: erlang, stages: 2}}"), machine(1), {"P": 1, "r": 50})
+    assert result.response_s == pytest.approx(S + S * 0.5 * 0.5)
+    assert "Allen and Cunneen" in result.formulas[0]
+    result = forecast(workload(f"{DISK}, capacity: 3"), machine(1), {"P": 1, "r": 50})
+    assert "as if" in result.formulas[0]
 
 
 def test_a_load_of_one_is_refused_with_the_largest_rate() -> None:
@@ -135,12 +135,12 @@ def test_a_load_of_one_is_refused_with_the_largest_rate() -> None:
 
 def test_arrays_of_design_points() -> None:
     rates, services = np.array([10.0, 50.0, 90.0, 120.0]), np.array([[S], [S / 10]])
-    said = forecast(
+    result = forecast(
         workload(f"{DISK}, varies: exponential"), machine(1), {"P": 1, "r": rates, "disk.read_startup": services}
     )
     with np.errstate(divide="ignore"):
         expected = np.where(rates * services < 1, services / (1 - rates * services), np.inf)
-    assert np.asarray(said.response_s) == pytest.approx(expected)
+    assert np.asarray(result.response_s) == pytest.approx(expected)
     for row, column in np.ndindex(2, 3):
         one = {"P": 1, "r": rates[column], "disk.read_startup": services[row, 0]}
         assert forecast(workload(f"{DISK}, varies: exponential"), machine(1), one).response_s == pytest.approx(
@@ -169,9 +169,9 @@ def test_messages_counted_on_routes_are_those_of_the_closed_form() -> None:
 def test_one_pair_alone_is_a_row_of_queues() -> None:
     """Rank 0 to its neighbour: the sender's interface, the link and the receiver's, each M/D/1 of the same service."""
     step = "to: network, rate: r*(rank == 0), requests: 10*(rank == 0), bytes: 1000, destination: (rank+2)%P"
-    said = forecast(workload(step), machine(4), {"P": 4, "r": 4e5})
+    result = forecast(workload(step), machine(4), {"P": 4, "r": 4e5})
     wait = 0.4 * 1e-6 / (2 * 0.6)
-    assert said.response_s == pytest.approx(1e-6 + 1e-6 + 1e-7 + 3 * wait)
+    assert result.response_s == pytest.approx(1e-6 + 1e-6 + 1e-7 + 3 * wait)
 
 
 def test_traffic_on_a_part_of_the_machine() -> None:
@@ -188,8 +188,8 @@ def test_traffic_on_a_part_of_the_machine() -> None:
 
 def test_ranks_of_a_node_have_no_network_between_them() -> None:
     on = Machine("node", Processor(1e9), machine().network, processors_per_node=4)
-    said = forecast(workload(TRAFFIC), on, {"P": 4, "r": 1e6})
-    assert said.response_s == pytest.approx(2e-6)
+    result = forecast(workload(TRAFFIC), on, {"P": 4, "r": 1e6})
+    assert result.response_s == pytest.approx(2e-6)
 
 
 @settings(max_examples=examples(30), deadline=None)
@@ -204,10 +204,10 @@ def test_more_load_is_a_longer_response(rate: float, variation: float, spindles:
 def test_energy_of_both_readings() -> None:
     """Busy disks draw 7 W, idle ones nothing."""
     on = machine(2).with_constants({"disk.dynamic_power": 7.0})
-    said, seen = (read(workload(DISK), on, {"P": 2, "r": 50}) for read in (forecast, simulate))
-    assert (said.energy_j, seen.energy_j) == pytest.approx((2000 * S * 7, 2000 * S * 7))
-    assert said.peak_power_w == seen.peak_power_w == 14
-    assert math.isclose(float(said.disk_bytes), float(seen.disk_bytes))
+    forecasted, simulated = (read(workload(DISK), on, {"P": 2, "r": 50}) for read in (forecast, simulate))
+    assert (forecasted.energy_j, simulated.energy_j) == pytest.approx((2000 * S * 7, 2000 * S * 7))
+    assert forecasted.peak_power_w == simulated.peak_power_w == 14
+    assert math.isclose(float(forecasted.disk_bytes), float(simulated.disk_bytes))
 
 
 def test_comparison_is_of_response_times() -> None:

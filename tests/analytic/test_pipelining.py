@@ -108,9 +108,9 @@ def test_a_part_of_a_broadcast_takes_its_share() -> None:
 def operation_at(text: str, where: Machine, ranks: int) -> Operation:
     (step,) = Evaluation.at_points(bind(workload(f"- {text}"), where, {"P": ranks})).program.demands()
     form = closed_form(step.demand)
-    found = form.operation(step.demand, step, form.charge(step.demand, step))
-    assert found is not None
-    return found
+    result = form.operation(step.demand, step, form.charge(step.demand, step))
+    assert result is not None
+    return result
 
 
 def longest_chains_s(text: str, where: Machine, ranks: int) -> np.ndarray:
@@ -142,9 +142,9 @@ def test_most_operations_claim_something() -> None:
     """So that the test before this one is not empty: with Hockney's plain messages only broadcasts claim nothing."""
     where, nothing = hockney(4.0, 0.0, 1.0), set()
     for text in operations():
-        found = operation_at(text.replace("BYTES", "8"), where, 9)
-        if not (found.ends_together or found.waits_for_all or found.whole_time().any()):
-            nothing.add(found.label)
+        result = operation_at(text.replace("BYTES", "8"), where, 9)
+        if not (result.ends_together or result.waits_for_all or result.whole_time().any()):
+            nothing.add(result.label)
     assert nothing == {"broadcast (binomial)", "broadcast (linear)"}
 
 

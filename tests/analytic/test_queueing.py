@@ -186,9 +186,9 @@ LAWS: dict[str, tuple[Distribution, Callable[[np.random.Generator, tuple[int, in
 def test_mg1_is_what_lindleys_recursion_gives(law: str) -> None:
     """40 runs of 20,000 requests at a load of 0.6, the first 2,000 left out: mean and square within 4 standard errors,
     which are small enough to tell (1 + v^2) / 2 from (1 + v) / 2, and either from 1."""
-    distribution, drawn = LAWS[law]
+    distribution, result = LAWS[law]
     draw, shape = np.random.default_rng(7), (40, 20_000)
-    waits = lindley(draw.exponential(1 / 0.6, shape), drawn(draw, shape))[:, 2_000:]
+    waits = lindley(draw.exponential(1 / 0.6, shape), result(draw, shape))[:, 2_000:]
     queue = mg1(0.6, 1.0, variation(distribution), moment(distribution, 3))
     for power, expected in ((1, queue.waiting_s), (2, queue.waiting_square_s2)):
         means = (waits**power).mean(axis=1)

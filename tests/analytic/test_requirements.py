@@ -41,42 +41,42 @@ def test_messages_are_those_that_are_sent(name: str, way: str, ranks: int) -> No
     sent = (
         collective_traffic(ALGORITHM_FORMS[name, way], ranks, 64 if name != "barrier" else 0).load_bytes.sum() / ranks
     )
-    said = requirements(collective(name, way), {"P": ranks}, counting="messages")
-    assert said.sent_bytes == pytest.approx(sent, rel=ROUNDING)
+    requirement = requirements(collective(name, way), {"P": ranks}, counting="messages")
+    assert requirement.sent_bytes == pytest.approx(sent, rel=ROUNDING)
 
 
 @pytest.mark.parametrize(("name", "way"), WAYS)
 def test_cost_functions_are_the_messages_of_powers_of_two(name: str, way: str) -> None:
     assert ALGORITHM_FORMS.keys() == {*WAYS}
     ranks = 2.0 ** np.arange(11)
-    said = [
+    values = [
         requirements(collective(name, way), {"P": ranks}, counting=it).sent_bytes
         for it in ("cost_functions", "messages")
     ]
-    assert said[0] == pytest.approx(said[1], rel=ROUNDING)
+    assert values[0] == pytest.approx(values[1], rel=ROUNDING)
 
 
 def test_cost_functions_of_the_paper_hold_between_powers_of_two() -> None:
     for name, expected in (("allreduce", math.log2(458752)), ("broadcast", 458751 / 458752), ("all_to_all", 458751)):
-        said = requirements(collective(name, ALGORITHMS[name][0]), {"P": 458752})
-        assert said.sent_bytes == pytest.approx(64 * expected, rel=ROUNDING)
+        requirement = requirements(collective(name, ALGORITHMS[name][0]), {"P": 458752})
+        assert requirement.sent_bytes == pytest.approx(64 * expected, rel=ROUNDING)
 
 
 @pytest.mark.parametrize("name", sorted({*plain_workloads()} - {"matmul"}))
 def test_a_simulation_sends_as_many_bytes(name: str) -> None:
     """The messages of the program itself, whatever the machine."""
     given = {"P": 16}
-    said = requirements(name, given, counting="messages")
+    requirement = requirements(name, given, counting="messages")
     assert simulate(name, "torus-cluster", given, effects="none").message_bytes == pytest.approx(
-        16 * said.sent_bytes, rel=1e-11
+        16 * requirement.sent_bytes, rel=1e-11
     )
 
 
 @pytest.mark.parametrize("name", APPS)
 def test_a_grid_with_every_dimension_sends_what_the_cost_functions_say(name: str) -> None:
     ranks = 2.0 ** np.arange(4, 30)
-    said = [requirements(name, {"P": ranks}, counting=way).sent_bytes for way in ("cost_functions", "messages")]
-    assert said[0] == pytest.approx(said[1], rel=ROUNDING)
+    values = [requirements(name, {"P": ranks}, counting=way).sent_bytes for way in ("cost_functions", "messages")]
+    assert values[0] == pytest.approx(values[1], rel=ROUNDING)
 
 
 def test_everything_is_added_up() -> None:
@@ -94,14 +94,14 @@ def test_everything_is_added_up() -> None:
   - send: {to: (rank + 1) % P, bytes: 8*rank}
   - receive: {from: (rank - 1) % P}
 """
-    said = requirements(workload(text, "parameters: {n: {default: 7}}\nfootprint: 8*n*P\n"), {"P": 4})
-    assert said.flops == 3 * (70 + 14 + 20)
-    assert said.disk_bytes == 3 * (200 + 7 / 2)
-    assert said.loads_stores == 3 * 20
-    assert said.weighted_accesses == 3 * 20 * (0.5 * 8 + 0.25 * 7)
-    assert said.sent_bytes == 3 * 2 * (10 + 60) + 8 * 1.5
-    assert said.footprint_bytes == 224
-    assert set(said.to_dict()) == {
+    requirement = requirements(workload(text, "parameters: {n: {default: 7}}\nfootprint: 8*n*P\n"), {"P": 4})
+    assert requirement.flops == 3 * (70 + 14 + 20)
+    assert requirement.disk_bytes == 3 * (200 + 7 / 2)
+    assert requirement.loads_stores == 3 * 20
+    assert requirement.weighted_accesses == 3 * 20 * (0.5 * 8 + 0.25 * 7)
+    assert requirement.sent_bytes == 3 * 2 * (10 + 60) + 8 * 1.5
+    assert requirement.footprint_bytes == 224
+    assert set(requirement.to_dict()) == {
         "flops",
         "sent_bytes",
         "loads_stores",
@@ -113,12 +113,12 @@ def test_everything_is_added_up() -> None:
 
 def test_kernels_count_their_own_accesses() -> None:
     """A naive product of matrices: 2 n^3 loads of A and B and whatever C takes; every distance is below 3 n^2."""
-    said = requirements("matmul", {"n": 16, "b": 4, "P": 2}, phases=["naive"])
-    assert said.flops == 2 * 16**3
-    assert 2 * 16**3 <= said.loads_stores <= 2 * 16**3 + 3 * 16**2
-    assert 0 < said.weighted_accesses < said.loads_stores * 3 * 16**2
+    requirement = requirements("matmul", {"n": 16, "b": 4, "P": 2}, phases=["naive"])
+    assert requirement.flops == 2 * 16**3
+    assert 2 * 16**3 <= requirement.loads_stores <= 2 * 16**3 + 3 * 16**2
+    assert 0 < requirement.weighted_accesses < requirement.loads_stores * 3 * 16**2
     twice = requirements("matmul", {"n": 16, "b": 4, "P": 2, "products": 2}, phases=["naive"])
-    assert twice.weighted_accesses == pytest.approx(2 * said.weighted_accesses)
+    assert twice.weighted_accesses == pytest.approx(2 * requirement.weighted_accesses)
     with pytest.raises(CapacityError, match="too many"):
         requirements("matmul", {"n": 400, "b": 4, "P": 2}, phases=["naive"])
     with pytest.raises(InputError, match="one size"):
@@ -183,11 +183,13 @@ PRINTED = [
 def test_printed_models_are_the_requirements(name: str, bases: dict[str, float], preset: str | None) -> None:
     described, given = load_workload(name), {"n": 12345.5, "P": 48, **bases}
     texts = model_texts(described, bind(described, skeleton(), given, preset=preset).values)
-    said = requirements(described, given, preset=preset)
+    requirement = requirements(described, given, preset=preset)
     expected = {
-        metric: value for metric, value in said.to_dict().items() if metric not in ("weighted_accesses", "disk_bytes")
+        metric: value
+        for metric, value in requirement.to_dict().items()
+        if metric not in ("weighted_accesses", "disk_bytes")
     }
-    expected["stack_distance"] = said.weighted_accesses / said.loads_stores
+    expected["stack_distance"] = requirement.weighted_accesses / requirement.loads_stores
     assert texts.keys() == expected.keys()
     for metric, text in texts.items():
         assert evaluated(text, 12345.5, 48) == pytest.approx(expected[metric], rel=1e-9), text

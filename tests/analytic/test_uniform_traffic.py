@@ -231,12 +231,12 @@ def test_latency_under_load_is_that_of_events(topology: Topology, load: float, i
     """Within 4 % of the latency, an approximation; independence is too high by more where messages stay together."""
     network = plain(topology, 1.0, interface)
     rate = load * float(saturation_per_s(network, 1.0))
-    seen = by_events(topology, rate, interface, 12_000, 1)
-    said = uniform_latency(network, rate, 1.0)
-    assert said.utilisation == pytest.approx(load)
-    assert said.latency_s == pytest.approx(said.empty_s + seen, rel=0.04)
+    simulated = by_events(topology, rate, interface, 12_000, 1)
+    forecasted = uniform_latency(network, rate, 1.0)
+    assert forecasted.utilisation == pytest.approx(load)
+    assert forecasted.latency_s == pytest.approx(forecasted.empty_s + simulated, rel=0.04)
     alone = uniform_latency(network, rate, 1.0, independent=True)
-    assert abs(alone.waiting_s - seen) > abs(said.waiting_s - seen)
+    assert abs(alone.waiting_s - simulated) > abs(forecasted.waiting_s - simulated)
 
 
 @settings(max_examples=examples(40))

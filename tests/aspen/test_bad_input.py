@@ -42,7 +42,7 @@ MAIN = "model a {\n%s\nkernel main {\n%s\n}\n}"
 
 
 @pytest.mark.parametrize(
-    ("globals_", "body", "line", "column", "said"),
+    ("globals_", "body", "line", "column", "message"),
     [
         # syntax
         ("", "execute { flops 1 }", 4, 17, "found '1' (allowed: '[')"),
@@ -92,15 +92,15 @@ MAIN = "model a {\n%s\nkernel main {\n%s\n}\n}"
         ("", "execute { flops [1] as copied }", 4, 11, "trait copied without its argument (allowed: copied(k))"),
     ],
 )
-def test_applications(tmp_path: Path, globals_: str, body: str, line: int, column: int, said: str) -> None:
+def test_applications(tmp_path: Path, globals_: str, body: str, line: int, column: int, message: str) -> None:
     text = refused(lambda: run(tmp_path, MAIN % (globals_, body)))
     where = f"{tmp_path / 'a.aspen'}:{line}: column {column}: "
     assert text.startswith(where)
-    assert said in text
+    assert message in text
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "expected"),
     [
         ("", "a.aspen: 0 application models (allowed: one"),
         ("model a {} model b {}", "a.aspen: 2 application models"),
@@ -118,12 +118,12 @@ def test_applications(tmp_path: Path, globals_: str, body: str, line: int, colum
         ("param x = " + "-" * 300 + "1", "expression nested too deeply"),
     ],
 )
-def test_files(tmp_path: Path, text: str, said: str) -> None:
-    assert said in refused(lambda: run(tmp_path, text))
+def test_files(tmp_path: Path, text: str, expected: str) -> None:
+    assert expected in refused(lambda: run(tmp_path, text))
 
 
 @pytest.mark.parametrize(
-    ("parameters", "said"),
+    ("parameters", "expected"),
     [
         ({"nodes": 2}, "unknown parameter 'nodes' (allowed: did you mean 'node'?"),
         ({"node": "x"}, "parameter node, got 'x' (allowed: numbers)"),
@@ -133,9 +133,9 @@ def test_files(tmp_path: Path, text: str, said: str) -> None:
         ({"clock": 2}, "parameter clock is one of both (allowed: application.clock or machine.clock)"),
     ],
 )
-def test_parameters(tmp_path: Path, parameters: dict[str, Any], said: str) -> None:
+def test_parameters(tmp_path: Path, parameters: dict[str, Any], expected: str) -> None:
     text = "enum E {a, b} param node = 1 param way = a in E param clock = 1"
-    assert said in refused(lambda: run(tmp_path, MAIN % (text, ""), parameters))
+    assert expected in refused(lambda: run(tmp_path, MAIN % (text, ""), parameters))
 
 
 def test_a_search_needs_bounds(tmp_path: Path) -> None:
@@ -159,7 +159,7 @@ def test_sockets_and_resources_of_the_machine(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "expected"),
     [
         ("node N { property p }", "0 components of kind 'machine'"),
         ("model m { }", "0 components of kind 'machine', but an application"),
@@ -176,12 +176,12 @@ def test_sockets_and_resources_of_the_machine(tmp_path: Path) -> None:
         ("param x = 2 in 1 .. 0 machine M { property p }", "range of x is empty"),
     ],
 )
-def test_machines(tmp_path: Path, text: str, said: str) -> None:
+def test_machines(tmp_path: Path, text: str, expected: str) -> None:
     path = tmp_path / "m.aspen"
     path.write_text(text, encoding="utf-8")
-    found = refused(lambda: load_machine(path))
-    assert found.startswith(str(path))
-    assert said in found
+    result = refused(lambda: load_machine(path))
+    assert result.startswith(str(path))
+    assert expected in result
 
 
 def test_models_that_import_each_other(tmp_path: Path) -> None:

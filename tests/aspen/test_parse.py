@@ -107,8 +107,8 @@ def test_values(text: str, expected: float) -> None:
 
 def test_a_thousand_points_at_once() -> None:
     n = np.linspace(1.0, 9.0, 1000)
-    found = expression("5 * a * log2(a) ^ 2").evaluate({"a": n})
-    np.testing.assert_array_equal(found, 5 * n * np.log2(n) ** 2)
+    values = expression("5 * a * log2(a) ^ 2").evaluate({"a": n})
+    np.testing.assert_array_equal(values, 5 * n * np.log2(n) ** 2)
 
 
 def test_a_formula_goes_to_sympy() -> None:
@@ -138,7 +138,7 @@ def test_a_product_and_its_size() -> None:
 
 
 def test_definitions() -> None:
-    found = parse_text("""
+    definitions = parse_text("""
         param x = 1 in 0 .. 2*kilo      // a range
         param y = B in E
         enum E { A, B }
@@ -148,7 +148,7 @@ def test_definitions() -> None:
         data e [3*n]
         import other from "o/other.aspen" with n = x + 1, d = e
     """).definitions
-    x, y, enum, v, t, d, e, other = found
+    x, y, enum, v, t, d, e, other = definitions
     assert isinstance(x, Parameter)
     assert (str(x.low and x.low.text), str(x.high and x.high.text)) == ("0", "2 * 1000")
     assert isinstance(y, Parameter)
@@ -230,16 +230,16 @@ def test_components() -> None:
 
 
 def test_keywords_begin_names() -> None:
-    found = parse_text(
+    definitions = parse_text(
         "param inner = 1 in 0 .. 2 param toto = ifs + order param order = 3 param ofsize = kilos"
     ).definitions
-    assert [item.name for item in found] == ["inner", "toto", "order", "ofsize"]
+    assert [item.name for item in definitions] == ["inner", "toto", "order", "ofsize"]
 
 
 def test_numbers_next_to_a_range() -> None:
-    (found,) = parse_text("param n = 1 in 1..2").definitions
-    assert isinstance(found, Parameter)
-    assert (found.low and found.low.tree, found.high and found.high.tree) == (
+    (result,) = parse_text("param n = 1 in 1..2").definitions
+    assert isinstance(result, Parameter)
+    assert (result.low and result.low.tree, result.high and result.high.tree) == (
         Number(np.float64(1)),
         Number(np.float64(2)),
     )

@@ -128,7 +128,7 @@ def test_kernels_with_arguments_and_local_names(timed: Run) -> None:
       kernel main { call part(n + 1, d)  call part(10, d)  call part(n + 1, d) }
     """
     assert timed(body).seconds == 6 + 20 + 6
-    assert [(found.name, found.times, found.seconds) for found in timed(body).kernels] == [
+    assert [(result.name, result.times, result.seconds) for result in timed(body).kernels] == [
         ("part", 3.0, 32.0),
         ("main", 1.0, 32.0),
     ]
@@ -204,7 +204,7 @@ def test_imports(folder: Path, machine: AspenMachine) -> None:
     assert run_time(importing, machine, "Fast", kernel="part.k").seconds == 10
     other = application(folder, body.replace("n = size + 1", "d = e, m = part.n / 50"))
     assert run_time(other, machine, "Fast").seconds == 3
-    assert [found.name for found in run_time(other, machine, "Fast").kernels] == ["part.k", "part.main", "main"]
+    assert [result.name for result in run_time(other, machine, "Fast").kernels] == ["part.k", "part.main", "main"]
 
 
 def test_undefined_traits_are_told_once_each(timed: Run) -> None:
@@ -280,7 +280,7 @@ def test_what_is_used_does_not_depend_on_the_reading(timed: Run) -> None:
         (block,) = timing.blocks
         (use,) = block.uses
         assert (block.times, use.uses, use.amount, use.busy_s, use.instances) == (6, 18, 90, 90, 8)
-        assert [(found.name, found.times) for found in timing.kernels] == [("k", 6), ("main", 1)]
+        assert [(result.name, result.times) for result in timing.kernels] == [("k", 6), ("main", 1)]
 
 
 BLOCKS = st.builds(
@@ -308,12 +308,12 @@ def wrapped(parts: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
 def test_overlap_never_costs_and_points_are_independent(
     machine: AspenMachine, folder: Path, body: str, socket: str
 ) -> None:
-    found = application(folder, f"param n = 2 kernel main {{ {body} }}")
+    result = application(folder, f"param n = 2 kernel main {{ {body} }}")
     n = np.array([1.0, 2.0, 3.0, 7.0])
-    timing = run_time(found, machine, socket, {"n": n})
+    timing = run_time(result, machine, socket, {"n": n})
     seconds = np.broadcast_to(timing.seconds, n.shape)
     assert np.all(seconds <= np.asarray(timing.compatible_seconds) * (1 + 1e-12))
-    single = [run_time(found, machine, socket, {"n": number}).seconds for number in n]
+    single = [run_time(result, machine, socket, {"n": number}).seconds for number in n]
     np.testing.assert_allclose(seconds, single, rtol=1e-12)
     # No resource does more than its instances can in that time, and blocks say the same as the whole.
     busy: dict[str, Any] = {}

@@ -105,17 +105,17 @@ def test_what_comes_one_after_another_takes_as_long_as_the_formula_says(
     machine: AspenMachine, folder: Path, body: str
 ) -> None:
     read = application(folder, body)
-    said = float(run_time(read, machine, "Plain").seconds)
+    value = float(run_time(read, machine, "Plain").seconds)
     for engine in ENGINES:
         result = simulate_aspen(read, machine, "Plain", effects="all", engine=engine)
-        assert float(result.makespan_s) == pytest.approx(said, rel=1e-12, abs=0)
+        assert float(result.makespan_s) == pytest.approx(value, rel=1e-12, abs=0)
 
 
 @pytest.mark.parametrize("engine", ENGINES)
 def test_a_map_in_step_takes_whole_rounds(compared: Compared, engine: str) -> None:
-    found = compared("map [10] { execute [3] { flops [2] } execute { reads [5] } }", engine=engine, effects="none")
-    assert found.simulated_s == math.ceil(30 / 4) * 2 + math.ceil(10 / 3) * 5
-    assert found.difference_s == 0
+    comparison = compared("map [10] { execute [3] { flops [2] } execute { reads [5] } }", engine=engine, effects="none")
+    assert comparison.simulated_s == math.ceil(30 / 4) * 2 + math.ceil(10 / 3) * 5
+    assert comparison.difference_s == 0
 
 
 def test_a_block_of_many_items_is_few_operations(machine: AspenMachine, folder: Path) -> None:
@@ -153,10 +153,10 @@ def test_a_kernel_of_an_import(machine: AspenMachine, tmp_path: Path) -> None:
     ],
 )
 def test_only_what_excludes_each_other_takes_turns(compared: Compared, engine: str, uses: str, seconds: int) -> None:
-    found = compared(f"execute {{ {uses} }}", "Star", engine=engine)
-    by_effect = dict(zip(found.ladder().effect, found.ladder().simulated_s, strict=True))
-    assert by_effect[SHARING] == found.forecast_s
-    assert by_effect["conflicts"] == found.simulated_s == seconds
+    comparison = compared(f"execute {{ {uses} }}", "Star", engine=engine)
+    by_effect = dict(zip(comparison.ladder().effect, comparison.ladder().simulated_s, strict=True))
+    assert by_effect[SHARING] == comparison.forecast_s
+    assert by_effect["conflicts"] == comparison.simulated_s == seconds
 
 
 # --- par ----------------------------------------------------------------------------------------------------------
@@ -229,12 +229,12 @@ def test_shares_of_instances_stand_for_single_items(
     times = [float(simulate_aspen(read, machine, "Plain", effects="none", engine=one).makespan_s) for one in ENGINES]
     assert times[0] == times[1]
     assert times[0] == pytest.approx(expected, rel=1e-12)
-    said = float(run_time(read, machine, "Plain").seconds)
+    value = float(run_time(read, machine, "Plain").seconds)
     together = float(run_time(read, machine, "Plain", compatible=True).seconds)
     assert times[0] <= together * (1 + 1e-12)
     longest = max(sum(max(_seconds(block)) for block in blocks) for blocks in branches)
     assert times[0] >= longest * (1 - 1e-12)
-    assert said <= times[0] * (1 + 1e-12)  # the closed form is a bound of every order
+    assert value <= times[0] * (1 + 1e-12)  # the closed form is a bound of every order
 
 
 def _seconds(block: tuple[int, list[tuple[str, float]]]) -> list[float]:
@@ -262,9 +262,9 @@ def _seconds(block: tuple[int, list[tuple[str, float]]]) -> list[float]:
 def test_iterations_of_a_map_go_on_by_themselves(
     compared: Compared, engine: str, body: str, in_step: int, flowing: int
 ) -> None:
-    found = compared(body, engine=engine)
-    by_effect = dict(zip(found.ladder().effect, found.ladder().simulated_s, strict=True))
-    assert found.forecast_s == by_effect["conflicts"] == in_step
+    comparison = compared(body, engine=engine)
+    by_effect = dict(zip(comparison.ladder().effect, comparison.ladder().simulated_s, strict=True))
+    assert comparison.forecast_s == by_effect["conflicts"] == in_step
     assert by_effect["maps"] == pytest.approx(flowing, rel=1e-12)
 
 
@@ -276,9 +276,11 @@ def test_a_map_stays_in_step_where_conflicts_are_no_clique(compared: Compared) -
 
 
 def test_many_iterations_are_taken_in_batches(compared: Compared) -> None:
-    found = compared("map [1e7] { execute { loads [3] } execute { reads [3] } }")
-    assert found.rungs[-1].operations < 2000
-    assert 3e7 <= found.simulated_s <= 3e7 * (1 + 1.1 / 16)  # the disks are three, and the last batch is not hidden
+    comparison = compared("map [1e7] { execute { loads [3] } execute { reads [3] } }")
+    assert comparison.rungs[-1].operations < 2000
+    assert (
+        3e7 <= comparison.simulated_s <= 3e7 * (1 + 1.1 / 16)
+    )  # the disks are three, and the last batch is not hidden
 
 
 # --- chance -------------------------------------------------------------------------------------------------------
@@ -301,12 +303,12 @@ def test_cases_are_drawn(compared: Compared) -> None:
 
 def test_samples_are_drawn_in_every_iteration(compared: Compared) -> None:
     body = "iterate [30] { sample x from uniform(1, 3)  execute { flops [x] } }"
-    found = compared(body, seed=2)
-    assert found.rungs[0].simulated_s == pytest.approx(60, rel=1e-12)
-    assert 30 < found.simulated_s < 90
-    assert found.simulated_s != pytest.approx(60, rel=1e-9)
+    comparison = compared(body, seed=2)
+    assert comparison.rungs[0].simulated_s == pytest.approx(60, rel=1e-12)
+    assert 30 < comparison.simulated_s < 90
+    assert comparison.simulated_s != pytest.approx(60, rel=1e-9)
     again = np.random.default_rng(2).random(30)
-    assert found.simulated_s == pytest.approx(float(np.sum(1 + 2 * again)), rel=1e-12)
+    assert comparison.simulated_s == pytest.approx(float(np.sum(1 + 2 * again)), rel=1e-12)
 
 
 # --- the ladder ---------------------------------------------------------------------------------------------------
@@ -318,11 +320,11 @@ def test_changes_add_up_to_the_gap(compared: Compared) -> None:
       execute { flops [5] stores [3] loads [2] }
       map [9] { execute { loads [1] } execute { stores [2] flops [1] } }
     """
-    found = compared(body, "Star")
-    ladder = found.ladder()
+    comparison = compared(body, "Star")
+    ladder = comparison.ladder()
     assert ladder.effect.tolist() == [SHARING, "conflicts", "maps", "chance"]
-    assert ladder.change_s.sum() == pytest.approx(found.difference_s, rel=1e-12)
-    assert found.to_dict()["error"] == (found.forecast_s - found.simulated_s) / found.simulated_s
+    assert ladder.change_s.sum() == pytest.approx(comparison.difference_s, rel=1e-12)
+    assert comparison.to_dict()["error"] == (comparison.forecast_s - comparison.simulated_s) / comparison.simulated_s
 
 
 # --- bad input ----------------------------------------------------------------------------------------------------
@@ -379,7 +381,7 @@ def test_every_public_pair(cases: Path) -> None:
         read = applications(folder / "models" / row["app"])
         on = machines(folder / "models" / row["machine"])
         named = kernel[1] if kernel else "main"
-        found = compare_aspen(read, on, row["socket"], kernel=named, effects="conflicts,maps")
-        assert found.rungs[0].simulated_s == pytest.approx(found.forecast_s, rel=1e-12)
-        assert found.simulated_s <= found.forecast_s * (1 + 1e-12), row
-        assert found.rungs[-1].operations < 20_000
+        comparison = compare_aspen(read, on, row["socket"], kernel=named, effects="conflicts,maps")
+        assert comparison.rungs[0].simulated_s == pytest.approx(comparison.forecast_s, rel=1e-12)
+        assert comparison.simulated_s <= comparison.forecast_s * (1 + 1e-12), row
+        assert comparison.rungs[-1].operations < 20_000

@@ -79,24 +79,24 @@ def disk_times(points, constants=(2e-3, 5e-3, 3e-8), phase: str = "first") -> li
 VARIED = [(1e3, 4), (1e3, 8), (1e5, 4), (1e6, 16), (1e6, 2)]
 
 
-def values(found) -> dict[str, float]:
-    return {str(unknown): one.value for unknown, one in zip(found.unknowns, found.fit.estimates, strict=True)}
+def values(result) -> dict[str, float]:
+    return {str(unknown): one.value for unknown, one in zip(result.unknowns, result.fit.estimates, strict=True)}
 
 
 def test_disk_constants_of_a_phase(workload, machine) -> None:
-    found = calibrate(workload, machine, disk_times(VARIED))
-    assert values(found) == pytest.approx(
+    calibration = calibrate(workload, machine, disk_times(VARIED))
+    assert values(calibration) == pytest.approx(
         {"disk.read_startup (first)": 2e-3, "disk.write_startup (first)": 5e-3, "disk.per_byte (first)": 3e-8}, rel=1e-9
     )
-    assert found.fit.residuals_s == pytest.approx(np.zeros(5), abs=1e-12)
+    assert calibration.fit.residuals_s == pytest.approx(np.zeros(5), abs=1e-12)
 
 
 def test_shared_by_the_phases(workload, machine) -> None:
     """Of the second phase, 5 writes of 8 bytes."""
     more = Timing(5 * (5e-3 + 3e-8 * 8), {"n": 7.0}, None, "second", "disk")
-    found = calibrate(workload, machine, [*disk_times(VARIED), more], per_phase=False)
-    assert values(found) == pytest.approx(dict(zip(DISK, (2e-3, 5e-3, 3e-8), strict=True)), rel=1e-9)
-    assert found.fit["disk.write_startup"].rows == 6
+    calibration = calibrate(workload, machine, [*disk_times(VARIED), more], per_phase=False)
+    assert values(calibration) == pytest.approx(dict(zip(DISK, (2e-3, 5e-3, 3e-8), strict=True)), rel=1e-9)
+    assert calibration.fit["disk.write_startup"].rows == 6
 
 
 def test_times_of_the_whole_run_are_shared_by_default(workload, machine) -> None:
@@ -107,32 +107,32 @@ def test_times_of_the_whole_run_are_shared_by_default(workload, machine) -> None
         messages = forecast(workload, machine, {"n": n, "P": 4}).components["communication"]
         disk = first_disk_s(n, reads, 2e-3, 5e-3, 3e-8) + 5 * (5e-3 + 3e-8 * 8)
         times.append(Timing(known + float(messages) + disk, {"n": n, "reads": reads, "P": 4}))
-    found = calibrate(workload, machine, times, unknown=DISK)
-    assert values(found) == pytest.approx(dict(zip(DISK, (2e-3, 5e-3, 3e-8), strict=True)), rel=1e-6)
+    calibration = calibrate(workload, machine, times, unknown=DISK)
+    assert values(calibration) == pytest.approx(dict(zip(DISK, (2e-3, 5e-3, 3e-8), strict=True)), rel=1e-6)
 
 
 def test_fixed_constants_are_known_parts(workload, machine) -> None:
-    found = calibrate(workload, machine, disk_times(VARIED), fixed={"first:disk.per_byte": 3e-8})
-    assert values(found) == pytest.approx(
+    calibration = calibrate(workload, machine, disk_times(VARIED), fixed={"first:disk.per_byte": 3e-8})
+    assert values(calibration) == pytest.approx(
         {"disk.read_startup (first)": 2e-3, "disk.write_startup (first)": 5e-3}, rel=1e-9
     )
-    found = calibrate(workload, machine, disk_times(VARIED), fixed={"disk.per_byte": 3e-8}, per_phase=False)
-    assert values(found) == pytest.approx({"disk.read_startup": 2e-3, "disk.write_startup": 5e-3}, rel=1e-9)
+    calibration = calibrate(workload, machine, disk_times(VARIED), fixed={"disk.per_byte": 3e-8}, per_phase=False)
+    assert values(calibration) == pytest.approx({"disk.read_startup": 2e-3, "disk.write_startup": 5e-3}, rel=1e-9)
 
 
 def test_constants_that_are_not_asked_for_keep_their_values(workload, machine) -> None:
     """The phase replaces the time per byte: 1 ns."""
     times = disk_times(VARIED, (2e-3, 5e-3, 1e-9))
-    found = calibrate(workload, machine, times, unknown=DISK[:2])
-    assert list(values(found).values()) == pytest.approx([2e-3, 5e-3], rel=1e-9)
+    calibration = calibrate(workload, machine, times, unknown=DISK[:2])
+    assert list(values(calibration).values()) == pytest.approx([2e-3, 5e-3], rel=1e-9)
 
 
 def test_a_ratio_leaves_one_factor(workload, machine) -> None:
     """With one point alone the three constants cannot be told apart, but their factor can."""
     ratio = dict(zip(DISK, (1e-3, 2.5e-3, 1.5e-8), strict=True))
-    found = calibrate(workload, machine, disk_times([(1e3, 4)]), unknown=[], ratios=[ratio])
-    assert list(values(found).values()) == pytest.approx([2.0], rel=1e-12)
-    assert found.unknowns[0].ratio == tuple(ratio.items())
+    calibration = calibrate(workload, machine, disk_times([(1e3, 4)]), unknown=[], ratios=[ratio])
+    assert list(values(calibration).values()) == pytest.approx([2.0], rel=1e-12)
+    assert calibration.unknowns[0].ratio == tuple(ratio.items())
 
 
 def test_computation_is_a_factor(workload, machine) -> None:
@@ -141,9 +141,11 @@ def test_computation_is_a_factor(workload, machine) -> None:
         Timing(2 * 1e6 * n / 4 / 1e8 + first_disk_s(n, 4, 2e-3, 5e-3, 1e-9), {"n": n, "P": 4}, None, "first")
         for n in (1e3, 1e4, 1e5)
     ]
-    found = calibrate(workload, machine, times, unknown=["computation", "disk.read_startup", "disk.write_startup"])
-    assert values(found)["computation (first)"] == pytest.approx(2, rel=1e-9)
-    (both,) = (one for group in found.fit.groups for one in group.combinations)
+    calibration = calibrate(
+        workload, machine, times, unknown=["computation", "disk.read_startup", "disk.write_startup"]
+    )
+    assert values(calibration)["computation (first)"] == pytest.approx(2, rel=1e-9)
+    (both,) = (one for group in calibration.fit.groups for one in group.combinations)
     assert both.weights["disk.write_startup (first)"] == pytest.approx(1 / 4)
     assert both.value == pytest.approx((4 * 2e-3 + 5e-3) / 4, rel=1e-6)
 
@@ -161,15 +163,15 @@ def test_messages_may_not_be_faster_than_links_and_are_found_all_the_same(worklo
         for n in (10, 1e4, 1e6)
         for P in (2, 4, 16)
     ]
-    found = calibrate(workload, machine, times)
-    assert values(found) == pytest.approx(
+    calibration = calibrate(workload, machine, times)
+    assert values(calibration) == pytest.approx(
         {"network.startup (second)": 1e-4, "network.per_byte (second)": 1e-7}, rel=1e-9
     )
 
 
 def test_what_cannot_be_told_apart_comes_with_advice(workload, machine) -> None:
-    found = calibrate(workload, machine, disk_times([(1e3, 4)]))
-    (group,), (advice,) = found.fit.groups, found.advice
+    calibration = calibrate(workload, machine, disk_times([(1e3, 4)]))
+    (group,), (advice,) = calibration.fit.groups, calibration.advice
     assert group.missing == 2
     assert "n = 2000 instead of 1000" in advice
     assert "reads = 8 instead of 4" in advice
@@ -185,14 +187,14 @@ def test_presets_are_advice_too(workload, machine) -> None:
 
 def test_times_without_an_unknown_are_told(workload, machine) -> None:
     other = Timing(1.0, {"P": 4}, None, "first", "computation")
-    found = calibrate(workload, machine, [other, *disk_times(VARIED)])
-    assert found.unused == (other,)
-    assert len(found.timings) == len(VARIED)
+    calibration = calibrate(workload, machine, [other, *disk_times(VARIED)])
+    assert calibration.unused == (other,)
+    assert len(calibration.timings) == len(VARIED)
 
 
 def test_parameters_and_preset_for_rows_that_say_nothing_else(workload, machine) -> None:
     time = Timing(first_disk_s(1e6, 9, 2e-3, 5e-3, 1e-9), {}, None, "first", "disk")
-    found = calibrate(
+    calibration = calibrate(
         workload,
         machine,
         [time],
@@ -201,7 +203,7 @@ def test_parameters_and_preset_for_rows_that_say_nothing_else(workload, machine)
         unknown=["disk.read_startup"],
         fixed={"disk.write_startup": 5e-3},
     )
-    assert values(found) == pytest.approx({"disk.read_startup (first)": 2e-3}, rel=1e-6)
+    assert values(calibration) == pytest.approx({"disk.read_startup (first)": 2e-3}, rel=1e-6)
 
 
 def test_noise_is_found_again(workload, machine) -> None:
@@ -210,9 +212,9 @@ def test_noise_is_found_again(workload, machine) -> None:
         Timing(one.seconds * (1 + 0.03 * draw.standard_normal()), one.values, None, one.phase, one.component)
         for one in disk_times(VARIED * 8)
     ]
-    found = calibrate(workload, machine, times, level=0.999)
-    assert found.fit.groups[0].error == pytest.approx(0.03, rel=0.4)
-    for one, truth in zip(found.fit.estimates, (2e-3, 5e-3, 3e-8), strict=True):
+    calibration = calibrate(workload, machine, times, level=0.999)
+    assert calibration.fit.groups[0].error == pytest.approx(0.03, rel=0.4)
+    for one, truth in zip(calibration.fit.estimates, (2e-3, 5e-3, 3e-8), strict=True):
         assert one.low < truth < one.high
 
 
@@ -220,7 +222,7 @@ def test_simulated_seismic_gives_back_its_constants() -> None:
     """All that the closed form knows, simulated without effects, over several numbers of processors."""
     times = []
     for ranks in (2, 4, 8):
-        seen = simulate(
+        result = simulate(
             "seismic",
             "power-challenge",
             {"P": ranks},
@@ -229,11 +231,11 @@ def test_simulated_seismic_gives_back_its_constants() -> None:
             effects="none",
             iterations="steady",
         )
-        rows = timings_of(seen, {"P": ranks}, "test")
+        rows = timings_of(result, {"P": ranks}, "test")
         times += [Timing(row.seconds, {"P": row.P}, row.preset, row.phase, row.component) for row in rows.itertuples()]
-    found = calibrate("seismic", "power-challenge", times, unknown=["network.startup", "network.per_byte"])
-    assert list(values(found).values()) == pytest.approx([318e-6, 0.662e-6], rel=1e-8)
-    assert {one.component for one in found.unused} == {"computation", "disk"}
+    calibration = calibrate("seismic", "power-challenge", times, unknown=["network.startup", "network.per_byte"])
+    assert list(values(calibration).values()) == pytest.approx([318e-6, 0.662e-6], rel=1e-8)
+    assert {one.component for one in calibration.unused} == {"computation", "disk"}
 
 
 def test_a_table_of_a_result_is_read_again(tmp_path: Path, workload, machine) -> None:
@@ -278,8 +280,8 @@ def test_constants_of_which_the_larger_counts_are_refused_by_name(tmp_path: Path
         )
         for n in (10, 1e4, 1e6)
     ]
-    found = calibrate(workload, machine, times, unknown=["network.L", "network.G"])
-    assert list(values(found).values()) == pytest.approx([5e-6, 1e-9], rel=1e-9)
+    calibration = calibrate(workload, machine, times, unknown=["network.L", "network.G"])
+    assert list(values(calibration).values()) == pytest.approx([5e-6, 1e-9], rel=1e-9)
 
 
 @pytest.mark.parametrize(

@@ -237,16 +237,16 @@ def test_echelon_spans_the_same_space(seed: int, rank: int) -> None:
 
 @given(st.lists(st.floats(1e-9, 1e3), min_size=1, max_size=4), st.lists(st.floats(1e-2, 1e2), min_size=1, max_size=4))
 def test_a_product_is_one_vector(vector: list[float], factors: list[float]) -> None:
-    found = common_direction(np.outer(vector, factors))
-    assert found.relative_misfit < 1e-6
-    assert found.factors == pytest.approx(np.array(factors) / factors[0], rel=1e-5)
-    assert found.vector == pytest.approx(np.array(vector) * factors[0], rel=1e-5)
+    direction = common_direction(np.outer(vector, factors))
+    assert direction.relative_misfit < 1e-6
+    assert direction.factors == pytest.approx(np.array(factors) / factors[0], rel=1e-5)
+    assert direction.vector == pytest.approx(np.array(vector) * factors[0], rel=1e-5)
 
 
 def test_the_misfit_is_the_least_possible() -> None:
     """[[1, 1], [1, 2]]: logarithms are off by log(2)/4 in each of four entries, and no less is possible."""
-    found = common_direction([[1.0, 1.0], [1.0, 2.0]])
-    assert found.relative_misfit == pytest.approx(2**0.25 - 1)
+    direction = common_direction([[1.0, 1.0], [1.0, 2.0]])
+    assert direction.relative_misfit == pytest.approx(2**0.25 - 1)
 
 
 def test_rounding_decides_whether_it_is_one_vector() -> None:

@@ -135,17 +135,17 @@ def test_the_original(capsys: pytest.CaptureFixture[str], pair: list[str]) -> No
 
 
 def test_json_has_all_numbers(capsys: pytest.CaptureFixture[str], pair: list[str]) -> None:
-    found = answer(capsys, "aspen", *pair, "--socket", "Cpu", "--set", "n=16", "--set", "clock=4")
+    result = answer(capsys, "aspen", *pair, "--socket", "Cpu", "--set", "n=16", "--set", "clock=4")
     # 16 items on two memories are 8 rounds of 1 s, twice; packing takes 1.5 s beside the 5 s of sending.
-    assert (found["seconds"], found["original_seconds"]) == (16 + 5, 16 + 1.5 + 5)
-    assert found["parameters"] == {"n": 16, "clock": 4}
-    assert found["data_bytes"] == {"field": 16 * 16 * 8}
-    assert found["memory_bytes"] == 2000
-    blocks = {block["label"]: block for block in found["blocks"]}
+    assert (result["seconds"], result["original_seconds"]) == (16 + 5, 16 + 1.5 + 5)
+    assert result["parameters"] == {"n": 16, "clock": 4}
+    assert result["data_bytes"] == {"field": 16 * 16 * 8}
+    assert result["memory_bytes"] == 2000
+    blocks = {block["label"]: block for block in result["blocks"]}
     assert [use["resource"] for use in blocks["update"]["uses"]] == ["flops", "loads"]
     assert blocks["update"]["uses"][0]["amount"] == 2 * 16 * 3
-    assert {one["name"]: one["times"] for one in found["kernels"]} == {"main": 1, "step": 2}
-    assert "simulation" not in found
+    assert {one["name"]: one["times"] for one in result["kernels"]} == {"main": 1, "step": 2}
+    assert "simulation" not in result
 
 
 def test_all_sockets(capsys: pytest.CaptureFixture[str], pair: list[str]) -> None:
@@ -153,18 +153,18 @@ def test_all_sockets(capsys: pytest.CaptureFixture[str], pair: list[str]) -> Non
     assert "Cpu 13 s 16 s" in text
     assert "Card: " in text
     assert "has no resource 'loads'" in text
-    found = answer(capsys, "aspen", *pair)
-    assert [one["socket"] for one in found["sockets"]] == ["Cpu"]
-    assert list(found["absent"]) == ["Card"]
+    result = answer(capsys, "aspen", *pair)
+    assert [one["socket"] for one in result["sockets"]] == ["Cpu"]
+    assert list(result["absent"]) == ["Card"]
 
 
 def test_a_simulation(capsys: pytest.CaptureFixture[str], pair: list[str]) -> None:
     text = out(capsys, "aspen", *pair, "--socket", "Cpu", "--simulate", "--engine", "simpy")
     assert "Simulated: waves on Pair (Cpu), kernel main" in text
     assert "The simulation (simpy) takes as long as the closed form says." in text
-    found = answer(capsys, "aspen", *pair, "--socket", "Cpu", "--simulate", "--effects", "none")
-    assert found["simulation"]["simulated_s"] == found["seconds"] == 13
-    assert [rung["effect"] for rung in found["simulation"]["ladder"]] == ["shared instances"]
+    result = answer(capsys, "aspen", *pair, "--socket", "Cpu", "--simulate", "--effects", "none")
+    assert result["simulation"]["simulated_s"] == result["seconds"] == 13
+    assert [rung["effect"] for rung in result["simulation"]["ladder"]] == ["shared instances"]
 
 
 def test_show_an_application(capsys: pytest.CaptureFixture[str], pair: list[str]) -> None:

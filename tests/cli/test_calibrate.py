@@ -52,13 +52,13 @@ def test_tables_say_what_is_determined_and_what_is_not(tmp_path: Path) -> None:
 def test_json_holds_numbers_in_si_units(tmp_path: Path) -> None:
     path = made(tmp_path, noise=0.02)
     answer = run("seismic", "power-challenge", path, "--unknown", NETWORK, "--json", "--level", "95%")
-    found = json.loads(answer.output)
-    assert found["level"] == 0.95
-    constants = {(one["constant"], one["phase"]): one for one in found["constants"]}
+    data = json.loads(answer.output)
+    assert data["level"] == 0.95
+    constants = {(one["constant"], one["phase"]): one for one in data["constants"]}
     one = constants["network.startup", "depth-migration"]
     assert one["unit"] == "s"
     assert one["interval"][0] < 104e-6 < one["interval"][1]
-    assert len(found["times"]) == 16
+    assert len(data["times"]) == 16
 
 
 def test_noise_and_repetitions_are_shown(tmp_path: Path) -> None:
@@ -93,7 +93,7 @@ def test_yaml_of_shared_constants_is_of_a_machine(tmp_path: Path) -> None:
 def test_ratios_and_fixed_constants_take_units(tmp_path: Path) -> None:
     path = made(tmp_path, ("test",))
     ratio = "disk.read_startup=43.2us,disk.write_startup=1.53ms,disk.per_byte=22.2 ns/B"
-    found = json.loads(
+    data = json.loads(
         run(
             "seismic",
             "power-challenge",
@@ -107,7 +107,7 @@ def test_ratios_and_fixed_constants_take_units(tmp_path: Path) -> None:
             "--json",
         ).output
     )
-    factors = [one["estimate"] for one in found["constants"] if one["ratio"]]
+    factors = [one["estimate"] for one in data["constants"] if one["ratio"]]
     assert factors == pytest.approx([1, 1.98, 3.43], rel=5e-3)  # printed digits of the ratio
     text = run("seismic", "power-challenge", path, "--unknown", "network.startup", "--ratio", ratio, "--yaml").output
     assert "disk.write_startup: 0.00153 s" in text

@@ -52,7 +52,7 @@ def test_tune(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_json_is_not_rounded(capsys: pytest.CaptureFixture[str]) -> None:
-    said = answer(
+    result = answer(
         capsys,
         "machine",
         *JACOBI,
@@ -65,11 +65,11 @@ def test_json_is_not_rounded(capsys: pytest.CaptureFixture[str]) -> None:
         "--subject-to",
         "time <= 100 ms",
     )
-    assert (said["feasible"], said["exact"], said["method"]) == (True, False, "bisection")
-    rate = said["point"]["values"]["processor.rate"]
+    assert (result["feasible"], result["exact"], result["method"]) == (True, False, "bisection")
+    rate = result["point"]["values"]["processor.rate"]
     again = sc.forecast(*JACOBI, {"n": 4096, "P": 64, "processor.rate": rate}).makespan_s
     assert again == pytest.approx(0.1, rel=1e-14)
-    (one,) = said["sensitivity"]
+    (one,) = result["sensitivity"]
     assert one["active"]
     assert one["looser"] < rate < one["tighter"]
 
@@ -112,10 +112,10 @@ def test_a_front(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     assert "Pareto front" in text
     assert len(pd.read_csv(trace)) == 64
     assert plot.stat().st_size > 10_000
-    said = answer(capsys, *arguments, "--points", "100")
+    result = answer(capsys, *arguments, "--points", "100")
     every = sc.forecast(*JACOBI, {"P": list(range(1, 65))}).makespan_s.tolist()  # type: ignore[union-attr]
     best = [p for p in range(1, 65) if every[p - 1] < min(every[: p - 1], default=1e9)]
-    assert sorted(point["values"]["P"] for point in said["front"]) == best
+    assert sorted(point["values"]["P"] for point in result["front"]) == best
 
 
 def test_confirmed(capsys: pytest.CaptureFixture[str]) -> None:
@@ -129,7 +129,7 @@ def test_confirmed(capsys: pytest.CaptureFixture[str]) -> None:
 def test_plot_and_trace(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
     trace, plot = tmp_path / "t.csv", tmp_path / "p.svg"
-    said = answer(
+    result = answer(
         capsys,
         "tune",
         *JACOBI,
@@ -143,8 +143,8 @@ def test_plot_and_trace(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> N
         str(plot),
     )
     frame = pd.read_csv(trace)
-    assert len(frame) == said["evaluations"] == 64
-    assert frame["time"].min() == said["objective"]
+    assert len(frame) == result["evaluations"] == 64
+    assert frame["time"].min() == result["objective"]
     assert "Parallel coordinates" in plot.read_text()
 
 
@@ -154,9 +154,9 @@ def test_a_file_and_options_over_it(capsys: pytest.CaptureFixture[str], tmp_path
         "simcodesign: 1\nplanner: tune\nworkload: jacobi\nmachine: torus-cluster\nset: {n: 500}\n"
         "vary: {P: 1:256}\nsubject_to: P <= 100\nminimise: time\n"
     )
-    said = answer(capsys, "tune", "--file", str(path))
+    result = answer(capsys, "tune", "--file", str(path))
     same = answer(capsys, "tune", *JACOBI, "--set", "n=500", "--vary", "P=1:256", "--subject-to", "P <= 100")
-    assert said == same
+    assert result == same
     fewer = answer(capsys, "tune", "--file", str(path), "--subject-to", "P <= 7")
     assert fewer["point"]["values"]["P"] <= 7
     other = answer(capsys, "tune", "--file", str(path), "--vary", "P=2,3", "--maximise", "time")
@@ -177,15 +177,15 @@ def test_parameters_of_the_machine_are_set_for_the_architect(capsys: pytest.Capt
 @pytest.mark.parametrize("text", ["machine.ecc=on,off", "machine.ecc", "machine.ecc=0.75,1"])
 def test_choices_by_name(capsys: pytest.CaptureFixture[str], text: str) -> None:
     """The whole bandwidth is there without error correction."""
-    said = answer(capsys, "tune", *KEENELAND, "--vary", text)
-    assert (said["evaluations"], said["point"]["values"]) == (2, {"machine.ecc": 1.0})
+    result = answer(capsys, "tune", *KEENELAND, "--vary", text)
+    assert (result["evaluations"], result["point"]["values"]) == (2, {"machine.ecc": 1.0})
     one = answer(capsys, "tune", *KEENELAND, "--vary", "precision=single_complex")
     assert one["point"]["values"] == {"precision": 8.0}
 
 
 def test_a_size_that_is_set_stays(capsys: pytest.CaptureFixture[str]) -> None:
-    asked = [*JACOBI, "--set", "n=500", "--vary", "P=1:99", "--minimise", "time"]
-    fixed, tuned = answer(capsys, "size", *asked), answer(capsys, "tune", *asked)
+    values = [*JACOBI, "--set", "n=500", "--vary", "P=1:99", "--minimise", "time"]
+    fixed, tuned = answer(capsys, "size", *values), answer(capsys, "tune", *values)
     assert fixed["point"] == tuned["point"]
 
 
@@ -281,24 +281,24 @@ def test_objectives_have_their_units(capsys: pytest.CaptureFixture[str]) -> None
 
 
 def test_a_limit_of_evaluations_is_told(capsys: pytest.CaptureFixture[str]) -> None:
-    asked = [*COMD, "--vary", "machine.memory_clock=100 MHz:4 GHz", "--subject-to", "time <= 1 s"]
-    assert "300 evaluations, the limit of --evaluations" in out(capsys, *asked, "--evaluations", "300")
+    values = [*COMD, "--vary", "machine.memory_clock=100 MHz:4 GHz", "--subject-to", "time <= 1 s"]
+    assert "300 evaluations, the limit of --evaluations" in out(capsys, *values, "--evaluations", "300")
 
 
 @pytest.mark.thorough
 def test_what_is_proven_and_what_is_not(capsys: pytest.CaptureFixture[str]) -> None:
-    asked = [*COMD, "--vary", "machine.memory_clock=100 MHz:4 GHz", "--evaluations", "6000"]
-    text = out(capsys, *asked, "--subject-to", "time <= 0.01 s")
+    values = [*COMD, "--vary", "machine.memory_clock=100 MHz:4 GHz", "--evaluations", "6000"]
+    text = out(capsys, *values, "--subject-to", "time <= 0.01 s")
     assert "Infeasible as far as was searched: none of" in text  # a time is no formula
     assert "machine.core_clock = 100 MHz to 2 GHz" in text
     assert "That is no proof" in text
-    text = out(capsys, *asked, "--subject-to", "(machine.core_clock - 1e9)**2 <= -1")
+    text = out(capsys, *values, "--subject-to", "(machine.core_clock - 1e9)**2 <= -1")
     assert "Infeasible: no point meets all" in text  # bounds of a square say so
     assert "That is no proof" not in text
 
 
 def test_a_front_is_confirmed(capsys: pytest.CaptureFixture[str]) -> None:
-    asked = [
+    values = [
         *FFT,
         "--vary",
         "n=1000:1040:whole",
@@ -310,19 +310,19 @@ def test_a_front_is_confirmed(capsys: pytest.CaptureFixture[str]) -> None:
         "--points",
         "4",
     ]
-    text = out(capsys, *asked, "--confirm", "3", "--seed", "7")
+    text = out(capsys, *values, "--confirm", "3", "--seed", "7")
     assert "Confirmed: when simulated, 0 of 3 points are beaten by another one" in text
-    found = answer(capsys, *asked, "--confirm", "3")
-    assert found["confirmed"]["front_stays"]
-    assert [one["beaten_by"] for one in found["confirmed"]["points"]] == [None] * 3
+    result = answer(capsys, *values, "--confirm", "3")
+    assert result["confirmed"]["front_stays"]
+    assert [one["beaten_by"] for one in result["confirmed"]["points"]] == [None] * 3
 
 
 @pytest.mark.thorough
 def test_the_seed_is_that_of_the_simulation_too(capsys: pytest.CaptureFixture[str]) -> None:
     """Only noise is drawn: another seed gives other times, the same seed the same."""
-    asked = ["tune", *JACOBI, "--vary", "P=16,32", "--set", "n=1024", "--set", "noise=0.1", "--confirm", "1"]
+    values = ["tune", *JACOBI, "--vary", "P=16,32", "--set", "n=1024", "--set", "noise=0.1", "--confirm", "1"]
     one, same, other = (
-        [point["simulated"]["objectives"] for point in answer(capsys, *asked, "--seed", seed)["confirmed"]["points"]]
+        [point["simulated"]["objectives"] for point in answer(capsys, *values, "--seed", seed)["confirmed"]["points"]]
         for seed in ("3", "3", "4")
     )
     assert one == same != other
@@ -330,10 +330,10 @@ def test_the_seed_is_that_of_the_simulation_too(capsys: pytest.CaptureFixture[st
 
 def test_a_trace_in_parquet(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     pytest.importorskip("pyarrow")
-    asked = [*FFT, "--vary", "machine.ecc", "--vary", "n=1000:1010:whole", "--minimise", "energy"]
+    values = [*FFT, "--vary", "machine.ecc", "--vary", "n=1000:1010:whole", "--minimise", "energy"]
     traces = [tmp_path / "trace.csv", tmp_path / "trace.parquet"]
     for trace in traces:
-        out(capsys, *asked, "--trace", str(trace))
+        out(capsys, *values, "--trace", str(trace))
     csv, parquet = pd.read_csv(traces[0]), pd.read_parquet(traces[1])
     assert len(parquet) == 22
     pd.testing.assert_frame_equal(csv, parquet, check_dtype=False, rtol=1e-15)
@@ -363,9 +363,9 @@ def test_a_property_called_capacity_is_not_that_of_a_rank(capsys: pytest.Capture
     machine.write_text(
         "simcodesign: 1\nextends: keeneland\nname: own\nproperties: {capacity: 5, time: 3, price: 4}\n", "utf-8"
     )
-    found = answer(capsys, "size", "fft3d", str(machine), "-P", "360", "--vary", "n=1000:10000:whole")
-    assert found["point"]["values"]["n"] == 5129
-    metrics = found["point"]["metrics"]
+    result = answer(capsys, "size", "fft3d", str(machine), "-P", "360", "--vary", "n=1000:10000:whole")
+    assert result["point"]["values"]["n"] == 5129
+    metrics = result["point"]["metrics"]
     assert (metrics["capacity"], metrics["machine.capacity"], metrics["machine.time"], metrics["machine.price"]) == (
         6e9,
         5,
@@ -375,6 +375,6 @@ def test_a_property_called_capacity_is_not_that_of_a_rank(capsys: pytest.Capture
 
 
 def test_sums_of_units_with_a_factor_are_told(capsys: pytest.CaptureFixture[str]) -> None:
-    asked = [*FFT, "--vary", "machine.ecc", "--set", "n=2000", "--minimise", "time + 1e-6*energy"]
-    assert main(["explore", *asked]) == 0
+    values = [*FFT, "--vary", "machine.ecc", "--set", "n=2000", "--minimise", "time + 1e-6*energy"]
+    assert main(["explore", *values]) == 0
     assert "note: 'time + 1e-6*energy' adds or compares s and J" in " ".join(capsys.readouterr().err.split())

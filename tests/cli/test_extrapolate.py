@@ -67,12 +67,12 @@ def test_tables_fit_in_80_columns(run: Any) -> None:
 
 
 def test_json_has_every_seed(run: Any) -> None:
-    found = run(*SMALL, "--json").json
-    (target,) = found["targets"]
-    assert found["seeds"] == [0, 1]
-    assert found["profile"] == [2, 4, 8]
+    json = run(*SMALL, "--json").json
+    (target,) = json["targets"]
+    assert json["seeds"] == [0, 1]
+    assert json["profile"] == [2, 4, 8]
     for method, seconds in target["seconds"].items():
-        errors = [said / truth - 1 for said, truth in zip(seconds, target["truth_s"], strict=True)]
+        errors = [result / truth - 1 for result, truth in zip(seconds, target["truth_s"], strict=True)]
         assert target["errors"][method]["mean"] == pytest.approx(sum(errors) / 2)
         assert target["errors"][method]["mean_absolute"] == pytest.approx(sum(map(abs, errors)) / 2)
     assert target["ladder"] is None
@@ -148,13 +148,13 @@ def test_refused(run: Any, arguments: tuple[str, ...], message: str) -> None:
 @given(st.text("P=,123abcn. ", max_size=20))
 def test_targets_are_read_or_refused(text: str) -> None:
     try:
-        found = parsed_target(text)
+        result = parsed_target(text)
     except InputError:
         return
-    assert found.processes >= 1
+    assert result.processes >= 1
 
 
 def test_parsed_target_reads_all() -> None:
-    found = parsed_target(" P=128 , preset=C, n=1e3, volume=4")
-    assert (found.processes, found.preset, dict(found.parameters), found.volume) == (128, "C", {"n": 1e3}, 4.0)
-    assert found.text == "P = 128, preset C, n = 1000.0"
+    result = parsed_target(" P=128 , preset=C, n=1e3, volume=4")
+    assert (result.processes, result.preset, dict(result.parameters), result.volume) == (128, "C", {"n": 1e3}, 4.0)
+    assert result.text == "P = 128, preset C, n = 1000.0"

@@ -97,9 +97,9 @@ def test_the_level_widens_the_interval(run: Any, tmp_path: Path) -> None:
     file.write_text("p,value\n" + "".join(f"{2**k},{(1 + 2**k) * e}\n" for k, e in enumerate(noise, 1)))
     widths = []
     for level in (0.5, 0.9, 0.99):
-        found = run(file, "--json", "--level", level).json["fits"][0]["prediction"]
-        assert found["level"] == level
-        widths.append(found["high"] - found["low"])
+        prediction = run(file, "--json", "--level", level).json["fits"][0]["prediction"]
+        assert prediction["level"] == level
+        widths.append(prediction["high"] - prediction["low"])
     assert widths == sorted(widths)
     assert "99 % interval" in run(file, "--level", 0.99).out
 
@@ -176,9 +176,9 @@ def test_a_shared_example_has_the_lead_exponent_that_extrap_finds(run: Any, case
     name = "text/one_parameter_1.txt"
     listed = json.loads((cases / "extrap" / "expected_models.json").read_text())[name]["models"]
     assert [(one["callpath"], one["metric"], one["function"][-5:]) for one in listed] == [("compute", "time", "x^(2)")]
-    (found,) = run(cases / "extrap" / name, "--no-refine", "--json").json["fits"]
-    assert (found["region"], found["metric"]) == ("compute", "time")
-    assert found["model"]["terms"][-1]["factors"] == [
+    (result,) = run(cases / "extrap" / name, "--no-refine", "--json").json["fits"]
+    assert (result["region"], result["metric"]) == ("compute", "time")
+    assert result["model"]["terms"][-1]["factors"] == [
         {"parameter": "x", "exponent": "2", "log2_exponent": "0", "collective": None}
     ]
 
@@ -346,7 +346,7 @@ def test_json_of_many_series_by_processes_is_that_of_one(
     file.write_text("p,region,value\n" + "".join(f"{p},r{k},{p * k + 1}\n" for k in range(60) for p in (2, 4, 8, 16)))
     one, two = (run(file, "--json", "-j", jobs) for jobs in (1, 2))
     assert one.out == two.out
-    assert [found["region"] for found in one.json["fits"]] == [f"r{k}" for k in range(60)]
+    assert [result["region"] for result in one.json["fits"]] == [f"r{k}" for k in range(60)]
     assert sum(line.startswith('    {"region"') for line in one.out.splitlines()) == 60  # a line each
 
 
@@ -378,15 +378,15 @@ def test_an_interrupt_ends_all_processes_without_a_traceback(tmp_path: Path) -> 
 
 def group(leader: int) -> list[int]:
     """Living processes of a process group."""
-    found = []
+    recorded = []
     for entry in Path("/proc").iterdir():
         try:
             fields = (entry / "stat").read_text().rpartition(")")[2].split()
         except OSError:
             continue
         if fields[0] != "Z" and int(fields[2]) == leader:
-            found.append(int(entry.name))
-    return found
+            recorded.append(int(entry.name))
+    return recorded
 
 
 def test_errors_of_exponents_say_the_option() -> None:
@@ -484,8 +484,8 @@ def test_units_behind_metrics_and_cores_make_a_workload(run: Any, tmp_path: Path
     assert ran.status == 0, ran.err
     assert "'setup [ms]' is left out" in ran.err
     work = load_workload(tmp_path / "w.yaml")
-    found = forecast(work, load_machine("torus-cluster"), {"P": 8})
-    assert found.makespan_s == pytest.approx(3 + 96 / 8, rel=1e-6)
+    result = forecast(work, load_machine("torus-cluster"), {"P": 8})
+    assert result.makespan_s == pytest.approx(3 + 96 / 8, rel=1e-6)
 
 
 @pytest.mark.parametrize("cell", ["", "nan"])

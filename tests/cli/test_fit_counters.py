@@ -189,8 +189,8 @@ def test_files_of_perf_with_their_labels(run: Any, tmp_path: Path) -> None:
 
 
 def test_labels_of_a_file(tmp_path: Path) -> None:
-    found = labelled("a@b/run.txt@P=4, size=1e6,clock=2.5 GHz,class=C,rank=0,repetition=2,kernel=solve,summed")
-    assert found == (Path("a@b/run.txt"), Labels(4.0, "solve", "C", 1e6, 2.5e9, 2.0, 0.0, True))
+    result = labelled("a@b/run.txt@P=4, size=1e6,clock=2.5 GHz,class=C,rank=0,repetition=2,kernel=solve,summed")
+    assert result == (Path("a@b/run.txt"), Labels(4.0, "solve", "C", 1e6, 2.5e9, 2.0, 0.0, True))
     assert labelled("run@P.txt") == (Path("run@P.txt"), Labels())
     assert labelled("run.txt@summed")[1] == Labels(summed=True)
     there = tmp_path / "run@P=4"
@@ -348,8 +348,8 @@ def test_counters_that_are_recorded_here(run: Any, tmp_path: Path) -> None:
     answer = run(*files, "--target", "P=8", "--json").json
     law = answer["kernels"][0]["counters"]["instructions"]
     assert law["form"] == "linear"
-    said = next(line for line in counted[8].read_text().splitlines() if ",instructions:u," in line)
-    assert law["a"] * 200_000 + law["b"] == pytest.approx(float(said.split(",")[0]), rel=0.05)
+    result = next(line for line in counted[8].read_text().splitlines() if ",instructions:u," in line)
+    assert law["a"] * 200_000 + law["b"] == pytest.approx(float(result.split(",")[0]), rel=0.05)
 
 
 # --- Machines ---------------------------------------------------------------------------------------------------
@@ -418,8 +418,8 @@ def test_counts_of_our_own_names_that_are_summed(run: Any, runs: Path, tmp_path:
 def test_machines_give_latencies_in_cycles(run: Any, runs: Path, tmp_path: Path) -> None:
     file = tmp_path / "cached.yaml"
     file.write_text(MACHINE)
-    found = run(runs, "--machine", file, "--json").json["latencies"]
-    assert found == pytest.approx({"l1_cycles": 4, "l2_cycles": 16, "llc_cycles": 40, "memory_s": 90e-9})
+    latencies = run(runs, "--machine", file, "--json").json["latencies"]
+    assert latencies == pytest.approx({"l1_cycles": 4, "l2_cycles": 16, "llc_cycles": 40, "memory_s": 90e-9})
     ran = run(runs, "--machine", "power-challenge")
     assert ran.status == 2
     assert "no memory" in ran.err

@@ -635,16 +635,16 @@ def test_seconds_are_printed_to_two_digits_at_least(largest: float, share: float
     ],
 )
 def test_the_verdict_in_words(changes: tuple[float, ...], words: str) -> None:
-    said, gap = 2.0, round(sum(changes), 9)
+    result, gap = 2.0, round(sum(changes), 9)
     rungs = [
         SimpleNamespace(effect=effect, change_s=change, share=change / gap if gap else math.nan)
         for effect, change in zip(("hops", "links", "disks"), changes, strict=False)
     ]
     comparison: Any = SimpleNamespace(
-        forecast=SimpleNamespace(headline_s=said, response_s=None, formulas=()),
-        simulation=SimpleNamespace(headline_s=said + gap),
+        forecast=SimpleNamespace(headline_s=result, response_s=None, formulas=()),
+        simulation=SimpleNamespace(headline_s=result + gap),
         rungs=rungs,
-        error=-gap / (said + gap) if said + gap else math.nan,
+        error=-gap / (result + gap) if result + gap else math.nan,
     )
     console = Console(width=500, file=io.StringIO(), record=True)
     console.print(verdict(comparison))

@@ -145,11 +145,11 @@ def test_a_recorded_trace(run: Any, cases: Path, tmp_path: Path, grain: str, lin
     answer = run(cases / "cache" / "gzip_1M.npy.xz", "--line", line, "--save", saved, "--json").json
     expected = pd.read_csv(cases / "cache" / f"hist_gzip_1M_{grain}.csv")
     distance, count = (expected.iloc[:, column].to_numpy() for column in (0, 1))
-    found = load_profile(saved)
-    assert found.line_bytes == line
-    assert found.cold == answer["cold"] == count[distance < 0].sum()
-    assert np.array_equal(found.distance, distance[distance >= 0])
-    assert np.array_equal(found.count, count[distance >= 0])
+    profile = load_profile(saved)
+    assert profile.line_bytes == line
+    assert profile.cold == answer["cold"] == count[distance < 0].sum()
+    assert np.array_equal(profile.distance, distance[distance >= 0])
+    assert np.array_equal(profile.count, count[distance >= 0])
     for part in answer["histogram"]:
         inside = (distance >= part["from"]) & (distance <= part["to"])
         assert part["accesses"] == count[inside].sum()
@@ -551,19 +551,19 @@ def test_texts() -> None:
 
 def test_bins_and_sizes() -> None:
     profile = StackDistanceProfile.from_counts([0, 1, 2, 3, 4, 2**62], [1, 2, 3, 4, 5, 6], 7)
-    found = bins(profile)
-    assert [tuple(one) for one in found[:4]] == [(0, 0, 1), (1, 1, 2), (2, 3, 7), (4, 7, 5)]
-    assert tuple(found[-1]) == (2**62, 2**63 - 1, 6)
+    result = bins(profile)
+    assert [tuple(one) for one in result[:4]] == [(0, 0, 1), (1, 1, 2), (2, 3, 7), (4, 7, 5)]
+    assert tuple(result[-1]) == (2**62, 2**63 - 1, 6)
     assert sizes_bytes(Findings("far", profile, 28.0))[-1] == 2**62
     near = StackDistanceProfile.from_counts([9], [1], 1, line_bytes=128)
     assert sizes_bytes(Findings("near", near, 2.0)) == [128, 256, 512, 1024, 2048]
 
 
 def test_counted_traces() -> None:
-    seen: list[int] = []
-    trace = CountedTrace(ArrayTrace(np.arange(10), np.arange(10) % 3, np.zeros(10, int)), 7, seen.append)
+    recorded: list[int] = []
+    trace = CountedTrace(ArrayTrace(np.arange(10), np.arange(10) % 3, np.zeros(10, int)), 7, recorded.append)
     assert [len(chunk) for chunk in trace.chunks(4)] == [4, 3]
-    assert seen == [4, 7]
+    assert recorded == [4, 7]
     assert trace.kinds is not None
     assert (trace.kinds.loads, trace.kinds.stores, trace.kinds.modifies, trace.grouped) == (3, 2, 2, True)
     assert [len(chunk) for chunk in CountedTrace(trace).chunks(3)] == [3, 3, 1]  # read again, from the start

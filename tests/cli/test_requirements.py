@@ -126,8 +126,8 @@ def test_straw_men(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_any_set_of_systems(capsys: pytest.CaptureFixture[str]) -> None:
-    said = answer(capsys, "strawman", "juqueen", "strawman-vector", "--workload", "kripke", "--workload", "icofoam")
-    kripke, icofoam = said["studies"]
+    result = answer(capsys, "strawman", "juqueen", "strawman-vector", "--workload", "kripke", "--workload", "icofoam")
+    kripke, icofoam = result["studies"]
     assert [system["machine"] for system in kripke["systems"]] == ["juqueen", "strawman-vector"]
     assert kripke["benchmark"] == pytest.approx(458752 * 1e4)
     assert icofoam["excluded"] == ["strawman-vector"]
@@ -187,14 +187,14 @@ def test_simulated_upgrades(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_simulated_upgrades_in_json(capsys: pytest.CaptureFixture[str]) -> None:
-    said = answer(capsys, "upgrade", "kripke", "--upgrade", "memory", *SMALL, "--vary", "processor.rate=0.5,1,4")
-    (cell,), (ranking,) = said["cells"], said["rankings"]
+    result = answer(capsys, "upgrade", "kripke", "--upgrade", "memory", *SMALL, "--vary", "processor.rate=0.5,1,4")
+    (cell,), (ranking,) = result["cells"], result["rankings"]
     assert cell["counter_ratios"] == pytest.approx({"flops": 2, "sent_bytes": 2, "loads_stores": 2})
     assert cell["time_ratio"] == cell["new"]["simulated_s"] / cell["old"]["simulated_s"]
     assert [step["name"] for step in cell["steps"]][-2:] == ["hops", "links"]
     assert (ranking["picks"]["simulated"], ranking["verdict"]) == (["memory"], "same")
-    assert said["varied"]["reading"] == "simulation"
-    assert [one["factor"] for one in said["varied"]["numbers"]] == [0.5, 4]
+    assert result["varied"]["reading"] == "simulation"
+    assert [one["factor"] for one in result["varied"]["numbers"]] == [0.5, 4]
 
 
 def test_simulated_upgrades_after_which_nothing_fits(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

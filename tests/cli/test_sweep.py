@@ -131,10 +131,17 @@ def test_both_readings(folder: Path) -> None:
     arguments = ["sweep", "cg-iteration", "torus-cluster", "--over", "P=1:8:x2", "--reading", "both", "-j", "1"]
     result = invoke(*arguments, "--json-lines", "--output", "table.csv")
     store = "cg-iteration-torus-cluster.sweep.sqlite"
-    said = events(result.stdout)
+    outcome = events(result.stdout)
     assert result.stderr == f"4 of 4 points stored in {store}\n"
-    assert said[0] == {"event": "start", "stored": 0, "count": 4, "failed": 0, "store": store, "workers": "1 process"}
-    assert said[-1] == said[-1] | {"event": "done", "stored": 4, "new": 4, "failed": 0, "stopped": False}
+    assert outcome[0] == {
+        "event": "start",
+        "stored": 0,
+        "count": 4,
+        "failed": 0,
+        "store": store,
+        "workers": "1 process",
+    }
+    assert outcome[-1] == outcome[-1] | {"event": "done", "stored": 4, "new": 4, "failed": 0, "stopped": False}
     table = pd.read_csv("table.csv")
     for at, P in enumerate((1, 2, 4, 8)):
         simulated = sc.simulate("cg-iteration", "torus-cluster", {"P": P}).makespan_s

@@ -132,12 +132,14 @@ def test_unknown_effects(effects) -> None:
 def test_what_demands_add_to_the_first_rung_is_all_of_it(seed: int, model: str) -> None:
     """Their forecasts add up to the forecast, and what they add to the simulation to the simulation."""
     program, where, ranks = random_case(seed, model)
-    found = compare(program, where, {"P": ranks}, effects="none")
-    gaps, scale_s = found.waiting_by_demand, float(found.forecast.makespan_s)
+    comparison = compare(program, where, {"P": ranks}, effects="none")
+    gaps, scale_s = comparison.waiting_by_demand, float(comparison.forecast.makespan_s)
     assert len(gaps) == len(list(placed_demands(program.program)))
-    assert math.fsum(gap.change_s for gap in gaps) == pytest.approx(found.difference_s, rel=1e-9, abs=1e-12 * scale_s)
+    assert math.fsum(gap.change_s for gap in gaps) == pytest.approx(
+        comparison.difference_s, rel=1e-9, abs=1e-12 * scale_s
+    )
     assert math.fsum(gap.forecast_s for gap in gaps) == pytest.approx(scale_s, rel=1e-12)
-    assert math.fsum(gap.simulated_s for gap in gaps) == pytest.approx(found.simulation.makespan_s, rel=1e-12)
+    assert math.fsum(gap.simulated_s for gap in gaps) == pytest.approx(comparison.simulation.makespan_s, rel=1e-12)
     assert all(gap.simulated_s >= 0 for gap in gaps)
 
 
@@ -145,16 +147,16 @@ def test_first_rung_by_demand_by_hand() -> None:
     """Broadcasts of 8 ranks that take 3 (4 + 1) follow one another after 12; the barrier then waits for all of them."""
     where = machine(network(8, startup_s=4.0, receive_overhead_s=1.0))
     steps = "- {phase: loop, repeat: 10, do: [compute: {seconds: 2}, broadcast: {bytes: 8}]}\n- barrier: {}"
-    found = compare(workload(steps), where, {"P": 8}, effects="none")
-    rows = {gap.demand: gap for gap in found.waiting_by_demand}
+    comparison = compare(workload(steps), where, {"P": 8}, effects="none")
+    rows = {gap.demand: gap for gap in comparison.waiting_by_demand}
     broadcasts, compute, barrier = rows["broadcast (binomial)"], rows["compute"], rows["barrier (dissemination)"]
     assert (broadcasts.phase, broadcasts.times, broadcasts.forecast_s) == ("loop", 10, 150)
     assert broadcasts.change_s == pytest.approx(9 * (12 - 15))
     assert compute.change_s == pytest.approx(0)
     assert (barrier.phase, barrier.forecast_s, barrier.change_s) == ("main", 15, pytest.approx(0))
-    assert found.rungs[0].change_s == pytest.approx(-27)
-    assert found.forecast.pipelined.makespan_s == pytest.approx(found.simulation.makespan_s)
-    assert [row["demand"] for row in found.to_dict()["waiting_by_demand"]] == list(rows)
+    assert comparison.rungs[0].change_s == pytest.approx(-27)
+    assert comparison.forecast.pipelined.makespan_s == pytest.approx(comparison.simulation.makespan_s)
+    assert [row["demand"] for row in comparison.to_dict()["waiting_by_demand"]] == list(rows)
 
 
 def test_ranks_that_wait_add_to_a_demand() -> None:
@@ -164,10 +166,10 @@ def test_ranks_that_wait_add_to_a_demand() -> None:
 - receive: {from: rank - 1, when: rank > 0}
 - send: {to: rank + 1, bytes: 8, when: rank < P - 1}
 """
-    found = compare(workload(steps), where, {"P": 8}, effects="none")
-    assert found.forecast.makespan_s == 5
-    assert found.simulation.makespan_s == 7 * 5
-    received, sent = found.waiting_by_demand
+    comparison = compare(workload(steps), where, {"P": 8}, effects="none")
+    assert comparison.forecast.makespan_s == 5
+    assert comparison.simulation.makespan_s == 7 * 5
+    received, sent = comparison.waiting_by_demand
     assert (received.demand, received.forecast_s, received.change_s) == ("receive", 1, 34)
     assert (sent.demand, sent.forecast_s, sent.change_s) == ("send", 4, -4)
 
@@ -176,12 +178,12 @@ def test_what_queueing_adds_to_the_forecast_is_a_row_of_its_own() -> None:
     """With no effect nobody queues, so that these waits are all of the first rung."""
     where = machine(network(4), disk=Disk(1.0, 1.0, 0.0, shared_by=4))
     steps = "- repeat: 10\n  do: [compute: {seconds: 5}, read: {bytes: 0, varies: exponential}]"
-    found = compare(workload(steps), where, {"P": 4}, effects="none")
-    assert found.forecast.formulas
-    *demands, waits = found.waiting_by_demand
+    comparison = compare(workload(steps), where, {"P": 4}, effects="none")
+    assert comparison.forecast.formulas
+    *demands, waits = comparison.waiting_by_demand
     assert [gap.change_s for gap in demands] == pytest.approx([0, 0])
     assert (waits.demand, waits.simulated_s) == (QUEUEING, 0)
-    assert waits.change_s == pytest.approx(found.rungs[0].change_s)
+    assert waits.change_s == pytest.approx(comparison.rungs[0].change_s)
     assert waits.change_s < -1
 
 

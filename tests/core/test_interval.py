@@ -48,12 +48,12 @@ def test_every_value_lies_within_the_bounds(
     samples = np.concatenate([[low, high], random.uniform(low, high, (60, 2))])
     samples[2:30] = np.clip(np.rint(samples[2:30]), low, high)  # where floors and comparisons change
     random.shuffle(samples[:, 1])
-    found = bounds(expression, {"x": box(low[0], high[0]), "y": box(low[1], high[1])})
-    assert np.isnan(found.low) == np.isnan(found.high)
+    enclosure = bounds(expression, {"x": box(low[0], high[0]), "y": box(low[1], high[1])})
+    assert np.isnan(enclosure.low) == np.isnan(enclosure.high)
     values = np.asarray(expression.evaluate({"x": samples[:, 0], "y": samples[:, 1]}))
-    if not np.isnan(found.low):
-        assert (values >= found.low).all()
-        assert (values <= found.high).all()
+    if not np.isnan(enclosure.low):
+        assert (values >= enclosure.low).all()
+        assert (values <= enclosure.high).all()
 
 
 @pytest.mark.parametrize(
@@ -83,20 +83,20 @@ def test_every_value_lies_within_the_bounds(
 )
 def test_known_bounds(text: str, low: float, high: float) -> None:
     """x from -2 to 3."""
-    found = bounds(parse(text), {"x": box(-2, 3)})
-    assert (found.low, found.high) == (pytest.approx(low, abs=1e-12), pytest.approx(high, abs=1e-12))
+    enclosure = bounds(parse(text), {"x": box(-2, 3)})
+    assert (enclosure.low, enclosure.high) == (pytest.approx(low, abs=1e-12), pytest.approx(high, abs=1e-12))
 
 
 @pytest.mark.parametrize("text", ["1/x", "log(x)", "sqrt(x)", "x**0.5", "x**-2", "x % x", "exp(1000*x)", "other"])
 def test_what_may_be_undefined_is_unknown(text: str) -> None:
-    found = bounds(parse(text), {"x": box(-2, 3)})
-    assert np.isnan([found.low, found.high]).all()
+    enclosure = bounds(parse(text), {"x": box(-2, 3)})
+    assert np.isnan([enclosure.low, enclosure.high]).all()
 
 
 def test_boxes_side_by_side() -> None:
-    found = bounds(parse("x*y"), {"x": Interval(np.array([0.0, 2.0]), np.array([1.0, 3.0])), "y": point(2.0)})
-    assert found.low == pytest.approx([0, 4])
-    assert found.high == pytest.approx([2, 6])
+    enclosure = bounds(parse("x*y"), {"x": Interval(np.array([0.0, 2.0]), np.array([1.0, 3.0])), "y": point(2.0)})
+    assert enclosure.low == pytest.approx([0, 4])
+    assert enclosure.high == pytest.approx([2, 6])
 
 
 def test_every_function_and_operator_has_bounds() -> None:

@@ -111,11 +111,11 @@ def test_what_is_compiled_into_a_cached_function_may_change(tmp_path: Path) -> N
         "from simcodesign.core.jit import compiled\nfrom package.inner import grown\n"
         "@compiled\ndef twice(x):\n    return 2.0 * grown(x)\n"
     )
-    seen = []
+    recorded = []
     for more in (1.0, 1.0, 20.0):
         (folder / "inner.py").write_text(inner.format(more))
-        seen.append(float(printed("from package.outer import twice; print(twice(1.0))", tmp_path)))
-    assert seen == [4.0, 4.0, 42.0]
+        recorded.append(float(printed("from package.outer import twice; print(twice(1.0))", tmp_path)))
+    assert recorded == [4.0, 4.0, 42.0]
 
 
 TWICE = """

@@ -157,14 +157,14 @@ def test_round_trip_to_printed_precision(value: float, sign: float, dimension: s
 
 
 @pytest.mark.parametrize(
-    ("text", "dimension", "found"),
+    ("text", "dimension", "expected"),
     [
         *(("4 cycles", "cycles", True), ("4cycle", "cycles", True), ("4", "cycles", False), ("4 ns", "cycles", False)),
         *(("four cycles", "cycles", False), ("1e3 EB", "size", True), ("1 µs", "time", True), ("", "time", False)),
     ],
 )
-def test_whether_a_text_has_a_unit(text: str, dimension: str, found: bool) -> None:
-    assert has_unit(text, dimension) == found
+def test_whether_a_text_has_a_unit(text: str, dimension: str, expected: bool) -> None:
+    assert has_unit(text, dimension) == expected
 
 
 ANY_TEXT = st.text() | st.text(string.digits + " .eE+-kMuµKi%sB/", max_size=12)

@@ -155,8 +155,8 @@ def test_nothing_that_was_measured_is_waited_for_again(machine: Machine) -> None
     assert machine.memory is not None
     crowded = replace(machine, processors_per_node=16, memory=replace(machine.memory, per_byte_s=1e-9))
     for P in (16, 64):
-        found = sc.simulate(workload(model), crowded, {"P": P}, effects="all")
-        assert found.makespan_s == pytest.approx(predict(model, P).seconds, rel=EXACT)
+        result = sc.simulate(workload(model), crowded, {"P": P}, effects="all")
+        assert result.makespan_s == pytest.approx(predict(model, P).seconds, rel=EXACT)
 
 
 def test_the_rest_of_the_machine_counts(machine: Machine) -> None:

@@ -36,7 +36,7 @@ def table(*rows: Row) -> CounterTable:
 
 
 @pytest.mark.parametrize(
-    "found",
+    "expected",
     [
         made_up.runs(),
         made_up.runs(exposed=0.25),
@@ -45,9 +45,9 @@ def table(*rows: Row) -> CounterTable:
         table(run(2), run(4), run(8)),
     ],
 )
-def test_runs_that_are_as_they_should_be(found: CounterTable) -> None:
-    check_counters(found)
-    assert [note for note in plausibility_notes(found) if "waits" not in note or "cycles" in note] == []
+def test_runs_that_are_as_they_should_be(expected: CounterTable) -> None:
+    check_counters(expected)
+    assert [note for note in plausibility_notes(expected) if "waits" not in note or "cycles" in note] == []
 
 
 @given(st.floats(1e-3, 1e3), st.just(0.0) | st.floats(1e-9, 1))
@@ -162,8 +162,8 @@ def test_a_misspelt_kernel_that_is_small_is_told() -> None:
         for P in (2, 4, 8, 16)
     ]
     tiny = [run(P, kernel="tiny", instructions=1e6 / P, cycles=2e6 / P, time_s=1e-3 / P) for P in (2, 4, 8, 16)]
-    found = fit_and_predict(table(*(run(P) for P in (2, 4, 8, 16)), *small, *tiny), [Target(64)])
-    assert "Kernel 'asemble' is only in the run on P = 8; did you mean 'assemble'?" in found.notes
+    prediction = fit_and_predict(table(*(run(P) for P in (2, 4, 8, 16)), *small, *tiny), [Target(64)])
+    assert "Kernel 'asemble' is only in the run on P = 8; did you mean 'assemble'?" in prediction.notes
 
 
 def test_notes_of_readers_are_passed_on() -> None:

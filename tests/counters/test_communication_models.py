@@ -18,28 +18,28 @@ times = st.floats(0, 1e3)
 @given(st.floats(1e-12, 1e-3), st.floats(0, 10))
 def test_point_to_point(a: float, b: float) -> None:
     volume = 1e6 / P
-    found = fit_point_to_point(volume, a * volume + b)
-    assert found.at(2e6) == pytest.approx(a * 2e6 + b, rel=1e-9, abs=1e-12 * b)
+    result = fit_point_to_point(volume, a * volume + b)
+    assert result.at(2e6) == pytest.approx(a * 2e6 + b, rel=1e-9, abs=1e-12 * b)
 
 
 @given(st.floats(1e-9, 1), st.floats(1e-12, 1e-3), st.floats(0, 10))
 def test_collective(a: float, b: float, c: float) -> None:
     volume = 100 * P
-    found = fit_collective(P, volume, a * np.log2(P) + b * volume + c)
+    result = fit_collective(P, volume, a * np.log2(P) + b * volume + c)
     expected = a * 10 + b * 1e5 + c
-    assert found.at(1024, 1e5) == pytest.approx(expected, rel=1e-6)
+    assert result.at(1024, 1e5) == pytest.approx(expected, rel=1e-6)
 
 
 def test_a_volume_that_stays_the_same_is_part_of_the_constant() -> None:
-    found = fit_collective(P, np.full(5, 24000.0), 0.5 * np.log2(P) + 3)
-    assert found.b_s_per_byte == 0
-    assert (found.a_s, found.c_s) == pytest.approx((0.5, 3))
+    result = fit_collective(P, np.full(5, 24000.0), 0.5 * np.log2(P) + 3)
+    assert result.b_s_per_byte == 0
+    assert (result.a_s, result.c_s) == pytest.approx((0.5, 3))
 
 
 def test_times_that_fall_have_no_negative_slope() -> None:
-    found = fit_point_to_point(P, 10 / P)
-    assert found.a_s_per_byte == 0
-    assert found.b_s == pytest.approx((10 / P).mean())
+    result = fit_point_to_point(P, 10 / P)
+    assert result.a_s_per_byte == 0
+    assert result.b_s == pytest.approx((10 / P).mean())
 
 
 @given(st.lists(times, min_size=5, max_size=5))

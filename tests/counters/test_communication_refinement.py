@@ -13,10 +13,10 @@ from tests.oracles import counter_runs as made_up
 
 def test_runs_that_were_met_stay_met() -> None:
     model = fit_application(made_up.runs())
-    found = refine_communication(model, made_up.runs([64]), made_up.runs([128]))
+    refined = refine_communication(model, made_up.runs([64]), made_up.runs([128]))
     expected = made_up.communication_s(128)
-    assert (found.measured_s, found.before_s, found.after_s) == pytest.approx([expected] * 3, rel=1e-7)
-    assert found.model.at(1024).seconds == pytest.approx(made_up.seconds(1024), rel=1e-7)
+    assert (refined.measured_s, refined.before_s, refined.after_s) == pytest.approx([expected] * 3, rel=1e-7)
+    assert refined.model.at(1024).seconds == pytest.approx(made_up.seconds(1024), rel=1e-7)
 
 
 def late(processes: float) -> CounterTable:
@@ -39,9 +39,9 @@ def late(processes: float) -> CounterTable:
 
 def test_what_comes_late_is_found() -> None:
     model = fit_application(joined([late(P) for P in (2, 4, 8)]))
-    found = refine_communication(model, late(64), late(128))
-    assert found.measured_s == pytest.approx(1 + 1.128)
-    assert abs(found.after_s - found.measured_s) < abs(found.before_s - found.measured_s)
+    refined = refine_communication(model, late(64), late(128))
+    assert refined.measured_s == pytest.approx(1 + 1.128)
+    assert abs(refined.after_s - refined.measured_s) < abs(refined.before_s - refined.measured_s)
 
 
 def test_bad_runs() -> None:

@@ -22,8 +22,8 @@ HIGH, LOW = 2.5e9, 1.6e9
 
 def clocked(processes: float, hz: float, size: float = made_up.SIZE) -> list[dict[str, object]]:
     """A run that follows equation 5: CPI = CPI_core + BF_mem T_mem, T_mem in cycles an instruction."""
-    found = made_up.rows(processes, size)
-    for row in found:
+    result = made_up.rows(processes, size)
+    for row in result:
         row["frequency_hz"] = hz
         if row["kernel"] == OTHERS:
             continue
@@ -34,7 +34,7 @@ def clocked(processes: float, hz: float, size: float = made_up.SIZE) -> list[dic
         row["stall_cycles"] = 2 * stall
         waits = sum(float(row.get(name, 0.0)) for name in ("p2p_wait_s", "collective_wait_s"))  # type: ignore[arg-type]
         row["time_s"] = row["cycles"] / hz + waits  # type: ignore[operator]
-    return found
+    return result
 
 
 def access_s(row: dict[str, object]) -> float:
@@ -56,7 +56,7 @@ def two_clocks(low: Sequence[float] = (8,)) -> CounterTable:
 
 def communication_only(counts: Sequence[float], exposed: float = 1.0) -> CounterTable:
     """Further runs of a profiler that sees times and messages only."""
-    seen = (
+    values = (
         "processes",
         "size",
         "kernel",
@@ -66,7 +66,7 @@ def communication_only(counts: Sequence[float], exposed: float = 1.0) -> Counter
         "message_bytes",
         "collective_bytes",
     )
-    rows = [{k: row[k] for k in seen if k in row} for P in counts for row in made_up.rows(P, exposed=exposed)]
+    rows = [{k: row[k] for k in values if k in row} for P in counts for row in made_up.rows(P, exposed=exposed)]
     return counter_table(rows)
 
 
@@ -74,13 +74,13 @@ def communication_only(counts: Sequence[float], exposed: float = 1.0) -> Counter
 
 
 def test_targets_without_anything_else() -> None:
-    found = fit_and_predict(made_up.runs(), [Target(128), Target(64, made_up.SIZE)])
-    assert [one.prediction.seconds for one in found.forecasts] == pytest.approx(
+    prediction = fit_and_predict(made_up.runs(), [Target(128), Target(64, made_up.SIZE)])
+    assert [one.prediction.seconds for one in prediction.forecasts] == pytest.approx(
         [made_up.seconds(128), made_up.seconds(64)], rel=1e-9
     )
-    assert found.clocks is None
-    assert found.communication is None
-    assert all(one.measured is None for one in found.forecasts)
+    assert prediction.clocks is None
+    assert prediction.communication is None
+    assert all(one.measured is None for one in prediction.forecasts)
 
 
 def test_far_and_fitted_targets_are_told() -> None:
@@ -126,8 +126,8 @@ def test_nothing_to_predict() -> None:
 
 
 def test_a_run_held_back_is_not_fitted_and_compared_part_by_part() -> None:
-    found = fit_and_predict(made_up.runs(), [Target(128)], against=made_up.runs((64, 128)))
-    (one,) = found.forecasts
+    prediction = fit_and_predict(made_up.runs(), [Target(128)], against=made_up.runs((64, 128)))
+    (one,) = prediction.forecasts
     assert one.measured is not None
     assert one.measured.total_s == pytest.approx(made_up.seconds(128), rel=1e-12)
     assert one.measured.others_s == pytest.approx(made_up.others_s(128))
@@ -137,9 +137,9 @@ def test_a_run_held_back_is_not_fitted_and_compared_part_by_part() -> None:
 
 
 def test_without_targets_all_runs_held_back_are_predicted() -> None:
-    found = fit_and_predict(made_up.runs(), [], against=made_up.runs((64, 128)))
-    assert [one.target for one in found.forecasts] == [Target(64, made_up.SIZE), Target(128, made_up.SIZE)]
-    assert all(one.measured for one in found.forecasts)
+    prediction = fit_and_predict(made_up.runs(), [], against=made_up.runs((64, 128)))
+    assert [one.target for one in prediction.forecasts] == [Target(64, made_up.SIZE), Target(128, made_up.SIZE)]
+    assert all(one.measured for one in prediction.forecasts)
 
 
 def test_a_run_in_both_tables_is_not_fitted() -> None:
@@ -187,15 +187,15 @@ def test_another_clock_of_the_held_back_run_is_told() -> None:
 
 def test_two_frequencies_give_core_cpi_and_blocking_factor() -> None:
     """The stall counter doubles the stalls: refined, the prediction is right, unrefined it only is where both add up."""
-    found = fit_and_predict(two_clocks(), [Target(128)], latencies=L)
-    assert found.clocks is not None
-    assert (found.clocks.high_hz, found.clocks.low_hz, found.clocks.processes) == (HIGH, LOW, (8.0,))
-    for one in found.clocks.kernels:
+    prediction = fit_and_predict(two_clocks(), [Target(128)], latencies=L)
+    assert prediction.clocks is not None
+    assert (prediction.clocks.high_hz, prediction.clocks.low_hz, prediction.clocks.processes) == (HIGH, LOW, (8.0,))
+    for one in prediction.clocks.kernels:
         if one.kernel in BLOCKING:
             assert one.after.blocking_factor == pytest.approx(BLOCKING[one.kernel], rel=1e-6)
             assert one.after.cpi_core == pytest.approx(made_up.KERNELS[one.kernel].cpi, rel=1e-9)
             assert one.blocking_before == pytest.approx(2 * BLOCKING[one.kernel], rel=1e-6)
-    assert found.forecasts[0].prediction.seconds == pytest.approx(clocked_s(128), rel=1e-7)
+    assert prediction.forecasts[0].prediction.seconds == pytest.approx(clocked_s(128), rel=1e-7)
 
 
 def test_several_pairs_of_frequencies_give_the_mean() -> None:
@@ -216,10 +216,10 @@ def test_without_refinement_the_other_frequency_is_left_out() -> None:
 
 
 def test_another_frequency_on_other_processes_refines_nothing() -> None:
-    found = fit_and_predict(two_clocks((64,)), [Target(128)])
-    assert found.clocks is None
-    assert any("P = 64 at 1.6 GHz; fitted are P = 4, 8, 16, 32 at 2.5 GHz" in note for note in found.notes)
-    assert any("not refined" in note for note in found.notes)
+    prediction = fit_and_predict(two_clocks((64,)), [Target(128)])
+    assert prediction.clocks is None
+    assert any("P = 64 at 1.6 GHz; fitted are P = 4, 8, 16, 32 at 2.5 GHz" in note for note in prediction.notes)
+    assert any("not refined" in note for note in prediction.notes)
 
 
 def test_runs_set_aside_for_their_frequency_explain_too_few_runs() -> None:
@@ -238,31 +238,31 @@ def test_what_cannot_be_is_not_taken() -> None:
         for P in table
         for row in clocked(P, HIGH if len(table) > 1 else LOW)
     ]
-    found = fit_and_predict(counter_table(rows), [Target(128)], latencies=L)
-    assert found.clocks is not None
-    assert "solve" not in [one.kernel for one in found.clocks.kernels]
-    assert any("'solve'" in note and "cannot be" in note for note in found.notes)
+    prediction = fit_and_predict(counter_table(rows), [Target(128)], latencies=L)
+    assert prediction.clocks is not None
+    assert "solve" not in [one.kernel for one in prediction.clocks.kernels]
+    assert any("'solve'" in note and "cannot be" in note for note in prediction.notes)
 
 
 def test_one_further_run_of_communication_is_fitted() -> None:
     """Collective time grows with a logarithm that three runs with an even volume cannot tell from bytes: here it is
     that the truth is met with the run more, and further runs leave the kernels as they are."""
     table = joined([made_up.runs((2, 4, 8)), communication_only((64,))])
-    found = fit_and_predict(table, [Target(128)])
-    assert found.communication is not None
-    assert (found.communication.fitted, found.communication.kept) == ((64.0,), None)
-    assert found.forecasts[0].prediction.breakdown.communication_s == pytest.approx(
+    prediction = fit_and_predict(table, [Target(128)])
+    assert prediction.communication is not None
+    assert (prediction.communication.fitted, prediction.communication.kept) == ((64.0,), None)
+    assert prediction.forecasts[0].prediction.breakdown.communication_s == pytest.approx(
         made_up.communication_s(128), rel=1e-8
     )
-    assert found.model.identified.processes == (2.0, 4.0, 8.0)
+    assert prediction.model.identified.processes == (2.0, 4.0, 8.0)
 
 
 def test_two_further_runs_fit_and_validate() -> None:
     table = joined([made_up.runs((2, 4, 8)), communication_only((64, 128))])
-    found = fit_and_predict(table, [Target(256)])
-    assert found.communication is not None
-    assert (found.communication.fitted, found.communication.kept) == ((64.0,), 128.0)
-    verdict = found.communication.verdict
+    prediction = fit_and_predict(table, [Target(256)])
+    assert prediction.communication is not None
+    assert (prediction.communication.fitted, prediction.communication.kept) == ((64.0,), 128.0)
+    verdict = prediction.communication.verdict
     assert verdict is not None
     assert verdict.measured_s == pytest.approx(made_up.communication_s(128), rel=1e-9)
     assert verdict.after_s == pytest.approx(verdict.measured_s, rel=1e-8)
@@ -284,8 +284,8 @@ def test_totals_of_communication_alone() -> None:
         "collective_bytes": made_up.collective_bytes(P),
     }
     run = counter_table([{"kernel": "(application)", "processes": P, "size": made_up.SIZE, "time_s": 9.0, **waits}])
-    found = fit_and_predict(joined([made_up.runs(), run]), [Target(128)])
-    assert found.forecasts[0].prediction.breakdown.communication_s == pytest.approx(
+    prediction = fit_and_predict(joined([made_up.runs(), run]), [Target(128)])
+    assert prediction.forecasts[0].prediction.breakdown.communication_s == pytest.approx(
         made_up.communication_s(128), rel=1e-8
     )
 
@@ -293,9 +293,9 @@ def test_totals_of_communication_alone() -> None:
 def test_times_alone_are_no_runs_of_communication() -> None:
     """Where no run has counters, all are fitted by their times."""
     rows = [{"kernel": "main", "processes": P, "size": 8.0, "time_s": 8 / P + 1, "p2p_wait_s": 1.0} for P in (2, 4, 8)]
-    found = fit_and_predict(counter_table(rows), [Target(16)])
-    assert found.communication is None
-    assert found.forecasts[0].prediction.baselines[ANALYTIC] == pytest.approx(1.5)
+    prediction = fit_and_predict(counter_table(rows), [Target(16)])
+    assert prediction.communication is None
+    assert prediction.forecasts[0].prediction.baselines[ANALYTIC] == pytest.approx(1.5)
 
 
 def test_beyond_the_guard_the_target_is_named() -> None:

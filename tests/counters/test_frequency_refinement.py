@@ -21,12 +21,12 @@ memory = st.floats(0.1, 100)
 @given(core, factor, memory, st.floats(0.1, 0.9))
 def test_equation_5_is_solved(cpi_core: float, blocking: float, first: float, slower: float) -> None:
     accesses = (first, slower * first)
-    found = refine((cpi_core + blocking * accesses[0], cpi_core + blocking * accesses[1]), accesses)
+    refined = refine((cpi_core + blocking * accesses[0], cpi_core + blocking * accesses[1]), accesses)
     # CPI_core of up to 10 hides digits of a small BF_mem T_mem.
     room = 1e-14 * (cpi_core + blocking * first)
-    assert found.cpi_core == pytest.approx(cpi_core, rel=1e-12, abs=room / (1 - slower))
-    assert found.blocking_factor == pytest.approx(blocking, rel=1e-12, abs=room / (first - accesses[1]))
-    assert found.cpi(accesses[1]) == pytest.approx(cpi_core + blocking * accesses[1])
+    assert refined.cpi_core == pytest.approx(cpi_core, rel=1e-12, abs=room / (1 - slower))
+    assert refined.blocking_factor == pytest.approx(blocking, rel=1e-12, abs=room / (first - accesses[1]))
+    assert refined.cpi(accesses[1]) == pytest.approx(cpi_core + blocking * accesses[1])
 
 
 @given(core, factor, memory)
@@ -63,8 +63,8 @@ def runs(cpi_core: float, blocking: float, misses: float, kernel: str = "solve")
 
 
 def test_kernels_of_a_table() -> None:
-    found = refine_kernels(runs(1.5, 0.2, 1e-3), LATENCIES)["solve"]
-    assert (found.cpi_core, found.blocking_factor) == pytest.approx((1.5, 0.2), rel=1e-9)
+    solve = refine_kernels(runs(1.5, 0.2, 1e-3), LATENCIES)["solve"]
+    assert (solve.cpi_core, solve.blocking_factor) == pytest.approx((1.5, 0.2), rel=1e-9)
 
 
 def test_a_kernel_without_accesses_to_memory_cannot_be_refined() -> None:

@@ -27,17 +27,17 @@ def table(times: dict[str, list[float]], processes: tuple[float, ...] = (2, 4, 8
 
 
 def test_three_kinds() -> None:
-    found = identify(
+    identified = identify(
         table(
             {"solve": [60, 30, 15], "serial": [1, 1, 1], "grows": [1, 2, 3], "a": [1, 0.5, 0.25], "b": [1.2, 0.6, 0.3]}
         )
     )
-    assert found.names == ("solve", "grows", "serial", REST)
-    assert found.non_scaling == ("grows", "serial")
-    assert found.rest == ("a", "b")
-    assert [kernel.key for kernel in found.kernels] == [True, True, True]  # the serial one is 5.1 % on 8 processes
-    assert found.processes == (2, 4, 8)
-    assert found.rest_shares[0] == pytest.approx(2.2 / 64.2)
+    assert identified.names == ("solve", "grows", "serial", REST)
+    assert identified.non_scaling == ("grows", "serial")
+    assert identified.rest == ("a", "b")
+    assert [kernel.key for kernel in identified.kernels] == [True, True, True]  # the serial one is 5.1 % on 8 processes
+    assert identified.processes == (2, 4, 8)
+    assert identified.rest_shares[0] == pytest.approx(2.2 / 64.2)
 
 
 def test_a_share_of_just_the_threshold_is_not_above_it() -> None:
@@ -54,11 +54,11 @@ def test_a_share_of_just_the_threshold_is_not_above_it() -> None:
 )
 def test_every_function_is_in_one_place(first: list[float], exponents: list[float], threshold: float) -> None:
     times = {f"f{k}": [t * P**e for P in (1, 2, 3)] for k, (t, e) in enumerate(zip(first, exponents, strict=False))}
-    found = identify(table(times, (1, 2, 3)), threshold)
-    assert sorted([kernel.name for kernel in found.kernels] + list(found.rest)) == sorted(times)
-    sums = np.sum([kernel.shares for kernel in found.kernels] + [found.rest_shares], axis=0)
+    identified = identify(table(times, (1, 2, 3)), threshold)
+    assert sorted([kernel.name for kernel in identified.kernels] + list(identified.rest)) == sorted(times)
+    sums = np.sum([kernel.shares for kernel in identified.kernels] + [identified.rest_shares], axis=0)
     assert sums == pytest.approx(np.ones(3))
-    for kernel in found.kernels:
+    for kernel in identified.kernels:
         assert kernel.exponent == pytest.approx(
             math.log(times[kernel.name][2] / times[kernel.name][0]) / math.log(3), abs=1e-9
         )
@@ -67,9 +67,9 @@ def test_every_function_is_in_one_place(first: list[float], exponents: list[floa
 
 def test_the_rest_is_added_up() -> None:
     runs = made_up.runs()
-    found = identify(runs)
-    assert found.rest == ("small_a", "small_b")
-    merged = grouped(runs, found)
+    identified = identify(runs)
+    assert identified.rest == ("small_a", "small_b")
+    merged = grouped(runs, identified)
     parts = runs.of("small_a").column("cycles") + runs.of("small_b").column("cycles")
     assert merged.of(REST).column("cycles") == pytest.approx(parts)
 
@@ -79,15 +79,15 @@ def test_functions_that_come_and_go() -> None:
     rows.append({"kernel": "comes", "processes": 8, "time_s": 0.01})
     rows.append({"kernel": "goes", "processes": 2, "time_s": 0.01})
     rows.append({"kernel": APPLICATION, "processes": 2, "time_s": 60.0})
-    found = identify(counter_table(rows))
-    assert found.non_scaling == ("comes",)
-    assert found.rest == ("goes",)
+    identified = identify(counter_table(rows))
+    assert identified.non_scaling == ("comes",)
+    assert identified.rest == ("goes",)
 
 
 def test_with_weak_scaling_a_constant_time_scales() -> None:
     tables = [table({"solve": [1.0], "serial": [0.01 * P]}, (P,), size=10.0 * P) for P in (2, 4, 8)]
-    found = identify(joined(tables))
-    assert found.non_scaling == ("serial",)
+    identified = identify(joined(tables))
+    assert identified.non_scaling == ("serial",)
 
 
 @pytest.mark.parametrize(

@@ -29,11 +29,11 @@ def test_constants_are_recovered() -> None:
     solve = next(kernel for kernel in model.kernels if kernel.name == "solve")
     assert solve.cpi == pytest.approx(0.8, rel=1e-12)
     assert solve.cpi_variance == pytest.approx(0, abs=1e-20)
-    found = model.communication
-    assert (found.p2p.a_s_per_byte, found.p2p.b_s) == pytest.approx(made_up.P2P, rel=1e-9)
-    collective = (found.collective.a_s, found.collective.b_s_per_byte, found.collective.c_s)
+    communication = model.communication
+    assert (communication.p2p.a_s_per_byte, communication.p2p.b_s) == pytest.approx(made_up.P2P, rel=1e-9)
+    collective = (communication.collective.a_s, communication.collective.b_s_per_byte, communication.collective.c_s)
     assert collective == pytest.approx(made_up.COLLECTIVE, rel=1e-8)
-    assert found.blocking_factor == pytest.approx(1, rel=1e-9)
+    assert communication.blocking_factor == pytest.approx(1, rel=1e-9)
 
 
 def test_parts_of_a_kernel() -> None:
@@ -62,8 +62,8 @@ def test_the_application_row_is_the_total() -> None:
         for P in (2, 4, 8, 16)
     ]
     runs = means(joined([table, counter_table(whole)]))
-    found = run_times(runs, scaling_of(runs))
-    assert found.blocking_factor == pytest.approx([0.25] * 4, rel=1e-9)
+    times = run_times(runs, scaling_of(runs))
+    assert times.blocking_factor == pytest.approx([0.25] * 4, rel=1e-9)
 
 
 def test_weak_scaling() -> None:

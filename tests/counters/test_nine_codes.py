@@ -13,9 +13,9 @@ from validation.papers.counters.nine_codes import median_interval
 )
 def test_ranks_and_coverage(count: int, rank: int, coverage: float) -> None:
     """By hand: 1 - 2 sum C(n, j)/2^n over j < rank."""
-    found = median_interval(list(range(1, count + 1)))
-    assert (found.low, found.high) == (rank, count + 1 - rank)
-    assert found.coverage == pytest.approx(coverage, rel=1e-6)
+    interval = median_interval(list(range(1, count + 1)))
+    assert (interval.low, interval.high) == (rank, count + 1 - rank)
+    assert interval.coverage == pytest.approx(coverage, rel=1e-6)
 
 
 def test_too_few_values_say_nothing() -> None:
@@ -24,5 +24,5 @@ def test_too_few_values_say_nothing() -> None:
 
 def test_coverage_where_means_have_none() -> None:
     draws = np.random.default_rng(0).standard_cauchy((4000, 20))
-    found = [median_interval(row) for row in draws]
-    assert np.mean([one.low <= 0 <= one.high for one in found]) == pytest.approx(0.9586, abs=0.012)
+    values = [median_interval(row) for row in draws]
+    assert np.mean([one.low <= 0 <= one.high for one in values]) == pytest.approx(0.9586, abs=0.012)

@@ -32,29 +32,29 @@ MODEL = fit_application(made_up.runs(), latencies=made_up.LATENCIES)
 
 
 def test_strong_scaling() -> None:
-    found = predict(MODEL, 128)
-    assert found.seconds == pytest.approx(made_up.seconds(128), rel=1e-9)
-    assert found.volume_ratio == 1
-    assert found.breakdown.size == made_up.SIZE
-    assert found.baselines.keys() == {ANALYTIC, EMPIRICAL}
+    prediction = predict(MODEL, 128)
+    assert prediction.seconds == pytest.approx(made_up.seconds(128), rel=1e-9)
+    assert prediction.volume_ratio == 1
+    assert prediction.breakdown.size == made_up.SIZE
+    assert prediction.baselines.keys() == {ANALYTIC, EMPIRICAL}
 
 
 def test_a_larger_problem_by_the_work_of_a_process() -> None:
     """Computation is that of the larger size; communication is that of the smaller, its volume times the ratio."""
-    found = predict(MODEL, 64, 8 * made_up.SIZE, dimensions=3)
-    assert found.volume_ratio == pytest.approx(4)
+    prediction = predict(MODEL, 64, 8 * made_up.SIZE, dimensions=3)
+    assert prediction.volume_ratio == pytest.approx(4)
     a, b = made_up.P2P
     p2p_s = a * 4 * made_up.p2p_bytes(64) + b
-    assert found.breakdown.p2p_s == pytest.approx(p2p_s, rel=1e-9)
+    assert prediction.breakdown.p2p_s == pytest.approx(p2p_s, rel=1e-9)
     c = made_up.COLLECTIVE
-    assert found.breakdown.collective_s == pytest.approx(
+    assert prediction.breakdown.collective_s == pytest.approx(
         c[0] * 6 + c[1] * 4 * made_up.collective_bytes(64) + c[2], rel=1e-8
     )
-    work = found.breakdown.compute_s + found.breakdown.memory_s
+    work = prediction.breakdown.compute_s + prediction.breakdown.memory_s
     assert work == pytest.approx(made_up.compute_s(64, 8 * made_up.SIZE), rel=1e-9)
-    assert found.breakdown.others_s == pytest.approx(made_up.others_s(64), rel=1e-9)
-    assert any("assemble" in note for note in found.notes)
-    assert not any("outside" in note for note in found.notes)
+    assert prediction.breakdown.others_s == pytest.approx(made_up.others_s(64), rel=1e-9)
+    assert any("assemble" in note for note in prediction.notes)
+    assert not any("outside" in note for note in prediction.notes)
     assert any("outside" in note for note in predict(MODEL, 1024, 8 * made_up.SIZE).notes)
     assert predict(MODEL, 64, 8 * made_up.SIZE, volume=2.5).volume_ratio == 2.5
 
@@ -166,9 +166,9 @@ def test_as_many_unknowns_as_runs_are_told() -> None:
 def test_a_baseline_below_zero_is_told() -> None:
     """T = 1/P - 0.05 over three runs, met by both: below zero from 20 processes on."""
     model = fit_application(counter_table([counted(P, time_s=1 / P - 0.05) for P in (2, 4, 8)]))
-    found = predict(model, 64)
-    assert found.baselines[ANALYTIC] == pytest.approx(1 / 64 - 0.05)
-    assert any(note.startswith(f"T = {ANALYTIC} is below zero on P = 64 (-0.0344 s)") for note in found.notes)
+    prediction = predict(model, 64)
+    assert prediction.baselines[ANALYTIC] == pytest.approx(1 / 64 - 0.05)
+    assert any(note.startswith(f"T = {ANALYTIC} is below zero on P = 64 (-0.0344 s)") for note in prediction.notes)
     assert not any("below zero" in note for note in predict(model, 16).notes)
 
 
@@ -203,40 +203,40 @@ def test_ratios_of_volumes() -> None:
 @given(st.floats(1e-6, 1e3), st.floats(0, 1e3))
 def test_size_over_processes(a: float, b: float) -> None:
     P, size = np.array([2.0, 4, 8, 8]), np.array([100.0, 100, 100, 700])
-    found = fit_size_over_processes(P, size, a * size / P + b)
-    assert found.at(64, 1e5) == pytest.approx(a * 1e5 / 64 + b, rel=1e-9, abs=1e-12 * b)
+    result = fit_size_over_processes(P, size, a * size / P + b)
+    assert result.at(64, 1e5) == pytest.approx(a * 1e5 / 64 + b, rel=1e-9, abs=1e-12 * b)
 
 
 @settings(max_examples=examples(20), deadline=None)
 @given(st.floats(1, 1e3), st.floats(0.01, 1), st.floats(0.3, 1.5), st.floats(0.1, 10))
 def test_variation_of_amdahls_law(a: float, b: float, c: float, d: float) -> None:
     P = np.array([1.0, 2, 4, 8, 16, 32, 64])
-    found = fit_amdahl_variation(P, a / P + b * P**c + d)
-    assert found.at(32) == pytest.approx(a / 32 + b * 32**c + d, rel=1e-9)
+    model = fit_amdahl_variation(P, a / P + b * P**c + d)
+    assert model.at(32) == pytest.approx(a / 32 + b * 32**c + d, rel=1e-9)
     # Beyond the runs, b P^c against d costs digits.
-    assert found.at(256) == pytest.approx(a / 256 + b * 256**c + d, rel=1e-6)
+    assert model.at(256) == pytest.approx(a / 256 + b * 256**c + d, rel=1e-6)
 
 
 def test_an_exponent_that_runs_away_is_no_answer() -> None:
     """One run far from all others: the least squares with a free exponent go beyond every number."""
-    found = fit_amdahl_variation(np.array([2.0, 4, 8, 16, 2500]), np.array([0.004, 0.2135, 0.113, 0.063, 0.41]))
-    assert 0.05 <= found.c <= 3
-    assert found.at(2500.0) == pytest.approx(0.41, rel=0.01)
+    model = fit_amdahl_variation(np.array([2.0, 4, 8, 16, 2500]), np.array([0.004, 0.2135, 0.113, 0.063, 0.41]))
+    assert 0.05 <= model.c <= 3
+    assert model.at(2500.0) == pytest.approx(0.41, rel=0.01)
 
 
 def test_three_runs_leave_the_exponent_open() -> None:
     P = np.array([2.0, 4, 8])
-    found = fit_amdahl_variation(P, 10 / P + 0.1 * P + 3)
-    assert (found.a, found.b, found.c, found.d) == pytest.approx((10, 0.1, 1, 3))
+    model = fit_amdahl_variation(P, 10 / P + 0.1 * P + 3)
+    assert (model.a, model.b, model.c, model.d) == pytest.approx((10, 0.1, 1, 3))
     with pytest.raises(InputError, match="numbers of processes"):
         fit_amdahl_variation(P[:2], P[:2])
 
 
 def test_baselines_are_fitted_to_the_same_runs() -> None:
     rows = [{"kernel": "main", "processes": P, "size": 100.0, "time_s": 800 / P + 2} for P in (2, 4, 8, 16)]
-    found = predict(fit_application(counter_table(rows)), 128).baselines
-    assert found[ANALYTIC] == pytest.approx(800 / 128 + 2, rel=1e-9)
-    assert found[EMPIRICAL] == pytest.approx(800 / 128 + 2, rel=1e-9)
+    baselines = predict(fit_application(counter_table(rows)), 128).baselines
+    assert baselines[ANALYTIC] == pytest.approx(800 / 128 + 2, rel=1e-9)
+    assert baselines[EMPIRICAL] == pytest.approx(800 / 128 + 2, rel=1e-9)
 
 
 def test_advice_names_the_largest_part_first() -> None:

@@ -44,10 +44,10 @@ def value(table: CounterTable, name: str, row: int = 0) -> float:
 def test_a_table_is_read_as_it_was_written(tmp_path: Path) -> None:
     table = made_up.runs()
     write_counters(tmp_path / "runs.csv", table)
-    found = read_counters(tmp_path / "runs.csv")
-    assert found.kernels == table.kernels
-    assert np.array_equal(found.values, table.values, equal_nan=True)
-    assert str(found.place(0)) == f"{tmp_path / 'runs.csv'}:2"
+    result = read_counters(tmp_path / "runs.csv")
+    assert result.kernels == table.kernels
+    assert np.array_equal(result.values, table.values, equal_nan=True)
+    assert str(result.place(0)) == f"{tmp_path / 'runs.csv'}:2"
 
 
 counts = st.one_of(st.just(math.nan), st.floats(LEAST, MOST), st.integers(0, 10**18).map(float))
@@ -66,20 +66,20 @@ def test_what_is_written_is_read(tmp_path: Path, rows: list[dict[str, float]], k
         [{"kernel": kernel, "problem_class": label, "processes": 2.0**index} | row for index, row in enumerate(rows)]
     )
     write_counters(tmp_path / "runs.csv", table)
-    found = read_counters(tmp_path / "runs.csv", format="csv")
-    assert (found.kernels, found.classes) == (table.kernels, table.classes)
-    assert np.array_equal(found.values, table.values, equal_nan=True)
+    result = read_counters(tmp_path / "runs.csv", format="csv")
+    assert (result.kernels, result.classes) == (table.kernels, table.classes)
+    assert np.array_equal(result.values, table.values, equal_nan=True)
 
 
 @pytest.mark.parametrize("delimiter", [",", ";", "\t"])
 def test_names_of_columns(tmp_path: Path, delimiter: str) -> None:
     lines = ["# size: 12", "P,function,seconds,class", "4,solve,1.5,A", "", "8,solve,,A", "# end"]
-    found = read_counters(file(tmp_path, *(line.replace(",", delimiter) for line in lines)))
-    assert found.kernels == ("solve", "solve")
-    assert found.classes == ("A", "A")
-    assert (value(found, "processes"), value(found, "time_s"), value(found, "size")) == (4, 1.5, 12)
-    assert math.isnan(value(found, "time_s", 1))
-    assert str(found.place(1)).endswith(":5")
+    table = read_counters(file(tmp_path, *(line.replace(",", delimiter) for line in lines)))
+    assert table.kernels == ("solve", "solve")
+    assert table.classes == ("A", "A")
+    assert (value(table, "processes"), value(table, "time_s"), value(table, "size")) == (4, 1.5, 12)
+    assert math.isnan(value(table, "time_s", 1))
+    assert str(table.place(1)).endswith(":5")
 
 
 def test_papi(tmp_path: Path) -> None:
@@ -89,7 +89,7 @@ def test_papi(tmp_path: Path) -> None:
         "solve,200,100,40,10,4,1,30,7",
         "halo,20,10,4,9,,1,3,7",
     )
-    found = read_counters(path, RUN)
+    table = read_counters(path, RUN)
     expected = {
         "processes": 4,
         "size": 100,
@@ -102,15 +102,15 @@ def test_papi(tmp_path: Path) -> None:
         "loads_stores": 40,
         "stall_cycles": 30,
     }
-    assert {name: value(found, name) for name in expected} == expected
-    assert value(found, "l1_hits", 1) == 0  # more misses than loads: prefetches
-    assert math.isnan(value(found, "l2_hits", 1))
+    assert {name: value(table, name) for name in expected} == expected
+    assert value(table, "l1_hits", 1) == 0  # more misses than loads: prefetches
+    assert math.isnan(value(table, "l2_hits", 1))
 
 
 def test_labels_count_for_more_than_comments_and_rows_for_more_than_both(tmp_path: Path) -> None:
     path = file(tmp_path, "# kernel: here", "# size: 1", "processes,cycles", "2,5", name="a.csv")
-    found = read_counters(path, Labels(processes=2, size=3))
-    assert (found.kernels, value(found, "processes"), value(found, "size")) == (("here",), 2, 3)
+    table = read_counters(path, Labels(processes=2, size=3))
+    assert (table.kernels, value(table, "processes"), value(table, "size")) == (("here",), 2, 3)
     other = file(tmp_path, "kernel,processes,instructions:u", "solve,4,80", name="b.csv")
     assert value(read_counters(other, Labels(summed=True)), "instructions") == 20
     assert read_all_counters([path, other]).kernels == ("here", "solve")
@@ -149,9 +149,9 @@ def test_summed_divides_every_count_and_no_time(
     row = ["solve", *([] if labelled else [str(P)]), *[str(count)] * (len(own) + len(events))]
     labels = Labels(processes=P if labelled else None, summed=not mixed)
     comments = ["# summed: yes"] if mixed else []
-    found = read_counters(file(tmp_path, *comments, ",".join(heads), ",".join(row)), labels)
+    table = read_counters(file(tmp_path, *comments, ",".join(heads), ",".join(row)), labels)
     for name in COUNTERS:
-        assert value(found, name) == (count if name in TIMES else count / P), name
+        assert value(table, name) == (count if name in TIMES else count / P), name
 
 
 def test_summed_counts_of_no_process(tmp_path: Path) -> None:
@@ -215,11 +215,11 @@ def test_slips_are_those_of_the_recursion(one: str, other: str) -> None:
     def distance(i: int, j: int) -> int:
         if not (i and j):
             return i + j
-        found = min(
+        smallest = min(
             distance(i - 1, j) + 1, distance(i, j - 1) + 1, distance(i - 1, j - 1) + (one[i - 1] != other[j - 1])
         )
         swapped = i > 1 and j > 1 and one[i - 2 : i] == other[j - 2 : j][::-1]
-        return min(found, distance(i - 2, j - 2) + 1) if swapped else found
+        return min(smallest, distance(i - 2, j - 2) + 1) if swapped else smallest
 
     expected = distance(len(one), len(other))
     assert slips(one, other) == (abs(len(one) - len(other)) if abs(len(one) - len(other)) > 2 else expected)
@@ -275,10 +275,10 @@ PLAIN = [
 
 
 def test_perf_stat(tmp_path: Path) -> None:
-    found = read_counters(file(tmp_path, *PLAIN), RUN)
-    assert found.kernels == ("main",)
-    assert [value(found, name) for name in ("processes", "cycles", "instructions", "time_s")] == [4, 2000, 1000, 3]
-    assert math.isnan(value(found, "memory_accesses"))
+    table = read_counters(file(tmp_path, *PLAIN), RUN)
+    assert table.kernels == ("main",)
+    assert [value(table, name) for name in ("processes", "cycles", "instructions", "time_s")] == [4, 2000, 1000, 3]
+    assert math.isnan(value(table, "memory_accesses"))
     summed = read_counters(file(tmp_path, "# processes: 4", "# summed: yes", *PLAIN))
     assert [value(summed, name) for name in ("cycles", "time_s")] == [500, 3]
 
@@ -314,8 +314,8 @@ def test_decimal_commas(tmp_path: Path, prefix: str, separator: str, millisecond
     spread = "0,19%"
     fields = [number, "msec", "task-clock", spread, "871466", "100,00", "0,128", "CPUs utilized"]
     line = prefix.replace(",", separator) + separator.join(fields)
-    found = read_counters(file(tmp_path, line), RUN, "perf")
-    assert value(found, "time_s") == pytest.approx(float(milliseconds) * 1e-3, rel=1e-12)  # type: ignore[arg-type]
+    table = read_counters(file(tmp_path, line), RUN, "perf")
+    assert value(table, "time_s") == pytest.approx(float(milliseconds) * 1e-3, rel=1e-12)  # type: ignore[arg-type]
 
 
 @ONE_FOLDER
@@ -358,8 +358,8 @@ def test_a_recorded_run(tmp_path: Path, options: list[str]) -> None:
     ]
     if subprocess.run(command, capture_output=True, timeout=60, check=False).returncode or not path.exists():
         pytest.skip("perf may not count on this machine")
-    found = read_counters(path, Labels(processes=1))
-    assert 0 < value(found, "time_s") < 60
+    table = read_counters(path, Labels(processes=1))
+    assert 0 < value(table, "time_s") < 60
 
 
 # LIKWID.
@@ -397,13 +397,13 @@ MARKED = [
 
 
 def test_likwid_with_markers(tmp_path: Path) -> None:
-    found = read_counters(file(tmp_path, *MARKED))
-    assert found.kernels == ("solve", "solve", "halo", "halo")
+    table = read_counters(file(tmp_path, *MARKED))
+    assert table.kernels == ("solve", "solve", "halo", "halo")
     names = ("processes", "rank", "frequency_hz", "time_s", "instructions", "cycles", "l1_hits", "memory_accesses")
-    assert [value(found, name) for name in names] == [2, 0, 2.5e9, 0.5, 100, 300, 50, 7]
-    assert [value(found, name, 1) for name in ("rank", "time_s", "cycles", "memory_accesses")] == [1, 0.25, 400, 8]
-    assert math.isnan(value(found, "l1_hits", 1))
-    assert value(found, "instructions", 3) == 2
+    assert [value(table, name) for name in names] == [2, 0, 2.5e9, 0.5, 100, 300, 50, 7]
+    assert [value(table, name, 1) for name in ("rank", "time_s", "cycles", "memory_accesses")] == [1, 0.25, 400, 8]
+    assert math.isnan(value(table, "l1_hits", 1))
+    assert value(table, "instructions", 3) == 2
     labelled = read_counters(file(tmp_path, *MARKED), Labels(processes=8, frequency_hz=2e9))
     assert [value(labelled, name) for name in ("processes", "frequency_hz")] == [8, 2e9]
 
@@ -419,9 +419,9 @@ def test_likwid_of_a_whole_run(tmp_path: Path) -> None:
         "Metric,Core 0,,",
         "CPI,1,,",
     ]
-    found = read_counters(file(tmp_path, *lines), Labels(kernel="all"))
-    assert found.kernels == ("all",)
-    assert [value(found, name) for name in ("time_s", "instructions", "processes")] == [1.5, 12, 1]
+    table = read_counters(file(tmp_path, *lines), Labels(kernel="all"))
+    assert table.kernels == ("all",)
+    assert [value(table, name) for name in ("time_s", "instructions", "processes")] == [1.5, 12, 1]
 
 
 @ONE_FOLDER
@@ -432,8 +432,8 @@ def test_likwid_threads_are_ranks(tmp_path: Path, values: list[tuple[int, int]])
         ",".join([name, *(str(pair[place]) for pair in values)])
         for place, name in enumerate(("INSTR_RETIRED_ANY,FIXC0", "CPU_CLK_UNHALTED_CORE,FIXC1"))
     ]
-    found = read_counters(file(tmp_path, "TABLE,Group 1 Raw,X,2", f"Event,Counter,{threads}", *rows))
-    assert list(zip(found.column("instructions"), found.column("cycles"), strict=True)) == values
+    table = read_counters(file(tmp_path, "TABLE,Group 1 Raw,X,2", f"Event,Counter,{threads}", *rows))
+    assert list(zip(table.column("instructions"), table.column("cycles"), strict=True)) == values
 
 
 @pytest.mark.parametrize(

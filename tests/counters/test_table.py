@@ -118,10 +118,10 @@ def test_a_table_cannot_be_changed() -> None:
 @given(st.lists(st.just(0.0) | st.floats(1e-9, 1e12), min_size=4, max_size=4))
 def test_means_over_ranks(cycles: list[float]) -> None:
     rows = [ROW | {"rank": rank, "cycles": value} for rank, value in enumerate(cycles)]
-    found = means(counter_table(rows))
-    assert len(found) == 1
-    assert found.column("cycles")[0] == pytest.approx(np.mean(cycles), rel=1e-12)
-    assert math.isnan(found.column("rank")[0])
+    result = means(counter_table(rows))
+    assert len(result) == 1
+    assert result.column("cycles")[0] == pytest.approx(np.mean(cycles), rel=1e-12)
+    assert math.isnan(result.column("rank")[0])
 
 
 def test_a_kernel_of_some_ranks_counts_as_none_on_the_others() -> None:
@@ -133,21 +133,21 @@ def test_a_kernel_of_some_ranks_counts_as_none_on_the_others() -> None:
 def test_means_over_repetitions() -> None:
     rows = [ROW | {"repetition": number, "cycles": 10.0 * number} for number in (1, 2, 3)]
     rows[1]["stall_cycles"] = math.nan
-    found = means(counter_table(rows))
-    assert found.column("cycles") == [20]
-    assert found.column("stall_cycles") == [50]
-    assert math.isnan(found.column("message_bytes")[0])
+    result = means(counter_table(rows))
+    assert result.column("cycles") == [20]
+    assert result.column("stall_cycles") == [50]
+    assert math.isnan(result.column("message_bytes")[0])
 
 
 def test_kernels_are_added_up() -> None:
     rows = [ROW | {"kernel": name, "processes": P} for name in ("a", "b", "c") for P in (2, 4)]
     rows[0]["stall_cycles"] = math.nan
-    found = summed(counter_table(rows), lambda name: "rest" if name != "c" else name)
-    assert found.kernels == ("rest", "rest", "c", "c")
-    assert list(found.of("rest").column("cycles")) == [300, 300]
-    assert list(found.of("rest").column("stall_cycles")) == [50, 100]
-    assert list(found.of("rest").column("frequency_hz")) == [2e9, 2e9]
-    assert np.isnan(found.column("message_bytes")).all()
+    result = summed(counter_table(rows), lambda name: "rest" if name != "c" else name)
+    assert result.kernels == ("rest", "rest", "c", "c")
+    assert list(result.of("rest").column("cycles")) == [300, 300]
+    assert list(result.of("rest").column("stall_cycles")) == [50, 100]
+    assert list(result.of("rest").column("frequency_hz")) == [2e9, 2e9]
+    assert np.isnan(result.column("message_bytes")).all()
 
 
 @pytest.mark.parametrize("value", [1e200, 1e-320, -1.0, math.inf])

@@ -347,8 +347,8 @@ def test_useful_flops_count_as_often_as_they_are_repeated() -> None:
 
 def test_useful_flops_of_many_points() -> None:
     steps, ranks = np.array([1.0, 2.0]), np.array([[1.0], [2.0], [4.0]])
-    found = useful({"steps": steps, "P": ranks, "network.startup": np.ones((2, 1, 1))})
-    assert np.array_equal(found, np.broadcast_to(steps * (40 * ranks + 8), (2, 3, 2)))
+    result = useful({"steps": steps, "P": ranks, "network.startup": np.ones((2, 1, 1))})
+    assert np.array_equal(result, np.broadcast_to(steps * (40 * ranks + 8), (2, 3, 2)))
 
 
 def test_useful_flops_of_some_phases() -> None:

@@ -49,17 +49,17 @@ LAWS = [
 def test_draws_follow_the_law(text: str, law: object) -> None:
     """Kolmogorov and Smirnov's distance; and the first three moments within five standard errors of the sample's."""
     for seed in (1, 2, 3):
-        found = random_factors(read(text), stream(seed, "test"), COUNT)
-        assert stats.kstest(found, law.cdf).pvalue > 1e-3
+        factors = random_factors(read(text), stream(seed, "test"), COUNT)
+        assert stats.kstest(factors, law.cdf).pvalue > 1e-3
         for order in (1, 2, 3):
             error = math.sqrt((law.moment(2 * order) - law.moment(order) ** 2) / COUNT)
-            assert abs((found**order).mean() - law.moment(order)) < 5 * error
+            assert abs((factors**order).mean() - law.moment(order)) < 5 * error
     assert law.mean() == pytest.approx(1, rel=1e-12)
 
 
 def test_empirical_values_come_equally_often_over_their_mean() -> None:
-    found = random_factors(Distribution("empirical", values=VALUES), stream(1, "test"), COUNT)
-    values, counts = np.unique(found, return_counts=True)
+    factors = random_factors(Distribution("empirical", values=VALUES), stream(1, "test"), COUNT)
+    values, counts = np.unique(factors, return_counts=True)
     assert values == pytest.approx([0, 0.25, 1, 3.5], rel=1e-15)
     expected = COUNT / 5 * np.array([1, 2, 1, 1])
     assert stats.chisquare(counts, expected).pvalue > 1e-3
@@ -67,9 +67,9 @@ def test_empirical_values_come_equally_often_over_their_mean() -> None:
 
 @pytest.mark.parametrize("values", [(5e-324, 0.0), (1e308, 5e307), (3.0,), (1e-300, 1e300)])
 def test_empirical_values_of_any_size(values: tuple[float, ...]) -> None:
-    found = random_factors(Distribution("empirical", values=values), stream(1, "test"), 1000)
+    factors = random_factors(Distribution("empirical", values=values), stream(1, "test"), 1000)
     expected = np.array(values) / max(values) * len(values) / sum(value / max(values) for value in values)
-    assert set(found) <= {*expected}
+    assert set(factors) <= {*expected}
 
 
 CONSTANT = [
@@ -107,13 +107,13 @@ def distributions(draw: st.DrawFn) -> Distribution:
 @given(distributions(), st.integers(0, 2**63), st.integers(0, 200))
 def test_draws_are_factors_and_repeat(law: Distribution, seed: int, count: int) -> None:
     """Finite, none negative; the same again, and the same at the beginning when there are more."""
-    found, more = (random_factors(law, stream(seed, "test"), many) for many in (count, count + 7))
-    assert found.shape == (count,)
-    assert np.isfinite(found).all()
-    assert (found >= 0).all()
-    assert found.tolist() == more[:count].tolist()
+    result, more = (random_factors(law, stream(seed, "test"), many) for many in (count, count + 7))
+    assert result.shape == (count,)
+    assert np.isfinite(result).all()
+    assert (result >= 0).all()
+    assert result.tolist() == more[:count].tolist()
     if law.constant:
-        assert (found == 1).all()
+        assert (result == 1).all()
 
 
 @given(distributions())
@@ -189,8 +189,8 @@ def test_values_that_are_no_numbers() -> None:
 @given(st.text(max_size=40) | st.sampled_from([text for text, _ in WRONG]))
 def test_nothing_else_than_an_input_error(text: str) -> None:
     try:
-        found = read(text)
+        result = read(text)
     except InputError:
         return
-    assert found.name in PARAMETERS
-    assert all(value <= max(1000, MOST_VARIATION) for value in found.parameters.values())
+    assert result.name in PARAMETERS
+    assert all(value <= max(1000, MOST_VARIATION) for value in result.parameters.values())

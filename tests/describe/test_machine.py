@@ -98,9 +98,9 @@ def line_of(path: str, text: str) -> int:
     """Line on which the last key of the path stands: each key is looked for after the one before."""
     position = 0
     for key in re.sub(r"\[\d+\]", "", path).split("."):
-        found = re.compile(rf"(?<![A-Za-z_]){key}:").search(text, position)
-        assert found is not None
-        position = found.end()
+        match = re.compile(rf"(?<![A-Za-z_]){key}:").search(text, position)
+        assert match is not None
+        position = match.end()
     return text.count("\n", 0, position) + 1
 
 

@@ -156,8 +156,8 @@ def test_errors_of_values() -> None:
 def test_data_is_the_footprint() -> None:
     both = using("{loads: 1, from: a}", "data: {a: 8*P, b: 100}\n")
     assert forecast(both, machine(), {"P": 4}).footprint_bytes == 132
-    said = using("{loads: 1, to: b}", "data: {a: 8*P, b: 100}\nfootprint: 7\n")
-    assert forecast(said, machine()).footprint_bytes == 7
+    result = using("{loads: 1, to: b}", "data: {a: 8*P, b: 100}\nfootprint: 7\n")
+    assert forecast(result, machine()).footprint_bytes == 7
 
 
 def test_nothing_of_its_own() -> None:

@@ -432,9 +432,9 @@ def test_footprint() -> None:
 
 @pytest.mark.parametrize(("footprint", "what"), [("8*rank", "same for every rank"), ("8*m", "unknown name")])
 def test_footprints_that_cannot_be(footprint: str, what: str) -> None:
-    found = problem(f"simcodesign: 1\nname: toy\nfootprint: {footprint}\nprogram: [barrier: {{}}]\n")
-    assert what in str(found)
-    assert "w.yaml:3" in str(found)
+    design_problem = problem(f"simcodesign: 1\nname: toy\nfootprint: {footprint}\nprogram: [barrier: {{}}]\n")
+    assert what in str(design_problem)
+    assert "w.yaml:3" in str(design_problem)
 
 
 def test_size() -> None:
@@ -446,6 +446,6 @@ def test_size() -> None:
 
 @pytest.mark.parametrize(("size", "what"), [("8*rank", "same for every rank"), ("8*m", "unknown name")])
 def test_sizes_that_cannot_be(size: str, what: str) -> None:
-    found = problem(f"simcodesign: 1\nname: toy\nsize: {size}\nprogram: [barrier: {{}}]\n")
-    assert what in str(found)
-    assert "w.yaml:3" in str(found)
+    design_problem = problem(f"simcodesign: 1\nname: toy\nsize: {size}\nprogram: [barrier: {{}}]\n")
+    assert what in str(design_problem)
+    assert "w.yaml:3" in str(design_problem)

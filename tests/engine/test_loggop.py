@@ -337,9 +337,9 @@ def test_published_time_of_a_binomial_broadcast(ranks: int, size: int) -> None:
     model = Model(L=2.5e-6, o=1.5e-6, g=4e-6, G=6e-9)
     rounds = math.ceil(math.log2(ranks))
     expected = rounds * (2 * model.o + model.L + (size - 1) * model.G)
-    said = ALGORITHM_FORMS["broadcast", "binomial"].cost(float(size), price(network(model), float(ranks)))
-    assert said.time_s == pytest.approx(expected, rel=RELATIVE, abs=0)
-    assert collective_s(("broadcast", "binomial"), model, ranks, size) == close(said.time_s)
+    result = ALGORITHM_FORMS["broadcast", "binomial"].cost(float(size), price(network(model), float(ranks)))
+    assert result.time_s == pytest.approx(expected, rel=RELATIVE, abs=0)
+    assert collective_s(("broadcast", "binomial"), model, ranks, size) == close(result.time_s)
 
 
 @pytest.mark.parametrize("key", KEYS)
@@ -454,8 +454,8 @@ STEPS = st.lists(st.one_of(st.tuples(st.sampled_from(KEYS), SIZES), times(1e-4))
 def test_sums_are_exact_where_all_leave_together(
     steps: list[tuple[tuple[str, str], float]], ranks: int, model: Model
 ) -> None:
-    said = forecast(workload([*steps]), machine(model, ranks), {"P": ranks})
-    assert said.makespan_s == close(together(model, ranks, [*steps]))
+    result = forecast(workload([*steps]), machine(model, ranks), {"P": ranks})
+    assert result.makespan_s == close(together(model, ranks, [*steps]))
 
 
 @settings(max_examples=examples(200))
@@ -464,8 +464,8 @@ def test_sums_are_never_too_low_where_gaps_are_over(
     steps: list[tuple[tuple[str, str], float] | float], ranks: int, model: Model
 ) -> None:
     level = [step for step in steps if not isinstance(step, float)]
-    said = forecast(workload(level), machine(model, ranks), {"P": ranks})
-    assert together(model, ranks, [*level]) <= said.makespan_s * (1 + RELATIVE)
+    result = forecast(workload(level), machine(model, ranks), {"P": ranks})
+    assert together(model, ranks, [*level]) <= result.makespan_s * (1 + RELATIVE)
 
 
 @settings(max_examples=examples(200))
@@ -473,11 +473,11 @@ def test_sums_are_never_too_low_where_gaps_are_over(
 def test_every_simulation_lies_in_its_bounds(
     steps: list[tuple[tuple[str, str], float] | float], ranks: int, model: Model
 ) -> None:
-    found = forecast(workload(steps), machine(model, ranks), {"P": ranks}, bounds=True).bounds
-    assert found is not None
-    seen = together(model, ranks, steps)
-    assert found.lower_s["ranks' own work"] <= seen * (1 + RELATIVE)
-    assert seen <= found.upper_s * (1 + RELATIVE)
+    bounds = forecast(workload(steps), machine(model, ranks), {"P": ranks}, bounds=True).bounds
+    assert bounds is not None
+    result = together(model, ranks, steps)
+    assert bounds.lower_s["ranks' own work"] <= result * (1 + RELATIVE)
+    assert result <= bounds.upper_s * (1 + RELATIVE)
 
 
 def shift(size: str, received: str | None = None) -> tuple[Demand, Demand]:
@@ -486,9 +486,9 @@ def shift(size: str, received: str | None = None) -> tuple[Demand, Demand]:
 
 
 @given(SIZES, MODELS.filter(lambda m: math.isinf(m.S)), st.booleans())
-def test_a_send_and_its_receive(size: float, model: Model, said: bool) -> None:
+def test_a_send_and_its_receive(size: float, model: Model, states_size: bool) -> None:
     """All ranks pass something on: the flight is the send's, and the receive knows the size from the send."""
-    program = workload_of_steps(*shift(repr(size), repr(size) if said else None))
+    program = workload_of_steps(*shift(repr(size), repr(size) if states_size else None))
     expected = Run(model, [list(sendrecv((me + 1) % 5, (me - 1) % 5, size, 0)) for me in range(5)])
     assert forecast(program, machine(model, 5), {"P": 5}).makespan_s == close(max(expected.ends))
 
@@ -505,19 +505,19 @@ def test_shifts_lie_in_their_bounds(steps: list[tuple[float, float]], model: Mod
         for me, todo in enumerate(ranks):
             todo += [Do("send", (me + 1) % 4, size, number), Do("work", size=work if me == 0 else 0.0)]
             todo += [Do("receive", (me - 1) % 4, tag=number)]
-    seen = max(Run(model, ranks).ends)
-    found = forecast(workload_of_steps(*program), machine(model, 4), {"P": 4}, bounds=True).bounds
-    assert found is not None
-    assert found.lower_s["ranks' own work"] <= seen * (1 + RELATIVE)
-    assert seen <= found.upper_s * (1 + RELATIVE)
+    largest = max(Run(model, ranks).ends)
+    bounds = forecast(workload_of_steps(*program), machine(model, 4), {"P": 4}, bounds=True).bounds
+    assert bounds is not None
+    assert bounds.lower_s["ranks' own work"] <= largest * (1 + RELATIVE)
+    assert largest <= bounds.upper_s * (1 + RELATIVE)
 
 
 def test_a_receive_of_what_the_source_sends() -> None:
     """Sizes that differ among ranks: rank r receives 100 (r - 1) bytes, and rank 0 what the last rank sent."""
     model = Model(L=0.0, o=0.0, g=0.0, G=0.0, O=1.0)
-    said = forecast(workload_of_steps(*shift("1 + 100*rank")), machine(model, 4), {"P": 4})
-    assert said.makespan_s == 300 + 200  # rank 3; rank 0 sends nothing beyond the first byte, and receives 300
-    assert said.messages == 4
+    result = forecast(workload_of_steps(*shift("1 + 100*rank")), machine(model, 4), {"P": 4})
+    assert result.makespan_s == 300 + 200  # rank 3; rank 0 sends nothing beyond the first byte, and receives 300
+    assert result.messages == 4
 
 
 def test_the_sheet_shows_every_letter() -> None:

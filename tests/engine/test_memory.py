@@ -152,13 +152,13 @@ def test_without_effects_the_simulation_is_the_forecast(
     demand = f"{{accesses: {accesses!r}, stack_distance: [{rows}], blocking: {blocking!r}, when: rank != 1}}"
     caches = (CacheLevel("L1", 4096, L1_S, ways), CacheLevel("L2", 65536, L2_S, 8))
     two = machine(2, per_byte_s, hits, caches)
-    said, seen = (
+    forecasted, simulated = (
         read(workload(demand), two, {"P": 3}, **more) for read, more in ((forecast, {}), (simulate, {"effects": ""}))
     )
-    assert seen.makespan_s == pytest.approx(said.makespan_s, rel=ROUNDING)
-    assert seen.served == pytest.approx(said.served, rel=ROUNDING)
-    assert seen.hit_methods == said.hit_methods
-    assert sum(said.served.values()) == pytest.approx(2 * accesses, rel=ROUNDING)
+    assert simulated.makespan_s == pytest.approx(forecasted.makespan_s, rel=ROUNDING)
+    assert simulated.served == pytest.approx(forecasted.served, rel=ROUNDING)
+    assert simulated.hit_methods == forecasted.hit_methods
+    assert sum(forecasted.served.values()) == pytest.approx(2 * accesses, rel=ROUNDING)
 
 
 @pytest.mark.parametrize("cores", [1, 2, 5, 8])
@@ -166,9 +166,9 @@ def test_cores_that_fill_the_controller_wait_for_all_bytes(cores: int) -> None:
     """Nothing but bytes: the node needs the sum of what its cores move."""
     demand = workload("{accesses: 1e6, stack_distance: 1e6, blocking: 0}")
     alone_s = 1e6 * 64 * BYTE_S
-    seen = simulate(demand, machine(cores), {"P": 2 * cores}, effects="memory")
-    assert seen.makespan_s == pytest.approx(cores * alone_s, rel=ROUNDING)
-    assert [station.kind for station in seen.stations] == ["memory"] * 2
+    result = simulate(demand, machine(cores), {"P": 2 * cores}, effects="memory")
+    assert result.makespan_s == pytest.approx(cores * alone_s, rel=ROUNDING)
+    assert [station.kind for station in result.stations] == ["memory"] * 2
 
 
 @pytest.mark.parametrize("cores", [2, 4])
@@ -176,8 +176,8 @@ def test_cores_that_leave_the_controller_idle_hardly_wait(cores: int) -> None:
     """Bytes take a sixteenth of the latencies: later cores begin by one slice of each other core later."""
     demand = workload("{accesses: 1e6, stack_distance: 1e6}")
     stall_s, bytes_s = 1e6 * MEMORY_S, 1e6 * 64 * 6.25e-11
-    seen = simulate(demand, machine(cores, 6.25e-11), {"P": cores}, effects="memory")
-    assert seen.makespan_s == pytest.approx(stall_s + (cores - 1) * bytes_s / SLICES, rel=ROUNDING)
+    result = simulate(demand, machine(cores, 6.25e-11), {"P": cores}, effects="memory")
+    assert result.makespan_s == pytest.approx(stall_s + (cores - 1) * bytes_s / SLICES, rel=ROUNDING)
 
 
 def test_nodes_do_not_share_memory() -> None:
@@ -190,13 +190,13 @@ def test_caches_are_the_hierarchy_itself() -> None:
     """The kernel's own stream through sets, bytes written back included."""
     sizes = {"n": 40, "b": 8}
     demand = workload("{kernel: blocked_matmul, sizes: {n: 40, b: 8}}")
-    seen = simulate(demand, machine(), {"P": 1}, effects="caches")
+    result = simulate(demand, machine(), {"P": 1}, effects="caches")
     counts = simulate_hierarchy(kernel_trace("blocked_matmul", **sizes), machine().memory.geometries())
     memory = counts.levels[-1].misses
-    assert seen.served == pytest.approx({"L1": counts.hits[0], "L2": counts.hits[1], "memory": memory}, rel=1e-9)
-    assert seen.hit_methods == {"L1": "sets", "L2": "sets"}
+    assert result.served == pytest.approx({"L1": counts.hits[0], "L2": counts.hits[1], "memory": memory}, rel=1e-9)
+    assert result.hit_methods == {"L1": "sets", "L2": "sets"}
     stall_s = counts.hits[0] * L1_S + counts.hits[1] * L2_S + memory * MEMORY_S
-    assert seen.makespan_s == pytest.approx(stall_s, rel=1e-9)
+    assert result.makespan_s == pytest.approx(stall_s, rel=1e-9)
     quick = simulate(
         workload("{kernel: blocked_matmul, sizes: {n: 40, b: 8}, blocking: 0}"), machine(), {"P": 1}, effects="caches"
     )
@@ -208,18 +208,18 @@ def test_sampled_stream_of_a_fully_associative_cache_is_the_stack_model() -> Non
     """Without sets there is nothing to differ but what is written back, and the stream only loads."""
     caches = (CacheLevel("L1", 4096, L1_S), CacheLevel("L2", 65536, L2_S))
     demand = workload("{accesses: 1e9, stack_distance: [{share: 0.5, distance: 100}, {share: 0.3, distance: 700}]}")
-    seen = simulate(demand, machine(caches=caches), {"P": 1}, effects="caches")
-    said = forecast(demand, machine(caches=caches), {"P": 1})
-    assert seen.served == pytest.approx(said.served, rel=1e-5)  # a million accesses stand for 1e9
-    assert seen.makespan_s == pytest.approx(said.makespan_s, rel=1e-5)
+    simulated = simulate(demand, machine(caches=caches), {"P": 1}, effects="caches")
+    forecasted = forecast(demand, machine(caches=caches), {"P": 1})
+    assert simulated.served == pytest.approx(forecasted.served, rel=1e-5)  # a million accesses stand for 1e9
+    assert simulated.makespan_s == pytest.approx(forecasted.makespan_s, rel=1e-5)
 
 
 def test_distances_far_beyond_all_caches_need_no_stream_as_deep() -> None:
     """A stack of 1e15 keys would fill any memory."""
     demand = workload("{accesses: 1e6, stack_distance: 1e15}")
-    seen = simulate(demand, machine(), {"P": 1}, effects="caches")
-    assert seen.served == pytest.approx({"L1": 0.0, "L2": 0.0, "memory": 1e6})
-    assert seen.hit_methods == {"L1": "synthetic", "L2": "synthetic"}
+    result = simulate(demand, machine(), {"P": 1}, effects="caches")
+    assert result.served == pytest.approx({"L1": 0.0, "L2": 0.0, "memory": 1e6})
+    assert result.hit_methods == {"L1": "synthetic", "L2": "synthetic"}
     assert (
         simulate(workload("{accesses: 1, stack_distance: 1e30}"), machine(), {"P": 1}, effects="caches").served[
             "memory"
@@ -232,8 +232,8 @@ def test_distances_far_beyond_all_caches_need_no_stream_as_deep() -> None:
 def test_whatever_misses_moves_its_line(effects: str) -> None:
     """Also where distances are in elements of 8 bytes."""
     demand = workload("{accesses: 1e6, stack_distance: 1e6, blocking: 0}")
-    seen = simulate(demand, machine(), {"P": 1}, effects=effects)
-    assert seen.makespan_s == pytest.approx(1e6 * 64 * BYTE_S, rel=1e-9)
+    result = simulate(demand, machine(), {"P": 1}, effects=effects)
+    assert result.makespan_s == pytest.approx(1e6 * 64 * BYTE_S, rel=1e-9)
 
 
 def test_a_profile_of_other_lines_is_refused(tmp_path: Path) -> None:
@@ -245,8 +245,8 @@ def test_a_profile_of_other_lines_is_refused(tmp_path: Path) -> None:
 
 def test_a_timeline_names_memory(tmp_path: Path) -> None:
     demand = workload("{accesses: 1e6, stack_distance: 1e6, blocking: 0}")
-    seen = simulate(demand, machine(2), {"P": 2}, effects="memory", timeline=True)
-    write_chrome_trace(seen, tmp_path / "memory.json")
+    result = simulate(demand, machine(2), {"P": 2}, effects="memory", timeline=True)
+    write_chrome_trace(result, tmp_path / "memory.json")
     names = {event["name"] for event in json.loads((tmp_path / "memory.json").read_text())["traceEvents"]}
     assert {"memory", "wait for memory"} <= names
 

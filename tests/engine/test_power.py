@@ -56,16 +56,18 @@ def by_hand() -> Machine:
 
 
 def test_two_phases_by_hand() -> None:
-    said = forecast(workload(BY_HAND), by_hand(), {"P": 2})
+    result = forecast(workload(BY_HAND), by_hand(), {"P": 2})
     # One: 10 items on 4 flops units take 3 s, loads 5 s and overlap; then 2 s. Two: 1 s, and a message.
     message = 1e-6 + 1e-3
-    assert said.makespan_s == pytest.approx(3 * (5 + 2) + 1 + message)
-    static = 400 * float(said.makespan_s)
+    assert result.makespan_s == pytest.approx(3 * (5 + 2) + 1 + message)
+    static = 400 * float(result.makespan_s)
     blocks = 2 * 3 * (10 * 1 * 3 + 10 * (0.5 * 2 + 0.5))
-    assert said.energy_j == pytest.approx(static + blocks + 2 * 3 * 2 * 20 + 2 * 2 * 3 + 5 * message + 0.01, rel=1e-12)
+    assert result.energy_j == pytest.approx(
+        static + blocks + 2 * 3 * 2 * 20 + 2 * 2 * 3 + 5 * message + 0.01, rel=1e-12
+    )
     # Phase one: 4 units and loads (2 W, and 10 x 0.5 J in 5 s) and the processor, of both ranks.
-    assert said.peak_power_w == pytest.approx(400 + 2 * (4 * 3 + (2 + 1) + 20), rel=1e-12)
-    assert said.static_power_w == 400
+    assert result.peak_power_w == pytest.approx(400 + 2 * (4 * 3 + (2 + 1) + 20), rel=1e-12)
+    assert result.static_power_w == 400
 
 
 def test_in_plain_numbers() -> None:
@@ -83,16 +85,16 @@ def test_in_plain_numbers() -> None:
 
 
 def test_the_same_simulated() -> None:
-    said, seen = (read(workload(BY_HAND), by_hand(), {"P": 2}) for read in (forecast, simulate))
-    assert seen.energy_j == pytest.approx(said.energy_j, rel=1e-12)
+    forecasted, simulated = (read(workload(BY_HAND), by_hand(), {"P": 2}) for read in (forecast, simulate))
+    assert simulated.energy_j == pytest.approx(forecasted.energy_j, rel=1e-12)
     # Never more at once than in computation: 20 W of each rank; or 4 units and loads.
-    assert seen.peak_power_w == pytest.approx(400 + 2 * 20)
-    profile = seen.power_profile
+    assert simulated.peak_power_w == pytest.approx(400 + 2 * 20)
+    profile = simulated.power_profile
     assert profile is not None
     # 8 items in 2 s on 4 units, then 2 items in 1 s, then loads alone.
     assert profile.edges_s[:5] == pytest.approx([0, 2, 3, 5, 7])
     assert profile.watts[:4] == pytest.approx([400 + 2 * 15, 400 + 2 * 9, 400 + 2 * 3, 440])
-    assert profile.energy_j == pytest.approx(seen.energy_j, rel=1e-9)
+    assert profile.energy_j == pytest.approx(simulated.energy_j, rel=1e-9)
 
 
 def test_conflicting_resources_do_not_draw_together() -> None:
@@ -143,11 +145,11 @@ def test_energy_of_collectives(name: str, on: str) -> None:
         program = workload(
             f"  - {name}: {{bytes: {size}, algorithm: {way}}}\n  - exchange: {{pattern: halo2d, bytes: {size}}}\n"
         )
-        said, seen = (
+        forecasted, simulated = (
             forecast(program, hardware, {"P": ranks}),
             simulate(program, hardware, {"P": ranks}, effects="none"),
         )
-        assert seen.energy_j == pytest.approx(said.energy_j, rel=ROUNDING, abs=1e-15), (way, ranks, size)
+        assert simulated.energy_j == pytest.approx(forecasted.energy_j, rel=ROUNDING, abs=1e-15), (way, ranks, size)
 
 
 # --- Over time -----------------------------------------------------------------------------------------------
@@ -178,19 +180,19 @@ PROGRAMS = [
 @pytest.mark.parametrize("effects", ["none", "all"])
 def test_power_over_time(program: str, effects: str) -> None:
     hardware = powered("torus-cluster")
-    seen = simulate(workload(program), hardware, {"P": 6}, effects=effects, seed=4, timeline=True)
-    profile = seen.power_profile
+    result = simulate(workload(program), hardware, {"P": 6}, effects=effects, seed=4, timeline=True)
+    profile = result.power_profile
     assert profile is not None
-    assert profile.energy_j == pytest.approx(seen.energy_j, rel=1e-9)
-    assert profile.peak_w == seen.peak_power_w
-    assert (profile.edges_s[0], profile.edges_s[-1]) == (0, seen.makespan_s)
+    assert profile.energy_j == pytest.approx(result.energy_j, rel=1e-9)
+    assert profile.peak_w == result.peak_power_w
+    assert (profile.edges_s[0], profile.edges_s[-1]) == (0, result.makespan_s)
     inside = profile.edges_s[:-1] + 0.6180339887 * np.diff(profile.edges_s)  # no moment at which operations touch
-    assert profile.watts == pytest.approx(at_each_moment(seen, hardware, inside), rel=1e-9)
+    assert profile.watts == pytest.approx(at_each_moment(result, hardware, inside), rel=1e-9)
     # Nothing is higher between these steps: every moment at which anything begins, a little later.
-    line = seen.timeline
+    line = result.timeline
     assert line is not None
-    later = np.unique(line.start_s) + 1e-9 * seen.makespan_s
-    assert at_each_moment(seen, hardware, later).max() <= profile.peak_w * (1 + 1e-9)
+    later = np.unique(line.start_s) + 1e-9 * result.makespan_s
+    assert at_each_moment(result, hardware, later).max() <= profile.peak_w * (1 + 1e-9)
 
 
 @settings(max_examples=examples(30))
@@ -199,9 +201,9 @@ def test_computations_one_after_another_never_add_up(steps: list[tuple[int, int]
     """Two operations of a rank that touch are not at work at once, whatever rounding does to their times."""
     program = "".join(f"  - compute: {{flops: {flops} + {tenths}*1e8/3}}\n" for flops, tenths in steps)
     hardware = powered("crossbar-16")
-    seen = simulate(workload(program), hardware, {"P": ranks})
+    result = simulate(workload(program), hardware, {"P": ranks})
     busy = any(flops or tenths for flops, tenths in steps)
-    assert seen.peak_power_w == pytest.approx(20.0 * ranks if busy else 0.0)
+    assert result.peak_power_w == pytest.approx(20.0 * ranks if busy else 0.0)
 
 
 def test_engines_agree() -> None:
@@ -232,9 +234,9 @@ def test_steady_iterations() -> None:
 def test_schedules_draw_power() -> None:
     program = workload("  - compute: {flops: 1e9}\n  - exchange: {pattern: halo1d, bytes: 1e6}\n")
     hardware = powered("crossbar-16")
-    seen = simulate(program, hardware, {"P": 2}, effects="none")
+    result = simulate(program, hardware, {"P": 2}, effects="none")
     replayed = simulate(workload_of(schedule_of(program, hardware, {"P": 2})), hardware, effects="none")
-    assert replayed.energy_j == pytest.approx(seen.energy_j, rel=1e-9)
+    assert replayed.energy_j == pytest.approx(result.energy_j, rel=1e-9)
 
 
 def test_every_power_is_a_key_of_a_machine_file() -> None:

@@ -383,12 +383,12 @@ def test_many_receives_that_release_one_another() -> None:
 
 @pytest.mark.thorough
 def test_progress_is_told_in_simulated_seconds() -> None:
-    seen: list[tuple[float, int]] = []
+    recorded: list[tuple[float, int]] = []
     count = 50_000
-    log = run(plan_of([Op(0, COMPUTE, 1.0) for _ in range(count)], 1), lambda now, done: seen.append((now, done)))
+    log = run(plan_of([Op(0, COMPUTE, 1.0) for _ in range(count)], 1), lambda now, done: recorded.append((now, done)))
     assert log.events == count
-    assert seen
-    assert all(now == done <= count for now, done in seen)
+    assert recorded
+    assert all(now == done <= count for now, done in recorded)
 
 
 def test_an_interrupt_stops_the_run(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -70,9 +70,9 @@ def test_without_numba_large_runs_say_so_once(monkeypatch: pytest.MonkeyPatch) -
         monkeypatch.setattr(selection, "SIMPY_UP_TO", 100)
         assert [simulate(*CASE).engine for _ in range(2)] == ["simpy", "simpy"]
         assert simulate(*CASE, engine="simpy").engine == "simpy"
-    (said,) = caught
-    assert "Numba is not installed" in str(said.message)
-    assert said.filename == __file__
+    (result,) = caught
+    assert "Numba is not installed" in str(result.message)
+    assert result.filename == __file__
 
 
 def test_simpy_says_when_memory_is_short(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -37,11 +37,11 @@ def test_the_command_is_the_example() -> None:
 
 
 def test_fields_are_options_and_json_is_the_dataclass(run: CliRunner) -> None:
-    said = run.invoke(app, ["count-messages", *RING, "--json"])
-    assert said.exit_code == 0, said.output
-    assert json.loads(said.stdout).keys() == {"messages", "message_bytes"}
+    result = run.invoke(app, ["count-messages", *RING, "--json"])
+    assert result.exit_code == 0, result.output
+    assert json.loads(result.stdout).keys() == {"messages", "message_bytes"}
     text = run.invoke(app, ["count-messages", *RING]).stdout
-    assert f"{json.loads(said.stdout)['messages']:,} messages" in text
+    assert f"{json.loads(result.stdout)['messages']:,} messages" in text
     assert run.invoke(app, ["count-messages", *RING, "--least", "1000000000"]).stdout == ""
 
 

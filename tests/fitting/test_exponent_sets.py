@@ -44,7 +44,7 @@ def test_sets_by_name() -> None:
 
 
 @pytest.mark.parametrize(
-    ("chosen", "said"),
+    ("chosen", "message"),
     [
         ("extrab", "did you mean 'extrap'"),
         ([], "without any pair"),
@@ -59,6 +59,6 @@ def test_sets_by_name() -> None:
         ([(11, 0)], "-10 to 10"),
     ],
 )
-def test_what_is_refused(chosen: object, said: str) -> None:
-    with pytest.raises(InputError, match=said):
+def test_what_is_refused(chosen: object, message: str) -> None:
+    with pytest.raises(InputError, match=message):
         exponent_set(chosen)  # type: ignore[arg-type]

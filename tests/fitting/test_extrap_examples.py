@@ -31,8 +31,8 @@ def examples(cases: Path) -> list[tuple[Measurements, dict[str, Any]]]:
 def test_figure_3(examples: list[tuple[Measurements, dict[str, Any]]]) -> None:
     ours, theirs = [], []
     for measurements, entry in examples:
-        for row, found in enumerate(fit(measurements, negative_coefficients=True)):
-            ours.append(off(found.model.evaluate(measurements.points), measurements.means[row]))
+        for row, result in enumerate(fit(measurements, negative_coefficients=True)):
+            ours.append(off(result.model.evaluate(measurements.points), measurements.means[row]))
         theirs += [off(printed(model, entry), values_of(measurements, model, entry)) for model in entry["models"]]
     errors, reference = np.concatenate(ours), np.concatenate(theirs)
     assert len(errors) == len(reference) > 1000

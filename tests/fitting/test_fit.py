@@ -72,20 +72,20 @@ def models_of(block: Block, columns: np.ndarray, row: int, constant: bool, terms
 
 def test_single_terms_agree_with_brute_force(problem: tuple) -> None:
     block, basis = problem
-    for constant, found in zip((True, False), singles(block, basis), strict=True):
+    for constant, result in zip((True, False), singles(block, basis), strict=True):
         for row, k in itertools.product(range(3), range(len(basis.columns))):
             expected = models_of(block, basis.columns, row, constant, (k,))
-            assert found[row, k] == pytest.approx(expected, rel=1e-9), (constant, row, k)
+            assert result[row, k] == pytest.approx(expected, rel=1e-9), (constant, row, k)
 
 
 def test_pairs_agree_with_brute_force(problem: tuple) -> None:
     block, basis = problem
     every = np.arange(len(basis.columns))
     for constant in (True, False):
-        found, below = pairs(block, basis, every, every, constant)
+        result, below = pairs(block, basis, every, every, constant)
         for row, (a, b) in itertools.product(range(3), itertools.combinations(every, 2)):
             expected = models_of(block, basis.columns, row, constant, (a, b))
-            given = np.inf if below[row, a, b] else found[row, a, b]
+            given = np.inf if below[row, a, b] else result[row, a, b]
             assert given == pytest.approx(expected, rel=1e-7), (constant, row, a, b)
 
 
@@ -93,12 +93,12 @@ def test_grown_models_agree_with_brute_force(problem: tuple) -> None:
     block, basis = problem
     terms = np.array([[0, 5], [3, -1], [7, 2]])
     constant = np.array([True, True, False])
-    found = grown(block, basis, terms, constant)
+    result = grown(block, basis, terms, constant)
     for row, k in itertools.product(range(3), range(len(basis.columns))):
         own = tuple(int(t) for t in terms[row] if t >= 0)
         if k not in own:
             expected = models_of(block, basis.columns, row, bool(constant[row]), (*own, k))
-            assert found[row, k] == pytest.approx(expected, rel=1e-7), (row, k)
+            assert result[row, k] == pytest.approx(expected, rel=1e-7), (row, k)
 
 
 def test_the_best_pair_of_all_is_found() -> None:
@@ -116,11 +116,11 @@ def test_the_best_pair_of_all_is_found() -> None:
 def test_leaving_out_in_closed_form_is_leaving_out() -> None:
     columns = rng(2).random((3, 9))
     scaled = rng(3).random(9)
-    found = solve(columns, scaled).left_out
+    left_out = solve(columns, scaled).left_out
     for k in range(9):
         rest = np.delete(np.arange(9), k)
         coefficients, _ = brute(columns[:, rest], scaled[rest])
-        assert found[k] == pytest.approx(scaled[k] - coefficients @ columns[:, k], rel=1e-9)
+        assert left_out[k] == pytest.approx(scaled[k] - coefficients @ columns[:, k], rel=1e-9)
 
 
 def test_zero_and_dependent_columns_get_no_coefficient() -> None:
@@ -144,39 +144,39 @@ def test_products_in_blocks_are_products(series: int, terms: int, points: int) -
 @pytest.mark.thorough
 def test_lead_exponents_without_noise(kind: object) -> None:
     truths, values = truth_sets.make(kind, 60, 0.0, 1, seed=5)  # type: ignore[arg-type]
-    for truth, found in zip(truths, fit(measured(values)), strict=True):
-        assert leads(found.model) == [pytest.approx(pair) for pair in truth.lead()], (truth, found.model.text)
+    for truth, result in zip(truths, fit(measured(values)), strict=True):
+        assert leads(result.model) == [pytest.approx(pair) for pair in truth.lead()], (truth, result.model.text)
 
 
 def test_exponents_off_the_grid_without_noise() -> None:
     truths, values = truth_sets.make(truth_sets.off_grid, 30, 0.0, 1, seed=6)
-    for truth, found in zip(truths, fit(measured(values)), strict=True):
+    for truth, result in zip(truths, fit(measured(values)), strict=True):
         expected = float(truth(truth_sets.TARGET))
-        assert float(found.model.evaluate(truth_sets.TARGET)) == pytest.approx(expected, rel=1e-4)
+        assert float(result.model.evaluate(truth_sets.TARGET)) == pytest.approx(expected, rel=1e-4)
 
 
 def test_refinement_reaches_the_exponent() -> None:
     x = 2.0 ** np.arange(1, 10)[:, None]
     values = (3 + 0.7 * x[:, 0] ** 1.37)[None]
     start = Powers(np.array([[[1.0]]]), np.array([[[True]]]), np.array([True]))
-    found = fit_free_exponents(Block(1 / values, np.ones_like(values)), x, start)
-    assert found.powers.exponents[0, 0, 0] == pytest.approx(1.37, rel=1e-9)
+    model = fit_free_exponents(Block(1 / values, np.ones_like(values)), x, start)
+    assert model.powers.exponents[0, 0, 0] == pytest.approx(1.37, rel=1e-9)
     assert start.exponents[0, 0, 0] == 1.0
 
 
 @pytest.mark.parametrize("exponents", ["extrap", "paper"])
 def test_a_model_of_one_parameter(exponents: str) -> None:
-    found = line([3 + 2 * x * np.log2(x) for x in 2.0 ** np.arange(1, 8)], exponents=exponents)[0]
-    assert found.model.text == "3 + 2 p log2(p)"
-    assert found.r2 == pytest.approx(1)
-    assert found.smape < 1e-10
-    assert found.warning == ""
+    item = line([3 + 2 * x * np.log2(x) for x in 2.0 ** np.arange(1, 8)], exponents=exponents)[0]
+    assert item.model.text == "3 + 2 p log2(p)"
+    assert item.r2 == pytest.approx(1)
+    assert item.smape < 1e-10
+    assert item.warning == ""
 
 
 def test_fractions_of_the_paper_are_found() -> None:
     x = 2.0 ** np.arange(1, 11)
-    found = line([float(v) for v in 1 + 3 * x**0.375 * np.log2(x) ** 1.5], exponents="paper")[0]
-    assert found.model.lead("p") == (Fraction(3, 8), Fraction(3, 2))
+    item = line([float(v) for v in 1 + 3 * x**0.375 * np.log2(x) ** 1.5], exponents="paper")[0]
+    assert item.model.lead("p") == (Fraction(3, 8), Fraction(3, 2))
 
 
 @pytest.mark.parametrize("parameters", [3, pytest.param(4, marks=pytest.mark.thorough)])
@@ -184,10 +184,10 @@ def test_three_and_four_parameters(parameters: int) -> None:
     levels = [2.0, 4.0, 8.0, 16.0, 32.0][: 5 if parameters == 3 else 4]
     points = np.array(list(itertools.product(levels, repeat=parameters)))
     truth = 2 + 0.5 * points[:, 0] * points[:, 1] ** 2 + 3 * np.log2(points[:, 2])
-    found = fit(
+    fits = fit(
         measured(truth[None], points, "abcd"[:parameters]), terms=2, exponents=FEW if parameters == 3 else "extrap"
     )
-    assert float(found[0].model.evaluate([64.0] * parameters)) == pytest.approx(2 + 0.5 * 64**3 + 18, rel=0.02)
+    assert float(fits[0].model.evaluate([64.0] * parameters)) == pytest.approx(2 + 0.5 * 64**3 + 18, rel=0.02)
 
 
 def test_four_terms() -> None:
@@ -248,16 +248,16 @@ def test_a_point_measured_more_often_weighs_more() -> None:
     values[0, :3, 0] = 10.0
     values[0, 3, :] = 13.0
     points = np.array([[1.0], [2.0], [3.0], [4.0]])
-    found = fit(measured(values, points, "p"), terms=0, weighting="absolute")[0]
-    assert found.model.constant == pytest.approx((3 * 10 + 9 * 13) / 12)
+    item = fit(measured(values, points, "p"), terms=0, weighting="absolute")[0]
+    assert item.model.constant == pytest.approx((3 * 10 + 9 * 13) / 12)
 
 
 def test_missing_points_are_left_out() -> None:
     truths, values = truth_sets.make(truth_sets.product, 6, 0.0, 1, seed=10)
     values[::2, 3] = np.nan
     values[1, 20:22] = np.nan
-    for truth, found in zip(truths, fit(measured(values)), strict=True):
-        assert leads(found.model) == [pytest.approx(pair) for pair in truth.lead()]
+    for truth, result in zip(truths, fit(measured(values)), strict=True):
+        assert leads(result.model) == [pytest.approx(pair) for pair in truth.lead()]
 
 
 # What the reader is told.
@@ -266,26 +266,26 @@ def test_missing_points_are_left_out() -> None:
 def test_an_outlier_is_reported_and_used() -> None:
     _, values = truth_sets.make(truth_sets.product, 1, 0.01, 1, seed=12)
     values[0, 12] *= 1.5
-    found = fit(measured(values))[0]
-    (outlier,) = [o for o in found.outliers if o.deviations > 0][:1]
+    item = fit(measured(values))[0]
+    (outlier,) = [o for o in item.outliers if o.deviations > 0][:1]
     assert (outlier.point["p"], outlier.point["n"]) == tuple(truth_sets.GRID[12])
     assert outlier.measured == pytest.approx(values[0, 12, 0])
-    assert "it was used" in found.warning
+    assert "it was used" in item.warning
 
 
 def test_models_that_cannot_be_told_apart_are_named() -> None:
     _, values = truth_sets.make(truth_sets.two_terms, 20, 0.05, 1, seed=13)
-    diagnostics = [found for found in fit(measured(values)) if "cannot tell" in found.warning]
+    diagnostics = [result for result in fit(measured(values)) if "cannot tell" in result.warning]
     assert diagnostics
-    for found in diagnostics:
-        assert found.model.text in found.warning
-        assert any(rival.text in found.warning for rival in found.rivals)
-        assert "p=1024, n=4096" in found.warning  # four times the largest
+    for result in diagnostics:
+        assert result.model.text in result.warning
+        assert any(rival.text in result.warning for rival in result.rivals)
+        assert "p=1024, n=4096" in result.warning  # four times the largest
 
 
 def test_the_target_of_the_comparison_is_the_users() -> None:
     _, values = truth_sets.make(truth_sets.two_terms, 20, 0.05, 1, seed=13)
-    diagnostics = [found.warning for found in fit(measured(values), target={"n": 1e5, "p": 3e4})]
+    diagnostics = [result.warning for result in fit(measured(values), target={"n": 1e5, "p": 3e4})]
     assert any("p=30000, n=100000" in warning for warning in diagnostics)
 
 
@@ -293,38 +293,38 @@ def test_the_target_of_the_comparison_is_the_users() -> None:
     ("values", "constant"), [([5.0], 5.0), ([5.0, 5.0, 5.0, 5.0, 5.0], 5.0), ([0.0] * 6, 0.0), ([3.0, 3.0], 3.0)]
 )
 def test_constant_data_and_few_points(values: list[float], constant: float) -> None:
-    found = line(values)[0]
-    assert found.model.terms == ()
-    assert found.model.constant == pytest.approx(constant)
-    assert found.r2 == 1
-    assert bool(found.warning) == (len(values) < 5)
+    item = line(values)[0]
+    assert item.model.terms == ()
+    assert item.model.constant == pytest.approx(constant)
+    assert item.r2 == 1
+    assert bool(item.warning) == (len(values) < 5)
 
 
 def test_negative_values_are_a_constant_and_a_warning_or_free() -> None:
     values = [-3.0 * x for x in (2, 4, 8, 16, 32)]
-    found = line(values)[0]
-    assert found.model.terms == ()
-    assert "allow negative coefficients" in found.warning
+    item = line(values)[0]
+    assert item.model.terms == ()
+    assert "allow negative coefficients" in item.warning
     assert line(values, negative_coefficients=True)[0].model.text == "-3 p"
 
 
 def test_zero_at_one_process() -> None:
-    found = line([7 * float(np.log2(x)) for x in (1, 2, 4, 8, 16, 32)], [1.0, 2.0, 4.0, 8.0, 16.0, 32.0])[0]
-    assert found.model.text == "7 log2(p)"
+    item = line([7 * float(np.log2(x)) for x in (1, 2, 4, 8, 16, 32)], [1.0, 2.0, 4.0, 8.0, 16.0, 32.0])[0]
+    assert item.model.text == "7 log2(p)"
 
 
 def test_progress_counts_the_series() -> None:
-    seen: list[int] = []
+    recorded: list[int] = []
     _, values = truth_sets.make(truth_sets.product, 300, 0.0, 1, seed=14)
-    made = fit(measured(values), on_progress=seen.append, refine=False, terms=1)
-    assert sum(seen) == len(made) == 300
+    made = fit(measured(values), on_progress=recorded.append, refine=False, terms=1)
+    assert sum(recorded) == len(made) == 300
 
 
 def test_fits_by_place_and_name() -> None:
     _, values = truth_sets.make(truth_sets.product, 3, 0.0, 1, seed=15)
     made = fit(measured(values))
     assert made[-1].region == made[2].region == made.of("r2", "time").region == "r2"
-    assert [found.region for found in made[1:]] == ["r1", "r2"]
+    assert [result.region for result in made[1:]] == ["r1", "r2"]
     with pytest.raises(IndexError):
         made[3]
     with pytest.raises(InputError, match="0 series of this name"):
@@ -332,7 +332,7 @@ def test_fits_by_place_and_name() -> None:
 
 
 @pytest.mark.parametrize(
-    ("options", "said"),
+    ("options", "message"),
     [
         ({"terms": 9}, "0 to 8"),
         ({"terms": -1}, "0 to 8"),
@@ -347,9 +347,9 @@ def test_fits_by_place_and_name() -> None:
         ({"target": [1]}, "one number for each of p, n"),
     ],
 )
-def test_what_is_refused(options: dict[str, object], said: str) -> None:
+def test_what_is_refused(options: dict[str, object], message: str) -> None:
     _, values = truth_sets.make(truth_sets.product, 1, 0.0, 1, seed=16)
-    with pytest.raises(InputError, match=said):
+    with pytest.raises(InputError, match=message):
         fit(measured(values), **options)  # type: ignore[arg-type]
 
 
@@ -385,29 +385,29 @@ def extrap_models(cases: Path) -> Iterator[tuple[str, dict, dict]]:
 def read_example(path: Path, parameters: list[str]) -> dict[str, dict[tuple[float, ...], list[float]]]:
     """Values by region and point, of the three formats in which noise-free examples come."""
     text = path.read_text(encoding="utf-8")
-    found: dict[str, dict[tuple[float, ...], list[float]]] = {}
+    result: dict[str, dict[tuple[float, ...], list[float]]] = {}
     if path.suffix == ".jsonl":
         for row in map(json.loads, filter(None, text.splitlines())):
             point = tuple(float(row["params"][name]) for name in parameters)
             values = row["value"] if isinstance(row["value"], list) else [row["value"]]
-            found.setdefault(row.get("callpath", "<root>"), {}).setdefault(point, []).extend(values)
-        return found
+            result.setdefault(row.get("callpath", "<root>"), {}).setdefault(point, []).extend(values)
+        return result
     if path.suffix == ".JSON":
         data = json.loads(text)
         if "callpaths" not in data:
             for region, metrics in data["measurements"].items():
                 for row in next(iter(metrics.values())):
-                    found.setdefault(region, {})[tuple(np.atleast_1d(row["point"]).astype(float))] = row["values"]
-            return found
+                    result.setdefault(region, {})[tuple(np.atleast_1d(row["point"]).astype(float))] = row["values"]
+            return result
         regions = {row["id"]: row["name"] for row in data["callpaths"]}
         points = {
             row["id"]: tuple(float(pair["parameter_value"]) for pair in row["parameter_value_pairs"])
             for row in data["coordinates"]
         }
         for row in data["measurements"]:
-            series = found.setdefault(regions[row["callpath_id"]], {})
+            series = result.setdefault(regions[row["callpath_id"]], {})
             series.setdefault(points[row["coordinate_id"]], []).append(float(row["value"]))
-        return found
+        return result
     points_: list[tuple[float, ...]] = []
     region, place = "", 0
     for words in (line.split() for line in text.splitlines() if line.strip()):
@@ -417,23 +417,23 @@ def read_example(path: Path, parameters: list[str]) -> dict[str, dict[tuple[floa
         elif words[0] in ("REGION", "METRIC"):
             region, place = words[1] if words[0] == "REGION" else region, 0
         elif words[0] == "DATA":
-            found.setdefault(region, {})[points_[place]] = [float(word) for word in words[1:]]
+            result.setdefault(region, {})[points_[place]] = [float(word) for word in words[1:]]
             place += 1
-    return found
+    return result
 
 
 def test_the_noise_free_examples_of_extrap(cases: Path) -> None:
     """The lead exponents that Extra-P prints, wherever its model meets the data."""
-    seen = 0
+    result = 0
     for name, entry, model in extrap_models(cases):
         series = read_example(cases / "extrap" / name, entry["parameters"])[model["callpath"]]
         points = np.array(list(series))
         values = np.array([[np.mean(v) for v in series.values()]])
         data = measured(values, points, entry["parameters"])  # type: ignore[arg-type]
-        found = fit(data, exponents=EXTRAP, terms=2, refine=False, negative_coefficients=True)[0].model
-        assert leads(found) == extrap_leads(model["python"], entry["parameters"]), (name, found.text, model["python"])
-        seen += 1
-    assert seen >= 5
+        value = fit(data, exponents=EXTRAP, terms=2, refine=False, negative_coefficients=True)[0].model
+        assert leads(value) == extrap_leads(model["python"], entry["parameters"]), (name, value.text, model["python"])
+        result += 1
+    assert result >= 5
 
 
 def extrap_leads(text: str, parameters: list[str]) -> list[tuple[float, float]]:
@@ -452,18 +452,18 @@ def extrap_leads(text: str, parameters: list[str]) -> list[tuple[float, float]]:
 
 def test_a_model_keeps_its_terms_in_the_order_of_growth() -> None:
     grid = truth_sets.GRID
-    found = fit(measured((4 + 2 * grid[:, 0] ** 2 + 3 * grid[:, 1])[None]))[0].model
-    assert found.text == "4 + 3 n + 2 p^2"
-    assert found.terms[0] == Term(found.terms[0].coefficient, (Factor("n", Fraction(1)),))
+    model = fit(measured((4 + 2 * grid[:, 0] ** 2 + 3 * grid[:, 1])[None]))[0].model
+    assert model.text == "4 + 3 n + 2 p^2"
+    assert model.terms[0] == Term(model.terms[0].coefficient, (Factor("n", Fraction(1)),))
 
 
 def test_a_second_term_that_matters_at_one_end_is_found() -> None:
     """It leaves a residual that no polynomial of low degree promises to remove."""
     grid = truth_sets.GRID
     truth = 2 + 0.01 * grid[:, 0] ** 0.25 * np.sqrt(grid[:, 1]) + 1e-10 * grid[:, 0] ** 2.75 * grid[:, 1] ** 2
-    found = fit(measured(truth[None]))[0]
-    assert found.smape < 1e-6
-    assert leads(found.model) == [(2.75, 0.0), (2.0, 0.0)]
+    item = fit(measured(truth[None]))[0]
+    assert item.smape < 1e-6
+    assert leads(item.model) == [(2.75, 0.0), (2.0, 0.0)]
 
 
 def test_errors_of_refined_exponents_are_those_of_nonlinear_regression() -> None:
@@ -471,9 +471,9 @@ def test_errors_of_refined_exponents_are_those_of_nonlinear_regression() -> None
     x = 2.0 ** np.arange(1, 10)[:, None]
     values = (3 + 0.7 * x[:, 0] ** 1.37) * (1 + 0.02 * rng(17).standard_normal(9))
     start = Powers(np.array([[[1.3]]]), np.array([[[True]]]), np.array([True]))
-    found = fit_free_exponents(Block(1 / values[None], np.ones((1, 9))), x, start)
+    model = fit_free_exponents(Block(1 / values[None], np.ones((1, 9))), x, start)
     _, covariance = optimize.curve_fit(lambda x, a, b, i: a + b * x**i, x[:, 0], values, (3, 0.7, 1.37), sigma=values)
-    assert found.errors[0, 0, 0] == pytest.approx(float(np.sqrt(covariance[2, 2])), rel=1e-3)
+    assert model.errors[0, 0, 0] == pytest.approx(float(np.sqrt(covariance[2, 2])), rel=1e-3)
 
 
 def test_many_products_have_the_values_of_few() -> None:
@@ -526,9 +526,9 @@ def test_a_fit_that_is_sent_does_not_take_the_others_along() -> None:
 
 
 def test_warnings_have_kinds() -> None:
-    found = line([1.0, 2.1, 3.9])[0]
-    assert found.warnings[0][0] == diagnostics.FEW_POINTS
-    assert " ".join(text for _, text in found.warnings) == found.warning
+    item = line([1.0, 2.1, 3.9])[0]
+    assert item.warnings[0][0] == diagnostics.FEW_POINTS
+    assert " ".join(text for _, text in item.warnings) == item.warning
     assert line([3.0, 5.0, 9.0, 17.0, 33.0])[0].warnings == ()
 
 
@@ -588,11 +588,11 @@ def test_parameters_that_vary_together() -> None:
 
 def test_what_is_never_below_zero_is_not_predicted_there() -> None:
     _, values = truth_sets.make(truth_sets.in_space, 20, 0.3, 1, seed=21)
-    found = fit(measured(values))
-    every = found.predictions(truth_sets.TARGET, 0.99)
+    fits = fit(measured(values))
+    every = fits.predictions(truth_sets.TARGET, 0.99)
     assert (every.low >= 0).all()
     assert (every.low == 0).any()
-    assert [one.predict(truth_sets.TARGET, 0.99).low for one in found] == pytest.approx(every.low.tolist())
+    assert [one.predict(truth_sets.TARGET, 0.99).low for one in fits] == pytest.approx(every.low.tolist())
 
 
 def test_a_coordinate_whose_powers_are_no_numbers() -> None:

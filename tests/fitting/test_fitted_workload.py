@@ -86,7 +86,7 @@ def read(written: WorkloadText) -> Workload:
     return workload_from(parse_yaml(written.text, "fitted.yaml"))
 
 
-def told(fits: Fits, **options: object) -> str:
+def notes_of(fits: Fits, **options: object) -> str:
     return "\n".join(workload_text(fits, "toy", **options).notes)  # type: ignore[arg-type]
 
 
@@ -118,7 +118,7 @@ def requirements() -> Fits:
 def test_both_readings_are_the_closed_form(requirements: Fits, ranks: int, size: float) -> None:
     work = read(workload_text(requirements, "toy"))
     given_ = {"P": ranks, "n": size}
-    said = forecast(work, machine(), given_)
+    forecasted = forecast(work, machine(), given_)
     # Distances of n/2 elements hit the cache of 1024 below n = 2048.
     memory_s = 4e4 * size * (CACHE_S if size / 2 < 1024 else MEMORY_S)
     each_s = STARTUP_S + 800 * size * BYTE_S
@@ -135,14 +135,14 @@ def test_both_readings_are_the_closed_form(requirements: Fits, ranks: int, size:
         "memory": 0.0,
         "disk": DISK_S + 4e5 * size * DISK_BYTE_S,
     }
-    assert said.phases["solve"] == pytest.approx(solve_s, rel=1e-9)
-    assert said.phases["save"] == pytest.approx(save_s, rel=1e-9)
-    assert said.footprint_bytes == pytest.approx(1e3 * size**2, rel=1e-9)
-    assert said.fits is (1e3 * size**2 <= 1e9)
-    seen = simulate(work, machine(), given_, effects="none")
-    assert seen.makespan_s == pytest.approx(said.makespan_s, rel=ROUNDING)
-    assert seen.message_bytes == pytest.approx(said.message_bytes, rel=ROUNDING)
-    assert seen.footprint_bytes == said.footprint_bytes
+    assert forecasted.phases["solve"] == pytest.approx(solve_s, rel=1e-9)
+    assert forecasted.phases["save"] == pytest.approx(save_s, rel=1e-9)
+    assert forecasted.footprint_bytes == pytest.approx(1e3 * size**2, rel=1e-9)
+    assert forecasted.fits is (1e3 * size**2 <= 1e9)
+    simulated = simulate(work, machine(), given_, effects="none")
+    assert simulated.makespan_s == pytest.approx(forecasted.makespan_s, rel=ROUNDING)
+    assert simulated.message_bytes == pytest.approx(forecasted.message_bytes, rel=ROUNDING)
+    assert simulated.footprint_bytes == forecasted.footprint_bytes
 
 
 def test_arrays_and_comparison(requirements: Fits, tmp_path: Path) -> None:
@@ -152,9 +152,9 @@ def test_arrays_and_comparison(requirements: Fits, tmp_path: Path) -> None:
     work = load_workload(path)
     assert work.name == "fitted"
     sizes = np.array([64.0, 128.0, 5000.0])
-    said = forecast(work, machine(), {"n": sizes, "P": 16})
-    assert said.makespan_s.tolist() == [forecast(work, machine(), {"n": size, "P": 16}).makespan_s for size in sizes]
-    assert said.fits.tolist() == [True, True, False]
+    result = forecast(work, machine(), {"n": sizes, "P": 16})
+    assert result.makespan_s.tolist() == [forecast(work, machine(), {"n": size, "P": 16}).makespan_s for size in sizes]
+    assert result.fits.tolist() == [True, True, False]
     held = compare(work, machine(), {"P": 8})
     assert held.within_bounds
     assert held.rungs[0].change_s == pytest.approx(0.0, abs=1e-9 * held.simulation.makespan_s)
@@ -193,11 +193,11 @@ SENT = {
 
 
 def sent_by_a_rank(work: Workload, ranks: int, size: float = 300.0) -> float:
-    seen = simulate(work, machine(), {"P": ranks, "n": size}, effects="none")
-    said = forecast(work, machine(), {"P": ranks, "n": size})
-    assert said.message_bytes == pytest.approx(seen.message_bytes, rel=ROUNDING)
-    assert said.makespan_s == pytest.approx(seen.makespan_s, rel=ROUNDING)
-    return float(seen.message_bytes) / ranks
+    simulated = simulate(work, machine(), {"P": ranks, "n": size}, effects="none")
+    forecasted = forecast(work, machine(), {"P": ranks, "n": size})
+    assert forecasted.message_bytes == pytest.approx(simulated.message_bytes, rel=ROUNDING)
+    assert forecasted.makespan_s == pytest.approx(simulated.makespan_s, rel=ROUNDING)
+    return float(simulated.message_bytes) / ranks
 
 
 @pytest.mark.parametrize("ranks", [2, 4, 16, 32])
@@ -285,9 +285,9 @@ def test_every_listed_name_is_its_demand() -> None:
     for demand, names in METRICS.items():
         for name in (demand, *names):
             for spelt in (name, name.upper(), name.replace("_", " "), name.replace("_", "-")):
-                found = recognised(spelt)
-                assert found is not None
-                assert found.demand == demand
+                result = recognised(spelt)
+                assert result is not None
+                assert result.demand == demand
     assert len({name.casefold() for names in METRICS.values() for name in names}) == sum(map(len, METRICS.values()))
 
 
@@ -304,9 +304,9 @@ def test_every_listed_name_is_its_demand() -> None:
     ],
 )
 def test_names_of_metrics(metric: str, demand: str, pattern: str) -> None:
-    found = recognised(metric)
-    assert found is not None
-    assert (found.demand, found.pattern) == (demand, pattern)
+    result = recognised(metric)
+    assert result is not None
+    assert (result.demand, result.pattern) == (demand, pattern)
 
 
 @pytest.mark.parametrize("metric", ["visits", "", "bytes_sent:", "bytes_sent:halo5d", "flops:allreduce", "time_max"])
@@ -317,10 +317,10 @@ def test_metrics_that_are_no_demand(metric: str) -> None:
 def test_metrics_can_be_said() -> None:
     fits = known({("r", "x"): model(5e8), ("r", "y"): SENT["neighbours"], ("r", "flop"): model(7)})
     work = read(workload_text(fits, "toy", demands={"x": "seconds", "y": "bytes_sent:alltoall", "flop": "none"}))
-    said = forecast(work, machine(), {"P": 4})
-    assert said.components["computation"] == 5e8
-    assert said.messages == 4 * 3
-    assert "'x'" not in told(fits, demands={"x": "seconds", "y": "none", "flop": "none"})
+    result = forecast(work, machine(), {"P": 4})
+    assert result.components["computation"] == 5e8
+    assert result.messages == 4 * 3
+    assert "'x'" not in notes_of(fits, demands={"x": "seconds", "y": "none", "flop": "none"})
 
 
 @pytest.mark.parametrize(
@@ -348,7 +348,7 @@ def test_nothing_is_charged_twice(first: str, second: str) -> None:
     workload_text(fits, "toy", demands={second: "none"})
     use = recognised(second)
     assert use is not None
-    assert f"{first} is left out: {second}" in told(fits, demands={second: use.demand})
+    assert f"{first} is left out: {second}" in notes_of(fits, demands={second: use.demand})
 
 
 def test_notes() -> None:
@@ -358,11 +358,11 @@ def test_notes() -> None:
         ("c", "flop"): model(1),
         ("c", "visits"): model(1),
     }
-    notes = told(known(parts))
+    notes = notes_of(known(parts))
     assert "loads left out: no stack distance says where they are served (in a)" in notes
     assert "stack distance left out: there are no loads and stores that have it (in b)" in notes
     assert "metric 'visits' is left out" in notes
-    assert "seconds" in told(known({("r", "time"): model(1), ("r", "bytes_sent"): model(1)}))
+    assert "seconds" in notes_of(known({("r", "time"): model(1), ("r", "bytes_sent"): model(1)}))
     with pytest.raises(InputError, match="no demand is left"):
         workload_text(known({("a", "loads"): model(1)}), "toy")
 
@@ -385,7 +385,7 @@ def test_the_number_of_processes_can_be_said() -> None:
         workload_text(known({("r", "flops"): both}), "toy", ranks="procs")
     with pytest.raises(InputError, match="several parameters"):
         workload_text(known({("r", "flops"): Model(("p", "procs"), 1.0)}), "toy")
-    assert "no demand depends on P" in told(known({("r", "flops"): Model(("x", "y"), 1.0)}))
+    assert "no demand depends on P" in notes_of(known({("r", "flops"): Model(("x", "y"), 1.0)}))
 
 
 def test_the_longest_models_can_be_read() -> None:
@@ -403,8 +403,8 @@ def test_many_regions() -> None:
     sizes = np.random.default_rng(3).permutation(1000) + 1.0
     fits = known({(f"r{k}", "rss"): model(float(size)) for k, size in enumerate(sizes)})
     work = read(workload_text(fits, "toy"))
-    said = forecast(work, machine())
-    assert (said.footprint_bytes, said.makespan_s) == (1000, 0)
+    result = forecast(work, machine())
+    assert (result.footprint_bytes, result.makespan_s) == (1000, 0)
     only = read(workload_text(fits, "toy", regions=["r7", "r2"]))
     assert forecast(only, machine()).footprint_bytes == max(sizes[7], sizes[2])
     with pytest.raises(InputError, match="1 to 1000"):
@@ -478,10 +478,10 @@ def test_any_names(parameters: list[str], regions: list[str], metric: str, name:
     at = {parameter: float(data.draw(st.integers(1, 64))) for parameter in parameters}
     order = [ranks, *(each for each in parameters if each != ranks)]
     given_ = {"P" if each == ranks else there: at[each] for each, there in zip(order, work.parameters, strict=True)}
-    said = forecast(work, machine(), given_)
+    result = forecast(work, machine(), given_)
     for phase, expected in zip(work.phases(), models.values(), strict=True):
         value = float(expected.evaluate([at[each] for each in parameters]))
-        assert said.phases[phase]["computation"] == pytest.approx(value, rel=1e-9)
+        assert result.phases[phase]["computation"] == pytest.approx(value, rel=1e-9)
 
 
 def test_all_demands_that_may_be_said() -> None:

@@ -52,18 +52,18 @@ COUNTS: dict[str, tuple[Callable, int]] = {
 def test_counts_of_communication(name: str) -> None:
     """Their formulas hold 16 times the ranks and 8 times the size away, and no term too many is found."""
     count, terms = COUNTS[name]
-    found = fitted(count, repetitions=2)
-    assert len(found.model.terms) == terms
-    assert found.predict(TARGET).value == pytest.approx(float(count(*np.array(TARGET))), rel=1e-9)
+    fits = fitted(count, repetitions=2)
+    assert len(fits.model.terms) == terms
+    assert fits.predict(TARGET).value == pytest.approx(float(count(*np.array(TARGET))), rel=1e-9)
 
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("name", COUNTS)
 def test_counts_of_communication_among_all_exponents(name: str) -> None:
     count, terms = COUNTS[name]
-    found = fitted(count, repetitions=2, exponents="extrap")
-    assert len(found.model.terms) == terms
-    assert found.predict(TARGET).value == pytest.approx(float(count(*np.array(TARGET))), rel=1e-9)
+    fits = fitted(count, repetitions=2, exponents="extrap")
+    assert len(fits.model.terms) == terms
+    assert fits.predict(TARGET).value == pytest.approx(float(count(*np.array(TARGET))), rel=1e-9)
 
 
 def test_repeated_measurements_that_are_all_equal() -> None:
@@ -73,23 +73,23 @@ def test_repeated_measurements_that_are_all_equal() -> None:
     count = lambda p, n: 320 * n * (np.sqrt(p) - 1) / p + 80 * np.log2(p)  # noqa: E731
     values = np.repeat(count(*points.T)[None, :, None], 2, 2)
     data = Measurements(("p", "n"), points, ("main",), ("bytes",), values)
-    found = fit(data, exponents=FEW, negative_exponents=True, negative_coefficients=True)[0].model
-    assert sorted(term.coefficient for term in found.terms) == pytest.approx([-320, 80, 320], rel=1e-9)
-    assert found.constant == 0
+    model = fit(data, exponents=FEW, negative_exponents=True, negative_coefficients=True)[0].model
+    assert sorted(term.coefficient for term in model.terms) == pytest.approx([-320, 80, 320], rel=1e-9)
+    assert model.constant == 0
 
 
 def test_told_that_there_is_no_noise() -> None:
     """A curve that is met to 0.6 % might be noise; unless somebody knows better."""
     count, _ = COUNTS["surface of a cube"]
     data = Measurements(("p", "n"), POINTS, ("main",), ("bytes",), count(*POINTS.T)[None, :, None])
-    found = fit(data, exponents=FEW, negative_exponents=True, negative_coefficients=True, exact=True, target=TARGET)[0]
-    assert found.predict(TARGET).value == pytest.approx(float(count(*np.array(TARGET))), rel=1e-9)
+    item = fit(data, exponents=FEW, negative_exponents=True, negative_coefficients=True, exact=True, target=TARGET)[0]
+    assert item.predict(TARGET).value == pytest.approx(float(count(*np.array(TARGET))), rel=1e-9)
 
 
 def test_noise_is_left_alone() -> None:
     """One per mille of noise is no clean curve: what is found is the sum of two terms, and not one of three."""
-    found = fitted(lambda p, n: (p + np.log2(p)) * n, repetitions=5, noise=1e-3)
-    assert len(found.model.terms) <= 2
+    fits = fitted(lambda p, n: (p + np.log2(p)) * n, repetitions=5, noise=1e-3)
+    assert len(fits.model.terms) <= 2
 
 
 @settings(deadline=None, max_examples=examples(20))

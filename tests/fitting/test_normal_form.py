@@ -86,7 +86,7 @@ def test_a_fitted_exponent_is_a_decimal_for_people_and_in_full_for_programs() ->
 
 
 @pytest.mark.parametrize(
-    ("make", "said"),
+    ("make", "message"),
     [
         (lambda: Factor("p", collective="Alreduce"), "Allreduce"),
         (lambda: Model(("p",), 0.0, (Term(1.0, (Factor("n"),)),)), "unknown parameter"),
@@ -95,8 +95,8 @@ def test_a_fitted_exponent_is_a_decimal_for_people_and_in_full_for_programs() ->
         (lambda: Model(("p", "n"), 0.0).evaluate(3.0), "one number for each of p, n"),
     ],
 )
-def test_what_is_refused(make: object, said: str) -> None:
-    with pytest.raises(InputError, match=said):
+def test_what_is_refused(make: object, message: str) -> None:
+    with pytest.raises(InputError, match=message):
         make()  # type: ignore[operator]
 
 

@@ -40,10 +40,10 @@ def test_the_distance_is_that_of_a_mean_shift(seed: int, points: int, repetition
     values[point, repetition] += 1000
     if repetitions > 3 and data.draw(st.booleans()):
         values[(point + 1) % points, 0] = np.nan
-    (found, *_) = outlier_repetitions(values[None], relative=False)[0]
-    assert (found.point, found.repetition, found.measured) == (point, repetition, values[point, repetition])
-    assert found.deviations == pytest.approx(shift_t(values, point, repetition), rel=1e-6)
-    assert found.others == pytest.approx(np.nanmean(np.delete(values[point], repetition)))
+    (result, *_) = outlier_repetitions(values[None], relative=False)[0]
+    assert (result.point, result.repetition, result.measured) == (point, repetition, values[point, repetition])
+    assert result.deviations == pytest.approx(shift_t(values, point, repetition), rel=1e-6)
+    assert result.others == pytest.approx(np.nanmean(np.delete(values[point], repetition)))
 
 
 def test_chance_calls_one_series_of_a_hundred_odd() -> None:
@@ -55,8 +55,8 @@ def test_chance_calls_one_series_of_a_hundred_odd() -> None:
 def test_two_do_not_hide_each_other() -> None:
     values = np.random.default_rng(8).normal(100.0, 1.0, (4, 5))
     values[1, 2], values[3, 0] = 400.0, 395.0
-    found = outlier_repetitions(values[None])[0]
-    assert {(one.point, one.repetition) for one in found} == {(1, 2), (3, 0)}
+    item = outlier_repetitions(values[None])[0]
+    assert {(one.point, one.repetition) for one in item} == {(1, 2), (3, 0)}
 
 
 def test_of_two_that_differ_neither_is_odd() -> None:
@@ -71,8 +71,8 @@ def test_among_equal_ones_any_other_is_odd_and_rounding_is_not() -> None:
     values[2, 1] += 1e-13
     assert outlier_repetitions(values[None]) == [()]
     values[2, 1] = 10.1
-    (found,) = outlier_repetitions(values[None])[0]
-    assert (found.point, found.repetition, found.others) == (2, 1, pytest.approx(10.0))
+    (result,) = outlier_repetitions(values[None])[0]
+    assert (result.point, result.repetition, result.others) == (2, 1, pytest.approx(10.0))
 
 
 @given(st.integers(0, 2**32 - 1), st.integers(1, 8))
@@ -99,22 +99,22 @@ def wrecked(series: int = 1) -> Fits:
 
 
 def test_a_repetition_that_wrecks_a_model_is_named_with_the_model_without_it() -> None:
-    found = wrecked()[0]
-    ((_, text),) = [one for one in found.warnings if one[0] == diagnostics.OUTLIER_REPETITION]
+    item = wrecked()[0]
+    ((_, text),) = [one for one in item.warnings if one[0] == diagnostics.OUTLIER_REPETITION]
     assert text.startswith("Repetition 3 at p=32 is an outlier: measured")
     assert "Without it the model is 3." in text
     at = float(text.partition("which gives ")[2].partition(" at p=1024")[0])
     assert at == pytest.approx(3 + 2 * 1024, rel=0.02)
-    assert text in found.warning
-    assert pickle.loads(pickle.dumps(found)).warnings == found.warnings
+    assert text in item.warning
+    assert pickle.loads(pickle.dumps(item)).warnings == item.warnings
 
 
 def test_a_repetition_that_changes_little_is_not_told() -> None:
     values = (3 + 2 * P)[:, None] * (1 + 1e-4 * np.random.default_rng(1).standard_normal((1, 6, 5)))
     values[0, 4, 2] *= 1.02
-    found = fit(Measurements(("p",), P[:, None], ("r",), ("time",), values), target=(128.0,))
-    assert found.outlier_repetitions(0)
-    assert not any(kind == diagnostics.OUTLIER_REPETITION for kind, _ in found[0].warnings)
+    fits = fit(Measurements(("p",), P[:, None], ("r",), ("time",), values), target=(128.0,))
+    assert fits.outlier_repetitions(0)
+    assert not any(kind == diagnostics.OUTLIER_REPETITION for kind, _ in fits[0].warnings)
 
 
 def test_of_many_series_the_one() -> None:

@@ -57,14 +57,14 @@ def test_the_models_are_the_same_whoever_fits_them(monkeypatch: pytest.MonkeyPat
     """Also: blocks come in order, processes use one thread each, and the environment is as before."""
     monkeypatch.setenv("OPENBLAS_NUM_THREADS", "7")
     measurements = made_up(3 * BLOCK + 50)
-    seen: list[int] = []
-    found = list(fitted(measurements, all_of_it, workers=2, min_saving_s=0.0, on_progress=seen.append))
-    parts = [fits for _, _, fits in found]
+    recorded: list[int] = []
+    values = list(fitted(measurements, all_of_it, workers=2, min_saving_s=0.0, on_progress=recorded.append))
+    parts = [fits for _, _, fits in values]
     assert [region for fits in parts for region in fits.measurements.regions] == list(measurements.regions)
-    assert sum(seen) == 3 * BLOCK + 50
-    home, *others = [process for process, _, _ in found]
+    assert sum(recorded) == 3 * BLOCK + 50
+    home, *others = [process for process, _, _ in values]
     assert home == os.getpid() not in others
-    assert [threads for _, threads, _ in found] == ["7", "1", "1", "1"]
+    assert [threads for _, threads, _ in values] == ["7", "1", "1", "1"]
     assert os.environ["OPENBLAS_NUM_THREADS"] == "7"
     assert_equal_bits(parts, [fit(measurements)])
     assert_equal_bits(parts, [fit_parallel(measurements)])
@@ -109,9 +109,9 @@ def test_an_error_in_a_process_arrives() -> None:
 
 
 def test_no_process_is_left_when_nobody_wants_the_rest() -> None:
-    found = fitted(made_up(6 * BLOCK), all_of_it, workers=2, min_saving_s=0.0)
-    next(found), next(found)
-    found.close()  # type: ignore[attr-defined]
+    fits = fitted(made_up(6 * BLOCK), all_of_it, workers=2, min_saving_s=0.0)
+    next(fits), next(fits)
+    fits.close()  # type: ignore[attr-defined]
     assert multiprocessing.active_children() == []
 
 
@@ -140,12 +140,12 @@ def test_the_overview_says_what_the_fits_say() -> None:
     values[4] = 0.0
     base = made_up(9, 2)
     fits = fit(Measurements(base.parameters, base.points, base.regions, base.metrics, values))
-    seen = batch_predictions(fits)
+    result = batch_predictions(fits)
     assert fits.target.tolist() == default_target(fits.measurements).tolist() == [256.0]
     for row, one in enumerate(fits):
-        assert seen.prediction[row] == pytest.approx(float(one.model.evaluate(fits.target)), rel=1e-9, abs=1e-12)
-        assert seen.smape[row] == pytest.approx(one.smape, rel=1e-6, abs=1e-9)
-        assert (seen.terms[row], seen.rivals[row]) == (len(one.model.terms), len(one.rivals))
+        assert result.prediction[row] == pytest.approx(float(one.model.evaluate(fits.target)), rel=1e-9, abs=1e-12)
+        assert result.smape[row] == pytest.approx(one.smape, rel=1e-6, abs=1e-9)
+        assert (result.terms[row], result.rivals[row]) == (len(one.model.terms), len(one.rivals))
 
 
 def test_one_series_alone_is_the_same_fit() -> None:
@@ -217,9 +217,9 @@ def test_a_table_cut_into_files_is_the_table(places: list[int], files: int) -> N
             padded = {x: [*some, *[np.nan] * (longest - len(some))] for x, some in points.items()}
             parts.append(measured(padded, "a"))
     merged = merge(parts, [f"file {number}" for number in range(len(parts))])
-    for point, found in zip(merged.points[:, 0], merged.values[0], strict=True):
+    for point, result in zip(merged.points[:, 0], merged.values[0], strict=True):
         expected = sorted(values[k] for k in range(len(places)) if 2.0 ** places[k] == point)
-        assert sorted(found[np.isfinite(found)]) == expected
+        assert sorted(result[np.isfinite(result)]) == expected
 
 
 def test_some_rows() -> None:

@@ -115,10 +115,10 @@ def test_weights_of_scores() -> None:
 
 def test_one_point_has_no_interval() -> None:
     one = Measurements(("p",), np.array([[4.0]]), ("r",), ("t",), np.array([[[3.0]]]))
-    found = fit(one)[0].predict([8.0])
-    assert found.value == 3.0
-    assert np.isnan(found.low)
-    assert np.isnan(found.high)
+    prediction = fit(one)[0].predict([8.0])
+    assert prediction.value == 3.0
+    assert np.isnan(prediction.low)
+    assert np.isnan(prediction.high)
 
 
 def test_without_noise_the_interval_is_the_value() -> None:
@@ -127,9 +127,9 @@ def test_without_noise_the_interval_is_the_value() -> None:
     for truth, made in zip(
         truths, fit(Measurements(("p", "n"), truth_sets.GRID, names, ("t",) * 5, values)), strict=True
     ):
-        found = made.predict(truth_sets.TARGET)
+        prediction = made.predict(truth_sets.TARGET)
         expected = float(truth(truth_sets.TARGET))
-        assert (found.low, found.value, found.high) == pytest.approx((expected,) * 3, rel=1e-6)
+        assert (prediction.low, prediction.value, prediction.high) == pytest.approx((expected,) * 3, rel=1e-6)
 
 
 def test_a_wider_level_is_a_wider_interval() -> None:
@@ -150,8 +150,8 @@ def test_intervals_of_ninety_percent_hold_the_truth(seed: int) -> None:
     fits = fit(Measurements(("p", "n"), truth_sets.GRID, names, ("t",) * count, values))
     held = 0
     for truth, made in zip(truths, fits, strict=True):
-        found = made.predict(truth_sets.TARGET)
-        held += found.low <= float(truth(truth_sets.TARGET)) <= found.high
+        prediction = made.predict(truth_sets.TARGET)
+        held += prediction.low <= float(truth(truth_sets.TARGET)) <= prediction.high
     assert held >= stats.binom.ppf(0.01, count, 0.9)
 
 
@@ -237,11 +237,13 @@ def test_predictions_of_all_are_those_of_each(noise: float) -> None:
     for weighting in ("relative", "absolute"):
         data = Measurements(("p", "n"), truth_sets.GRID, names, ("t",) * 12, values)
         fits = fit(data, terms=2, weighting=weighting)
-        found = fits.predictions({"n": 9000.0, "p": 3000.0}, 0.8)
+        result = fits.predictions({"n": 9000.0, "p": 3000.0}, 0.8)
         for row, one in enumerate(fits):
             alone = one.predict([3000.0, 9000.0], 0.8)
             expected = (alone.value, alone.low, alone.high)
-            assert (found.value[row], found.low[row], found.high[row]) == pytest.approx(expected, rel=1e-8, nan_ok=True)
+            assert (result.value[row], result.low[row], result.high[row]) == pytest.approx(
+                expected, rel=1e-8, nan_ok=True
+            )
 
 
 def test_predictions_are_made_of_few_series_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:

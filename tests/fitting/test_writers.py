@@ -90,23 +90,23 @@ def test_every_text_comes_back_out_of_its_cell(text: str) -> None:
 @given(measured=measurements())
 def test_a_table_reads_back_the_same(folder: Path, measured: Measurements) -> None:
     write_csv(measured, folder / "a.csv")
-    found = read_measurements(folder / "a.csv")
-    assert found.parameters == measured.parameters
-    assert as_series(found) == as_series(measured)
+    result = read_measurements(folder / "a.csv")
+    assert result.parameters == measured.parameters
+    assert as_series(result) == as_series(measured)
 
 
 @given(measured=measurements())
 def test_json_reads_back_the_same(folder: Path, measured: Measurements) -> None:
     write_extrap_json(measured, folder / "a.json")
-    found = read_measurements(folder / "a.json", partial=True)
-    assert found.parameters == measured.parameters
+    result = read_measurements(folder / "a.json", partial=True)
+    assert result.parameters == measured.parameters
     # A point that no series has does not come back.
     there = {point for points in as_series(measured).values() for point, values in points.items() if values}
     kept = {
         pair: {point: values for point, values in points.items() if point in there}
         for pair, points in as_series(measured).items()
     }
-    assert as_series(found) == kept
+    assert as_series(result) == kept
 
 
 SMALL = Measurements(

@@ -42,10 +42,10 @@ def run_range(numbers: range, inputs: Mapping[str, bytes], folder: Path) -> int:
     for number in numbers:
         one = case(number, inputs)
         print(f"{number}", file=sys.stderr, flush=True)  # the last one is what killed the process
-        found = fault(one, outcome_of(one, folder))
-        if found:
+        result = fault(one, outcome_of(one, folder))
+        if result:
             faults += 1
-            print(f"python -m tests.fuzz {number}\n    {shlex.join(one.words)}\n    {found}", flush=True)
+            print(f"python -m tests.fuzz {number}\n    {shlex.join(one.words)}\n    {result}", flush=True)
     used = resource.getrusage(resource.RUSAGE_SELF)
     print(
         f"{len(numbers)} cases, {faults} faults, {used.ru_utime + used.ru_stime:.1f} CPU s, {used.ru_maxrss >> 10} MiB"
@@ -64,9 +64,9 @@ def main(arguments: list[str]) -> int:
                 continue
             one = case(numbers[0], inputs)
             outcome = outcome_of(one, Path(folder) / "case")
-            found = fault(one, outcome)
-            print(shown(one, outcome), f"\n=== {found or 'fine'}")
-            faults += bool(found)
+            result = fault(one, outcome)
+            print(shown(one, outcome), f"\n=== {result or 'fine'}")
+            faults += bool(result)
     return int(faults > 0)
 
 

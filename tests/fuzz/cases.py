@@ -194,5 +194,5 @@ def _no_number(one: Case, out: str) -> str:
     if one.words[0] == "aspen":
         return ""
     given = " ".join(one.words) + "".join(one.files[name].decode(errors="replace") for name in one.changed)
-    found = None if _NAMES_NO_NUMBER.search(given) else _NO_NUMBER.search(out)
-    return f"{found.group()} in the answer: {out[max(0, found.start() - 200) : found.end() + 50]}" if found else ""
+    result = None if _NAMES_NO_NUMBER.search(given) else _NO_NUMBER.search(out)
+    return f"{result.group()} in the answer: {out[max(0, result.start() - 200) : result.end() + 50]}" if result else ""

@@ -54,22 +54,24 @@ def rounds(parallelism: int, instances: float) -> int:
     return math.ceil(Fraction(parallelism) / Fraction(instances))
 
 
-def heaviest(found: list[ItemUse], parallelism: int, pairs: list[tuple[str, str]]) -> float:
+def heaviest(result: list[ItemUse], parallelism: int, pairs: list[tuple[str, str]]) -> float:
     """Over all subsets of uses of which every two exclude each other."""
     most = 0.0
-    for count in range(1, len(found) + 1):
-        for some in combinations(found, count):
+    for count in range(1, len(result) + 1):
+        for some in combinations(result, count):
             if all(excluding(a.resource, b.resource, pairs) for a, b in combinations(some, 2)):
                 most = max(most, sum(rounds(parallelism, use.instances) * use.time_s for use in some))
     return most
 
 
-def scheduled(found: list[ItemUse], parallelism: int, pairs: list[tuple[str, str]]) -> list[tuple[float, float]]:
+def scheduled(result: list[ItemUse], parallelism: int, pairs: list[tuple[str, str]]) -> list[tuple[float, float]]:
     """Begin and end of every use, one after another."""
     spans: list[tuple[float, float]] = []
-    for use in found:
+    for use in result:
         earlier = [
-            end for (_, end), other in zip(spans, found, strict=False) if excluding(use.resource, other.resource, pairs)
+            end
+            for (_, end), other in zip(spans, result, strict=False)
+            if excluding(use.resource, other.resource, pairs)
         ]
         begin = max(earlier, default=0.0)
         spans.append((begin, begin + rounds(parallelism, use.instances) * use.time_s))
@@ -78,37 +80,37 @@ def scheduled(found: list[ItemUse], parallelism: int, pairs: list[tuple[str, str
 
 @given(uses, st.integers(0, 12), conflicts)
 def test_both_readings_are_the_heaviest_set(
-    found: list[ItemUse], parallelism: int, pairs: list[tuple[str, str]]
+    parts: list[ItemUse], parallelism: int, pairs: list[tuple[str, str]]
 ) -> None:
-    expected = heaviest(found, parallelism, pairs)
-    assert block_s(found, float(parallelism), custom(pairs)) == expected
-    assert times_of_block(found, float(parallelism), custom(pairs), in_order=False).duration_s == expected
+    expected = heaviest(parts, parallelism, pairs)
+    assert block_s(parts, float(parallelism), custom(pairs)) == expected
+    assert times_of_block(parts, float(parallelism), custom(pairs), in_order=False).duration_s == expected
 
 
 @given(uses, st.integers(0, 12), conflicts)
-def test_list_schedule(found: list[ItemUse], parallelism: int, pairs: list[tuple[str, str]]) -> None:
-    made = times_of_block(found, float(parallelism), custom(pairs), in_order=True)
-    spans = scheduled(found, parallelism, pairs)
+def test_list_schedule(parts: list[ItemUse], parallelism: int, pairs: list[tuple[str, str]]) -> None:
+    made = times_of_block(parts, float(parallelism), custom(pairs), in_order=True)
+    spans = scheduled(parts, parallelism, pairs)
     assert made.duration_s == max(end for _, end in spans)
-    assert heaviest(found, parallelism, pairs) <= made.duration_s <= all_in_turn_s(found, float(parallelism))
+    assert heaviest(parts, parallelism, pairs) <= made.duration_s <= all_in_turn_s(parts, float(parallelism))
 
 
 @given(uses, st.integers(0, 12), conflicts, st.booleans())
 def test_energy_of_a_block(
-    found: list[ItemUse], parallelism: int, pairs: list[tuple[str, str]], in_order: bool
+    parts: list[ItemUse], parallelism: int, pairs: list[tuple[str, str]], in_order: bool
 ) -> None:
     """The area under the power is items x (time x power + energy), whatever overlaps; idle instances draw nothing."""
-    made = times_of_block(found, float(parallelism), custom(pairs), in_order)
+    made = times_of_block(parts, float(parallelism), custom(pairs), in_order)
     area = sum(float((piece.until - piece.since) * piece.watts) for piece in made.pieces) * float(made.duration_s)
-    items = [use.time_s * use.power_w + use.energy_j for use in found if use.time_s]
+    items = [use.time_s * use.power_w + use.energy_j for use in parts if use.time_s]
     assert area == pytest.approx(parallelism * sum(items), rel=1e-12, abs=1e-12)
     assert all(0 <= float(piece.since) <= float(piece.until) <= 1 + 1e-15 for piece in made.pieces)
 
 
 @given(uses, st.integers(1, 12), conflicts)
-def test_power_within_a_block(found: list[ItemUse], parallelism: int, pairs: list[tuple[str, str]]) -> None:
+def test_power_within_a_block(parts: list[ItemUse], parallelism: int, pairs: list[tuple[str, str]]) -> None:
     """At every moment of the list schedule, by its uses."""
-    bare = [ItemUse(use.resource, 1.0, use.time_s, use.instances, use.power_w, 0.0) for use in found]
+    bare = [ItemUse(use.resource, 1.0, use.time_s, use.instances, use.power_w, 0.0) for use in parts]
     made = times_of_block(bare, float(parallelism), custom(pairs), in_order=True)
     spans, whole = scheduled(bare, parallelism, pairs), float(made.duration_s)
     edges = sorted({0.0, whole, *(float(x) * whole for piece in made.pieces for x in (piece.since, piece.until))})
@@ -120,8 +122,8 @@ def test_power_within_a_block(found: list[ItemUse], parallelism: int, pairs: lis
             if begin <= moment < end:
                 turn = int((moment - begin) / use.time_s)
                 watts += use.power_w * min(use.instances, parallelism - turn * use.instances)
-        drawn = sum(float(p.watts) for p in made.pieces if float(p.since) * whole <= moment < float(p.until) * whole)
-        assert drawn == pytest.approx(watts, rel=1e-9, abs=1e-9)
+        total = sum(float(p.watts) for p in made.pieces if float(p.since) * whole <= moment < float(p.until) * whole)
+        assert total == pytest.approx(watts, rel=1e-9, abs=1e-9)
 
 
 @given(st.dictionaries(st.sampled_from(NAMES), st.integers(0, 50).map(float)), conflicts)
@@ -177,22 +179,22 @@ def test_the_effect_conflicts() -> None:
 
 def test_ranks_in_both_readings() -> None:
     block = using("{flops: 2e9*(1 + rank), traits: [dp]}, {loads: 5e9}", "")
-    said, seen = forecast(block, machine()), simulate(block, machine(), effects="none")
-    assert said.makespan_s == seen.makespan_s == pytest.approx(16 + 5 + 1e-9)
-    assert said.flops == seen.flops == 72e9
-    assert dict(said.used) == dict(seen.used) == {"flops": 72e9, "loads": 40e9}
-    assert seen.energy_j == pytest.approx(said.energy_j, rel=1e-12)
+    forecasted, simulated = forecast(block, machine()), simulate(block, machine(), effects="none")
+    assert forecasted.makespan_s == simulated.makespan_s == pytest.approx(16 + 5 + 1e-9)
+    assert forecasted.flops == simulated.flops == 72e9
+    assert dict(forecasted.used) == dict(simulated.used) == {"flops": 72e9, "loads": 40e9}
+    assert simulated.energy_j == pytest.approx(forecasted.energy_j, rel=1e-12)
 
 
 def test_imbalance_noise_and_counters_take_a_block_as_a_computation() -> None:
     block = using("{flops: 2e9}", "imbalance: 10 %\n")
     clocked = machine("resources: {flops: {time: amount/1e9, dynamic_power: 3 W}}\nnoise: 5 %\n")
-    seen = simulate(block, clocked, effects=["imbalance", "noise"], seed=3, counters=True)
-    assert seen.ranks is not None
-    assert len(set(seen.ranks.end_s.tolist())) == 8
-    assert seen.energy_j == pytest.approx(3 * seen.ranks.end_s.sum(), rel=1e-12)
-    assert seen.counters is not None
-    assert seen.counters.of("time_s").sum() == pytest.approx(seen.ranks.end_s.sum())
+    result = simulate(block, clocked, effects=["imbalance", "noise"], seed=3, counters=True)
+    assert result.ranks is not None
+    assert len(set(result.ranks.end_s.tolist())) == 8
+    assert result.energy_j == pytest.approx(3 * result.ranks.end_s.sum(), rel=1e-12)
+    assert result.counters is not None
+    assert result.counters.of("time_s").sum() == pytest.approx(result.ranks.end_s.sum())
 
 
 def test_requirements_and_formula() -> None:

@@ -289,8 +289,8 @@ def test_any_plan(plan: Plan) -> None:
             inside = plan.rank[op] == plan.rank[target]
             waits |= {(op, target)} if inside else set()
             perhaps |= {(int(plan.match[op]), target)} if plan.kind[op] == RECEIVE and not inside else set()
-    found = {(source, target) for source, target, _ in rows(schedule)}
-    assert waits <= found <= waits | perhaps
+    values = {(source, target) for source, target, _ in rows(schedule)}
+    assert waits <= values <= waits | perhaps
     sends = np.flatnonzero((plan.kind == SEND) & (plan.match != NONE))
     assert np.array_equal(schedule.tag[sends], schedule.tag[plan.match[sends]])
 
@@ -339,8 +339,8 @@ def test_mailboxes_have_tags_of_their_own() -> None:
     ]
     expected += [(SEND, 0, 2, 6), (RECEIVE, ANY, 2, 0), (RECEIVE, ANY, 3, 2), (RECEIVE, ANY, 3, 2)]
     expected += [(RECEIVE, 0, 1, 1), (RECEIVE, 0, 0, 1)]
-    found = zip(schedule.kind, schedule.peer, schedule.tag, schedule.size_bytes, strict=True)
-    assert [tuple(int(part) for part in row) for row in found] == expected
+    result = zip(schedule.kind, schedule.peer, schedule.tag, schedule.size_bytes, strict=True)
+    assert [tuple(int(part) for part in row) for row in result] == expected
 
 
 def test_a_plan_without_operations() -> None:

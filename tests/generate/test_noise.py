@@ -85,8 +85,8 @@ def test_everything_that_noise_may_be() -> None:
         "{compute: exponential, disk: {distribution: erlang, stages: 2}, memory: 5 %, network: deterministic, "
         "slow_nodes: {nodes: [3, 1], factor: 1.5}, bursts: {period: 10 ms, length: 100 us, together: true}}"
     )
-    found = noise_from(entry(text), 4)
-    assert found == Noise(
+    noise = noise_from(entry(text), 4)
+    assert noise == Noise(
         EXPONENTIAL,
         Distribution("erlang", {"stages": 2}),
         Distribution("lognormal", {"variation": 0.05}),
@@ -94,9 +94,9 @@ def test_everything_that_noise_may_be() -> None:
         SlowNodes(1.5, (3, 1)),
         Bursts(0.01, 1e-4, True),
     )
-    assert isinstance(found, Noise)
-    assert [*found.parts] == ["compute", "disk", "memory"]
-    assert dict(found.texts()) == {
+    assert isinstance(noise, Noise)
+    assert [*noise.parts] == ["compute", "disk", "memory"]
+    assert dict(noise.texts()) == {
         "noise of computations": "exponential",
         "noise of disk accesses": "erlang (stages 2)",
         "noise of memory demands": "lognormal (variation 0.05)",
@@ -107,12 +107,12 @@ def test_everything_that_noise_may_be() -> None:
 
 @pytest.mark.parametrize("text", ["{count: 2, factor: 3}", "{share: 10 %, factor: 3}"])
 def test_slow_nodes_chosen_at_random(text: str) -> None:
-    found = noise_from(entry(f"{{slow_nodes: {text}}}"), 4)
-    assert isinstance(found, Noise)
-    assert found.slow_nodes
-    assert found.slow_nodes.is_random
-    assert not found.varies
-    assert dict(found.texts())["slow nodes"] in (
+    noise = noise_from(entry(f"{{slow_nodes: {text}}}"), 4)
+    assert isinstance(noise, Noise)
+    assert noise.slow_nodes
+    assert noise.slow_nodes.is_random
+    assert not noise.varies
+    assert dict(noise.texts())["slow nodes"] in (
         "2 at random; 3 times as long",
         "10 % of them, at random; 3 times as long",
     )
@@ -217,10 +217,10 @@ PIECES = (
 @settings(max_examples=examples(300))
 def test_nothing_else_than_an_input_error(text: str, of_machine: bool) -> None:
     try:
-        found = noise_from(entry(text), 4) if of_machine else imbalance_from(entry(text))
+        result = noise_from(entry(text), 4) if of_machine else imbalance_from(entry(text))
     except InputError:
         return
-    assert isinstance(found, float | Noise | Imbalance)
+    assert isinstance(result, float | Noise | Imbalance)
 
 
 def test_slow_nodes_are_nodes_of_the_machine() -> None:
@@ -317,12 +317,12 @@ def test_effects_that_have_something_to_do(
 def test_steady_iterations_are_refused_with_demands_that_vary_and_taken_with_slow_nodes() -> None:
     program = "- {repeat: 200, do: [compute: {seconds: 1VARIES}, barrier: {}]}\n"
     vary, same = (workload(program.replace("VARIES", text)) for text in (", varies: exponential", ""))
-    for seen in (
+    for result in (
         simulate(vary, machine(), {"P": 4}, iterations="steady"),
         simulate(same, machine(noise=0.1), {"P": 4}, iterations="steady"),
     ):
-        assert seen.steady is not None
-        assert seen.steady.reason == "with noise no two iterations are the same"
+        assert result.steady is not None
+        assert result.steady.reason == "with noise no two iterations are the same"
     slow = machine(noise=Noise(slow_nodes=SlowNodes(2.0, (1,))))
     quick, whole = (simulate(same, slow, {"P": 4}, iterations=iterations) for iterations in ("steady", "all"))
     assert quick.steady is not None
@@ -434,10 +434,10 @@ def test_a_phase_alone_has_the_same_factors(noise: float | Noise) -> None:
     program = mixed(compute="exponential", read="5 %", memory="exponential", write="{distribution: erlang, stages: 2}")
     whole, factor = stretched(program, machine(noise=noise))
     for phase in ("first", "second"):
-        alone, found = stretched(program, machine(noise=noise), phases=[phase])
+        alone, result = stretched(program, machine(noise=noise), phases=[phase])
         mine = whole.phase == whole.phases.index(phase)
         assert (alone.kind == whole.kind[mine]).all()
-        assert found == pytest.approx(factor[mine], rel=1e-15)
+        assert result == pytest.approx(factor[mine], rel=1e-15)
 
 
 def test_two_machines_have_common_random_numbers() -> None:
@@ -458,10 +458,10 @@ def test_two_machines_have_common_random_numbers() -> None:
 def test_steps_between_barriers_are_as_long_as_the_slowest() -> None:
     """The maximum of P exponential times of mean 1 has the mean 1 + 1/2 + ... + 1/P, and the variance 1 + ... + 1/P^2."""
     ranks, steps = 8, 1000
-    seen = simulate("random-steps", free(ranks), {"P": ranks, "steps": steps, "flops": 1}, effects=["noise"], seed=4)
+    result = simulate("random-steps", free(ranks), {"P": ranks, "steps": steps, "flops": 1}, effects=["noise"], seed=4)
     mean = sum(1 / rank for rank in range(1, ranks + 1))
     error = math.sqrt(sum(1 / rank**2 for rank in range(1, ranks + 1)) / steps)
-    assert abs(seen.makespan_s / steps - mean) < 4 * error
+    assert abs(result.makespan_s / steps - mean) < 4 * error
     assert (
         simulate("random-steps", free(ranks), {"P": ranks, "steps": steps, "flops": 1}, effects="none").makespan_s
         == steps
@@ -492,7 +492,7 @@ def test_counters_of_instructions_know_imbalance_and_no_noise() -> None:
     """Uneven shares are more work; all else is longer times for the same work."""
     noise = Noise(compute=UNEVEN, slow_nodes=SlowNodes(2.0, (1,)), bursts=Bursts(1.0, 0.1))
     text = "- compute: {instructions: 100, varies: exponential}\n"
-    seen = simulate(
+    result = simulate(
         workload(text, "imbalance: 50 %\n"),
         machine(noise=noise),
         effects=BOTH,
@@ -500,8 +500,8 @@ def test_counters_of_instructions_know_imbalance_and_no_noise() -> None:
         seed=3,
         parameters={"P": 8},
     )
-    assert seen.counters is not None
-    counted = seen.counters.values[RANK_COUNTERS.index("instructions")].sum(axis=1)
+    assert result.counters is not None
+    counted = result.counters.values[RANK_COUNTERS.index("instructions")].sum(axis=1)
     assert counted == pytest.approx(100 * lognormal(3, "imbalance", 0.5, 8), rel=1e-12)
 
 
@@ -626,15 +626,15 @@ def test_noise_of_all_nodes_together_costs_its_share_and_else_more(ranks: int) -
     one time takes no more than its share; at times of its own on every node, nearly every step meets some burst."""
     steps, work_s = 200, 0.05
     program = workload(f"- {{repeat: {steps}, do: [compute: {{seconds: {work_s}}}, barrier: {{}}]}}\n")
-    seen = {}
+    values = {}
     for together in (True, False):
         bursts = Bursts(1.0, 0.1, together)
         time_s = simulate(program, free(ranks, Noise(bursts=bursts)), {"P": ranks}, seed=3).makespan_s
         assert time_s == pytest.approx(step_times(bursts, phases_of(bursts, ranks, 3), steps, work_s), rel=1e-12)
-        seen[together] = time_s - steps * work_s
+        values[together] = time_s - steps * work_s
     work = steps * work_s  # 10 s, in which bursts come after every 0.9 s of work
-    assert abs(seen[True] - 0.1 * work / 0.9) <= 0.1
-    assert seen[False] > 1.8 * seen[True]
+    assert abs(values[True] - 0.1 * work / 0.9) <= 0.1
+    assert values[False] > 1.8 * values[True]
 
 
 def test_bursts_that_cannot_be_counted() -> None:
@@ -701,13 +701,13 @@ def test_both_engines_say_the_same_with_all_of_it(model: str, effects: tuple[str
         compute="exponential", read="exponential", memory="exponential", write="{distribution: weibull, shape: 2}"
     )
     for seed in range(3):
-        seen = [
+        values = [
             simulate(program, machine(4, ALL, 2, model), {"P": 8}, effects=effects, seed=seed, engine=engine)
             for engine in ("simpy", "compiled")
         ]
-        assert seen[0].makespan_s == seen[1].makespan_s
-        assert seen[0].phases == seen[1].phases
-        assert seen[0].stations.busy_s.tolist() == seen[1].stations.busy_s.tolist()
+        assert values[0].makespan_s == values[1].makespan_s
+        assert values[0].phases == values[1].phases
+        assert values[0].stations.busy_s.tolist() == values[1].stations.busy_s.tolist()
 
 
 def test_the_schedule_has_the_times_of_the_plan() -> None:

@@ -368,13 +368,13 @@ LETTERS = {"model": "loggop", "startup_s": 0.0, "overhead_s": 1.0}
     ],
 )
 def test_messages_and_trains_that_cannot_be(messages: str, train: str, constants: dict[str, object], what: str) -> None:
-    said = refused(exchange(messages, train), **constants)
-    assert said.startswith("w.yaml:4: program[0].exchange.")
-    assert what in said
+    result = refused(exchange(messages, train), **constants)
+    assert result.startswith("w.yaml:4: program[0].exchange.")
+    assert what in result
     if "whole messages" not in what:
         with pytest.raises(InputError) as caught:
             forecast(workload(exchange(messages, train)), unit_machine(4, **constants))  # type: ignore[arg-type]
-        assert str(caught.value) == said
+        assert str(caught.value) == result
 
 
 def test_a_great_many_messages_need_trains() -> None:
@@ -385,6 +385,6 @@ def test_a_great_many_messages_need_trains() -> None:
 
 def test_a_forecast_takes_any_number_of_messages() -> None:
     counts = np.array([0.0, 0.5, 1.0, 7.25])
-    said = forecast(workload(exchange("n", "1"), "parameters: {n: 1}\n"), unit_machine(4), {"n": counts})
-    assert said.makespan_s.tolist() == (2 * 5 * counts).tolist()  # both ways, startup 1 and 4 bytes
-    assert said.messages.tolist() == (4 * 2 * counts).tolist()
+    result = forecast(workload(exchange("n", "1"), "parameters: {n: 1}\n"), unit_machine(4), {"n": counts})
+    assert result.makespan_s.tolist() == (2 * 5 * counts).tolist()  # both ways, startup 1 and 4 bytes
+    assert result.messages.tolist() == (4 * 2 * counts).tolist()

@@ -32,14 +32,14 @@ COUNT = 400_000
 
 @pytest.mark.parametrize("variation", [0.01, 0.1, 0.5, 1.0])
 def test_factors_have_mean_one_and_the_variation_asked_for(variation: float) -> None:
-    drawn = lognormal_factors(stream(11, "test"), variation, COUNT)
+    sampled = lognormal_factors(stream(11, "test"), variation, COUNT)
     # The mean is normal with standard error variation / sqrt(n); the variance has standard error
     # sqrt((kurtosis - 1) / n) of itself, and a lognormal's kurtosis follows from w = 1 + variation^2.
     w = 1 + variation**2
     kurtosis = w**4 + 2 * w**3 + 3 * w**2 - 3
-    assert abs(drawn.mean() - 1) < 5 * variation / np.sqrt(COUNT)
-    assert abs(drawn.var() / variation**2 - 1) < 5 * np.sqrt((kurtosis - 1) / COUNT)
-    assert drawn.min() > 0
+    assert abs(sampled.mean() - 1) < 5 * variation / np.sqrt(COUNT)
+    assert abs(sampled.var() / variation**2 - 1) < 5 * np.sqrt((kurtosis - 1) / COUNT)
+    assert sampled.min() > 0
 
 
 def test_logarithms_of_factors_are_normal() -> None:

@@ -339,8 +339,8 @@ CASES: dict[str, tuple[Model, list[list[str]], list[int]]] = {
 def test_by_hand(tmp_path: Path, name: str, engine: str) -> None:
     model, ranks, expected = CASES[name]
     schedule = schedule_of(ranks, tmp_path)
-    seen = finishes(schedule, model.machine(len(ranks), 1e-9), engine)
-    assert [round(time * 1e9, 6) for time in seen] == expected
+    result = finishes(schedule, model.machine(len(ranks), 1e-9), engine)
+    assert [round(time * 1e9, 6) for time in result] == expected
 
 
 @pytest.mark.parametrize("engine", ENGINES)

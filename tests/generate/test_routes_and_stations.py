@@ -103,10 +103,10 @@ def test_links_carry_the_bytes_of_the_traffic(case: tuple[Machine, int, Step, Tr
         if a != b
         for link in machine.network.topology.route(int(a), int(b)).tolist()
     )
-    seen, served = carried(plan, LINK, LINK_PER_BYTE)
+    result, served = carried(plan, LINK, LINK_PER_BYTE)
     assert served == passed
     expected = dict(zip(links.tolist(), loads.tolist(), strict=True))
-    assert {link: load for link, load in seen.items() if load} == pytest.approx(expected, rel=1e-12)
+    assert {link: load for link, load in result.items() if load} == pytest.approx(expected, rel=1e-12)
 
 
 @settings(max_examples=examples(100))
@@ -122,9 +122,9 @@ def test_interfaces_carry_what_comes_and_what_goes(case: tuple[Machine, int, Ste
         for side in (int(a), int(b)) if a != b else ():
             bytes_passed[side] += size
             passed[side] += 1
-    seen, served = carried(plan, INTERFACE, INTERFACE_PER_BYTE)
+    result, served = carried(plan, INTERFACE, INTERFACE_PER_BYTE)
     assert served == passed
-    assert seen == pytest.approx(dict(bytes_passed), rel=1e-12)
+    assert result == pytest.approx(dict(bytes_passed), rel=1e-12)
 
 
 def ways(plan: Plan) -> Iterator[tuple[int, int, list[tuple[int, int]]]]:

@@ -107,15 +107,15 @@ def partners(steps: list[Step]) -> list[int]:
 
 def holds(row: list[Step]) -> list[int]:
     """Of a rank: the place of the first operation that waits for the rendezvous of each."""
-    found = []
+    recorded = []
     for place, step in enumerate(row):
         later = [
             other
             for other in range(place + 1, len(row))
             if row[other].turn != step.turn or row[other].column >= (step.until or 0)
         ]
-        found.append(NONE if step.until is None else min(later, default=len(row)))
-    return found
+        recorded.append(NONE if step.until is None else min(later, default=len(row)))
+    return recorded
 
 
 # ---------------------------------------------------------------------------------------------------------------------

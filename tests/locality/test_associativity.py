@@ -64,8 +64,8 @@ GRID = [
 def test_the_sum_is_exact_to_rounding() -> None:
     """To 1e-12: rounding of exp at an argument of up to 645 makes 1e-13, and the beta function keeps 13 digits."""
     D, S, A = np.array(GRID).T
-    found = binomial_hit_probability(D, S, A)
-    for value, *place in zip(found.tolist(), *np.array(GRID).T.tolist(), strict=True):
+    result = binomial_hit_probability(D, S, A)
+    for value, *place in zip(result.tolist(), *np.array(GRID).T.tolist(), strict=True):
         expected = exactly(*place)
         if expected > Decimal("1e-280"):
             assert math.isclose(value, expected, rel_tol=1e-12), place
@@ -100,9 +100,9 @@ def test_fewer_lines_than_ways_always_hit(S: int, A: int, data: st.DataObject) -
 @given(st.integers(1, 10**5), st.integers(1, 40))
 def test_it_is_a_probability_that_falls_with_distance_and_grows_with_ways(S: int, A: int) -> None:
     D = np.unique(np.geomspace(1, 10**9, 400).astype(np.int64))
-    found, more = binomial_hit_probability(D, S, A), binomial_hit_probability(D, S, A + 1)
-    assert np.all((found >= 0) & (found <= 1) & (more >= found * (1 - 1e-12)))
-    assert np.all(np.diff(found) <= 1e-12 * found[:-1])
+    result, more = binomial_hit_probability(D, S, A), binomial_hit_probability(D, S, A + 1)
+    assert np.all((result >= 0) & (result <= 1) & (more >= result * (1 - 1e-12)))
+    assert np.all(np.diff(result) <= 1e-12 * result[:-1])
 
 
 def test_shapes_go_together() -> None:
@@ -172,14 +172,14 @@ def simulated_hits(keys: list[int], sets: int, ways: int) -> int:
 def stack_distances(keys: list[int]) -> list[int]:
     """The list of Mattson: the most recently used key last."""
     stack: list[int] = []
-    found = []
+    recorded = []
     for key in keys:
         place = stack.index(key) if key in stack else len(stack)
-        found.append(len(stack) - 1 - place)  # -1 for a key that is not there
-        if found[-1] >= 0:
+        recorded.append(len(stack) - 1 - place)  # -1 for a key that is not there
+        if recorded[-1] >= 0:
             del stack[place]
         stack.append(key)
-    return found
+    return recorded
 
 
 @pytest.mark.parametrize(("sets", "ways"), [(64, 1), (32, 2), (16, 4), (8, 8), (21, 3)])
@@ -208,30 +208,30 @@ def test_random_traffic_hits_as_often_as_the_binomial_says(sets: int, ways: int)
 def test_levels_and_memory_serve_every_access_once(
     profile: StackDistanceProfile, levels: list[CacheGeometry], method: str
 ) -> None:
-    found = level_hits(profile, levels, method)
-    assert all(hits >= 0 for hits in (*found.hits, found.memory))
-    assert math.isclose(found.accesses, profile.accesses, rel_tol=1e-12)
-    assert math.isclose(sum(found.fractions), 1, rel_tol=1e-12)
-    assert found.memory >= profile.cold
-    assert found.methods == tuple(method_for(level, method) for level in levels)
+    result = level_hits(profile, levels, method)
+    assert all(hits >= 0 for hits in (*result.hits, result.memory))
+    assert math.isclose(result.accesses, profile.accesses, rel_tol=1e-12)
+    assert math.isclose(sum(result.fractions), 1, rel_tol=1e-12)
+    assert result.memory >= profile.cold
+    assert result.methods == tuple(method_for(level, method) for level in levels)
 
 
 @given(PROFILES, st.lists(st.integers(1, 400), min_size=1, max_size=4))
 def test_full_levels_hit_up_to_the_largest_so_far(profile: StackDistanceProfile, lines: list[int]) -> None:
     """By inclusion: n levels of LRU together hit what the largest of them hits alone."""
-    found = level_hits(profile, [cache(number) for number in lines], "full")
+    hits = level_hits(profile, [cache(number) for number in lines], "full")
     together = [float(profile.hits_below(max(lines[: number + 1]))) for number in range(len(lines))]
-    assert found.hits == tuple(np.diff([0, *together]))
-    assert found.memory == profile.misses_above(max(lines))
+    assert hits.hits == tuple(np.diff([0, *together]))
+    assert hits.memory == profile.misses_above(max(lines))
 
 
 def test_a_farther_level_of_few_ways_hits_what_the_nearer_leaves() -> None:
     """By hand: the first level hits distances up to 3; of distance 10, 8 direct-mapped lines keep (7/8)**10."""
     profile = StackDistanceProfile([1, 10], [30, 50], 20)
-    found = level_hits(profile, [cache(4), cache(8, 1)])
-    assert found.methods == ("full", "binomial")
-    assert found.hits == (30, pytest.approx(50 * (7 / 8) ** 10, rel=1e-14))
-    assert found.memory == pytest.approx(20 + 50 * (1 - (7 / 8) ** 10), rel=1e-14)
+    hits = level_hits(profile, [cache(4), cache(8, 1)])
+    assert hits.methods == ("full", "binomial")
+    assert hits.hits == (30, pytest.approx(50 * (7 / 8) ** 10, rel=1e-14))
+    assert hits.memory == pytest.approx(20 + 50 * (1 - (7 / 8) ** 10), rel=1e-14)
 
 
 def test_recorded_programs_within_the_measured_error(cases: Path) -> None:
@@ -242,9 +242,9 @@ def test_recorded_programs_within_the_measured_error(cases: Path) -> None:
     for name, expected in json.loads((cases / "cache" / "hits.json").read_text()).items():
         profile = load_profile(cases / "cache" / f"hist_{name}_line64.csv")
         levels = [CacheGeometry(size * 1024, 64, 8) for size in (32, 256, 2048)]
-        found = level_hits(profile, levels)
+        hits = level_hits(profile, levels)
         misses = np.array([expected["hier_8way_32K_256K_2M"][level]["misses"] for level in ("L1", "L2", "L3")])
-        gap = (profile.accesses - np.cumsum(found.hits) - misses) / profile.accesses
+        gap = (profile.accesses - np.cumsum(hits.hits) - misses) / profile.accesses
         assert np.all(np.abs(gap) < 0.0049), name
 
 
@@ -252,7 +252,7 @@ def test_recorded_programs_within_the_measured_error(cases: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("action", "said"),
+    ("action", "message"),
     [
         (lambda: hit_fraction(StackDistanceProfile([1], [1]), cache(4), "ful"), "did you mean 'full'?"),
         (lambda: hit_fraction(StackDistanceProfile([1], [1], 0, 8), cache(4)), "keys of 8 bytes"),
@@ -261,7 +261,7 @@ def test_recorded_programs_within_the_measured_error(cases: Path) -> None:
         (lambda: hit_probability(-1, cache(4)), "a stack distance, got -1"),
     ],
 )
-def test_what_cannot_be_asked(action: object, said: str) -> None:
+def test_what_cannot_be_asked(action: object, message: str) -> None:
     with pytest.raises(InputError) as caught:
         action()
-    assert said in str(caught.value)
+    assert message in str(caught.value)

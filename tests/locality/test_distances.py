@@ -58,12 +58,12 @@ def test_histograms_of_recorded_traces(cases: Path, name: str, grain: str, line_
     if not HAVE_NUMBA:
         pytest.skip("needs numba: a million accesses take long without it")
     expected = pd.read_csv(cases / "cache" / f"hist_{name}_{grain}.csv")
-    found = stack_profile(recorded(cases, name), line_bytes)
+    result = stack_profile(recorded(cases, name), line_bytes)
     warm = expected[expected["sd"] >= 0]
-    assert np.array_equal(found.distance, warm["sd"])
-    assert np.array_equal(found.count, warm["count"])
-    assert found.cold == expected["count"][expected["sd"] == -1].sum()
-    assert found.line_bytes == line_bytes
+    assert np.array_equal(result.distance, warm["sd"])
+    assert np.array_equal(result.count, warm["count"])
+    assert result.cold == expected["count"][expected["sd"] == -1].sum()
+    assert result.line_bytes == line_bytes
 
 
 @given(address=ADDRESSES, line_bytes=LINES)
@@ -83,10 +83,10 @@ def test_small_traces(address: list[int], line_bytes: int) -> None:
 def test_profiles_of_groups(accesses: list[tuple[int, int]]) -> None:
     """Distances are those of the whole trace, counted where they occur."""
     address, group = (list(column) for column in zip(*accesses, strict=True))
-    found = group_profiles(Pieces(address, group), 1)
+    profiles = group_profiles(Pieces(address, group), 1)
     expected = mattson_distances(address)
-    assert list(found) == sorted(set(group))
-    for name, profile in found.items():
+    assert list(profiles) == sorted(set(group))
+    for name, profile in profiles.items():
         own = expected[[other == name for other in group]]
         assert rows(profile) == rows(StackDistanceProfile.from_distances(own, 1))
 
@@ -94,8 +94,8 @@ def test_profiles_of_groups(accesses: list[tuple[int, int]]) -> None:
 def test_profiles_of_groups_are_added_up_on_the_way(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "_ROWS", 4)
     address = np.arange(90) * 5 % 17
-    found = group_profiles(Pieces(address.tolist(), (np.arange(90) % 4).tolist()), 1)
-    assert rows(StackDistanceProfile.merged(found.values())) == rows(stack_profile(address, 1))
+    profiles = group_profiles(Pieces(address.tolist(), (np.arange(90) % 4).tolist()), 1)
+    assert rows(StackDistanceProfile.merged(profiles.values())) == rows(stack_profile(address, 1))
 
 
 def test_an_array_is_a_trace() -> None:

@@ -129,26 +129,26 @@ def test_without_numba_all_is_the_same(counts: dict[int, int], cold: int, seed: 
     for module in (PLAIN, lru_stack):
         copy = draws.copy()
         done = module.shuffle(copy, chances, 2)
-        found = np.empty(done + 2, np.int64)
+        values = np.empty(done + 2, np.int64)
         stack = module.stack_for(2 + cold)
-        module.touch(stack, np.concatenate([[-1, -1], copy[:done]]), found)
-        ordered.append((done, copy.tolist(), found.tolist()))
+        module.touch(stack, np.concatenate([[-1, -1], copy[:done]]), values)
+        ordered.append((done, copy.tolist(), values.tolist()))
     assert ordered[0] == ordered[1]
     assert mattson(ordered[0][2])[2:] == ordered[0][1][: ordered[0][0]]
 
 
 @given(st.lists(st.integers(-1, 2**30), min_size=1, max_size=3000), st.integers(1, 400), st.integers(0, 5))
-def test_stack(drawn: list[int], most: int, deep: int) -> None:
+def test_stack(sampled: list[int], most: int, deep: int) -> None:
     """Any distances, of many more accesses than the stack has slots, so that keys are moved together again and again."""
     distances, depth = [], 0
-    for value in drawn * deep + drawn:
+    for value in sampled * deep + sampled:
         distance = -1 if depth == 0 or (value < 0 and depth < most) else value % depth
         distances.append(distance)
         depth += distance < 0
-    found = np.empty(len(distances), np.int64)
-    lru_stack.touch(lru_stack.stack_for(most), np.array(distances), found)
+    values = np.empty(len(distances), np.int64)
+    lru_stack.touch(lru_stack.stack_for(most), np.array(distances), values)
     stack: list[int] = []
-    for distance, key in zip(distances, found.tolist(), strict=True):
+    for distance, key in zip(distances, values.tolist(), strict=True):
         assert key == (len(stack) if distance < 0 else stack.pop(-1 - distance))
         stack.append(key)
 
@@ -157,10 +157,10 @@ def test_a_large_stack() -> None:
     """As many keys as need many levels of the tree."""
     most, accesses = 20_000, 60_000
     distances = np.random.default_rng(2).integers(0, most, accesses)
-    found = np.empty(most + accesses, np.int64)
-    lru_stack.touch(lru_stack.stack_for(most), np.concatenate([np.full(most, -1), distances]), found)
+    values = np.empty(most + accesses, np.int64)
+    lru_stack.touch(lru_stack.stack_for(most), np.concatenate([np.full(most, -1), distances]), values)
     stack = list(range(most))
-    for distance, key in zip(distances.tolist(), found[most:].tolist(), strict=True):
+    for distance, key in zip(distances.tolist(), values[most:].tolist(), strict=True):
         assert key == stack.pop(-1 - distance)
         stack.append(key)
 

@@ -233,8 +233,8 @@ def test_recorded_hits(cases: Path, name: str) -> None:
         address = np.load(file)  # type: ignore[arg-type]
     geometries = [CacheGeometry(size << 10, 64, 8) for size in (32, 256, 2048)]
     counts = simulate_hierarchy(address, geometries)
-    found = {f"L{n}": {"hits": level.hits, "misses": level.misses} for n, level in enumerate(counts.levels, start=1)}
-    assert found == expected["hier_8way_32K_256K_2M"]
+    values = {f"L{n}": {"hits": level.hits, "misses": level.misses} for n, level in enumerate(counts.levels, start=1)}
+    assert values == expected["hier_8way_32K_256K_2M"]
     hits, misses = lru_hits(address, 512)
     assert {"hits": hits, "misses": misses} == expected["fa_lru_512"]
     assert counts.memory_reads_lines == counts.levels[-1].misses

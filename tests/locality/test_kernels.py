@@ -25,7 +25,7 @@ def touches(trace: KernelTrace, most: int | None = None) -> list[Touch]:
     """The accesses of a trace, as elements of its arrays."""
     chunks = list(trace.chunks() if most is None else trace.chunks(most))
     assert all(1 <= len(chunk) <= (most or len(chunk)) for chunk in chunks)
-    found = []
+    recorded = []
     for chunk in chunks:
         assert chunk.address.dtype == chunk.group.dtype == np.uint64
         assert chunk.kind.dtype == np.uint8
@@ -34,8 +34,8 @@ def touches(trace: KernelTrace, most: int | None = None) -> list[Touch]:
             element, rest = divmod(address - trace.base[array], trace.sizes["element_bytes"])
             assert rest == 0
             assert element >= 0
-            found.append((array, element, kind))
-    return found
+            recorded.append((array, element, kind))
+    return recorded
 
 
 def matmul(n: int, count_c: bool = True) -> Iterator[Touch]:
@@ -129,12 +129,12 @@ def test_streams_are_those_of_the_loops(kernel: tuple[str, dict[str, Any]], most
     """Whatever the chunks, and as often as they are read; in number as the closed form says."""
     name, given_sizes = kernel
     trace = kernel_trace(name, **given_sizes)
-    found = touches(trace)
-    assert len(found) == len(trace) == trace.accesses == KERNELS[name].accesses(**given_sizes)
-    assert touches(trace, most) == touches(trace, most) == found
+    result = touches(trace)
+    assert len(result) == len(trace) == trace.accesses == KERNELS[name].accesses(**given_sizes)
+    assert touches(trace, most) == touches(trace, most) == result
     if name in LOOPS:
         wanted = {size: value for size, value in given_sizes.items() if size != "element_bytes"}
-        assert found == list(LOOPS[name](**wanted))
+        assert result == list(LOOPS[name](**wanted))
 
 
 @given(sizes(), st.sampled_from([1, 2, 7, 64]))
@@ -232,14 +232,14 @@ def test_a_chase_is_one_cycle(n: int, seed: int) -> None:
 
 def test_all_cycles_have_equal_chances() -> None:
     """Four nodes have six cycles; 600 draws of each are 100 within 5 standard deviations (sqrt(600*1/6*5/6) = 9.1)."""
-    seen: dict[tuple[int, ...], int] = {}
+    values: dict[tuple[int, ...], int] = {}
     for seed in range(600):
         order = [element for _, element, _ in touches(kernel_trace("pointer_chase", n=4, steps=4, seed=seed))]
         start = order.index(0)
         cycle = (*order[start:], *order[:start])
-        seen[cycle] = seen.get(cycle, 0) + 1
-    assert len(seen) == 6
-    assert all(abs(times - 100) < 46 for times in seen.values())
+        values[cycle] = values.get(cycle, 0) + 1
+    assert len(values) == 6
+    assert all(abs(times - 100) < 46 for times in values.values())
 
 
 def test_random_access_is_uniform() -> None:

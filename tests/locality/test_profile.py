@@ -164,7 +164,7 @@ def test_arrays_are_the_profiles_own() -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "message"),
     [
         (([1, 1], [1, 1]), "one after the other, got (1, 1) (allowed: ascending, each once)"),
         (([2, 1], [1, 1]), "got (2, 1)"),
@@ -184,14 +184,14 @@ def test_arrays_are_the_profiles_own() -> None:
         (([1], [1], 0, 64.0), "got 64.0"),
     ],
 )
-def test_what_is_no_profile(arguments: tuple[object, ...], said: str) -> None:
+def test_what_is_no_profile(arguments: tuple[object, ...], message: str) -> None:
     with pytest.raises(InputError) as caught:
         StackDistanceProfile(*arguments)
-    assert said in str(caught.value)
+    assert message in str(caught.value)
 
 
 @pytest.mark.parametrize(
-    ("action", "said"),
+    ("action", "message"),
     [
         (lambda: whole(-2, 0), "a stack distance, got -2"),
         (lambda: whole(0).miss_ratio(-1), "lines of a cache, got -1.0"),
@@ -207,10 +207,10 @@ def test_what_is_no_profile(arguments: tuple[object, ...], said: str) -> None:
         (lambda: StackDistanceProfile.from_counts([1, 2], [1]), "two lists of equal length"),
     ],
 )
-def test_what_cannot_be_asked(action: object, said: str) -> None:
+def test_what_cannot_be_asked(action: object, message: str) -> None:
     with pytest.raises(InputError) as caught:
         action()
-    assert said in str(caught.value)
+    assert message in str(caught.value)
 
 
 # Files
@@ -222,7 +222,7 @@ def test_a_file_brings_back_every_bit(suffix: str, tmp_path_factory: pytest.Temp
     path = tmp_path_factory.mktemp("files") / f"profile.{suffix}"
     profile.save(path)
     assert load_profile(path) == profile
-    assert [found.name for found in path.parent.iterdir()] == [path.name]
+    assert [result.name for result in path.parent.iterdir()] == [path.name]
 
 
 def test_fractions_survive(tmp_path: Path) -> None:
@@ -288,22 +288,22 @@ def said_of(path: Path) -> str:
     return str(caught.value).removeprefix(str(path))
 
 
-@pytest.mark.parametrize(("text", "said"), BROKEN_TABLES)
-def test_a_broken_table_is_an_error_with_its_line(tmp_path: Path, text: str | bytes, said: str) -> None:
+@pytest.mark.parametrize(("text", "expected"), BROKEN_TABLES)
+def test_a_broken_table_is_an_error_with_its_line(tmp_path: Path, text: str | bytes, expected: str) -> None:
     path = tmp_path / "a.csv"
     path.write_bytes(text.encode() if isinstance(text, str) else text)
-    assert said in said_of(path)
+    assert expected in said_of(path)
 
 
-@pytest.mark.parametrize(("change", "said"), BROKEN_OBJECTS)
-def test_a_broken_object_is_an_error_with_its_entry(tmp_path: Path, change: dict[str, object], said: str) -> None:
+@pytest.mark.parametrize(("change", "expected"), BROKEN_OBJECTS)
+def test_a_broken_object_is_an_error_with_its_entry(tmp_path: Path, change: dict[str, object], expected: str) -> None:
     path = tmp_path / "a.json"
     path.write_text(json.dumps(GOOD | change))
-    assert said in said_of(path)
+    assert expected in said_of(path)
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "expected"),
     [
         ("[1]", "fields"),
         ("{", ":1: no JSON"),
@@ -312,14 +312,14 @@ def test_a_broken_object_is_an_error_with_its_entry(tmp_path: Path, change: dict
         ("9" * 5000, "no JSON"),
     ],
 )
-def test_what_is_no_json(tmp_path: Path, text: str, said: str) -> None:
+def test_what_is_no_json(tmp_path: Path, text: str, expected: str) -> None:
     path = tmp_path / "a.json"
     path.write_text(text)
-    assert said in said_of(path)
+    assert expected in said_of(path)
 
 
 @pytest.mark.parametrize(
-    ("change", "said"),
+    ("change", "expected"),
     [
         ({"distance": np.array([0.0, 5])}, ": distance: an array of float64"),
         ({"distance": np.array([0, 5], object)}, ": distance: a broken NPZ file"),
@@ -333,10 +333,10 @@ def test_what_is_no_json(tmp_path: Path, text: str, said: str) -> None:
         ({"more": np.int64(3)}, ": fields of a profile"),
     ],
 )
-def test_broken_arrays_are_an_error_with_their_entry(tmp_path: Path, change: dict[str, object], said: str) -> None:
+def test_broken_arrays_are_an_error_with_their_entry(tmp_path: Path, change: dict[str, object], expected: str) -> None:
     path = tmp_path / "a.npz"
     np.savez(path, **({name: np.array(value) for name, value in GOOD.items()} | change))
-    assert said in said_of(path)
+    assert expected in said_of(path)
 
 
 def test_every_cut_of_a_file_is_an_error(tmp_path: Path) -> None:
@@ -373,7 +373,7 @@ def test_places_that_cannot_be(tmp_path: Path) -> None:
     (tmp_path / "b.csv").mkdir()
     with pytest.raises(InputError, match="cannot be written"):
         whole(0).save(tmp_path / "b.csv")
-    assert [found.name for found in tmp_path.iterdir()] == ["b.csv"]
+    assert [result.name for result in tmp_path.iterdir()] == ["b.csv"]
 
 
 def test_what_fails_leaves_the_old_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -387,4 +387,4 @@ def test_what_fails_leaves_the_old_file(tmp_path: Path, monkeypatch: pytest.Monk
     with pytest.raises(InputError, match="No space left"):
         whole(5).save(path)
     assert load_profile(path) == whole(0, 1)
-    assert [found.name for found in tmp_path.iterdir()] == ["a.json"]
+    assert [result.name for result in tmp_path.iterdir()] == ["a.json"]

@@ -55,10 +55,10 @@ def compiled_program(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str]
 @needs_valgrind
 @needs_compiler
 def test_a_known_loop_is_in_the_trace(compiled_program: Callable[[str], str], tmp_path: Path) -> None:
-    path, said = tmp_path / "walk.trace.npz", tmp_path / "said"
-    with said.open("wb") as stdout:
+    path, result = tmp_path / "walk.trace.npz", tmp_path / "printed"
+    with result.open("wb") as stdout:
         recording = record_trace([compiled_program(WALK)], 10**7, path, stdout=stdout, stderr=subprocess.DEVNULL)
-    source, target, counters = (int(word, 16) for word in said.read_text().split())
+    source, target, counters = (int(word, 16) for word in result.read_text().split())
     trace = read_all(open_trace(path))
     assert recording.exit_status == 0
     assert not recording.stopped

@@ -39,14 +39,14 @@ class Pieces(Trace):
 def mattson(keys: list[int]) -> list[int]:
     """Stack distances by the list of Mattson, the most recently used key last."""
     stack: list[int] = []
-    found = []
+    recorded = []
     for key in keys:
         place = stack.index(key) if key in stack else len(stack)
-        found.append(len(stack) - 1 - place)  # -1 for a key that is not there
-        if found[-1] >= 0:
+        recorded.append(len(stack) - 1 - place)  # -1 for a key that is not there
+        if recorded[-1] >= 0:
             del stack[place]
         stack.append(key)
-    return found
+    return recorded
 
 
 def exact(keys: Keys) -> StackDistanceProfile:
@@ -80,11 +80,11 @@ def test_bursts_are_exact_inside(
     for places in bursts.values():
         for place, distance in zip(places, mattson([int(keys[place]) for place in places]), strict=True):
             expected[int(groups[place])].append(distance)
-    found = burst_profiles(trace, 8, burst, every, seed, 0)
-    assert found.groups == {g: StackDistanceProfile.from_distances(d, 8) for g, d in expected.items()}
-    assert found.program == StackDistanceProfile.from_distances([d for ds in expected.values() for d in ds], 8)
-    assert (found.bursts, found.first_access, found.dropped) == (len(bursts), first, {})
-    assert found.outside == {g: d.count(-1) / len(d) for g, d in expected.items()}
+    profiles = burst_profiles(trace, 8, burst, every, seed, 0)
+    assert profiles.groups == {g: StackDistanceProfile.from_distances(d, 8) for g, d in expected.items()}
+    assert profiles.program == StackDistanceProfile.from_distances([d for ds in expected.values() for d in ds], 8)
+    assert (profiles.bursts, profiles.first_access, profiles.dropped) == (len(bursts), first, {})
+    assert profiles.outside == {g: d.count(-1) / len(d) for g, d in expected.items()}
 
 
 def looped(groups: int, loop: int, accesses: int) -> ArrayTrace:
@@ -97,22 +97,22 @@ def test_groups_with_few_samples_are_dropped_and_reported() -> None:
     place = np.arange(20_000, dtype=np.uint64)
     rare = place % np.uint64(400) == 7
     trace = ArrayTrace(place % np.uint64(10), None, np.where(rare, np.uint64(2), np.uint64(1)))
-    found = burst_profiles(trace, 1, 500, 1000, seed=3)
-    inside = (place.astype(np.int64) - found.first_access) % 1000 < 500
-    assert list(found.groups) == [1]
+    profiles = burst_profiles(trace, 1, 500, 1000, seed=3)
+    inside = (place.astype(np.int64) - profiles.first_access) % 1000 < 500
+    assert list(profiles.groups) == [1]
     # All that are inside but those that are among the ten first touches of their burst.
-    touched = (place.astype(np.int64) - found.first_access) % 1000 >= 10
+    touched = (place.astype(np.int64) - profiles.first_access) % 1000 >= 10
     whole = int((rare & inside & touched).sum())
-    assert abs(found.dropped[2] - whole) <= 1  # the burst that is cut off has its own first touches
-    assert found.median == found.medians[1] == 9
-    assert burst_profiles(trace, 1, 500, 1000, 3, found.dropped[2]).dropped == {}
-    assert burst_profiles(trace, 1, 500, 1000, 3, found.dropped[2] + 1).dropped == {2: found.dropped[2]}
+    assert abs(profiles.dropped[2] - whole) <= 1  # the burst that is cut off has its own first touches
+    assert profiles.median == profiles.medians[1] == 9
+    assert burst_profiles(trace, 1, 500, 1000, 3, profiles.dropped[2]).dropped == {}
+    assert burst_profiles(trace, 1, 500, 1000, 3, profiles.dropped[2] + 1).dropped == {2: profiles.dropped[2]}
 
 
 def test_medians_of_groups_and_of_the_program() -> None:
-    found = burst_profiles(looped(5, 35, 50_000), 1, 2_000, 10_000, seed=1)
-    assert found.medians == dict.fromkeys(range(0x400000, 0x400005), 34.0)
-    assert found.median == 34
+    profiles = burst_profiles(looped(5, 35, 50_000), 1, 2_000, 10_000, seed=1)
+    assert profiles.medians == dict.fromkeys(range(0x400000, 0x400005), 34.0)
+    assert profiles.median == 34
     nothing = burst_profiles(looped(5, 35, 50_000), 1, 30, 10_000, seed=1)  # no loop closes inside a burst
     assert nothing.groups == {}
     assert math.isnan(nothing.median)
@@ -120,8 +120,8 @@ def test_medians_of_groups_and_of_the_program() -> None:
 
 
 def test_a_trace_without_instructions_is_one_group() -> None:
-    found = burst_profiles(np.arange(1000) % 4, 1, 100, 200, seed=0)
-    assert list(found.groups) == [0]
+    profiles = burst_profiles(np.arange(1000) % 4, 1, 100, 200, seed=0)
+    assert list(profiles.groups) == [0]
 
 
 def test_bursts_begin_where_the_seed_says_and_nowhere_else() -> None:
@@ -139,13 +139,13 @@ def test_every_access_is_in_a_burst_as_often() -> None:
     """Over all places where bursts may begin, accesses are sampled evenly, at the ends of the trace as well."""
     sampled = {}
     for seed in range(60):
-        found = burst_profiles(np.arange(40) + 8, 1, 3, 10, seed, 0)
-        sampled[found.first_access] = found.program.accesses
+        profiles = burst_profiles(np.arange(40) + 8, 1, 3, 10, seed, 0)
+        sampled[profiles.first_access] = profiles.program.accesses
     assert sampled == dict.fromkeys(range(10), 12.0)
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "message"),
     [
         ((64, 10, 5, 0), "at most 5"),
         ((64, 1, 5, 0), "accesses of a burst, got 1"),
@@ -157,10 +157,10 @@ def test_every_access_is_in_a_burst_as_often() -> None:
         ((64, 2, 10**6, 0), "ends before its first burst"),
     ],
 )
-def test_bursts_that_cannot_be(arguments: tuple[int, ...], said: str) -> None:
+def test_bursts_that_cannot_be(arguments: tuple[int, ...], message: str) -> None:
     with pytest.raises(InputError) as caught:
         burst_profiles(np.arange(100), *arguments)
-    assert said in str(caught.value)
+    assert message in str(caught.value)
 
 
 # A sample of the keys
@@ -171,27 +171,27 @@ def test_bursts_that_cannot_be(arguments: tuple[int, ...], said: str) -> None:
 )
 def test_a_trace_of_few_keys_has_its_exact_profile(stream: list[int], seed: int, sizes: list[int]) -> None:
     keys = np.array(stream, np.uint64)
-    found = sampled_profile(Pieces(keys << np.uint64(6), sizes), 64, 128, seed)
-    assert found.profile == StackDistanceProfile.from_distances(mattson(stream), 64)
-    assert (found.rate, found.exact, found.correction) == (1, True, 0)
-    assert (found.keys, found.sampled_accesses) == (len(set(stream)), len(stream))
-    assert found.standard_error([1, 2]).tolist() == [0, 0]
-    assert found.size_error([1, 2]).tolist() == [0, 0]
-    low, high = found.interval([1, 5])
-    assert low.tolist() == high.tolist() == found.miss_ratio([1, 5]).tolist()
+    profile = sampled_profile(Pieces(keys << np.uint64(6), sizes), 64, 128, seed)
+    assert profile.profile == StackDistanceProfile.from_distances(mattson(stream), 64)
+    assert (profile.rate, profile.exact, profile.correction) == (1, True, 0)
+    assert (profile.keys, profile.sampled_accesses) == (len(set(stream)), len(stream))
+    assert profile.standard_error([1, 2]).tolist() == [0, 0]
+    assert profile.size_error([1, 2]).tolist() == [0, 0]
+    low, high = profile.interval([1, 5])
+    assert low.tolist() == high.tolist() == profile.miss_ratio([1, 5]).tolist()
 
 
 @settings(max_examples=examples(25))
 @given(st.integers(0, 1000), st.integers(500, 3000), st.integers(300, 2000))
 def test_what_a_sample_keeps(seed: int, size: int, keys: int) -> None:
     stream = np.random.default_rng(seed).integers(0, keys, 6000).astype(np.uint64)
-    found = sampled_profile(Pieces(stream, [size]), 1, 128, seed)
-    assert found.keys == min(128, len(np.unique(stream)))
-    assert 0 < found.rate < 1
-    assert math.isclose(found.profile.accesses, 6000, rel_tol=1e-12)
-    assert all(math.isclose(part.accesses, 6000, rel_tol=1e-12) for part in found.parts)
-    low, high = found.interval(np.array([[1, 10], [100, 10_000]]))
-    middle = found.miss_ratio([[1, 10], [100, 10_000]])
+    profile = sampled_profile(Pieces(stream, [size]), 1, 128, seed)
+    assert profile.keys == min(128, len(np.unique(stream)))
+    assert 0 < profile.rate < 1
+    assert math.isclose(profile.profile.accesses, 6000, rel_tol=1e-12)
+    assert all(math.isclose(part.accesses, 6000, rel_tol=1e-12) for part in profile.parts)
+    low, high = profile.interval(np.array([[1, 10], [100, 10_000]]))
+    middle = profile.miss_ratio([[1, 10], [100, 10_000]])
     assert np.all((low >= 0) & (low <= middle) & (middle <= high) & (high <= 1))
 
 
@@ -212,8 +212,8 @@ def test_the_rate_estimates_the_number_of_keys() -> None:
     """
     for step in (1, 64, 4096, 2**40):
         keys = np.arange(20_000, dtype=np.uint64) * np.uint64(step)
-        found = [sampled_profile(keys, 1, 128, seed) for seed in range(30)]
-        estimate = np.mean([one.keys / one.rate for one in found])
+        values = [sampled_profile(keys, 1, 128, seed) for seed in range(30)]
+        estimate = np.mean([one.keys / one.rate for one in values])
         assert abs(estimate - 20_000) < 4.5 * 20_000 / math.sqrt(127 * 30), step
 
 
@@ -254,9 +254,9 @@ def test_the_stated_interval_holds_the_exact_curve(name: str) -> None:
     truth = exact(keys)
     inside = []
     for seed in range(30):
-        found = sampled_profile(keys, 1, 1024, seed)
-        sizes = np.geomspace(found.resolution_lines, truth.distance[-1] * 1.1, 60)
-        low, high = found.interval(sizes)
+        profile = sampled_profile(keys, 1, 1024, seed)
+        sizes = np.geomspace(profile.resolution_lines, truth.distance[-1] * 1.1, 60)
+        low, high = profile.interval(sizes)
         inside.append(np.mean((low <= truth.miss_ratio(sizes)) & (truth.miss_ratio(sizes) <= high)))
     assert np.mean(inside) + 3 * np.std(inside, ddof=1) / math.sqrt(len(inside)) >= 0.95
 
@@ -267,9 +267,9 @@ def test_the_error_falls_with_the_sample() -> None:
     truth, sizes = exact(keys), np.linspace(1000, 14_000, 30)
     stated, real = [], []
     for most in (512, 2048):
-        found = [sampled_profile(keys, 1, most, seed) for seed in range(20)]
-        stated.append(np.mean([one.standard_error(sizes) for one in found]))
-        real.append(np.sqrt(np.mean([(one.miss_ratio(sizes) - truth.miss_ratio(sizes)) ** 2 for one in found])))
+        values = [sampled_profile(keys, 1, most, seed) for seed in range(20)]
+        stated.append(np.mean([one.standard_error(sizes) for one in values]))
+        real.append(np.sqrt(np.mean([(one.miss_ratio(sizes) - truth.miss_ratio(sizes)) ** 2 for one in values])))
     assert 1.4 < stated[0] / stated[1] < 2.9  # within the spread of 20 seeds
     assert 1.4 < real[0] / real[1] < 2.9
 
@@ -279,25 +279,25 @@ def test_the_correction_brings_the_number_of_accesses() -> None:
     generator = np.random.default_rng(4)
     keys = np.where(generator.random(100_000) < 0.5, 7, generator.integers(100, 20_000, 100_000)).astype(np.uint64)
     truth = exact(keys)
-    found = sampled_profile(keys, 1, 512, seed=1)
-    assert found.correction > 40_000
+    profile = sampled_profile(keys, 1, 512, seed=1)
+    assert profile.correction > 40_000
     sizes = np.linspace(200, 19_000, 20)
-    assert np.max(np.abs(found.miss_ratio(sizes) - truth.miss_ratio(sizes))) < 0.05
+    assert np.max(np.abs(profile.miss_ratio(sizes) - truth.miss_ratio(sizes))) < 0.05
 
 
 def test_a_frequent_key_that_is_drawn_counts_no_more_than_it_should() -> None:
     generator = np.random.default_rng(4)
     keys = np.where(generator.random(100_000) < 0.5, 7, generator.integers(100, 20_000, 100_000)).astype(np.uint64)
-    drawn = [one for one in (sampled_profile(keys, 1, 512, seed) for seed in range(60)) if one.correction < 0]
-    assert drawn  # the key is in one of 40 samples
-    for one in drawn:
+    values = [one for one in (sampled_profile(keys, 1, 512, seed) for seed in range(60)) if one.correction < 0]
+    assert values  # the key is in one of 40 samples
+    for one in values:
         assert np.all(one.profile.count >= 0)
         assert math.isclose(one.profile.accesses, 100_000, rel_tol=1e-12)
         assert one.correction < -400_000  # it alone counted for some 50,000 / R
 
 
 @pytest.mark.parametrize(
-    ("options", "said"),
+    ("options", "message"),
     [
         ({"most_keys": 127}, "keys of a sample, got 127 (allowed: a whole number of 128 or more)"),
         ({"most_keys": 200.5}, "keys of a sample, got 200.5"),
@@ -306,17 +306,17 @@ def test_a_frequent_key_that_is_drawn_counts_no_more_than_it_should() -> None:
         ({"line_bytes": 3}, "power of two"),
     ],
 )
-def test_samples_that_cannot_be(options: dict[str, int], said: str) -> None:
+def test_samples_that_cannot_be(options: dict[str, int], message: str) -> None:
     with pytest.raises(InputError) as caught:
         sampled_profile(np.arange(100), **options)
-    assert said in str(caught.value)
+    assert message in str(caught.value)
 
 
 def test_what_cannot_be_asked_of_a_sample() -> None:
-    found = sampled_profile(np.arange(100), 1)
+    profile = sampled_profile(np.arange(100), 1)
     for confidence in (0, 1, math.nan):
         with pytest.raises(InputError, match="confidence of an interval"):
-            found.interval(5, confidence)
+            profile.interval(5, confidence)
 
 
 def test_results_are_what_they_say() -> None:

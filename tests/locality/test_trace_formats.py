@@ -212,7 +212,7 @@ LABELS = dict(zip("LSMI012rwi", [LOAD, STORE, MODIFY, FETCH, LOAD, STORE, FETCH,
 
 def parsed_by_regular_expressions(text: str, name: str, fetches: bool, group: int) -> tuple[list[Row], int, int] | int:
     """Rows, lines and instructions fetched; or where the first wrong line starts."""
-    at, found, fetched = 0, list[Row](), 0
+    at, result, fetched = 0, list[Row](), 0
     lines = text.split("\n")[:-1]
     for line in lines:
         match = LINES[name].fullmatch(line)
@@ -224,9 +224,9 @@ def parsed_by_regular_expressions(text: str, name: str, fetches: bool, group: in
             fetched += kind == FETCH
             group = address if kind == FETCH else group
             if kind != FETCH or fetches:
-                found.append((address, kind, group))
+                result.append((address, kind, group))
         at += len(line) + 1
-    return found, len(lines), fetched
+    return result, len(lines), fetched
 
 
 NEARLY = st.lists(
@@ -281,8 +281,8 @@ def test_the_format_of_a_text_is_found_out(
     name: str, text: str, expected: Row, compression: str, keeps_suffix: bool
 ) -> None:
     with written(text.encode(), f"{name}{compression}") as path:
-        found = path if keeps_suffix else path.rename(path.with_name(name))
-        assert rows(read_all(open_trace(found))) == [expected]
+        result = path if keeps_suffix else path.rename(path.with_name(name))
+        assert rows(read_all(open_trace(result))) == [expected]
 
 
 def test_a_named_format_counts_for_more_than_a_suffix(tmp_path: Path) -> None:

@@ -61,12 +61,12 @@ din = "".join(f"{n % 3} {a:x} 4\\n" for n, a in enumerate(address))
 for text, labels in ((lackey, LACKEY), (din, DIN), (lackey + " X 1,8\\n", LACKEY), ("0 " + "1" * 17 + "\\n", DIN)):
     data = np.frombuffer(bytearray(text.encode()), np.uint8)
     for fetches in (False, True):
-        found, expected = (parse(data, labels, labels is LACKEY, fetches, 7) for parse in (parse_lines, text_lines.parse_lines))
-        assert found.wrong == expected.wrong
-        if found.wrong < 0:
-            assert found[1:] == expected[1:]
+        parsed, expected = (parse(data, labels, labels is LACKEY, fetches, 7) for parse in (parse_lines, text_lines.parse_lines))
+        assert parsed.wrong == expected.wrong
+        if parsed.wrong < 0:
+            assert parsed[1:] == expected[1:]
             for column in ("address", "kind", "group"):
-                assert (getattr(found.accesses, column) == getattr(expected.accesses, column)).all()
+                assert (getattr(parsed.accesses, column) == getattr(expected.accesses, column)).all()
 """
 
 

@@ -73,18 +73,18 @@ def rows(processes: float, size: float = SIZE, exposed: float = 1.0) -> list[dic
     """One run; communication is reported by one kernel, and a share ``exposed`` of it is not overlapped."""
     work = size / processes
     run = {"processes": processes, "size": size}
-    found = [run | truth.row(processes, work) | {"kernel": name} for name, truth in KERNELS.items()]
-    for row in found:
+    values = [run | truth.row(processes, work) | {"kernel": name} for name, truth in KERNELS.items()]
+    for row in values:
         row["time_s"] = row["cycles"] / HZ  # type: ignore[operator]
     a, b, c = COLLECTIVE
     waits = {
         "p2p_wait_s": P2P[0] * p2p_bytes(processes, size) + P2P[1],
         "collective_wait_s": a * math.log2(processes) + b * collective_bytes(processes) + c,
     }
-    found[1] |= waits | {"message_bytes": p2p_bytes(processes, size), "collective_bytes": collective_bytes(processes)}
-    found[1]["time_s"] += exposed * sum(waits.values())  # type: ignore[operator]
-    found.append({**run, "kernel": OTHERS, "time_s": others_s(processes), "frequency_hz": HZ})
-    return found
+    values[1] |= waits | {"message_bytes": p2p_bytes(processes, size), "collective_bytes": collective_bytes(processes)}
+    values[1]["time_s"] += exposed * sum(waits.values())  # type: ignore[operator]
+    values.append({**run, "kernel": OTHERS, "time_s": others_s(processes), "frequency_hz": HZ})
+    return values
 
 
 def runs(counts: Sequence[float] = (2, 4, 8, 16), size: float = SIZE, exposed: float = 1.0) -> CounterTable:

@@ -38,9 +38,9 @@ class Started:
         """Read events until one of this name comes."""
         assert self.process.stdout
         for line in self.process.stdout:
-            found: dict[str, Any] = json.loads(line)
-            if found["event"] == wanted:
-                return found
+            data: dict[str, Any] = json.loads(line)
+            if data["event"] == wanted:
+                return data
         raise AssertionError(self.process.communicate()[1])
 
     def ended(self) -> tuple[int, str, str]:

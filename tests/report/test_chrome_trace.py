@@ -150,9 +150,9 @@ def test_a_simulation_is_written_completely(
     monkeypatch.setattr(module, "CHUNK", chunk)
     document, shown = written(run, tmp_path / "t.json"), run.timeline
     assert shown is not None
-    found = Counter((e["tid"], e["name"].split()[0], e["args"]["phase"], round(e["ts"])) for e in operations(document))
+    result = Counter((e["tid"], e["name"].split()[0], e["args"]["phase"], round(e["ts"])) for e in operations(document))
     columns = (shown.rank, shown.kind, shown.phase, shown.start_s)
-    assert found == Counter(
+    assert result == Counter(
         (int(rank), KINDS[kind], shown.phases[phase], round(round(start * 1e9) / 1000))
         for rank, kind, phase, start in zip(*columns, strict=True)
     )

@@ -29,10 +29,10 @@ COMPARED = fit_and_predict(made_up.runs(), [Target(128)], against=HELD)
 REFINED = fit_and_predict(joined([two_clocks(), communication_only((64, 128))]), [Target(256)])
 
 
-def shown(found: CounterPredictions, width: int = 80) -> str:
+def shown(result: CounterPredictions, width: int = 80) -> str:
     console = Console(width=width, markup=False, highlight=False, emoji=False, color_system=None)
     with console.capture() as capture:
-        for renderable in counter_tables(found):
+        for renderable in counter_tables(result):
             console.print(renderable)
     return capture.get()
 
@@ -42,9 +42,9 @@ def rows_of(text: str) -> list[list[str]]:
 
 
 @pytest.mark.parametrize("width", [80, 120])
-@pytest.mark.parametrize("found", [PLAIN, COMPARED, REFINED])
-def test_nothing_is_cut_off(found: CounterPredictions, width: int) -> None:
-    text = shown(found, width)
+@pytest.mark.parametrize("expected", [PLAIN, COMPARED, REFINED])
+def test_nothing_is_cut_off(expected: CounterPredictions, width: int) -> None:
+    text = shown(expected, width)
     assert max(map(len, text.splitlines())) <= width
     assert "…" not in text
     for name in ("solve", "exchange_ghosts", "assemble", "point-to-point", "collective"):
@@ -67,11 +67,11 @@ def test_a_comparison_shows_what_was_measured() -> None:
 
 
 def test_both_other_models_and_by_how_much_they_differ() -> None:
-    found = PLAIN.forecasts[0].prediction
+    prediction = PLAIN.forecasts[0].prediction
     text = shown(PLAIN)
     for name in (ANALYTIC, EMPIRICAL):
         row = next(row for row in rows_of(text) if row[0] == f"T = {name}")
-        assert row[2] == f"{found.baselines[name] / found.seconds - 1:+.1%}"
+        assert row[2] == f"{prediction.baselines[name] / prediction.seconds - 1:+.1%}"
 
 
 def test_refinements_are_told() -> None:
@@ -97,9 +97,9 @@ def test_many_kernels_are_cut_and_counted() -> None:
         for P in (2, 4, 8)
         for number in range(MOST_KERNELS + 3)
     ]
-    found = fit_and_predict(counter_table(rows), [Target(16)])
-    assert "and 3 more" in shown(found)
-    assert len(study_dict(found)["kernels"]) == MOST_KERNELS + 3
+    prediction = fit_and_predict(counter_table(rows), [Target(16)])
+    assert "and 3 more" in shown(prediction)
+    assert len(study_dict(prediction)["kernels"]) == MOST_KERNELS + 3
 
 
 def test_stalls_that_many_kernels_share_are_told_together() -> None:
@@ -134,9 +134,9 @@ def test_poor_models_are_named() -> None:
         }
         for P in values
     ]
-    found = fit_and_predict(counter_table(rows), [Target(128)])
-    law = found.model.kernels[0].counters["stall_cycles"]
-    named = any("odd (stall cycles)" in note for note in study_dict(found)["notes"])
+    prediction = fit_and_predict(counter_table(rows), [Target(128)])
+    law = prediction.model.kernels[0].counters["stall_cycles"]
+    named = any("odd (stall cycles)" in note for note in study_dict(prediction)["notes"])
     assert named == (law.r2 < 0.9 and isinstance(law, BestForm) and law.forms[0].kind != "constant")
 
 
@@ -152,7 +152,7 @@ def test_a_baseline_below_zero_is_no_time() -> None:
 def test_latencies_that_nobody_gave_are_assumed() -> None:
     given = fit_and_predict(made_up.runs(), [Target(128)], latencies=Latencies())
     assert ("assumed: 4, 12, 40" in shown(PLAIN), "assumed" in shown(given)) == (True, False)
-    assert [study_dict(found)["latencies_assumed"] for found in (PLAIN, given)] == [True, False]
+    assert [study_dict(result)["latencies_assumed"] for result in (PLAIN, given)] == [True, False]
 
 
 def test_kernels_of_the_same_misses_are_counted() -> None:
@@ -175,16 +175,16 @@ def test_an_intercept_of_rounding_is_left_out() -> None:
     assert text(-4.0) == "60 (size/P) - 4"
 
 
-@pytest.mark.parametrize("found", [PLAIN, COMPARED, REFINED])
-def test_json_has_the_numbers_in_full(found: CounterPredictions) -> None:
-    answer = json.loads(json.dumps(to_json(study_dict(found)), allow_nan=False))
-    for one, forecast in zip(answer["predictions"], found.forecasts, strict=True):
+@pytest.mark.parametrize("expected", [PLAIN, COMPARED, REFINED])
+def test_json_has_the_numbers_in_full(expected: CounterPredictions) -> None:
+    answer = json.loads(json.dumps(to_json(study_dict(expected)), allow_nan=False))
+    for one, forecast in zip(answer["predictions"], expected.forecasts, strict=True):
         assert one["seconds"] == forecast.prediction.seconds
         parts = [kernel["seconds"] for kernel in one["kernels"]] + [one["communication_s"], one["others_s"]]
         assert math.fsum(parts) == pytest.approx(one["seconds"], rel=1e-12)
-    assert [kernel["name"] for kernel in answer["kernels"]] == [kernel.name for kernel in found.model.kernels]
-    assert (answer["refined_by_frequencies"] is None) == (found.clocks is None)
-    assert (answer["refined_by_further_runs"] is None) == (found.communication is None)
+    assert [kernel["name"] for kernel in answer["kernels"]] == [kernel.name for kernel in expected.model.kernels]
+    assert (answer["refined_by_frequencies"] is None) == (expected.clocks is None)
+    assert (answer["refined_by_further_runs"] is None) == (expected.communication is None)
 
 
 def test_measured_bars_are_the_times_of_the_runs() -> None:
@@ -195,13 +195,13 @@ def test_measured_bars_are_the_times_of_the_runs() -> None:
     assert bars[1].parts[PARTS.index("memory stalls")] == pytest.approx(stalls / made_up.HZ)
 
 
-def heights(path: Path, found: CounterPredictions, monkeypatch: pytest.MonkeyPatch) -> list[float]:
+def heights(path: Path, result: CounterPredictions, monkeypatch: pytest.MonkeyPatch) -> list[float]:
     """Of all bars of the lower panel, from the figure that is saved."""
     plot_style = pytest.importorskip("simcodesign.report.counters.plot").plot_style
     figures = []
     save = plot_style.save
     monkeypatch.setattr(plot_style, "save", lambda figure, where: (figures.append(figure), save(figure, where)))
-    counters_plot(found, path)
+    counters_plot(result, path)
     return [patch.get_height() for patch in figures[0].axes[1].patches]
 
 
@@ -240,8 +240,8 @@ def weak() -> CounterTable:
 
 
 def test_weak_scaling(tmp_path: Path) -> None:
-    found = fit_and_predict(weak(), [Target(64)])
-    assert "weak scaling, 10 of the size to a process" in " ".join(shown(found).split())
-    assert "Predicted for P = 64, size 640" in shown(found)
+    prediction = fit_and_predict(weak(), [Target(64)])
+    assert "weak scaling, 10 of the size to a process" in " ".join(shown(prediction).split())
+    assert "Predicted for P = 64, size 640" in shown(prediction)
     pytest.importorskip("matplotlib")
-    counters_plot(found, tmp_path / "weak.png")
+    counters_plot(prediction, tmp_path / "weak.png")

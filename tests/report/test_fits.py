@@ -177,8 +177,8 @@ def test_json_holds_everything() -> None:
 
 def test_json_has_null_for_what_is_not_known() -> None:
     one = Measurements(("p",), np.array([[4.0]]), ("a",), ("t",), np.full((1, 1, 1), 2.0))
-    (found,) = json.loads(output("--json", one))["fits"]
-    assert (found["cross_validated_smape_percent"], found["prediction"]["low"]) == (None, None)
+    (result,) = json.loads(output("--json", one))["fits"]
+    assert (result["cross_validated_smape_percent"], result["prediction"]["low"]) == (None, None)
 
 
 # --- Python --------------------------------------------------------------------------------------------------
@@ -208,7 +208,7 @@ def test_python_is_a_module_that_gives_the_values_of_the_models() -> None:
     exec(text, module)
     assert "problem_size stands for 'problem size'" in module["__doc__"]
     fits = fit(measurements, target=(128.0,))
-    assert len(module["MODELS"]) == len({found.__name__ for found in module["MODELS"].values()}) == len(fits)
+    assert len(module["MODELS"]) == len({result.__name__ for result in module["MODELS"].values()}) == len(fits)
     for one in fits:
         function = module["MODELS"][one.region, one.metric]
         assert module[function.__name__] is function

@@ -40,9 +40,9 @@ LONG: dict[Any, float] = {k: float(k * k) for k in range(1, 42)}
 PARTS = ["claim", "source", "unit", "workload", "machine"]
 
 
-def made(name: str, expected: dict[Any, float], said: Readings | None = None, **rest: Any) -> Case:
-    reading = "source" if said is None else "both"
-    told = None if said is None else lambda: said
+def made(name: str, expected: dict[Any, float], readings: Readings | None = None, **rest: Any) -> Case:
+    reading = "source" if readings is None else "both"
+    result = None if readings is None else lambda: readings
     return Case(
         name,
         f"This is <claimed> of {name} & more.",
@@ -51,7 +51,7 @@ def made(name: str, expected: dict[Any, float], said: Readings | None = None, **
         expected,
         LOOSE,
         reading,
-        told,
+        result,
         **rest,
     )
 
@@ -240,14 +240,14 @@ def test_a_date_only_if_asked_for(text: str, outcomes: list[CaseOutcome]) -> Non
 
 def test_plots(outcomes: list[CaseOutcome]) -> None:
     pytest.importorskip("matplotlib")
-    drawn = {outcome.name: outcome.plot for outcome in outcomes}
-    assert {name for name, plot in drawn.items() if not plot} == {"paper/lost", "paper/raises"}
+    values = {outcome.name: outcome.plot for outcome in outcomes}
+    assert {name for name, plot in values.items() if not plot} == {"paper/lost", "paper/raises"}
     for words in ("ranks", "tolerance", "expected", "forecast", "simulation"):
-        assert words in drawn["theory/axis"]
-    assert "deviation from expected (%)" in drawn["paper/words"]
-    assert "c$d" in drawn["paper/words"]
-    assert "deviation (s)" in drawn["paper/zero"]
-    assert "own equations" in drawn["paper/own"]
+        assert words in values["theory/axis"]
+    assert "deviation from expected (%)" in values["paper/words"]
+    assert "c$d" in values["paper/words"]
+    assert "deviation (s)" in values["paper/zero"]
+    assert "own equations" in values["paper/own"]
 
 
 def test_a_folder_that_is_gone_is_said(tmp_path: Path, outcomes: list[CaseOutcome]) -> None:
@@ -262,11 +262,11 @@ def references(text: str) -> list[str]:
     """Whatever a browser might fetch: addresses in attributes and styles that are neither data nor within the page."""
     elements = Elements(text)
     loading = ("src", "href", "srcset", "action", "poster", "data", "background", "formaction", "xlink:href")
-    found = [str(value) for _, attributes in elements.tags for name, value in attributes.items() if name in loading]
+    values = [str(value) for _, attributes in elements.tags for name, value in attributes.items() if name in loading]
     styles = [elements.style, *(str(attributes["style"]) for _, attributes in elements.tags if "style" in attributes)]
     for style in styles:
-        found += re.findall(r"url\(\s*['\"]?([^'\")]*)", style) + re.findall(r"@import.*", style)
-    return [address for address in found if not address.startswith(("data:", "#"))]
+        values += re.findall(r"url\(\s*['\"]?([^'\")]*)", style) + re.findall(r"@import.*", style)
+    return [address for address in values if not address.startswith(("data:", "#"))]
 
 
 def test_nothing_is_fetched(text: str, outcomes: list[CaseOutcome]) -> None:
@@ -351,8 +351,8 @@ def requested(log: Path) -> Iterator[str]:
 def test_a_browser_shows_every_case_without_complaint(tmp_path: Path, text: str, outcomes: list[CaseOutcome]) -> None:
     file = tmp_path / "page.html"
     file.write_text(text, encoding="utf-8")
-    shown, console, asked = browse(file)
-    assert (console, asked) == ([], [])
+    shown, console, result = browse(file)
+    assert (console, result) == ([], [])
     ids = {attributes.get("id") for tag, attributes in Elements(shown).tags if tag == "article"}
     assert ids == {outcome.name for outcome in outcomes}
 
@@ -412,14 +412,14 @@ def test_pictures_width_and_filter(tmp_path: Path, outcomes: list[CaseOutcome], 
 def test_a_browser_would_notice(tmp_path: Path, text: str, bad: str, complaint: str, address: str) -> None:
     file = tmp_path / "page.html"
     file.write_text(text.replace("</body>", f"{bad}</body>"), encoding="utf-8")
-    _, console, asked = browse(file)
-    assert any(complaint in line for line in console) if complaint else asked == [address]
+    _, console, result = browse(file)
+    assert any(complaint in line for line in console) if complaint else result == [address]
 
 
 def test_cases_that_take_long_are_reported_when_they_are_done() -> None:
     """Else an hour of work says nothing until its end, and nothing at all if it is stopped."""
-    stream, said = io.StringIO(), Readings({1: 1.0}, {1: 1.0})
+    stream, result = io.StringIO(), Readings({1: 1.0}, {1: 1.0})
     with case_progress(2, console=Console(file=stream, width=200)) as on_progress:
         for seconds in (0.5, 123.4):
-            on_progress(outcome_of(made("toys/one", {1: 1.0}, said), said, seconds=seconds))
+            on_progress(outcome_of(made("toys/one", {1: 1.0}, result), result, seconds=seconds))
     assert stream.getvalue() == "reproduced: toys/one, 123 s\n"

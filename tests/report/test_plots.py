@@ -69,7 +69,7 @@ def runs(described: tuple[Path, Path]) -> list[Result]:
 
 
 @pytest.fixture(scope="module")
-def said(described: tuple[Path, Path]) -> Result:
+def forecasted(described: tuple[Path, Path]) -> Result:
     return forecast(*described, {"P": 4})
 
 
@@ -108,10 +108,10 @@ def test_activity_of_several_runs(runs: list[Result], tmp_path: Path) -> None:
     path = tmp_path / "a.svg"
     plots.activity_profile(runs, path)
     assert axes_of(path) == 9
-    found = texts(path)
-    assert "toy on box, preset big, simulation with all effects" in found
-    assert {"P = 2", "P = 4", "P = 8", "first", "second", "paler: waiting", "disk I/O", "time (s)"} <= set(found)
-    assert sum("of processor time, at most" in text for text in found) == 9
+    result = texts(path)
+    assert "toy on box, preset big, simulation with all effects" in result
+    assert {"P = 2", "P = 4", "P = 8", "first", "second", "paler: waiting", "disk I/O", "time (s)"} <= set(result)
+    assert sum("of processor time, at most" in text for text in result) == 9
 
 
 def test_activity_of_one_run_with_a_title(runs: list[Result], tmp_path: Path) -> None:
@@ -156,9 +156,9 @@ def test_more_phases_than_colours(runs: list[Result], tmp_path: Path) -> None:
     phases = tuple(f"_phase {number}" for number in range(30))
     shown = replace(shown, phases=phases, phase=np.arange(len(shown.phase), dtype=np.int16) % 30)
     plots.activity_profile(replace(runs[0], timeline=shown), tmp_path / "a.svg")
-    found = texts(tmp_path / "a.svg")
-    assert "_phase 0" in found
-    assert any(re.fullmatch(r"and \d+ more", text) for text in found)
+    result = texts(tmp_path / "a.svg")
+    assert "_phase 0" in result
+    assert any(re.fullmatch(r"and \d+ more", text) for text in result)
 
 
 # Bars.
@@ -168,32 +168,32 @@ def test_bars_of_a_simulation(runs: list[Result], tmp_path: Path) -> None:
     path = tmp_path / "b.svg"
     plots.result_bars(runs[1], path)
     assert axes_of(path) == 1
-    found = texts(path)
-    assert {"first", "second", "total", "computation", "communication", "disk"} <= set(found)
-    assert "memory" not in found
-    assert seconds_text(float(runs[1].makespan_s)) in found
-    assert any(text.startswith("toy on box, preset big, P = 4, simulation") for text in found)
+    result = texts(path)
+    assert {"first", "second", "total", "computation", "communication", "disk"} <= set(result)
+    assert "memory" not in result
+    assert seconds_text(float(runs[1].makespan_s)) in result
+    assert any(text.startswith("toy on box, preset big, P = 4, simulation") for text in result)
 
 
-def test_bars_of_a_forecast(said: Result, tmp_path: Path) -> None:
-    plots.result_bars(said, tmp_path / "b.svg")
-    found = texts(tmp_path / "b.svg")
-    assert f"toy on box, P = 4, forecast: {seconds_text(float(said.makespan_s))}" in found
-    assert not any("waiting" in text for text in found)
+def test_bars_of_a_forecast(forecasted: Result, tmp_path: Path) -> None:
+    plots.result_bars(forecasted, tmp_path / "b.svg")
+    result = texts(tmp_path / "b.svg")
+    assert f"toy on box, P = 4, forecast: {seconds_text(float(forecasted.makespan_s))}" in result
+    assert not any("waiting" in text for text in result)
 
 
 def test_comparison(comparison: Comparison, tmp_path: Path) -> None:
     path = tmp_path / "c.svg"
     plots.comparison_bars(comparison, path)
     assert axes_of(path) == 2
-    found = texts(path)
-    assert {"forecast", "simulated", "dependencies and waiting", "links", "disks", "noise", "simulation"} <= set(found)
-    assert f"error against simulated: forecast {comparison.error:+.1%}".replace("-", "\N{MINUS SIGN}") in found
-    assert any(text.startswith(f"gap: {seconds_text(abs(comparison.difference_s))}") for text in found)
+    result = texts(path)
+    assert {"forecast", "simulated", "dependencies and waiting", "links", "disks", "noise", "simulation"} <= set(result)
+    assert f"error against simulated: forecast {comparison.error:+.1%}".replace("-", "\N{MINUS SIGN}") in result
+    assert any(text.startswith(f"gap: {seconds_text(abs(comparison.difference_s))}") for text in result)
     steps = [rung.change_s for rung in comparison.rungs]
     marks = [f"{'+' if step > 0 else chr(0x2212)}{seconds_text(abs(step))}" for step in steps if step]
-    assert set(marks) <= set(found)
-    assert found.count("0") >= steps.count(0.0)
+    assert set(marks) <= set(result)
+    assert result.count("0") >= steps.count(0.0)
 
 
 def test_comparisons_with_measurements(comparison: Comparison, tmp_path: Path) -> None:
@@ -201,13 +201,13 @@ def test_comparisons_with_measurements(comparison: Comparison, tmp_path: Path) -
     whole = float(comparison.simulation.makespan_s)
     plots.comparison_bars([comparison] * 3, path, [None, {"total": 2 * whole}, {"computation": whole, "disk": 0}])
     assert axes_of(path) == 6
-    found = texts(path)
-    assert found.count("measured") == 2
-    assert "not split up" in found
+    result = texts(path)
+    assert result.count("measured") == 2
+    assert "not split up" in result
     ratio = float(comparison.forecast.makespan_s) / whole
     twice = f"error against measured: forecast {ratio / 2 - 1:+.1%}, simulated -50.0%".replace("-", "\N{MINUS SIGN}")
     once = f"error against measured: forecast {ratio - 1:+.1%}, simulated 0.0%".replace("-", "\N{MINUS SIGN}")
-    assert {twice, once} <= set(found)
+    assert {twice, once} <= set(result)
 
 
 def test_a_small_gap_cuts_the_axis_and_says_so(comparison: Comparison, tmp_path: Path) -> None:
@@ -220,17 +220,17 @@ def test_a_small_gap_cuts_the_axis_and_says_so(comparison: Comparison, tmp_path:
         for place, rung in enumerate(comparison.rungs)
     )
     plots.comparison_bars(replace(comparison, rungs=rungs), tmp_path / "c.svg")
-    found = texts(tmp_path / "c.svg")
-    assert any("axis does not begin at 0" in text for text in found)
-    assert any(text.endswith("0.1% of it") for text in found)
+    result = texts(tmp_path / "c.svg")
+    assert any("axis does not begin at 0" in text for text in result)
+    assert any(text.endswith("0.1% of it") for text in result)
 
 
 def test_no_gap(comparison: Comparison, tmp_path: Path) -> None:
     same = tuple(replace(rung, simulation=comparison.forecast, change_s=0.0) for rung in comparison.rungs)
     plots.comparison_bars(replace(comparison, rungs=same), tmp_path / "c.svg")
-    found = texts(tmp_path / "c.svg")
-    assert "gap: none" in found
-    assert not any("axis does not begin" in text for text in found)
+    result = texts(tmp_path / "c.svg")
+    assert "gap: none" in result
+    assert not any("axis does not begin" in text for text in result)
 
 
 # Maps.
@@ -240,12 +240,12 @@ def test_maps(tmp_path: Path) -> None:
     path = tmp_path / "m.svg"
     plots.time_maps([a_map("forecast"), a_map("simulation"), a_map("third")], path, title="all of it")
     assert axes_of(path) == 4  # and the colour scale
-    found = texts(path)
+    result = texts(path)
     wanted = {"all of it", "forecast", "simulation", "third", "small", "large", "zero seconds", "not simulated"}
-    assert wanted <= set(found)
+    assert wanted <= set(result)
     # 50 s, 5 s, 0.5 s, no time, 1000 s in each of three maps.
-    assert [found.count(text) for text in ("1", "0", "\N{MINUS SIGN}1", "0 s", "3")] == [3 + 3, 3, 3, 3, 3]
-    assert found.count("P (processors)") == 2
+    assert [result.count(text) for text in ("1", "0", "\N{MINUS SIGN}1", "0 s", "3")] == [3 + 3, 3, 3, 3, 3]
+    assert result.count("P (processors)") == 2
 
 
 def test_orders_at_powers_of_ten() -> None:
@@ -265,7 +265,7 @@ def test_dense_and_empty_maps(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("changes", "said"),
+    ("changes", "message"),
     [
         ({"ranks": [1, 2]}, "shape"),
         ({"datasets": []}, "shape"),
@@ -276,8 +276,8 @@ def test_dense_and_empty_maps(tmp_path: Path) -> None:
         ({"seconds": np.full((2, 3), np.inf)}, "infinite"),
     ],
 )
-def test_a_bad_map_is_an_error(changes: dict[str, object], said: str) -> None:
-    with pytest.raises(InputError, match=said):
+def test_a_bad_map_is_an_error(changes: dict[str, object], message: str) -> None:
+    with pytest.raises(InputError, match=message):
         a_map(**changes)
 
 
@@ -285,33 +285,33 @@ def test_a_bad_map_is_an_error(changes: dict[str, object], said: str) -> None:
 
 
 @pytest.mark.parametrize("suffix", ["png", "PNG", "svg", "pdf"])
-def test_formats_and_the_same_file_twice(said: Result, tmp_path: Path, suffix: str) -> None:
+def test_formats_and_the_same_file_twice(forecasted: Result, tmp_path: Path, suffix: str) -> None:
     first, second = (tmp_path / f"{number}.{suffix}" for number in (1, 2))
-    plots.result_bars(said, first)
-    plots.result_bars(said, str(second))
+    plots.result_bars(forecasted, first)
+    plots.result_bars(forecasted, str(second))
     start = {"png": b"\x89PNG", "svg": b"<?xml", "pdf": b"%PDF"}[suffix.lower()]
     assert first.read_bytes().startswith(start)
     assert first.read_bytes() == second.read_bytes()
 
 
 @pytest.mark.thorough
-def test_the_size_of_a_png(runs: list[Result], said: Result, tmp_path: Path) -> None:
+def test_the_size_of_a_png(runs: list[Result], forecasted: Result, tmp_path: Path) -> None:
     plots.activity_profile(runs, tmp_path / "a.png")
     assert png_size(tmp_path / "a.png") == (round(12.6 * 150), round(6.6 * 150))
     phases = {
         f"phase {number}": dict.fromkeys(("computation", "communication", "disk", "memory"), 1.0)
         for number in range(170)
     }
-    plots.result_bars(replace(said, phases=phases), tmp_path / "b.png")
+    plots.result_bars(replace(forecasted, phases=phases), tmp_path / "b.png")
     assert png_size(tmp_path / "b.png") == (9 * 150, 60 * 150)
 
 
-def test_settings_are_left_as_they_were(said: Result, tmp_path: Path) -> None:
+def test_settings_are_left_as_they_were(forecasted: Result, tmp_path: Path) -> None:
     with matplotlib.rc_context({"font.size": 33.0, "axes.grid": True}):
         before = dict(matplotlib.rcParams)
-        plots.result_bars(said, tmp_path / "1.svg")
+        plots.result_bars(forecasted, tmp_path / "1.svg")
         assert dict(matplotlib.rcParams) == before
-    plots.result_bars(said, tmp_path / "2.svg")
+    plots.result_bars(forecasted, tmp_path / "2.svg")
     assert (tmp_path / "1.svg").read_bytes() == (tmp_path / "2.svg").read_bytes()
 
 
@@ -325,43 +325,45 @@ def test_pyplot_is_never_imported_nor_matplotlib_before_it_is_needed(tmp_path: P
     subprocess.run([sys.executable, "-c", code, str(tmp_path / "m.png")], check=True, cwd=root)
 
 
-def test_without_matplotlib(said: Result, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_matplotlib(forecasted: Result, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     with pytest.raises(InputError, match=r"simcodesign\[plot\]"):
-        plots.result_bars(said, tmp_path / "b.png")
+        plots.result_bars(forecasted, tmp_path / "b.png")
 
 
 @pytest.mark.parametrize("name", ["b", "b.gif", "b.json"])
-def test_an_unknown_suffix_is_an_error(said: Result, tmp_path: Path, name: str) -> None:
+def test_an_unknown_suffix_is_an_error(forecasted: Result, tmp_path: Path, name: str) -> None:
     with pytest.raises(InputError, match=r"\.png, \.svg, \.pdf"):
-        plots.result_bars(said, tmp_path / name)
+        plots.result_bars(forecasted, tmp_path / name)
     assert not (tmp_path / name).exists()
 
 
-def test_a_path_that_cannot_be_written_is_an_error(said: Result, tmp_path: Path) -> None:
+def test_a_path_that_cannot_be_written_is_an_error(forecasted: Result, tmp_path: Path) -> None:
     (tmp_path / "folder.png").mkdir()
     for path in (tmp_path / "no" / "b.png", tmp_path / "folder.png"):
         with pytest.raises(InputError, match="cannot be written"):
-            plots.result_bars(said, path)
+            plots.result_bars(forecasted, path)
 
 
-def test_errors_of_activity_profiles(runs: list[Result], said: Result, tmp_path: Path) -> None:
+def test_errors_of_activity_profiles(runs: list[Result], forecasted: Result, tmp_path: Path) -> None:
     path = tmp_path / "a.png"
     with pytest.raises(InputError, match="at least one"):
         plots.activity_profile([], path)
     with pytest.raises(InputError, match="titles of 3 results"):
         plots.activity_profile(runs, path, titles=["one"])
-    for silent in (said, replace(runs[0], timeline=None)):
+    for silent in (forecasted, replace(runs[0], timeline=None)):
         with pytest.raises(InputError, match="timeline=True"):
             plots.activity_profile([runs[0], silent], path)
 
 
-def test_errors_of_bars(said: Result, described: tuple[Path, Path], comparison: Comparison, tmp_path: Path) -> None:
+def test_errors_of_bars(
+    forecasted: Result, described: tuple[Path, Path], comparison: Comparison, tmp_path: Path
+) -> None:
     path = tmp_path / "b.png"
     with pytest.raises(InputError, match="one design point"):
         plots.result_bars(forecast(*described, {"n": np.array([2.0, 4.0])}), path)
     with pytest.raises(InputError, match="finite"):
-        plots.result_bars(replace(said, makespan_s=float("nan")), path)
+        plots.result_bars(replace(forecasted, makespan_s=float("nan")), path)
     with pytest.raises(InputError, match="at least one"):
         plots.comparison_bars([], path)
     with pytest.raises(InputError, match="measurements of 1"):
@@ -383,9 +385,9 @@ def test_errors_of_maps(tmp_path: Path) -> None:
 # Texts.
 
 
-def test_headings_part_what_is_common_from_what_is_not(runs: list[Result], said: Result) -> None:
+def test_headings_part_what_is_common_from_what_is_not(runs: list[Result], forecasted: Result) -> None:
     assert headings(runs) == ("toy on box, preset big, simulation with all effects", ["P = 2", "P = 4", "P = 8"])
-    common, apart = headings([said, replace(runs[0], values={"P": 4.0}, preset=None, effects=("links", "disks"))])
+    common, apart = headings([forecasted, replace(runs[0], values={"P": 4.0}, preset=None, effects=("links", "disks"))])
     assert common == "toy on box, P = 4"
     assert apart == ["forecast", "simulation with links + disks"]
     assert effects_text(()) == "no effects"

@@ -22,11 +22,11 @@ def test_the_inequality_and_the_threshold_are_printed(capsys: pytest.CaptureFixt
 
 def test_json_has_a_region_for_each_value(capsys: pytest.CaptureFixture[str]) -> None:
     assert main([*ASK, "--each", "eta=1,0.05", "--json"]) == 0
-    said = json.loads(capsys.readouterr().out)
-    assert [region["values"] for region in said["regions"]] == [{"eta": 1.0}, {"eta": 0.05}]
-    assert [region["feasible"] for region in said["regions"]] == [True, False]
-    assert said["regions"][0]["intercepts"] == pytest.approx([1.8296e-7, 1.2810e-10], rel=1e-4)
-    assert said["regions"][1]["intercepts"] == [None, None]
+    data = json.loads(capsys.readouterr().out)
+    assert [region["values"] for region in data["regions"]] == [{"eta": 1.0}, {"eta": 0.05}]
+    assert [region["feasible"] for region in data["regions"]] == [True, False]
+    assert data["regions"][0]["intercepts"] == pytest.approx([1.8296e-7, 1.2810e-10], rel=1e-4)
+    assert data["regions"][1]["intercepts"] == [None, None]
 
 
 @pytest.mark.thorough
@@ -65,9 +65,9 @@ def test_what_is_infeasible_is_said_of_both_readings(capsys: pytest.CaptureFixtu
 def test_machine_constants_may_vary_and_are_told(capsys: pytest.CaptureFixture[str]) -> None:
     options = ["--target", str(1e18 / 2**14), "--set", "eta=1", "--each", "network.hop_latency=10 ns,100 ns"]
     assert main([*FEW, *options, "--simulate", "--effects", "hops", "--points", "2", "--json"]) == 0
-    said = json.loads(capsys.readouterr().out)["regions"]
-    assert [region["values"]["network.hop_latency"] for region in said] == ["10 ns", "100 ns"] * 2
-    near, far = (region["intercepts"][0] for region in said[2:])
+    regions = json.loads(capsys.readouterr().out)["regions"]
+    assert [region["values"]["network.hop_latency"] for region in regions] == ["10 ns", "100 ns"] * 2
+    near, far = (region["intercepts"][0] for region in regions[2:])
     assert 1064 * (near - far) == pytest.approx((2 + 4 * 9) * 90e-9, rel=1e-5)  # ways of 3 + 3 + 3 hops
     assert main([*FEW, *options]) == 0
     assert "64 ranks on 64 nodes, train = 104, eta = 1" in words(capsys)
@@ -95,7 +95,7 @@ def test_numbers_are_whole_in_eighty_columns(
 
 
 @pytest.mark.parametrize(
-    ("options", "said"),
+    ("options", "expected"),
     [
         (["--each", "eta=a,b"], "--each: parameter 'eta' must be a number"),
         (["--each", "eta="], "not a list of values"),
@@ -109,6 +109,6 @@ def test_numbers_are_whole_in_eighty_columns(
         (["--target", "1 GB/s"], "--target: 'GB/s' is a unit of bandwidth"),
     ],
 )
-def test_bad_options(options: list[str], said: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_bad_options(options: list[str], expected: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main([*ASK[:4], "--target", "1e18", *options]) == 2
-    assert said in capsys.readouterr().err
+    assert expected in capsys.readouterr().err

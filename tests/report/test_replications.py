@@ -35,7 +35,7 @@ def run(capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> A
 
 
 @pytest.fixture(scope="module")
-def found() -> Replicated:
+def replicated() -> Replicated:
     return replicate("jacobi", "torus-cluster", {"P": 8}, phases=["sweep"], replications=6)
 
 
@@ -95,22 +95,22 @@ def test_what_is_printed_is_what_is_meant(mean: float, share: float) -> None:
 # --- Tables --------------------------------------------------------------------------------------------------
 
 
-def test_every_mean_has_its_interval(found: Replicated) -> None:
-    text = shown(replication_tables(found, 3))
-    seen = found.interval("makespan_s")
-    assert f"mean makespan of 6 replications {QuantityFormat('s')(seen.mean)} ± {100 * seen.relative:.2g}%" in text
-    assert QuantityFormat("s").wide(seen) in text
-    assert f"messages {int(found.first.messages):,} same in all" in text
+def test_every_mean_has_its_interval(replicated: Replicated) -> None:
+    text = shown(replication_tables(replicated, 3))
+    mean = replicated.interval("makespan_s")
+    assert f"mean makespan of 6 replications {QuantityFormat('s')(mean.mean)} ± {100 * mean.relative:.2g}%" in text
+    assert QuantityFormat("s").wide(mean) in text
+    assert f"messages {int(replicated.first.messages):,} same in all" in text
     assert "Most used of" in text
     assert "A number without ± is the same in every replication." in text
-    lowest = found.seeds[int(found.column(("makespan_s",)).argmin())]
+    lowest = replicated.seeds[int(replicated.column(("makespan_s",)).argmin())]
     assert f"--seed {lowest}" in text
-    assert "Most used of" not in shown(replication_tables(found, 0))
+    assert "Most used of" not in shown(replication_tables(replicated, 0))
 
 
-def test_the_seeds_that_are_shown_repeat_a_replication(found: Replicated) -> None:
-    alone = simulate("jacobi", "torus-cluster", {"P": 8}, phases=["sweep"], seed=found.seeds[3])
-    assert alone.makespan_s == found.column(("makespan_s",))[3]
+def test_the_seeds_that_are_shown_repeat_a_replication(replicated: Replicated) -> None:
+    alone = simulate("jacobi", "torus-cluster", {"P": 8}, phases=["sweep"], seed=replicated.seeds[3])
+    assert alone.makespan_s == replicated.column(("makespan_s",))[3]
 
 
 def test_without_chance_it_is_said() -> None:
@@ -120,29 +120,29 @@ def test_without_chance_it_is_said() -> None:
     assert "±" not in text
 
 
-def test_a_precision_that_is_not_reached_is_said(found: Replicated) -> None:
-    missed = replace(found, stopping=replace(found.stopping, precision=1e-6, reached=False))
+def test_a_precision_that_is_not_reached_is_said(replicated: Replicated) -> None:
+    missed = replace(replicated, stopping=replace(replicated.stopping, precision=1e-6, reached=False))
     assert "NOT REACHED" in shown(replication_tables(missed))
     assert "at two looks in a row" in shown(
-        replication_tables(replace(found, stopping=replace(found.stopping, precision=0.5)))
+        replication_tables(replace(replicated, stopping=replace(replicated.stopping, precision=0.5)))
     )
 
 
-def streamed(found: Replicated, **changes: Any) -> Replicated:
+def streamed(replicated: Replicated, **changes: Any) -> Replicated:
     """As if it were of an open stream."""
-    values = np.column_stack([found.values, np.linspace(1, 2, found.count)])
-    return replace(found, keys=(*found.keys, ("response_s",)), values=values, **changes)
+    values = np.column_stack([replicated.values, np.linspace(1, 2, replicated.count)])
+    return replace(replicated, keys=(*replicated.keys, ("response_s",)), values=values, **changes)
 
 
-def test_a_warm_up_is_said(found: Replicated) -> None:
+def test_a_warm_up_is_said(replicated: Replicated) -> None:
     assert "the first 1,250 requests of a run are left out" in shown(
-        replication_tables(streamed(found, removed=WarmUp(1250)))
+        replication_tables(streamed(replicated, removed=WarmUp(1250)))
     )
-    assert "may not have settled" in shown(replication_tables(streamed(found, removed=WarmUp(5, late=True))))
+    assert "may not have settled" in shown(replication_tables(streamed(replicated, removed=WarmUp(5, late=True))))
 
 
-def test_batches_are_said(found: Replicated) -> None:
-    alone = replace(found, seeds=found.seeds[:1], values=found.values[:1])
+def test_batches_are_said(replicated: Replicated) -> None:
+    alone = replace(replicated, seeds=replicated.seeds[:1], values=replicated.values[:1])
     good, bad = (batch_means(values) for values in (np.random.default_rng(0).normal(9, 1, 400), np.arange(400.0)))
     for batches, words in ((good, "may be taken as independent"), (bad, "the interval is too narrow")):
         text = shown(replication_tables(streamed(alone, removed=WarmUp(0), batches=batches)))
@@ -159,7 +159,7 @@ def test_two_machines_end_with_a_verdict(against: PairedReplications) -> None:
     assert "±" in text
 
 
-def test_the_same_machine_twice(found: Replicated) -> None:
+def test_the_same_machine_twice(replicated: Replicated) -> None:
     same = replicate_against("jacobi", "torus-cluster", {"P": 4}, against="torus-cluster", replications=3)
     assert machine_names(same) == ("torus-cluster", "torus-cluster (second)")
     assert "is the same on both" in shown(paired_tables(same))
@@ -177,20 +177,22 @@ def test_undecided_is_said(against: PairedReplications) -> None:
 
 
 @pytest.mark.thorough
-def test_plots_are_written(found: Replicated, against: PairedReplications, tmp_path: Path) -> None:
+def test_plots_are_written(replicated: Replicated, against: PairedReplications, tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
-    for number, one in enumerate((found, against)):
+    for number, one in enumerate((replicated, against)):
         path = tmp_path / f"{number}.png"
         replications_plot(one, path)
         assert path.stat().st_size > 10_000
     with pytest.raises(InputError, match="nothing to plot"):
-        replications_plot(replace(found, seeds=found.seeds[:1], values=found.values[:1]), tmp_path / "one.png")
+        replications_plot(
+            replace(replicated, seeds=replicated.seeds[:1], values=replicated.values[:1]), tmp_path / "one.png"
+        )
 
 
 def test_what_is_drawn_so_far_are_intervals() -> None:
-    seen = running(np.array([1.0, 2.0, 4.0]), 0.95)
-    assert [one.count for one in seen] == [2, 3]
-    assert seen[1].mean == pytest.approx(7 / 3)
+    result = running(np.array([1.0, 2.0, 4.0]), 0.95)
+    assert [one.count for one in result] == [2, 3]
+    assert result[1].mean == pytest.approx(7 / 3)
 
 
 def test_progress_takes_any_width() -> None:
@@ -204,14 +206,14 @@ def test_progress_takes_any_width() -> None:
 # --- Options -------------------------------------------------------------------------------------------------
 
 
-def test_replications_as_json(run: Any, found: Replicated) -> None:
+def test_replications_as_json(run: Any, replicated: Replicated) -> None:
     answer = run(*CASE, "--replications", 6, "--json").json
     assert answer["reading"] == "replications"
     assert answer["replications"] == 6
-    assert answer["each"]["makespan_s"] == found.column(("makespan_s",)).tolist()
-    assert answer["means"]["makespan_s"]["half_width"] == pytest.approx(found.interval("makespan_s").half_width)
+    assert answer["each"]["makespan_s"] == replicated.column(("makespan_s",)).tolist()
+    assert answer["means"]["makespan_s"]["half_width"] == pytest.approx(replicated.interval("makespan_s").half_width)
     assert answer["means"]["phases_s"]["sweep"]["total"]["mean"] == pytest.approx(
-        found.interval("phases_s", "sweep", "total").mean
+        replicated.interval("phases_s", "sweep", "total").mean
     )
 
 
@@ -261,8 +263,8 @@ def test_against_another_machine(run: Any) -> None:
     ],
 )
 def test_options_that_cannot_be(run: Any, arguments: tuple[str, ...], message: str) -> None:
-    found: Ran = run(*CASE, *arguments)
-    assert found.status == 2
-    assert found.err.startswith("error: ")
-    assert message in " ".join(found.err.split())
-    assert found.out == ""
+    result: Ran = run(*CASE, *arguments)
+    assert result.status == 2
+    assert result.err.startswith("error: ")
+    assert message in " ".join(result.err.split())
+    assert result.out == ""

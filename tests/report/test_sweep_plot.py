@@ -23,10 +23,10 @@ pytest.importorskip("matplotlib")
 @pytest.fixture
 def figures(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     """The figures that are saved."""
-    seen: list[Any] = []
+    recorded: list[Any] = []
     saved = plot_style.save
-    monkeypatch.setattr(plot_style, "save", lambda figure, path: (seen.append(figure), saved(figure, path)))
-    return seen
+    monkeypatch.setattr(plot_style, "save", lambda figure, path: (recorded.append(figure), saved(figure, path)))
+    return recorded
 
 
 def design(*texts: str) -> Design:
@@ -96,9 +96,9 @@ def test_a_heat_map_shows_every_value_at_its_place(figures: list[Any], tmp_path:
 def test_contours_and_samples_are_drawn(figures: list[Any], tmp_path: Path) -> None:
     made = design("n=1:3:+1", "m=1:1000:n=5:log")
     sweep_plot(table(made), made.axes, tmp_path / "a.png", form="contour")
-    drawn = sampled(["n=1:10:log", "m=0:5"], 32, "sobol", 1)
+    result = sampled(["n=1:10:log", "m=0:5"], 32, "sobol", 1)
     for form in ("lines", "heat", "contour"):
-        sweep_plot(table(drawn, both=False), drawn.axes, tmp_path / "b.png", form=form)
+        sweep_plot(table(result, both=False), result.axes, tmp_path / "b.png", form=form)
     alone = sampled(["n=1:10:log"], 8, "sobol", 1)
     sweep_plot(table(alone, both=False), alone.axes, tmp_path / "c.png", zipped=True)
     assert len(figures) == 5

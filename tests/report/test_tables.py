@@ -41,27 +41,29 @@ def tables(draw: st.DrawFn) -> tuple[list[str], list[list[str]]]:
 @given(table=tables(), width=st.integers(30, 120))
 def test_what_fits_is_whole_and_nothing_is_cut_off(table: tuple[list[str], list[list[str]]], width: int) -> None:
     heads, rows = table
-    drawn = lines(heads, rows, width)
-    assert all(len(line) <= width for line in drawn)
-    assert letters("".join(drawn)) == letters("".join([*heads, *(cell for row in rows for cell in row)]))
+    table_lines = lines(heads, rows, width)
+    assert all(len(line) <= width for line in table_lines)
+    assert letters("".join(table_lines)) == letters("".join([*heads, *(cell for row in rows for cell in row)]))
     longest = [max(len(word) for row in rows for word in row[place].split()) for place in range(len(heads))]
     if sum(longest) + 3 * len(heads) <= width:
-        printed = " ".join(drawn).split()
+        printed = " ".join(table_lines).split()
         for row in rows:
             assert all(word in printed for cell in row for word in cell.split())
     whole = [longest[0], *(max(len(row[place]) for row in rows) for place in range(1, len(heads)))]
     if sum(whole) + 3 * len(heads) <= width:
         for row in rows:
-            assert all(any(cell in line for line in drawn) for cell in row[1:])
+            assert all(any(cell in line for line in table_lines) for cell in row[1:])
 
 
 @pytest.mark.parametrize(("width", "whole"), [(46, True), (39, True), (38, True), (37, False)])
 def test_heads_are_broken_first(width: int, whole: bool) -> None:
     """Cells of 11, 10 and 9 columns, with 3 between them and 1 at each end, need 38; their heads are longer."""
-    drawn = lines(["what there is", "bandwidth of links", "time"], [["twelve.mes.", "123.4 GB/s", "17.25 ms."]], width)
-    assert all(len(line) <= width for line in drawn)
-    found = re.search(r"twelve\.mes\. +123\.4 GB/s +17\.25 ms\.", "\n".join(drawn))
-    assert (found is not None) == whole
+    table_lines = lines(
+        ["what there is", "bandwidth of links", "time"], [["twelve.mes.", "123.4 GB/s", "17.25 ms."]], width
+    )
+    assert all(len(line) <= width for line in table_lines)
+    match = re.search(r"twelve\.mes\. +123\.4 GB/s +17\.25 ms\.", "\n".join(table_lines))
+    assert (match is not None) == whole
 
 
 def test_a_table_can_be_printed_narrow_and_then_wide() -> None:

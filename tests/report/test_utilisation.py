@@ -162,9 +162,9 @@ def test_a_run_without_time_has_no_steps(rows: list[Row]) -> None:
         assert shown.idle.shape == (0,)
 
 
-@pytest.mark.parametrize(("reading", "said"), [("forecast", "a forecast"), ("simulation", "without timeline")])
-def test_a_result_without_timeline_is_an_error(reading: str, said: str) -> None:
-    with pytest.raises(InputError, match=rf"{said}.*timeline=True"):
+@pytest.mark.parametrize(("reading", "message"), [("forecast", "a forecast"), ("simulation", "without timeline")])
+def test_a_result_without_timeline_is_an_error(reading: str, message: str) -> None:
+    with pytest.raises(InputError, match=rf"{message}.*timeline=True"):
         recorded(result(None, 1, reading))
     with pytest.raises(InputError):
         profile(replace(result(SMALL, 1), timeline=None))

@@ -150,15 +150,15 @@ def at_scale(case: str, effects: str, engine: str) -> dict[str, float]:
     """A case of tests/scale.py in a process of its own, so that its peak memory is its own."""
     command = [sys.executable, "-m", "tests.scale", case, effects, engine]
     done = subprocess.run(command, capture_output=True, text=True, check=True, cwd=ROOT)
-    seen = json.loads(done.stdout)
-    spent = seen["engine_s"]
+    data = json.loads(done.stdout)
+    spent = data["engine_s"]
     print(
-        f"\n{case} {effects or 'no contention'} {engine}: {seen['messages']:,} messages, {seen['hops']:,} hops, Plan "
-        f"{seen['plan_s']:.2f} s, engine {spent:.2f} s = {seen['messages'] / spent / 1e6:.3g} M messages/s, "
-        f"{seen['events'] / spent / 1e6:.3g} M events/s; the rest {seen['measure_s']:.2f} s; "
-        f"{seen['memory_gb']:.2f} GB"
+        f"\n{case} {effects or 'no contention'} {engine}: {data['messages']:,} messages, {data['hops']:,} hops, Plan "
+        f"{data['plan_s']:.2f} s, engine {spent:.2f} s = {data['messages'] / spent / 1e6:.3g} M messages/s, "
+        f"{data['events'] / spent / 1e6:.3g} M events/s; the rest {data['measure_s']:.2f} s; "
+        f"{data['memory_gb']:.2f} GB"
     )
-    return seen
+    return data
 
 
 #: Case, effects, engine, and the least number of messages per CPU second of the engine.
@@ -193,8 +193,8 @@ RATES = [
 
 @pytest.mark.parametrize(("case", "effects", "engine", "rate"), RATES)
 def test_engines_at_scale(case: str, effects: str, engine: str, rate: float) -> None:
-    seen = at_scale(case, effects, engine)
-    assert seen["messages"] > rate * seen["engine_s"]
+    result = at_scale(case, effects, engine)
+    assert result["messages"] > rate * result["engine_s"]
 
 
 def test_a_halo_exchange_is_generated_quickly() -> None:
@@ -204,8 +204,8 @@ def test_a_halo_exchange_is_generated_quickly() -> None:
 
 def test_a_broadcast_to_a_million_ranks() -> None:
     """2^20 ranks, generation and measurement included: under 1.2 s."""
-    seen = at_scale("W3-20", "", "compiled")
-    assert seen["plan_s"] + seen["engine_s"] + seen["measure_s"] < 1.2
+    result = at_scale("W3-20", "", "compiled")
+    assert result["plan_s"] + result["engine_s"] + result["measure_s"] < 1.2
 
 
 @pytest.mark.parametrize(("case", "limit_s", "limit_gb"), [("CG-tree", 60, 10), ("CG-doubling", 300, 16)])
@@ -213,9 +213,9 @@ def test_a_conjugate_gradient_iteration_on_a_million_nodes(case: str, limit_s: f
     """With link contention on a 128x128x64 torus; everything included."""
     if memory_bytes() < limit_gb * 1e9:
         pytest.skip(f"needs up to {limit_gb} GB of memory")
-    seen = at_scale(case, "links", "compiled")
-    assert seen["plan_s"] + seen["engine_s"] + seen["measure_s"] < limit_s
-    assert seen["memory_gb"] < limit_gb
+    result = at_scale(case, "links", "compiled")
+    assert result["plan_s"] + result["engine_s"] + result["measure_s"] < limit_s
+    assert result["memory_gb"] < limit_gb
 
 
 def test_the_compiled_engine_starts_quickly() -> None:
@@ -380,10 +380,10 @@ def test_models_of_ten_thousand_kernels() -> None:
     _, values = truth_sets.make(truth_sets.in_space, kernels, 0.05, 5, 3301)
     names = tuple(map(str, range(kernels)))
     data = Measurements(("p", "n"), truth_sets.GRID, names, ("time",) * kernels, values)
-    found: list[Fits] = []
-    fitted_s = cpu_s(lambda: found.append(fit(data)), 1)
-    read_s = cpu_s(lambda: [one.model for one in found[0]], 1)
-    predicted_s = cpu_s(lambda: [one.predict(truth_sets.TARGET) for one in found[0]], 1)
+    recorded: list[Fits] = []
+    fitted_s = cpu_s(lambda: recorded.append(fit(data)), 1)
+    read_s = cpu_s(lambda: [one.model for one in recorded[0]], 1)
+    predicted_s = cpu_s(lambda: [one.predict(truth_sets.TARGET) for one in recorded[0]], 1)
     print(f"\nfitted in {fitted_s:.1f}, models read in {read_s:.1f}, predicted in {predicted_s:.1f} CPU s")
     assert fitted_s + read_s < 12
 
@@ -396,13 +396,15 @@ POINTS = 1000
 def swept_s(folder: Path, crew: SweepExecutor) -> tuple[float, float]:
     """Seconds of a sweep of POINTS points with its start, and from its first rows on for one row of them."""
     sweep = sweep_of("jacobi", "crossbar-16", [f"seed=1:{POINTS}:+1"], reading="simulate")
-    told: list[tuple[float, int]] = []
+    recorded: list[tuple[float, int]] = []
     began = time.monotonic()
     with crew, Store.create(folder / f"{type(crew).__name__}.sqlite", sweep.meta()) as store:
-        outcome = run_sweep(sweep, store, crew, lambda rows: told.append((time.monotonic(), len(rows))), evaluate=spin)
+        outcome = run_sweep(
+            sweep, store, crew, lambda rows: recorded.append((time.monotonic(), len(rows))), evaluate=spin
+        )
     assert outcome.stored == POINTS
-    whole = told[-1][0] - began
-    return whole, (told[-1][0] - told[0][0]) / (POINTS - told[0][1])
+    whole = recorded[-1][0] - began
+    return whole, (recorded[-1][0] - recorded[0][0]) / (POINTS - recorded[0][1])
 
 
 def test_two_processes_are_kept_busy(tmp_path: Path) -> None:

@@ -67,5 +67,5 @@ def test_what_is_not_damaged_works(tmp_path: Path) -> None:
     ],
 )
 def test_what_is_a_fault(outcome: Outcome, words: str) -> None:
-    found = fault(Case(0, ["list"], {}, ()), outcome)
-    assert found.startswith(words) if words else not found
+    result = fault(Case(0, ["list"], {}, ()), outcome)
+    assert result.startswith(words) if words else not result

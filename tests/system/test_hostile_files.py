@@ -348,7 +348,7 @@ def opens(call: ast.Call, own: set[str]) -> bool:
 
 def test_only_the_opener_opens_files() -> None:
     package = ROOT / "simcodesign"
-    found = []
+    recorded = []
     for path in sorted(package.rglob("*.py")):
         name = path.relative_to(package).as_posix()
         text = path.read_text()
@@ -363,6 +363,6 @@ def test_only_the_opener_opens_files() -> None:
         }
         defined = {node.name for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)}
         calls = (node for node in ast.walk(tree) if isinstance(node, ast.Call))
-        found += [f"{name}:{call.lineno}: {ast.unparse(call)}" for call in calls if opens(call, imported | defined)]
-    assert not found
+        recorded += [f"{name}:{call.lineno}: {ast.unparse(call)}" for call in calls if opens(call, imported | defined)]
+    assert not recorded
     assert all((package / name).is_file() for name in OWN_FILES)

@@ -113,20 +113,20 @@ def plain(name: str) -> str:
 @cache
 def parsed(name: str, source: str) -> Module:
     """Module ``name``; relative imports made absolute, ``from a import b`` as ``a.b``."""
-    found: list[Import] = []
+    recorded: list[Import] = []
     loads, checks = [], []
     waiting: list[tuple[ast.AST, bool]] = [(ast.parse(source), False)]
     while waiting:
         node, local = waiting.pop()
         if isinstance(node, ast.Import | ast.ImportFrom):
-            found += [Import(target, node.lineno, local) for target in targets(name, node)]
+            recorded += [Import(target, node.lineno, local) for target in targets(name, node)]
         elif isinstance(node, ast.Call) and word(node.func) == "import_module":
             loads.append(node.lineno)
         if word(node) == "TYPE_CHECKING":
             checks.append(getattr(node, "lineno", 0))
         local = local or isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
         waiting += [(child, local) for child in ast.iter_child_nodes(node) if child not in types_of_large(node)]
-    return Module(tuple(sorted(found, key=lambda item: item.line)), tuple(sorted(loads)), tuple(sorted(checks)))
+    return Module(tuple(sorted(recorded, key=lambda item: item.line)), tuple(sorted(loads)), tuple(sorted(checks)))
 
 
 def types_of_large(node: ast.AST) -> list[ast.AST]:
@@ -188,7 +188,7 @@ def direction(source: str, target: str) -> str | None:
 
 
 def wrong_directions(modules: Mapping[str, str]) -> list[str]:
-    found = []
+    recorded = []
     for name, source in modules.items():
         if plain(name) in EXEMPT:
             continue
@@ -197,8 +197,8 @@ def wrong_directions(modules: Mapping[str, str]) -> list[str]:
             if part_of(item.target) is None or item.target == f"{PACKAGE}.__version__":
                 continue
             reason = direction(part_of(name) or "", part_of(item.target) or "")
-            found += [f"{name}:{item.line}: {reason}"] if reason else []
-    return found
+            recorded += [f"{name}:{item.line}: {reason}"] if reason else []
+    return recorded
 
 
 def local_imports(modules: Mapping[str, str]) -> list[str]:
@@ -331,8 +331,8 @@ def test_modules_form_no_cycle(package: dict[str, str]) -> None:
     ],
 )
 def test_a_wrong_direction_is_found(name: str, source: str, reason: str) -> None:
-    (found,) = wrong_directions({f"{PACKAGE}.{name}": source})
-    assert reason in found
+    (result,) = wrong_directions({f"{PACKAGE}.{name}": source})
+    assert reason in result
 
 
 @pytest.mark.parametrize(
@@ -433,8 +433,8 @@ def test_type_checking_is_found(source: str, count: int) -> None:
     ],
 )
 def test_a_cycle_is_found(sources: dict[str, str], members: str) -> None:
-    found = cycle({f"{PACKAGE}.{name}": source for name, source in sources.items()})
-    assert sorted({name.rpartition(".")[2] for name in found}) == members.split()
+    result = cycle({f"{PACKAGE}.{name}": source for name, source in sources.items()})
+    assert sorted({name.rpartition(".")[2] for name in result}) == members.split()
 
 
 def test_a_command_and_what_it_runs_are_no_cycle() -> None:

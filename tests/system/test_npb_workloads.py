@@ -167,8 +167,8 @@ NOTHING_ELSE = {
 def test_all_instructions_are_those_of_the_operations(name: str) -> None:
     for ranks in ranks_of(name, (1, 4, 9, 16, 64)):
         given = {"P": ranks, "iterations": 2, "instructions_per_flop": 1.7, **NOTHING_ELSE[name]}
-        said = forecast(name, XEON, given, preset="A")
-        assert said.instructions == pytest.approx(1.7 * operations(name, CLASSES[name]["A"], 2), rel=ROUNDING)
+        result = forecast(name, XEON, given, preset="A")
+        assert result.instructions == pytest.approx(1.7 * operations(name, CLASSES[name]["A"], 2), rel=ROUNDING)
 
 
 def test_instructions_of_mg_where_every_grid_has_a_point_for_every_process() -> None:
@@ -178,11 +178,11 @@ def test_instructions_of_mg_where_every_grid_has_a_point_for_every_process() -> 
 
 
 def blocks(name: str) -> dict[str, list[Block]]:
-    found: dict[str, list[Block]] = {}
+    values: dict[str, list[Block]] = {}
     for step in walk(load_workload(name).program):
         if isinstance(step, Block) and step.phase:
-            found.setdefault(step.phase, []).append(step)
-    return found
+            values.setdefault(step.phase, []).append(step)
+    return values
 
 
 def fixed(name: str) -> set[str]:
@@ -518,17 +518,21 @@ def test_simulation_without_effects_is_the_forecast(name: str, machine: str) -> 
     assert fits(name, machine)
     for ranks in some_ranks(name):
         given = {"P": ranks, **together(name)}
-        said, seen = forecast(name, machine, given), simulate(name, machine, given, effects="none")
-        assert seen.makespan_s == pytest.approx(said.makespan_s, rel=ROUNDING)
-        for phase, times in said.phases.items():
+        forecasted, simulated = forecast(name, machine, given), simulate(name, machine, given, effects="none")
+        assert simulated.makespan_s == pytest.approx(forecasted.makespan_s, rel=ROUNDING)
+        for phase, times in forecasted.phases.items():
             for part, time in times.items():
-                assert seen.phases[phase][part] == pytest.approx(time, rel=ROUNDING, abs=ROUNDING * said.makespan_s), (
+                assert simulated.phases[phase][part] == pytest.approx(
+                    time, rel=ROUNDING, abs=ROUNDING * forecasted.makespan_s
+                ), (
                     phase,
                     part,
                 )
-        assert (seen.messages, seen.message_bytes) == pytest.approx((said.messages, said.message_bytes), rel=ROUNDING)
-        assert seen.instructions == pytest.approx(said.instructions, rel=ROUNDING)
-        assert seen.served == pytest.approx(said.served, rel=ROUNDING)
+        assert (simulated.messages, simulated.message_bytes) == pytest.approx(
+            (forecasted.messages, forecasted.message_bytes), rel=ROUNDING
+        )
+        assert simulated.instructions == pytest.approx(forecasted.instructions, rel=ROUNDING)
+        assert simulated.served == pytest.approx(forecasted.served, rel=ROUNDING)
 
 
 @pytest.mark.parametrize("name", ELSEWHERE)
@@ -633,11 +637,11 @@ def test_the_published_volumes(
     """Ding et al., section 4.2: bytes of all processes in a whole run. LU sends its norms besides, twice."""
     for P in ranks:
         given = {"P": P, "iterations": 2, "volume": "published"}
-        found = forecast(name, XEON, given, preset=preset)
-        share = 2 / found.values["iterations_full"]
+        result = forecast(name, XEON, given, preset=preset)
+        share = 2 / result.values["iterations_full"]
         besides = 2 * norms * P * np.log2(P)
-        assert found.message_bytes == pytest.approx(share * (line[0] * P + line[1]) + besides, rel=1e-12)
+        assert result.message_bytes == pytest.approx(share * (line[0] * P + line[1]) + besides, rel=1e-12)
         if P <= 16:
             assert simulate(name, XEON, given, preset=preset, effects="none").message_bytes == pytest.approx(
-                found.message_bytes
+                result.message_bytes
             )

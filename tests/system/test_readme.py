@@ -35,12 +35,12 @@ def blocks(language: str) -> list[str]:
 
 def commands() -> list[tuple[str, str]]:
     """Command lines and what is said to follow them."""
-    found = []
+    recorded = []
     for text in blocks("console"):
         for part in re.split(r"^\$ ", text, flags=re.MULTILINE)[1:]:
             command, _, output = part.partition("\n")
-            found.append((command, output))
-    return found
+            recorded.append((command, output))
+    return recorded
 
 
 def test_python(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:

@@ -113,9 +113,9 @@ def test_distance_laws(network: str, factor: float) -> None:
 def test_hops_on_the_hypercube_by_hand() -> None:
     """Every corner of the hypercube is sum k C(4, k) = 32 hops from the 15 others together, where the law says 60."""
     arguments = ("seismic", "power-challenge-hypercube", {"P": 16})
-    seen = compare(*arguments, preset="test", phases=["stacking"], effects=["hops"]).simulation
+    simulation = compare(*arguments, preset="test", phases=["stacking"], effects=["hops"]).simulation
     by_hand = 16 * (32 * 3.18e-4 + 15 * 6.62e-7 * 4096)
-    assert seen.phases["stacking"]["communication"] == pytest.approx(by_hand, rel=1e-12)
+    assert simulation.phases["stacking"]["communication"] == pytest.approx(by_hand, rel=1e-12)
 
 
 def test_operation_counts_are_those_of_table_5(papers: Path) -> None:
@@ -131,14 +131,14 @@ def test_operation_counts_are_those_of_table_5(papers: Path) -> None:
         )
         for row in rows
     }
-    found = set()
+    result = set()
     for block in load_workload("seismic").program:
         assert isinstance(block, Block)
         number = {"generation": "1", "stacking": "2"}.get(block.phase or "", "")
         for step in walk(block.body):
             for loop in step.loops if isinstance(step, Compute) else ():
-                found.add((number, loop.name, loop.range.names, loop.operations.evaluate({})))
-    assert found == published
+                result.add((number, loop.name, loop.range.names, loop.operations.evaluate({})))
+    assert result == published
 
 
 def test_constants_are_those_of_table_6(papers: Path) -> None:

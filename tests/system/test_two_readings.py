@@ -50,47 +50,51 @@ def both(workload: str, machine: str, ranks: int, preset: str | None = None):
     if is_open(workload):
         given = {"P": ranks, "requests": 20}
         return forecast(*described, given, queueing=False), simulate(*described, given, effects="none")
-    said = forecast(*described, {"P": ranks}, preset=preset)
-    return said, simulate(*described, {"P": ranks}, preset=preset, effects="none")
+    result = forecast(*described, {"P": ranks}, preset=preset)
+    return result, simulate(*described, {"P": ranks}, preset=preset, effects="none")
 
 
-def assert_equal(said, seen) -> None:
-    if said.response_s is not None:
-        assert_streams_equal(said, seen)
+def assert_equal(expected, result) -> None:
+    if expected.response_s is not None:
+        assert_streams_equal(expected, result)
         return
-    assert seen.makespan_s == pytest.approx(said.makespan_s, rel=ROUNDING)
-    scale = said.makespan_s * ROUNDING
-    for phase, times in said.phases.items():
+    assert result.makespan_s == pytest.approx(expected.makespan_s, rel=ROUNDING)
+    scale = expected.makespan_s * ROUNDING
+    for phase, times in expected.phases.items():
         for part, time in times.items():
-            assert seen.phases[phase][part] == pytest.approx(time, rel=ROUNDING, abs=scale), (phase, part)
-    assert (seen.messages, seen.message_bytes) == pytest.approx((said.messages, said.message_bytes), rel=ROUNDING)
-    assert seen.disk_bytes == pytest.approx(said.disk_bytes, rel=ROUNDING)
-    assert (seen.flops, seen.instructions) == pytest.approx((said.flops, said.instructions), rel=ROUNDING)
-    assert seen.served == pytest.approx(said.served, rel=ROUNDING)
-    assert seen.used == pytest.approx(said.used, rel=ROUNDING)
-    assert (seen.energy_j is None) == (said.energy_j is None)
-    if said.energy_j is not None:
-        assert seen.energy_j == pytest.approx(said.energy_j, rel=10 * ROUNDING)
+            assert result.phases[phase][part] == pytest.approx(time, rel=ROUNDING, abs=scale), (phase, part)
+    assert (result.messages, result.message_bytes) == pytest.approx(
+        (expected.messages, expected.message_bytes), rel=ROUNDING
+    )
+    assert result.disk_bytes == pytest.approx(expected.disk_bytes, rel=ROUNDING)
+    assert (result.flops, result.instructions) == pytest.approx((expected.flops, expected.instructions), rel=ROUNDING)
+    assert result.served == pytest.approx(expected.served, rel=ROUNDING)
+    assert result.used == pytest.approx(expected.used, rel=ROUNDING)
+    assert (result.energy_j is None) == (expected.energy_j is None)
+    if expected.energy_j is not None:
+        assert result.energy_j == pytest.approx(expected.energy_j, rel=10 * ROUNDING)
 
 
-def assert_streams_equal(said, seen) -> None:
+def assert_streams_equal(expected, result) -> None:
     """When requests arrive is drawn, and how long they take is not; clocks are rounded at the end of the run."""
-    ulp = np.spacing(seen.makespan_s)
-    assert seen.response_s == pytest.approx(said.response_s, rel=ROUNDING, abs=4 * ulp)
-    assert seen.blocked == said.blocked == 0
-    assert (seen.messages, seen.message_bytes) == pytest.approx((said.messages, said.message_bytes), rel=ROUNDING)
-    assert seen.disk_bytes == pytest.approx(said.disk_bytes, rel=ROUNDING)
-    said_j, seen_j = (side.energy_j - side.static_power_w * side.makespan_s for side in (said, seen))
-    assert seen_j == pytest.approx(said_j, rel=1e-9)
+    ulp = np.spacing(result.makespan_s)
+    assert result.response_s == pytest.approx(expected.response_s, rel=ROUNDING, abs=4 * ulp)
+    assert result.blocked == expected.blocked == 0
+    assert (result.messages, result.message_bytes) == pytest.approx(
+        (expected.messages, expected.message_bytes), rel=ROUNDING
+    )
+    assert result.disk_bytes == pytest.approx(expected.disk_bytes, rel=ROUNDING)
+    forecast_j, simulated_j = (side.energy_j - side.static_power_w * side.makespan_s for side in (expected, result))
+    assert simulated_j == pytest.approx(forecast_j, rel=1e-9)
 
 
 @pytest.mark.parametrize(("workload", "machine"), pair_parameters())
 def test_simulation_without_effects_is_the_forecast(workload: str, machine: str) -> None:
     compared = 0
     for ranks in RANKS:
-        said, seen = both(workload, machine, ranks)
-        if seen is not None:
-            assert_equal(said, seen)
+        forecasted, simulated = both(workload, machine, ranks)
+        if simulated is not None:
+            assert_equal(forecasted, simulated)
             compared += 1
     assert compared >= 3
 
@@ -99,9 +103,9 @@ def test_simulation_without_effects_is_the_forecast(workload: str, machine: str)
 @pytest.mark.parametrize("ranks", [4, 8, 16])
 @pytest.mark.thorough
 def test_seismic_small(machine: str, ranks: int) -> None:
-    said, seen = both("seismic", machine, ranks, "small")
-    assert seen is not None
-    assert_equal(said, seen)
+    forecasted, simulated = both("seismic", machine, ranks, "small")
+    assert simulated is not None
+    assert_equal(forecasted, simulated)
 
 
 LARGE = [pair for pair in pairs() if pair[1] in ("torus-cluster", "fat-tree-cluster", "mesh-256")]
@@ -168,12 +172,12 @@ def test_one_operation_in_loggops_is_its_closed_form(text: str, constants: tuple
     for limit in (None, 100.0):
         machine = loggop(constants, limit)
         for ranks in RANKS_OF_OPERATIONS:
-            said = forecast(operation(text), machine, {"P": ranks})
-            seen = simulate(operation(text), machine, {"P": ranks}, effects="none")
-            assert seen.makespan_s == pytest.approx(said.makespan_s, rel=ROUNDING), (ranks, limit)
-            assert seen.energy_j == pytest.approx(said.energy_j, rel=10 * ROUNDING), (ranks, limit)
-            assert (seen.messages, seen.message_bytes) == pytest.approx(
-                (said.messages, said.message_bytes), rel=ROUNDING
+            forecasted = forecast(operation(text), machine, {"P": ranks})
+            simulated = simulate(operation(text), machine, {"P": ranks}, effects="none")
+            assert simulated.makespan_s == pytest.approx(forecasted.makespan_s, rel=ROUNDING), (ranks, limit)
+            assert simulated.energy_j == pytest.approx(forecasted.energy_j, rel=10 * ROUNDING), (ranks, limit)
+            assert (simulated.messages, simulated.message_bytes) == pytest.approx(
+                (forecasted.messages, forecasted.message_bytes), rel=ROUNDING
             )
 
 
@@ -185,9 +189,9 @@ def test_several_messages_in_loggops(constants: tuple[float, ...]) -> None:
                 f"exchange: {{pattern: halo{dims}d, bytes: 1000, messages: {several}, periodic: {periodic}}}"
             )
             for ranks in (1, 2, 3, 6, 9, 27, 64):
-                said = forecast(step, loggop(constants), {"P": ranks})
-                seen = simulate(step, loggop(constants), {"P": ranks}, effects="none")
-                assert_equal(said, seen)
+                forecasted = forecast(step, loggop(constants), {"P": ranks})
+                simulated = simulate(step, loggop(constants), {"P": ranks}, effects="none")
+                assert_equal(forecasted, simulated)
 
 
 @pytest.mark.parametrize("distance", DISTANCES)
@@ -206,8 +210,8 @@ def test_one_operation_whose_hops_do_not_hold_the_sender(text: str, distance: st
         )
         machine = with_power(Machine("free", Processor(1e9), network))
         for ranks in RANKS_OF_OPERATIONS:
-            said = forecast(operation(text), machine, {"P": ranks})
-            assert_equal(said, simulate(operation(text), machine, {"P": ranks}, effects="none"))
+            result = forecast(operation(text), machine, {"P": ranks})
+            assert_equal(result, simulate(operation(text), machine, {"P": ranks}, effects="none"))
 
 
 @pytest.mark.parametrize("workload", ["jacobi", "cg-iteration"])
@@ -215,8 +219,8 @@ def test_one_operation_whose_hops_do_not_hold_the_sender(text: str, distance: st
 def test_no_hops_at_all(workload: str, machine: str) -> None:
     described = load_machine(machine, {"network.distance": "none", "mapping": "one_per_node"})
     ranks = min(described.most_ranks, 16)
-    said = forecast(workload, described, {"P": ranks})
-    assert_equal(said, simulate(workload, described, {"P": ranks}, effects="none"))
+    result = forecast(workload, described, {"P": ranks})
+    assert_equal(result, simulate(workload, described, {"P": ranks}, effects="none"))
 
 
 @pytest.mark.parametrize(
@@ -225,11 +229,11 @@ def test_no_hops_at_all(workload: str, machine: str) -> None:
 def test_programs_in_loggops_take_at_most_the_sum(workload: str) -> None:
     machine = loggop(LOGGOP[0])
     for ranks in RANKS_OF_OPERATIONS if workload not in POWERS_ONLY else (1, 2, 8, 16):
-        said, seen = (
+        forecasted, simulated = (
             forecast(workload, machine, {"P": ranks}),
             simulate(workload, machine, {"P": ranks}, effects="none"),
         )
-        assert 0.94 * said.makespan_s <= seen.makespan_s <= said.makespan_s * (1 + ROUNDING)
+        assert 0.94 * forecasted.makespan_s <= simulated.makespan_s <= forecasted.makespan_s * (1 + ROUNDING)
 
 
 @pytest.mark.parametrize("constants", [values for values in LOGGOP if values[0] + values[1] > values[3]])
@@ -238,6 +242,6 @@ def test_idle_links_add_nothing_in_loggops(constants: tuple[float, ...]) -> None
     for size in (0, 1, 2, 1000):
         for ranks in (2, 8, 64):
             broadcast = operation(f"broadcast: {{bytes: {size}}}")
-            said = forecast(broadcast, loggop(constants), {"P": ranks})
-            seen = simulate(broadcast, loggop(constants), {"P": ranks}, effects="links")
-            assert seen.makespan_s == pytest.approx(said.makespan_s, rel=ROUNDING)
+            forecasted = forecast(broadcast, loggop(constants), {"P": ranks})
+            simulated = simulate(broadcast, loggop(constants), {"P": ranks}, effects="links")
+            assert simulated.makespan_s == pytest.approx(forecasted.makespan_s, rel=ROUNDING)

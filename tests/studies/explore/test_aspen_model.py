@@ -89,8 +89,8 @@ def machine(files: list[str]) -> AspenMachineModel:
 
 def test_metrics_are_those_of_the_models(model: AspenModel) -> None:
     values = {"n": np.array([10.0, 100.0, 333.0]), "nodes": np.array([1.0, 4.0, 9.0])}
-    found = model.evaluate(values)
-    assert found.keys() == model.dimensions.keys()
+    result = model.evaluate(values)
+    assert result.keys() == model.dimensions.keys()
     for at in range(3):
         point = {name: float(value[at]) for name, value in values.items()}
         timing = run_time(model.application, model.machine, "Cpu", point)
@@ -108,16 +108,16 @@ def test_metrics_are_those_of_the_models(model: AspenModel) -> None:
             **{f"{use.resource}_time": use.seconds for use in uses},
             "Ram.capacity": 64e9,
         }
-        assert expected.keys() == found.keys()
+        assert expected.keys() == result.keys()
         for name, value in expected.items():
-            assert np.broadcast_to(found[name], (3,))[at] == pytest.approx(value, rel=1e-13), name
+            assert np.broadcast_to(result[name], (3,))[at] == pytest.approx(value, rel=1e-13), name
 
 
 def test_a_name_of_both_files_says_which(model: AspenModel) -> None:
     assert model.parameter("application.size")[0].default == 3
     assert model.parameter("machine.size")[0].default == 64
-    found = model.evaluate({"application.size": np.array([5.0]), "machine.size": np.array([1.0])})
-    assert (found["loads"], found["Ram.capacity"]) == (100 * 40, 1e9)
+    values = model.evaluate({"application.size": np.array([5.0]), "machine.size": np.array([1.0])})
+    assert (values["loads"], values["Ram.capacity"]) == (100 * 40, 1e9)
     with pytest.raises(InputError, match="nothing of this name"):
         model.parameter("size")
 
@@ -148,15 +148,15 @@ def test_given_values_stay(files: list[str]) -> None:
 
 def test_capability_of_a_machine(machine: AspenMachineModel) -> None:
     values = {"nodes": np.array([1.0, 10.0]), "clock": np.array([1e9, 2e9])}
-    found = machine.evaluate(values)
-    assert found.keys() == machine.dimensions.keys()
-    np.testing.assert_allclose(found["flops_rate"], values["nodes"] * 8 * 2 * values["clock"], rtol=1e-6)
-    np.testing.assert_allclose(found["loads_rate"], values["nodes"] * 1e10, rtol=1e-6)
-    np.testing.assert_allclose(found["messages_rate"], 1e9, rtol=1e-6)
-    assert "broken_rate" not in found
-    np.testing.assert_array_equal(found["count.Core"], values["nodes"] * 8)
+    result = machine.evaluate(values)
+    assert result.keys() == machine.dimensions.keys()
+    np.testing.assert_allclose(result["flops_rate"], values["nodes"] * 8 * 2 * values["clock"], rtol=1e-6)
+    np.testing.assert_allclose(result["loads_rate"], values["nodes"] * 1e10, rtol=1e-6)
+    np.testing.assert_allclose(result["messages_rate"], 1e9, rtol=1e-6)
+    assert "broken_rate" not in result
+    np.testing.assert_array_equal(result["count.Core"], values["nodes"] * 8)
     expected = machine_max_power_w(machine.machine, values)
-    np.testing.assert_array_equal(found["max_power"], expected)
+    np.testing.assert_array_equal(result["max_power"], expected)
 
 
 # --- variables ----------------------------------------------------------------------------------------------------
@@ -186,33 +186,33 @@ def test_limits_beyond_the_range_are_refused(model: AspenModel) -> None:
 
 def test_the_largest_problem_in_a_given_time(model: AspenModel) -> None:
     limit = constraint("time <= 20 us", model.dimensions)
-    found = solve(plan("size", model, [variable("n=10:1000:whole", {})], constraints=[limit]))
+    solution = solve(plan("size", model, [variable("n=10:1000:whole", {})], constraints=[limit]))
     times = {n: float(run_time(model.application, model.machine, "Cpu", {"n": n}).seconds) for n in range(10, 1001)}
-    assert found.point.values["n"] == max(n for n, seconds in times.items() if seconds <= 20e-6)
-    assert found.exact
+    assert solution.point.values["n"] == max(n for n, seconds in times.items() if seconds <= 20e-6)
+    assert solution.exact
 
 
 def test_the_cheapest_machine(model: AspenModel) -> None:
     limit = constraint("time <= 2 us", model.dimensions)
-    found = solve(plan("machine", model, [model.variable("clock")], constraints=[limit]))
+    solution = solve(plan("machine", model, [model.variable("clock")], constraints=[limit]))
     # 100 items of 400 flops on 32 cores are 4 rounds, each at a quarter of the time; after them the message.
     message = 1e-6 + 100 / 1e9
     clock = 400 / 2 / (2e-6 - message - 1e-9)
-    assert found.point.values["clock"] == pytest.approx(clock, rel=1e-9)
+    assert solution.point.values["clock"] == pytest.approx(clock, rel=1e-9)
 
 
 def test_the_architect(machine: AspenMachineModel) -> None:
     power = constraint("max_power <= 3 kW", machine.dimensions)
     most = objective("flops_rate", True, machine.dimensions)
-    found = solve(plan("architect", machine, [variable("nodes=1:100:whole", {})], [most], [power]))
+    solution = solve(plan("architect", machine, [variable("nodes=1:100:whole", {})], [most], [power]))
     # 20 W a node, two resources of 8 cores at 5 W, a memory of 2 W, and 64 lanes of 1 W on the other socket.
-    assert found.point.values["nodes"] == math.floor(3000 / (20 + 2 * 8 * 5 + 2 + 64))
+    assert solution.point.values["nodes"] == math.floor(3000 / (20 + 2 * 8 * 5 + 2 + 64))
 
 
 def test_a_confirmed_choice(model: AspenModel) -> None:
-    found = solve(plan("tune", model, [model.variable("way"), variable("n=10:12:whole", {})]))
-    assert (found.point.values["way"], found.point.values["n"]) == (0, 10)
-    confirmed = confirm(found, 2)
+    solution = solve(plan("tune", model, [model.variable("way"), variable("n=10:12:whole", {})]))
+    assert (solution.point.values["way"], solution.point.values["n"]) == (0, 10)
+    confirmed = confirm(solution, 2)
     assert confirmed.best_stays
     first = confirmed.points[0]
     assert first.simulated is not None
@@ -237,21 +237,21 @@ def refusal(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
 
 
 def test_explore_tune(capsys: pytest.CaptureFixture[str], files: list[str]) -> None:
-    found = answer(capsys, "tune", *files, "--socket", "Cpu", "--vary", "way=far,long", "--set", "n=50")
-    assert found["point"]["values"] == {"way": 1}
-    assert found["point"]["metrics"]["flops"] == 50 * 100 * 2
-    found = answer(capsys, "tune", *files, "--socket", "Gpu", "--kernel", "alone", "--vary", "n")
-    assert found["point"]["metrics"]["flops"] == pytest.approx(2 * found["point"]["values"]["n"])
+    result = answer(capsys, "tune", *files, "--socket", "Cpu", "--vary", "way=far,long", "--set", "n=50")
+    assert result["point"]["values"] == {"way": 1}
+    assert result["point"]["metrics"]["flops"] == 50 * 100 * 2
+    result = answer(capsys, "tune", *files, "--socket", "Gpu", "--kernel", "alone", "--vary", "n")
+    assert result["point"]["metrics"]["flops"] == pytest.approx(2 * result["point"]["values"]["n"])
 
 
 def test_explore_size_over_the_range_of_the_file(capsys: pytest.CaptureFixture[str], files: list[str]) -> None:
-    found = answer(capsys, "size", *files, "--socket", "Cpu", "--subject-to", "data_bytes <= 1 MB")
-    assert found["point"]["values"]["n"] == pytest.approx(math.sqrt(1e6 / 8), rel=1e-9)
+    result = answer(capsys, "size", *files, "--socket", "Cpu", "--subject-to", "data_bytes <= 1 MB")
+    assert result["point"]["values"]["n"] == pytest.approx(math.sqrt(1e6 / 8), rel=1e-9)
 
 
 def test_explore_architect(capsys: pytest.CaptureFixture[str], files: list[str]) -> None:
     bounds = ["--subject-to", "count.Core <= 80", "--subject-to", "flops_rate / doubled <= 1e9"]
-    found = answer(
+    result = answer(
         capsys,
         "architect",
         files[1],
@@ -263,7 +263,7 @@ def test_explore_architect(capsys: pytest.CaptureFixture[str], files: list[str])
         "--maximise",
         "memory_bytes",
     )
-    assert found["point"]["values"] == {"nodes": 10}
+    assert result["point"]["values"] == {"nodes": 10}
 
 
 def test_explore_from_a_file(capsys: pytest.CaptureFixture[str], files: list[str], tmp_path: Path) -> None:
@@ -307,10 +307,10 @@ def test_planners_on_the_public_models(cases: Path) -> None:
     keeneland = load_machine(models / "machine" / "keeneland.aspen")
     tile = AspenModel(load_application(models / "echelon" / "tiling" / "tile.aspen"), keeneland, "nvidia_m2090")
     flops = objective("flops", False, tile.dimensions)
-    found = solve(plan("tune", tile, [variable("tf=16:64:whole", {})], [flops]))
-    assert found.point.values["tf"] == 34
-    assert found.objective == pytest.approx(7.0092648505e13, rel=1e-10)
+    solution = solve(plan("tune", tile, [variable("tf=16:64:whole", {})], [flops]))
+    assert solution.point.values["tf"] == 34
+    assert solution.objective == pytest.approx(7.0092648505e13, rel=1e-10)
     fft = AspenModel(load_application(models / "3dfft" / "3D_FFT.aspen"), keeneland, "nvidia_m2090")
     fits = constraint("data_bytes <= memory_bytes", fft.dimensions)
-    found = solve(plan("size", fft, [variable("n=1000:10000:whole", {})], constraints=[fits]))
-    assert found.point.values["n"] == 5129
+    solution = solve(plan("size", fft, [variable("n=1000:10000:whole", {})], constraints=[fits]))
+    assert solution.point.values["n"] == 5129

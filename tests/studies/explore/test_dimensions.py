@@ -38,9 +38,9 @@ VECTORS = {
 @given(st.lists(st.tuples(st.sampled_from(sorted(VECTORS)), st.integers(-2, 2)), min_size=1, max_size=5))
 def test_products_add_powers(factors: list[tuple[str, int]]) -> None:
     text = "*".join(f"{name}**{power}" if power >= 0 else f"{name}**-{-power}" for name, power in factors)
-    found = dict(measured(parse(text), NAMES)[0].powers or ())
+    result = dict(measured(parse(text), NAMES)[0].powers or ())
     for base, at in (("s", 0), ("B", 1), ("J", 2)):
-        assert found.get(base, 0) == sum(power * VECTORS[name][at] for name, power in factors)
+        assert result.get(base, 0) == sum(power * VECTORS[name][at] for name, power in factors)
 
 
 @pytest.mark.parametrize(
@@ -63,9 +63,9 @@ def test_products_add_powers(factors: list[tuple[str, int]]) -> None:
     ],
 )
 def test_dimensions_of_expressions(text: str, dimension: str, unit: str) -> None:
-    found, notes = measured(parse(text), NAMES)
-    assert (found.dimension, found.unit, notes) == (dimension, unit, ())
-    assert found.dimension in {"", *DIMENSIONS}
+    result, notes = measured(parse(text), NAMES)
+    assert (result.dimension, result.unit, notes) == (dimension, unit, ())
+    assert result.dimension in {"", *DIMENSIONS}
 
 
 @pytest.mark.parametrize("text", ["time + energy", "time - footprint", "max(time, power)", "flops*time + energy/speed"])
@@ -100,7 +100,7 @@ def test_bounds_have_the_unit_of_their_expression() -> None:
     assert constraint("energy/time <= 2 kW", NAMES).bound == 2000
     assert constraint("flops/time >= 3 GFLOP/s", NAMES).bound == 3e9
     assert constraint("energy/time <= 2 kW", NAMES).dimension == "power"
-    asked = problem(
+    design_problem = problem(
         ["x=1:2"], {"time": "x", "energy": "x"}, ["energy*time"], units={"time": "time", "energy": "energy"}
     )
-    assert (asked.objectives[0].dimension, asked.objectives[0].unit) == ("", "J s")
+    assert (design_problem.objectives[0].dimension, design_problem.objectives[0].unit) == ("", "J s")

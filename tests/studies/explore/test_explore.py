@@ -29,7 +29,7 @@ def native(workload: str, machine: str, given: Mapping[str, object] | None = Non
     return NativeModel(sc.Scenario.of(workload, machine, given), **options)  # type: ignore[arg-type]
 
 
-def asked(
+def stated_problem(
     planner: str,
     model: NativeModel | MachineModel,
     vary: list[str],
@@ -55,12 +55,12 @@ def asked(
 def test_metrics_at_many_points_are_those_of_each(points: list[tuple[int, float, float]]) -> None:
     model = native("jacobi", "torus-cluster")
     columns = np.array(points, float).T
-    found = model.evaluate(dict(zip(("P", "n", "network.startup"), columns, strict=True)))
+    values = model.evaluate(dict(zip(("P", "n", "network.startup"), columns, strict=True)))
     for at, (ranks, n, startup) in enumerate(points):
         alone = sc.forecast("jacobi", "torus-cluster", {"P": ranks, "n": n, "network.startup": startup})
-        assert np.broadcast_to(found["time"], len(points))[at] == pytest.approx(alone.makespan_s, rel=1e-14)
-        assert np.broadcast_to(found["messages"], len(points))[at] == alone.messages
-        assert np.broadcast_to(found["edge_bytes"], len(points))[at] == pytest.approx(8 * n / ranks**0.5, rel=1e-14)
+        assert np.broadcast_to(values["time"], len(points))[at] == pytest.approx(alone.makespan_s, rel=1e-14)
+        assert np.broadcast_to(values["messages"], len(points))[at] == alone.messages
+        assert np.broadcast_to(values["edge_bytes"], len(points))[at] == pytest.approx(8 * n / ranks**0.5, rel=1e-14)
 
 
 UNEVEN = """\
@@ -80,10 +80,10 @@ def test_workloads_whose_ranks_differ_take_many_p(tmp_path: Path) -> None:
     model = native(str(path), "crossbar-16")
     assert model.by_rank
     ranks, sizes = np.array([2.0, 16, 2, 5]), np.array([1e3, 1e4, 1e5, 0])
-    found = model.evaluate({"P": ranks, "size": sizes})
+    values = model.evaluate({"P": ranks, "size": sizes})
     alone = [sc.forecast(path, "crossbar-16", {"P": p, "size": s}) for p, s in zip(ranks, sizes, strict=True)]
-    assert np.asarray(found["time"]).tolist() == [one.makespan_s for one in alone]
-    assert np.asarray(found["message_bytes"]).tolist() == [one.message_bytes for one in alone]
+    assert np.asarray(values["time"]).tolist() == [one.makespan_s for one in alone]
+    assert np.asarray(values["message_bytes"]).tolist() == [one.message_bytes for one in alone]
 
 
 def test_a_bandwidth_is_the_inverse_of_a_time_per_byte() -> None:
@@ -101,58 +101,58 @@ def test_what_is_not_varied_can_be_used() -> None:
     assert fixed["P"] == 4
     assert "n" not in fixed
     assert not {"network.bandwidth", "network.per_byte"} & fixed.keys()
-    found = solve(asked("tune", model, ["n=4:4000"], ["n*n/P <= 1e6"], maximise=["n"]))
-    assert found.objective == pytest.approx(2000, rel=1e-12)
+    solution = solve(stated_problem("tune", model, ["n=4:4000"], ["n*n/P <= 1e6"], maximise=["n"]))
+    assert solution.objective == pytest.approx(2000, rel=1e-12)
 
 
 def test_the_tuner_looks_at_every_number_of_ranks() -> None:
-    found = solve(asked("tune", native("jacobi", "torus-cluster", {"n": 500}), ["P=1:256"]))
+    solution = solve(stated_problem("tune", native("jacobi", "torus-cluster", {"n": 500}), ["P=1:256"]))
     every = sc.forecast("jacobi", "torus-cluster", {"n": 500, "P": np.arange(1, 257)}).makespan_s
-    assert found.exact
-    assert found.objective == np.min(every)
-    assert found.point.values["P"] == 1 + np.argmin(every)
+    assert solution.exact
+    assert solution.objective == np.min(every)
+    assert solution.point.values["P"] == 1 + np.argmin(every)
 
 
 def test_the_size_planner_fills_the_memory() -> None:
     """lulesh has 1e5 n log2 n bytes, and a process of juqueen 1 GB."""
-    found = solve(asked("size", native("lulesh", "juqueen"), []))
-    n = found.point.values["n"]
-    assert found.exact
+    solution = solve(stated_problem("size", native("lulesh", "juqueen"), []))
+    n = solution.point.values["n"]
+    assert solution.exact
     assert 1e5 * n * np.log2(n) == pytest.approx(1e9, rel=1e-13)
-    by_hand = asked("size", native("lulesh", "juqueen"), [], ["footprint <= 500 MB"])
+    by_hand = stated_problem("size", native("lulesh", "juqueen"), [], ["footprint <= 500 MB"])
     assert [one.text for one in by_hand.constraints] == ["footprint <= 500 MB"]
 
 
 def test_the_machine_planner_finds_the_least_rate() -> None:
     """Time is compute_s at the rate plus the rest: the least rate follows from two forecasts."""
     model = native("jacobi", "torus-cluster", {"n": 4096, "P": 64})
-    found = solve(asked("machine", model, ["processor.rate=1 MFLOP/s:1 TFLOP/s"], ["time <= 100 ms"]))
+    solution = solve(stated_problem("machine", model, ["processor.rate=1 MFLOP/s:1 TFLOP/s"], ["time <= 100 ms"]))
     whole = sc.forecast("jacobi", "torus-cluster", {"n": 4096, "P": 64, "processor.rate": 1e9})
     work = float(whole.components["computation"]) * 1e9
     rest = float(whole.makespan_s) - float(whole.components["computation"])
-    assert not found.exact  # time is no formula: nothing is proven between the points
-    assert found.objective == pytest.approx(work / (0.1 - rest), rel=1e-12)
+    assert not solution.exact  # time is no formula: nothing is proven between the points
+    assert solution.objective == pytest.approx(work / (0.1 - rest), rel=1e-12)
     with pytest.raises(InputError, match="bounds the machine from below"):
-        asked("machine", model, ["processor.rate=1 MFLOP/s:1 TFLOP/s"])
+        stated_problem("machine", model, ["processor.rate=1 MFLOP/s:1 TFLOP/s"])
 
 
 def test_the_machine_planner_multiplies_rates_and_inverse_times() -> None:
     model = native("jacobi", "torus-cluster", {"n": 4096})
     vary = ["network.startup=1 us:1 ms", "processor.rate=1 GFLOP/s:2 GFLOP/s", "network.bandwidth=1 GB/s:2 GB/s"]
-    (found,) = asked("machine", model, vary, ["time <= 1 s"]).objectives
-    assert found.text == "1/network.startup*processor.rate*network.bandwidth"
-    assert not found.maximise
+    (result,) = stated_problem("machine", model, vary, ["time <= 1 s"]).objectives
+    assert result.text == "1/network.startup*processor.rate*network.bandwidth"
+    assert not result.maximise
 
 
 def test_the_architect_counts_a_machine() -> None:
     model = MachineModel(sc.load_machine("torus-cluster"))
-    found = model.evaluate({"nodes": np.array([10.0]), "processor.rate": np.array([2e9])})
-    assert found["peak_rate"] == 10 * 4 * 2e9
-    assert found["memory_bandwidth"] == pytest.approx(10 * 20e9, rel=1e-14)
-    assert found["flops_per_byte"] == pytest.approx(4 * 2e9 / 20e9, rel=1e-14)
-    assert found["injection_bandwidth"] == pytest.approx(10 * 4e9, rel=1e-14)
+    values = model.evaluate({"nodes": np.array([10.0]), "processor.rate": np.array([2e9])})
+    assert values["peak_rate"] == 10 * 4 * 2e9
+    assert values["memory_bandwidth"] == pytest.approx(10 * 20e9, rel=1e-14)
+    assert values["flops_per_byte"] == pytest.approx(4 * 2e9 / 20e9, rel=1e-14)
+    assert values["injection_bandwidth"] == pytest.approx(10 * 4e9, rel=1e-14)
     best = solve(
-        asked(
+        stated_problem(
             "architect",
             model,
             ["nodes=1:1000", "processor.rate=1 GFLOP/s:10 GFLOP/s"],
@@ -175,8 +175,8 @@ def test_more_metrics_come_in_from_outside() -> None:
             return {"power": power, "energy": power * (0.0 if result is None else np.asarray(result.makespan_s))}
 
     model = native("jacobi", "torus-cluster", {"n": 4096, "P": 64}, extras=(Power(),))
-    found = solve(
-        asked(
+    solution = solve(
+        stated_problem(
             "machine",
             model,
             ["processor.rate=100 MFLOP/s:1 TFLOP/s"],
@@ -188,8 +188,8 @@ def test_more_metrics_come_in_from_outside() -> None:
     work = float(part.components["computation"]) * 1e9
     rest = float(part.makespan_s) - work / 1e9
     # d/dr of 64 (50 + 1e-8 r)(work/r + rest) is 0 at r = sqrt(50 work / (1e-8 rest)).
-    assert found.point.values["processor.rate"] == pytest.approx(np.sqrt(50 * work / (1e-8 * rest)), rel=1e-5)
-    assert found.problem.constraints[0].dimension == "power"
+    assert solution.point.values["processor.rate"] == pytest.approx(np.sqrt(50 * work / (1e-8 * rest)), rel=1e-5)
+    assert solution.problem.constraints[0].dimension == "power"
 
 
 @pytest.mark.parametrize(
@@ -210,19 +210,21 @@ def test_bad_variables(vary: list[str], says: str) -> None:
 
 
 def test_parameters_that_must_be_whole_are() -> None:
-    space = asked("tune", native("jacobi", "torus-cluster"), ["P=2:9", "sweeps=1:5", "n=10:20"]).space
+    space = stated_problem("tune", native("jacobi", "torus-cluster"), ["P=2:9", "sweeps=1:5", "n=10:20"]).space
     assert [one.whole for one in space.variables] == [True, True, False]
     assert [one.default for one in space.variables] == [None, None, None]
 
 
 def test_points_that_the_model_refuses_are_told() -> None:
     """An interface of 4 GB/s: faster messages are refused."""
-    found = solve(asked("tune", native("jacobi", "torus-cluster"), ["network.bandwidth=1 GB/s, 3 GB/s, 8 GB/s"]))
-    assert found.point.values == {"network.bandwidth": 3e9}
-    (refusal,) = found.refusals
+    solution = solve(
+        stated_problem("tune", native("jacobi", "torus-cluster"), ["network.bandwidth=1 GB/s, 3 GB/s, 8 GB/s"])
+    )
+    assert solution.point.values == {"network.bandwidth": 3e9}
+    (refusal,) = solution.refusals
     assert (refusal.count, refusal.values) == (1, {"network.bandwidth": 8e9})
     with pytest.raises(InputError, match="no point of the space"):
-        solve(asked("tune", native("jacobi", "torus-cluster"), ["network.bandwidth=5 GB/s, 8 GB/s"]))
+        solve(stated_problem("tune", native("jacobi", "torus-cluster"), ["network.bandwidth=5 GB/s, 8 GB/s"]))
 
 
 # Files.
@@ -262,8 +264,8 @@ def test_formulas_in_a_file(tmp_path: Path) -> None:
         "units: {time: time}\nsubject_to: [time <= 4 s]\nminimize: cost\n"
     )
     study = load_study(path)
-    found = solve(study.problem(study.formula_model()))
-    assert (found.point.values["n"], found.objective) == (15, 45)
+    solution = solve(study.problem(study.formula_model()))
+    assert (solution.point.values["n"], solution.objective) == (15, 45)
 
 
 @pytest.mark.parametrize(
@@ -296,41 +298,41 @@ def test_bad_studies(tmp_path: Path, old: str, new: str, line: int, says: str) -
 
 
 def test_confirmation_simulates_points_and_neighbours() -> None:
-    problem = asked("tune", native("jacobi", "torus-cluster", {"n": 256, "sweeps": 2}), ["P=4:16"])
-    found = confirm(solve(problem), 2, effects=("hops", "links"))
+    problem = stated_problem("tune", native("jacobi", "torus-cluster", {"n": 256, "sweeps": 2}), ["P=4:16"])
+    confirmation = confirm(solve(problem), 2, effects=("hops", "links"))
     every = {
         p: sc.forecast("jacobi", "torus-cluster", {"n": 256, "sweeps": 2, "P": p}).makespan_s for p in range(4, 17)
     }
     best = sorted(every, key=lambda p: every[p])[:2]
     near = {q for p in best for q in (p - 1, p, p + 1) if 4 <= q <= 16}
-    assert {one.forecast.values["P"] for one in found.points} == near
-    for one in found.points:
+    assert {one.forecast.values["P"] for one in confirmation.points} == near
+    for one in confirmation.points:
         p = one.forecast.values["P"]
-        seen = sc.simulate("jacobi", "torus-cluster", {"n": 256, "sweeps": 2, "P": p}, effects=("hops", "links"))
+        result = sc.simulate("jacobi", "torus-cluster", {"n": 256, "sweeps": 2, "P": p}, effects=("hops", "links"))
         assert one.forecast_total == every[p]
-        assert one.simulated_total == seen.makespan_s
-    totals = [one.simulated_total for one in found.points]
+        assert one.simulated_total == result.makespan_s
+    totals = [one.simulated_total for one in confirmation.points]
     turned = sum(b < a for at, a in enumerate(totals) for b in totals[at + 1 :])
-    assert found.changed == turned
-    assert found.best_stays is (totals[0] == min(totals))
+    assert confirmation.changed == turned
+    assert confirmation.best_stays is (totals[0] == min(totals))
 
 
 def test_without_effects_the_order_stays() -> None:
     """Without effects a simulation of equal ranks is the forecast."""
-    problem = asked("tune", native("jacobi", "torus-cluster", {"n": 256}), ["P=4,16,64"])
-    found = confirm(solve(problem), 3, effects="none")
-    assert found.best_stays
-    assert [one.simulated_total for one in found.points] == pytest.approx(
-        [one.forecast_total for one in found.points], rel=1e-12
+    problem = stated_problem("tune", native("jacobi", "torus-cluster", {"n": 256}), ["P=4,16,64"])
+    confirmation = confirm(solve(problem), 3, effects="none")
+    assert confirmation.best_stays
+    assert [one.simulated_total for one in confirmation.points] == pytest.approx(
+        [one.forecast_total for one in confirmation.points], rel=1e-12
     )
 
 
 @pytest.mark.thorough
 def test_an_overtaking_is_explained() -> None:
     """Disks are shared by 64 ranks each: what the forecast takes for as fast is not."""
-    problem = asked("tune", native("jacobi", "torus-cluster", {"n": 4096}), ["P=251,256"])
-    found = confirm(solve(problem), 1, effects=("hops", "disks"))
-    (one,) = found.overtakings
+    problem = stated_problem("tune", native("jacobi", "torus-cluster", {"n": 4096}), ["P=251,256"])
+    confirmation = confirm(solve(problem), 1, effects=("hops", "disks"))
+    (one,) = confirmation.overtakings
     assert one.effect == "disks"
     assert [name for name, _, _ in one.rungs] == ["forecast", "dependencies and waiting", "hops", "disks"]
     assert all(before[0] == after[0] == 0 for _, before, after in one.rungs)
@@ -339,17 +341,19 @@ def test_an_overtaking_is_explained() -> None:
 
 
 def test_only_workloads_are_confirmed() -> None:
-    found = solve(asked("architect", MachineModel(sc.load_machine("torus-cluster")), ["nodes=1:9"]))
+    solution = solve(stated_problem("architect", MachineModel(sc.load_machine("torus-cluster")), ["nodes=1:9"]))
     with pytest.raises(InputError, match="cannot be simulated"):
-        confirm(found, 1)
+        confirm(solution, 1)
 
 
 def test_distinct_best_points() -> None:
-    problem = asked("tune", native("jacobi", "torus-cluster", {"n": 1000}), ["P=1:9", "network.startup=1 us:2 us"])
-    found = best_points(solve(problem), 5)
-    assert len(found) == 5
-    for at, one in enumerate(found):
-        for other in found[at + 1 :]:
+    problem = stated_problem(
+        "tune", native("jacobi", "torus-cluster", {"n": 1000}), ["P=1:9", "network.startup=1 us:2 us"]
+    )
+    result = best_points(solve(problem), 5)
+    assert len(result) == 5
+    for at, one in enumerate(result):
+        for other in result[at + 1 :]:
             assert one[0] != other[0] or abs(one[1] - other[1]) >= 0.05 * max(one[1], other[1]) * (1 - 1e-9)
 
 
@@ -359,19 +363,21 @@ def test_distinct_best_points() -> None:
 def test_the_largest_transform_that_keeneland_does_in_ten_seconds() -> None:
     """By hand: all n^2 pencils pass 120 links one after another, and the transforms and copies fill 360 memories."""
     limits = ["time <= 10 s", "energy <= 5 MJ"]
-    found = solve(asked("size", native("fft3d", "keeneland", {"P": 360}), ["n=1000:10000:whole"], limits))
-    assert found.exact
-    assert found.point.values == {"n": 5012}
+    solution = solve(stated_problem("size", native("fft3d", "keeneland", {"P": 360}), ["n=1000:10000:whole"], limits))
+    assert solution.exact
+    assert solution.point.values == {"n": 5012}
     exchange = 2 * 5012**2 / 120 * (1.07e-6 + 5012 * 16 / 4e9)
-    assert found.point.metrics["phase.exchange"] == pytest.approx(exchange, rel=1e-4)
-    assert found.point.metrics["energy"] < 0.1 * 5e6
+    assert solution.point.metrics["phase.exchange"] == pytest.approx(exchange, rel=1e-4)
+    assert solution.point.metrics["energy"] < 0.1 * 5e6
 
 
 def test_the_tiles_of_least_operations() -> None:
-    problem = asked("tune", native("sscp-tile", "keeneland", {"P": 360}), ["tf=16:64:whole"], minimise=["used.flops"])
-    found = solve(problem)
-    assert (found.exact, found.point.values) == (True, {"tf": 34})
-    assert found.point.metrics["used.flops"] == pytest.approx(7.0092648505e13, rel=1e-11)
+    problem = stated_problem(
+        "tune", native("sscp-tile", "keeneland", {"P": 360}), ["tf=16:64:whole"], minimise=["used.flops"]
+    )
+    solution = solve(problem)
+    assert (solution.exact, solution.point.values) == (True, {"tf": 34})
+    assert solution.point.metrics["used.flops"] == pytest.approx(7.0092648505e13, rel=1e-11)
 
 
 RACK = """
@@ -397,12 +403,12 @@ def test_the_architect_fills_a_rack(tmp_path: Path) -> None:
     model = MachineModel(sc.load_machine(file))
     vary, most = ["nodes=1:1000:whole", "machine.clock=0.5 GHz:2 GHz"], ["rate_of_all"]
     limits = ["rack_units <= 42", "full_power <= 18 kW", "price <= 50000"]
-    found = solve(asked("architect", model, vary, limits, maximise=most))
-    assert found.point.values == pytest.approx({"nodes": 16, "machine.clock": 2e9})
+    solution = solve(stated_problem("architect", model, vary, limits, maximise=most))
+    assert solution.point.values == pytest.approx({"nodes": 16, "machine.clock": 2e9})
     assert {
-        name: found.point.metrics[name] for name in ("rack_units", "full_power", "price", "die_area")
+        name: solution.point.metrics[name] for name in ("rack_units", "full_power", "price", "die_area")
     } == pytest.approx({"rack_units": 32, "full_power": 4800, "price": 48000, "die_area": 0.008})
-    without = solve(asked("architect", model, vary, limits[:2], maximise=most))
+    without = solve(stated_problem("architect", model, vary, limits[:2], maximise=most))
     assert without.point.values["nodes"] == 21
 
 
@@ -427,26 +433,26 @@ def test_the_architect_counts_to_the_last_node_that_can_be_paid(tmp_path: Path) 
     file.write_text(TOY)
     model = MachineModel(sc.load_machine(file))
     vary = ["nodes=1:50", "machine.clock=500 MHz:2 GHz"]
-    found = solve(asked("architect", model, vary, ["price <= 50000"], maximise=["nodes"]))
-    assert found.point.values == {"nodes": 30, "machine.clock": 5e8}
-    assert found.point.metrics["price"] == 50_000
-    found = solve(asked("architect", model, vary, ["price <= 50000"], maximise=["nodes*machine.clock"]))
-    assert found.point.values == pytest.approx({"nodes": 15, "machine.clock": 2e9})
+    solution = solve(stated_problem("architect", model, vary, ["price <= 50000"], maximise=["nodes"]))
+    assert solution.point.values == {"nodes": 30, "machine.clock": 5e8}
+    assert solution.point.metrics["price"] == 50_000
+    solution = solve(stated_problem("architect", model, vary, ["price <= 50000"], maximise=["nodes*machine.clock"]))
+    assert solution.point.values == pytest.approx({"nodes": 15, "machine.clock": 2e9})
 
 
 @given(clock=st.floats(1e8, 2e9), memory=st.floats(1e8, 4e9))
 def test_parameters_of_a_machine_are_varied_as_they_are_set(clock: float, memory: float) -> None:
     model = native("comd-eam", "keeneland", {"P": 360})
     names = ("machine.core_clock", "machine.memory_clock")
-    found = model.evaluate({name: np.array([value]) for name, value in zip(names, (clock, memory), strict=True)})
+    values = model.evaluate({name: np.array([value]) for name, value in zip(names, (clock, memory), strict=True)})
     alone = sc.forecast("comd-eam", "keeneland", {"P": 360, **dict(zip(names, (clock, memory), strict=True))})
-    assert float(np.squeeze(found["time"])) == pytest.approx(alone.makespan_s, rel=1e-14)
-    assert float(np.squeeze(found["energy"])) == pytest.approx(alone.energy_j, rel=1e-14)
+    assert float(np.squeeze(values["time"])) == pytest.approx(alone.makespan_s, rel=1e-14)
+    assert float(np.squeeze(values["energy"])) == pytest.approx(alone.energy_j, rel=1e-14)
 
 
 def test_limits_of_a_parameter_of_a_machine_hold() -> None:
     model = native("comd-eam", "keeneland", {"P": 360})
     with pytest.raises(InputError, match=r"limits of machine\.core_clock beyond"):
-        asked("machine", model, ["machine.core_clock=10 MHz:2 GHz"], ["time <= 1 s"])
+        stated_problem("machine", model, ["machine.core_clock=10 MHz:2 GHz"], ["time <= 1 s"])
     with pytest.raises(InputError, match=r"machine\.core_clok.*machine\.core_clock"):
         model.parameter("machine.core_clok")

@@ -22,8 +22,8 @@ LINEAR = [
 
 def explained(rows: list[list[int]], bounds: list[int]) -> Infeasibility:
     limits = [f"{a}*x + {b}*y <= {bound}" for (a, b), bound in zip(rows, bounds, strict=True)]
-    asked = problem(["x=0:10", "y=0:10"], {"f": "x + 2*y"}, ["f"], limits)
-    return explain(solve(asked, evaluations=2500), evaluations=2500)
+    design_problem = problem(["x=0:10", "y=0:10"], {"f": "x + 2*y"}, ["f"], limits)
+    return explain(solve(design_problem, evaluations=2500), evaluations=2500)
 
 
 @pytest.fixture(scope="module", params=LINEAR)
@@ -84,8 +84,10 @@ def names_of(why: Infeasibility) -> list[set[str]]:
 
 def test_the_architect_by_hand() -> None:
     """At 3 flop/byte a GPU has 399.6 GFLOP/s, so that 126 are needed, which take 31.5 kW; 18 kW hold 72."""
-    asked = problem(["gpus=1:500:whole", "clock=1e8:1.3e9"], ARCHITECT, [], LIMITS, ["peak"], units=ARCHITECT_UNITS)
-    why = explain(solve(asked, evaluations=6000), evaluations=6000)
+    design_problem = problem(
+        ["gpus=1:500:whole", "clock=1e8:1.3e9"], ARCHITECT, [], LIMITS, ["peak"], units=ARCHITECT_UNITS
+    )
+    why = explain(solve(design_problem, evaluations=6000), evaluations=6000)
     power, peak, balance, units = why.relaxations
     assert power.bound == 31500
     assert power.share == pytest.approx(0.75, rel=1e-12)
@@ -97,16 +99,18 @@ def test_the_architect_by_hand() -> None:
 
 def test_the_architect_with_a_faster_clock() -> None:
     """72 GPUs need 50e12/72 FLOP/s each, which is 50e12/72/133.2e9 flop per byte."""
-    asked = problem(["gpus=1:500:whole", "clock=1e8:2e9"], ARCHITECT, [], LIMITS, ["peak"], units=ARCHITECT_UNITS)
-    why = explain(solve(asked, evaluations=6000), evaluations=6000)
+    design_problem = problem(
+        ["gpus=1:500:whole", "clock=1e8:2e9"], ARCHITECT, [], LIMITS, ["peak"], units=ARCHITECT_UNITS
+    )
+    why = explain(solve(design_problem, evaluations=6000), evaluations=6000)
     balance = why.relaxations[2]
     assert names_of(why) == [{"power", "peak", "balance"}]
     assert balance.bound == pytest.approx(50e12 / 72 / 133.2e9, rel=1e-9)
 
 
 def test_proven_for_separate_values() -> None:
-    asked = problem(["n=1:50:whole"], {"f": "(n - 20)**2"}, ["n"], ["f <= 0.5", "n >= 30"])
-    why = explain(solve(asked))
+    design_problem = problem(["n=1:50:whole"], {"f": "(n - 20)**2"}, ["n"], ["f <= 0.5", "n >= 30"])
+    why = explain(solve(design_problem))
     assert why.exact
     assert [one.bound for one in why.relaxations] == [100, 20]
     assert len(why.conflicts) == 1

@@ -31,19 +31,19 @@ def test_a_proof_is_never_wrong_and_found_for_whole_linear_problems(rows: list[t
     """a x + b y <= c for whole x and y of 0 to 9: every linear function is monotone."""
     formulas = {f"g{at}": f"{a}*x + {b}*y" for at, (a, b, _) in enumerate(rows)}
     limits = [f"g{at} <= {c}" for at, (_, _, c) in enumerate(rows)]
-    asked = problem(["x=0:9:whole", "y=0:9:whole"], formulas, subject_to=limits)
+    design_problem = problem(["x=0:9:whole", "y=0:9:whole"], formulas, subject_to=limits)
     feasible = any(all(a * x + b * y <= c for a, b, c in rows) for x, y in itertools.product(range(10), range(10)))
-    assert (excluded_boxes(asked) > 0) is not feasible
+    assert (excluded_boxes(design_problem) > 0) is not feasible
 
 
 @settings(max_examples=examples(30), deadline=None)
 @given(st.floats(0.5, 5), st.floats(1.001, 3))
 def test_sums_and_products(most: float, beyond: float) -> None:
     """x + y <= s leaves x*y no more than (s/2)^2."""
-    asked = problem(
+    design_problem = problem(
         ["x=0:9", "y=0:9"], {"s": "x + y", "p": "x*y"}, ["s"], [f"s <= {most}", f"p >= {most**2 / 4 * beyond}"]
     )
-    assert excluded_boxes(asked) > 0
+    assert excluded_boxes(design_problem) > 0
     near = problem(["x=0:9", "y=0:9"], {"s": "x + y", "p": "x*y"}, ["s"], [f"s <= {most}", f"p >= {most**2 / 4.1}"])
     assert excluded_boxes(near) == 0
 
@@ -62,11 +62,11 @@ def test_what_may_be_undefined_is_not_proven() -> None:
 
 
 def test_a_search_says_that_it_is_proven() -> None:
-    asked = problem(["x=0:10", "y=0:10"], {"s": "x + y", "p": "x*y"}, ["s"], ["s <= 3", "p >= 2.5"])
-    found = solve(asked)
-    assert not found.feasible
-    assert found.exact
-    assert "interval" in found.proof
+    design_problem = problem(["x=0:10", "y=0:10"], {"s": "x + y", "p": "x*y"}, ["s"], ["s <= 3", "p >= 2.5"])
+    solution = solve(design_problem)
+    assert not solution.feasible
+    assert solution.exact
+    assert "interval" in solution.proof
     square = problem(["x=0:10", "y=0:10"], {"g": "(x - 5)**2 + y"}, ["y"], ["g >= 50"])
     assert solve(square).proof  # not monotone, but at most 25 + 10
 
@@ -75,8 +75,10 @@ def test_without_constraints_or_in_too_many_parts_there_is_no_proof() -> None:
     assert excluded_boxes(problem(["x=0:1"], {"f": "x"}, ["f"])) == 0
     names = [f"x{at}" for at in range(9)]
     sums = " + ".join(names)
-    asked = problem([f"{name}=0:1" for name in names], {"f": sums, "g": f"({sums})**2"}, ["f"], ["f <= 3", "g >= 9.1"])
-    assert excluded_boxes(asked) == 0
+    design_problem = problem(
+        [f"{name}=0:1" for name in names], {"f": sums, "g": f"({sums})**2"}, ["f"], ["f <= 3", "g >= 9.1"]
+    )
+    assert excluded_boxes(design_problem) == 0
     assert excluded_boxes(problem([f"{name}=0:1" for name in names], {"f": sums}, ["f"], ["f >= 10"])) == 1
 
 
@@ -111,11 +113,11 @@ def test_models_that_are_no_formula_prove_nothing() -> None:
     space = Space((variable("n=1000:100000", {}),))
     known = Sampled.dimensions
     for limit in ("time <= 0.9", "time <= 50"):
-        asked = Problem(Sampled(), space, (objective("time", False, known),), (constraint(limit, known),))
-        found = solve(asked)
-        assert found.method == "bisection"
-        assert not found.exact
-        assert not found.proof
+        design_problem = Problem(Sampled(), space, (objective("time", False, known),), (constraint(limit, known),))
+        solution = solve(design_problem)
+        assert solution.method == "bisection"
+        assert not solution.exact
+        assert not solution.proof
 
 
 def test_equations_and_footprints_of_workloads_are_formulas() -> None:
@@ -136,12 +138,12 @@ def test_a_best_point_is_proven_and_a_worse_one_is_not(
 ) -> None:
     formulas = {f"g{at}": f"{a}*x + {b}*y" for at, (a, b, _) in enumerate(rows)} | {"f": f"{costs[0]}*x + {costs[1]}*y"}
     limits = [f"g{at} <= {c}" for at, (_, _, c) in enumerate(rows)]
-    asked = problem(["x=0:9:whole", "y=0:9:whole"], formulas, ["f"], subject_to=limits)
+    design_problem = problem(["x=0:9:whole", "y=0:9:whole"], formulas, ["f"], subject_to=limits)
     totals = [
         costs[0] * x + costs[1] * y
         for x, y in itertools.product(range(10), range(10))
         if all(a * x + b * y <= c for a, b, c in rows)
     ]
     if totals:
-        assert excluded_boxes(asked, float(min(totals))) > 0
-        assert excluded_boxes(asked, min(totals) + 0.5) == 0
+        assert excluded_boxes(design_problem, float(min(totals))) > 0
+        assert excluded_boxes(design_problem, min(totals) + 0.5) == 0

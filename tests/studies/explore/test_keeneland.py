@@ -38,39 +38,39 @@ def transform_s(n: float, links: int) -> float:
 @pytest.mark.parametrize("links", [1, 120, 360])
 @pytest.mark.parametrize("n", [1000, 1024, 5000, 8192])
 def test_transform_by_hand(n: int, links: int) -> None:
-    said = forecast("fft3d", "keeneland", {"n": n, "machine.links": links})
-    assert said.makespan_s == pytest.approx(transform_s(n, links), rel=1e-9)
+    result = forecast("fft3d", "keeneland", {"n": n, "machine.links": links})
+    assert result.makespan_s == pytest.approx(transform_s(n, links), rel=1e-9)
 
 
 def test_the_largest_transform() -> None:
     """Memory holds n = 5129, ten seconds allow 5012 over 120 links and 6762 over 360, and 5 MJ are never used."""
     n = np.arange(4900, 7000)
-    said = forecast("fft3d", "keeneland", {"n": n})
-    assert n[said.fits].max() == math.floor((GPUS * 6e9 / 16) ** (1 / 3)) == 5129
-    assert n[said.makespan_s <= 10].max() == 5012
+    result = forecast("fft3d", "keeneland", {"n": n})
+    assert n[result.fits].max() == math.floor((GPUS * 6e9 / 16) ** (1 / 3)) == 5129
+    assert n[result.makespan_s <= 10].max() == 5012
     assert n[forecast("fft3d", "keeneland", {"n": n, "machine.links": 360}).makespan_s <= 10].max() == 6762
-    within = said.makespan_s <= 10
+    within = result.makespan_s <= 10
     # All GPUs at 250 W and the other sockets' 10 W, for ten seconds: less than a fifth of 5 MJ.
     most = 10 * (GPUS * 250 + 240 * 10)
-    assert said.peak_power_w[within].max() == pytest.approx(most / 10)
-    assert said.energy_j[within].max() < most < 1e6
+    assert result.peak_power_w[within].max() == pytest.approx(most / 10)
+    assert result.energy_j[within].max() < most < 1e6
 
 
 def test_energy_of_the_transform_by_hand() -> None:
     n = 5012
-    said = forecast("fft3d", "keeneland", {"n": n})
+    forecasted = forecast("fft3d", "keeneland", {"n": n})
     pencil, pencils = 16.0 * n, n * n
     flops = pencils * 5 * n * math.log2(n) * 2 / LANES / CLOCK_HZ * 220 / MULTIPROCESSORS
     misses = 6.3 * pencil * max(1.0, math.log(n) / math.log(24e6))
     loads = pencils * (LATENCY_S + misses / BYTES_PER_S) * 220
     shuffle = 2 * pencils * (LATENCY_S + pencil / BYTES_PER_S) * 220
     static = (GPUS * 30 + 240 * 10) * transform_s(n, 120)
-    assert said.energy_j == pytest.approx(
+    assert forecasted.energy_j == pytest.approx(
         static + 3 * (flops + loads) + 2 * (shuffle + pencils * pencil * 20e-9), rel=1e-9
     )
-    seen = simulate("fft3d", "keeneland", {"n": n})
-    assert seen.makespan_s == pytest.approx(said.makespan_s, rel=1e-12)
-    assert seen.energy_j == pytest.approx(said.energy_j, rel=1e-12)
+    simulated = simulate("fft3d", "keeneland", {"n": n})
+    assert simulated.makespan_s == pytest.approx(forecasted.makespan_s, rel=1e-12)
+    assert simulated.energy_j == pytest.approx(forecasted.energy_j, rel=1e-12)
 
 
 def tile_flops(tf: int) -> float:
@@ -92,9 +92,9 @@ def test_the_best_tile_factor() -> None:
 
 def test_forces() -> None:
     """7.423e9 flops and 9.184e9 B of a step; at 100 MHz the flops of 1000 steps take 0.744 s."""
-    said = forecast("comd-eam", "keeneland")
-    assert said.flops / 1000 == pytest.approx(7.423e9, rel=1e-4)
-    assert (said.used["loads"] + said.used["stores"]) / 1000 == pytest.approx(9.184e9, rel=1e-4)
+    result = forecast("comd-eam", "keeneland")
+    assert result.flops / 1000 == pytest.approx(7.423e9, rel=1e-4)
+    assert (result.used["loads"] + result.used["stores"]) / 1000 == pytest.approx(9.184e9, rel=1e-4)
     slow = {"machine.core_clock": [1e8, 2e8], "machine.memory_clock": 4e9}
     times = forecast("comd-eam", "keeneland", slow).makespan_s
     assert 2 * (times[0] - times[1]) == pytest.approx(0.744, abs=5e-4)  # what halves with the clock
@@ -135,18 +135,18 @@ def models(cases: Path) -> Path:
 def test_transform_against_the_original(models: Path, n: int) -> None:
     """The original's messages go one after another, and its other sockets draw what they draw idle."""
     timing = original(models, "3dfft/3D_FFT.aspen", {"n": n})
-    said = forecast("fft3d", "keeneland", {"n": n, "machine.links": 1})
-    assert said.makespan_s == pytest.approx(timing.seconds, rel=1e-9)
-    assert said.energy_j == pytest.approx(energy_j(timing), rel=1e-9)
+    result = forecast("fft3d", "keeneland", {"n": n, "machine.links": 1})
+    assert result.makespan_s == pytest.approx(timing.seconds, rel=1e-9)
+    assert result.energy_j == pytest.approx(energy_j(timing), rel=1e-9)
 
 
 @pytest.mark.parametrize(("tf", "prf"), [(16, 2809), (32, 2809), (34, 2500), (64, 4000)])
 def test_tiles_against_the_original(models: Path, tf: float, prf: float) -> None:
     timing = original(models, "echelon/tiling/tile.aspen", {"tf": tf, "prf": prf})
-    said = forecast("sscp-tile", "keeneland", {"tf": tf, "prf": prf})
-    assert said.makespan_s == pytest.approx(timing.seconds, rel=1e-9)
-    assert said.energy_j == pytest.approx(energy_j(timing), rel=1e-9)
-    assert said.peak_power_w == pytest.approx(max_power_w(timing), rel=1e-9)
+    result = forecast("sscp-tile", "keeneland", {"tf": tf, "prf": prf})
+    assert result.makespan_s == pytest.approx(timing.seconds, rel=1e-9)
+    assert result.energy_j == pytest.approx(energy_j(timing), rel=1e-9)
+    assert result.peak_power_w == pytest.approx(max_power_w(timing), rel=1e-9)
 
 
 @pytest.mark.parametrize(("atoms", "cells"), [(1048576, (57, 28, 114)), (32000, (20, 20, 20))])
@@ -154,6 +154,6 @@ def test_forces_against_the_original(models: Path, atoms: int, cells: tuple[int,
     names = {"nAtom": atoms, "nCellsX": cells[0], "nCellsY": cells[1], "nCellsZ": cells[2]}
     timing = original(models, "comd/CoMD.aspen", names, "eamKernel")
     given = dict(zip(("atoms", "cells_x", "cells_y", "cells_z"), (atoms, *cells), strict=True))
-    said = forecast("comd-eam", "keeneland", given)
-    assert said.makespan_s == pytest.approx(timing.seconds, rel=1e-9)
-    assert said.energy_j == pytest.approx(energy_j(timing), rel=1e-9)
+    result = forecast("comd-eam", "keeneland", given)
+    assert result.makespan_s == pytest.approx(timing.seconds, rel=1e-9)
+    assert result.energy_j == pytest.approx(energy_j(timing), rel=1e-9)

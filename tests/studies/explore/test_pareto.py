@@ -39,53 +39,53 @@ def test_nondominated_by_brute_force(rows: list[tuple[float, ...]]) -> None:
 @pytest.mark.thorough
 def test_fronts_of_zdt(shape: str, front: object) -> None:
     """Zitzler, Deb and Thiele 2000: the front has g = 1."""
-    asked = problem(VARY, {"f": "x1", "g": G, "h": shape}, ["f", "h"])
-    found = pareto_front(asked, points=9, evaluations=40_000)
-    seen = np.array([point.objectives for point in found.points])
-    assert np.allclose(seen[:, 1], front(seen[:, 0]), atol=1e-7)  # type: ignore[operator]
-    assert seen[:, 0].min() == pytest.approx(0, abs=1e-9)
-    assert seen[:, 0].max() == pytest.approx(1, abs=1e-9)
-    steps = np.linalg.norm(np.diff(seen, axis=0), axis=1)
+    design_problem = problem(VARY, {"f": "x1", "g": G, "h": shape}, ["f", "h"])
+    result = pareto_front(design_problem, points=9, evaluations=40_000)
+    values = np.array([point.objectives for point in result.points])
+    assert np.allclose(values[:, 1], front(values[:, 0]), atol=1e-7)  # type: ignore[operator]
+    assert values[:, 0].min() == pytest.approx(0, abs=1e-9)
+    assert values[:, 0].max() == pytest.approx(1, abs=1e-9)
+    steps = np.linalg.norm(np.diff(values, axis=0), axis=1)
     assert steps.max() < 1.5 * steps.min()  # evenly spread
-    assert len(seen) == 9
+    assert len(values) == 9
 
 
 @pytest.mark.thorough
 def test_a_front_of_three_objectives_on_a_sphere() -> None:
     formulas = {"x": "r*sqrt(a*b)", "y": "r*sqrt(a*(1 - b))", "z": "r*sqrt(1 - a)"}
-    asked = problem(["a=0:1", "b=0:1", "r=1:2"], formulas, ["x", "y", "z"])
-    found = pareto_front(asked, points=8, evaluations=40_000)
-    seen = np.array([point.objectives for point in found.points])
-    assert np.allclose((seen**2).sum(axis=1), 1, rtol=1e-6)
-    assert np.allclose(seen.min(axis=0), 0, atol=1e-6)
-    assert len(seen) >= 6
+    design_problem = problem(["a=0:1", "b=0:1", "r=1:2"], formulas, ["x", "y", "z"])
+    front = pareto_front(design_problem, points=8, evaluations=40_000)
+    values = np.array([point.objectives for point in front.points])
+    assert np.allclose((values**2).sum(axis=1), 1, rtol=1e-6)
+    assert np.allclose(values.min(axis=0), 0, atol=1e-6)
+    assert len(values) >= 6
 
 
 def test_a_front_under_a_constraint() -> None:
     """a = x against 10 - x, both cheaper with small c; c >= 2: the front is the line a + b = 14."""
-    asked = problem(["x=0:10", "c=0:5"], {"a": "x + c", "b": "10 - x + c"}, ["a", "b"], ["c >= 2"])
-    found = pareto_front(asked, points=6)
-    seen = np.array([point.objectives for point in found.points])
-    assert np.allclose(seen.sum(axis=1), 14, rtol=1e-9)
-    assert all(point.feasible for point in found.points)
+    design_problem = problem(["x=0:10", "c=0:5"], {"a": "x + c", "b": "10 - x + c"}, ["a", "b"], ["c >= 2"])
+    front = pareto_front(design_problem, points=6)
+    values = np.array([point.objectives for point in front.points])
+    assert np.allclose(values.sum(axis=1), 14, rtol=1e-9)
+    assert all(point.feasible for point in front.points)
 
 
 def test_separate_values_are_enumerated() -> None:
-    asked = problem(
+    design_problem = problem(
         ["n=1:30:whole", "k=1,2,3"], {"time": "100/(n*k)", "cost": "n*k**2"}, ["time"], ["cost <= 40"], ["cost"]
     )
-    found = pareto_front(asked, points=100)
-    assert found.exact
+    front = pareto_front(design_problem, points=100)
+    assert front.exact
     rows = {(100 / (n * k), n * k * k) for n in range(1, 31) for k in (1, 2, 3) if n * k * k <= 40}
     best = {row for row in rows if not any(o[0] <= row[0] and o[1] >= row[1] and o != row for o in rows)}
-    assert {point.objectives for point in found.points} == best
+    assert {point.objectives for point in front.points} == best
 
 
 def test_nothing_feasible_gives_no_points() -> None:
-    asked = problem(["x=0:1", "y=0:1"], {"a": "x", "b": "y"}, ["a", "b"], ["x + y >= 3"])
-    found = pareto_front(asked, points=5)
-    assert found.points == ()
-    assert not found.solution.feasible
+    design_problem = problem(["x=0:1", "y=0:1"], {"a": "x", "b": "y"}, ["a", "b"], ["x + y >= 3"])
+    front = pareto_front(design_problem, points=5)
+    assert front.points == ()
+    assert not front.solution.feasible
 
 
 def test_one_objective_has_no_front() -> None:
@@ -94,8 +94,8 @@ def test_one_objective_has_no_front() -> None:
 
 
 def test_a_front_comes_again_with_its_seed() -> None:
-    asked = problem(VARY, {"f": "x1", "g": G, "h": "g*(1 - sqrt(x1/g))"}, ["f", "h"])
-    one, same = (pareto_front(asked, points=4, evaluations=1000, seed=5) for _ in range(2))
+    design_problem = problem(VARY, {"f": "x1", "g": G, "h": "g*(1 - sqrt(x1/g))"}, ["f", "h"])
+    one, same = (pareto_front(design_problem, points=4, evaluations=1000, seed=5) for _ in range(2))
     assert one.points == same.points
     assert len(one.trace) == one.evaluations
 
@@ -107,7 +107,7 @@ def test_spread_keeps_the_ends() -> None:
 
 @pytest.mark.parametrize("limit", [200, 1000, 5000])
 def test_a_limit_of_evaluations_holds(limit: int) -> None:
-    asked = problem(["x=0:10", "c=0:5"], {"a": "x + c", "b": "10 - x + c"}, ["a", "b"], ["c >= 2"])
-    found = pareto_front(asked, points=6, evaluations=limit)
-    assert found.evaluations == len(found.trace) <= limit
-    assert len(found.points) >= 2
+    design_problem = problem(["x=0:10", "c=0:5"], {"a": "x + c", "b": "10 - x + c"}, ["a", "b"], ["c >= 2"])
+    front = pareto_front(design_problem, points=6, evaluations=limit)
+    assert front.evaluations == len(front.trace) <= limit
+    assert len(front.points) >= 2

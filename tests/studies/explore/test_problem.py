@@ -34,15 +34,15 @@ DIMENSIONS = {"time": "time", "footprint": "size", "capacity": "size", "rate": "
     ],
 )
 def test_constraints_with_numbers(text: str, relation: str, bound: float, dimension: str) -> None:
-    found = constraint(text, DIMENSIONS)
-    assert (found.relation, found.dimension) == (relation, dimension)
-    assert found.bound == pytest.approx(bound, rel=1e-15)
+    result = constraint(text, DIMENSIONS)
+    assert (result.relation, result.dimension) == (relation, dimension)
+    assert result.bound == pytest.approx(bound, rel=1e-15)
 
 
 def test_a_constraint_between_two_expressions() -> None:
-    found = constraint("footprint + 1 <= capacity / 2", DIMENSIONS)
-    assert found.bound is None
-    gap = found.gap({"footprint": np.array([9.0, 49.0, 99.0]), "capacity": np.array(100.0)})
+    result = constraint("footprint + 1 <= capacity / 2", DIMENSIONS)
+    assert result.bound is None
+    gap = result.gap({"footprint": np.array([9.0, 49.0, 99.0]), "capacity": np.array(100.0)})
     assert np.asarray(gap).tolist() == [-0.8, 0.0, 1.0]
 
 
@@ -78,8 +78,8 @@ def test_bad_constraints(text: str, says: str) -> None:
     ],
 )
 def test_weights_of_objectives(text: str, inner: str, weight: float) -> None:
-    found = objective(text, False, DIMENSIONS)
-    assert (found.text, found.weight) == (inner, weight)
+    result = objective(text, False, DIMENSIONS)
+    assert (result.text, result.weight) == (inner, weight)
 
 
 @pytest.mark.parametrize("text", ["", "time*0", "time +", "__import__('os')"])
@@ -105,20 +105,20 @@ def test_bad_variables_in_text(text: str) -> None:
 
 @given(st.lists(st.floats(-50, 50), min_size=1, max_size=8), st.floats(-20, 20).filter(lambda bound: abs(bound) > 1e-3))
 def test_violations_are_relative_to_the_bound(xs: list[float], bound: float) -> None:
-    asked = problem(["x=-50:50"], {"m": "x"}, ["m"], [f"m <= {bound!r}", f"m >= {bound!r} * 2"])
-    evaluated = asked.evaluate(np.array(xs)[:, None])
+    design_problem = problem(["x=-50:50"], {"m": "x"}, ["m"], [f"m <= {bound!r}", f"m >= {bound!r} * 2"])
+    evaluated = design_problem.evaluate(np.array(xs)[:, None])
     expected = [max((x - bound) / abs(bound), 0.0) + max((2 * bound - x) / abs(2 * bound), 0.0) for x in xs]
-    assert np.allclose(asked.violation(evaluated.gaps), expected, rtol=1e-12, atol=1e-14)
+    assert np.allclose(design_problem.violation(evaluated.gaps), expected, rtol=1e-12, atol=1e-14)
 
 
 def test_a_bound_of_nothing_counts_in_its_own_unit() -> None:
-    asked = problem(["x=-50:50"], {"m": "x"}, ["m"], ["m <= 0"])
-    assert asked.violation(asked.evaluate(np.array([[3.0], [-1.0]])).gaps).tolist() == [3.0, 0.0]
+    design_problem = problem(["x=-50:50"], {"m": "x"}, ["m"], ["m <= 0"])
+    assert design_problem.violation(design_problem.evaluate(np.array([[3.0], [-1.0]])).gaps).tolist() == [3.0, 0.0]
 
 
 def test_equalities_have_a_tolerance() -> None:
-    asked = problem(["x=0:50"], {"m": "x"}, ["m"], ["m == 10"])
-    violation = asked.violation(asked.evaluate(np.array([[10.0], [10.000009], [10.1], [9.9]])).gaps)
+    design_problem = problem(["x=0:50"], {"m": "x"}, ["m"], ["m == 10"])
+    violation = design_problem.violation(design_problem.evaluate(np.array([[10.0], [10.000009], [10.1], [9.9]])).gaps)
     assert violation[:2].tolist() == [0, 0]
     assert violation[2:] == pytest.approx([0.01 - 1e-6] * 2, rel=1e-9)
 
@@ -164,8 +164,8 @@ class Refusing:
 @pytest.mark.parametrize("tells", [True, False])
 @given(st.lists(st.floats(0, 10), min_size=1, max_size=40), st.floats(0, 10))
 def test_refused_points_are_found_and_counted(tells: bool, xs: list[float], limit: float) -> None:
-    asked = Problem(Refusing(limit, tells), Space((Variable("x", 0, 10),)), (objective("m", False, {}),))
-    evaluator = Evaluator(asked)
+    design_problem = Problem(Refusing(limit, tells), Space((Variable("x", 0, 10),)), (objective("m", False, {}),))
+    evaluator = Evaluator(design_problem)
     scored = evaluator(np.array(xs)[:, None], "test")
     beyond = [x for x in xs if x > limit]
     assert scored.evaluated.points[:, 0].tolist() == xs
@@ -179,10 +179,10 @@ def test_refused_points_are_found_and_counted(tells: bool, xs: list[float], limi
 
 
 def test_dotted_names_stand_in_expressions() -> None:
-    asked = Problem(
+    design_problem = Problem(
         Refusing(4.0, True),
         Space((Variable("x", 0, 10),)),
         (objective("m", False, {}),),
         (constraint("x <= limit.of.it / 2", {}),),
     )
-    assert asked.violation(asked.evaluate(np.array([[2.0], [3.0]])).gaps).tolist() == [0.0, 0.5]
+    assert design_problem.violation(design_problem.evaluate(np.array([[2.0], [3.0]])).gaps).tolist() == [0.0, 0.5]

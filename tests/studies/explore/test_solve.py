@@ -33,20 +33,20 @@ PRINTED = 1e-10
 
 @pytest.mark.parametrize("solver", ["auto", "evolution"])
 def test_tiles_of_the_radar(solver: str) -> None:
-    found = solve(problem(["tf=16:64:whole"], SSCP, ["flops"]), solver=solver)
-    assert found.point.values == {"tf": 34}
-    assert found.objective == pytest.approx(7.0092648505e13, rel=1e-10)
-    assert found.exact is (solver == "auto")
-    assert found.evaluations == 49 or solver == "evolution"
+    solution = solve(problem(["tf=16:64:whole"], SSCP, ["flops"]), solver=solver)
+    assert solution.point.values == {"tf": 34}
+    assert solution.objective == pytest.approx(7.0092648505e13, rel=1e-10)
+    assert solution.exact is (solver == "auto")
+    assert solution.evaluations == 49 or solver == "evolution"
 
 
 def test_g06() -> None:
     """Michalewicz and Schoenauer 1996; a feasible region of 0.007 % of the space."""
     formulas = {"f": "(x - 10)**3 + (y - 20)**3", "a": "(x - 5)**2 + (y - 5)**2", "b": "(x - 6)**2 + (y - 5)**2"}
-    found = solve(problem(["x=13:100", "y=0:100"], formulas, ["f"], ["a >= 100", "b <= 82.81"]))
-    assert found.feasible
-    assert found.objective == pytest.approx(-6961.81387558015, rel=PRINTED)
-    assert found.point.values["x"] == pytest.approx(14.095, rel=1e-9)
+    solution = solve(problem(["x=13:100", "y=0:100"], formulas, ["f"], ["a >= 100", "b <= 82.81"]))
+    assert solution.feasible
+    assert solution.objective == pytest.approx(-6961.81387558015, rel=PRINTED)
+    assert solution.point.values["x"] == pytest.approx(14.095, rel=1e-9)
 
 
 class G08:
@@ -66,14 +66,14 @@ class G08:
 def test_g08() -> None:
     space = Space((Variable("x", 1e-3, 10, log=False), Variable("y", 0, 10)))
     limits = (constraint("a <= 0", {}), constraint("b <= 0", {}))
-    found = solve(Problem(G08(), space, (objective("f", True, {}),), limits))
-    assert found.objective == pytest.approx(0.0958250414180359, rel=PRINTED)
+    solution = solve(Problem(G08(), space, (objective("f", True, {}),), limits))
+    assert solution.objective == pytest.approx(0.0958250414180359, rel=PRINTED)
 
 
 def test_an_equality() -> None:
     """G11 of the same collection: x^2 + (y - 1)^2 on y = x^2 is 0.75."""
-    asked = problem(["x=-1:1", "y=-1:1"], {"f": "x**2 + (y - 1)**2", "h": "y - x**2"}, ["f"], ["h == 0"])
-    assert solve(asked).objective == pytest.approx(0.75, abs=2e-6)  # the tolerance of the equality, twice
+    design_problem = problem(["x=-1:1", "y=-1:1"], {"f": "x**2 + (y - 1)**2", "h": "y - x**2"}, ["f"], ["h == 0"])
+    assert solve(design_problem).objective == pytest.approx(0.75, abs=2e-6)  # the tolerance of the equality, twice
 
 
 @settings(max_examples=4)
@@ -81,11 +81,11 @@ def test_an_equality() -> None:
 def test_whole_quadratics_against_brute_force(centre: tuple[float, float], mixed: float, least: int) -> None:
     a, b = centre
     text = f"(i - {a!r})**2 + (j - {b!r})**2 + {mixed!r}*(i - {a!r})*(j - {b!r})"
-    found = solve(problem(["i=0:200:whole", "j=0:200:whole"], {"f": text}, ["f"], [f"i + j >= {least}"]))
-    assert found.method == "evolution"  # 40401 points are too many to look at all
+    solution = solve(problem(["i=0:200:whole", "j=0:200:whole"], {"f": text}, ["f"], [f"i + j >= {least}"]))
+    assert solution.method == "evolution"  # 40401 points are too many to look at all
     i, j = np.meshgrid(np.arange(201.0), np.arange(201.0), indexing="ij")
     f = (i - a) ** 2 + (j - b) ** 2 + mixed * (i - a) * (j - b)
-    assert found.objective == pytest.approx(f[i + j >= least].min(), rel=1e-12, abs=1e-9)
+    assert solution.objective == pytest.approx(f[i + j >= least].min(), rel=1e-12, abs=1e-9)
 
 
 @settings(max_examples=examples(25))
@@ -94,47 +94,47 @@ def test_a_knapsack_against_enumeration(items: list[tuple[int, int]], room: int)
     value = " + ".join(f"{worth}*x{at}" for at, (worth, _) in enumerate(items))
     weight = " + ".join(f"{load}*x{at}" for at, (_, load) in enumerate(items))
     names = [f"x{at}=0,1" for at in range(len(items))]
-    found = solve(problem(names, {"value": value, "weight": weight}, [], [f"weight <= {room}"], ["value"]))
+    solution = solve(problem(names, {"value": value, "weight": weight}, [], [f"weight <= {room}"], ["value"]))
     best = max(
         sum(worth for taken, (worth, _) in zip(chosen, items, strict=True) if taken)
         for chosen in itertools.product((0, 1), repeat=len(items))
         if sum(load for taken, (_, load) in zip(chosen, items, strict=True) if taken) <= room
     )
-    assert found.objective == best
-    assert found.exact
+    assert solution.objective == best
+    assert solution.exact
 
 
 def test_mixed_variables() -> None:
     """By hand: for each choice c and whole k the best x is on the constraint or at the centre."""
     text = "(x - 3.3)**2 + (k - 4.4)**2 + (c - 5)**2 + x*k/10"
-    found = solve(problem(["x=0:10", "k=0:10:whole", "c=1,4,9"], {"f": text}, ["f"], ["x + k >= 8"]))
+    solution = solve(problem(["x=0:10", "k=0:10:whole", "c=1,4,9"], {"f": text}, ["f"], ["x + k >= 8"]))
     best = min(
         (x - 3.3) ** 2 + (k - 4.4) ** 2 + 1 + x * k / 10
         for k in range(11)
         for x in [min(max(8 - k, 3.3 - k / 20, 0.0), 10.0)]
     )
-    assert found.objective == pytest.approx(best, rel=1e-12)
-    assert (found.point.values["k"], found.point.values["c"]) == (5, 4)
+    assert solution.objective == pytest.approx(best, rel=1e-12)
+    assert (solution.point.values["k"], solution.point.values["c"]) == (5, 4)
 
 
 @given(st.floats(1, 1e6), st.floats(0.5, 4))
 def test_one_monotone_variable_by_algebra(limit: float, power: float) -> None:
-    asked = problem(["n=1:1e9"], {"time": f"n**{power!r}"}, [], [f"time <= {limit!r}"], ["n"])
-    found = solve(asked)
-    assert (found.method, found.exact) == ("bisection", True)
-    assert found.objective == pytest.approx(min(limit ** (1 / power), 1e9), rel=1e-14)
-    assert found.feasible
+    design_problem = problem(["n=1:1e9"], {"time": f"n**{power!r}"}, [], [f"time <= {limit!r}"], ["n"])
+    solution = solve(design_problem)
+    assert (solution.method, solution.exact) == ("bisection", True)
+    assert solution.objective == pytest.approx(min(limit ** (1 / power), 1e9), rel=1e-14)
+    assert solution.feasible
 
 
 @given(st.integers(1, 10**9), st.integers(1, 3))
 def test_one_whole_monotone_variable(limit: int, power: int) -> None:
-    asked = problem(["n=1:1000000000:whole"], {"time": f"n**{power}"}, [], [f"time <= {limit}"], ["n"])
-    found = solve(asked)
+    design_problem = problem(["n=1:1000000000:whole"], {"time": f"n**{power}"}, [], [f"time <= {limit}"], ["n"])
+    solution = solve(design_problem)
     best = max(
         n for n in range(round(limit ** (1 / power)) - 2, round(limit ** (1 / power)) + 3) if 0 < n**power <= limit
     )
-    assert found.point.values["n"] == best
-    assert found.exact
+    assert solution.point.values["n"] == best
+    assert solution.exact
 
 
 def test_two_sides_of_one_variable() -> None:
@@ -172,21 +172,23 @@ def test_the_largest_fft_by_plain_bisection() -> None:
     }
     units = {"time": "time", "footprint": "size"}
     for limits, expected in [(["footprint <= 6 GB"], round((6e9 * 360 / 16) ** (1 / 3), 9)), (["time <= 10 s"], None)]:
-        found = solve(problem(["n=64:100000"], formulas, [], limits, ["n"], units=units))
+        solution = solve(problem(["n=64:100000"], formulas, [], limits, ["n"], units=units))
         low, high = 64.0, 1e5
         while expected is None and math.nextafter(low, high) < high:
             middle = (low + high) / 2
             low, high = (middle, high) if keeneland_s(middle) <= 10 else (low, middle)
-        assert found.exact
-        assert found.objective == pytest.approx(expected or low, rel=1e-11 if expected else 1e-14)
+        assert solution.exact
+        assert solution.objective == pytest.approx(expected or low, rel=1e-11 if expected else 1e-14)
 
 
 def test_the_architect_without_the_ceiling() -> None:
     """18 kW hold 72 GPUs; 50 TFLOP/s need 512 flop per cycle at 1.36 GHz and more, so that 2 GHz are enough."""
     limits = ["power <= 18 kW", "units <= 42"]
-    asked = problem(["gpus=1:500:whole", "clock=1e8:2e9"], ARCHITECT, [], limits, ["peak"], units=ARCHITECT_UNITS)
-    found = solve(asked)
-    assert found.objective == pytest.approx(72 * 512 * 2e9, rel=1e-12)
+    design_problem = problem(
+        ["gpus=1:500:whole", "clock=1e8:2e9"], ARCHITECT, [], limits, ["peak"], units=ARCHITECT_UNITS
+    )
+    solution = solve(design_problem)
+    assert solution.objective == pytest.approx(72 * 512 * 2e9, rel=1e-12)
     fewest = solve(
         problem(
             ["gpus=1:500:whole", "clock=1e8:2e9"], ARCHITECT, ["gpus"], ["peak >= 50 TFLOP/s"], units=ARCHITECT_UNITS
@@ -198,24 +200,26 @@ def test_the_architect_without_the_ceiling() -> None:
 def test_several_objectives_count_relative_to_their_own_best() -> None:
     """x + 100/x in shares of their bests 1 and 10: x/1 + (100/x)/10 is least where x^2 = 10; with weight 4, 2.5."""
     for weight, best in ((1, math.sqrt(10)), (4, math.sqrt(2.5))):
-        asked = problem(["x=1:10"], {"a": "x", "b": "100/x"}, [f"a*{weight}", "b"])
-        assert solve(asked).scales == (1.0, 10.0)
-        assert solve(asked).point.values["x"] == pytest.approx(best, rel=1e-6)  # flat: half the digits
+        design_problem = problem(["x=1:10"], {"a": "x", "b": "100/x"}, [f"a*{weight}", "b"])
+        assert solve(design_problem).scales == (1.0, 10.0)
+        assert solve(design_problem).point.values["x"] == pytest.approx(best, rel=1e-6)  # flat: half the digits
 
 
 @pytest.mark.thorough
 def test_a_seed_gives_the_same_trace_again() -> None:
-    asked = problem(["x=13:100", "y=0:100", "k=0:9:whole"], {"f": "(x - 20)**2*(y + 1) + k"}, ["f"], ["x*y >= 100"])
-    one, same, other = (solve(asked, seed=seed) for seed in (3, 3, 4))
+    design_problem = problem(
+        ["x=13:100", "y=0:100", "k=0:9:whole"], {"f": "(x - 20)**2*(y + 1) + k"}, ["f"], ["x*y >= 100"]
+    )
+    one, same, other = (solve(design_problem, seed=seed) for seed in (3, 3, 4))
     pd.testing.assert_frame_equal(one.trace, same.trace)
     assert one.point == same.point
     assert not one.trace.equals(other.trace)
 
 
 def test_the_trace_holds_every_evaluation(tmp_path: object) -> None:
-    asked = problem(["x=0:10", "k=0:9:whole"], {"f": "(x - 3)**2 + k"}, ["f"], ["x + k >= 4"])
-    seen: list[int] = []
-    model = asked.model
+    design_problem = problem(["x=0:10", "k=0:9:whole"], {"f": "(x - 3)**2 + k"}, ["f"], ["x + k >= 4"])
+    recorded: list[int] = []
+    model = design_problem.model
     original = type(model).evaluate
 
     class Counting:
@@ -225,16 +229,16 @@ def test_the_trace_holds_every_evaluation(tmp_path: object) -> None:
             return {}
 
         def evaluate(self, values: Mapping[str, FloatArray]) -> object:
-            seen.append(len(values["x"]))
+            recorded.append(len(values["x"]))
             return original(model, values)  # type: ignore[arg-type]
 
-    found = solve(Problem(Counting(), asked.space, asked.objectives, asked.constraints))  # type: ignore[arg-type]
-    frame = found.trace
-    assert len(frame) == found.evaluations == sum(seen) - 1  # the answer is read once more
+    solution = solve(Problem(Counting(), design_problem.space, design_problem.objectives, design_problem.constraints))  # type: ignore[arg-type]
+    frame = solution.trace
+    assert len(frame) == solution.evaluations == sum(recorded) - 1  # the answer is read once more
     assert list(frame["evaluation"]) == list(range(1, len(frame) + 1))
     assert np.allclose(frame["f"], (frame["x"] - 3) ** 2 + frame["k"], rtol=1e-12)
     assert (frame["feasible"] == (frame["x"] + frame["k"] >= 4 * (1 - 1e-15))).all()
-    assert frame.loc[frame["feasible"], "f"].min() == found.objective
+    assert frame.loc[frame["feasible"], "f"].min() == solution.objective
     path = f"{tmp_path}/trace.csv"
     write_trace(frame, path)
     assert len(pd.read_csv(path)) == len(frame)
@@ -246,21 +250,21 @@ def test_shadow_prices_by_duality() -> None:
     """max 3x + 2y on x + y <= 4, x + 3y <= 9, x <= 3: the vertex (3, 1), duals 2, 0 and 1."""
     limits = ["x + y <= 4", "x + 3*y <= 9", "x <= 3"]
     first = solve(problem(["x=0:10", "y=0:10"], {"f": "3*x + 2*y"}, [], limits, ["f"]))
-    solution, found = bound_sensitivities(first)
+    solution, result = bound_sensitivities(first)
     assert solution.objective == pytest.approx(11, rel=1e-10)
     duals = [2 * 0.04, 0.0, 1 * 0.03]
-    assert [one.per_share for one in found] == pytest.approx(duals, abs=1e-8)
-    assert [one.looser - 11 for one in found] == pytest.approx(duals, abs=1e-8)
-    assert [one.active for one in found] == [True, False, True]
+    assert [one.per_share for one in result] == pytest.approx(duals, abs=1e-8)
+    assert [one.looser - 11 for one in result] == pytest.approx(duals, abs=1e-8)
+    assert [one.active for one in result] == [True, False, True]
 
 
 @pytest.mark.thorough
 def test_isres_finds_the_same() -> None:
     pytest.importorskip("nlopt")
-    asked = problem(["x=0:10", "k=0:10:whole"], {"f": "(x - 3.3)**2 + (k - 4.4)**2"}, ["f"], ["x + k >= 8"])
-    found = solve(asked, solver="isres", evaluations=3000)
-    assert found.method == "isres"
-    assert found.objective == pytest.approx(
+    design_problem = problem(["x=0:10", "k=0:10:whole"], {"f": "(x - 3.3)**2 + (k - 4.4)**2"}, ["f"], ["x + k >= 8"])
+    solution = solve(design_problem, solver="isres", evaluations=3000)
+    assert solution.method == "isres"
+    assert solution.objective == pytest.approx(
         min((max(8 - k, 3.3) - 3.3) ** 2 + (k - 4.4) ** 2 for k in range(9)), rel=1e-9
     )
 
@@ -279,9 +283,9 @@ def test_a_whole_variable_that_needs_a_real_one_at_its_limit(most: int, base: in
     made = problem(
         ["k=1:50:whole", "x=500:2000"], {"price": cost}, subject_to=[f"price <= {most * base}"], maximise=["k"]
     )
-    found = solve(made)
-    assert found.feasible
-    assert found.point.values == {"k": most, "x": 2000.0 if upper else 500.0}
+    solution = solve(made)
+    assert solution.feasible
+    assert solution.point.values == {"k": most, "x": 2000.0 if upper else 500.0}
 
 
 def test_two_real_variables_at_opposite_limits() -> None:
@@ -294,19 +298,21 @@ def test_two_real_variables_at_opposite_limits() -> None:
 @pytest.mark.parametrize("solver", ["auto", "evolution"])
 @pytest.mark.parametrize("limit", [100, 137, 300, 1000])
 def test_a_limit_of_evaluations_holds(solver: str, limit: int) -> None:
-    asked = problem(["x=13:100", "y=0:100", "k=0:9:whole"], {"f": "(x - 20)**2*(y + 1) + k"}, ["f"], ["x*y >= 100"])
-    found = solve(asked, solver=solver, evaluations=limit)
-    assert found.evaluations == len(found.trace) <= limit
-    assert found.spent
-    assert not found.exact
-    assert (found.trace.stage == "polish").any()  # a share of it is kept for that
+    design_problem = problem(
+        ["x=13:100", "y=0:100", "k=0:9:whole"], {"f": "(x - 20)**2*(y + 1) + k"}, ["f"], ["x*y >= 100"]
+    )
+    solution = solve(design_problem, solver=solver, evaluations=limit)
+    assert solution.evaluations == len(solution.trace) <= limit
+    assert solution.spent
+    assert not solution.exact
+    assert (solution.trace.stage == "polish").any()  # a share of it is kept for that
 
 
 def test_a_limit_beyond_what_is_needed_changes_nothing() -> None:
-    asked = problem(["x=13:100", "k=0:9:whole"], {"f": "(x - 20)**2 + k"}, ["f"], ["x*k >= 100"])
-    limited = solve(asked, evaluations=1_000_000)
+    design_problem = problem(["x=13:100", "k=0:9:whole"], {"f": "(x - 20)**2 + k"}, ["f"], ["x*k >= 100"])
+    limited = solve(design_problem, evaluations=1_000_000)
     assert not limited.spent
-    assert limited.point.objectives[0] == pytest.approx(solve(asked).point.objectives[0], rel=1e-9)
+    assert limited.point.objectives[0] == pytest.approx(solve(design_problem).point.objectives[0], rel=1e-9)
 
 
 def test_exact_methods_keep_to_a_limit() -> None:
@@ -323,8 +329,8 @@ def test_exact_methods_keep_to_a_limit() -> None:
 
 
 def test_every_batch_is_told() -> None:
-    asked = problem(["x=0:10", "y=0:10"], {"f": "(x - 3)**2 + y"}, ["f"], ["x + y >= 4"])
+    design_problem = problem(["x=0:10", "y=0:10"], {"f": "(x - 3)**2 + y"}, ["f"], ["x + y >= 4"])
     calls: list[tuple[str, int]] = []
-    found = solve(asked, on_progress=lambda stage, count: calls.append((stage, count)))
-    assert sum(count for _, count in calls) == found.evaluations
+    solution = solve(design_problem, on_progress=lambda stage, count: calls.append((stage, count)))
+    assert sum(count for _, count in calls) == solution.evaluations
     assert {stage for stage, _ in calls} >= {"evolution", "polish"}

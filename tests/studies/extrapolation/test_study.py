@@ -72,7 +72,7 @@ ALLREDUCE = "allreduce: {bytes: 8}"
 SIZED = "size: n"
 
 
-def asked(
+def extrapolated(
     work: Workload, on: Machine | None = None, targets: tuple[ApplicationRun, ...] = (ApplicationRun(32),), **more: Any
 ) -> ExtrapolationStudy:
     options: dict[str, Any] = {"profile": (2, 4, 8), "effects": "none", "seeds": (0,)} | more
@@ -86,7 +86,7 @@ def asked(
 
 def test_models_of_what_they_can_say_are_exact() -> None:
     """N CPI/(P f) + log2(P) (startup + 8 per_byte): instructions over P, and a collective a log P + b s + c."""
-    (trial,) = asked(workload(COMPUTE, ALLREDUCE)).trials
+    (trial,) = extrapolated(workload(COMPUTE, ALLREDUCE)).trials
     expected = N * CPI / (32 * HZ) + 5 * (STARTUP + 8 * PER_BYTE)
     (one,) = trial.outcomes
     assert one.truth_s == pytest.approx(expected, rel=ROUNDING)
@@ -98,7 +98,7 @@ def test_models_of_what_they_can_say_are_exact() -> None:
 
 @pytest.mark.parametrize("method", [PLAIN, ANALYTIC, EMPIRICAL])
 def test_all_models_say_work_over_processes(method: str) -> None:
-    (trial,) = asked(workload(COMPUTE)).trials
+    (trial,) = extrapolated(workload(COMPUTE)).trials
     assert abs(trial.error(method).mean) <= ROUNDING
 
 
@@ -106,7 +106,7 @@ def test_a_larger_size_of_the_same_work_is_exact() -> None:
     """Twice the size on 16 processes is the profiled work of a process on 8; the third model knows no size and is not
     asked."""
     target = ApplicationRun(16, "double")
-    (trial,) = asked(workload(COMPUTE, more=SIZED), targets=(target,)).trials
+    (trial,) = extrapolated(workload(COMPUTE, more=SIZED), targets=(target,)).trials
     assert trial.outcomes[0].truth_s == pytest.approx(2 * N * CPI / (16 * HZ), rel=ROUNDING)
     assert abs(trial.error(PLAIN).mean) <= ROUNDING
     assert abs(trial.error(ANALYTIC).mean) <= ROUNDING
@@ -116,14 +116,14 @@ def test_a_larger_size_of_the_same_work_is_exact() -> None:
 
 def test_a_model_without_a_size_is_left_out_of_tables_and_means() -> None:
     """At 16 processes of the profiled size it counts, at twice the size it has no column, no value and no mean."""
-    found = asked(
+    result = extrapolated(
         workload(COMPUTE, more=SIZED),
         targets=(ApplicationRun(16), ApplicationRun(16, "double"), ApplicationRun(16, None, {"n": N})),
     )
-    same, larger, by_name = found.trials
+    same, larger, by_name = result.trials
     assert EMPIRICAL in same.methods
     assert EMPIRICAL in by_name.methods  # a parameter that leaves the size as it is
-    answer = profile_dict(found)["targets"][1]
+    answer = profile_dict(result)["targets"][1]
     assert not any(EMPIRICAL in answer[part] for part in ("seconds", "errors", "gains"))
     heads = [str(column.header) for column in codes_table([("toy", larger)], "").columns]
     assert EMPIRICAL not in heads
@@ -134,13 +134,13 @@ def test_a_model_without_a_size_is_left_out_of_tables_and_means() -> None:
 def test_forms_below_zero_at_a_target_are_noted() -> None:
     """Instructions that fall on a line of the work, which is below zero on 32 processes and not on 16."""
     work = workload('compute: {instructions: "where(P > 16, 1, n/P - n/20)"}', more=SIZED)
-    said = asked(work, targets=(ApplicationRun(16), ApplicationRun(32))).notes
-    assert [note.partition(":")[0] for note in said if "which cannot be; used is" in note] == ["P = 32"]
+    notes = extrapolated(work, targets=(ApplicationRun(16), ApplicationRun(32))).notes
+    assert [note.partition(":")[0] for note in notes if "which cannot be; used is" in note] == ["P = 32"]
 
 
 def test_size_by_parameter_is_the_same_as_by_preset() -> None:
     work = workload(COMPUTE, more=SIZED)
-    by_name, by_value = asked(
+    by_name, by_value = extrapolated(
         work, targets=(ApplicationRun(16, "double"), ApplicationRun(16, None, {"n": 2 * N}))
     ).trials
     assert by_name.outcomes == by_value.outcomes
@@ -153,7 +153,7 @@ def test_refinement_of_exact_runs_is_exact() -> None:
         "{share: 0.5, distance: 1e6}], blocking: 0.25}"
     )
     work = workload(f"{COMPUTE}, {accesses}", ALLREDUCE)
-    (trial,) = asked(work, further=(16, 64), second_clock_hz=HZ / 2).trials
+    (trial,) = extrapolated(work, further=(16, 64), second_clock_hz=HZ / 2).trials
     count = N / 64 / 32
     stalls = 0.25 * count * (0.5 * 4 / HZ + 0.5 * 1e-6)
     assert trial.pipeline == REFINED
@@ -163,11 +163,11 @@ def test_refinement_of_exact_runs_is_exact() -> None:
 
 
 def test_parts_add_up() -> None:
-    found = asked(workload(COMPUTE, ALLREDUCE), effects="noise", seeds=(1, 2), on=machine(more="noise: 5 %"))
-    for one in found.trials[0].outcomes:
+    result = extrapolated(workload(COMPUTE, ALLREDUCE), effects="noise", seeds=(1, 2), on=machine(more="noise: 5 %"))
+    for one in result.trials[0].outcomes:
         assert math.fsum(one.parts[PLAIN].values()) == pytest.approx(one.seconds[PLAIN], rel=ROUNDING)
         assert math.fsum(one.truth_parts.values()) == pytest.approx(one.truth_s, rel=ROUNDING)
-    (trial,) = found.trials
+    (trial,) = result.trials
     assert sum(trial.excess().values()) == pytest.approx(trial.error(PLAIN).mean, rel=1e-6)
 
 
@@ -177,11 +177,11 @@ def test_parts_add_up() -> None:
 @given(st.lists(st.floats(-1e3, 1e3), min_size=2, max_size=20))
 def test_interval_is_that_of_student(values: list[float]) -> None:
     spread = float(np.std(values, ddof=1))
-    found = summary(values)
-    assert found.mean == pytest.approx(float(np.mean(values)), rel=1e-12, abs=1e-12)
+    result = summary(values)
+    assert result.mean == pytest.approx(float(np.mean(values)), rel=1e-12, abs=1e-12)
     if spread > 1e-9:
         low, high = stats.t.interval(0.95, len(values) - 1, float(np.mean(values)), stats.sem(values))
-        assert found.half == pytest.approx((high - low) / 2, rel=1e-9)
+        assert result.half == pytest.approx((high - low) / 2, rel=1e-9)
 
 
 def test_interval_of_two_is_that_of_the_tables() -> None:
@@ -192,12 +192,12 @@ def test_interval_of_two_is_that_of_the_tables() -> None:
 
 def test_noise_spreads_errors_and_seeds_give_them_again() -> None:
     work, on = workload(COMPUTE, ALLREDUCE), machine(more="noise: 5 %")
-    first, again = (asked(work, on, effects="noise", seeds=(3, 4, 5)) for _ in range(2))
+    first, again = (extrapolated(work, on, effects="noise", seeds=(3, 4, 5)) for _ in range(2))
     assert first.trials == again.trials
     errors = [one.error(PLAIN) for one in first.trials[0].outcomes]
     assert len(set(errors)) == 3
     assert first.trials[0].error(PLAIN).half > 0
-    alone = asked(work, on, effects="noise", seeds=(4,))
+    alone = extrapolated(work, on, effects="noise", seeds=(4,))
     assert alone.trials[0].outcomes[0] == first.trials[0].outcomes[1]
 
 
@@ -210,8 +210,8 @@ def test_runs_draw_independently_and_alike_at_every_effect() -> None:
 def test_gain_is_of_pairs() -> None:
     """Errors of +10 % and -10 %, of the baseline +30 % and -20 %: 20 and 10 points less."""
     outcomes = tuple(
-        SeedOutcome(seed, 1.0, {PLAIN: said, ANALYTIC: other}, {}, {})
-        for seed, (said, other) in enumerate([(1.1, 1.3), (0.9, 0.8)])
+        SeedOutcome(seed, 1.0, {PLAIN: result, ANALYTIC: other}, {}, {})
+        for seed, (result, other) in enumerate([(1.1, 1.3), (0.9, 0.8)])
     )
     trial = Trial(ApplicationRun(8), outcomes)
     assert trial.error(PLAIN).mean == pytest.approx(0.0, abs=1e-12)
@@ -230,17 +230,17 @@ def memory_at(distance: str) -> Workload:
 
 def test_guard_refuses_what_misses_the_last_level() -> None:
     target = (ApplicationRun(32), ApplicationRun(32, "double"))
-    here, larger = asked(memory_at("1e6"), targets=target).trials
+    here, larger = extrapolated(memory_at("1e6"), targets=target).trials
     assert here.refusal == ""
     assert "missed E = 1 of its accesses" in larger.refusal
     assert abs(larger.error(PLAIN).mean) <= ROUNDING  # said all the same
-    (free,) = asked(memory_at("1e6"), targets=target[1:], guard=None).trials
+    (free,) = extrapolated(memory_at("1e6"), targets=target[1:], guard=None).trials
     assert free.refusal == ""
     assert free.outcomes[0].seconds == larger.outcomes[0].seconds
 
 
 def test_guard_lets_pass_what_hits() -> None:
-    (trial,) = asked(memory_at("8"), targets=(ApplicationRun(32, "double"),)).trials
+    (trial,) = extrapolated(memory_at("8"), targets=(ApplicationRun(32, "double"),)).trials
     assert trial.refusal == ""
 
 
@@ -252,19 +252,19 @@ SHIFT = "send: {to: (rank + P/2) % P, bytes: 1e6}, receive: {from: (rank + P/2) 
 
 def test_ladder_finds_the_links() -> None:
     on = machine("topology: {kind: mesh, shape: [64]}, hop_latency: 0, distance: mean, link_bandwidth: 1 GB/s")
-    found = asked(workload(COMPUTE, SHIFT), on, effects="all", seeds=(0, 1))
-    (ladder,) = ladders(found)
+    result = extrapolated(workload(COMPUTE, SHIFT), on, effects="all", seeds=(0, 1))
+    (ladder,) = ladders(result)
     assert [rung.effect for rung in ladder.rungs] == [MODELS, *effect_names()]
     assert ladder.breaks == "links"
     assert ladder.largest.effect == "links"
     assert abs(ladder.rungs[0].error) <= ROUNDING
     assert sum(rung.change for rung in ladder.rungs) == pytest.approx(ladder.rungs[-1].error)
-    assert ladder.rungs[-1].error == found.trials[0].error(PLAIN).mean
+    assert ladder.rungs[-1].error == result.trials[0].error(PLAIN).mean
 
 
 def test_ladder_finds_imbalance() -> None:
-    found = asked(workload(COMPUTE, ALLREDUCE, more="imbalance: 60 %"), effects="all", seeds=range(3))
-    (ladder,) = ladders(found, 0.05)
+    result = extrapolated(workload(COMPUTE, ALLREDUCE, more="imbalance: 60 %"), effects="all", seeds=range(3))
+    (ladder,) = ladders(result, 0.05)
     assert ladder.breaks == "imbalance"
     assert ladder.largest.effect == "imbalance"
 
@@ -272,13 +272,13 @@ def test_ladder_finds_imbalance() -> None:
 def test_ladder_finds_what_the_models_cannot_say() -> None:
     """A step between 8 and 32 processes, which no run shows."""
     step = 'compute: {instructions: "n/P*where(P > 16, 3, 1)"}'
-    (ladder,) = ladders(asked(workload(step), effects=("noise",)))
+    (ladder,) = ladders(extrapolated(workload(step), effects=("noise",)))
     assert ladder.breaks == MODELS
     assert ladder.rungs[0].error == pytest.approx(-2 / 3)
 
 
 def test_no_ladder_for_small_errors() -> None:
-    assert ladders(asked(workload(COMPUTE, ALLREDUCE), effects="all")) == ()
+    assert ladders(extrapolated(workload(COMPUTE, ALLREDUCE), effects="all")) == ()
 
 
 # What cannot be.
@@ -302,13 +302,13 @@ def test_no_ladder_for_small_errors() -> None:
 )
 def test_refused(options: dict[str, Any], message: str) -> None:
     with pytest.raises(InputError, match=message):
-        asked(workload(COMPUTE), **options)
+        extrapolated(workload(COMPUTE), **options)
 
 
 def test_second_clock_needs_a_clock() -> None:
     text = "simcodesign: 1\nname: toy\nnodes: 8\nprocessor: {rate: 1 GFLOP/s}\nnetwork: {topology: {kind: crossbar}, startup: 0, per_byte: 0}\n"
     with pytest.raises(InputError, match="which has none"):
-        asked(workload(COMPUTE), read_machine(text), second_clock_hz=1e9)
+        extrapolated(workload(COMPUTE), read_machine(text), second_clock_hz=1e9)
 
 
 def test_communication_of_keeps_waits_and_times() -> None:

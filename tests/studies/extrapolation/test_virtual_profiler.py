@@ -490,13 +490,13 @@ def test_three_runs_predict_the_others() -> None:
     assert model.scaling.known
     for P in (2, 16, 64):
         truth = simulate(SOLVER, on, {"P": P}, effects="none")
-        found = predict(model, P)
-        assert found.seconds == pytest.approx(truth.makespan_s, rel=1e-9)
+        prediction = predict(model, P)
+        assert prediction.seconds == pytest.approx(truth.makespan_s, rel=1e-9)
         parts = truth.components
-        assert found.breakdown.compute_s == pytest.approx(parts["computation"], rel=1e-9)
-        assert found.breakdown.memory_s == pytest.approx(parts["memory"], rel=1e-9)
-        assert found.breakdown.communication_s == pytest.approx(parts["communication"], rel=1e-6)
-    kernel = next(kernel for kernel in found.breakdown.kernels if kernel.name == "assemble")
+        assert prediction.breakdown.compute_s == pytest.approx(parts["computation"], rel=1e-9)
+        assert prediction.breakdown.memory_s == pytest.approx(parts["memory"], rel=1e-9)
+        assert prediction.breakdown.communication_s == pytest.approx(parts["communication"], rel=1e-6)
+    kernel = next(kernel for kernel in prediction.breakdown.kernels if kernel.name == "assemble")
     assert kernel.blocking_factor == pytest.approx(0.3, rel=1e-9)
 
 
@@ -520,11 +520,11 @@ def test_time_on_disks_is_neither_computation_nor_communication() -> None:
         2e-3 + 1e-2 / table.of(OTHERS).column("processes"), rel=ROUNDING
     )
     assert table.of("solve").column("time_s") == pytest.approx(table.of(APPLICATION).column("time_s"), rel=ROUNDING)
-    found = predict(fit_application(table), 64).breakdown
+    breakdown = predict(fit_application(table), 64).breakdown
     truth = simulate(work, on, {"P": 64}, effects="none")
-    assert found.others_s == pytest.approx(truth.components["disk"], rel=1e-9)
-    assert found.communication_s == pytest.approx(truth.components["communication"], rel=1e-6)
-    assert found.seconds == pytest.approx(truth.makespan_s, rel=1e-9)
+    assert breakdown.others_s == pytest.approx(truth.components["disk"], rel=1e-9)
+    assert breakdown.communication_s == pytest.approx(truth.components["communication"], rel=1e-6)
+    assert breakdown.seconds == pytest.approx(truth.makespan_s, rel=1e-9)
 
 
 def test_time_on_disks_without_a_clock_is_that_of_the_kernel() -> None:
@@ -545,8 +545,8 @@ def test_two_clocks_tell_the_blocking_factor() -> None:
     """Equation 5 holds for the simulated processor, whose caches keep their cycles and whose memory its seconds."""
     work = workload("compute: {instructions: 1e6}", f"memory: {{accesses: 1e5, {SHARES}, blocking: 0.2}}")
     tables = [profiled(work, machine().with_constants({"processor.clock": hz}), [1]) for hz in (2e9, 3e9)]
-    found = refine_kernels(joined(tables), latencies_of(machine()))["main"]
-    assert (found.cpi_core, found.blocking_factor) == pytest.approx((CPI, 0.2), rel=1e-6)
+    main = refine_kernels(joined(tables), latencies_of(machine()))["main"]
+    assert (main.cpi_core, main.blocking_factor) == pytest.approx((CPI, 0.2), rel=1e-6)
 
 
 def test_the_public_name() -> None:

@@ -54,14 +54,14 @@ amounts = st.floats(1e-3, 1e3)
 def test_the_region_of_a_linear_time_is_a_triangle(work: float, messages: int, size: float, spare: float) -> None:
     """work/rate + 2 messages (startup + size per_byte) <= 16 work / target, on 16 ranks."""
     target = 16e9 / spare
-    asked = question(
+    inputs = question(
         ring(),
         machine(),
         ("network.startup", "network.per_byte"),
         target,
         {"work": 1e6 * work, "messages": messages, "size": size},
     )
-    region = forecast_region(asked, points=5)
+    region = forecast_region(inputs, points=5)
     room = 1e-3 * work * (spare - 1)
     assert region.fixed_s == pytest.approx(1e-3 * work, rel=1e-12)
     assert region.limit_s == pytest.approx(1e-3 * work * spare, rel=1e-12)
@@ -71,13 +71,13 @@ def test_the_region_of_a_linear_time_is_a_triangle(work: float, messages: int, s
 
 
 def test_every_point_of_the_boundary_has_the_time_allowed() -> None:
-    asked = question("cg", "exascale-cg", ("ts", "tw"), 1e18, {"eta": 0.5})
-    region = forecast_region(asked, points=7)
+    inputs = question("cg", "exascale-cg", ("ts", "tw"), 1e18, {"eta": 0.5})
+    region = forecast_region(inputs, points=7)
     for x, y in zip(region.x, region.y, strict=True):
-        said = sc.forecast(
+        result = sc.forecast(
             "cg", "exascale-cg", {"eta": 0.5, "network.startup": x, "network.per_byte": y / 8}, phases="iterate"
         )
-        assert said.makespan_s == pytest.approx(region.limit_s, rel=1e-11)
+        assert result.makespan_s == pytest.approx(region.limit_s, rel=1e-11)
 
 
 def test_a_time_per_value_counts_the_bytes_of_a_value() -> None:
@@ -90,41 +90,41 @@ def test_a_time_per_value_counts_the_bytes_of_a_value() -> None:
 
 
 def test_a_simulated_region_without_effects_is_the_forecast() -> None:
-    asked = question("cg", sc.load_machine("exascale-cg", {"nodes": 64}), ("ts", "tw"), 1e18 / 2**14, {"train": 104.0})
-    said, seen = forecast_region(asked, 3), simulated_region(asked, (), 3)
-    assert seen.x == pytest.approx(said.x, rel=1e-6)
-    assert seen.y == pytest.approx(said.y, rel=1e-6)
-    assert seen.slopes is None
+    inputs = question("cg", sc.load_machine("exascale-cg", {"nodes": 64}), ("ts", "tw"), 1e18 / 2**14, {"train": 104.0})
+    forecasted, simulated = forecast_region(inputs, 3), simulated_region(inputs, (), 3)
+    assert simulated.x == pytest.approx(forecasted.x, rel=1e-6)
+    assert simulated.y == pytest.approx(forecasted.y, rel=1e-6)
+    assert simulated.slopes is None
 
 
 def test_endpoints_halve_the_bandwidth_that_suffices() -> None:
     """Without startup, one interface passes what comes in after what goes out: the boundary comes to half and a bit."""
-    asked = question("cg", sc.load_machine("exascale-cg", {"nodes": 64}), ("ts", "tw"), 1e18 / 2**14, {"train": 104.0})
-    said, seen = forecast_region(asked, 2), simulated_region(asked, ("interfaces",), 2)
-    assert 0.5 < seen.intercepts[1] / said.intercepts[1] < 0.56
+    inputs = question("cg", sc.load_machine("exascale-cg", {"nodes": 64}), ("ts", "tw"), 1e18 / 2**14, {"train": 104.0})
+    forecasted, simulated = forecast_region(inputs, 2), simulated_region(inputs, ("interfaces",), 2)
+    assert 0.5 < simulated.intercepts[1] / forecasted.intercepts[1] < 0.56
 
 
 @pytest.mark.thorough
 def test_a_boundary_gathers_points_where_it_bends() -> None:
     """One interface for both directions: flat while it is the limit, then down the line of the forecast."""
-    asked = question("cg", sc.load_machine("exascale-cg", {"nodes": 64}), ("ts", "tw"), 1e18 / 2**14, {"train": 104.0})
-    seen = simulated_region(asked, ("interfaces",))
-    assert seen.off == 0.0
-    assert 3 < len(seen.x) < 17
-    assert np.all(np.diff(seen.x) > 0)
-    x, y = seen.bend or (0.0, 0.0)
-    said = forecast_region(asked, 2).intercepts
-    assert x / said[0] + y / said[1] == pytest.approx(1.0, abs=0.01)  # there the forecast holds again
-    for i in range(len(seen.x) - 1):  # any simulation between two points is where the straight line says
-        between = [(line[i] + line[i + 1]) / 2 for line in (seen.x, seen.y)]
-        near, far = (asked.simulated_s(s * between[0], s * between[1], ("interfaces",)) for s in (0.985, 1.025))
-        assert near <= seen.limit_s <= far
+    inputs = question("cg", sc.load_machine("exascale-cg", {"nodes": 64}), ("ts", "tw"), 1e18 / 2**14, {"train": 104.0})
+    simulated = simulated_region(inputs, ("interfaces",))
+    assert simulated.off == 0.0
+    assert 3 < len(simulated.x) < 17
+    assert np.all(np.diff(simulated.x) > 0)
+    x, y = simulated.bend or (0.0, 0.0)
+    forecasted = forecast_region(inputs, 2).intercepts
+    assert x / forecasted[0] + y / forecasted[1] == pytest.approx(1.0, abs=0.01)  # there the forecast holds again
+    for i in range(len(simulated.x) - 1):  # any simulation between two points is where the straight line says
+        between = [(line[i] + line[i + 1]) / 2 for line in (simulated.x, simulated.y)]
+        near, far = (inputs.simulated_s(s * between[0], s * between[1], ("interfaces",)) for s in (0.985, 1.025))
+        assert near <= simulated.limit_s <= far
 
 
 def test_too_few_points_are_said() -> None:
-    asked = question("cg", sc.load_machine("exascale-cg", {"nodes": 64}), ("ts", "tw"), 1e18 / 2**14, {"train": 104.0})
-    assert simulated_region(asked, ("interfaces",), 2).off == math.inf
-    few = simulated_region(asked, ("interfaces",), 3)
+    inputs = question("cg", sc.load_machine("exascale-cg", {"nodes": 64}), ("ts", "tw"), 1e18 / 2**14, {"train": 104.0})
+    assert simulated_region(inputs, ("interfaces",), 2).off == math.inf
+    few = simulated_region(inputs, ("interfaces",), 3)
     assert len(few.x) == 3
     assert few.off > 0.1
 
@@ -152,8 +152,8 @@ def test_a_link_is_no_slower_than_a_message() -> None:
 
 
 def test_what_takes_too_long_without_messages_is_not_feasible() -> None:
-    asked = question("cg", "exascale-cg", ("ts", "tw"), 1e18, {"eta": 0.09})
-    region = forecast_region(asked)
+    inputs = question("cg", "exascale-cg", ("ts", "tw"), 1e18, {"eta": 0.09})
+    region = forecast_region(inputs)
     assert not region.feasible
     assert region.x.shape == region.y.shape == (0,)
     assert all(math.isnan(cost) for cost in region.intercepts)
@@ -161,14 +161,14 @@ def test_what_takes_too_long_without_messages_is_not_feasible() -> None:
 
 def test_the_threshold_is_where_the_computation_takes_all_the_time() -> None:
     """work/(rate eta) = 16 work/target."""
-    asked = question(ring(), machine(), ("ts", "tw"), 16e9 * 0.3)
-    assert threshold(asked, "eta", 1e-3, 1.0) == pytest.approx(0.3, rel=1e-9)
-    assert threshold(asked, "eta", 0.5, 1.0) is None
-    assert threshold(asked, "eta", 1e-3, 0.1) is None
+    inputs = question(ring(), machine(), ("ts", "tw"), 16e9 * 0.3)
+    assert threshold(inputs, "eta", 1e-3, 1.0) == pytest.approx(0.3, rel=1e-9)
+    assert threshold(inputs, "eta", 0.5, 1.0) is None
+    assert threshold(inputs, "eta", 1e-3, 0.1) is None
 
 
 @pytest.mark.parametrize(
-    ("change", "said"),
+    ("change", "message"),
     [
         ({"over": ("ts", "nothing")}, "a cost that does not exist"),
         ({"over": ("ts", "ts")}, "two costs"),
@@ -184,18 +184,18 @@ def test_the_threshold_is_where_the_computation_takes_all_the_time() -> None:
         ({"workload": "jacobi", "machine": "crossbar-16"}, "useful_flops"),
     ],
 )
-def test_bad_questions(change: dict[str, object], said: str) -> None:
+def test_bad_questions(change: dict[str, object], message: str) -> None:
     base: dict[str, object] = {
         "workload": "cg",
         "machine": "exascale-cg",
         "over": ("ts", "tw"),
         "rate_flop_per_s": 1e18,
     }
-    with pytest.raises(InputError, match=said):
+    with pytest.raises(InputError, match=message):
         question(**{**base, **change})  # type: ignore[arg-type]
 
 
 def test_a_cost_that_does_not_matter_has_no_boundary() -> None:
-    asked = question(ring(), machine(), ("ts", "power"), 1e9)
+    inputs = question(ring(), machine(), ("ts", "power"), 1e9)
     with pytest.raises(InputError, match="does not grow"):
-        forecast_region(asked)
+        forecast_region(inputs)

@@ -21,64 +21,66 @@ CASE: dict[str, Any] = {"parameters": {"P": 8}, "phases": ["sweep"]}
 
 
 @pytest.fixture(scope="module")
-def found() -> ReplicatedComparison:
+def replicated() -> ReplicatedComparison:
     return replicate_comparison("jacobi", "torus-cluster", replications=5, seed=2, **CASE)
 
 
-def column(found: ReplicatedComparison, *key: str) -> np.ndarray:
-    return found.values[:, found.keys.index(key)]
+def column(replicated: ReplicatedComparison, *key: str) -> np.ndarray:
+    return replicated.values[:, replicated.keys.index(key)]
 
 
-def shown(found: ReplicatedComparison) -> str:
+def shown(replicated: ReplicatedComparison) -> str:
     console = Console(file=io.StringIO(), width=160, highlight=False)
-    for one in replicated_comparison_tables(found):
+    for one in replicated_comparison_tables(replicated):
         console.print(one)
     text: str = console.file.getvalue()  # type: ignore[attr-defined]
     return " ".join(text.split())
 
 
-def test_every_replication_is_a_plain_comparison(found: ReplicatedComparison) -> None:
-    for number, seed in enumerate(found.seeds):
+def test_every_replication_is_a_plain_comparison(replicated: ReplicatedComparison) -> None:
+    for number, seed in enumerate(replicated.seeds):
         alone = compare("jacobi", "torus-cluster", seed=seed, **CASE)
-        assert column(found, "makespan_s")[number] == alone.simulation.makespan_s
-        assert column(found, "components_s", "communication")[number] == alone.simulation.components["communication"]
+        assert column(replicated, "makespan_s")[number] == alone.simulation.makespan_s
+        assert (
+            column(replicated, "components_s", "communication")[number] == alone.simulation.components["communication"]
+        )
         for rung in alone.rungs:
-            assert column(found, "simulated_s", rung.effect)[number] == rung.simulation.makespan_s
-            assert column(found, "change_s", rung.effect)[number] == rung.change_s
+            assert column(replicated, "simulated_s", rung.effect)[number] == rung.simulation.makespan_s
+            assert column(replicated, "change_s", rung.effect)[number] == rung.change_s
 
 
-def test_changes_add_up_to_the_mean_gap(found: ReplicatedComparison) -> None:
-    changes = [found.interval("change_s", effect).mean for effect in (WAITING, *effect_names())]
-    gap = found.interval("makespan_s").mean - float(found.first.forecast.makespan_s)
+def test_changes_add_up_to_the_mean_gap(replicated: ReplicatedComparison) -> None:
+    changes = [replicated.interval("change_s", effect).mean for effect in (WAITING, *effect_names())]
+    gap = replicated.interval("makespan_s").mean - float(replicated.first.forecast.makespan_s)
     assert sum(changes) == pytest.approx(gap, rel=1e-9)
 
 
-def test_steps_without_chance_are_the_same_in_all(found: ReplicatedComparison) -> None:
-    assert found.random_sources == ("imbalance", "noise")
-    assert [effect for effect in effect_names() if not found.interval("simulated_s", effect).same] == [
+def test_steps_without_chance_are_the_same_in_all(replicated: ReplicatedComparison) -> None:
+    assert replicated.random_sources == ("imbalance", "noise")
+    assert [effect for effect in effect_names() if not replicated.interval("simulated_s", effect).same] == [
         "imbalance",
         "noise",
     ]
 
 
-def test_error_is_that_of_the_mean(found: ReplicatedComparison) -> None:
-    times = column(found, "makespan_s")
+def test_error_is_that_of_the_mean(replicated: ReplicatedComparison) -> None:
+    times = column(replicated, "makespan_s")
     low, high = stats.t.interval(0.95, 4, times.mean(), stats.sem(times))
-    said = float(found.first.forecast.makespan_s)
-    assert found.error.mean == pytest.approx(said / times.mean() - 1)
-    assert (found.error.low, found.error.high) == pytest.approx((said / high - 1, said / low - 1))
+    value = float(replicated.first.forecast.makespan_s)
+    assert replicated.error.mean == pytest.approx(value / times.mean() - 1)
+    assert (replicated.error.low, replicated.error.high) == pytest.approx((value / high - 1, value / low - 1))
 
 
 def test_without_chance_there_is_one() -> None:
-    found = replicate_comparison("jacobi", "torus-cluster", {"P": 4}, effects="links,disks", precision=0.01)
-    assert found.count == 1
-    assert found.stopping.reached
-    assert "Nothing here is random" in shown(found)
+    result = replicate_comparison("jacobi", "torus-cluster", {"P": 4}, effects="links,disks", precision=0.01)
+    assert result.count == 1
+    assert result.stopping.reached
+    assert "Nothing here is random" in shown(result)
 
 
-def test_printed_with_intervals(found: ReplicatedComparison) -> None:
-    text = shown(found)
-    error = found.error
+def test_printed_with_intervals(replicated: ReplicatedComparison) -> None:
+    text = shown(replicated)
+    error = replicated.error
     assert f"is {100 * error.mean:+.3g}% ({100 * error.low:+.3g}% to {100 * error.high:+.3g}%)" in text
     assert "forecast against 5 simulations of each effect" in text
 

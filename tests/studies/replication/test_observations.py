@@ -46,7 +46,7 @@ def stream(result: Result, times: list[float]) -> Result:
     return replace(result, requests=Requests(arrived, arrived + np.array(times), np.zeros(len(times), np.int32)))
 
 
-def seen(number: int, times: list[float]) -> Observation:
+def observed(number: int, times: list[float]) -> Observation:
     """A run of nothing but these response times."""
     return Observation(number, {MAKESPAN: 1.0}, NO_STATIONS, spans_of(np.array(times)), None)
 
@@ -67,12 +67,12 @@ def test_all_that_is_printed_is_seen(result: Result) -> None:
 
 
 def test_stations_are_those_of_the_result(result: Result) -> None:
-    found = observation_of(result).stations
-    assert len(found.names) == len(result.stations) > 0
+    stations = observation_of(result).stations
+    assert len(stations.names) == len(result.stations) > 0
     for place, use in enumerate(result.stations):
-        assert found.names[place] == use.name
+        assert stations.names[place] == use.name
         row = [getattr(use, name) for name in STATION_NUMBERS]
-        assert found.values[:, place].tolist() == pytest.approx(row)
+        assert stations.values[:, place].tolist() == pytest.approx(row)
 
 
 @given(st.lists(st.one_of(st.floats(0, 100), st.just(math.nan)), min_size=1, max_size=60), st.integers(0, 20))
@@ -100,8 +100,8 @@ def test_long_streams_have_longer_spans() -> None:
 def test_runs_settle_where_their_mean_does(seed: int, runs: int) -> None:
     """Whole spans, none blocked: MSER-5 of the mean, request by request."""
     times = np.random.default_rng(seed).exponential(size=(runs, 30 * GROUP)) + np.exp(-np.arange(30 * GROUP) / 20)
-    found = settled_together([spans_of(run) for run in times])
-    assert found.removed == mser5(times.mean(axis=0)).removed
+    result = settled_together([spans_of(run) for run in times])
+    assert result.removed == mser5(times.mean(axis=0)).removed
 
 
 def test_blocked_requests_have_no_say_in_response_times(result: Result) -> None:
@@ -128,7 +128,7 @@ def test_samples_remove_the_warm_up_of_the_mean_run() -> None:
     runs = generator.normal(5, 0.1, (6, 200)) + 50 * (np.arange(200) < 20)
     sample = Sample(MSER5)
     for number, run in enumerate(runs):
-        sample.add(seen(number, run.tolist()))
+        sample.add(observed(number, run.tolist()))
     assert sample.keys == (MAKESPAN, RESPONSE, BLOCKED)
     assert sample.warm_up is not None
     cut = sample.warm_up.removed
@@ -140,7 +140,7 @@ def test_samples_remove_the_warm_up_of_the_mean_run() -> None:
 def test_samples_of_different_quantities_are_refused() -> None:
     sample = Sample()
     sample.add(Observation(0, {MAKESPAN: 1.0}, NO_STATIONS))
-    for other in (Observation(1, {("x",): 1.0}, NO_STATIONS), seen(2, [1.0])):
+    for other in (Observation(1, {("x",): 1.0}, NO_STATIONS), observed(2, [1.0])):
         with pytest.raises(SimcodesignError, match="other quantities"):
             sample.add(other)
 
@@ -168,14 +168,14 @@ def test_station_means_are_those_of_all_runs(runs: list[dict[str, float]]) -> No
     for run in runs:
         values = np.array([[*run.values()]] * len(STATION_NUMBERS)).reshape(len(STATION_NUMBERS), len(run))
         sums.add(StationNumbers(tuple(run), values))
-    found = sums.means(0.95)
-    assert set(found.names) == {name for run in runs for name in run}
-    for place, name in enumerate(found.names):
+    result = sums.means(0.95)
+    assert set(result.names) == {name for run in runs for name in run}
+    for place, name in enumerate(result.names):
         column = np.array([run.get(name, 0.0) for run in runs])
-        assert found.mean[:, place] == pytest.approx(column.mean(), rel=1e-9, abs=1e-9)
-        assert found.deviation[:, place] == pytest.approx(column.std(ddof=1), rel=1e-7, abs=1e-6)
+        assert result.mean[:, place] == pytest.approx(column.mean(), rel=1e-9, abs=1e-9)
+        assert result.deviation[:, place] == pytest.approx(column.std(ddof=1), rel=1e-7, abs=1e-6)
         if np.ptp(column) == 0:
-            assert found.interval("served", place).same
+            assert result.interval("served", place).same
 
 
 def test_the_most_used_stations_come_first() -> None:

@@ -52,15 +52,15 @@ def ar1(generator: np.random.Generator, count: int, phi: float) -> np.ndarray:
 
 @given(SAMPLES, st.sampled_from([0.5, 0.9, 0.95, 0.99]))
 def test_interval_is_that_of_scipy(values: list[float], confidence: float) -> None:
-    found = interval(values, confidence)
-    if found.same:
+    mean = interval(values, confidence)
+    if mean.same:
         assert np.ptp(values) <= 1e-12 * np.abs(values).max()
         return
     low, high = stats.t.interval(confidence, len(values) - 1, np.mean(values), stats.sem(values))
     scale = np.abs(values).max()
-    assert (found.low, found.high) == pytest.approx((low, high), rel=1e-9, abs=1e-9 * scale)
-    assert found.holds(found.mean)
-    assert found.half_width == pytest.approx((high - low) / 2, rel=1e-6, abs=1e-9 * scale)
+    assert (mean.low, mean.high) == pytest.approx((low, high), rel=1e-9, abs=1e-9 * scale)
+    assert mean.holds(mean.mean)
+    assert mean.half_width == pytest.approx((high - low) / 2, rel=1e-6, abs=1e-9 * scale)
 
 
 def test_squares_that_overflow_do_not_matter() -> None:
@@ -117,23 +117,23 @@ def test_coverage_of_one_long_run_of_a_queue() -> None:
 def mser5_by_definition(values: list[float]) -> dict[int, float]:
     """The statistic of every truncation, by White's definition."""
     groups = [float(np.mean(values[at : at + GROUP])) for at in range(0, len(values) - GROUP + 1, GROUP)]
-    found = {}
+    result = {}
     for cut in range(len(groups) // 2 + 1):
         left = groups[cut:]
         mean = math.fsum(left) / len(left)
-        found[cut * GROUP] = math.fsum((one - mean) ** 2 for one in left) / len(left) ** 2
-    return found
+        result[cut * GROUP] = math.fsum((one - mean) ** 2 for one in left) / len(left) ** 2
+    return result
 
 
 @given(st.lists(st.floats(-1e3, 1e3, allow_subnormal=False), min_size=2 * GROUP, max_size=120))
 @pytest.mark.thorough
 def test_mser5_minimises_by_definition(values: list[float]) -> None:
     every = mser5_by_definition(values)
-    found = mser5(values)
-    assert found.removed in every
+    warm_up = mser5(values)
+    assert warm_up.removed in every
     # Where several are level but for rounding, any of them will do.
-    assert every[found.removed] <= min(every.values()) + 1e-9 * max(every.values()) + 1e-18
-    assert found.late == (found.removed == max(every))
+    assert every[warm_up.removed] <= min(every.values()) + 1e-9 * max(every.values()) + 1e-18
+    assert warm_up.late == (warm_up.removed == max(every))
 
 
 def test_mser5_takes_the_first_of_several_least() -> None:
@@ -145,9 +145,9 @@ def test_mser5_removes_a_made_up_transient() -> None:
     generator = np.random.default_rng(7)
     values = generator.normal(10, 1, 1000)
     values[:100] += 30 * np.exp(-np.arange(100) / 25)
-    found = mser5(values)
-    assert 40 <= found.removed <= 200
-    assert not found.late
+    warm_up = mser5(values)
+    assert 40 <= warm_up.removed <= 200
+    assert not warm_up.late
 
 
 def test_mser5_says_when_a_run_has_not_settled() -> None:
@@ -159,11 +159,11 @@ def test_mser5_says_when_a_run_has_not_settled() -> None:
 
 
 def test_batches_by_hand() -> None:
-    found = batch_means(np.arange(103.0), batches=20)
+    result = batch_means(np.arange(103.0), batches=20)
     means = np.arange(3.0, 103.0).reshape(20, 5).mean(axis=1)  # the first three are left out
-    assert (found.batches, found.size) == (20, 5)
-    assert found.interval == interval(means)
-    assert found.correlated
+    assert (result.batches, result.size) == (20, 5)
+    assert result.interval == interval(means)
+    assert result.correlated
 
 
 def test_too_few_observations_for_batches() -> None:
@@ -195,9 +195,9 @@ def test_batch_means_know_the_variance_of_a_correlated_mean() -> None:
     phi, count, hits, squares = 0.5, 4000, 0, []
     generator = np.random.default_rng(3)
     for _ in range(200):
-        found = batch_means(ar1(generator, count, phi)).interval
-        hits += found.holds(0.0)
-        squares.append((found.half_width / stats.t.ppf(0.975, 19)) ** 2)
+        interval = batch_means(ar1(generator, count, phi)).interval
+        hits += interval.holds(0.0)
+        squares.append((interval.half_width / stats.t.ppf(0.975, 19)) ** 2)
     assert 0.90 * 200 <= hits <= 0.99 * 200
     assert np.mean(squares) == pytest.approx(1 / (count * (1 - phi) ** 2), rel=0.08)  # 200 chi-squared of 19: 2.3 %
 
@@ -247,14 +247,14 @@ def test_coverage_of_sequential_stopping() -> None:
 @given(st.lists(st.tuples(NUMBERS, NUMBERS), min_size=3, max_size=30))
 def test_paired_difference_is_that_of_scipy(pairs: list[tuple[float, float]]) -> None:
     first, second = np.array(pairs).T
-    found = paired(first, second)
-    if found.difference.same:
+    result = paired(first, second)
+    if result.difference.same:
         return
     known = stats.ttest_rel(second, first).confidence_interval(0.95)
     scale = 1e-9 * np.abs(pairs).max()
-    assert found.difference.low == pytest.approx(known.low, rel=1e-9, abs=scale)
-    assert found.difference.high == pytest.approx(known.high, rel=1e-9, abs=scale)
-    assert found.decided == (not known.low <= 0 <= known.high)
+    assert result.difference.low == pytest.approx(known.low, rel=1e-9, abs=scale)
+    assert result.difference.high == pytest.approx(known.high, rel=1e-9, abs=scale)
+    assert result.decided == (not known.low <= 0 <= known.high)
 
 
 def test_narrowing_is_that_against_welch() -> None:
@@ -262,10 +262,10 @@ def test_narrowing_is_that_against_welch() -> None:
     shared = generator.normal(size=25)
     first, second = 10 + shared, 11 + 1.5 * shared + 0.1 * generator.normal(size=25)
     welch = stats.ttest_ind(second, first, equal_var=False).confidence_interval(0.95)
-    found = paired(first, second)
-    assert found.narrowing == pytest.approx((welch.high - welch.low) / 2 / found.difference.half_width)
-    assert found.narrowing > 2
-    assert found.correlation == pytest.approx(stats.pearsonr(first, second).statistic)
+    pairs = paired(first, second)
+    assert pairs.narrowing == pytest.approx((welch.high - welch.low) / 2 / pairs.difference.half_width)
+    assert pairs.narrowing > 2
+    assert pairs.correlation == pytest.approx(stats.pearsonr(first, second).statistic)
 
 
 @settings(max_examples=examples(50))
@@ -274,25 +274,25 @@ def test_fieller_holds_what_the_pairs_do_not_refute(seed: int, factor: float) ->
     generator = np.random.default_rng(seed)
     first = generator.normal(10, 1, 12)
     second = factor * first + generator.normal(0, 1, 12)
-    found = ratio_interval(first, second)
-    for end in (found.low, found.high):  # at its ends the t interval of second - r first just touches 0
+    ratio = ratio_interval(first, second)
+    for end in (ratio.low, ratio.high):  # at its ends the t interval of second - r first just touches 0
         known = stats.ttest_1samp(second - end * first, 0).pvalue
         assert known == pytest.approx(0.05, rel=1e-6)
-    assert found.holds(float(second.mean() / first.mean()))
-    assert found.holds(1.0) == (not paired(first, second).decided)
+    assert ratio.holds(float(second.mean() / first.mean()))
+    assert ratio.holds(1.0) == (not paired(first, second).decided)
 
 
 def test_ratio_has_no_bounds_where_the_first_may_be_zero() -> None:
-    found = ratio_interval([-1.0, 1.0, 0.5], [1.0, 2.0, 3.0])
-    assert (found.low, found.high) == (-math.inf, math.inf)
+    ratio = ratio_interval([-1.0, 1.0, 0.5], [1.0, 2.0, 3.0])
+    assert (ratio.low, ratio.high) == (-math.inf, math.inf)
 
 
 def test_pairs_of_what_does_not_vary() -> None:
-    found = paired([2.0, 2.0], [3.0, 3.0])
-    assert found.difference.same
-    assert found.decided
-    assert found.ratio.mean == 1.5
-    assert math.isnan(found.correlation)
+    pairs = paired([2.0, 2.0], [3.0, 3.0])
+    assert pairs.difference.same
+    assert pairs.decided
+    assert pairs.ratio.mean == 1.5
+    assert math.isnan(pairs.correlation)
     level = paired([2.0, 2.5], [2.0, 2.5])
     assert not level.decided
     assert level.difference.mean == 0.0

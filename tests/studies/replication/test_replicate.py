@@ -88,20 +88,20 @@ def read(folder: Path, name: str, text: str, load: Any) -> Any:
 
 @pytest.fixture(scope="module")
 def machine(folder: Path) -> Machine:
-    found: Machine = read(folder, "machine", MACHINE, load_machine)
-    return found
+    result: Machine = read(folder, "machine", MACHINE, load_machine)
+    return result
 
 
 @pytest.fixture(scope="module")
 def loop(folder: Path) -> Workload:
-    found: Workload = read(folder, "loop", LOOP, load_workload)
-    return found
+    result: Workload = read(folder, "loop", LOOP, load_workload)
+    return result
 
 
 @pytest.fixture(scope="module")
 def queue(folder: Path) -> Workload:
-    found: Workload = read(folder, "queue", QUEUE, load_workload)
-    return found
+    result: Workload = read(folder, "queue", QUEUE, load_workload)
+    return result
 
 
 @pytest.fixture(scope="module")
@@ -109,8 +109,8 @@ def twelve(loop: Workload, machine: Machine) -> Replicated:
     return replicate(loop, machine, replications=12, seed=5)
 
 
-def text(found: Any) -> str:
-    return json.dumps(to_json(found.to_dict()))
+def text(result: Any) -> str:
+    return json.dumps(to_json(result.to_dict()))
 
 
 # --- Seeds ---------------------------------------------------------------------------------------------------
@@ -168,21 +168,21 @@ def test_the_number_of_processes_changes_no_byte(twelve: Replicated, loop: Workl
 @AT_ONCE
 @pytest.mark.thorough
 def test_nor_with_sequential_stopping(queue: Workload, machine: Machine) -> None:
-    found = [
+    values = [
         text(replicate(queue, machine, {"P": 1, "requests": 200}, precision=0.15, seed=3, workers=workers))
         for workers in (1, 2)
     ]
-    assert len(set(found)) == 1
+    assert len(set(values)) == 1
 
 
 @AT_ONCE
 @pytest.mark.thorough
 def test_nor_with_two_machines(loop: Workload, machine: Machine) -> None:
     other = replace(machine, name="other", noise=0.1)
-    found = [
+    values = [
         text(replicate_against(loop, machine, against=other, replications=5, workers=workers)) for workers in (1, 2)
     ]
-    assert found[0] == found[1]
+    assert values[0] == values[1]
 
 
 def test_little_work_starts_no_process(loop: Workload, machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -195,26 +195,26 @@ def test_little_work_starts_no_process(loop: Workload, machine: Machine, monkeyp
 
 def test_stops_when_the_makespan_is_known(loop: Workload, machine: Machine) -> None:
     calls: list[tuple[int, int, float]] = []
-    found = replicate(loop, machine, precision=0.05, on_progress=lambda *now: calls.append(now))
-    assert found.stopping.reached
-    assert found.interval("makespan_s").relative <= 0.05
-    assert found.count % ROUND == 0
-    earlier = found.column(("makespan_s",))[:-ROUND]  # the look before found the same, the one before that did not
+    replicated = replicate(loop, machine, precision=0.05, on_progress=lambda *now: calls.append(now))
+    assert replicated.stopping.reached
+    assert replicated.interval("makespan_s").relative <= 0.05
+    assert replicated.count % ROUND == 0
+    earlier = replicated.column(("makespan_s",))[:-ROUND]  # the look before found the same, the one before that did not
     assert stats.sem(earlier) * stats.t.ppf(0.975, len(earlier) - 1) <= 0.05 * earlier.mean()
-    assert [done for done, _, _ in calls] == list(range(2, found.count + 1))
+    assert [done for done, _, _ in calls] == list(range(2, replicated.count + 1))
     assert calls[-1][1] == 1000
-    assert calls[-1][2] == pytest.approx(found.interval("makespan_s").relative)
+    assert calls[-1][2] == pytest.approx(replicated.interval("makespan_s").relative)
 
 
 def test_stops_at_most_where_it_must(loop: Workload, machine: Machine) -> None:
-    found = replicate(loop, machine, precision=1e-6, most=25)
-    assert found.count == 30  # whole rounds
-    assert not found.stopping.reached
+    replicated = replicate(loop, machine, precision=1e-6, most=25)
+    assert replicated.count == 30  # whole rounds
+    assert not replicated.stopping.reached
 
 
 def test_a_precision_of_something_else(loop: Workload, machine: Machine) -> None:
-    found = replicate(loop, machine, precision=0.9, precision_of="components_s.computation")
-    assert found.stopping.of == ("components_s", "computation")
+    replicated = replicate(loop, machine, precision=0.9, precision_of="components_s.computation")
+    assert replicated.stopping.of == ("components_s", "computation")
     assert replicate(loop, machine, precision=0.9, precision_of="makespan").stopping.of == ("makespan_s",)
     with pytest.raises(InputError, match=r"did you mean 'components_s\.computation'"):
         replicate(loop, machine, precision=0.9, precision_of="components_s.computatio")
@@ -268,13 +268,14 @@ def test_arrays_are_refused(loop: Workload, machine: Machine) -> None:
 
 
 @pytest.mark.parametrize(
-    ("effects", "drawn"), [("all", ("imbalance", "noise")), ("imbalance", ("imbalance",)), ("links", ()), ("none", ())]
+    ("effects", "expected"),
+    [("all", ("imbalance", "noise")), ("imbalance", ("imbalance",)), ("links", ()), ("none", ())],
 )
-def test_what_is_drawn(loop: Workload, machine: Machine, effects: str, drawn: tuple[str, ...]) -> None:
-    found = replicate(loop, machine, replications=4, effects=effects)
-    assert found.random_sources == drawn
-    assert found.count == (4 if drawn else 1)
-    assert found.stopping.reached
+def test_what_is_drawn(loop: Workload, machine: Machine, effects: str, expected: tuple[str, ...]) -> None:
+    replicated = replicate(loop, machine, replications=4, effects=effects)
+    assert replicated.random_sources == expected
+    assert replicated.count == (4 if expected else 1)
+    assert replicated.stopping.reached
 
 
 def test_arrivals_are_drawn_whatever_the_effects(queue: Workload, machine: Machine) -> None:
@@ -299,28 +300,28 @@ def test_coverage_of_a_simulated_queue(machine: Machine, queue: Workload) -> Non
     parameters = {"P": 1, "rate": 30, "requests": 200}
     hits = 0
     for seed in range(200):
-        found = replicate(queue, machine, parameters, replications=10, seed=seed, engine="compiled")
-        hits += found.interval("response_s").holds(1 / (100 - 30))
+        replicated = replicate(queue, machine, parameters, replications=10, seed=seed, engine="compiled")
+        hits += replicated.interval("response_s").holds(1 / (100 - 30))
     assert 0.90 * 200 <= hits <= 0.99 * 200
 
 
 def test_one_long_run_in_batches(machine: Machine, queue: Workload) -> None:
-    found = replicate(queue, machine, {"P": 1, "requests": 20_000}, replications=1)
-    assert found.count == 1
-    assert found.batches is not None
-    assert found.batches.batches >= 20
-    assert found.interval("response_s") == found.batches.interval
-    assert found.interval("response_s").holds(0.02)
-    assert np.isnan(found.interval("makespan_s").low)
+    replicated = replicate(queue, machine, {"P": 1, "requests": 20_000}, replications=1)
+    assert replicated.count == 1
+    assert replicated.batches is not None
+    assert replicated.batches.batches >= 20
+    assert replicated.interval("response_s") == replicated.batches.interval
+    assert replicated.interval("response_s").holds(0.02)
+    assert np.isnan(replicated.interval("makespan_s").low)
 
 
 def test_a_stated_warm_up(machine: Machine, queue: Workload) -> None:
-    found = replicate(queue, machine, {"P": 1}, replications=3, warm_up=100)
-    for number, seed in enumerate(found.seeds):
+    replicated = replicate(queue, machine, {"P": 1}, replications=3, warm_up=100)
+    for number, seed in enumerate(replicated.seeds):
         requests = simulate(queue, machine, {"P": 1}, seed=seed).requests
         assert requests is not None
         times = (requests.left_s - requests.arrived_s)[100:]
-        assert found.column(("response_s",))[number] == pytest.approx(times.mean(), rel=1e-12)
+        assert replicated.column(("response_s",))[number] == pytest.approx(times.mean(), rel=1e-12)
     with pytest.raises(InputError, match="warm-up"):
         replicate(queue, machine, {"P": 1}, replications=3, warm_up=800)
 
@@ -331,8 +332,8 @@ def test_a_short_stream_has_no_batches(machine: Machine, queue: Workload) -> Non
 
 
 def test_a_precision_is_of_the_response_time_of_a_stream(machine: Machine, queue: Workload) -> None:
-    found = replicate(queue, machine, {"P": 1}, precision=0.5)
-    assert found.stopping.of == ("response_s",)
+    replicated = replicate(queue, machine, {"P": 1}, precision=0.5)
+    assert replicated.stopping.of == ("response_s",)
 
 
 # --- Two machines --------------------------------------------------------------------------------------------
@@ -341,15 +342,18 @@ def test_a_precision_is_of_the_response_time_of_a_stream(machine: Machine, queue
 def test_common_random_numbers_narrow_the_difference(loop: Workload, machine: Machine) -> None:
     """A processor that is slightly slower: the same shares of computation, so most of the spread cancels."""
     other = replace(machine, name="other", processor=replace(machine.processor, rate_flop_per_s=0.98e8))
-    found = replicate_against(loop, machine, against=other, replications=15)
-    pair = found.verdict
-    assert found.first.seeds == found.second.seeds
+    replicated = replicate_against(loop, machine, against=other, replications=15)
+    pair = replicated.verdict
+    assert replicated.first.seeds == replicated.second.seeds
     assert pair.correlation > 0.99
     assert pair.narrowing > 5
     assert pair.decided
     assert pair.difference.mean > 0
     both = [replicate(loop, one, replications=15) for one in (machine, other)]
-    assert [side.values.tolist() for side in both] == [found.first.values.tolist(), found.second.values.tolist()]
+    assert [side.values.tolist() for side in both] == [
+        replicated.first.values.tolist(),
+        replicated.second.values.tolist(),
+    ]
     known = stats.ttest_rel(both[1].column(("makespan_s",)), both[0].column(("makespan_s",))).confidence_interval(0.95)
     assert (pair.difference.low, pair.difference.high) == pytest.approx((known.low, known.high))
 
@@ -377,15 +381,15 @@ def test_a_machine_against_itself(loop: Workload, machine: Machine) -> None:
 
 def test_a_precision_of_the_difference(loop: Workload, machine: Machine) -> None:
     other = load_machine_with(machine, startup_s=120e-6)
-    found = replicate_against(loop, machine, against=other, precision=0.01)
-    assert found.first.stopping.reached
-    assert found.first.count == 20  # the difference is known long before the makespan is
-    gap = found.verdict.difference
-    assert gap.half_width <= 0.01 * found.first.interval("makespan_s").mean
-    assert found.first.interval("makespan_s").relative > 0.01
+    replicated = replicate_against(loop, machine, against=other, precision=0.01)
+    assert replicated.first.stopping.reached
+    assert replicated.first.count == 20  # the difference is known long before the makespan is
+    gap = replicated.verdict.difference
+    assert gap.half_width <= 0.01 * replicated.first.interval("makespan_s").mean
+    assert replicated.first.interval("makespan_s").relative > 0.01
 
 
 def test_without_chance_one_run_of_each(loop: Workload, machine: Machine) -> None:
-    found = replicate_against(loop, machine, against=load_machine_with(machine, startup_s=1e-3), effects="none")
-    assert (found.first.count, found.second.count) == (1, 1)
-    assert found.verdict.difference.mean > 0
+    replicated = replicate_against(loop, machine, against=load_machine_with(machine, startup_s=1e-3), effects="none")
+    assert (replicated.first.count, replicated.second.count) == (1, 1)
+    assert replicated.verdict.difference.mean > 0

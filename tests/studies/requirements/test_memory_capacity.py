@@ -104,11 +104,11 @@ def test_what_was_put_in_comes_out(slopes: list[float], p: int, n: float) -> Non
 
 
 def test_sizes_over_arrays() -> None:
-    found = fitting_sizes("icofoam", [2**10, 2**20], [[1e6], [1e9], [1e12]])
-    assert found.shape == (3, 2)
+    result = fitting_sizes("icofoam", [2**10, 2**20], [[1e6], [1e9], [1e12]])
+    assert result.shape == (3, 2)
     for place, (m, p) in {(0, 0): (1e6, 2**10), (1, 1): (1e9, 2**20), (2, 1): (1e12, 2**20)}.items():
         expected = (m - 100 * p * math.log2(p)) / 1e3
-        assert found[place] == pytest.approx(max(expected, 0.0), rel=1e-10)
+        assert result[place] == pytest.approx(max(expected, 0.0), rel=1e-10)
 
 
 def test_a_footprint_that_does_not_grow_bounds_nothing() -> None:

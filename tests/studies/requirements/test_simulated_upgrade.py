@@ -61,8 +61,8 @@ def laws(text: str = LAWS) -> Workload:
 
 @cache
 def cells(effects: str = "all") -> Mapping[str, SimulatedCell]:
-    found = simulated_upgrades([laws()], "juqueen", UPGRADES, ranks=32, effects=effects)
-    return {cell.upgrade: cell for cell in found}
+    result = simulated_upgrades([laws()], "juqueen", UPGRADES, ranks=32, effects=effects)
+    return {cell.upgrade: cell for cell in result}
 
 
 # Machines.
@@ -70,8 +70,8 @@ def cells(effects: str = "all") -> Mapping[str, SimulatedCell]:
 
 @given(st.lists(st.integers(1, 40), min_size=1, max_size=4), st.integers(1, 5000))
 def test_a_similar_shape_has_the_nodes_and_doubles(shape: list[int], nodes: int) -> None:
-    found = similar_shape(tuple(shape), nodes)
-    assert (len(found), math.prod(found)) == (len(shape), nodes)
+    result = similar_shape(tuple(shape), nodes)
+    assert (len(result), math.prod(result)) == (len(shape), nodes)
     assert math.prod(prime_factors(nodes)) == nodes
 
 
@@ -173,9 +173,9 @@ def test_what_cannot_be_varied() -> None:
 
 @pytest.mark.thorough
 def test_counters_have_the_ratios_of_the_requirements() -> None:
-    found = {name: [cell.counter_ratios[counter] for counter in COUNTERS] for name, cell in cells().items()}
+    values = {name: [cell.counter_ratios[counter] for counter in COUNTERS] for name, cell in cells().items()}
     expected = {"racks": [1, 1, 2], "sockets": [0.25, 0.5, 1], "memory": [4, 2, 2]}  # n^2, n, n P
-    assert found == {name: pytest.approx(ratios, rel=1e-12) for name, ratios in expected.items()}
+    assert values == {name: pytest.approx(ratios, rel=1e-12) for name, ratios in expected.items()}
     assert all(cell.counter_error < 1e-12 for cell in cells().values())
 
 
@@ -261,7 +261,7 @@ def ranking(**scores: Sequence[float]) -> Ranking:
 
 
 @pytest.mark.parametrize(
-    ("said", "seen", "verdict"),
+    ("expected", "named", "verdict"),
     [
         ((1, 2, 3), (1, 5, 5), "same"),
         ((1, 1.005, 3), (1, 2, 3), "narrower"),
@@ -271,21 +271,21 @@ def ranking(**scores: Sequence[float]) -> Ranking:
         ((math.nan, 2, 3), (1, 2, 3), "other"),
     ],
 )
-def test_verdicts(said: Sequence[float], seen: Sequence[float], verdict: str) -> None:
-    assert ranking(requirements=said, simulated=seen).verdict() == verdict
+def test_verdicts(expected: Sequence[float], named: Sequence[float], verdict: str) -> None:
+    assert ranking(requirements=expected, simulated=named).verdict() == verdict
 
 
 def test_what_does_not_fit_is_never_picked() -> None:
-    found = ranking(simulated=(math.nan, 2, 1))
-    assert found.order("simulated") == ["memory", "sockets"]
-    assert found.picks("simulated") == ["memory"]
-    assert found.picks("weighted") == []
+    result = ranking(simulated=(math.nan, 2, 1))
+    assert result.order("simulated") == ["memory", "sockets"]
+    assert result.picks("simulated") == ["memory"]
+    assert result.picks("weighted") == []
 
 
 def test_scores_are_for_a_unit_of_the_problem() -> None:
-    (found,) = rankings(list(cells().values()))
-    assert found.scores["computation"] == pytest.approx({"racks": 0.5, "sockets": 0.25, "memory": 2})
-    assert found.scores["simulated"] == {name: cell.time_per_problem for name, cell in cells().items()}
+    (result,) = rankings(list(cells().values()))
+    assert result.scores["computation"] == pytest.approx({"racks": 0.5, "sockets": 0.25, "memory": 2})
+    assert result.scores["simulated"] == {name: cell.time_per_problem for name, cell in cells().items()}
 
 
 @given(st.lists(st.floats(1e-3, 1e3), min_size=1, max_size=5))
@@ -299,8 +299,8 @@ def test_the_mean_lies_between(ratios: list[float]) -> None:
 
 def test_a_rate_of_everything_changes_nothing() -> None:
     """Computation twice as fast, and caches and the network as well: the ratios of times stay."""
-    found = list(cells("none").values())
-    machine = found[0].old.machine
+    values = list(cells("none").values())
+    machine = values[0].old.machine
     fast = machine
     for name, factor in (
         ("processor.rate", 2.0),
@@ -312,24 +312,30 @@ def test_a_rate_of_everything_changes_nothing() -> None:
     ):
         fast = varied_machine(fast, name, factor)
     other = simulated_upgrades([laws()], fast, UPGRADES, ranks=32, effects="none")
-    assert [cell.time_ratio for cell in other] == pytest.approx([cell.time_ratio for cell in found], rel=1e-12)
+    assert [cell.time_ratio for cell in other] == pytest.approx([cell.time_ratio for cell in values], rel=1e-12)
 
 
 def test_both_readings_of_a_sensitivity_agree_without_effects() -> None:
-    found = list(cells("none").values())
-    asked = {"processor.rate": [0.5, 1.0, 2.0], "far": [0.5]}
-    said, seen = (sensitivity(found, asked, reading=reading, effects="none") for reading in ("forecast", "simulation"))
-    assert [(one.name, one.factor) for one in said] == [("processor.rate", 0.5), ("processor.rate", 2.0), ("far", 0.5)]
-    for one, other in zip(said, seen, strict=True):
+    values = list(cells("none").values())
+    result = {"processor.rate": [0.5, 1.0, 2.0], "far": [0.5]}
+    forecasted, simulated = (
+        sensitivity(values, result, reading=reading, effects="none") for reading in ("forecast", "simulation")
+    )
+    assert [(one.name, one.factor) for one in forecasted] == [
+        ("processor.rate", 0.5),
+        ("processor.rate", 2.0),
+        ("far", 0.5),
+    ]
+    for one, other in zip(forecasted, simulated, strict=True):
         assert one.ratios == pytest.approx(other.ratios, rel=1e-12)
-        assert one.as_it_is == pytest.approx({("laws", cell.upgrade): cell.time_ratio for cell in found}, rel=1e-12)
+        assert one.as_it_is == pytest.approx({("laws", cell.upgrade): cell.time_ratio for cell in values}, rel=1e-12)
 
 
 def test_a_faster_processor_leaves_the_ratio_of_what_remains() -> None:
     """All but infinitely fast, the ratio of times is that of memory and communication."""
-    found = list(cells("none").values())
-    (one,) = sensitivity(found, {"processor.rate": [1e12]})
-    for cell in found:
+    values = list(cells("none").values())
+    (one,) = sensitivity(values, {"processor.rate": [1e12]})
+    for cell in values:
         assert cell.new is not None
         rest = [
             sum(float(run.comparison.forecast.components[part]) for part in ("memory", "communication"))
@@ -348,12 +354,12 @@ def test_numbers_that_are_assumed() -> None:
 
 
 @pytest.mark.parametrize(
-    ("asked", "what"),
+    ("expected", "what"),
     [({"nothing": [2.0]}, "neither a rate"), ({"far": [0.0]}, "factor of far"), ({"far": [math.inf]}, "factor of far")],
 )
-def test_numbers_that_cannot_be_varied(asked: dict[str, list[float]], what: str) -> None:
+def test_numbers_that_cannot_be_varied(expected: dict[str, list[float]], what: str) -> None:
     with pytest.raises(InputError, match=what):
-        sensitivity(list(cells("none").values()), asked)
+        sensitivity(list(cells("none").values()), expected)
 
 
 def test_picks() -> None:
@@ -381,12 +387,12 @@ def test_all_systems_are_divided_by_the_same_factors() -> None:
 
 
 def test_simulated_straw_men() -> None:
-    (found,) = simulated_straw_men(["kripke"], SYSTEMS, ranks=200, effects="none")
-    assert found.small.benchmark == pytest.approx(200 * 50)
-    times = found.ratios()
+    (result,) = simulated_straw_men(["kripke"], SYSTEMS, ranks=200, effects="none")
+    assert result.small.benchmark == pytest.approx(200 * 50)
+    times = result.ratios()
     assert times["full"] == times["small"] == pytest.approx((1, 1, 1))
     assert min(times["simulated"]) == 1
-    for run in found.runs:
+    for run in result.runs:
         assert run is not None
         assert float(run.simulation.components["computation"]) == pytest.approx(1.0)  # 1e7 n over the rate, on each
 
@@ -397,9 +403,9 @@ def test_simulated_straw_men() -> None:
 @given(st.lists(st.floats(-1, 2), max_size=30))
 def test_labels_are_apart_and_in_order(heights: list[float]) -> None:
     gap = 0.05
-    found = spread(sorted(heights), gap)
-    assert len(found) == len(heights)
-    assert all(after - before >= gap * (1 - 1e-6) for before, after in pairwise(found))
+    result = spread(sorted(heights), gap)
+    assert len(result) == len(heights)
+    assert all(after - before >= gap * (1 - 1e-6) for before, after in pairwise(result))
 
 
 def test_labels_that_have_room_stay() -> None:

@@ -48,13 +48,13 @@ def read(text: str) -> Upgrade:
 
 
 def test_those_of_table_3_are_shipped() -> None:
-    found = {name: load_upgrade(name) for name in upgrades()}
-    assert {name: (it.processes, it.memory) for name, it in found.items()} == {
+    values = {name: load_upgrade(name) for name in upgrades()}
+    assert {name: (it.processes, it.memory) for name, it in values.items()} == {
         "racks": (2, 1),
         "sockets": (2, 0.5),
         "memory": (1, 2),
     }
-    for name, upgrade in found.items():
+    for name, upgrade in values.items():
         assert (upgrade.name, bool(upgrade.about), bool(upgrade.source)) == (name, True, True)
         assert all(upgrade.rate(part) == 1 for part in ("processor", "network", "memory", "disk"))
 
@@ -64,10 +64,10 @@ def test_a_file_of_ones_own(tmp_path: Path) -> None:
     path.write_text(
         "simcodesign: 1\nname: mine\nnodes: 1.5\nprocessors_per_node: 4\nmemory: 0.25\nrates: {network: 2, disk: 0.5}\n"
     )
-    found = load_upgrade(path)
-    assert (found.processes, found.nodes, found.memory) == (6, 1.5, 0.25)
-    assert (found.rate("network"), found.rate("disk"), found.rate("processor")) == (2, 0.5, 1)
-    assert load_upgrade(str(path)) == found
+    result = load_upgrade(path)
+    assert (result.processes, result.nodes, result.memory) == (6, 1.5, 0.25)
+    assert (result.rate("network"), result.rate("disk"), result.rate("processor")) == (2, 0.5, 1)
+    assert load_upgrade(str(path)) == result
 
 
 @pytest.mark.parametrize(
@@ -116,7 +116,7 @@ def test_ratios_of_power_laws(
     old = (1e6 * 4096.0**-b) ** (1 / a)
     assume(1e-6 < old < 1e12 and 1e-6 < old * size < 1e12)
     change = Upgrade("x", nodes=nodes, processors_per_node=per_node, memory=memory)
-    found = upgrade_study(laws(), machine(), change, {"a": a, "b": b, "c": c, "d": d})
+    study = upgrade_study(laws(), machine(), change, {"a": a, "b": b, "c": c, "d": d})
     expected = {
         "size": size,
         "overall": size * p,
@@ -125,43 +125,43 @@ def test_ratios_of_power_laws(
         "memory_access": size**2,
         "loads_stores": size,
     }
-    assert found.ratios.keys() == {*RATIOS}
-    assert found.ratios == pytest.approx(expected, rel=1e-9)
-    assert found.inflated_bytes == pytest.approx(1e9 * p**b, rel=1e-9)
-    assert (found.new.processes, found.new.memory_bytes) == (4096 * p, 1e9 * memory)
-    assert found.baseline["overall"] == p * memory
-    assert found.baseline["communication"] == memory
+    assert study.ratios.keys() == {*RATIOS}
+    assert study.ratios == pytest.approx(expected, rel=1e-9)
+    assert study.inflated_bytes == pytest.approx(1e9 * p**b, rel=1e-9)
+    assert (study.new.processes, study.new.memory_bytes) == (4096 * p, 1e9 * memory)
+    assert study.baseline["overall"] == p * memory
+    assert study.baseline["communication"] == memory
 
 
 def test_lulesh_as_table_4_walks_through_it() -> None:
-    found = upgrade_study("lulesh", "juqueen", "racks")
+    study = upgrade_study("lulesh", "juqueen", "racks")
     p = 458752.0
-    assert (found.old.processes, found.new.processes, found.old.memory_bytes) == (p, 2 * p, 1e9)
-    assert found.ratios["size"] == 1
-    assert found.ratios["overall"] == 2
-    assert found.ratios["computation"] == pytest.approx(2**0.25 * math.log(2 * p) / math.log(p))
-    assert found.ratios["loads_stores"] == pytest.approx(math.log(2 * p) / math.log(p))
+    assert (study.old.processes, study.new.processes, study.old.memory_bytes) == (p, 2 * p, 1e9)
+    assert study.ratios["size"] == 1
+    assert study.ratios["overall"] == 2
+    assert study.ratios["computation"] == pytest.approx(2**0.25 * math.log(2 * p) / math.log(p))
+    assert study.ratios["loads_stores"] == pytest.approx(math.log(2 * p) / math.log(p))
     fewer = upgrade_study("lulesh", "juqueen", "racks", {"P": 1024})
     assert fewer.ratios["computation"] == pytest.approx(2**0.25 * 11 / 10)
     natural = upgrade_study("lulesh", "juqueen", "racks", {"p_base": math.e})
-    assert natural.ratios["computation"] == pytest.approx(found.ratios["computation"])
-    assert natural.old.metric("computation") == pytest.approx(found.old.metric("computation") * math.log(2))
+    assert natural.ratios["computation"] == pytest.approx(study.ratios["computation"])
+    assert natural.old.metric("computation") == pytest.approx(study.old.metric("computation") * math.log(2))
 
 
 def test_nothing_fits_any_more() -> None:
-    found = upgrade_study("icofoam", "juqueen", "racks")
-    assert not found.new.fit.fits
-    assert found.old.fit.fits
-    assert (found.ratios["size"], found.ratios["overall"]) == (0, 0)
-    assert all(math.isnan(found.ratios[name]) for name in RATIOS[2:])
-    assert found.new.needs is None
+    study = upgrade_study("icofoam", "juqueen", "racks")
+    assert not study.new.fit.fits
+    assert study.old.fit.fits
+    assert (study.ratios["size"], study.ratios["overall"]) == (0, 0)
+    assert all(math.isnan(study.ratios[name]) for name in RATIOS[2:])
+    assert study.new.needs is None
 
 
 def test_nothing_fitted_before() -> None:
-    found = upgrade_study("icofoam", "strawman-hybrid", "memory")
-    assert not found.old.fit.fits
-    assert all(math.isnan(ratio) for ratio in found.ratios.values())
-    assert math.isnan(found.inflated_bytes)
+    study = upgrade_study("icofoam", "strawman-hybrid", "memory")
+    assert not study.old.fit.fits
+    assert all(math.isnan(ratio) for ratio in study.ratios.values())
+    assert math.isnan(study.inflated_bytes)
 
 
 def test_a_table_gives_every_workload_what_is_its_own() -> None:

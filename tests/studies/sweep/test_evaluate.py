@@ -28,16 +28,16 @@ def rows(sweep: Sweep) -> list[PointResult]:
 
 def test_a_row_of_both_readings_says_what_they_say() -> None:
     sweep = sweep_of("jacobi", "mesh-256", ["P=4,16", "network.bandwidth=1,100MB/s"], reading="both", seed=5)
-    found = rows(sweep)
-    assert [row.number for row in found] == [0, 1, 2, 3]
-    for row in found:
-        asked = {"P": row.axes["P"], "network.per_byte": 1 / float(row.axes["network.bandwidth"])}
-        said, seen = forecast("jacobi", "mesh-256", asked), simulate("jacobi", "mesh-256", asked, seed=5)
-        for prefix, result in (("forecast", said), ("simulated", seen)):
+    outcome = rows(sweep)
+    assert [row.number for row in outcome] == [0, 1, 2, 3]
+    for row in outcome:
+        values = {"P": row.axes["P"], "network.per_byte": 1 / float(row.axes["network.bandwidth"])}
+        forecasted, simulated = forecast("jacobi", "mesh-256", values), simulate("jacobi", "mesh-256", values, seed=5)
+        for prefix, result in (("forecast", forecasted), ("simulated", simulated)):
             assert row.results[f"{prefix}_makespan_s"] == result.makespan_s
             assert row.results[f"{prefix}_communication_s"] == result.components["communication"]
             assert row.results[f"{prefix}_messages"] == result.messages
-        assert row.results["ratio"] == said.makespan_s / seen.makespan_s  # type: ignore[operator]
+        assert row.results["ratio"] == forecasted.makespan_s / simulated.makespan_s  # type: ignore[operator]
         assert (row.key, row.failed) == (sweep.point(row.number).key, False)
 
 
@@ -56,18 +56,18 @@ def test_energy_is_told_where_the_machine_says_power() -> None:
 
 
 def test_points_that_cannot_be_have_a_reason() -> None:
-    found = rows(sweep_of("jacobi", "mesh-256", ["P=16,257,0"], reading="both"))
-    assert [row.failed for row in found] == [False, True, True]
+    result = rows(sweep_of("jacobi", "mesh-256", ["P=16,257,0"], reading="both"))
+    assert [row.failed for row in result] == [False, True, True]
     with pytest.raises(InputError) as caught:
         forecast("jacobi", "mesh-256", {"P": 257})
-    assert found[1].reason == str(caught.value)
-    assert found[1].results == {}
+    assert result[1].reason == str(caught.value)
+    assert result[1].results == {}
 
 
 def test_a_machine_that_cannot_be_is_the_reason_of_its_points() -> None:
-    found = rows(sweep_of("jacobi", "mesh-256", ["nodes=16,0,64"], reading="forecast", settings={"P": "16"}))
-    assert [row.failed for row in found] == [False, True, False]
-    assert "must be a whole number" in found[1].reason
+    result = rows(sweep_of("jacobi", "mesh-256", ["nodes=16,0,64"], reading="forecast", settings={"P": "16"}))
+    assert [row.failed for row in result] == [False, True, False]
+    assert "must be a whole number" in result[1].reason
 
 
 def test_what_is_wrong_in_the_program_does_not_end_a_sweep(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -85,8 +85,8 @@ def test_seeds_and_changes_of_the_file_reach_the_simulation() -> None:
     )
     for row in rows(sweep):
         machine = load_machine("mesh-256", {"network.topology.kind": row.axes["network.topology.kind"]})
-        seen = simulate("jacobi", machine, {"P": 16}, seed=int(float(row.axes["seed"])))
-        assert row.results["simulated_makespan_s"] == seen.makespan_s
+        result = simulate("jacobi", machine, {"P": 16}, seed=int(float(row.axes["seed"])))
+        assert row.results["simulated_makespan_s"] == result.makespan_s
 
 
 def test_a_task_gives_the_same_rows_however_it_is_cut_and_wherever() -> None:

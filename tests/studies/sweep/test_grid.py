@@ -19,12 +19,12 @@ BANDWIDTH = Known("network.per_byte", dimension="bandwidth", inverse=True)
 WORDS = Known("solver", choices={"cg": 1.0, "gmres": 2.0})
 
 
-def known(found: Known):
-    return lambda name: found
+def known(result: Known):
+    return lambda name: result
 
 
-def values(text: str, found: Known | None = None) -> tuple[float | str, ...]:
-    return parse_axis(text, unknown if found is None else known(found)).values
+def values(text: str, result: Known | None = None) -> tuple[float | str, ...]:
+    return parse_axis(text, unknown if result is None else known(result)).values
 
 
 @pytest.mark.parametrize(
@@ -152,7 +152,7 @@ def test_errors_name_the_text_and_what_is_allowed(text: str, named: str) -> None
 
 
 @pytest.mark.parametrize(
-    ("text", "found", "named"),
+    ("text", "expected", "named"),
     [
         ("network.bandwidth=0,1GB/s", BANDWIDTH, "a bandwidth"),
         ("network.bandwidth=1s", BANDWIDTH, "not of bandwidth"),
@@ -161,9 +161,9 @@ def test_errors_name_the_text_and_what_is_allowed(text: str, named: str) -> None
         ("solver=1:2:+1", WORDS, "has names"),
     ],
 )
-def test_errors_of_what_is_known(text: str, found: Known, named: str) -> None:
+def test_errors_of_what_is_known(text: str, expected: Known, named: str) -> None:
     with pytest.raises(InputError) as caught:
-        parse_axis(text, known(found))
+        parse_axis(text, known(expected))
     assert named in str(caught.value)
 
 
@@ -187,19 +187,19 @@ def test_steps_are_exact_and_end_where_they_should(low: int, width: int, step: i
 @given(st.floats(1e-9, 1e9), st.floats(1.01, 100), st.floats(1, 1e6))
 def test_factors_go_up_to_the_end_and_not_beyond(low: float, factor: float, ratio: float) -> None:
     high = low * ratio
-    found = np.array(values(f"x={low!r}:{high!r}:x{factor!r}"), dtype=float)
-    assert found[0] == low
-    assert found[-1] <= high
-    assert found[-1] * factor >= high * (1 - 1e-8)
-    assert np.allclose(found[1:] / found[:-1], factor, rtol=1e-8)
+    result = np.array(values(f"x={low!r}:{high!r}:x{factor!r}"), dtype=float)
+    assert result[0] == low
+    assert result[-1] <= high
+    assert result[-1] * factor >= high * (1 - 1e-8)
+    assert np.allclose(result[1:] / result[:-1], factor, rtol=1e-8)
 
 
 @given(st.floats(1e-9, 1e9), st.floats(1.001, 1e6), st.integers(2, 50), st.booleans())
 def test_counted_ranges_have_their_ends_and_even_spacing(low: float, ratio: float, count: int, log: bool) -> None:
     high = low * ratio
-    found = np.array(values(f"x={low!r}:{high!r}:n={count}{':log' if log else ''}"), dtype=float)
-    assert (found[0], found[-1], len(found)) == (low, high, count)
-    steps = np.diff(np.log(found) if log else found)
+    result = np.array(values(f"x={low!r}:{high!r}:n={count}{':log' if log else ''}"), dtype=float)
+    assert (result[0], result[-1], len(result)) == (low, high, count)
+    steps = np.diff(np.log(result) if log else result)
     assert np.allclose(steps, steps[0], rtol=1e-6, atol=1e-13 * abs(np.log(low) if log else low))
 
 

@@ -224,8 +224,8 @@ def test_keys_are_equal_when_values_are(one: float, other: float) -> None:
     ],
 )
 def test_what_an_axis_sets(name: str, kind: str, path: str) -> None:
-    found = lookup_in(load_workload("jacobi"), source_of("mesh-256"))(name)
-    assert (found.kind, found.path) == (kind, path)
+    result = lookup_in(load_workload("jacobi"), source_of("mesh-256"))(name)
+    assert (result.kind, result.path) == (kind, path)
 
 
 def test_a_loggop_bandwidth_sets_its_gap_per_byte() -> None:
@@ -285,9 +285,9 @@ def test_points_say_what_is_set(tmp_path: Path) -> None:
         settings={"n": "7"},
         seed=3,
     )
-    found = [(point.parameters, point.changes, point.seed) for point in made.points()]
+    values = [(point.parameters, point.changes, point.seed) for point in made.points()]
     expected = itertools.product((1.0, 2.0), (1024.0, 2048.0), (64.0, 256.0))
-    assert found == [({"n": 7.0, "mode": mode, "size": size}, {"nodes": nodes}, 3) for mode, size, nodes in expected]
+    assert values == [({"n": 7.0, "mode": mode, "size": size}, {"nodes": nodes}, 3) for mode, size, nodes in expected]
     assert made.row(made.point(0)).axes == {"mode": "fast", "size": 1024.0, "nodes": 64.0}
     assert [point.number for point in made.points([3, 1])] == [3, 1]
 
@@ -320,12 +320,12 @@ def test_the_meta_of_a_sweep_is_plain_and_the_same_after_pickling() -> None:
     made = sweep_of("jacobi", "mesh-256", ["network.topology.kind=mesh,torus", "n=1:1000:n=7:log"])
     assert same(made.meta(), pickle.loads(pickle.dumps(made)).meta())
     assert differences(made.meta(), made.meta()) == []
-    (found,) = differences(
+    (result,) = differences(
         made.meta(),
         sweep_of("jacobi", "torus-cluster", ["P=2"]).meta()
         | {key: value for key, value in made.meta().items() if key not in ("machine",)},
     )
-    assert found == "machine: 'mesh-256' in the store, 'torus-cluster' now"
+    assert result == "machine: 'mesh-256' in the store, 'torus-cluster' now"
 
 
 def test_a_sweep_has_as_many_points_as_its_design() -> None:

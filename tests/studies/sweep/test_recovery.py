@@ -71,10 +71,10 @@ def recovered(path: Path, rows: dict[int, PointResult]) -> set[int]:
         assert not target.exists()
         return set()
     with Store.open(target) as store:
-        found = {row.number: row for row in store.rows()}
-    assert len(found) == outcome.rows
-    assert all(rows[number] == row for number, row in found.items())
-    return set(found)
+        values = {row.number: row for row in store.rows()}
+    assert len(values) == outcome.rows
+    assert all(rows[number] == row for number, row in values.items())
+    return set(values)
 
 
 def test_the_store_has_pages_of_every_kind(made: tuple[bytes, dict[int, PointResult]]) -> None:
@@ -87,8 +87,8 @@ def test_everything_comes_out_of_a_store_that_is_not_damaged(
     path = tmp_path / "a.sqlite"
     path.write_bytes(made[0])
     assert read_all(path, made[1]) == "whole"
-    found = recover(path, tmp_path / "b.sqlite")
-    assert (found.rows, found.lost, found.meta) == (COUNT, 0, sweep().meta())
+    recovery = recover(path, tmp_path / "b.sqlite")
+    assert (recovery.rows, recovery.lost, recovery.meta) == (COUNT, 0, sweep().meta())
     assert read_all(tmp_path / "b.sqlite", made[1]) == "whole"
 
 
@@ -106,9 +106,9 @@ def test_no_flipped_bit_gives_a_wrong_row(made: tuple[bytes, dict[int, PointResu
         changed = bytearray(data)
         changed[place] ^= 1 << dice.randrange(8)
         path.write_bytes(changed)
-        said = read_all(path, rows)
-        assert said == "whole" or "the store is damaged" in said or "format" in said
-        damaged += said != "whole"
+        result = read_all(path, rows)
+        assert result == "whole" or "the store is damaged" in result or "format" in result
+        damaged += result != "whole"
         recovered(path, rows)
     assert damaged > 50
 
@@ -151,8 +151,8 @@ def test_overwritten_indices_lose_no_row(made: tuple[bytes, dict[int, PointResul
         changed[page * PAGE_BYTES : (page + 1) * PAGE_BYTES] = b"\xff" * PAGE_BYTES
     path.write_bytes(changed)
     assert "the store is damaged" in read_all(path, rows)
-    found = recover(path, target)
-    assert (found.rows, found.lost) == (COUNT, 0)
+    recovery = recover(path, target)
+    assert (recovery.rows, recovery.lost) == (COUNT, 0)
     assert read_all(target, rows) == "whole"
 
 
@@ -163,8 +163,8 @@ def test_a_lost_description_is_made_anew_from_the_keys(
     path, target = tmp_path / "a.sqlite", tmp_path / "b.sqlite"
     path.write_bytes(data.replace(b'"workload":"jacobi"', b'"workload":"jacobx"'))
     assert "its description of the sweep" in read_all(path, rows)
-    found = recover(path, target)
-    assert (found.rows, found.lost, found.meta) == (COUNT, None, {})
+    recovery = recover(path, target)
+    assert (recovery.rows, recovery.lost, recovery.meta) == (COUNT, None, {})
     with Store.open(target) as store:
         with pytest.raises(StoreError, match="not that of this sweep"):
             store.check_sweep(sweep_of("jacobi", "mesh-256", [f"n=1:{COUNT}:+1"], reading="both", seed=1))

@@ -49,15 +49,15 @@ def test_a_seed_gives_one_sample(method: str) -> None:
 )
 def test_values_stay_within_their_ranges(low: float, width: float, count: int, method: str, seed: int) -> None:
     high = low + width
-    found = column(f"x={low!r}:{high!r}", count, method, seed)
-    assert low <= found.min() <= found.max() <= high
+    result = column(f"x={low!r}:{high!r}", count, method, seed)
+    assert low <= result.min() <= result.max() <= high
 
 
 @pytest.mark.parametrize("method", METHODS)
 def test_whole_numbers_come_equally_often(method: str) -> None:
     over = ["P=1:8", "y=0:1"]
-    found = sampled(over, 64, method, 5).columns()["P"]
-    assert np.unique(found, return_counts=True)[1].tolist() == [8] * 8
+    item = sampled(over, 64, method, 5).columns()["P"]
+    assert np.unique(item, return_counts=True)[1].tolist() == [8] * 8
     logarithmic = sampled(["P=1:1000:log", "y=0:1"], 512, method, 5).columns()["P"]
     assert (logarithmic == np.rint(logarithmic)).all()
     share = math.log(31.5 / 0.5) / math.log(1000.5 / 0.5)  # of 1 to 31, each from half below to half above

@@ -231,12 +231,12 @@ def test_the_table_is_that_of_the_rows_in_any_order(path: Path) -> None:
     with Store.create(path, META) as store:
         for one in written:
             store.add([one])
-        found = store.frame()
-    assert found.equals(table_of(reversed(written)))
-    assert found.columns.tolist() == ["point", "P", "t", "u", "error"]
-    assert found["point"].tolist() == [0, 1, 2]
-    assert found["error"].tolist() == ["no", "", ""]
-    assert np.isnan(found["t"][0])
+        result = store.frame()
+    assert result.equals(table_of(reversed(written)))
+    assert result.columns.tolist() == ["point", "P", "t", "u", "error"]
+    assert result["point"].tolist() == [0, 1, 2]
+    assert result["error"].tolist() == ["no", "", ""]
+    assert np.isnan(result["t"][0])
 
 
 @pytest.mark.parametrize("change", ["row = replace(row, '0', '1')", "state = 1", "checksum = x'00'", "key = x'0102'"])
@@ -287,15 +287,15 @@ for number in range(10**6):
 """
     with writer(path, body) as process:
         assert process.stdout is not None
-        said = [int(process.stdout.readline()) for _ in range(25)]
+        values = [int(process.stdout.readline()) for _ in range(25)]
         process.send_signal(signal.SIGKILL)
-        said += [int(line) for line in process.stdout if line.endswith("\n")]
+        values += [int(line) for line in process.stdout if line.endswith("\n")]
     with Store.open(path) as store:
         done = store.done().tolist()
         assert store.check() == []
         assert list(store.rows()) == rows(*done)
     assert done == list(range(len(done)))
-    assert said[-1] <= done[-1] <= said[-1] + 1  # one may be stored that was not told yet
+    assert values[-1] <= done[-1] <= values[-1] + 1  # one may be stored that was not told yet
 
 
 def test_a_full_disk_is_named_and_nothing_is_lost(path: Path) -> None:
@@ -310,8 +310,8 @@ except StoreError as error:
 store.close()
 """
     with writer(path, body) as process:
-        said, _ = process.communicate()
-    *numbers, message = said.splitlines()
+        result, _ = process.communicate()
+    *numbers, message = result.splitlines()
     assert "the disk is full" in message
     assert "what was stored before is safe" in message
     assert resource.getrlimit(resource.RLIMIT_FSIZE)[0] != 300_000

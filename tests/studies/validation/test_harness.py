@@ -207,7 +207,7 @@ def test_and_binds_before_or(terms: list[tuple[bool, str, str]], present: set[st
 
 
 @pytest.mark.parametrize(
-    ("expression", "text", "found"),
+    ("expression", "text", "expected"),
     [
         ("Table 4", "a book,\n table   4", True),
         ("'and'", "this and that", True),
@@ -232,12 +232,12 @@ def test_and_binds_before_or(terms: list[tuple[bool, str, str]], present: set[st
         ("a" * 2000, "a", None),
     ],
 )
-def test_what_an_expression_may_be(expression: str, text: str, found: bool | None) -> None:
-    if found is None:
+def test_what_an_expression_may_be(expression: str, text: str, expected: bool | None) -> None:
+    if expected is None:
         with pytest.raises(InputError, match=r"^-k: "):
             matcher(expression)
     else:
-        assert matcher(expression)(text) is found
+        assert matcher(expression)(text) is expected
 
 
 def test_name_claim_and_source_are_looked_at() -> None:
@@ -355,7 +355,7 @@ def test_the_worst_point_stands_for_a_case() -> None:
 
 
 @pytest.mark.parametrize(
-    ("sense", "said", "worst"),
+    ("sense", "named", "worst"),
     [
         ("equal", (1.1, 2.8, 1.0), 2),
         ("at_least", (1.1, 2.8, 3.0), 3),
@@ -364,11 +364,11 @@ def test_the_worst_point_stands_for_a_case() -> None:
     ],
 )
 def test_the_point_nearest_to_breaking_a_bound_stands_for_a_case(
-    sense: str, said: tuple[float, ...], worst: int
+    sense: str, named: tuple[float, ...], worst: int
 ) -> None:
     expected: dict[Any, float] = {1: 1.0, 2: 1.0, 3: 2.9 if sense == "at_least" and worst == 3 else 1.0}
     tolerance = Tolerance("made up", absolute=0.5, sense=sense)
-    values = dict(zip(expected, said, strict=True))
+    values = dict(zip(expected, named, strict=True))
     outcome = measured(toy(expected=expected, tolerance=tolerance, measure=lambda: Readings(values)))
     assert outcome.worst.label == worst
 

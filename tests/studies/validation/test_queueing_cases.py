@@ -156,13 +156,13 @@ def test_quick_cases_notice_formulas_that_are_wrong_by_five_percent(case: Case) 
         pytest.skip("an approximation")
     outcome = measured(case)
     assert outcome.verdict is Verdict.REPRODUCED, outcome.error
-    said = Readings(
+    readings = Readings(
         {point.label: point.forecast for point in outcome.points},
         {point.label: point.simulation for point in outcome.points},
     )
     for factor in (0.95, 1.05):
         wrong = {label: value * factor for label, value in case.expected.items()}
-        points = points_of(replace(case, expected=wrong, own={}), said)
+        points = points_of(replace(case, expected=wrong, own={}), readings)
         assert {point.verdict for point in points} == {Verdict.DIFFERS}
 
 
@@ -175,12 +175,12 @@ def test_margins_are_narrow(case: Case) -> None:
 
 
 def test_share_delayed_is_that_of_arrivals_who_find_all_servers_at_work() -> None:
-    seen = stations.observe(lambda requests: stations.stream(150, requests), stations.disks(spindles=2), 400)
-    requests = seen.runs[0].requests
-    found = [
+    result = stations.observe(lambda requests: stations.stream(150, requests), stations.disks(spindles=2), 400)
+    requests = result.runs[0].requests
+    values = [
         int(np.sum((requests.arrived_s[:k] <= t) & (requests.left_s[:k] > t))) for k, t in enumerate(requests.arrived_s)
     ]
-    assert seen.delayed(2) == np.mean(np.array(found) >= 2)
+    assert result.delayed(2) == np.mean(np.array(values) >= 2)
 
 
 @pytest.mark.parametrize("net", traffic.NETS[:5], ids=lambda net: net.name)

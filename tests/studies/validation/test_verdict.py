@@ -38,8 +38,8 @@ def test_the_verdict_on_a_value(
 ) -> None:
     assume(lacking or own is not None or reading != "source")  # which would check nothing
     of = {"forecast": [forecast], "simulation": [simulation], "both": [forecast, simulation], "source": []}[reading]
-    said = Readings(*({} if value is None else {"a": value} for value in (forecast, simulation)))
-    (point,) = points_of(case(reading, own, lacking), said)
+    readings = Readings(*({} if value is None else {"a": value} for value in (forecast, simulation)))
+    (point,) = points_of(case(reading, own, lacking), readings)
     if lacking:
         expected = Verdict.NOT_RECOVERABLE
     elif any(value != (own or 1.0) for value in of):  # where the equations of the source lead
@@ -50,8 +50,8 @@ def test_the_verdict_on_a_value(
 
 
 @pytest.mark.parametrize("sense", ["at_least", "at_most"])
-@given(own=few, said=few)
-def test_a_bound_is_one_and_an_own_value_is_a_value(sense: str, own: float, said: float) -> None:
+@given(own=few, shown=few)
+def test_a_bound_is_one_and_an_own_value_is_a_value(sense: str, own: float, shown: float) -> None:
     """Where the own equations break the bound of the source, they are to be met, and not only from one side."""
     tolerance = Tolerance("made up", absolute=0.5, sense=sense)
     bounded = Case(
@@ -61,11 +61,11 @@ def test_a_bound_is_one_and_an_own_value_is_a_value(sense: str, own: float, said
     def within(value: float) -> bool:
         return value >= 2.0 if sense == "at_least" else value <= 2.0
 
-    (point,) = points_of(bounded, Readings({"a": said}))
+    (point,) = points_of(bounded, Readings({"a": shown}))
     if within(own):
-        assert point.verdict is (Verdict.REPRODUCED if within(said) else Verdict.DIFFERS)
+        assert point.verdict is (Verdict.REPRODUCED if within(shown) else Verdict.DIFFERS)
     else:
-        assert point.verdict is (Verdict.INCONSISTENT if said == own else Verdict.DIFFERS)
+        assert point.verdict is (Verdict.INCONSISTENT if shown == own else Verdict.DIFFERS)
 
 
 @pytest.mark.parametrize("own", [math.nan, math.inf, -math.inf])
