@@ -88,7 +88,7 @@ class Effect:
 SHIPPED = (
     Effect(
         "hops",
-        "the length of the routes (hops)",
+        "the routes of the messages (hops)",
         "latency, and bandwidth where links differ, by each message's own route, instead of the distance law (`none`, "
         "`one`, `log2`, `sqrt`, `mean`) of the machine",
     ),

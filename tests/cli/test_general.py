@@ -742,3 +742,18 @@ def test_counters_that_cannot_be(
     monkeypatch.chdir(tmp_path)
     assert words in refused("simulate", *files, *arguments)
     assert not Path("out.csv").exists()
+
+
+def test_show_a_machine_whose_links_differ(tmp_path: Path) -> None:
+    file = tmp_path / "m.yaml"
+    file.write_bytes((ROOT / "tests" / "fuzz" / "inputs" / "links.yaml").read_bytes())
+    text = " ".join(run("show", str(file)).stdout.split())
+    for part in (
+        "bandwidth 100 MB/s, 50 MB/s latency 1 us, 3 us",
+        "latency of a hop 1 us to 3 us",
+        "bandwidth of a link 50 MB/s to 100 MB/s",
+        "messages within a node 1 us + m / (1 GB/s), no hops",
+        "messages between sockets 2 us + m / (500 MB/s), no hops",
+        "sockets of a node 2",
+    ):
+        assert part in text

@@ -31,6 +31,8 @@ simulate small.yaml little.yaml -P 4 --replications 3 --confidence 90% -j 1 --js
 simulate small.yaml little.yaml -P 2 --precision 10% --at-most 20 -j 1
 simulate small.yaml little.yaml -P 4 --counters out.csv --timeline out.json
 simulate small.yaml graph.yaml -P 4 --json
+simulate small.yaml links.yaml -P 8 --effects hops,links --json
+forecast small.yaml links.yaml -P 8 --bounds --json
 simulate arrivals.yaml little.yaml --warm-up 3 --replications 2 -j 1 --json
 simulate shipped.yaml shipped-machine.yaml -P 4 --json
 simulate ring.goal loggop.yaml --json
@@ -42,6 +44,7 @@ compare arrivals.yaml little.yaml --json
 export small.yaml little.yaml out.goal -P 3 --effects none
 show small.yaml --latex
 show little.yaml
+show links.yaml
 show shipped-machine.yaml --machine
 show ring.goal
 validate --list -k queueing

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
+import numpy as np
 from rich.console import RenderableType
 from rich.table import Table
 
@@ -147,16 +148,16 @@ def _message_rows(network: Network) -> Rows:
     yield from _loggop_rows(network) if network.model == "loggop" else _hockney_rows(network)
     yield "hops where routes are not looked at", HOP_LAWS[network.distance]
     yield "switching", network.switching.replace("_", "-")
-    yield "bandwidth of a link", _range_text([bandwidth_text(value) for value in _of_links(network, True)])
+    per_byte_s = reversed(_of_links(network, network.links_s_per_byte))
+    yield "bandwidth of a link", _range_text([bandwidth_text(value) for value in per_byte_s])
     yield "bandwidth of an interface", bandwidth_text(network.interface_occupancy_s_per_byte)
     if network.model == "hockney" and network.per_byte_s:
         half = amount_text(network.startup_s / network.per_byte_s, "size")
         yield "half-performance size", f"{half} (startup takes as long as the bytes)"
 
 
-def _of_links(network: Network, bandwidth: bool) -> list[FloatOrArray]:
-    """The times per byte, or the latencies, of the groups of links that there are: the least first."""
-    values = network.links_s_per_byte if bandwidth else network.link_latencies_s
+def _of_links(network: Network, values: tuple[FloatOrArray, ...]) -> list[FloatOrArray]:
+    """The different values of the groups of links that there are, the least first."""
     groups = network.topology.link_groups
     there = [value for value, group in zip(values, groups, strict=True) if group.links or len(groups) == 1]
     return sorted({float(value) for value in there}) or [values[0]]
@@ -166,11 +167,16 @@ def _range_text(texts: list[str]) -> str:
     return texts[0] if len(texts) == 1 else f"{texts[0]} to {texts[-1]}"
 
 
+def _latency_text(network: Network) -> str:
+    """The latency of a hop."""
+    return _range_text([amount_text(value, "time") for value in _of_links(network, network.link_latencies_s)])
+
+
 def _hockney_rows(network: Network) -> Rows:
     yield "model", _message_model(network)
     yield "startup", f"{amount_text(network.startup_s, 'time')} per {network.startup_per}"
     yield "bandwidth", bandwidth_text(network.per_byte_s)
-    yield "latency of a hop", _range_text([amount_text(value, "time") for value in _of_links(network, False)])
+    yield "latency of a hop", _latency_text(network)
     yield "hops hold the sender", "yes" if network.hops_hold_sender else "no: they delay the arrival alone"
     for name, part in (("within a node", network.node), ("between sockets", network.socket)):
         if part is not None:
@@ -184,9 +190,7 @@ def _hockney_rows(network: Network) -> Rows:
 def _loggop_rows(network: Network) -> Rows:
     """The constants of LogGOPS by their letters."""
     limit = network.rendezvous_above_bytes
-    way = f"L + h x {amount_text(network.longest_hop_latency_s, 'time')}" if network.longest_hop_latency_s else "L"
-    if network.switching == "store_and_forward":
-        way += f" + max(h - 1, 0) x m / ({bandwidth_text(network.link_occupancy_s_per_byte)})"
+    way = " + ".join(["L", *_hop_parts(network), *_slow_link_parts(network)])
     yield (
         "model",
         f"LogGOPS: m bytes, x = max(m - 1, 0), occupy sender and receiver for o + x O and fly for {way} + x G",
@@ -205,21 +209,28 @@ def _message_model(network: Network) -> str:
     if not network.hops_hold_sender:
         return f"m bytes occupy the sender for {startup} + {bytes_} and arrive {_way(network)} later, over h hops"
     times = "" if network.startup_per == "message" else "max(h, 1) x "
-    parts = [f"{times}{startup}", *_hop_parts(network), bytes_]
+    parts = [f"{times}{startup}", *_hop_parts(network), bytes_, *_slow_link_parts(network)]
     return f"m bytes over h hops occupy the sender for {' + '.join(parts)}"
 
 
 def _way(network: Network) -> str:
     """What the hops of a message add that do not hold its sender."""
     parts = [f"max(h - 1, 0) x {amount_text(network.startup_s, 'time')}"] if network.startup_per == "hop" else []
-    return " + ".join([*parts, *_hop_parts(network)]) or "0"
+    return " + ".join([*parts, *_hop_parts(network), *_slow_link_parts(network)]) or "0"
 
 
 def _hop_parts(network: Network) -> list[str]:
-    parts = [f"h x {amount_text(network.longest_hop_latency_s, 'time')}"] if network.longest_hop_latency_s else []
+    latency = f"({_latency_text(network)})" if network.links_differ else _latency_text(network)
+    parts = [f"h x {latency}"] if network.longest_hop_latency_s else []
     if network.switching == "store_and_forward":
         parts.append(f"max(h - 1, 0) x m / ({bandwidth_text(network.link_occupancy_s_per_byte)})")
     return parts
+
+
+def _slow_link_parts(network: Network) -> list[str]:
+    """What bytes take longer on links that are slower than messages."""
+    slower = np.any(np.asarray(network.link_occupancy_s_per_byte) > network.per_byte_s)
+    return ["what m takes longer on the slowest link of the route"] if network.has_own_links and slower else []
 
 
 def _disk_rows(disk: Disk, nodes: int) -> Rows:
