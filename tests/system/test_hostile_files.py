@@ -318,6 +318,7 @@ OWN_FILES = {
     "core/files/input_files.py": "the opener itself",
     "core/files/atomic_files.py": "writes",
     "core/jit.py": "sources of the package",
+    "core/registry.py": "metadata of installed packages",
     "core/processes/ordered_map.py": "a file of its own, between its processes",
     "aspen/parse.py": "the grammar, in the package",
     "report/validation/page.py": "the template, in the package",
