@@ -112,6 +112,12 @@ def test_a_link_is_occupied_for_the_bytes_over_its_own_bandwidth() -> None:
     assert not link_bandwidths(torus(), plan.stations)[~links].any()
 
 
+@pytest.mark.parametrize(("target", "busy_us"), [(1, 8), (4, 2)])
+def test_the_bound_of_the_most_loaded_link_is_by_its_own_bandwidth(target: int, busy_us: float) -> None:
+    bounds = forecast(one(0, target), torus(), bounds=True).bounds
+    assert bounds.lower_s["most loaded link"] == pytest.approx(busy_us * US, rel=ROUNDING)
+
+
 def test_stored_messages_are_stored_at_the_bandwidth_of_each_link() -> None:
     made = torus(switching="store_and_forward")
     for effects in ("hops", "links"):
@@ -273,7 +279,7 @@ def machines(draw: st.DrawFn) -> Machine:
     return machine(network, processors_per_node=per_node, mapping=draw(st.sampled_from(mappings)))
 
 
-@settings(max_examples=examples(600, ordinary=120))
+@settings(max_examples=examples(600, ordinary=40))
 @given(machines(), st.sampled_from(OPERATIONS), st.sampled_from([8, 16]))
 def test_the_forecast_of_an_operation_is_its_simulation_without_effects(made: Machine, text: str, ranks: int) -> None:
     work = workload(text)
@@ -281,7 +287,7 @@ def test_the_forecast_of_an_operation_is_its_simulation_without_effects(made: Ma
     assert simulate(work, made, {"P": ranks}, effects="none").makespan_s == pytest.approx(expected, rel=ROUNDING)
 
 
-@settings(max_examples=examples(600, ordinary=120))
+@settings(max_examples=examples(600, ordinary=40))
 @given(machines(), st.sampled_from(OPERATIONS), st.sampled_from(["hops", "links", "interfaces", "links,interfaces"]))
 def test_both_engines_and_the_bounds_agree(made: Machine, text: str, effects: str) -> None:
     work = workload(text)
@@ -292,7 +298,7 @@ def test_both_engines_and_the_bounds_agree(made: Machine, text: str, effects: st
     assert max(lower) * (1 - ROUNDING) <= result.makespan_s <= bounds.upper_s * (1 + ROUNDING)
 
 
-@settings(max_examples=examples(600, ordinary=120))
+@settings(max_examples=examples(600, ordinary=40))
 @given(machines(), st.integers(0, 15), st.integers(1, 15), st.sampled_from([0, 1, 3000]))
 def test_links_add_nothing_to_a_message_that_is_alone(made: Machine, source: int, far: int, size: int) -> None:
     work = one(source, (source + far) % 16, size)
@@ -300,7 +306,7 @@ def test_links_add_nothing_to_a_message_that_is_alone(made: Machine, source: int
     assert simulate(work, made, {"P": 16}, effects="links").makespan_s == pytest.approx(expected, rel=ROUNDING)
 
 
-@settings(max_examples=examples(400, ordinary=80))
+@settings(max_examples=examples(400, ordinary=25))
 @given(
     st.sampled_from(["torus", "mesh", "fat_tree", "graph"]),
     st.sampled_from(OPERATIONS),
