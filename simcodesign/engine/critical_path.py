@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -19,8 +21,15 @@ def critical_path_s(plan: Plan, log: Log) -> NDArray[np.float64]:
     the time between the start of a send and the arrival is communication. Waiting for a disk is disk time.
     """
     times = np.zeros((len(plan.phases), len(COMPONENTS)))
+    for op, took_s in steps_back(plan, log):
+        times[plan.phase[op], COMPONENT_OF_KIND[plan.kind[op]]] += took_s
+    return times
+
+
+def steps_back(plan: Plan, log: Log) -> Iterator[tuple[int, float]]:
+    """The operations of the critical path, the last first, and what each adds to the makespan."""
     if not len(plan):
-        return times
+        return
     waited_for = _Dependencies(plan, log)
     op = int(np.argmax(log.finish_s))
     until = float(log.finish_s[op])
@@ -29,9 +38,8 @@ def critical_path_s(plan: Plan, log: Log) -> NDArray[np.float64]:
         send = int(log.match[op]) if plan.kind[op] == RECEIVE else NONE
         if send != NONE and log.arrival_s[send] > ready:
             before, ready = send, float(log.arrival_s[send])
-        times[plan.phase[op], COMPONENT_OF_KIND[plan.kind[op]]] += until - ready
+        yield op, until - ready
         op, until = before, ready
-    return times
 
 
 class _Dependencies:

@@ -13,7 +13,7 @@ from simcodesign.describe.design_point import DesignPoint
 from simcodesign.describe.effects import chosen_effects
 from simcodesign.describe.scenario import MachineSource, Scenario, ScenarioKeywords, WorkloadSource
 from simcodesign.engine.selection import AUTO, check_engine
-from simcodesign.engine.steady_iterations import ALL, check_iterations
+from simcodesign.engine.steady.iterations import ALL, check_iterations
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,9 @@ from simcodesign.describe.scenario import MachineSource, Scenario, SimulationKey
 from simcodesign.engine.event_contract import OnProgress
 from simcodesign.engine.experiment import Experiment, whole_seed
 from simcodesign.engine.selection import chosen_engine, run
-from simcodesign.engine.steady_iterations import ALL, steady, tolerance_of
+from simcodesign.engine.steady.iterations import ALL, steady, tolerance_of
+from simcodesign.engine.steady.quantum import with_quantum
+from simcodesign.engine.steady.recurrence import Run
 from simcodesign.engine.to_result import measured
 from simcodesign.generate.export_schedule import schedule_of as as_schedule
 from simcodesign.generate.lower import make_plan
@@ -60,13 +62,16 @@ def simulate_experiment(
     """``simulate``, of what is one object already."""
     effects, seed = experiment.effects, experiment.seed
 
-    def simulated(point: DesignPoint, timeline: bool = timeline) -> Result:
+    def simulated(point: DesignPoint, quantum_s: float = 0.0) -> Run:
         plan = make_plan(point, effects, seed, counters)
+        if quantum_s:
+            plan = with_quantum(plan, quantum_s)
         taken = chosen_engine(plan, experiment.engine)
-        return measured(point, plan, run(plan, taken, on_progress), effects, seed, taken, timeline)
+        log = run(plan, taken, on_progress)
+        return Run(plan, log, measured(point, plan, log, effects, seed, taken, timeline))
 
     if experiment.iterations == ALL:
-        return simulated(experiment.point, timeline)
+        return simulated(experiment.point).result
     tolerance = tolerance_of(experiment.iterations)
     if timeline:
         raise InputError("a timeline shows every iteration", value="iterations = steady", allowed="iterations = all")

@@ -1,0 +1,1 @@
+"""Loops cut short: a few iterations are simulated, and the rest is extrapolated."""
