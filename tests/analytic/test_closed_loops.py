@@ -22,21 +22,21 @@ from simcodesign.describe.demands.disk_access import DiskAccess
 from simcodesign.describe.demands.memory_accesses import MemoryAccesses
 from simcodesign.describe.distribution import Distribution
 from simcodesign.describe.machine import Machine
-from simcodesign.describe.machine_parts import Disk, Memory, Network, Processor
+from simcodesign.describe.machine_parts import Disk, Memory
 from simcodesign.describe.noise import Noise
 from simcodesign.describe.program import Block, Step
-from simcodesign.describe.topology.one_hop import CrossbarTopology
 from simcodesign.describe.workload import Workload
 from simcodesign.engine.simulate import simulate
+from tests import builders
+from tests.builders import network
 
 EXPONENTIAL, FIXED = Distribution("exponential"), Distribution("deterministic")
 CYCLES, THINK_S, SERVICE_S = 1000, 4.0, 1.0
 
 
 def machine(nodes: int, shared_by: int = 1, spindles: int = 1, **more: object) -> Machine:
-    network = Network(CrossbarTopology(nodes), startup_s=1e-6, per_byte_s=1e-9)
     disk = Disk(SERVICE_S, SERVICE_S, 0.0, shared_by=shared_by, spindles=spindles)
-    return Machine("test", Processor(1.0), network, disk, **more)
+    return builders.machine(network(nodes, startup_s=1e-6, per_byte_s=1e-9), disk=disk, **more)
 
 
 def think(varies: Distribution | None = EXPONENTIAL, seconds: str = "4") -> Compute:
@@ -167,8 +167,8 @@ def test_services_of_all_demands_are_one_mixture() -> None:
     """Services of mean 1/2 (v = 1/2) twice and of 1 (v = 2) once: E[S] = 2/3, E[S^2] = (2 x 5/16 + 5) / 3 = 15/8."""
     half, double = (Distribution("gamma", {"variation": share}) for share in (0.5, 2.0))
     workload = loop(think(), Block(parse("2"), (read(half, "1/2"),)), read(double))
-    network = mva([THINK_S, 2.0], 5, [math.inf, 1], [1.0, math.sqrt(15 / 8 / (2 / 3) ** 2 - 1)])
-    assert forecast(workload, machine(5, 5), {"P": 5}).makespan_s == pytest.approx(CYCLES * network.cycle_s)
+    solved = mva([THINK_S, 2.0], 5, [math.inf, 1], [1.0, math.sqrt(15 / 8 / (2 / 3) ** 2 - 1)])
+    assert forecast(workload, machine(5, 5), {"P": 5}).makespan_s == pytest.approx(CYCLES * solved.cycle_s)
 
 
 def test_every_loop_is_a_network_of_its_own() -> None:

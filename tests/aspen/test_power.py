@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from simcodesign.aspen.application import load_application
-from simcodesign.aspen.machine import AspenMachine, load_machine
+from simcodesign.aspen.machine import AspenMachine
 from simcodesign.aspen.power import dynamic_energies, energy_j, machine_max_power_w, max_power_w, static_power_w
 from simcodesign.aspen.timing import Timing, run_time
 
@@ -36,13 +36,6 @@ memory R {
 }
 """
 STATIC = 7 + 3 * 101 + 6 * 10
-
-
-@pytest.fixture(scope="module")
-def machine(tmp_path_factory: pytest.TempPathFactory) -> AspenMachine:
-    path = tmp_path_factory.mktemp("machine") / "m.aspen"
-    path.write_text(MACHINE, encoding="utf-8")
-    return load_machine(path)
 
 
 def timed(machine: AspenMachine, folder: Path, body: str, **parameters: object) -> Timing:

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from simcodesign.aspen.application import Application, load_application
-from simcodesign.aspen.machine import AspenMachine, linked_by_conflicts, load_machine
+from simcodesign.aspen.machine import AspenMachine, linked_by_conflicts
 from simcodesign.aspen.timing import Timing, run_time
 
 # Two nodes; on each one socket of 4 cores and a memory, and one of 8 slower cores that share everything.
@@ -42,18 +42,6 @@ core Lane {
 """
 
 Run = Callable[..., Timing]
-
-
-@pytest.fixture(scope="module")
-def machine(tmp_path_factory: pytest.TempPathFactory) -> AspenMachine:
-    path = tmp_path_factory.mktemp("machine") / "small.aspen"
-    path.write_text(MACHINE, encoding="utf-8")
-    return load_machine(path)
-
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("applications")
 
 
 def application(folder: Path, body: str) -> Application:

@@ -44,18 +44,6 @@ memory Bus { resource loads(n) [n]  resource stores(n) [n]  conflict loads, stor
 """
 
 
-@pytest.fixture(scope="module")
-def machine(tmp_path_factory: pytest.TempPathFactory) -> AspenMachine:
-    path = tmp_path_factory.mktemp("machine") / "small.aspen"
-    path.write_text(MACHINE, encoding="utf-8")
-    return load_machine(path)
-
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("applications")
-
-
 Compared = Callable[..., AspenComparison]
 
 

@@ -23,10 +23,8 @@ from simcodesign.counters.prediction import predict
 from simcodesign.counters.table import CounterTable, counter_table
 from simcodesign.describe.machine import Machine
 from simcodesign.describe.workload import Workload
-from simcodesign.describe.yaml.machine import machine_from
-from simcodesign.describe.yaml.tree import parse_yaml
-from simcodesign.describe.yaml.workload import workload_from
 from simcodesign.studies.extrapolation.virtual_profiler import profiled
+from tests.builders import read_machine, read_workload
 from tests.oracles import counter_runs as made
 
 EXACT = 1e-12
@@ -48,11 +46,11 @@ disk: {read_startup: 5 ms, write_startup: 5 ms, bandwidth: 1 GB/s}
 @pytest.fixture(scope="module")
 def machine() -> Machine:
     """That of the made-up runs: their clock and latencies."""
-    return machine_from(parse_yaml(MACHINE, "machine"), Path())
+    return read_machine(MACHINE)
 
 
 def workload(model: ApplicationModel, dimensions: float = 3) -> Workload:
-    return workload_from(parse_yaml(counter_workload_text(model, "made", dimensions=dimensions), "made"))
+    return read_workload(counter_workload_text(model, "made", dimensions=dimensions))
 
 
 def check(model: ApplicationModel, machine: Machine, P: int, size: float | None = None, **options: float) -> None:

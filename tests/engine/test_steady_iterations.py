@@ -16,18 +16,15 @@ from simcodesign.describe.machine_parts import Disk, Network, Processor
 from simcodesign.describe.topology.build import build_topology
 from simcodesign.describe.workload import Workload
 from simcodesign.describe.yaml.files import load_machine
-from simcodesign.describe.yaml.tree import parse_yaml
-from simcodesign.describe.yaml.workload import workload_from
 from simcodesign.engine.simulate import simulate
-from tests import examples
+from tests import builders, examples
 
 QUIET = ("hops", "links", "interfaces", "disks", "imbalance")
 SETS = ("none", "links", "imbalance", QUIET)
 
 
 def workload(program: str) -> Workload:
-    text = f"simcodesign: 1\nname: test\nimbalance: 20 %\nparameters: {{n: 50}}\nprogram:\n{program}"
-    return workload_from(parse_yaml(text, "test.yaml"))
+    return builders.workload(program, "imbalance: 20 %\nparameters: {n: 50}\n")
 
 
 def check_same(result: Result, whole: Result, rel: float = 1e-9) -> None:

@@ -24,6 +24,7 @@ from simcodesign.locality.associativity import (
 )
 from simcodesign.locality.cache import CacheGeometry
 from simcodesign.locality.profile import StackDistanceProfile, load_profile
+from tests.oracles.mattson import mattson_distances
 
 METHODS = st.sampled_from(["auto", "full", "binomial"])
 PROFILES = st.lists(st.integers(-1, 300), min_size=1, max_size=80).map(StackDistanceProfile.from_distances)
@@ -169,19 +170,6 @@ def simulated_hits(keys: list[int], sets: int, ways: int) -> int:
     return hits
 
 
-def stack_distances(keys: list[int]) -> list[int]:
-    """The list of Mattson: the most recently used key last."""
-    stack: list[int] = []
-    recorded = []
-    for key in keys:
-        place = stack.index(key) if key in stack else len(stack)
-        recorded.append(len(stack) - 1 - place)  # -1 for a key that is not there
-        if recorded[-1] >= 0:
-            del stack[place]
-        stack.append(key)
-    return recorded
-
-
 @pytest.mark.parametrize(("sets", "ways"), [(64, 1), (32, 2), (16, 4), (8, 8), (21, 3)])
 def test_random_traffic_hits_as_often_as_the_binomial_says(sets: int, ways: int) -> None:
     """Keys drawn from 2**40 fall into random sets, for which the model is exact on average over the draws.
@@ -194,7 +182,7 @@ def test_random_traffic_hits_as_often_as_the_binomial_says(sets: int, ways: int)
     for _ in range(60):
         lines = generator.integers(0, 2**40, 150)
         keys = lines[generator.integers(0, 150, 2000)].tolist()
-        profile = StackDistanceProfile.from_distances(stack_distances(keys))
+        profile = StackDistanceProfile.from_distances(mattson_distances(keys))
         expected = hit_fraction(profile, cache(sets * ways, ways), "binomial").value * len(keys)
         gaps.append(simulated_hits(keys, sets, ways) - expected)
     assert abs(np.mean(gaps)) < 4.5 * np.std(gaps, ddof=1) / math.sqrt(len(gaps))

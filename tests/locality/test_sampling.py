@@ -18,6 +18,7 @@ from simcodesign.locality.sampling.sampling import BurstProfiles, SampledProfile
 from simcodesign.locality.stack.distances import stack_distances
 from simcodesign.locality.traces.trace import Accesses, ArrayTrace, Trace
 from tests import examples
+from tests.oracles.mattson import mattson_distances
 
 Keys = NDArray[np.uint64]
 
@@ -34,19 +35,6 @@ class Pieces(Trace):
             part = slice(start, start + self.sizes[turn % len(self.sizes)])
             yield Accesses(self.keys[part], None, None if self.group is None else self.group[part])
             start, turn = part.stop, turn + 1
-
-
-def mattson(keys: list[int]) -> list[int]:
-    """Stack distances by the list of Mattson, the most recently used key last."""
-    stack: list[int] = []
-    recorded = []
-    for key in keys:
-        place = stack.index(key) if key in stack else len(stack)
-        recorded.append(len(stack) - 1 - place)  # -1 for a key that is not there
-        if recorded[-1] >= 0:
-            del stack[place]
-        stack.append(key)
-    return recorded
 
 
 def exact(keys: Keys) -> StackDistanceProfile:
@@ -78,7 +66,7 @@ def test_bursts_are_exact_inside(
         return
     expected: dict[int, list[int]] = defaultdict(list)
     for places in bursts.values():
-        for place, distance in zip(places, mattson([int(keys[place]) for place in places]), strict=True):
+        for place, distance in zip(places, mattson_distances([int(keys[place]) for place in places]), strict=True):
             expected[int(groups[place])].append(distance)
     profiles = burst_profiles(trace, 8, burst, every, seed, 0)
     assert profiles.groups == {g: StackDistanceProfile.from_distances(d, 8) for g, d in expected.items()}
@@ -172,7 +160,7 @@ def test_bursts_that_cannot_be(arguments: tuple[int, ...], message: str) -> None
 def test_a_trace_of_few_keys_has_its_exact_profile(stream: list[int], seed: int, sizes: list[int]) -> None:
     keys = np.array(stream, np.uint64)
     profile = sampled_profile(Pieces(keys << np.uint64(6), sizes), 64, 128, seed)
-    assert profile.profile == StackDistanceProfile.from_distances(mattson(stream), 64)
+    assert profile.profile == StackDistanceProfile.from_distances(mattson_distances(stream), 64)
     assert (profile.rate, profile.exact, profile.correction) == (1, True, 0)
     assert (profile.keys, profile.sampled_accesses) == (len(set(stream)), len(stream))
     assert profile.standard_error([1, 2]).tolist() == [0, 0]

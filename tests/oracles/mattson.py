@@ -25,15 +25,15 @@ def mattson_distances(keys: Iterable[Hashable]) -> NDArray[np.int64]:
     Takes O(n d) steps for a mean distance of d. ``distances.stack_distances`` finds the same in O(n log d).
     """
     stack: list[Hashable] = []
-    result: set[Hashable] = set()
+    known: set[Hashable] = set()
     distances = []
     for key in _plain(keys):
-        if key in result:
+        if key in known:
             distance = stack.index(key)
             del stack[distance]
         else:
             distance = COLD
-            result.add(key)
+            known.add(key)
         stack.insert(0, key)
         distances.append(distance)
     return np.array(distances, np.int64)
