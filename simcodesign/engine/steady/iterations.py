@@ -6,8 +6,8 @@ simulated; in the end all.
 
 That is exact for durations that are whole numbers of a small quantum, as those of these runs are (``quantum``). A
 whole run in floating point rounds more coarsely the longer it lasts. Where requests come at the same time but for
-rounding, it may serve them in another order from then on. So a period is simulated again, rounded as it is there, and
-if the makespan, its phases or the times of ranks differ by more than rounding, nothing is extrapolated.
+rounding, it may serve them in another order from then on. So the first iterations are simulated again, rounded as later
+ones are, and if anything differs by more than rounding, nothing is extrapolated.
 """
 
 from __future__ import annotations
@@ -110,6 +110,8 @@ class _Runs:
         self._quantum_s = quantum_below(8 * first.makespan_s)  # so that longer runs are exact, too
         is_exact = is_multiple(first.plan, self._quantum_s)
         self._base = first if is_exact else self._run(quantum_s=self._quantum_s)
+        differ_s = np.abs(self._base.log.finish_s - first.log.finish_s)
+        self._begins_the_same = bool((differ_s <= self._quantum_s * work(first.plan)).all())
         self._periods = self._found_periods()
 
     def _run(self, more: Mapping[Loop, int] | None = None, quantum_s: float = 0.0) -> Run:
@@ -160,17 +162,19 @@ class _Runs:
         return replace(result, steady=SteadyState(tuple(loops), TIMES, self._tolerance))
 
     def are_the_same_until(self, makespan_s: float) -> bool:
-        """Whether the periods add the same, but for rounding, and what comes after a loop is the same, with times
-        rounded as they are anywhere up to the makespan."""
+        """Whether the loops and what comes after them are the same, and add the same, but for rounding, with times
+        rounded as they are anywhere up to the makespan; and what comes before, with times rounded as they are there."""
+        if not self._begins_the_same:
+            return False
         added = self._added(self._base, list(self._longer.values()))
         quantum_s = quantum_below(self._base.makespan_s)
         while quantum_s <= quantum_below(makespan_s):
             if not is_multiple(self._unrounded, quantum_s):
                 base, longer = self._run(quantum_s=quantum_s), self._run(self._periods, quantum_s)
                 allowed_s = quantum_s * work(longer.plan)
-                after_s = (base.log.finish_s - self._base.log.finish_s)[self._after_a_loop()]
+                later_s = (base.log.finish_s - self._base.log.finish_s)[self._from_first_loop_on()]
                 others = self._added(base, [longer])
-                if (np.abs(after_s - after_s[:1]) > allowed_s).any() or (np.abs(others - added) > allowed_s).any():
+                if np.ptp(later_s) > allowed_s or (np.abs(others - added) > allowed_s).any():
                     return False
             quantum_s *= 2
         return True
@@ -179,14 +183,11 @@ class _Runs:
         """What longer runs have more: of the makespan, of its phases, and of the times of ranks."""
         return np.asarray(sum(_times(run.result) - _times(base.result) for run in longer))
 
-    def _after_a_loop(self) -> NDArray[np.bool_]:
-        """(N,) the operations of the base after its first loop, in no loop."""
-        rank, number = self._base.plan.rank, np.arange(len(self._base.plan))
-        places = [self._base.operations_of(loop, count) for loop, count in self._counts.items()]
-        after = number >= places[0].end[rank]
-        for place in places[1:]:
-            after &= (number < place.begin[rank]) | (number >= place.end[rank])
-        return np.asarray(after)
+    def _from_first_loop_on(self) -> NDArray[np.bool_]:
+        """(N,) the operations of the base from its first loop on."""
+        loop, count = next(iter(self._counts.items()))
+        begin = self._base.operations_of(loop, count).begin
+        return np.asarray(np.arange(len(self._base.plan)) >= begin[self._base.plan.rank])
 
 
 def _times(result: Result) -> Floats:
