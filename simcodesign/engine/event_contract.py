@@ -9,6 +9,11 @@
    blocks those that have come since it arbitrated last, in the same order. A request that finds ``capacity`` others,
    the waiting ones and those whose service ends later than now, is blocked: its operation is done in this instant,
    with no service and no duration. Then one server is granted, if one is free and somebody waits.
+   Where messages share links fairly (``FairSharing``), all interfaces and links arbitrate as one, after all others.
+   In that event all flows end and begin that do so in this instant, and then the rates are computed anew: whole
+   numbers, all links of the smallest share being saturated together. Only when its rate changes, what is left of a
+   flow is ``max(0, left - rate / unit * (now - since))``, and it ends at ``max(now, now + left / (rate / unit))``;
+   this sum, and the time at which a flow begins, are rounded to 43 bits.
 2. Time is float64 seconds and only ever ``start + duration``, or the later of two times; durations stand in the Plan
    (service times on a route are those of the Plan times the ``service_factor`` of the station).
 3. No random number is drawn in an engine. A run ends with its last event.
@@ -32,6 +37,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -61,6 +67,25 @@ class Log:
     begin_s: NDArray[np.float64] | None = None  # (N,) when operations began, where that is not their duration before
 
 
+def count_flows(plan: Plan, served: NDArray[Any], busy_s: NDArray[np.float64]) -> None:
+    """Add to the statistics of stations what the flows of a finished run did there: a station that is shared fairly
+    has served each flow once and been busy for as long as it would take for all their bytes."""
+    assert plan.routes is not None
+    routes, fair = plan.routes, plan.routes.fair
+    assert fair is not None
+    flows = np.flatnonzero((routes.route != NONE) & (fair.size_bytes > 0))
+    first = routes.start[routes.route[flows]]
+    count = routes.start[routes.route[flows] + 1] - first
+    flow = np.repeat(flows, count)
+    place = np.arange(len(flow)) - np.repeat(np.cumsum(count) - count, count) + np.repeat(first, count)
+    station = routes.station[place]
+    used = np.bincount(station, minlength=len(served))
+    served += used.astype(served.dtype)
+    carried = np.bincount(station, fair.size_bytes[flow], minlength=len(served))
+    where = used > 0
+    busy_s[where] += carried[where] / (fair.capacity[where] / fair.unit)
+
+
 def count_events(plan: Plan, served: NDArray[np.int64]) -> int:
     """Events of a finished run: operations that took their time, grants, and heads and tails of messages arriving.
 
@@ -69,6 +94,9 @@ def count_events(plan: Plan, served: NDArray[np.int64]) -> int:
     kind = plan.stations.kind
     own = np.count_nonzero(~ends_at_once(plan))
     travelling = 0 if plan.routes is None else np.count_nonzero(plan.routes.route != NONE)
+    if plan.routes is not None and plan.routes.fair is not None:  # flows begin and end
+        flows = np.count_nonzero((plan.routes.route != NONE) & (plan.routes.fair.size_bytes > 0))
+        return int(own + travelling + flows + served[(kind != INTERFACE) & (kind != LINK)].sum())
     on_the_way = served[(kind == INTERFACE) | (kind == LINK)].sum()
     return int(own + travelling + served.sum() + on_the_way)
 

@@ -43,7 +43,7 @@ class Calendar(NamedTuple):
 def calendar_for(plan: Plan) -> Calendar:
     """An empty queue for the stations of a Plan. A day is as short as the shortest delay, so that few events are added
     to the current one; where that leaves too many days empty, days become longer during the run."""
-    count = len(plan.stations)
+    count = len(plan.stations) + 1
     delays = [] if plan.station is None else [plan.duration_s[plan.station != NONE]]
     if plan.routes is not None:
         routes = plan.routes

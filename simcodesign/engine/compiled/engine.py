@@ -13,7 +13,8 @@ import numpy as np
 from simcodesign.core.jit import compiled_without_arrays, inlined
 from simcodesign.core.result import RECEIVE, SEND
 from simcodesign.engine.compiled.calendar import calendar_for, next_station, schedule
-from simcodesign.engine.compiled.messages import forward, meet, send, wake_mailbox
+from simcodesign.engine.compiled.flows import flows_for
+from simcodesign.engine.compiled.messages import forward, meet, send, share_links, wake_mailbox
 from simcodesign.engine.compiled.operations import Run, beginning_s, gate, release, waits_at
 from simcodesign.engine.compiled.state import (
     BLOCKED,
@@ -28,7 +29,14 @@ from simcodesign.engine.compiled.state import (
 from simcodesign.engine.compiled.stations import serve, wake
 from simcodesign.engine.compiled.turns import rules_of, turns_for
 from simcodesign.engine.compiled.waiting_line import come, join, new_request
-from simcodesign.engine.event_contract import Log, OnProgress, blocked_by_station, check_finished, count_events
+from simcodesign.engine.event_contract import (
+    Log,
+    OnProgress,
+    blocked_by_station,
+    check_finished,
+    count_events,
+    count_flows,
+)
 from simcodesign.generate.plan import LIMITED, NONE, Plan
 
 #: Operations and arbitrations between two reports of progress, after each of which an interrupt is noticed.
@@ -38,7 +46,9 @@ REPORT_EVERY = 2_000_000
 def run(plan: Plan, on_progress: OnProgress | None = None) -> Log:
     """Walk the Plan to its end. DeadlockError when ranks wait for each other."""
     program, stations, memory = program_of(plan), station_states(plan), memory_for(plan)
-    state = Run(program, requests_for(plan), stations, memory, calendar_for(plan), rules_of(plan), turns_for(plan))
+    flows = flows_for(plan)
+    rules, turns = rules_of(plan), turns_for(plan)
+    state = Run(program, requests_for(plan), stations, memory, calendar_for(plan), flows, rules, turns)
     rounds, now = 0, 0.0
     while now < np.inf:
         now = walk(state, REPORT_EVERY)
@@ -49,6 +59,9 @@ def run(plan: Plan, on_progress: OnProgress | None = None) -> Log:
     finish[memory.missing != DONE] = np.nan
     check_finished(plan, finish)
     stations = StationStates(*(field[: len(plan.stations)] for field in stations))
+    if plan.routes is not None and plan.routes.fair is not None:
+        count_flows(plan, stations.served, stations.busy_s)
+        stations.longest[:] = np.maximum(stations.longest, flows.links.longest[: len(plan.stations)])
     served = stations.served.astype(np.int64)
     blocked = np.sort(memory.blocked[: memory.state[BLOCKED]]).astype(np.int64)
     return Log(
@@ -80,7 +93,9 @@ def walk(run: Run, limit: int) -> float:
             return np.inf
         now = run.stations.wake_s[station]
         run.stations.wake_s[station] = np.inf
-        if station >= run.program.first_mailbox:
+        if station == run.program.all_links:
+            share_links(run, now)
+        elif station >= run.program.first_mailbox:
             meet(run, station, now)
         elif station >= run.program.first_interface:
             forward(run, station, now)

@@ -1,4 +1,4 @@
-"""Messages in the compiled engine: on their way through interfaces and links, and in mailboxes."""
+"""Messages in the compiled engine: on their way through interfaces and links, in turn or as flows; in mailboxes."""
 
 from __future__ import annotations
 
@@ -6,6 +6,17 @@ import numpy as np
 
 from simcodesign.core.jit import called, inlined
 from simcodesign.engine.compiled.calendar import schedule
+from simcodesign.engine.compiled.fair_shares import compute_shares
+from simcodesign.engine.compiled.flows import (
+    ENDED,
+    FIXED,
+    add_flow,
+    begin_and_end,
+    change_rate,
+    flow_begins_s,
+    forget_flow,
+    next_change_s,
+)
 from simcodesign.engine.compiled.operations import Run, go_on, release
 from simcodesign.engine.compiled.state import AHEAD, MET
 from simcodesign.engine.compiled.stations import grant, wake, wake_after
@@ -21,7 +32,10 @@ _INJECT, _TAIL, _INTERFACE, _AFTER_INTERFACE, _LINK, _LATENCY = range(6)
 def send(run: Run, op: int, time: float, end: float) -> None:
     """The message of a send sets out, or is there when its send is done, or after its flight."""
     if len(run.program.route) and run.program.route[op] != NONE:
-        set_out(run, op, time)
+        if run.flows.stations:
+            become_flow(run, op, time)
+        else:
+            set_out(run, op, time)
     elif len(run.program.flight_s):
         arrive(run, op, time + run.program.flight_s[op])
     else:
@@ -109,6 +123,38 @@ def arrive(run: Run, op: int, time: float) -> None:
         put(run, op, time)
     else:
         release(run, run.program.match[op], time)
+
+
+# --- Flows ----------------------------------------------------------------------------------------------------
+
+
+@inlined
+def become_flow(run: Run, op: int, time: float) -> None:
+    """The message of a send will be a flow when its delay is over."""
+    begins_s = flow_begins_s(run.flows, op, time)
+    if run.flows.size_bytes[op] == 0.0:
+        arrive(run, op, begins_s)
+        return
+    route = run.program.route[op]
+    add_flow(run.flows, op, begins_s, run.program.way, run.program.way_start[route], run.program.way_start[route + 1])
+    schedule(run.stations, run.calendar, run.program.all_links, begins_s)
+
+
+@called
+def share_links(run: Run, now: float) -> None:
+    """All flows that begin or end now do so, and the others go on with their new shares."""
+    flows = run.flows
+    begin_and_end(flows, now)
+    compute_shares(flows)
+    for number in range(flows.counts[FIXED]):
+        change_rate(flows, flows.slot_lists.fixed[number], now)
+    for number in range(flows.counts[ENDED]):
+        slot = flows.slot_lists.ended[number]
+        forget_flow(flows, slot)
+        arrive(run, flows.slots.op[slot], now)
+    next_s = next_change_s(flows)
+    if next_s < np.inf:
+        schedule(run.stations, run.calendar, run.program.all_links, next_s)
 
 
 # --- Mailboxes ------------------------------------------------------------------------------------------------

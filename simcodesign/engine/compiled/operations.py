@@ -7,6 +7,7 @@ from typing import NamedTuple
 from simcodesign.core.jit import inlined
 from simcodesign.core.result import RECEIVE, SEND
 from simcodesign.engine.compiled.calendar import Calendar
+from simcodesign.engine.compiled.flows import Flows
 from simcodesign.engine.compiled.state import GRANTED, MET, READY, Memory, Program, Requests, StationStates
 from simcodesign.engine.compiled.turns import Rules, Turns
 from simcodesign.generate.plan import NONE
@@ -20,6 +21,7 @@ class Run(NamedTuple):
     stations: StationStates
     memory: Memory
     calendar: Calendar
+    flows: Flows
     rules: Rules
     turns: Turns
 

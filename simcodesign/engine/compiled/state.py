@@ -50,6 +50,7 @@ class Program(NamedTuple):
     first_interface: int
     first_link: int
     first_mailbox: int
+    all_links: int  # where links are shared fairly, they arbitrate together under this number
     discipline: Array  # kind of discipline by station
     capacity: Array  # by station
     service_factor: Array  # by station
@@ -170,6 +171,7 @@ def program_of(plan: Plan) -> Program:
         first_interface=int(np.searchsorted(kinds, INTERFACE)),
         first_link=int(np.searchsorted(kinds, LINK)),
         first_mailbox=int(np.searchsorted(kinds, MAILBOX)),
+        all_links=len(kinds),
         discipline=_of_disciplines(plan, "kind"),
         capacity=_of_disciplines(plan, "capacity"),
         service_factor=_given(plan.stations.service_factor, np.float64),
@@ -187,7 +189,7 @@ def requests_for(plan: Plan) -> Requests:
 
 def station_states(plan: Plan) -> StationStates:
     """Stations at which nobody waits."""
-    records = _records(max(len(plan.stations), 2), _STATION)
+    records = _records(len(plan.stations) + 2, _STATION)
     records[:] = 0
     stations = StationStates(*(records[name] for name in StationStates._fields))
     stations.wake_s[:] = np.inf

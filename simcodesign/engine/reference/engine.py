@@ -33,8 +33,16 @@ import simpy
 from simpy.core import EmptySchedule
 
 from simcodesign.core.result import RECEIVE, SEND
-from simcodesign.engine.event_contract import Log, OnProgress, blocked_by_station, check_finished, ends_at_once
+from simcodesign.engine.event_contract import (
+    Log,
+    OnProgress,
+    blocked_by_station,
+    check_finished,
+    count_flows,
+    ends_at_once,
+)
 from simcodesign.engine.reference.environment import ContractEnvironment
+from simcodesign.engine.reference.fair_links import FairLinks, rounded
 from simcodesign.engine.reference.stations import STATION_OF, Mailbox, Station
 from simcodesign.generate.plan import LINK, MAILBOX, NONE, Plan
 
@@ -84,6 +92,7 @@ class Simulation:
         self.done: dict[int, simpy.Event] = defaultdict(self.env.event)
         self.arrived: dict[int, simpy.Event] = defaultdict(self.env.event)
         self.gap_over_s: dict[tuple[int, int, int], float] = defaultdict(float)
+        self.fair_links: FairLinks | None = None
         self.stations = [self.make_station(number) for number in range(len(plan.stations))]
         self.read_operations(plan)
         self.read_dependencies(plan)
@@ -142,6 +151,9 @@ class Simulation:
             self.service_factor: list[float] = [1.0] * len(is_link) if factor is None else factor.tolist()
             self.costs = list(zip(*(time.tolist() for time in times), strict=True))
             self.group: list[int] | None = None if routes.group is None else routes.group.tolist()
+            if routes.fair is not None:
+                self.fair = routes.fair
+                self.fair_links = FairLinks(self.env, len(is_link), routes.fair.capacity.tolist(), routes.fair.unit)
 
     def run(self, on_progress: OnProgress | None) -> None:
         """Process all events, with a report now and then."""
@@ -208,7 +220,7 @@ class Simulation:
             self.begun[op].succeed()
         if self.kind[op] == SEND:
             if self.route[op] != NONE:
-                self.env.process(self.travel(op))
+                self.env.process(self.flow(op) if self.fair_links else self.travel(op))
             elif self.flight_s is not None:
                 self.env.process(self.fly(op, self.flight_s[op]))
 
@@ -270,17 +282,34 @@ class Simulation:
                 yield env.timeout(delay_s)
         return tail_passes_s
 
+    def flow(self, send: int) -> Process:
+        """A message that shares the links of its route fairly with others."""
+        assert self.fair_links is not None
+        yield self.env.timeout_at(rounded(self.env.now + self.fair.delay_s[send]))
+        if self.fair.size_bytes[send]:
+            links = [number for number, _ in self.ways[self.route[send]]]
+            self.events += 1
+            yield self.fair_links.carry(links, int(self.fair.own_rate[send]), float(self.fair.size_bytes[send]))
+        self.events += 1
+        self.arrive(send)
+
     def log(self) -> Log:
         """What happened."""
         stations, blocked = self.stations, np.array(sorted(self.blocked), dtype=np.int64)
+        served = np.array([station.served for station in stations], dtype=np.int64)
+        busy_s = np.array([station.busy_s for station in stations])
+        longest = np.array([station.longest_queue for station in stations], dtype=np.int64)
+        if self.fair_links is not None:
+            count_flows(self.plan, served, busy_s)
+            longest = np.maximum(longest, self.fair_links.most_flows)
         return Log(
             finish_s=np.array(self.finish_s),
             arrival_s=np.array(self.arrival_s),
             match=np.array(self.match, dtype=np.int32),
-            served=np.array([station.served for station in stations], dtype=np.int64),
-            busy_s=np.array([station.busy_s for station in stations]),
+            served=served,
+            busy_s=busy_s,
             wait_s=np.array([station.wait_s for station in stations]),
-            longest_queue=np.array([station.longest_queue for station in stations], dtype=np.int64),
+            longest_queue=longest,
             blocked=blocked_by_station(self.plan, blocked),
             blocked_operations=blocked,
             events=self.events,

@@ -1,0 +1,292 @@
+"""Messages that share links fairly, compiled: which flows there are, when they begin and when they end.
+
+A message whose route is shared fairly waits for its latency and is a flow then, until its last byte has passed. All
+flows that begin or end at the same time do so together; ``fair_shares.py`` then says at which rates all go on. The
+rules are those of the event contract.
+
+Flows have slots, which are used again, and one *hop* for each station of their route; the hops at a link are a doubly
+linked list. Nothing is kept of messages that have not set out or have arrived.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simcodesign.core.jit import inlined
+from simcodesign.engine.compiled.indexed_heap import Heap, heap_for, put, take_first
+from simcodesign.engine.compiled.state import Array
+from simcodesign.generate.plan import NONE, Plan
+
+#: More than any rate: the level of a link that limits no flow.
+NO_LIMIT = 2**61
+#: Places of the numbers in ``counts``: slots and hops taken so far, hops of the flows under way, the number of this
+#: computation of shares and of its round, and the lengths of lists.
+SLOTS, HOPS, HOPS_UNDER_WAY, EPOCH, ROUND, DIRTY, BEGUN, ENDED, FIXED = range(9)
+
+
+#: A flow, or a message that will be one when its delay is over: one line of the processor's cache.
+_SLOT = np.dtype(
+    [
+        ("left_bytes", np.float64),  # at ``since_s``
+        ("since_s", np.float64),  # the last change of its rate
+        ("rate", np.int64),  # NONE before it begins, 0 before its first rate is known
+        ("next_rate", np.int64),
+        ("mark", np.int64),  # see ``is_fixed`` and ``is_doubted``
+        ("op", np.int32),
+        ("first_hop", np.int32),
+        ("end_hop", np.int32),
+        ("next_free", np.int32),  # of a free slot
+        ("unused", np.int64),
+    ]
+)
+#: A flow at a link, in a doubly linked list of all that are there.
+_HOP = np.dtype([("after", np.int32), ("before", np.int32), ("link", np.int32), ("slot", np.int32)])
+#: A station of the Plan or, after them, the limit of its own that the message in a slot may have.
+_LINK = np.dtype(
+    [
+        ("capacity", np.int64),
+        ("granted", np.int64),  # sum of the rates
+        ("level", np.int64),  # the share at which it is saturated, or NO_LIMIT
+        ("spare", np.int64),  # while shares are computed: what is left of the capacity
+        ("mark", np.int64),  # see ``is_dirty`` and ``is_settled``
+        ("queued", np.int64),  # the round in which it is looked at
+        ("first", np.int32),  # hop
+        ("count", np.int32),  # flows
+        ("longest", np.int32),  # most flows at a time
+        ("unfixed", np.int32),  # flows that share what is spare
+    ]
+)
+#: Lists of slots, one item each: what happens now.
+_SLOTS = np.dtype([("begun", np.int32), ("ended", np.int32), ("fixed", np.int32)])
+#: Lists of links, one item each.
+_LINKS = np.dtype([("dirty", np.int32), ("queue", np.int32)])
+
+#: An array of records whose fields are attributes: mypy knows no names of fields.
+Records = Any
+
+
+class Flows(NamedTuple):
+    """All about flows."""
+
+    delay_s: Array  # by operation: from the beginning of the send to that of the flow
+    size_bytes: Array  # by operation
+    own_rate: Array  # by operation: its own limit, or 0
+    bytes_per_unit: float  # bytes per second of a rate of 1
+    stations: int
+    slots: Records
+    hops: Records
+    links: Records
+    slot_lists: Records
+    link_lists: Records
+    times: Heap  # of slots by the time at which the flow begins, or ends
+    order: Heap  # of links, and of slots (numbered after all links), by share
+    free: Array  # by number of hops: the first free slot
+    counts: NDArray[np.int64]
+
+
+def flows_for(plan: Plan) -> Flows:
+    """No flows yet. Memory that is never touched is never taken."""
+    fair = None if plan.routes is None else plan.routes.fair
+    if plan.routes is None or fair is None:
+        none = np.zeros(0)
+        return Flows(none, none, none.astype(np.int64), 1.0, *_room(np.zeros(0, np.int64), 0, 0, 0))
+    hops = np.diff(plan.routes.start)[plan.routes.route[plan.routes.route != NONE]] + 1
+    room = _room(fair.capacity, len(hops), int(hops.sum()), int(hops.max(initial=0)))
+    return Flows(fair.delay_s, fair.size_bytes, fair.own_rate, 1 / fair.unit, *room)
+
+
+def _room(
+    capacity: NDArray[np.int64], slots: int, hops: int, longest: int
+) -> tuple[int, Records, Records, Records, Records, Records, Heap, Heap, Array, NDArray[np.int64]]:
+    """From the number of stations on, all that Flows has; at most ``longest`` hops to a flow."""
+    stations, links = len(capacity), _records(len(capacity) + slots, _LINK)
+    links[:stations] = 0
+    links.capacity[:stations] = capacity
+    links.level[:stations], links.first[:stations] = NO_LIMIT, NONE
+    times, order = heap_for(slots, np.float64), heap_for(len(links) + slots, np.int64)
+    order.place[:stations] = NONE
+    by_slot = _records(slots, _SLOT), _records(hops, _HOP), links, _records(slots, _SLOTS)
+    free = np.full(longest + 1, NONE, np.int32)
+    return stations, *by_slot, _records(len(links), _LINKS), times, order, free, np.zeros(9, np.int64)
+
+
+def _records(count: int, dtype: np.dtype[Any]) -> Records:
+    """Aligned records that are not made yet, and whose fields are attributes."""
+    return np.empty(count, np.dtype(dtype.descr, align=True)).view(np.recarray)
+
+
+# --- Marks, which hold for one computation of shares ----------------------------------------------------------
+
+
+@inlined
+def is_fixed(flows: Flows, slot: int) -> bool:
+    """Whether the next rate of a flow is known."""
+    return bool(flows.slots.mark[slot] == 2 * flows.counts[EPOCH] + 1)
+
+
+@inlined
+def is_doubted(flows: Flows, slot: int) -> bool:
+    """Whether a flow may not keep its rate, and its next one is not known."""
+    return bool(flows.slots.mark[slot] == 2 * flows.counts[EPOCH])
+
+
+@inlined
+def is_dirty(flows: Flows, link: int) -> bool:
+    """Whether the flows of a link, or their rates, have changed."""
+    return bool(flows.links.mark[link] >= 2 * flows.counts[EPOCH])
+
+
+@inlined
+def is_settled(flows: Flows, link: int) -> bool:
+    """Whether the next level of a dirty link is known."""
+    return bool(flows.links.mark[link] == 2 * flows.counts[EPOCH] + 1)
+
+
+@inlined
+def mark_dirty(flows: Flows, link: int) -> None:
+    """The flows of a link, or their rates, have changed."""
+    if not is_dirty(flows, link):
+        flows.links.mark[link] = 2 * flows.counts[EPOCH]
+        flows.link_lists.dirty[flows.counts[DIRTY]] = link
+        flows.counts[DIRTY] += 1
+
+
+# --- Beginning and end ----------------------------------------------------------------------------------------
+
+
+@inlined
+def rounded(time_s: float) -> float:
+    """To 43 significant bits (T. J. Dekker, 1971), so that what rounding alone separates happens at the same time."""
+    large = 1025.0 * time_s
+    return large - (large - time_s)
+
+
+@inlined
+def flow_begins_s(flows: Flows, op: int, time_s: float) -> float:
+    """When the message of a send that begins at ``time_s`` is a flow."""
+    return rounded(time_s + flows.delay_s[op])
+
+
+@inlined
+def add_flow(flows: Flows, op: int, begins_s: float, way: Array, start: int, end: int) -> None:
+    """The message of a send will be a flow over ``way[start:end]``."""
+    slots = flows.slots
+    slot = _slot_with(flows, end - start + (flows.own_rate[op] > 0))
+    slots.op[slot], slots.left_bytes[slot], slots.rate[slot] = op, flows.size_bytes[op], NONE
+    hop = slots.first_hop[slot]
+    for place in range(start, end):
+        flows.hops.link[hop] = way[place]
+        hop += 1
+    if flows.own_rate[op] > 0:
+        flows.links.capacity[flows.stations + slot] = flows.own_rate[op]
+        flows.hops.link[hop] = flows.stations + slot
+    put(flows.times, slot, begins_s)
+
+
+@inlined
+def _slot_with(flows: Flows, hops: int) -> int:
+    """A free slot with so many hops."""
+    slots, links, counts = flows.slots, flows.links, flows.counts
+    slot = int(flows.free[hops])
+    if slot != NONE:
+        flows.free[hops] = slots.next_free[slot]
+        return slot
+    slot = int(counts[SLOTS])
+    counts[SLOTS] += 1
+    slots.first_hop[slot] = counts[HOPS]
+    slots.mark[slot] = 0
+    counts[HOPS] += hops
+    slots.end_hop[slot] = counts[HOPS]
+    for hop in range(slots.first_hop[slot], counts[HOPS]):
+        flows.hops.slot[hop] = slot
+    own = flows.stations + slot
+    links.granted[own] = links.mark[own] = links.queued[own] = 0
+    links.count[own] = links.longest[own] = 0
+    links.level[own], links.first[own] = NO_LIMIT, NONE
+    flows.times.place[slot] = flows.order.place[own] = flows.order.place[len(links) + slot] = NONE
+    return slot
+
+
+@inlined
+def next_change_s(flows: Flows) -> float:
+    """When the next flow begins or ends."""
+    return float(flows.times.key[0]) if flows.times.size[0] else np.inf
+
+
+@inlined
+def begin_and_end(flows: Flows, now: float) -> None:
+    """All flows that begin or end now do so; their links are dirty."""
+    slots, lists, counts = flows.slots, flows.slot_lists, flows.counts
+    counts[EPOCH] += 1
+    counts[DIRTY] = counts[BEGUN] = counts[ENDED] = 0
+    while next_change_s(flows) == now:
+        slot = take_first(flows.times)
+        if slots.rate[slot] == NONE:
+            slots.rate[slot] = 0
+            slots.mark[slot] = 2 * counts[EPOCH]  # its rate is doubted
+            lists.begun[counts[BEGUN]] = slot
+            counts[BEGUN] += 1
+        else:
+            lists.ended[counts[ENDED]] = slot
+            counts[ENDED] += 1
+            _leave(flows, slot)
+    for number in range(counts[BEGUN]):
+        _enter(flows, lists.begun[number], now)
+
+
+@inlined
+def _enter(flows: Flows, slot: int, now: float) -> None:
+    slots, hops, links = flows.slots, flows.hops, flows.links
+    slots.since_s[slot] = now
+    flows.counts[HOPS_UNDER_WAY] += slots.end_hop[slot] - slots.first_hop[slot]
+    for hop in range(slots.first_hop[slot], slots.end_hop[slot]):
+        link = hops.link[hop]
+        follower = links.first[link]
+        links.first[link] = hop
+        hops.before[hop], hops.after[hop] = NONE, follower
+        if follower != NONE:
+            hops.before[follower] = hop
+        links.count[link] += 1
+        links.longest[link] = max(links.longest[link], links.count[link])
+        mark_dirty(flows, link)
+
+
+@inlined
+def _leave(flows: Flows, slot: int) -> None:
+    slots, hops, links = flows.slots, flows.hops, flows.links
+    flows.counts[HOPS_UNDER_WAY] -= slots.end_hop[slot] - slots.first_hop[slot]
+    for hop in range(slots.first_hop[slot], slots.end_hop[slot]):
+        link, before, after = hops.link[hop], hops.before[hop], hops.after[hop]
+        if before == NONE:
+            links.first[link] = after
+        else:
+            hops.after[before] = after
+        if after != NONE:
+            hops.before[after] = before
+        links.count[link] -= 1
+        links.granted[link] -= slots.rate[slot]
+        mark_dirty(flows, link)
+
+
+@inlined
+def forget_flow(flows: Flows, slot: int) -> None:
+    """The slot of a flow that has ended may be used again."""
+    hops = flows.slots.end_hop[slot] - flows.slots.first_hop[slot]
+    flows.slots.next_free[slot] = flows.free[hops]
+    flows.free[hops] = slot
+
+
+@inlined
+def change_rate(flows: Flows, slot: int, now: float) -> None:
+    """A flow goes on at its next rate."""
+    slots = flows.slots
+    old, new = slots.rate[slot], slots.next_rate[slot]
+    if old == new:
+        return
+    carried = float(old) * flows.bytes_per_unit * (now - slots.since_s[slot])
+    left = max(0.0, slots.left_bytes[slot] - carried)
+    slots.left_bytes[slot], slots.since_s[slot], slots.rate[slot] = left, now, new
+    put(flows.times, slot, max(now, rounded(now + left / (float(new) * flows.bytes_per_unit))))

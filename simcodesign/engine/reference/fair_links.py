@@ -1,0 +1,114 @@
+"""Links that messages share fairly, as one SimPy resource: all links together, since a flow uses several at a time.
+
+Every flow gets its max-min fair share: water is poured in, so to speak, and rises for all flows alike until a link is
+full; the flows of that link keep the share that they have then, and the others go on rising. When a flow begins or ends
+all shares are computed anew. This is the plain way, and what the compiled engine must give to the last bit.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass
+from math import inf
+
+import simpy
+
+from simcodesign.engine.reference.environment import ContractEnvironment
+from simcodesign.engine.reference.stations import Resource
+
+
+@dataclass(eq=False)
+class Flow:
+    """A message under way. Rates are whole numbers of units."""
+
+    links: list[int]
+    left_bytes: float
+    ended: simpy.Event
+    since_s: float = 0.0
+    rate: int = 0
+    end_s: float = inf
+
+
+def rounded(time_s: float) -> float:
+    """To 43 significant bits (T. J. Dekker, 1971), so that what rounding alone separates happens at the same time."""
+    large = 1025.0 * time_s
+    return large - (large - time_s)
+
+
+def fair_shares(flows: dict[Flow, None], capacity: list[int]) -> dict[Flow, int]:
+    """The max-min fair rates of flows."""
+    spare: dict[int, int] = {}
+    waiting: dict[int, list[Flow]] = defaultdict(list)  # flows without a rate, by link
+    for flow in flows:
+        for link in flow.links:
+            spare[link] = capacity[link]
+            waiting[link].append(flow)
+    rates: dict[Flow, int] = {}
+    while len(rates) < len(flows):
+        share = min(spare[link] // len(there) for link, there in waiting.items())
+        full = [link for link, there in waiting.items() if spare[link] // len(there) == share]
+        for flow in {flow: None for link in full for flow in waiting[link]}:
+            rates[flow] = share
+            for link in flow.links:
+                spare[link] -= share
+        waiting = {link: [flow for flow in there if flow not in rates] for link, there in waiting.items()}
+        waiting = {link: there for link, there in waiting.items() if there}
+    return rates
+
+
+class FairLinks(Resource):
+    """All links. ``capacity``: units, of which ``unit`` make a byte per second."""
+
+    def __init__(self, env: ContractEnvironment, number: int, capacity: list[int], unit: float) -> None:
+        super().__init__(env, number)
+        self.capacity, self.unit = list(capacity), unit
+        self.flows: dict[Flow, None] = {}
+        self.beginning: list[Flow] = []
+        self.most_flows = [0] * len(capacity)
+
+    def carry(self, links: list[int], own_rate: int, size_bytes: float) -> simpy.Event:
+        """An event: the last byte of a message has passed these links, and its own limit unless that is 0."""
+        if own_rate:
+            links = [*links, len(self.capacity)]
+            self.capacity.append(own_rate)
+        flow = Flow(links, size_bytes, self.env.event())
+        self.beginning.append(flow)
+        self.arbitrate_if_needed()
+        return flow.ended
+
+    def can_grant(self) -> bool:
+        """Whether a flow begins or ends now."""
+        return len(self.beginning) > 0 or any(flow.end_s == self.env.now for flow in self.flows)
+
+    def grant(self) -> None:
+        """All that begin or end now do so; then the flows go on with their new shares."""
+        for flow in [flow for flow in self.flows if flow.end_s == self.env.now]:
+            del self.flows[flow]
+            flow.ended.succeed()
+        self.flows.update(dict.fromkeys(self.beginning))
+        self.beginning = []
+        self.count_flows()
+        for flow, rate in fair_shares(self.flows, self.capacity).items():
+            if rate != flow.rate:
+                self.change_rate(flow, rate)
+        if self.flows:
+            next_end = self.env.timeout_at(min(flow.end_s for flow in self.flows))
+            next_end.callbacks.append(lambda event: self.arbitrate_if_needed())
+
+    def change_rate(self, flow: Flow, rate: int) -> None:
+        """A flow goes on at another rate."""
+        now = self.env.now
+        carried = float(flow.rate) / self.unit * (now - flow.since_s)
+        flow.left_bytes = max(0.0, flow.left_bytes - carried)
+        flow.since_s, flow.rate = now, rate
+        flow.end_s = max(now, rounded(now + flow.left_bytes / (float(rate) / self.unit)))
+
+    def count_flows(self) -> None:
+        """Note the most flows at a time of every link."""
+        count: dict[int, int] = defaultdict(int)
+        for flow in self.flows:
+            for link in flow.links:
+                count[link] += 1
+        for link, flows in count.items():
+            if link < len(self.most_flows):
+                self.most_flows[link] = max(self.most_flows[link], flows)
