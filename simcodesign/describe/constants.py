@@ -96,6 +96,13 @@ def check_model(network: Network, place: Place) -> None:
             raise InputError(what, place, value=getattr(network, key))
 
 
+def check_sharing(network: Network, place: Place) -> None:
+    """InputError for fair shares of links that store whole messages."""
+    if network.sharing == "fair" and network.switching == "store_and_forward":
+        what = "network.sharing: fair is for messages that are on all links of their route at once"
+        raise InputError(what, place, value=f"switching: {network.switching}", allowed="switching: cut_through")
+
+
 def check_constant(path: str, value: FloatOrArray, place: Place) -> None:
     """InputError unless the value is positive (rates), or 0 or positive (times), and in a sane range, everywhere."""
     array = np.asarray(value)

@@ -28,6 +28,7 @@ from simcodesign.describe.constants import (
     check_model,
     check_occupancy,
     check_own_links,
+    check_sharing,
     clocked,
     only_of,
     part_and_field,
@@ -77,6 +78,7 @@ class Machine:
             check_occupancy(self.network, part, self.place)
         check_own_links(self.network, self.place)
         check_local(self.network, self.processors_per_node, self.place)
+        check_sharing(self.network, self.place)
         check_mapping(self.mapping, self.nodes, self.processors_per_node, self.place)
         if self.memory is not None:
             check_memory(self.memory, self.place)

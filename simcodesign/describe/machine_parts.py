@@ -20,12 +20,15 @@ from simcodesign.locality.hits_by_level import SETS
 #: topology.
 DISTANCES = ("one", "log2", "sqrt", "mean", "none")
 SWITCHINGS = ("cut_through", "store_and_forward")
+#: How links and interfaces are shared: one message after another, or by all at once with max-min fair shares.
+SHARINGS = ("messages", "fair")
 #: Fields of a network that are one of a few words.
 CHOICES = {
     "model": ("hockney", "loggop"),
     "startup_per": ("message", "hop"),
     "distance": DISTANCES,
     "switching": SWITCHINGS,
+    "sharing": SHARINGS,
 }
 #: Methods that compute the shares of accesses that caches serve.
 HITS = (*METHODS, SETS)
@@ -75,6 +78,9 @@ class Network:
     ``node`` says: startup and bytes, no hops. ``socket`` says it of messages from one of the ``sockets_per_node``
     sockets of a node to another; those within a socket cost what ``node`` says.
 
+    With ``sharing = "fair"``, messages that use a link or an interface at the same time share its bandwidth (max-min
+    fair shares), and a sender of Hockney's model is held until its last byte has passed; else they take turns.
+
     A rank that sends or receives draws ``dynamic_power_w`` (not while it waits), and a byte that is sent takes
     ``energy_per_byte_j``.
     """
@@ -90,6 +96,7 @@ class Network:
     hops_hold_sender: bool = True
     distance: str = "one"
     switching: str = "cut_through"
+    sharing: str = "messages"
     model: str = "hockney"
     latency_s: FloatOrArray = 0.0
     overhead_s: FloatOrArray = 0.0

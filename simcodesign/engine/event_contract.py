@@ -67,6 +67,14 @@ class Log:
     begin_s: NDArray[np.float64] | None = None  # (N,) when operations began, where that is not their duration before
 
 
+def link_capacities(plan: Plan) -> NDArray[np.int64]:
+    """(S,) the capacity in units of every station that is shared fairly, over its ``service_factor``."""
+    assert plan.routes is not None
+    fair, factor = plan.routes.fair, plan.stations.service_factor
+    assert fair is not None
+    return fair.capacity if factor is None else np.floor(fair.capacity / factor).astype(np.int64)
+
+
 def count_flows(plan: Plan, served: NDArray[Any], busy_s: NDArray[np.float64]) -> None:
     """Add to the statistics of stations what the flows of a finished run did there: a station that is shared fairly
     has served each flow once and been busy for as long as it would take for all their bytes."""
@@ -83,7 +91,7 @@ def count_flows(plan: Plan, served: NDArray[Any], busy_s: NDArray[np.float64]) -
     served += used.astype(served.dtype)
     carried = np.bincount(station, fair.size_bytes[flow], minlength=len(served))
     where = used > 0
-    busy_s[where] += carried[where] / (fair.capacity[where] / fair.unit)
+    busy_s[where] += carried[where] / (link_capacities(plan)[where] / fair.unit)
 
 
 def count_events(plan: Plan, served: NDArray[np.int64]) -> int:

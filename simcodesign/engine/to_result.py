@@ -47,7 +47,7 @@ def measured(
     keep_timeline: bool = False,
 ) -> Result:
     """The Result of a run."""
-    plan = _without_blocked(plan, log)
+    plan = _as_done(plan, log)
     times = _rank_times(plan, log)
     path = critical_path_s(plan, log)
     sends = np.flatnonzero(plan.kind == SEND)
@@ -106,12 +106,18 @@ def _demand_times(point: DesignPoint, plan: Plan, log: Log) -> tuple[DemandTime,
     )
 
 
-def _without_blocked(plan: Plan, log: Log) -> Plan:
-    """The Plan where blocked operations took no time and moved no bytes."""
-    if not len(log.blocked_operations):
+def _as_done(plan: Plan, log: Log) -> Plan:
+    """The Plan with what has become of its operations: blocked ones took no time and moved no bytes, sends that were
+    held took as long as their messages."""
+    fair = None if plan.routes is None else plan.routes.fair
+    held = np.zeros(0, np.int64) if fair is None else np.flatnonzero(fair.holds)
+    if not len(log.blocked_operations) and not len(held):
         return plan
     duration_s, size_bytes = plan.duration_s.copy(), plan.size_bytes.copy()
     duration_s[log.blocked_operations] = size_bytes[log.blocked_operations] = 0.0
+    if len(held):
+        begun_s = ready_s(plan, log, released_s(plan, log), slice(0, len(plan)))
+        duration_s[held] = (log.finish_s - begun_s)[held]
     return replace(plan, duration_s=duration_s, size_bytes=size_bytes)
 
 

@@ -14,6 +14,7 @@ from simcodesign.describe.effects import ladder
 from simcodesign.describe.machine import Machine
 from simcodesign.describe.program import walk
 from simcodesign.generate.dependencies import Dependencies, edges_of, rendezvous
+from simcodesign.generate.messages.fair_sharing import with_fair_sharing
 from simcodesign.generate.messages.matching import matches
 from simcodesign.generate.messages.pricing import MessagePricing
 from simcodesign.generate.messages.routes_and_stations import disks_of, stations_of
@@ -143,4 +144,5 @@ def _with_stations(
     mailbox = plan.mailbox
     if mailbox is not None:
         mailbox = np.where(mailbox == NONE, NONE, mailbox + np.int32(len(stations) - boxes)).astype(np.int32)
-    return replace(plan, stations=stations, station=station, routes=routes, mailbox=mailbox)
+    plan = replace(plan, stations=stations, station=station, routes=routes, mailbox=mailbox)
+    return with_fair_sharing(plan, machine) if machine.network.sharing == "fair" else plan

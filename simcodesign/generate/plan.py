@@ -73,14 +73,17 @@ class Stations:
 class FairSharing:
     """How messages share the stations of their routes fairly: as flows with max-min fair rates.
 
-    The message of a send sets out when the send begins. It is a flow ``delay_s`` later, and has arrived when
-    ``size_bytes`` have passed; a message of no bytes arrives without being a flow. At any time the flows have the
-    max-min fair shares of the capacities of the stations on their routes, where ``own_rate`` limits a flow by itself
-    unless it is 0. Rates are whole numbers of units, ``unit`` of which make a byte per second (a power of two).
+    The message of a send sets out when the send begins. It is a flow ``delay_s`` later, until ``size_bytes`` have
+    passed, and has arrived ``after_s`` after that; a message of no bytes is no flow. A send that ``holds`` its rank is
+    done when its flow has ended, others after their duration. At any time the flows have the max-min fair shares of
+    the capacities of the stations on their routes, where ``own_rate`` limits a flow by itself unless it is 0. Rates are
+    whole numbers of units, ``unit`` of which make a byte per second (a power of two).
     """
 
     delay_s: Floats  # (N,)
+    after_s: Floats  # (N,)
     size_bytes: Floats  # (N,)
+    holds: NDArray[np.bool_]  # (N,) not without bytes
     own_rate: Int64s  # (N,) in units
     capacity: Int64s  # (S,) in units; meaningless for stations on no route
     unit: float
@@ -115,7 +118,7 @@ class Routes:
     latency_s: Floats  # (K,) flight after a link, or (K, G)
     store_and_forward: bool = False
     group: Int32s | None = None  # group of each link by station number; None: one for all
-    fair: FairSharing | None = None  # messages share their stations fairly; the costs have no meaning then
+    fair: FairSharing | None = None  # where messages share stations fairly; the costs have no meaning then
 
 
 @dataclass(frozen=True)

@@ -27,7 +27,7 @@ from simcodesign.describe.yaml.tree import parse_yaml
 from simcodesign.describe.yaml.workload import workload_from
 from simcodesign.engine.event_contract import Log
 from simcodesign.generate.lower import make_plan
-from simcodesign.generate.plan import Plan
+from simcodesign.generate.plan import LINK, Plan
 from tests import THOROUGH, examples
 from tests.oracles.event_contract import (
     ROUNDED,
@@ -39,6 +39,7 @@ from tests.oracles.event_contract import (
     plan_of,
     plans,
     shuffled,
+    with_fair_sharing,
     with_limited_capacity,
     with_slow_stations,
     with_unequal_links,
@@ -227,6 +228,20 @@ def test_the_oracle_says_the_same_of_links_that_differ(
     name: str, plan: Plan, seed: int, times: tuple[float, ...]
 ) -> None:
     check(with_unequal_links(plan, Random(seed), times), engine(name))
+
+
+@settings(max_examples=examples(3000, ordinary=500))
+@given(plan=crowded_plans(TIED), seed=st.integers(0, 2**64), times=st.sampled_from([TIED, ROUNDED]))
+def test_links_that_are_shared_fairly(other: Run, plan: Plan, seed: int, times: tuple[float, ...]) -> None:
+    random = Random(seed)
+    agree(other, with_fair_sharing(with_slow_stations(plan, random), random, times))
+
+
+def test_many_of_these_share_a_link(other: Run) -> None:
+    random = Random(3)
+    plans_ = [with_fair_sharing(Writer(random, TIED, 60, hoarding=False).plan(), random, TIED) for _ in range(200)]
+    together = [int(other(plan).longest_queue[plan.stations.kind == LINK].max(initial=0)) for plan in plans_]
+    assert sum(count > 2 for count in together) > 40
 
 
 def test_many_of_these_are_blocked(other: Run) -> None:

@@ -32,6 +32,7 @@ from simcodesign.generate.plan import (
     UNLIMITED,
     Discipline,
     Edges,
+    FairSharing,
     Plan,
     Routes,
     Stations,
@@ -380,6 +381,30 @@ def with_unequal_links(plan: Plan, random: Random, times: tuple[float, ...]) -> 
     link_s, latency_s = (np.array(random.choices(times, k=rows * groups)).reshape(rows, groups) for _ in range(2))
     group = np.array([random.randrange(groups) for _ in plan.stations.kind], np.int32)
     return replace(plan, routes=replace(plan.routes, link_s=link_s, latency_s=latency_s, group=group))
+
+
+def with_fair_sharing(plan: Plan, random: Random, times: tuple[float, ...]) -> Plan:
+    """The Plan where messages share the stations of their routes fairly, and some hold their senders."""
+    if plan.routes is None:
+        return plan
+    count, unit = len(plan), 2.0**59
+    size_bytes = np.array(random.choices((0.0, 1.0, 1.0, 2.0, 3.0, 100.0), k=count))
+    holds = (plan.kind == SEND) & (plan.routes.route != NONE) & (size_bytes > 0)
+    if plan.station is not None:
+        holds &= plan.station == NONE
+    if plan.gap_s is not None:
+        holds[:] = False
+    rates = [int(unit * rate) for rate in random.choice(((1.0,), (0.25, 0.5, 1.0), (0.1, 0.3, 1.0, 1.0 / 3.0)))]
+    fair = FairSharing(
+        delay_s=np.array(random.choices(times, k=count)),
+        after_s=np.array(random.choices(times, k=count)),
+        size_bytes=size_bytes,
+        holds=holds & np.array(random.choices((False, True), k=count)),
+        own_rate=np.array(random.choices((0, 0, 0, *rates), k=count)),
+        capacity=np.array(random.choices(rates, k=len(plan.stations))),
+        unit=unit,
+    )
+    return replace(plan, routes=replace(plan.routes, fair=fair))
 
 
 def message(source: int, target: int, duration: float, overhead: float = 0.0, **more: Any) -> tuple[Op, Op]:

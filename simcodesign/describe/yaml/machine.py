@@ -19,6 +19,7 @@ from simcodesign.describe.constants import (
     check_constant,
     check_occupancy,
     check_own_links,
+    check_sharing,
 )
 from simcodesign.describe.machine import MAPPINGS, Machine, check_mapping
 from simcodesign.describe.machine_parts import (
@@ -163,6 +164,7 @@ def _network(entry: Entry, nodes: int, folder: Path) -> Network:
         check_occupancy(network, part, stated.place)
     stated = items.get("hop_latency", items.get("link_per_byte", items.get("link_bandwidth", entry)))
     check_own_links(network, stated.place)
+    check_sharing(network, items.get("sharing", entry).place)
     return network
 
 

@@ -14,7 +14,7 @@ from simcodesign.core.jit import compiled_without_arrays, inlined
 from simcodesign.core.result import RECEIVE, SEND
 from simcodesign.engine.compiled.calendar import calendar_for, next_station, schedule
 from simcodesign.engine.compiled.flows import flows_for
-from simcodesign.engine.compiled.messages import forward, meet, send, share_links, wake_mailbox
+from simcodesign.engine.compiled.messages import forward, hold, meet, send, share_links, wake_mailbox
 from simcodesign.engine.compiled.operations import Run, beginning_s, gate, release, waits_at
 from simcodesign.engine.compiled.state import (
     BLOCKED,
@@ -138,6 +138,9 @@ def begin(run: Run, op: int) -> int:
         run.memory.gap_over_s[gate(run, op)] = time + run.program.gap_s[op]
     if kind == SEND:
         send(run, op, time, end)
+        if run.flows.stations and run.flows.holds[op]:
+            hold(run, op, time)
+            return NONE
     if len(run.program.edge_start):
         for edge in range(run.program.edge_start[op], run.program.edge_start[op + 1]):
             release(run, run.program.edge_target[edge], time if run.program.edge_early[edge] else end)

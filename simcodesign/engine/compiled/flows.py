@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from simcodesign.core.jit import inlined
 from simcodesign.engine.compiled.indexed_heap import Heap, heap_for, put, take_first
 from simcodesign.engine.compiled.state import Array
+from simcodesign.engine.event_contract import link_capacities
 from simcodesign.generate.plan import NONE, Plan
 
 #: More than any rate: the level of a link that limits no flow.
@@ -72,7 +73,9 @@ class Flows(NamedTuple):
     """All about flows."""
 
     delay_s: Array  # by operation: from the beginning of the send to that of the flow
+    after_s: Array  # by operation: from the end of the flow to the arrival
     size_bytes: Array  # by operation
+    holds: Array  # by operation: whether the send is done when its flow has ended
     own_rate: Array  # by operation: its own limit, or 0
     bytes_per_unit: float  # bytes per second of a rate of 1
     stations: int
@@ -92,10 +95,13 @@ def flows_for(plan: Plan) -> Flows:
     fair = None if plan.routes is None else plan.routes.fair
     if plan.routes is None or fair is None:
         none = np.zeros(0)
-        return Flows(none, none, none.astype(np.int64), 1.0, *_room(np.zeros(0, np.int64), 0, 0, 0))
+        return Flows(
+            none, none, none, none.astype(bool), none.astype(np.int64), 1.0, *_room(np.zeros(0, np.int64), 0, 0, 0)
+        )
     hops = np.diff(plan.routes.start)[plan.routes.route[plan.routes.route != NONE]] + 1
-    room = _room(fair.capacity, len(hops), int(hops.sum()), int(hops.max(initial=0)))
-    return Flows(fair.delay_s, fair.size_bytes, fair.own_rate, 1 / fair.unit, *room)
+    room = _room(link_capacities(plan), len(hops), int(hops.sum()), int(hops.max(initial=0)))
+    by_operation = fair.delay_s, fair.after_s, fair.size_bytes, fair.holds, fair.own_rate
+    return Flows(*by_operation, 1 / fair.unit, *room)
 
 
 def _room(

@@ -18,7 +18,7 @@ from simcodesign.engine.compiled.flows import (
     next_change_s,
 )
 from simcodesign.engine.compiled.operations import Run, go_on, release
-from simcodesign.engine.compiled.state import AHEAD, MET
+from simcodesign.engine.compiled.state import AHEAD, DONE, HELD, MET
 from simcodesign.engine.compiled.stations import grant, wake, wake_after
 from simcodesign.engine.compiled.turns import message_comes
 from simcodesign.engine.compiled.waiting_line import first_arrival_s, forget, join, melded, new_request, without_root
@@ -133,7 +133,7 @@ def become_flow(run: Run, op: int, time: float) -> None:
     """The message of a send will be a flow when its delay is over."""
     begins_s = flow_begins_s(run.flows, op, time)
     if run.flows.size_bytes[op] == 0.0:
-        arrive(run, op, begins_s)
+        arrive(run, op, begins_s + run.flows.after_s[op])
         return
     route = run.program.route[op]
     add_flow(run.flows, op, begins_s, run.program.way, run.program.way_start[route], run.program.way_start[route + 1])
@@ -151,10 +151,37 @@ def share_links(run: Run, now: float) -> None:
     for number in range(flows.counts[ENDED]):
         slot = flows.slot_lists.ended[number]
         forget_flow(flows, slot)
-        arrive(run, flows.slots.op[slot], now)
+        op = flows.slots.op[slot]
+        arrive(run, op, now + flows.after_s[op])
+        if flows.holds[op]:
+            end_send(run, op, now)
     next_s = next_change_s(flows)
     if next_s < np.inf:
         schedule(run.stations, run.calendar, run.program.all_links, next_s)
+
+
+@inlined
+def hold(run: Run, op: int, time: float) -> None:
+    """A send has begun, and will be done when its flow has ended."""
+    run.memory.finish_s[op] = time
+    run.memory.missing[op] = HELD
+    if len(run.program.edge_start):
+        for edge in range(run.program.edge_start[op], run.program.edge_start[op + 1]):
+            if run.program.edge_early[edge]:
+                release(run, run.program.edge_target[edge], time)
+
+
+@inlined
+def end_send(run: Run, op: int, now: float) -> None:
+    """A send that its message has held is done."""
+    run.memory.finish_s[op] = now
+    run.memory.missing[op] = DONE
+    if len(run.program.edge_start):
+        for edge in range(run.program.edge_start[op], run.program.edge_start[op + 1]):
+            if not run.program.edge_early[edge]:
+                release(run, run.program.edge_target[edge], now)
+    if run.program.follows_previous[op + 1]:
+        release(run, op + 1, now)
 
 
 # --- Mailboxes ------------------------------------------------------------------------------------------------

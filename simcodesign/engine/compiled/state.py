@@ -18,8 +18,9 @@ Array = NDArray[Any]
 CACHE_LINE = 64
 #: Stations of a message's way that are copied to its request: as many as fit in its record.
 AHEAD = 4
-#: ``missing`` of an operation that is done, that a station has granted, that has met its message in a mailbox.
-DONE, GRANTED, MET = -1, -2, -3
+#: ``missing`` of an operation that is done, that a station has granted, that has met its message in a mailbox, and of
+#: a send whose message holds it.
+DONE, GRANTED, MET, HELD = -1, -2, -3, -4
 #: Places of the numbers in ``Memory.state``: ready operations on the stack, requests made so far, a
 #: request that is free again, operations that were blocked.
 READY, USED, FREE, BLOCKED = range(4)

@@ -40,6 +40,7 @@ from simcodesign.engine.event_contract import (
     check_finished,
     count_flows,
     ends_at_once,
+    link_capacities,
 )
 from simcodesign.engine.reference.environment import ContractEnvironment
 from simcodesign.engine.reference.fair_links import FairLinks, rounded
@@ -87,10 +88,14 @@ class Simulation:
         self.match: list[int] = plan.match.tolist()
         self.blocked: list[int] = []
         self.events = 0  # as the event contract counts them
-        # By operation: the events that it has begun, is done, that its message has arrived; made when awaited.
+        # By operation: the events that it has begun, is done, that its message has passed its links (where that holds
+        # the sender), has arrived; made when awaited.
         self.begun: dict[int, simpy.Event] = defaultdict(self.env.event)
         self.done: dict[int, simpy.Event] = defaultdict(self.env.event)
         self.arrived: dict[int, simpy.Event] = defaultdict(self.env.event)
+        self.passed: dict[int, simpy.Event] = defaultdict(
+            self.env.event
+        )  # the last byte of a message that holds its send
         self.gap_over_s: dict[tuple[int, int, int], float] = defaultdict(float)
         self.fair_links: FairLinks | None = None
         self.stations = [self.make_station(number) for number in range(len(plan.stations))]
@@ -132,7 +137,7 @@ class Simulation:
 
     def read_routes(self, plan: Plan) -> None:
         """Routes as lists of (station, whether it is a link), and what messages cost on them."""
-        self.route = [NONE] * len(plan)
+        self.route, self.held = [NONE] * len(plan), [False] * len(plan)
         if plan.routes is not None:
             routes, is_link = plan.routes, (plan.stations.kind == LINK).tolist()
             self.route, self.cost = routes.route.tolist(), routes.cost.tolist()
@@ -152,8 +157,8 @@ class Simulation:
             self.costs = list(zip(*(time.tolist() for time in times), strict=True))
             self.group: list[int] | None = None if routes.group is None else routes.group.tolist()
             if routes.fair is not None:
-                self.fair = routes.fair
-                self.fair_links = FairLinks(self.env, len(is_link), routes.fair.capacity.tolist(), routes.fair.unit)
+                self.fair, self.held = routes.fair, routes.fair.holds.tolist()
+                self.fair_links = FairLinks(self.env, len(is_link), link_capacities(plan).tolist(), routes.fair.unit)
 
     def run(self, on_progress: OnProgress | None) -> None:
         """Process all events, with a report now and then."""
@@ -211,7 +216,9 @@ class Simulation:
             self.gap_over_s[sender_or_receiver] = begin_s + self.gap_s[op]
             yield self.env.timeout_at(begin_s)
         self.begin(op)
-        if self.duration_s[op]:
+        if self.held[op]:
+            yield self.passed[op]
+        elif self.duration_s[op]:
             yield self.env.timeout(self.duration_s[op])
 
     def begin(self, op: int) -> None:
@@ -285,11 +292,15 @@ class Simulation:
     def flow(self, send: int) -> Process:
         """A message that shares the links of its route fairly with others."""
         assert self.fair_links is not None
-        yield self.env.timeout_at(rounded(self.env.now + self.fair.delay_s[send]))
-        if self.fair.size_bytes[send]:
+        fair = self.fair
+        yield self.env.timeout_at(rounded(self.env.now + fair.delay_s[send]))
+        if fair.size_bytes[send]:
             links = [number for number, _ in self.ways[self.route[send]]]
             self.events += 1
-            yield self.fair_links.carry(links, int(self.fair.own_rate[send]), float(self.fair.size_bytes[send]))
+            yield self.fair_links.carry(links, int(fair.own_rate[send]), float(fair.size_bytes[send]))
+            if fair.holds[send]:
+                self.passed.pop(send).succeed()
+        yield self.env.timeout(fair.after_s[send])
         self.events += 1
         self.arrive(send)
 

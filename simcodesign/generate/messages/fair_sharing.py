@@ -1,0 +1,121 @@
+"""How messages share links fairly: their delays, limits of their own, and the capacities of links (``FairSharing``).
+
+A message alone on the network arrives when the cost model says. Its startup and the latencies of its route come first,
+then it is a flow; where latencies do not hold the sender (Hockney's model with ``hops_hold_sender: false``), they come
+after the flow, whose end is the end of the send. A sender in LogGOPS is held for its overhead alone.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simcodesign.core.errors import InputError
+from simcodesign.core.units import format_quantity
+from simcodesign.describe.machine import Machine
+from simcodesign.generate.messages.routes_and_stations import link_bandwidths
+from simcodesign.generate.plan import INTERFACE, LINK, NONE, FairSharing, Plan, Routes
+
+Floats = NDArray[np.float64]
+#: Rates are whole numbers of units. The largest capacity has 60 bits: none is rounded by more than 2**-59 of it.
+BITS = 60
+#: Bits of the smallest capacity at least: a million flows then have shares that are right to a millionth.
+LEAST_BITS = 40
+
+
+def with_fair_sharing(plan: Plan, machine: Machine) -> Plan:
+    """The Plan whose messages share the stations of their routes fairly. InputError for links without a bandwidth."""
+    if plan.routes is None:
+        return plan
+    capacity_per_s = _capacities(plan, machine)
+    unit = 2.0 ** (BITS - 1 - np.floor(np.log2(capacity_per_s.max())))
+    capacity = np.floor(capacity_per_s * unit).astype(np.int64)
+    used = capacity_per_s > 0
+    if capacity[used].min() < 2**LEAST_BITS:
+        slowest = format_quantity(float(capacity_per_s[used].min()), "bandwidth")
+        what = "the slowest link or interface of a network whose links are shared fairly"
+        fastest = format_quantity(float(capacity_per_s.max()), "bandwidth")
+        allowed = f"at least 2**-{BITS - LEAST_BITS} of the fastest, {fastest}"
+        raise InputError(what, machine.place, value=slowest, allowed=allowed)
+    routes = plan.routes
+    sends = np.flatnonzero(routes.route != NONE)
+    size_bytes, delay_s, after_s = plan.size_bytes[sends], routes.inject_s[routes.cost[sends]], np.zeros(len(sends))
+    holds = np.zeros(len(sends), bool)
+    if machine.network.model == "hockney":
+        holds[:] = True if plan.station is None else plan.station[sends] == NONE
+        holds &= size_bytes > 0
+    flight_s = _flights(plan, routes, sends)
+    if machine.network.model == "hockney" and not machine.network.hops_hold_sender:
+        after_s = flight_s
+    else:
+        delay_s = delay_s + flight_s
+    own_rate = _own_rates(plan, routes, sends, capacity, unit)
+    return replace(
+        plan,
+        routes=replace(
+            routes,
+            fair=FairSharing(
+                delay_s=_of_all(plan, sends, delay_s),
+                after_s=_of_all(plan, sends, after_s),
+                size_bytes=_of_all(plan, sends, size_bytes),
+                holds=_of_all(plan, sends, holds),
+                own_rate=_of_all(plan, sends, own_rate),
+                capacity=capacity,
+                unit=float(unit),
+            ),
+        ),
+    )
+
+
+def _capacities(plan: Plan, machine: Machine) -> Floats:
+    """(S,) bytes per second of every link and interface; 0 for other stations."""
+    stations = plan.stations
+    per_second = link_bandwidths(machine, stations)
+    interface_s_per_byte = float(machine.network.interface_occupancy_s_per_byte)
+    with np.errstate(divide="ignore"):
+        per_second[stations.kind == INTERFACE] = np.divide(1.0, interface_s_per_byte)
+    if np.isinf(per_second).any():
+        what = "bytes take no time on links or interfaces, which cannot be shared then"
+        raise InputError(what, machine.place, allowed="a bandwidth of the network, or sharing: messages")
+    return per_second
+
+
+def _flights(plan: Plan, routes: Routes, sends: NDArray[np.int64]) -> Floats:
+    """The latencies of the route of every send, and what its interface adds where links are not looked at."""
+    is_link = plan.stations.kind[routes.station] == LINK
+    cost, route = routes.cost[sends], routes.route[sends]
+    starts = routes.start[:-1]
+    first_is_interface = ~is_link[starts]
+    flight_s: Floats = first_is_interface[route] * routes.after_interface_s[cost]
+    if routes.group is None:
+        links = np.add.reduceat(is_link, starts, dtype=np.int64)
+        return flight_s + links[route] * routes.latency_s[cost]
+    group = np.where(is_link, routes.group[routes.station], NONE)
+    for number in range(routes.latency_s.shape[1]):
+        links = np.add.reduceat(group == number, starts, dtype=np.int64)
+        flight_s = flight_s + links[route] * routes.latency_s[cost, number]
+    return flight_s
+
+
+def _own_rates(
+    plan: Plan, routes: Routes, sends: NDArray[np.int64], capacity: NDArray[np.int64], unit: float
+) -> NDArray[np.int64]:
+    """The rate at which each message follows its first byte by itself; 0 where its links are no faster."""
+    tail_s = routes.tail_s[routes.cost[sends]]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        per_second = np.where(tail_s > 0, plan.size_bytes[sends] / tail_s, np.inf)
+    slowest = np.minimum.reduceat(capacity[routes.station], routes.start[:-1])[routes.route[sends]]
+    limits = per_second * unit < slowest * (1 - 1e-12)  # else it differs by rounding alone
+    own = np.zeros(len(sends), np.int64)
+    own[limits] = np.maximum(1, np.floor(per_second[limits] * unit)).astype(np.int64)
+    return own
+
+
+def _of_all(plan: Plan, sends: NDArray[np.int64], values: NDArray[Any]) -> NDArray[Any]:
+    """The values of sends among those of all operations, 0 elsewhere."""
+    every = np.zeros(len(plan), values.dtype)
+    every[sends] = values
+    return every

@@ -1,0 +1,215 @@
+"""Links that are shared fairly: exact times by hand, the property that defines max-min fairness, and SimGrid's answers.
+
+Engines are compared with each other in ``test_engines_agree.py``.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+import simpy
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from simcodesign.core.errors import InputError
+from simcodesign.describe.machine import Machine
+from simcodesign.engine.reference.fair_links import Flow, fair_shares
+from simcodesign.engine.simulate import simulate
+from tests import examples
+from tests.builders import read_machine, workload
+
+ENGINES = ("simpy", "compiled")
+BOTH = pytest.mark.parametrize("engine", ENGINES)
+
+
+def machine(nodes: int, topology: str, more: str = "", startup: str = "1 us") -> Machine:
+    """Links of 1 GB/s, a startup, and nothing else that costs time."""
+    return read_machine(
+        f"simcodesign: 1\nname: test\nnodes: {nodes}\nprocessor: {{rate: 1 GFLOP/s}}\nnetwork:\n"
+        f"  startup: {startup}\n  bandwidth: 1 GB/s\n  sharing: fair\n  topology: {{{topology}}}\n{more}"
+    )
+
+
+LINE = machine(4, "kind: mesh, shape: [4]")
+
+
+def makespan_us(program: str, machine: Machine, engine: str, ranks: int = 4, effects: str = "links") -> float:
+    return simulate(workload(program), machine, {"P": ranks}, effects=effects, engine=engine).makespan_s * 1e6
+
+
+def message(source: int, target: int, size_bytes: int) -> str:
+    """One message, as a send and a receive in YAML."""
+    send = f"- send: {{to: {target}, bytes: {size_bytes}, when: rank == {source}}}\n"
+    return send + f"- receive: {{from: {source}, when: rank == {target}}}\n"
+
+
+# --- By hand --------------------------------------------------------------------------------------------------
+
+
+@BOTH
+def test_two_messages_over_a_link_take_half_of_it_each(engine: str) -> None:
+    # 0 -> 2 and 1 -> 2 share the link from 1 to 2.
+    both = message(0, 2, 1000) + message(1, 2, 1000)
+    assert makespan_us(both, LINE, engine) == pytest.approx(1 + 2, rel=1e-12)
+
+
+@BOTH
+def test_what_one_message_leaves_the_other_takes(engine: str) -> None:
+    # At half the bandwidth until the short one has passed, at the whole of it afterwards: 2 us, then 2 us.
+    both = message(0, 2, 3000) + message(1, 2, 1000)
+    assert makespan_us(both, LINE, engine) == pytest.approx(1 + 4, rel=1e-12)
+
+
+@BOTH
+def test_a_sender_is_held_until_its_last_byte_has_passed(engine: str) -> None:
+    # The second message of rank 0 leaves when its first one has passed at half the bandwidth.
+    program = message(0, 2, 1000) + message(1, 2, 1000) + message(0, 1, 1000)
+    assert makespan_us(program, LINE, engine) == pytest.approx((1 + 2) + (1 + 1), rel=1e-12)
+
+
+@BOTH
+def test_latencies_that_do_not_hold_the_sender_come_after_its_bytes(engine: str) -> None:
+    slow = machine(4, "kind: mesh, shape: [4]", "  hop_latency: 10 us\n  hops_hold_sender: false\n")
+    program = message(0, 2, 1000) + message(0, 1, 1000)
+    # Rank 0 is free after 1 + 1 us; its first message arrives 20 us later, its second one 1 + 1 + 10 us later.
+    assert makespan_us(program, slow, engine) == pytest.approx(2 + 20, rel=1e-12)
+    assert makespan_us(message(0, 1, 1000) * 2, slow, engine) == pytest.approx(2 + 2 + 10, rel=1e-12)
+
+
+@BOTH
+def test_an_interface_is_shared_like_a_link(engine: str) -> None:
+    crossbar = machine(4, "kind: crossbar")
+    several = "".join(message(rank, 3, 1000) for rank in range(3))
+    assert makespan_us(several, crossbar, engine, effects="interfaces") == pytest.approx(1 + 3, rel=1e-12)
+
+
+@BOTH
+def test_a_message_that_a_slow_link_limits_leaves_the_rest_of_the_others(engine: str) -> None:
+    # Routes go along the first dimension first. The first message passes at 0.25 GB/s, the second one at the other 0.75.
+    grid = machine(6, "kind: mesh, shape: [2, 3], bandwidth: [0.25 GB/s, 1 GB/s]")
+    assert makespan_us(message(0, 5, 1000), grid, engine, 6) == pytest.approx(1 + 4, rel=1e-12)
+    both = message(0, 5, 1000) + message(3, 4, 3000)
+    assert makespan_us(both, grid, engine, 6) == pytest.approx(1 + 4, rel=1e-12)
+    assert makespan_us(message(0, 5, 1000) + message(3, 4, 6000), grid, engine, 6) == pytest.approx(
+        1 + 4 + 3, rel=1e-12
+    )
+
+
+@BOTH
+def test_messages_without_bytes_share_nothing(engine: str) -> None:
+    assert makespan_us(message(0, 2, 0) + message(1, 2, 0), LINE, engine) == pytest.approx(1, rel=1e-12)
+
+
+@BOTH
+@pytest.mark.parametrize(("bits", "sizes"), [(3, "2, 2, 2"), (6, "4, 4, 4")])
+def test_a_broadcast_to_the_nearest_child_first_over_a_mesh(engine: str, bits: int, sizes: str) -> None:
+    # Rounds of messages over 1, 2, 4 ... nodes of a line, which share its links evenly: in each dimension of 2**k nodes
+    # 2**k - 1 times the time of one message, without the startups.
+    ranks = 2**bits
+    program = ""
+    for bit in range(bits):
+        near = 2**bit
+        program += f"- receive: {{from: rank - {near}, when: (rank >= {near}) * (rank < {2 * near})}}\n"
+        program += f"- send: {{to: rank + {near}, bytes: 1e6, when: rank < {near}}}\n"
+    grid = machine(ranks, f"kind: mesh, shape: [{sizes}]")
+    rounds = 3 * (2 ** (bits // 3) - 1)
+    assert makespan_us(program, grid, engine, ranks) == pytest.approx(1000 * rounds + bits, rel=1e-9)
+
+
+# --- SimGrid --------------------------------------------------------------------------------------------------
+
+
+def goal_of(stages: list[list[list[float]]], ranks: int) -> str:
+    """A schedule in which a message sets out 1 us after its sender and its receiver have both done all of their stage
+    before. The receiver says so, and that it has got the message, by messages without bytes, which take no time; every
+    message has a processor of its own."""
+    lines: dict[int, list[str]] = defaultdict(list)
+    before: dict[int, list[str]] = defaultdict(list)
+
+    def add(rank: int, name: str, what: str, *after: str) -> None:
+        lines[rank] += [f"{name}: {what}", *(f"{name} requires {other}" for other in after)]
+
+    for stage, messages in enumerate(stages):
+        mine: dict[int, list[str]] = defaultdict(list)
+        for number, (source, target, size) in enumerate((int(s), int(t), round(size)) for s, t, size in messages):
+            if source == target:
+                continue
+            name, tag, cpu = f"m{stage}x{number}", 3 * (stage * 100_000 + number), f"cpu {number}"
+            add(target, f"{name}a", f"send 0b to {source} tag {tag} {cpu}", *before[target])
+            add(source, f"{name}b", f"recv 0b from {target} tag {tag} {cpu}")
+            add(source, f"{name}c", f"calc 1000 {cpu}", f"{name}b", *before[source])
+            add(source, f"{name}d", f"send {size}b to {target} tag {tag + 1} {cpu}", f"{name}c")
+            add(target, f"{name}e", f"recv {size}b from {source} tag {tag + 1} {cpu}")
+            add(target, f"{name}f", f"send 0b to {source} tag {tag + 2} {cpu}", f"{name}e")
+            add(source, f"{name}g", f"recv 0b from {target} tag {tag + 2} {cpu}", f"{name}d")
+            mine[source].append(f"{name}g")
+            mine[target].append(f"{name}e")
+        before.update(mine)
+    bodies = ("\n".join(lines[rank]) for rank in range(ranks))
+    return f"num_ranks {ranks}\n" + "".join(f"rank {rank} {{\n{body}\n}}\n" for rank, body in enumerate(bodies))
+
+
+@pytest.mark.parametrize("number", range(10))
+def test_simgrid_gives_the_same_where_all_routes_have_the_same_latency(
+    cases: Path, tmp_path: Path, number: int
+) -> None:
+    case = json.loads((cases / "flows" / "torus-4x4x4.json").read_text())[number]
+    (tmp_path / "flows.goal").write_text(goal_of(case["stages"], 64))
+    torus = machine(64, "kind: torus, shape: [4, 4, 4]", startup="0 us")
+    result = simulate(str(tmp_path / "flows.goal"), torus, effects="links", engine="compiled")
+    assert result.makespan_s * 1e6 == pytest.approx(case["simgrid_equal_shares_us"], rel=1e-6)
+
+
+# --- What max-min fairness is -----------------------------------------------------------------------------------
+
+
+@settings(max_examples=examples(2000, ordinary=200))
+@given(
+    routes=st.lists(st.sets(st.integers(0, 5), min_size=1), min_size=1, max_size=12),
+    capacity=st.lists(st.integers(1, 30), min_size=6, max_size=6),
+)
+def test_every_flow_has_a_full_link_on_which_none_is_faster(routes: list[set[int]], capacity: list[int]) -> None:
+    """The condition that defines max-min fair rates (Bertsekas, Gallager, Data Networks, 1992, section 6.5.2)."""
+    units = [each * 10**12 for each in capacity]
+    flows = {Flow(sorted(route), 1.0, simpy.Event(simpy.Environment())): None for route in routes}
+    rates = fair_shares(flows, units)
+    for flow in flows:
+        assert any(
+            units[link] - sum(rates[other] for other in flows if link in other.links) < len(flows)  # but for rounding
+            and rates[flow] >= max(rates[other] for other in flows if link in other.links)
+            for link in flow.links
+        )
+        assert all(sum(rates[other] for other in flows if link in other.links) <= units[link] for link in flow.links)
+
+
+@settings(max_examples=examples(500, ordinary=60), deadline=None)
+@given(sizes=st.lists(st.integers(1, 100_000), min_size=1, max_size=12), engine=st.sampled_from(ENGINES))
+def test_messages_over_one_link_pass_as_under_processor_sharing(sizes: list[int], engine: str) -> None:
+    """One link, all messages at once: in the order of their sizes, each when all have had as much as it (exactly)."""
+    ranks = len(sizes) + 1
+    star = machine(ranks, "kind: crossbar")
+    program = "".join(message(rank, ranks - 1, size) for rank, size in enumerate(sizes))
+    passed, before = Fraction(0), 0
+    for place, size in enumerate(sorted(sizes)):
+        passed += Fraction((size - before) * (len(sizes) - place))
+        before = size
+    expected_us = 1 + float(passed) * 1e-3
+    assert makespan_us(program, star, engine, ranks, "interfaces") == pytest.approx(expected_us, rel=1e-9)
+
+
+# --- What is refused ------------------------------------------------------------------------------------------
+
+
+def test_links_that_store_messages_are_not_shared() -> None:
+    with pytest.raises(InputError, match="cut_through"):
+        machine(4, "kind: mesh, shape: [4]", "  switching: store_and_forward\n")
+
+
+def test_links_on_which_bytes_take_no_time_are_not_shared() -> None:
+    fast = machine(4, "kind: mesh, shape: [4]", "  link_per_byte: 0 ns/B\n")
+    with pytest.raises(InputError, match="take no time"):
+        makespan_us(message(0, 2, 1000), fast, "simpy")
