@@ -28,6 +28,9 @@ AUTO = "auto"
 #: first run of an installation compiles for 15 s more. That is paid once, so it does not count: what an engine is
 #: chosen by must not depend on what has run before.
 SIMPY_UP_TO = 100_000
+#: How many hops a hop counts for where links are shared fairly. Measured: 3 where flows begin and end together; more
+#: where each does so by itself.
+TIMES_SHARED = 5
 #: Memory that the SimPy engine takes for an operation, for a strand of operations (a process) and for a message with a
 #: route (one too). Measured: 150, 1,400 and 850 bytes.
 BYTES_PER_OPERATION, BYTES_PER_STRAND, BYTES_PER_ROUTE = 200, 1_600, 1_100
@@ -58,11 +61,12 @@ def chosen_engine(plan: Plan, engine: str) -> str:
 
 
 def work(plan: Plan) -> int:
-    """Operations, and stations that messages pass."""
+    """Operations, and stations that messages pass: several times each where they are shared fairly."""
     if plan.routes is None:
         return len(plan)
     hops = plan.routes.start[1:] - plan.routes.start[:-1]
-    return len(plan) + int(hops[plan.routes.route[plan.routes.route >= 0]].sum())
+    times = 1 if plan.routes.fair is None else TIMES_SHARED
+    return len(plan) + times * int(hops[plan.routes.route[plan.routes.route >= 0]].sum())
 
 
 @cache

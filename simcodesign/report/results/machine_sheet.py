@@ -148,6 +148,8 @@ def _message_rows(network: Network) -> Rows:
     yield from _loggop_rows(network) if network.model == "loggop" else _hockney_rows(network)
     yield "hops where routes are not looked at", HOP_LAWS[network.distance]
     yield "switching", network.switching.replace("_", "-")
+    fair = "fairly, by all messages at once (max-min shares)"
+    yield "links are shared", fair if network.sharing == "fair" else "by one message after another"
     per_byte_s = reversed(_of_links(network, network.links_s_per_byte))
     yield "bandwidth of a link", _range_text([bandwidth_text(value) for value in per_byte_s])
     yield "bandwidth of an interface", bandwidth_text(network.interface_occupancy_s_per_byte)
