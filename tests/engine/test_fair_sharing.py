@@ -213,3 +213,14 @@ def test_links_on_which_bytes_take_no_time_are_not_shared() -> None:
     fast = machine(4, "kind: mesh, shape: [4]", "  link_per_byte: 0 ns/B\n")
     with pytest.raises(InputError, match="take no time"):
         makespan_us(message(0, 2, 1000), fast, "simpy")
+
+
+def test_schedules_in_loggops_do_not_share_links_fairly(tmp_path: Path) -> None:
+    (tmp_path / "a.goal").write_text("num_ranks 2\nrank 0 { send 8b to 1 }\nrank 1 { recv 8b from 0 }\n")
+    loggops = read_machine(
+        "simcodesign: 1\nname: test\nnodes: 2\nprocessor: {rate: 1 GFLOP/s}\nnetwork:\n  model: loggop\n"
+        "  L: 1 us\n  o: 1 us\n  g: 1 us\n  G: 1 ns/B\n  sharing: fair\n"
+        "  topology: {kind: mesh, shape: [2]}\n"
+    )
+    with pytest.raises(InputError, match="sharing: messages"):
+        simulate(str(tmp_path / "a.goal"), loggops, effects="links")

@@ -7,6 +7,7 @@ import numpy as np
 from simcodesign.core.jit import called, compiled_without_arrays, inlined
 from simcodesign.core.result import RECEIVE, SEND
 from simcodesign.engine.compiled.calendar import calendar_for, next_station, schedule
+from simcodesign.engine.compiled.flows import flows_for
 from simcodesign.engine.compiled.messages import forward, set_out
 from simcodesign.engine.compiled.operations import Run
 from simcodesign.engine.compiled.state import memory_for, program_of, requests_for, station_states
@@ -35,9 +36,8 @@ def run(plan: Plan, on_progress: OnProgress | None = None) -> Log:
     """Walk the Plan to its end. DeadlockError when ranks wait for each other."""
     plan, per_second = in_whole_units(plan)
     stations, memory = station_states(plan), memory_for(plan)
-    state = Run(
-        program_of(plan), requests_for(plan), stations, memory, calendar_for(plan), rules_of(plan), turns_for(plan)
-    )
+    flows, rules, turns = flows_for(plan), rules_of(plan), turns_for(plan)
+    state = Run(program_of(plan), requests_for(plan), stations, memory, calendar_for(plan), flows, rules, turns)
     memory.finish_s[:] = np.nan
     enter_first(state)
     rounds, now = 0, 0.0

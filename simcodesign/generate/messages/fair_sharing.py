@@ -27,9 +27,13 @@ LEAST_BITS = 40
 
 
 def with_fair_sharing(plan: Plan, machine: Machine) -> Plan:
-    """The Plan whose messages share the stations of their routes fairly. InputError for links without a bandwidth."""
+    """The Plan whose messages share the stations of their routes fairly. InputError for links without a bandwidth,
+    and for schedules in LogGOPS."""
     if plan.routes is None:
         return plan
+    if plan.loggops is not None:
+        what = "links are not shared fairly by GOAL schedules on machines of the network model loggop"
+        raise InputError(what, machine.place, value="sharing: fair", allowed="sharing: messages, or model: hockney")
     capacity_per_s = _capacities(plan, machine)
     unit = 2.0 ** (BITS - 1 - np.floor(np.log2(capacity_per_s.max())))
     capacity = np.floor(capacity_per_s * unit).astype(np.int64)
