@@ -224,3 +224,11 @@ def test_schedules_in_loggops_do_not_share_links_fairly(tmp_path: Path) -> None:
     )
     with pytest.raises(InputError, match="sharing: messages"):
         simulate(str(tmp_path / "a.goal"), loggops, effects="links")
+
+
+def test_iterations_over_links_that_are_shared_are_all_simulated() -> None:
+    program = "- repeat: 100\n  do:\n" + "".join(f"  {line}\n" for line in message(0, 2, 1000).splitlines())
+    result = simulate(workload(program), LINE, {"P": 4}, effects="links", iterations="steady")
+    assert result.steady is not None
+    assert [loop.simulated for loop in result.steady.loops] == [100]
+    assert result.makespan_s == pytest.approx(100 * 2e-6, rel=1e-9)

@@ -66,6 +66,9 @@ def steady(point: DesignPoint, simulated: Simulate, effects: Sequence[str], tole
     for effect in never_same:
         if effect.acts_on(point.workload, point.machine):
             return _whole(point, simulated, loops, tolerance, f"with {effect.name} no two iterations are the same")
+    if point.machine.network.sharing == "fair" and {"links", "interfaces"} & {*effects}:
+        why = "where links are shared fairly, iterations are not compared"
+        return _whole(point, simulated, loops, tolerance, why)
     count, reason = FIRST, "no block is repeated often enough"
     while cut := [loop for loop in loops if loop.repeat > _simulated(count, len(loops))]:
         try:
