@@ -201,8 +201,8 @@ def test_ties_that_rounding_breaks(name: str) -> None:
 
 
 def test_rounding_that_decides_nothing() -> None:
-    """Times that are no binary fractions, with contention."""
-    program = "- repeat: 300\n  do: [{compute: {seconds: 0.7}}, {allreduce: {bytes: 100}}, {write: {bytes: 300}}]"
+    """Times that are no binary fractions, with contention, but for a disk to which ranks never come at one time."""
+    program = "- repeat: 300\n  do: [{compute: {seconds: 0.7 + 0.13*rank}}, {write: {bytes: 300}}, {barrier: {}}]"
     bus = network(4, "bus", startup_s=0.0137, per_byte_s=1e-3)
     result, whole = both(program, machine(bus, disk=Disk(0.1, 0.3, 1e-3)), ("links", "interfaces", "disks"))
     assert result.steady.extrapolated
