@@ -74,7 +74,7 @@ class Option:
         return click.Option(
             [name, *(self.names or [usual])],
             type=_click_type(kind, *self.bounds),
-            is_flag=kind is bool,
+            is_flag=True if kind is bool else None,  # False would let the value be left out
             multiple=many,
             metavar=self.metavar,
             help=self.help,

@@ -142,6 +142,13 @@ def test_wrong_values_are_usage_errors(arguments: list[str], part: str) -> None:
     assert part in result.stderr
 
 
+def test_no_value_can_be_left_out() -> None:
+    result, options = called("Ada", "--word", "--loud")  # takes what follows it, even another option
+    assert (result.exit_code, options and (options.words, options.shared.loud)) == (0, (["--loud"], False))
+    result, _ = called("Ada", "--word")
+    assert result.exit_code == 2
+
+
 @pytest.mark.parametrize(
     ("arguments", "missing"), [(["--over", "a"], "FILE"), (["f"], "--over"), (["f", "--over", "a"], None)]
 )
