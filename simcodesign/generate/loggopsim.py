@@ -28,6 +28,7 @@ def as_in_loggopsim(schedule: Schedule, tag: Ints, machine: Machine) -> Dependen
     processor, receiver, processors = _units(rank, schedule.cpu, peer, schedule.cpu[sends])
     interface, receiver_interface, interfaces = _units(rank, schedule.nic, peer, schedule.nic[sends])
     box, boxes = _boxes(schedule, rank, tag)
+    line, message_line, lines = _lines(schedule, processor, interface, receiver, receiver_interface)
     size = schedule.size_bytes[sends]
     most = machine.network.rendezvous_above_bytes
     rules = LogGOPS(
@@ -38,8 +39,11 @@ def as_in_loggopsim(schedule: Schedule, tag: Ints, machine: Machine) -> Dependen
         spread_s=_of_sends(np.asarray(spread_s(machine, size)), sends, len(schedule)),
         rendezvous=_of_sends(np.zeros(len(size), bool) if most is None else size > most, sends, len(schedule)),
         box=box,
+        line=line,
+        message_line=_of_sends(message_line, sends, len(schedule)),
         interfaces=interfaces,
         boxes=boxes,
+        lines=lines,
     )
     source = np.repeat(np.arange(len(schedule)), np.diff(schedule.edge_start))
     nothing = np.zeros(0, np.int64)
@@ -63,6 +67,23 @@ def _units(
     units, place = np.unique(key, return_inverse=True)
     numbers: NDArray[np.int32] = place.astype(np.int32)
     return numbers[: len(rank)], numbers[len(rank) :], len(units)
+
+
+def _lines(
+    schedule: Schedule,
+    processor: NDArray[np.int32],
+    interface: NDArray[np.int32],
+    receiver: NDArray[np.int32],
+    receiver_interface: NDArray[np.int32],
+) -> tuple[NDArray[np.int32], NDArray[np.int32], int]:
+    """Lines: computations by processor, sends and messages by processor and interface; NONE for receives."""
+    none = np.full(len(processor), NONE, np.int32)
+    way_out = np.stack([np.zeros_like(processor), processor, np.where(schedule.kind == SEND, interface, none)])
+    way_in = np.stack([np.ones_like(receiver), receiver, receiver_interface])
+    _, number = np.unique(np.concatenate([way_out, way_in], axis=1), axis=1, return_inverse=True)
+    line = number.ravel().astype(np.int32)
+    count = int(line.max(initial=NONE)) + 1
+    return np.where(schedule.kind == RECEIVE, none, line[: len(processor)]), line[len(processor) :], count
 
 
 def _of_sends(values: NDArray[Any], sends: Ints, count: int) -> NDArray[Any]:

@@ -136,8 +136,11 @@ class LogGOPS:
     spread_s: Floats  # (N,) of a send: how far its last byte is behind the first
     rendezvous: NDArray[np.bool_]  # (N,) of a send: it is done when a receive takes its message
     box: Int32s  # (N,) of a send or receive: the queue in which messages meet receives, first come, first served
+    line: Int32s  # (N,) of all but receives: those of a line wait for the same processor and interface
+    message_line: Int32s  # (N,) of a send: the line in which its message waits
     interfaces: int
     boxes: int
+    lines: int
 
 
 @dataclass(frozen=True)

@@ -17,9 +17,12 @@ from simcodesign.engine.compiled.turns import (
     Turns,
     add_turn,
     first_byte_comes,
+    join_line,
+    leave_line,
     new_number,
     remove_first,
     rules_of,
+    try_at,
     turns_for,
 )
 from simcodesign.engine.event_contract import Log, OnProgress, blocked_by_station, check_finished, count_events
@@ -111,12 +114,84 @@ def take_turn(run: Run, now: float) -> None:
     number, item = turns.number[0], turns.item[0]
     remove_first(turns)
     turns.counts[READY] = 0
-    if item >= count:
-        take_message(run, item - count, number, now)
-    elif run.program.kind[item] == RECEIVE:
+    if item < count and run.program.kind[item] == RECEIVE:
         post(run, item, now)
+    elif not turns.tried[item]:
+        first_try(run, item, number, now)
     else:
-        begin(run, item, number, now)
+        try_again(run, item, now)
+
+
+@inlined
+def first_try(run: Run, item: int, number: int, now: float) -> None:
+    """Begin, or stand in line."""
+    turns, line = run.turns, line_of(run, item)
+    turns.tried[item] = True
+    if item >= len(run.program.kind):
+        run.memory.arrival_s[item - len(run.program.kind)] = now
+    line_up(run, processor_of(run, item))
+    time_s = item_earliest_s(run, item)
+    if time_s <= now:
+        get_processor(run, item, now)
+        return
+    join_line(turns, line, item, number)
+    if turns.first[line] == item:
+        try_at(turns, item, time_s)
+
+
+@inlined
+def try_again(run: Run, item: int, now: float) -> None:
+    """The first of a line tries; others have tried to no purpose when they were that."""
+    turns, line = run.turns, line_of(run, item)
+    if turns.first[line] != item or turns.next_try_s[item] != now:
+        return
+    time_s = item_earliest_s(run, item)
+    if time_s > now:
+        try_at(turns, item, time_s)
+        return
+    leave_line(turns, line)
+    get_processor(run, item, now)
+    following = turns.first[line]
+    if following != NONE:
+        try_at(turns, following, max(item_earliest_s(run, following), now))
+
+
+@inlined
+def line_of(run: Run, item: int) -> int:
+    """Where an item waits."""
+    count = len(run.program.kind)
+    line: int = run.rules.message_line[item - count] if item >= count else run.rules.line[item]
+    return line
+
+
+@inlined
+def processor_of(run: Run, item: int) -> int:
+    """What it waits for."""
+    count = len(run.program.kind)
+    processor: int = run.rules.receiver[item - count] if item >= count else run.program.station[item]
+    return processor
+
+
+@inlined
+def item_earliest_s(run: Run, item: int) -> float:
+    """When an item can begin, as it looks now."""
+    count = len(run.program.kind)
+    if item < count:
+        return earliest_s(run, item)
+    send = item - count
+    free_s, next_s = run.turns.free_s[run.rules.receiver[send]], run.turns.next_message_s
+    time_s: float = max(free_s, next_s[run.rules.receiver_interface[send]])
+    return time_s
+
+
+@called
+def get_processor(run: Run, item: int, now: float) -> None:
+    """An item begins."""
+    count = len(run.program.kind)
+    if item >= count:
+        take_message(run, item - count, now)
+    else:
+        begin(run, item, now)
 
 
 # --- Operations -----------------------------------------------------------------------------------------------
@@ -167,12 +242,10 @@ def earliest_s(run: Run, op: int) -> float:
 
 
 @inlined
-def line_up(run: Run, item: int, station: int) -> None:
+def line_up(run: Run, station: int) -> None:
     """Note that somebody waits for a processor."""
-    if not run.turns.tried[item]:
-        run.turns.tried[item] = True
-        run.turns.waiting[station] += 1
-        run.stations.longest[station] = max(run.stations.longest[station], run.turns.waiting[station])
+    run.turns.waiting[station] += 1
+    run.stations.longest[station] = max(run.stations.longest[station], run.turns.waiting[station])
 
 
 @inlined
@@ -186,14 +259,9 @@ def take_up(run: Run, station: int, end_s: float, busy_s: float, wait_s: float) 
 
 
 @inlined
-def begin(run: Run, op: int, number: int, now: float) -> None:
-    """A send or a computation begins if its processor is free; what follows from that follows at once."""
+def begin(run: Run, op: int, now: float) -> None:
+    """A send or a computation begins; what follows from that follows at once."""
     turns, station = run.turns, run.program.station[op]
-    line_up(run, op, station)
-    time_s = earliest_s(run, op)
-    if time_s > now:
-        add_turn(turns, time_s, number, op)
-        return
     end_s = now + run.program.duration_s[op]
     take_up(run, station, end_s, run.program.duration_s[op], now - turns.ready_s[op])
     turns.sent_s[op] = end_s
@@ -261,17 +329,10 @@ def post(run: Run, op: int, now: float) -> None:
 
 
 @inlined
-def take_message(run: Run, send: int, number: int, now: float) -> None:
-    """A message is processed if the processor and the interface of its receiver are free."""
+def take_message(run: Run, send: int, now: float) -> None:
+    """A message is processed by its receiver."""
     turns, rules = run.turns, run.rules
-    station, interface, item = rules.receiver[send], rules.receiver_interface[send], len(run.program.kind) + send
-    if not turns.tried[item]:
-        run.memory.arrival_s[send] = now
-    line_up(run, item, station)
-    time_s = max(turns.free_s[station], turns.next_message_s[interface])
-    if time_s > now:
-        add_turn(turns, time_s, number, item)
-        return
+    station, interface = rules.receiver[send], rules.receiver_interface[send]
     busy_s = rules.receive_s[send] - min(turns.lag_s[send], rules.spread_s[send])
     end_s = now + busy_s
     take_up(run, station, end_s, busy_s, now - turns.first_s[send])

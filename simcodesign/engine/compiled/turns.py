@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from simcodesign.core.jit import inlined
+from simcodesign.core.jit import called, inlined
 from simcodesign.core.result import SEND
 from simcodesign.engine.compiled.state import Array
 from simcodesign.generate.plan import NONE, Plan
@@ -25,6 +25,8 @@ class Rules(NamedTuple):
     spread_s: Array
     rendezvous: Array
     box: Array
+    line: Array
+    message_line: Array
 
 
 class Turns(NamedTuple):
@@ -48,6 +50,11 @@ class Turns(NamedTuple):
     lag_s: Array  # (N,) how late that is seen to
     end_s: Array  # (N,) of an unexpected message
     tried: Array  # (2N,)
+    first: Array  # by line: the item that tries, the root of a heap by number
+    child: Array  # (2N,)
+    sibling: Array  # (2N,)
+    item_number: Array  # (2N,)
+    next_try_s: Array  # (2N,)
     free_s: Array  # by processor
     waiting: Array  # by processor
     next_send_s: Array  # by interface
@@ -63,7 +70,7 @@ def rules_of(plan: Plan) -> Rules:
     """The rules as plain arrays."""
     if plan.loggops is None:
         whole, times, flags = np.zeros(0, np.int32), np.zeros(0), np.zeros(0, np.bool_)
-        return Rules(whole, whole, whole, times, times, flags, whole)
+        return Rules(whole, whole, whole, times, times, flags, whole, whole, whole)
     return Rules(*(np.ascontiguousarray(getattr(plan.loggops, name)) for name in Rules._fields))
 
 
@@ -76,10 +83,12 @@ def turns_for(plan: Plan) -> Turns:
     missing = np.zeros(count, np.int32)
     if count and plan.edges is not None:
         missing += np.bincount(plan.edges.target, minlength=count).astype(np.int32)
+    lines = plan.loggops.lines if plan.loggops else 0
+    most = 3 * (count + sends)  # first tries, and those of who comes to the head of a line, by joining it or by leaving
     return Turns(
-        time_s=np.empty(count + sends),
-        number=np.empty(count + sends, np.int64),
-        item=np.empty(count + sends, np.int64),
+        time_s=np.empty(most),
+        number=np.empty(most, np.int64),
+        item=np.empty(most, np.int64),
         clock_s=np.zeros(1),
         counts=np.zeros(3, np.int64),
         ready=np.empty(count, np.int32),
@@ -95,6 +104,11 @@ def turns_for(plan: Plan) -> Turns:
         lag_s=np.zeros(count),
         end_s=np.zeros(count),
         tried=np.zeros(2 * count, np.bool_),
+        first=np.full(lines, NONE, np.int32),
+        child=np.empty(2 * count, np.int32),
+        sibling=np.empty(2 * count, np.int32),
+        item_number=np.empty(2 * count, np.int64),
+        next_try_s=np.empty(2 * count),
         free_s=np.zeros(stations),
         waiting=np.zeros(stations, np.int32),
         next_send_s=np.zeros(interfaces),
@@ -159,6 +173,48 @@ def _before(time_s: float, number: int, other_s: float, other: int) -> bool:
 def _copy(turns: Turns, source: int, target: int) -> None:
     turns.time_s[target], turns.number[target] = turns.time_s[source], turns.number[source]
     turns.item[target] = turns.item[source]
+
+
+@inlined
+def try_at(turns: Turns, item: int, time_s: float) -> None:
+    """The first of a line tries then."""
+    turns.next_try_s[item] = time_s
+    add_turn(turns, time_s, turns.item_number[item], item)
+
+
+@inlined
+def join_line(turns: Turns, line: int, item: int, number: int) -> None:
+    """An item waits with others."""
+    turns.item_number[item] = number
+    turns.child[item] = turns.sibling[item] = NONE
+    turns.first[line] = item if turns.first[line] == NONE else _melded(turns, turns.first[line], item)
+
+
+@called
+def leave_line(turns: Turns, line: int) -> None:
+    """The first of a line leaves it: its children are melded in pairs, these from the last to the first."""
+    rest, pairs, root = turns.child[turns.first[line]], NONE, NONE
+    while rest != NONE:
+        one, other = rest, turns.sibling[rest]
+        rest = NONE if other == NONE else turns.sibling[other]
+        pair = one if other == NONE else _melded(turns, one, other)
+        turns.sibling[pair] = pairs
+        pairs = pair
+    while pairs != NONE:
+        following = turns.sibling[pairs]
+        root = pairs if root == NONE else _melded(turns, root, pairs)
+        pairs = following
+    turns.first[line] = root
+
+
+@inlined
+def _melded(turns: Turns, one: int, other: int) -> int:
+    """Two heaps as one; its root has the smaller number."""
+    if turns.item_number[other] < turns.item_number[one]:
+        one, other = other, one
+    turns.sibling[other] = turns.child[one]
+    turns.child[one] = other
+    return one
 
 
 @inlined

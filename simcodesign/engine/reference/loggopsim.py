@@ -7,12 +7,15 @@ at which it tries to get its processor, which of one instant come in the order o
 from __future__ import annotations
 
 from collections import defaultdict, deque
+from collections.abc import Callable
 from dataclasses import replace
+from heapq import heappop, heappush
 from itertools import count, pairwise
 from math import nan
 from typing import Any
 
 import numpy as np
+import simpy
 
 from simcodesign.core.result import RECEIVE, SEND
 from simcodesign.engine.event_contract import Log, OnProgress, count_events
@@ -48,6 +51,20 @@ class Processor:
         self.served += 1
         self.busy_s += busy_s
         self.wait_s += wait_s
+
+
+class Line:
+    """Those that wait for the same processor and interface. Only the first of them, by its number, tries."""
+
+    def __init__(self) -> None:
+        self.numbers: list[int] = []  # a heap
+        self.first: dict[int, simpy.Event] = {}  # a number is the first now
+
+    def leave(self) -> None:
+        """The first has got what it waited for; the next one tries."""
+        heappop(self.numbers)
+        if self.numbers and self.numbers[0] in self.first:
+            self.first.pop(self.numbers[0]).succeed()
 
 
 class LogGOPSimulation(Simulation):
@@ -88,6 +105,8 @@ class LogGOPSimulation(Simulation):
         self.receiver, self.receiver_interface = rules.receiver.tolist(), rules.receiver_interface.tolist()
         self.receive_s, self.spread_s = rules.receive_s.tolist(), rules.spread_s.tolist()
         self.rendezvous = rules.rendezvous.tolist()
+        self.line, self.message_line = rules.line.tolist(), rules.message_line.tolist()
+        self.lines = [Line() for _ in range(rules.lines)]
 
     # --- Operations
 
@@ -111,8 +130,7 @@ class LogGOPSimulation(Simulation):
             return
         processor = self.stations[self.station[op]]
         processor.line_up()
-        while (earliest := self.earliest_s(op)) > self.env.now:
-            yield self.env.turn(earliest, number)
+        yield from self.stand_in_line(self.lines[self.line[op]], number, lambda: self.earliest_s(op))
         now, end = self.env.now, self.env.now + self.duration_s[op]
         self.free_s[processor.number] = end
         processor.take_up(self.duration_s[op], now - self.ready_s[op])
@@ -123,6 +141,18 @@ class LogGOPSimulation(Simulation):
         began = self.begins(op)
         self.sent_s[op] = end
         self.enter(began + ([] if self.rendezvous[op] else self.ends(op, end)))
+
+    def stand_in_line(self, line: Line, number: int, earliest_s: Callable[[], float]) -> Process:
+        """Wait until processor and interface are free, and everybody with a smaller number has them or may not yet."""
+        if earliest_s() <= self.env.now:
+            return
+        heappush(line.numbers, number)
+        while line.numbers[0] != number or earliest_s() > self.env.now:
+            if line.numbers[0] != number:
+                line.first[number] = self.env.event()
+                yield line.first[number]
+            yield self.env.turn(max(earliest_s(), self.env.now), number)
+        line.leave()
 
     def post(self, op: int) -> None:
         """A receive takes the first message in its queue, or waits there for one."""
@@ -170,8 +200,11 @@ class LogGOPSimulation(Simulation):
         self.arrival_s[send] = self.env.now
         processor, interface = self.stations[self.receiver[send]], self.receiver_interface[send]
         processor.line_up()
-        while (earliest := max(self.free_s[processor.number], self.next_message_s[interface])) > self.env.now:
-            yield self.env.turn(earliest, number)
+        yield from self.stand_in_line(
+            self.lines[self.message_line[send]],
+            number,
+            lambda: max(self.free_s[processor.number], self.next_message_s[interface]),
+        )
         busy_s = self.receive_s[send] - min(lag_s, self.spread_s[send])
         end = self.env.now + busy_s
         self.free_s[processor.number] = end
