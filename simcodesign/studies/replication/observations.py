@@ -248,9 +248,12 @@ class StationSums:
             values = np.zeros_like(self.mean)
             values[:, [self.place[name] for name in stations.names]] = stations.values
         self.count += 1
-        change = values - self.mean
-        self.mean = self.mean + change / self.count
-        self.squares = self.squares + change * (values - self.mean)
+        with np.errstate(over="ignore", invalid="ignore"):
+            change = values - self.mean
+            self.mean = self.mean + change / self.count
+            self.squares = self.squares + change * (values - self.mean)
+        if not np.isfinite(self.squares).all():
+            raise SimcodesignError("times of replications differ by so much that their variance is too large a number")
 
     def _make_room(self, names: Sequence[str]) -> None:
         before = len(self.place)

@@ -260,9 +260,8 @@ class _Vectorised:
         for size in [None] if ranks is None else np.unique(ranks[rows]).tolist():
             rows_of_size = rows if ranks is None or size is None else rows[ranks[rows] == size]
             ranks_per_point = size or self.sweep.given.get("P") or self.sweep.source.machine.most_ranks
-            yield from np.array_split(
-                rows_of_size, -(-len(rows_of_size) * int(ranks_per_point) // _MOST_RANK_POINTS) or 1
-            )
+            chunks = -(-len(rows_of_size) * int(ranks_per_point) // _MOST_RANK_POINTS)
+            yield from np.array_split(rows_of_size, max(1, min(chunks, len(rows_of_size))))
 
     def _forecast_rows(self, machine: Machine, rows: NDArray[np.int64]) -> None:
         """Forecast these rows; if that fails, halve them until the failing rows are isolated."""

@@ -66,6 +66,13 @@ def test_all_that_is_printed_is_seen(result: Result) -> None:
     assert values["rank_end_s", "mean"] == pytest.approx(result.ranks.end_s.mean())
 
 
+def test_a_variance_that_is_no_number_is_an_error() -> None:
+    sums = StationSums()
+    sums.add(StationNumbers(("disk 0",), np.zeros((len(STATION_NUMBERS), 1))))
+    with pytest.raises(SimcodesignError, match="variance"):
+        sums.add(StationNumbers(("disk 0",), np.full((len(STATION_NUMBERS), 1), 1e200)))
+
+
 def test_stations_are_those_of_the_result(result: Result) -> None:
     stations = observation_of(result).stations
     assert len(stations.names) == len(result.stations) > 0

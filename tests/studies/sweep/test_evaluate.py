@@ -20,6 +20,7 @@ from simcodesign.studies.sweep.points import PointResult
 from simcodesign.studies.sweep.sweep import Sweep, sweep_of
 from simcodesign.studies.sweep.table import table_of
 from tests import examples
+from tests.builders import workload
 
 
 def rows(sweep: Sweep) -> list[PointResult]:
@@ -62,6 +63,13 @@ def test_points_that_cannot_be_have_a_reason() -> None:
         forecast("jacobi", "mesh-256", {"P": 257})
     assert result[1].reason == str(caught.value)
     assert result[1].results == {}
+
+
+def test_points_of_any_number_of_ranks_have_a_reason_where_ranks_differ() -> None:
+    program = "- compute: {flops: n * rank}\n"
+    source = workload(program, "parameters: {n: {default: 1}}\n")
+    frame = forecast_frame(sweep_of(source, "mesh-256", ["n=1,2"], settings={"P": "1e24"}))
+    assert frame["error"].str.contains("more ranks").all()
 
 
 def test_a_machine_that_cannot_be_is_the_reason_of_its_points() -> None:
