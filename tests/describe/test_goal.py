@@ -407,6 +407,7 @@ PLAIN = {name: LOADED[name] for name in ("scanner", "printer")}
 def use_plain_python(patch: pytest.MonkeyPatch) -> None:
     """Files are read and written without Numba."""
     for name, module in PLAIN.items():
+        importlib.import_module(f"simcodesign.describe.goal.{name}")  # which no test may have needed before
         patch.setattr(f"simcodesign.describe.goal.{name}", module)
 
 
