@@ -13,7 +13,7 @@ from simcodesign.core.errors import InputError
 from simcodesign.core.units import parse_quantity
 from simcodesign.report.common import plot_style
 from simcodesign.report.sweep.plot import MOST_LINES, check_plot, sweep_plot
-from simcodesign.report.sweep.plot_axes import LEVELS
+from simcodesign.report.sweep.plot_axes import LEVELS, short_text
 from simcodesign.studies.sweep.grid import Design, Known, SweepAxis, grid, parse_axis
 from simcodesign.studies.sweep.sampling import sampled
 
@@ -31,6 +31,13 @@ def figures(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
 
 def design(*texts: str) -> Design:
     return grid([parse_axis(text) for text in texts])
+
+
+@pytest.mark.parametrize(
+    ("value", "text"), [(8192.0, "8,192"), (999_999.0, "999,999"), (1234.5, "1,230"), (1_234_567.0, "1.23e+06")]
+)
+def test_whole_counts_are_written_in_full(value: float, text: str) -> None:
+    assert short_text(value, "count") == text
 
 
 def table(made: Design, both: bool = True) -> pd.DataFrame:

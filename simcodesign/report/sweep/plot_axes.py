@@ -95,7 +95,9 @@ def _log_levels(low: float, high: float) -> list[float]:
 
 
 def short_text(value: float, dimension: str, digits: int = DIGITS) -> str:
-    """So many significant digits and a unit."""
+    """So many significant digits and a unit; whole counts below a million in full."""
+    if dimension == "count" and abs(value) < 1e6 and float(value).is_integer():
+        return f"{value:,.0f}"
     rounded = float(f"{value:.{digits}g}")
     if dimension == "count":
         return f"{rounded:,.{max(digits, 10)}g}" if abs(rounded) < 1e6 else f"{rounded:.{digits}g}"
