@@ -8,7 +8,7 @@ ROOT = Path(__file__).resolve().parent.parent
 #: Whether all is tested (``make test-all``): every combination, every example.
 THOROUGH = os.environ.get("SIMCODESIGN_TESTS") == "all"
 #: Examples that a property is tried on in the ordinary suite, at most.
-MOST_EXAMPLES = 15
+MOST_EXAMPLES = 10
 
 
 def examples(wanted: int, ordinary: int = MOST_EXAMPLES) -> int:

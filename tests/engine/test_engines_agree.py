@@ -105,25 +105,25 @@ def agree(other: Run, plan: Plan) -> Outcome:
 # Random Plans
 
 
-@settings(max_examples=300)
+@settings(max_examples=examples(300, ordinary=100))
 @given(plan=plans(TIED))
 def test_small_plans(other: Run, plan: Plan) -> None:
     agree(other, plan)
 
 
-@settings(max_examples=1500)
+@settings(max_examples=examples(1500, ordinary=300))
 @given(plan=crowded_plans(TIED))
 def test_ties_at_every_step(other: Run, plan: Plan) -> None:
     agree(other, plan)
 
 
-@settings(max_examples=examples(800, ordinary=400))
+@settings(max_examples=examples(800, ordinary=150))
 @given(plan=crowded_plans(ROUNDED))
 def test_sums_that_round(other: Run, plan: Plan) -> None:
     agree(other, plan)
 
 
-@settings(max_examples=examples(500, ordinary=300))
+@settings(max_examples=examples(500, ordinary=100))
 @given(plan=crowded_plans(TIED), seed=st.integers(0, 2**64))
 def test_plans_that_may_not_end(other: Run, plan: Plan, seed: int) -> None:
     """The message of a deadlock too."""

@@ -148,7 +148,7 @@ def operation(text: str) -> Workload:
 
 
 #: Numbers of ranks for single operations.
-RANKS_OF_OPERATIONS = (1, 2, 3, 5, 6, 8, 12, 13, 16, 27, 64) if THOROUGH else (1, 2, 5, 8, 27)
+RANKS_OF_OPERATIONS = (1, 2, 3, 5, 6, 8, 12, 13, 16, 27, 64) if THOROUGH else (1, 2, 5, 27)
 
 OPERATIONS = [
     *(

@@ -46,7 +46,8 @@ def _locality() -> None:
     trace = kernel_trace("triad", n=100)
     synthetic_stream(stack_profile(trace, 8), 100, seed=0)
     reuse_profile(trace, 8)
-    simulate_hierarchy(trace, [CacheGeometry(4096, ways=8)])
+    for ways in (8, 64):  # sets so large are listed: code of its own
+        simulate_hierarchy(trace, [CacheGeometry(4096, ways=ways)])
     lru_hits(np.arange(100) * 64, 8)
 
 

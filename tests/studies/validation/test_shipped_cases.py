@@ -18,7 +18,7 @@ from simcodesign.studies.validation.verdict import Verdict
 CASES = load_cases()
 #: Quick cases are run in so many portions, which the processes of the tests share; they take every 16th case, so that
 #: each has some of every module. A quarter of them is run by ``make test``.
-PORTIONS, ORDINARY = 16, 4
+PORTIONS, ORDINARY = 16, 2
 
 
 def names_of(cases: list[Case], is_right: Callable[[Case], bool]) -> list[str]:
