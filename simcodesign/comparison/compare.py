@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 import numpy as np
 
 from simcodesign.analytic.forecast import forecast
+from simcodesign.comparison.assumptions import message_assumptions
 from simcodesign.comparison.attribution import DemandGap, gaps_by_demand, relative_error
 from simcodesign.comparison.effects import Rung, rungs_of, simulations_with
 from simcodesign.core.errors import InputError
@@ -35,6 +36,8 @@ class Comparison(PlainResult):
 
     forecast: Result
     rungs: tuple[Rung, ...]
+    #: What is assumed of messages with every chosen effect on, by subject; empty where there are none.
+    assumptions: Mapping[str, str]
 
     @property
     def simulation(self) -> Result:
@@ -141,6 +144,7 @@ class Comparison(PlainResult):
             "difference_s",
             *energy,
             "within_bounds",
+            "assumptions",
             "waiting_by_demand",
             ladder="rungs",
         )
@@ -191,4 +195,5 @@ def compare_experiment(
         )
 
     simulations = simulations_with(chosen, simulated, scenario, last_anew=timeline)
-    return Comparison(forecasted, rungs_of(forecasted, simulations, chosen))
+    assumptions = message_assumptions(experiment.point, chosen) if simulations[-1].messages else {}
+    return Comparison(forecasted, rungs_of(forecasted, simulations, chosen), assumptions)

@@ -10,8 +10,9 @@ from rich.table import Table
 from simcodesign.comparison.effects import WAITING, effect_words
 from simcodesign.core.result import COMPONENTS
 from simcodesign.report.common.numbers import Seconds
-from simcodesign.report.common.tables import new_table, paragraph
+from simcodesign.report.common.tables import facts, new_table, paragraph
 from simcodesign.report.replication.quantities import QuantityFormat
+from simcodesign.report.results.comparison_tables import assumption_facts
 from simcodesign.report.results.tables import NOBODY_WAITS
 from simcodesign.studies.replication.comparison import ReplicatedComparison
 from simcodesign.studies.replication.observations import RESPONSE
@@ -31,7 +32,8 @@ def replicated_comparison_tables(comparison: ReplicatedComparison) -> list[Rende
     settings = (
         f"effects {effects}; random {random}; seed {comparison.seed}; intervals of {100 * comparison.confidence:g}%"
     )
-    parts = [paragraph(title, bold=True), paragraph(settings), component_table(comparison), ladder_table(comparison)]
+    head = [paragraph(title, bold=True), paragraph(settings), facts(assumption_facts(comparison.first))]
+    parts = [*head, component_table(comparison), ladder_table(comparison)]
     return [*parts, *(paragraph(text) for text in (*_notes(comparison), verdict(comparison)))]
 
 

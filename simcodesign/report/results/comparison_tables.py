@@ -27,6 +27,7 @@ def comparison_tables(comparison: Comparison) -> list[RenderableType]:
         ("effects", ", ".join(simulation.effects) or "none"),
         ("seed", str(simulation.seed)),
         ("engine", simulation.engine),
+        *assumption_facts(comparison),
         *iteration_facts(simulation),
         *footprint_facts(simulation),
     ]
@@ -43,6 +44,12 @@ def comparison_tables(comparison: Comparison) -> list[RenderableType]:
         *energy_lines(comparison),
         verdict(comparison),
     ]
+
+
+def assumption_facts(comparison: Comparison) -> list[tuple[str, str]]:
+    """What is assumed of messages, in one line; nothing where there are none."""
+    text = "; ".join(f"{subject}: {words}" for subject, words in comparison.assumptions.items())
+    return [("messages", text)] if text else []
 
 
 def component_table(comparison: Comparison) -> Table:

@@ -1,0 +1,64 @@
+"""What is assumed of messages, in a few words for each subject: what a difference of both readings may rest on."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+
+import numpy as np
+
+from simcodesign.core.units import format_quantity
+from simcodesign.describe.design_point import DesignPoint
+from simcodesign.describe.evaluation import Evaluation
+from simcodesign.describe.machine_parts import Network
+
+#: How links and interfaces are shared, by ``Network.sharing``.
+SHARING_WORDS = {"messages": "messages in turn", "fair": "fair shares"}
+#: A link or an interface without its effect.
+NOT_SHARED = "nobody waits (effect off)"
+
+
+def message_assumptions(point: DesignPoint, effects: Collection[str]) -> dict[str, str]:
+    """What a simulation with these effects assumes of messages, by subject: ``protocol``, ``sender``, ``receiver``,
+    ``links``, ``interfaces``. Where phases differ, what holds in one ``or`` in another."""
+    assumed = [_of_network(network, effects) for network in _networks(point)]
+    return {subject: " or ".join(dict.fromkeys(one[subject] for one in assumed)) for subject in assumed[0]}
+
+
+def _networks(point: DesignPoint) -> Iterator[Network]:
+    """That of every demand, with the constants of its phase; that of the machine where there is no demand."""
+    machines = [step.machine for step in Evaluation.at_points(point, by_rank=False).program.demands()]
+    for machine in machines or [point.machine]:
+        yield machine.network
+
+
+def _of_network(network: Network, effects: Collection[str]) -> dict[str, str]:
+    sender, receiver = _held(network, effects)
+    return {
+        "protocol": _protocol(network),
+        "sender": sender,
+        "receiver": receiver,
+        "links": SHARING_WORDS[network.sharing] if "links" in effects else NOT_SHARED,
+        "interfaces": _interfaces(network) if "interfaces" in effects else NOT_SHARED,
+    }
+
+
+def _protocol(network: Network) -> str:
+    """Whether a sender goes on before its message is received."""
+    above_bytes = network.rendezvous_above_bytes
+    return "eager" if above_bytes is None else f"rendezvous above {format_quantity(float(above_bytes), 'size')}"
+
+
+def _held(network: Network, effects: Collection[str]) -> tuple[str, str]:
+    """For what a message holds its sender and its receiver."""
+    if network.model == "loggop":
+        return "held for o + xO, sends g + xG apart", "held for o + xO, receives g + xG apart"
+    receiver = "held for receive_overhead" if np.any(network.receive_overhead_s) else "not held"
+    if network.sharing == "fair" and {"links", "interfaces"} & {*effects}:
+        return "held until the last byte has passed", receiver
+    hops = ", hops" if network.hops_hold_sender else ""
+    return f"held for startup{hops} and bytes, as if alone", receiver
+
+
+def _interfaces(network: Network) -> str:
+    """How many a node has, and how they are shared."""
+    return f"one per node, sends or receives, {SHARING_WORDS[network.sharing]}"
