@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from simcodesign.describe.machine import Machine
-from simcodesign.describe.machine_parts import Disk, Network
+from simcodesign.describe.machine_parts import DUPLEXES, Disk, Interfaces, Network
 from simcodesign.describe.topology.build import build_topology
 from simcodesign.describe.workload import Workload
 from tests.builders import machine, workload
@@ -91,9 +91,10 @@ class RandomLoops:
         chance = self.chance
         topology = build_topology(chance.choice(TOPOLOGIES), chance.randint(2, 5))
         per_byte_s = self.time_s(2**-10, 2**-8, 2**-12, 2**-10 + 2**-16)
-        occupied = {f"{part}_per_byte_s": per_byte_s * chance.choice((1, 0.5, 0.75)) for part in ("link", "interface")}
+        link_per_byte_s, interface_per_byte_s = (per_byte_s * chance.choice((1, 0.5, 0.75)) for _ in range(2))
         common = {
-            **occupied,
+            "link_per_byte_s": link_per_byte_s,
+            "interfaces": Interfaces(chance.choice((1, 1, 2)), chance.choice(DUPLEXES), interface_per_byte_s),
             "per_byte_s": per_byte_s,
             "switching": chance.choice(("cut_through", "store_and_forward")),
             "hop_latency_s": self.time_s(0, 2**-8, 2, 30),

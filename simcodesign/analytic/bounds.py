@@ -44,10 +44,12 @@ def bounds_of(design_point: DesignPoint) -> Bounds | None:
     node = machine.node_of(ranks)
     nodes, place = np.unique(node, return_inverse=True)
     disks, disk = np.unique(node // (machine.disk.shared_by if machine.disk else 1), return_inverse=True)
-    load = _Loads(ranks, node, place, disk, np.zeros(len(nodes)), np.zeros(len(disks)), np.zeros(len(nodes)))
+    injected = np.zeros(len(nodes))
+    ejected = np.zeros(len(nodes)) if machine.network.interfaces.is_full_duplex else injected
+    load = _Loads(ranks, node, place, disk, injected, ejected, np.zeros(len(disks)), np.zeros(len(nodes)))
     path = load.path(Evaluation.at_ranks(design_point).program)
     shared = {
-        "most loaded interface": float(load.interfaces.max()),
+        "most loaded interface": float(max(injected.max(), ejected.max())) / machine.network.interfaces.count,
         "most loaded link": max(load.links.values(), default=0.0),
     }
     if machine.disk is not None:
@@ -60,15 +62,20 @@ def bounds_of(design_point: DesignPoint) -> Bounds | None:
 
 @dataclass
 class _Loads:
-    """Occupation in seconds, added up over the program per node interface, disk and link, and of everything in turn."""
+    """Occupation in seconds, added up over the program per node (interfaces), disk and link, and of everything in turn.
+
+    What the interfaces of a node inject and eject is one array where they are half duplex. Of several interfaces, one
+    at least has its share of what they all have.
+    """
 
     ranks: int
     node: NDArray[np.int64]  # of every rank
-    interface: NDArray[np.int64]  # place of its node in ``interfaces`` and ``memories``
+    place: NDArray[np.int64]  # of its node in ``injected``, ``ejected`` and ``memories``
     disk: NDArray[np.int64]  # place of its disk in ``disks``
-    interfaces: Floats
+    injected: Floats
+    ejected: Floats
     disks: Floats
-    memories: Floats  # by the places of ``interface``
+    memories: Floats
     links: dict[int, float] = field(default_factory=dict)
     serial_s: float = 0.0
 
@@ -94,7 +101,7 @@ class _Loads:
         if occupation.station == "disk":
             np.add.at(self.disks, self.disk, here * occupation.service_s * times)
         if occupation.station == "memory":
-            np.add.at(self.memories, self.interface, here * occupation.service_s * times)
+            np.add.at(self.memories, self.place, here * occupation.service_s * times)
         return Path(least_s)
 
     def _messages(self, step: EvaluatedStep, form: ClosedForm[Any], sent: Traffic, times: float) -> Path:
@@ -120,8 +127,8 @@ class _Loads:
         far = source != target
         load = sent.load_bytes[far] * times
         interface_s = load * machine.network.interface_occupancy_s_per_byte
-        for side in (sent.source, sent.target):
-            np.add.at(self.interfaces, self.interface[side[far]], interface_s)
+        for passed_s, side in ((self.injected, sent.source), (self.ejected, sent.target)):
+            np.add.at(passed_s, self.place[side[far]], interface_s)
         network = machine.network
         links, size = network.topology.link_loads(source[far], target[far], load)
         per_byte_s = np.array(network.links_s_per_byte, dtype=np.float64)[network.topology.group_of(links)]

@@ -25,7 +25,7 @@ from simcodesign.fitting.measurements import FloatArray
 #: A factor of the forecast's computation time, fitted like a constant: for times that hold computation too.
 COMPUTATION = "computation"
 #: Times, but of no part in the forecast, or only beside others.
-LEFT_OUT = ("network.link_per_byte", "network.interface_per_byte")
+LEFT_OUT = ("network.link_per_byte", "network.interfaces.per_byte")
 #: What can be determined: constants that are times.
 POSSIBLE = tuple(
     path for path, (_, _, kind) in CONSTANTS.items() if kind in ("time", "per_byte") and path not in LEFT_OUT
@@ -47,7 +47,8 @@ class LinearTimes:
     def _base(self) -> dict[str, float]:
         """As near to 0 as the machine lets its constants be: no message may be faster than its links."""
         network = self.machine.network
-        faster = [value for value in (network.link_per_byte_s, network.interface_per_byte_s) if value is not None]
+        stated = (network.link_per_byte_s, network.interfaces.per_byte_s)
+        faster = [value for value in stated if value is not None]
         least = max((float(np.max(value)) for value in faster), default=0.0)
         return {path: least if path in ("network.per_byte", "network.G") else 0.0 for path in self.constants}
 

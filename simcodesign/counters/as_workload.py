@@ -233,7 +233,7 @@ def _collective(model: Collective, size: str, rounds: str, factor: float) -> tup
 def _network(startup: str, per_byte: str) -> dict[str, str]:
     """Constants of the network: these alone. Waits for links and interfaces are in the fitted times already."""
     constants = {"network.startup": startup, "network.per_byte": per_byte}
-    others = ("receive_overhead", "hop_latency", "link_per_byte", "interface_per_byte")
+    others = ("receive_overhead", "hop_latency", "link_per_byte", "interfaces.per_byte")
     return constants | {f"network.{name}": "0" for name in others}
 
 

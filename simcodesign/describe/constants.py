@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -9,9 +11,18 @@ import numpy as np
 
 from simcodesign.core.errors import InputError, Place, nearest
 from simcodesign.core.units import LEAST, MOST, NOT_NEGATIVE_RANGE, POSITIVE_RANGE, FloatOrArray, format_quantity
-from simcodesign.describe.machine_parts import HITS, Memory, Network, Processor
+from simcodesign.describe.machine_parts import (
+    ASSIGNMENTS,
+    DIRECTION,
+    DUPLEXES,
+    HITS,
+    ROUND_ROBIN,
+    Memory,
+    Network,
+    Processor,
+)
 
-#: Path in a file -> (part of the machine, field, dimension of the unit table).
+#: Path in a file -> (part of the machine, field or field of a field, dimension of the unit table).
 CONSTANTS: dict[str, tuple[str, str, str]] = {
     "processor.rate": ("processor", "rate_flop_per_s", "rate"),
     "processor.clock": ("processor", "clock_hz", "frequency"),
@@ -27,7 +38,7 @@ CONSTANTS: dict[str, tuple[str, str, str]] = {
     "network.O": ("network", "overhead_per_byte_s", "per_byte"),
     "network.S": ("network", "rendezvous_above_bytes", "size"),
     "network.link_per_byte": ("network", "link_per_byte_s", "per_byte"),
-    "network.interface_per_byte": ("network", "interface_per_byte_s", "per_byte"),
+    "network.interfaces.per_byte": ("network", "interfaces.per_byte_s", "per_byte"),
     "disk.read_startup": ("disk", "read_startup_s", "time"),
     "disk.write_startup": ("disk", "write_startup_s", "time"),
     "disk.per_byte": ("disk", "per_byte_s", "per_byte"),
@@ -53,17 +64,53 @@ MODEL_OF = {
 }
 #: What else only Hockney's model knows.
 HOCKNEY_KEYS = ("startup_per", "hops_hold_sender")
+#: What a message occupies on its way -> the field of a network with the time per byte, and the path of its bandwidth.
+OCCUPIED = {
+    "link": ("link_per_byte_s", "network.link_bandwidth"),
+    "interface": ("interfaces.per_byte_s", "network.interfaces.bandwidth"),
+}
+#: Interfaces of a node.
+MOST_INTERFACES = 1024
 #: Constants that must be above 0; the others may be 0.
 POSITIVE = {"processor.rate", "processor.clock", "processor.cpi", "memory.capacity"}
+#: What was written before a machine stated its interfaces together, and what is written now.
+FORMER_PATHS = {
+    "network.interface_per_byte": "network.interfaces.per_byte",
+    "network.interface_bandwidth": "network.interfaces.bandwidth",
+}
 #: Path of the memory of a node. It is no constant of a cost model: no time depends on it, and no phase replaces it.
 CAPACITY = "memory.capacity"
 
 
 def part_and_field(path: str, place: Place) -> tuple[str, str]:
     every = CONSTANTS | POWERS
+    check_not_former(path, place)
     if path not in every:
         raise InputError("not a constant of a machine", place, value=path, allowed=nearest(path, every))
     return every[path][0], every[path][1]
+
+
+def check_not_former(path: str, place: Place) -> None:
+    """InputError, with what is written now, for a path of interfaces as it was."""
+    if path in FORMER_PATHS:
+        now = FORMER_PATHS[path]
+        key = now.rpartition(".")[2]
+        what = f"{path} is now {now}, in a machine file 'interfaces: {{{key}: ...}}' under network"
+        raise InputError(what, place, value=path, allowed=now)
+
+
+def value_of(part: Any, name: str) -> Any:
+    """A field of a part of a machine, or a field of that; None if there is no such part."""
+    return functools.reduce(lambda whole, field: getattr(whole, field, None), name.split("."), part)
+
+
+def with_values(part: Any, changes: Mapping[str, Any]) -> Any:
+    """A part of a machine with other values of its fields, and of fields of these."""
+    own = {name: value for name, value in changes.items() if "." not in name}
+    for name in changes.keys() - own.keys():
+        outer, _, inner = name.partition(".")
+        own[outer] = replace(own.get(outer, getattr(part, outer)), **{inner: changes[name]})
+    return replace(part, **own)
 
 
 def paths_of(model: str) -> list[str]:
@@ -177,14 +224,33 @@ def check_local(network: Network, processors_per_node: int, place: Place) -> Non
         raise InputError(what, place, value=sockets, allowed=f"a divisor of {processors_per_node}")
 
 
+def check_interfaces(network: Network, place: Place) -> None:
+    """InputError for interfaces of a node that cannot be."""
+    interfaces, topology = network.interfaces, network.topology
+    for name, value, allowed in (
+        ("duplex", interfaces.duplex, DUPLEXES),
+        ("assignment", interfaces.assignment, (*ASSIGNMENTS, None)),
+    ):
+        if value not in allowed:
+            raise InputError(f"network.interfaces.{name}", place, value=value, allowed=", ".join(filter(None, allowed)))
+    if not 1 <= interfaces.count <= MOST_INTERFACES:
+        allowed_counts = f"1 to {MOST_INTERFACES}"
+        raise InputError("network.interfaces.count", place, value=interfaces.count, allowed=allowed_counts)
+    if interfaces.assignment == DIRECTION and interfaces.count != topology.directions:
+        what = f"{interfaces.count} interfaces, one for each direction of a {topology.label}"
+        directions = f"count: {topology.directions}" if topology.directions else "a mesh or torus"
+        raise InputError(what, place, value=f"assignment: {DIRECTION}", allowed=f"{directions}; or {ROUND_ROBIN}")
+
+
 def check_occupancy(network: Network, part: str, place: Place) -> None:
-    """InputError if the ``link_per_byte`` or ``interface_per_byte`` of a network is slower than the messages that pass
-    it. Links of their own may be: they slow messages down."""
-    stated, whole = getattr(network, f"{part}_per_byte_s"), np.asarray(network.per_byte_s)
+    """InputError if links or interfaces of a network are slower than the messages that pass them. Links of their own
+    may be: they slow messages down."""
+    name, key = OCCUPIED[part]
+    stated, whole = value_of(network, name), np.asarray(network.per_byte_s)
     occupancy = whole if stated is None else np.asarray(stated)
     if np.any(occupancy > whole * (1 + 1e-12)):
         slowest = float(1 / np.max(occupancy))
         message = "infinite" if not np.min(whole) else format_quantity(float(1 / np.min(whole)), "bandwidth")
-        what = f"a message cannot pass faster than its {part}: network.bandwidth is {message}, network.{part}_bandwidth"
-        allowed = f"at least the bandwidth of messages, or no network.{part}_bandwidth at all"
+        what = f"a message cannot pass faster than its {part}: network.bandwidth is {message}, {key}"
+        allowed = f"at least the bandwidth of messages, or no {key} at all"
         raise InputError(what, place, value=format_quantity(slowest, "bandwidth"), allowed=allowed)

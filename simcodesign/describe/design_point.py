@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from simcodesign.core.errors import CapacityError, InputError, nearest
 from simcodesign.core.expressions.expression import Expression
 from simcodesign.core.units import FloatOrArray
-from simcodesign.describe.constants import CAPACITY, CONSTANTS, POWERS
+from simcodesign.describe.constants import CAPACITY, CONSTANTS, POWERS, check_not_former
 from simcodesign.describe.demands.point_to_point import Send
 from simcodesign.describe.machine import Machine
 from simcodesign.describe.parameters import Parameter
@@ -255,6 +255,7 @@ def _values(
     known = {*workload.parameters, "P"}
     for name in given:
         if name not in known:
+            check_not_former(name, workload.place)
             own = [f"{PREFIX}{parameter}" for parameter in machine.custom.parameters]
             allowed = nearest(name, {*known, *((*CONSTANTS, *POWERS, *own, CAPACITY) if "." in name else ())})
             what = f"{workload.name} has no parameter {name!r}"

@@ -102,8 +102,8 @@ SHIPPED = (
     Effect(
         "interfaces",
         "the sharing of network interfaces (interfaces)",
-        "sends and receives of a node queue for its one network interface (which also slows a stored message down if "
-        "it is slower than the last link)",
+        "what a node sends queues for injection at its network interfaces, what it receives for ejection (full duplex, "
+        "or both for the same with `duplex: half`); a stored message is slowed down by one slower than its last link",
         lower_bound="most loaded interface",
     ),
     Effect(

@@ -23,6 +23,7 @@ from simcodesign.describe.constants import (
     POWERS,
     REQUIRED_CONSTANTS,
     check_constant,
+    check_interfaces,
     check_local,
     check_memory,
     check_model,
@@ -33,6 +34,8 @@ from simcodesign.describe.constants import (
     only_of,
     part_and_field,
     paths_of,
+    value_of,
+    with_values,
 )
 from simcodesign.describe.machine_parts import CHOICES, Disk, Memory, Network, Processor
 from simcodesign.describe.noise import Noise, share_as_distribution
@@ -77,6 +80,7 @@ class Machine:
         for part in ("link", "interface"):
             check_occupancy(self.network, part, self.place)
         check_own_links(self.network, self.place)
+        check_interfaces(self.network, self.place)
         check_local(self.network, self.processors_per_node, self.place)
         check_sharing(self.network, self.place)
         check_mapping(self.mapping, self.nodes, self.processors_per_node, self.place)
@@ -121,7 +125,7 @@ class Machine:
     def constants(self) -> dict[str, FloatOrArray]:
         """Every constant of this machine, by its path in a machine file, in SI units."""
         constants = {
-            path: getattr(getattr(self, part), name, None)
+            path: value_of(getattr(self, part), name)
             for path, (part, name, _) in CONSTANTS.items()
             if MODEL_OF.get(path, self.network.model) == self.network.model
         }
@@ -191,7 +195,7 @@ class Machine:
                 raise InputError(f"{self.name} has no {part}, so {path} cannot be set", here)
             check_constant(path, value, here)
             changed.setdefault(part, {})[name] = value
-        parts = {part: replace(getattr(self, part), **change) for part, change in changed.items()}
+        parts = {part: with_values(getattr(self, part), change) for part, change in changed.items()}
         return replace(self, **parts, place=here) if parts else self
 
     def _parameters(self, values: Mapping[str, FloatOrArray], place: Place) -> dict[str, FloatOrArray]:
@@ -247,12 +251,16 @@ class Machine:
     def socket_of(self, ranks: int) -> NDArray[np.int64]:
         """Socket within its node of every rank 0..ranks-1: the ranks of a node, in order, fill socket after socket;
         shape (ranks,)."""
+        return self.place_of(ranks) // self.processors_per_socket
+
+    def place_of(self, ranks: int) -> NDArray[np.int64]:
+        """Place of every rank 0..ranks-1 among the ranks of its node, in order: shape (ranks,)."""
         node = self.node_of(ranks)
         order = np.argsort(node, kind="stable")
         _, first, counts = np.unique(node[order], return_index=True, return_counts=True)
         place = np.empty(ranks, np.int64)
         place[order] = np.arange(ranks) - np.repeat(first, counts)
-        return place // self.processors_per_socket
+        return place
 
     @property
     def processors_per_socket(self) -> int:

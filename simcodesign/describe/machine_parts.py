@@ -12,6 +12,7 @@ import numpy as np
 
 from simcodesign.core.units import FloatOrArray
 from simcodesign.describe.topology.base import Topology
+from simcodesign.describe.topology.link_loads import IntArray
 from simcodesign.locality.associativity import METHODS
 from simcodesign.locality.cache import CacheGeometry
 from simcodesign.locality.hits_by_level import SETS
@@ -22,6 +23,10 @@ DISTANCES = ("one", "log2", "sqrt", "mean", "none")
 SWITCHINGS = ("cut_through", "store_and_forward")
 #: How links and interfaces are shared: one message after another, or by all at once with max-min fair shares.
 SHARINGS = ("messages", "fair")
+#: Whether an interface sends and receives at the same time, or one after the other.
+DUPLEXES = ("full", "half")
+#: Which of the several interfaces of a node a message takes: one after another, or that of its first and last link.
+ROUND_ROBIN, DIRECTION = ASSIGNMENTS = ("round_robin", "direction")
 #: Fields of a network that are one of a few words.
 CHOICES = {
     "model": ("hockney", "loggop"),
@@ -54,6 +59,47 @@ class LocalMessages:
 
 
 @dataclass(frozen=True)
+class Interfaces:
+    """The network interfaces of a node: ``count`` that are alike, each occupied for ``per_byte_s`` by every byte (None:
+    as fast as a message).
+
+    With ``duplex = "full"`` an interface is two stations, one for what is sent (injection) and one for what is received
+    (ejection); with ``"half"`` it is one. ``assignment`` says by which of several a message goes. ``round_robin``: the
+    j-th message that leaves a rank for other nodes takes interface (p + j) mod ``count``, where p is the place of the
+    rank among those of its node, and the j-th that it receives likewise. ``direction``, for a mesh or torus with an
+    interface for each direction: that of its first link, and of its last. None: ``Network.interface_assignment``.
+    """
+
+    count: int = 1
+    duplex: str = "full"
+    per_byte_s: FloatOrArray | None = None
+    assignment: str | None = None
+
+    @property
+    def is_full_duplex(self) -> bool:
+        """Whether it sends and receives at the same time."""
+        return self.duplex == "full"
+
+    def stations(self, nodes: int) -> int:
+        """How many stations the interfaces of so many nodes are: of all nodes for injection, then for ejection."""
+        return nodes * self.count * (2 if self.is_full_duplex else 1)
+
+    def injection(self, node: IntArray, interface: IntArray | int = 0) -> IntArray:
+        """The stations by which messages leave nodes, through these of their interfaces."""
+        return node * self.count + interface
+
+    def ejection(self, node: IntArray, nodes: int, interface: IntArray | int = 0) -> IntArray:
+        """The stations by which messages come to nodes, ``nodes`` in all."""
+        return self.injection(node + nodes if self.is_full_duplex else node, interface)
+
+    def station_name(self, station: int, nodes: int) -> str:
+        """``injection 3``, ``ejection 3`` of node 3; ``interface 3`` if half duplex; ``injection 3.0`` of several."""
+        node, interface = divmod(station, self.count)
+        side = "interface" if not self.is_full_duplex else "injection" if node < nodes else "ejection"
+        return f"{side} {node % nodes}" + (f".{interface}" if self.count > 1 else "")
+
+
+@dataclass(frozen=True)
 class Network:
     """What a message of m bytes over h hops costs, and what it occupies on its way.
 
@@ -69,8 +115,8 @@ class Network:
     ``rendezvous_above_bytes`` (S) a sender goes on only when its message is received. A GOAL schedule follows the rules
     of LogGOPSim instead (docs/messages.md).
 
-    A link is occupied for ``m link_per_byte_s`` and a network interface for ``m interface_per_byte_s``; both default to
-    ``per_byte_s``. Constants of the other model must be left at their defaults. Where the topology gives its links
+    A link is occupied for ``m link_per_byte_s`` and a network interface for ``m interfaces.per_byte_s``; both default
+    to ``per_byte_s``. Constants of the other model must be left at their defaults. Where the topology gives its links
     bandwidths or latencies of their own, these count in place of ``link_per_byte_s`` and ``hop_latency_s``, and a
     message is no faster than the slowest link of its route.
 
@@ -91,7 +137,6 @@ class Network:
     receive_overhead_s: FloatOrArray = 0.0
     hop_latency_s: FloatOrArray = 0.0
     link_per_byte_s: FloatOrArray | None = None
-    interface_per_byte_s: FloatOrArray | None = None
     startup_per: str = "message"
     hops_hold_sender: bool = True
     distance: str = "one"
@@ -105,6 +150,7 @@ class Network:
     rendezvous_above_bytes: FloatOrArray | None = None
     dynamic_power_w: FloatOrArray | None = None
     energy_per_byte_j: FloatOrArray | None = None
+    interfaces: Interfaces = Interfaces()
     node: LocalMessages | None = None
     socket: LocalMessages | None = None
     sockets_per_node: int = 1
@@ -159,8 +205,20 @@ class Network:
 
     @property
     def interface_occupancy_s_per_byte(self) -> FloatOrArray:
-        """Seconds for which one byte occupies the network interface of a node."""
-        return self.per_byte_s if self.interface_per_byte_s is None else self.interface_per_byte_s
+        """Seconds for which one byte occupies a network interface, in each direction if it is full duplex."""
+        return self.per_byte_s if self.interfaces.per_byte_s is None else self.interfaces.per_byte_s
+
+    @property
+    def interface_assignment(self) -> str:
+        """Which of a node's interfaces a message takes: as stated; else by direction where there is one for each."""
+        if self.interfaces.assignment is not None:
+            return self.interfaces.assignment
+        return DIRECTION if self.interfaces.count == self.topology.directions > 0 else ROUND_ROBIN
+
+    @property
+    def interfaces_in_turn(self) -> bool:
+        """Whether a node has several interfaces, which its messages take one after another."""
+        return self.interfaces.count > 1 and self.interface_assignment == ROUND_ROBIN
 
 
 @dataclass(frozen=True)

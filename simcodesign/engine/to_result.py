@@ -30,7 +30,7 @@ from simcodesign.engine.demand_ends import added_by_demand_s
 from simcodesign.engine.event_contract import Log
 from simcodesign.engine.power import power_and_energy
 from simcodesign.engine.waits import ready_s, released_s, waited_s
-from simcodesign.generate.plan import ANY, LINK, STATION_KINDS, Plan
+from simcodesign.generate.plan import ANY, INTERFACE, LINK, STATION_KINDS, Plan
 
 Floats = NDArray[np.float64]
 #: Ranks that are looked at together, so that a run of a million ranks needs little memory besides its own.
@@ -162,11 +162,13 @@ def _rank_times(plan: Plan, log: Log) -> RankTimes:
 
 def _stations(point: DesignPoint, plan: Plan, log: Log, makespan_s: float) -> StationUses:
     stations = plan.stations
-    topology = point.machine.network.topology
+    network = point.machine.network
 
     def name(number: int) -> str:
         kind, unit = int(stations.kind[number]), int(stations.unit[number])
-        return f"link {topology.link_name(unit)}" if kind == LINK else f"{STATION_KINDS[kind]} {unit}"
+        if kind == INTERFACE:
+            return network.interfaces.station_name(unit, point.machine.nodes)
+        return f"link {network.topology.link_name(unit)}" if kind == LINK else f"{STATION_KINDS[kind]} {unit}"
 
     return StationUses(
         name=name,

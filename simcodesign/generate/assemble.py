@@ -15,6 +15,7 @@ from simcodesign.describe.machine import Machine
 from simcodesign.describe.program import walk
 from simcodesign.generate.dependencies import Dependencies, edges_of, rendezvous
 from simcodesign.generate.messages.fair_sharing import with_fair_sharing
+from simcodesign.generate.messages.interface_turns import interface_turns
 from simcodesign.generate.messages.matching import matches
 from simcodesign.generate.messages.pricing import MessagePricing
 from simcodesign.generate.messages.routes_and_stations import disks_of, stations_of
@@ -134,9 +135,9 @@ def _with_stations(
             station[moves] = len(disks) + place
     routes, visited = None, np.zeros(0, np.int64)
     if prices.route_table:
-        routes, visited = prices.route_table.to_routes(
-            len(disks) + len(controllers) + processors, segment.fields["route"], segment.fields["cost"]
-        )
+        before, route = len(disks) + len(controllers) + processors, segment.fields["route"]
+        turns = interface_turns(machine, plan, route) if machine.network.interfaces_in_turn else None
+        routes, visited = prices.route_table.to_routes(before, route, segment.fields["cost"], turns)
     if routes is not None and varied is not None:
         routes = varied.on_the_way(routes)
     discipline = UNLIMITED if dependencies is None else dependencies.disk_discipline

@@ -146,7 +146,7 @@ def _tags(plan: Plan) -> Int32s:
     if plan.loggops is not None:  # one for each queue in which messages meet receives
         messages = np.flatnonzero(plan.loggops.box != NONE)
         target = np.where(plan.kind[messages] == SEND, plan.peer[messages], plan.rank[messages])
-        tag[messages] = _within(target, plan.loggops.box[messages])
+        tag[messages] = within(target, plan.loggops.box[messages])
         return tag
     sends = np.flatnonzero((plan.kind == SEND) & (plan.match != NONE)).astype(np.int64)
     if len(sends):
@@ -159,7 +159,7 @@ def _tags(plan: Plan) -> Int32s:
     if plan.mailbox is not None:
         boxed = np.flatnonzero(plan.mailbox != NONE)
         owner = np.where(plan.kind[boxed] == SEND, plan.peer[boxed], plan.rank[boxed])
-        tag[boxed] = (tag.max() + 1 if len(sends) else 0) + _within(owner, plan.mailbox[boxed])
+        tag[boxed] = (tag.max() + 1 if len(sends) else 0) + within(owner, plan.mailbox[boxed])
     return tag
 
 
@@ -188,7 +188,7 @@ def _cpus(plan: Plan) -> Int32s:
     if plan.station is not None:
         queues = np.flatnonzero(plan.station != NONE)
         queues = queues[plan.stations.kind[plan.station[queues]] == PROCESSOR]
-        cpu[queues] = _within(plan.rank[queues], plan.station[queues])
+        cpu[queues] = within(plan.rank[queues], plan.station[queues])
     return cpu
 
 
@@ -197,11 +197,11 @@ def _nics(plan: Plan) -> Int32s:
     nic = np.zeros(len(plan), np.int32)
     if plan.loggops is not None:
         messages = np.flatnonzero((plan.kind == SEND) | (plan.kind == RECEIVE))
-        nic[messages] = _within(plan.rank[messages], plan.loggops.interface[messages])
+        nic[messages] = within(plan.rank[messages], plan.loggops.interface[messages])
     return nic
 
 
-def _within(owner: Int32s, unit: Int32s) -> Int64s:
+def within(owner: Int32s, unit: Int32s) -> Int64s:
     """Numbers of units, from 0 for each owner."""
     units, number = np.unique(owner.astype(np.int64) << 32 | unit, return_inverse=True)
     begins = np.searchsorted(units, np.unique(units >> 32) << 32)

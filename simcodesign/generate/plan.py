@@ -55,7 +55,7 @@ class Stations:
     """
 
     kind: NDArray[np.int8]  # (S,) DISK, CONTROLLER, PROCESSOR, INTERFACE, LINK or MAILBOX
-    unit: Int64s  # (S,) number of the disk, node (controller, interface), processor, link or mailbox
+    unit: Int64s  # (S,) number of the disk, node (controller), processor, interface (``Interfaces``), link or mailbox
     servers: Int32s  # (S,) 1 but for disks
     discipline: NDArray[np.int8] | None = None  # (S,) place in ``disciplines``; None: the first, everywhere
     disciplines: tuple[Discipline, ...] = (UNLIMITED,)

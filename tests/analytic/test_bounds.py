@@ -26,7 +26,7 @@ from simcodesign.describe.demands.exchange import Exchange
 from simcodesign.describe.demands.point_to_point import Receive, Send
 from simcodesign.describe.design_point import bind
 from simcodesign.describe.machine import MAPPINGS, Machine
-from simcodesign.describe.machine_parts import DISTANCES, SWITCHINGS, Disk, Network, Processor
+from simcodesign.describe.machine_parts import DISTANCES, DUPLEXES, SWITCHINGS, Disk, Interfaces, Network, Processor
 from simcodesign.describe.program import Block, Step, walk
 from simcodesign.describe.topology.build import build_topology
 from simcodesign.describe.workload import Workload
@@ -91,6 +91,7 @@ def machines(kinds: tuple[str, ...] = ("bus", "crossbar", "fat_tree", "mesh", "t
             ),
         ),
         st.tuples(*[st.sampled_from([None, 0.0, 0.3, 1.0])] * 2),
+        st.builds(Interfaces, st.integers(1, 3), st.sampled_from(DUPLEXES)),
         st.builds(Disk, TIMES, TIMES, TIMES, st.integers(1, 9), st.integers(1, 3)),
     )
 
@@ -102,11 +103,12 @@ def _machine(
     mapping: str,
     constants: dict[str, object],
     slack: tuple[float | None, float | None],
+    interfaces: Interfaces,
     disk: Disk,
 ) -> Machine:
     topology = build_topology(kind, nodes, **({"arity": 2} if kind == "fat_tree" else {}))
-    shares = zip(("link_per_byte_s", "interface_per_byte_s"), slack, strict=True)
-    constants |= {name: share * constants["per_byte_s"] for name, share in shares if share is not None}
+    link, interface = (None if share is None else share * constants["per_byte_s"] for share in slack)
+    constants |= {"link_per_byte_s": link, "interfaces": replace(interfaces, per_byte_s=interface)}
     return Machine("test machine", Processor(2.0), Network(topology, **constants), disk, per_node, mapping)
 
 
@@ -277,12 +279,31 @@ def test_a_disk_is_as_busy_as_its_accesses() -> None:
     assert simulate(workload_of_steps(read), machine, effects="disks").makespan_s == 15
 
 
-def test_an_interface_is_as_busy_as_what_comes_and_goes() -> None:
+@pytest.mark.parametrize(
+    ("interfaces", "bound_s", "simulated_s"),
+    [
+        (Interfaces(), 30, 40),
+        (Interfaces(duplex="half"), 40, 40),
+        (Interfaces(3), 10, 20),
+        (Interfaces(2, "half"), 20, 30),
+    ],
+    ids=["full", "half", "three", "two half"],
+)
+def test_an_interface_is_as_busy_as_what_comes_and_goes(
+    interfaces: Interfaces, bound_s: float, simulated_s: float
+) -> None:
+    """Three messages of 10 s each come to node 0, one after another at one interface, then one of 10 s goes."""
     machine = plain("crossbar", 4)
+    machine = replace(machine, network=replace(machine.network, interfaces=interfaces))
     gather = Send(parse("rank > 0"), Place(), parse(0), parse(10))
     receives = [Receive(parse("rank == 0"), Place(), parse(source), None) for source in (1, 2, 3)]
-    assert bounds_of(bind(workload_of_steps(gather, *receives), machine)).lower_s["most loaded interface"] == 30
-    assert simulate(workload_of_steps(gather, *receives), machine, effects="interfaces").makespan_s == 30
+    answer = (
+        Send(parse("rank == 0"), Place(), parse(1), parse(10)),
+        Receive(parse("rank == 1"), Place(), parse(0), None),
+    )
+    program = workload_of_steps(gather, *receives, *answer)
+    assert bounds_of(bind(program, machine)).lower_s["most loaded interface"] == bound_s
+    assert simulate(program, machine, effects="interfaces").makespan_s == simulated_s
 
 
 def test_a_barrier_adds_the_busiest_ranks_before_and_after() -> None:

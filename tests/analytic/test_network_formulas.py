@@ -21,7 +21,7 @@ from simcodesign.core.result import SEND, Result
 from simcodesign.describe.demands.collective import Collective
 from simcodesign.describe.demands.exchange import Exchange
 from simcodesign.describe.demands.point_to_point import Receive, Send
-from simcodesign.describe.machine_parts import DISTANCES, SWITCHINGS, Network
+from simcodesign.describe.machine_parts import DISTANCES, SWITCHINGS, Interfaces, Network
 from simcodesign.describe.program import Step
 from simcodesign.describe.topology import base
 from simcodesign.describe.topology.base import Topology
@@ -179,7 +179,7 @@ PRICES = {
     "receive_overhead_s": 7e-7,
     "hop_latency_s": 2e-7,
     "link_per_byte_s": 1e-9,
-    "interface_per_byte_s": 2e-9,
+    "interfaces": Interfaces(per_byte_s=2e-9),
 }
 
 
@@ -210,7 +210,7 @@ def in_a_row(network: Network, effects: tuple[str, ...], train: int = 1) -> tupl
 
 
 #: Interfaces take no time, so that what comes does not wait for what goes.
-RING = {"startup_s": 5e-6, "per_byte_s": 3e-9, "hop_latency_s": 2e-7, "interface_per_byte_s": 0.0}
+RING = {"startup_s": 5e-6, "per_byte_s": 3e-9, "hop_latency_s": 2e-7, "interfaces": Interfaces(per_byte_s=0.0)}
 
 
 @pytest.mark.parametrize("effects", [("hops",), ("links",), ("hops", "interfaces"), ("links", "interfaces")])
@@ -285,7 +285,7 @@ def test_one_message_on_its_route(topology: Topology, startup_per: str, switchin
             assert alone(network, source, target, 4000.0, effects) == close(expected), (source, target, effects)
         # A stored message leaves the last link at the link's rate, which is more than the interface takes here.
         stored = switching == "store_and_forward" and hops > 1
-        expected += stored * 4000 * (network.interface_per_byte_s - network.link_per_byte_s)
+        expected += stored * 4000 * (network.interface_occupancy_s_per_byte - network.link_per_byte_s)
         assert alone(network, source, target, 4000.0, ("links", "interfaces")) == close(expected), (source, target)
 
 

@@ -19,7 +19,7 @@ from simcodesign.core.errors import InputError, Place
 from simcodesign.core.expressions.expression import parse
 from simcodesign.describe.demands.point_to_point import Receive, Send
 from simcodesign.describe.machine import Machine
-from simcodesign.describe.machine_parts import Network, Processor
+from simcodesign.describe.machine_parts import Interfaces, Network, Processor
 from simcodesign.describe.topology.base import Topology
 from simcodesign.describe.topology.build import build_topology
 from simcodesign.describe.topology.grid import MeshTopology, TorusTopology
@@ -120,7 +120,12 @@ def alone_s(network: Network, size: float, effects: tuple[str, ...]) -> float:
 
 
 HOCKNEY = Network(
-    BusTopology(2), startup_s=3.0, per_byte_s=1.0, hop_latency_s=0.25, link_per_byte_s=0.5, interface_per_byte_s=0.75
+    BusTopology(2),
+    startup_s=3.0,
+    per_byte_s=1.0,
+    hop_latency_s=0.25,
+    link_per_byte_s=0.5,
+    interfaces=Interfaces(per_byte_s=0.75),
 )
 LOGGOP = Network(
     BusTopology(2),
@@ -134,7 +139,7 @@ LOGGOP = Network(
     link_per_byte_s=0.5,
 )
 SLOW_LINKS = replace(HOCKNEY, link_per_byte_s=1.0)
-SLOW_DOORS = replace(HOCKNEY, link_per_byte_s=0.25, interface_per_byte_s=1.0, startup_per="hop")
+SLOW_DOORS = replace(HOCKNEY, link_per_byte_s=0.25, interfaces=Interfaces(per_byte_s=1.0), startup_per="hop")
 
 
 @pytest.mark.parametrize(
@@ -162,8 +167,11 @@ def test_an_empty_network_is_what_the_simulator_says(
 # Waits.
 
 
-def plain(topology: Topology, link: float = 1.0, interface: float = 0.0) -> Network:
-    return Network(topology, per_byte_s=1.0, link_per_byte_s=link, interface_per_byte_s=interface, hop_latency_s=0.5)
+def plain(
+    topology: Topology, link: float = 1.0, interface: float = 0.0, duplex: str = "full", count: int = 1
+) -> Network:
+    interfaces = Interfaces(count, duplex, interface)
+    return Network(topology, per_byte_s=1.0, link_per_byte_s=link, interfaces=interfaces, hop_latency_s=0.5)
 
 
 def test_where_messages_meet_once_it_is_the_queue_itself() -> None:
@@ -174,7 +182,9 @@ def test_where_messages_meet_once_it_is_the_queue_itself() -> None:
     assert varied.waiting_s == pytest.approx(mg1(0.5, 1.0, 2.0).waiting_s)
     assert varied.formula == "Kleinrock's independence"
     doors = uniform_latency(plain(CrossbarTopology(4), 0.0, 1.0), 0.2, 1.0, 0.5, links=False)
-    assert doors.waiting_s == pytest.approx(2 * mg1(0.4, 1.0, 0.5).waiting_s)
+    assert doors.waiting_s == pytest.approx(2 * mg1(0.2, 1.0, 0.5).waiting_s)
+    half = uniform_latency(plain(CrossbarTopology(4), 0.0, 1.0, "half"), 0.2, 1.0, 0.5, links=False)
+    assert half.waiting_s == pytest.approx(2 * mg1(0.4, 1.0, 0.5).waiting_s)
 
 
 def test_two_hops_by_hand() -> None:
@@ -190,7 +200,7 @@ def test_two_hops_by_hand() -> None:
     )
 
 
-def by_events(topology: Topology, rate: float, interface_s: float, count: int, seed: int) -> float:
+def by_events(topology: Topology, rate: float, interface_s: float, duplex: str, count: int, seed: int) -> float:
     """The mean wait of cut-through messages of service 1 at links, latency 1/2: heads that ask for station after
     station, first come first served. The first fifth is left out."""
     draw, hosts, links = np.random.default_rng(seed), topology.node_count, topology.link_count
@@ -198,8 +208,8 @@ def by_events(topology: Topology, rate: float, interface_s: float, count: int, s
     source = draw.integers(0, hosts, count)
     target = (source + draw.integers(1, hosts, count)) % hosts
     routes = topology.routes(source, target)
-    doors = [links + source, links + target]
-    waits, free = np.zeros(count), np.zeros(links + hosts)
+    doors = [links + source, links + target + (hosts if duplex == "full" else 0)]
+    waits, free = np.zeros(count), np.zeros(links + 2 * hosts)
     events = [(time, number, 0) for number, time in enumerate(arrival)]
     heapq.heapify(events)
     while events:
@@ -226,12 +236,15 @@ def by_events(topology: Topology, rate: float, interface_s: float, count: int, s
     ],
     ids=lambda it: it.kind,
 )
-@pytest.mark.parametrize(("load", "interface"), [(0.3, 0.0), (0.7, 0.0), (0.6, 1.0)])
-def test_latency_under_load_is_that_of_events(topology: Topology, load: float, interface: float) -> None:
+@pytest.mark.parametrize(
+    ("load", "interface", "duplex"),
+    [(0.3, 0.0, "full"), (0.7, 0.0, "full"), (0.6, 1.0, "half"), (0.6, 1.0, "full")],
+)
+def test_latency_under_load_is_that_of_events(topology: Topology, load: float, interface: float, duplex: str) -> None:
     """Within 4 % of the latency, an approximation; independence is too high by more where messages stay together."""
-    network = plain(topology, 1.0, interface)
+    network = plain(topology, 1.0, interface, duplex)
     rate = load * float(saturation_per_s(network, 1.0))
-    simulated = by_events(topology, rate, interface, 12_000, 1)
+    simulated = by_events(topology, rate, interface, duplex, 12_000, 1)
     forecasted = uniform_latency(network, rate, 1.0)
     assert forecasted.utilisation == pytest.approx(load)
     assert forecasted.latency_s == pytest.approx(forecasted.empty_s + simulated, rel=0.04)
@@ -259,8 +272,19 @@ def test_saturation_and_beyond() -> None:
     assert list(np.isfinite(latency.latency_s)) == [True, True, False, False]
     assert latency.utilisation == pytest.approx([0, 0.999, 1, 2])
     doors = plain(HypercubeTopology(16), 1.0, 1.0)
-    assert saturation_per_s(doors, 4.0) == pytest.approx(1 / 8)  # each interface sends and receives
+    assert saturation_per_s(doors, 4.0) == pytest.approx(1 / 4)
+    half = plain(HypercubeTopology(16), 1.0, 1.0, "half")
+    assert saturation_per_s(half, 4.0) == pytest.approx(1 / 8)  # each interface sends and receives
     assert saturation_per_s(doors, 4.0, links=False, interfaces=False) == math.inf
+
+
+def test_several_interfaces_saturate_later_and_have_no_closed_form_of_waits() -> None:
+    several = plain(CrossbarTopology(4), 0.0, 1.0, count=2)
+    assert saturation_per_s(several, 4.0) == pytest.approx(2 / 4)
+    with pytest.raises(InputError, match="several interfaces of a node"):
+        uniform_latency(several, 0.1, 4.0)
+    free = uniform_latency(several, 0.1, 4.0, interfaces=False)
+    assert free.waiting_s == 0
 
 
 def test_rates_sizes_and_constants_broadcast() -> None:

@@ -18,7 +18,7 @@ from rich.console import Console
 from simcodesign.core.errors import InputError
 from simcodesign.describe.constants import CONSTANTS, MODEL_OF
 from simcodesign.describe.machine import Machine
-from simcodesign.describe.machine_parts import Network
+from simcodesign.describe.machine_parts import Interfaces, Network
 from simcodesign.describe.topology.build import build_topology
 from simcodesign.describe.yaml.files import load_machine
 from simcodesign.report.results.machine_sheet import machine_sheet
@@ -43,7 +43,7 @@ network:
   receive_overhead: 2 us
   hop_latency: 100 ns
   link_bandwidth: 200 MB/s
-  interface_per_byte: 2.5 ns/B
+  interfaces: {count: 2, duplex: half, per_byte: 2.5 ns/B}
   distance: sqrt
   switching: store_and_forward
 disk:
@@ -111,7 +111,7 @@ def test_every_key() -> None:
     network = toy.network
     assert (network.topology.kind, network.startup_s, network.per_byte_s) == ("mesh", 318e-6, 1e-8)
     assert (network.receive_overhead_s, network.hop_latency_s) == (2e-6, 1e-7)
-    assert (network.link_per_byte_s, network.interface_per_byte_s) == (5e-9, 2.5e-9)
+    assert (network.link_per_byte_s, network.interfaces) == (5e-9, Interfaces(2, "half", 2.5e-9))
     assert (network.startup_per, network.distance, network.switching) == ("hop", "sqrt", "store_and_forward")
     assert toy.disk is not None
     assert dataclasses.astuple(toy.disk) == (0.005, 0.006, 1e-7, 3, 2, None)
@@ -207,7 +207,17 @@ WRONG = [
     ("mapping: round_robin", "mapping: one_per_nod", "mapping", "did you mean 'one_per_node'"),
     ("switching: store_and_forward", "switching: cutthrough", "network.switching", "did you mean 'cut_through'"),
     ("link_bandwidth: 200 MB/s", "link_bandwidth: 99 MB/s", "network.link_bandwidth", "faster than its link"),
-    ("interface_per_byte: 2.5 ns/B", "interface_per_byte: 11 ns/B", "network.interface_per_byte", "its interface"),
+    ("per_byte: 2.5 ns/B}", "per_byte: 11 ns/B}", "network.interfaces", "its interface"),
+    ("per_byte: 2.5 ns/B}", "per_byte: -1 ns/B}", "network.interfaces.per_byte", "0, or 1e-75 to 1e+75"),
+    ("per_byte: 2.5 ns/B}", "bandwidth: 0 B/s}", "network.interfaces.bandwidth", "above 0"),
+    ("per_byte: 2.5 ns/B}", "per_byte: 2 ns/B, bandwidth: 1 GB/s}", "network.interfaces.per_byte", "given twice"),
+    ("per_byte: 2.5 ns/B}", "per_bit: 2 ns/B}", "network.interfaces.per_bit", "did you mean 'per_byte'"),
+    ("{count: 2,", "{count: 0,", "network.interfaces.count", "1 to 1024"),
+    ("duplex: half", "duplex: both", "network.interfaces.duplex", "full, half"),
+    ("{count: 2,", "{count: 2, assignment: direction,", "network.interfaces", "count: 4"),
+    ("{count: 2,", "{count: 2, assignment: any,", "network.interfaces.assignment", "round_robin"),
+    ("startup_per: hop", "interface_bandwidth: 1 GB/s", "network.interface_bandwidth", "interfaces: {bandwidth: ...}"),
+    ("startup_per: hop", "interface_per_byte: 1 ns/B", "network.interface_per_byte", "interfaces: {per_byte: ...}"),
     ("bandwidth: 80 Mbit/s", "bandwidth: 80 Mbps", "disk.bandwidth", "unknown unit"),
     ("shared_by: 3", "shared_by: some", "disk.shared_by", "a number"),
     ("shared_by: 3", "shared_by: 0", "disk.shared_by", "a whole number"),

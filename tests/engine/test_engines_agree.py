@@ -20,7 +20,7 @@ from simcodesign.core.errors import DeadlockError
 from simcodesign.describe.design_point import bind
 from simcodesign.describe.effects import effect_names
 from simcodesign.describe.machine import Machine
-from simcodesign.describe.machine_parts import DISTANCES, SWITCHINGS, Network, Processor
+from simcodesign.describe.machine_parts import DISTANCES, DUPLEXES, SWITCHINGS, Interfaces, Network, Processor
 from simcodesign.describe.topology.build import build_topology
 from simcodesign.describe.workload import Workload
 from simcodesign.describe.yaml.tree import parse_yaml
@@ -293,6 +293,7 @@ def exchanges_on_machines(draw: st.DrawFn) -> tuple[Workload, Machine, int]:
         build_topology(draw(st.sampled_from(["torus", "mesh", "bus", "tree"])), 9),
         startup_s=draw(times),
         per_byte_s=draw(times),
+        interfaces=Interfaces(draw(st.integers(1, 3)), draw(st.sampled_from(DUPLEXES))),
         hop_latency_s=draw(times),
         distance=draw(st.sampled_from(DISTANCES)),
         switching=draw(st.sampled_from(SWITCHINGS)),

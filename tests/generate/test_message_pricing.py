@@ -19,7 +19,7 @@ from simcodesign.describe.demands.exchange import Exchange
 from simcodesign.describe.demands.point_to_point import Receive, Send
 from simcodesign.describe.design_point import bind
 from simcodesign.describe.machine import Machine
-from simcodesign.describe.machine_parts import DISTANCES, SWITCHINGS, Network, Processor
+from simcodesign.describe.machine_parts import DISTANCES, DUPLEXES, SWITCHINGS, Interfaces, Network, Processor
 from simcodesign.describe.program import MAIN_PHASE, Block, Step
 from simcodesign.describe.topology.build import build_topology
 from simcodesign.describe.workload import Workload
@@ -159,7 +159,7 @@ def networks(draw: st.DrawFn, topology: object, model: str) -> Network:
         distance=draw(st.sampled_from(DISTANCES)),
         switching=draw(st.sampled_from(SWITCHINGS)),
         link_per_byte_s=draw(st.sampled_from([None, per_byte / 4])),
-        interface_per_byte_s=draw(st.sampled_from([None, per_byte / 2])),
+        interfaces=Interfaces(1, draw(st.sampled_from(DUPLEXES)), draw(st.sampled_from([None, per_byte / 2]))),
         **own,
     )
 
@@ -256,7 +256,8 @@ def check_route(plan: Plan, op: int, machine: Machine, effects: tuple[str, ...])
     if a != b and "links" in effects:
         expected += [(LINK, link) for link in machine.network.topology.route(a, b).tolist()]
     if a != b and "interfaces" in effects:
-        expected = [(INTERFACE, a), *expected, (INTERFACE, b)]
+        full = machine.network.interfaces.duplex == "full"
+        expected = [(INTERFACE, a), *expected, (INTERFACE, b + machine.nodes * full)]
     route = NONE if plan.routes is None else plan.routes.route[op]
     assert (route != NONE) == (shared and a != b)
     if route != NONE:

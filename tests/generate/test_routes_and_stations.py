@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter, defaultdict
 from collections.abc import Iterator
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -19,12 +21,16 @@ from simcodesign.describe.demands.collective import ALGORITHMS, Collective
 from simcodesign.describe.demands.disk_access import DiskAccess
 from simcodesign.describe.demands.exchange import Exchange
 from simcodesign.describe.demands.point_to_point import Receive, Send
+from simcodesign.describe.design_point import bind
+from simcodesign.describe.goal.format import read_goal
 from simcodesign.describe.machine import MAPPINGS, Machine
-from simcodesign.describe.machine_parts import SWITCHINGS, Disk, Network, Processor
+from simcodesign.describe.machine_parts import DUPLEXES, SWITCHINGS, Disk, Interfaces, Network, Processor
 from simcodesign.describe.program import Step
 from simcodesign.describe.topology.build import build_topology
 from simcodesign.describe.topology.grid_shape import balanced_shape
+from simcodesign.describe.yaml.files import workload_of
 from simcodesign.engine.reference.engine import run
+from simcodesign.generate.lower import make_plan
 from simcodesign.generate.plan import DISK, INTERFACE, LINK, NONE, Plan
 from tests import examples
 from tests.builders import plan_of
@@ -36,7 +42,13 @@ SIZE = 64.0
 
 
 def machine(
-    kind: str, nodes: int, per_node: int = 1, mapping: str | tuple[int, ...] = "linear", **more: object
+    kind: str,
+    nodes: int,
+    per_node: int = 1,
+    mapping: str | tuple[int, ...] = "linear",
+    count: int = 1,
+    duplex: str = "full",
+    **more: object,
 ) -> Machine:
     options = {"fat_tree": {"arity": 2}}.get(kind, {})
     network = Network(
@@ -45,7 +57,7 @@ def machine(
         per_byte_s=PER_BYTE,
         hop_latency_s=2.0**-8,
         link_per_byte_s=LINK_PER_BYTE,
-        interface_per_byte_s=INTERFACE_PER_BYTE,
+        interfaces=Interfaces(count, duplex, INTERFACE_PER_BYTE),
         **more,
     )
     disk = Disk(1.0, 2.0, PER_BYTE, shared_by=2, spindles=3)
@@ -58,6 +70,8 @@ MACHINES = st.builds(
     st.sampled_from([2, 4, 8, 16]),
     st.integers(1, 3),
     st.sampled_from(MAPPINGS),
+    st.integers(1, 3),
+    st.sampled_from(DUPLEXES),
     switching=st.sampled_from(SWITCHINGS),
 )
 
@@ -116,15 +130,95 @@ def test_interfaces_carry_what_comes_and_what_goes(case: tuple[Machine, int, Ste
     effects = ("links", "interfaces") if with_links else ("interfaces",)
     plan = plan_of(machine, ranks, (step,), effects)
     node = machine.node_of(ranks)
-    bytes_passed: dict[int, float] = defaultdict(float)
-    passed: Counter[int] = Counter()
+    interfaces = machine.network.interfaces
+    bytes_passed: dict[str, float] = defaultdict(float)
+    passed: Counter[str] = Counter()
+    sides = ("interface", "interface") if interfaces.duplex == "half" else ("injection", "ejection")
     for a, b, size in zip(node[traffic.source], node[traffic.target], traffic.size_bytes, strict=True):
-        for side in (int(a), int(b)) if a != b else ():
+        for side in (f"{sides[0]} {a}", f"{sides[1]} {b}") if a != b else ():
             bytes_passed[side] += size
             passed[side] += 1
-    result, served = carried(plan, INTERFACE, INTERFACE_PER_BYTE)
-    assert served == passed
-    assert result == pytest.approx(dict(bytes_passed), rel=1e-12)
+    carried_bytes, served = carried(plan, INTERFACE, INTERFACE_PER_BYTE)
+    name_of = {unit: interfaces.station_name(unit, machine.nodes).partition(".")[0] for unit in served}
+    found, count = Counter[str](), Counter[str]()
+    for unit, name in name_of.items():
+        found[name] += carried_bytes[unit]
+        count[name] += served[unit]
+    assert count == passed
+    assert found == pytest.approx(dict(bytes_passed), rel=1e-12)
+
+
+@settings(max_examples=examples(60))
+@given(communications())
+def test_the_messages_of_a_rank_take_the_interfaces_in_turn(case: tuple[Machine, int, Step, Traffic]) -> None:
+    """Each interface of a rank's node has as many of its messages as any other, or one more, the first from its place
+    on; and so for those that it receives."""
+    machine, ranks, step, _ = case
+    plan = plan_of(machine, ranks, (step,), ("interfaces",))
+    interfaces, node = machine.network.interfaces, machine.node_of(ranks).tolist()
+    sent, received = defaultdict[int, list[int]](list), defaultdict[int, list[int]](list)
+    for source, target, way in ways(plan):
+        (_, out), (_, into) = way
+        sent[source].append(out % interfaces.count)
+        received[target].append(into % interfaces.count)
+    for by_rank in (sent, received):
+        for rank, taken in by_rank.items():
+            place = [other for other in range(ranks) if node[other] == node[rank]].index(rank)
+            expected = [(place + turn) % interfaces.count for turn in range(len(taken))]
+            assert (taken if by_rank is sent else sorted(taken)) == (expected if by_rank is sent else sorted(expected))
+
+
+@pytest.mark.parametrize(("kind", "shape"), [("torus", (3, 4)), ("mesh", (4, 2)), ("torus", (2, 2, 3))])
+@pytest.mark.parametrize("effects", [("interfaces",), ("links", "interfaces")])
+def test_with_an_interface_for_each_direction_messages_take_that_of_their_links(
+    kind: str, shape: tuple[int, ...], effects: tuple[str, ...]
+) -> None:
+    """Both ends of a cable have one interface each for it, whatever the message."""
+    nodes, count = math.prod(shape), 2 * len(shape)
+    grid = build_topology(kind, nodes, shape=shape)
+    network = Network(grid, per_byte_s=1.0, interfaces=Interfaces(count))
+    step = Collective(None, Place(), "all_to_all", "linear", parse(SIZE))
+    on = Machine("grid", Processor(1.0), network)
+    ports: dict[tuple[int, int], set[int]] = defaultdict(set)  # by node and neighbour
+    for source, target, way in ways(plan_of(on, nodes, (step,), effects)):
+        links = grid.route(source, target)
+        tails, heads = grid.link_ends(links)
+        ports[source, int(heads[0])].add(way[0][1])
+        ports[target, int(tails[-1])].add(way[-1][1] - nodes * count)
+    assert all(len(port) == 1 for port in ports.values())
+    each = {end: next(iter(port)) for end, port in ports.items()}
+    assert len(set(each.values())) == len(each)
+    assert all(port // count == node for (node, _), port in each.items())
+
+
+def test_messages_to_anyone_take_interfaces_in_the_order_of_their_sends() -> None:
+    """What is received is known only while the program runs."""
+    on = machine("crossbar", 4, count=2)
+    send = Send(parse("rank > 0"), Place(), parse(0), parse(SIZE))
+    receives = [Receive(parse("rank == 0"), Place(), None, None)] * 3
+    found = {source: way[-1][1] for source, _, way in ways(plan_of(on, 4, (send, *receives), ("interfaces",)))}
+    assert found == {1: 8, 2: 9, 3: 8}
+
+
+def test_messages_come_by_interfaces_in_the_order_of_their_receives() -> None:
+    """Node 0 asks for the message of node 2 before that of node 1."""
+    on = machine("crossbar", 4, count=2)
+    send = Send(parse("rank > 0"), Place(), parse(0), parse(SIZE))
+    receives = [Receive(parse("rank == 0"), Place(), parse(source), None) for source in (2, 1, 3)]
+    found = {source: way[-1][1] for source, _, way in ways(plan_of(on, 4, (send, *receives), ("interfaces",)))}
+    assert found == {2: 8, 1: 9, 3: 8}
+
+
+def test_the_interfaces_of_a_schedule_are_those_that_it_names(tmp_path: Path) -> None:
+    """In LogGOPS, both ends of a message go by the number of its network interface: of node 0 stations 0 and 1, of node
+    1 behind them and those of its injection stations 6 and 7."""
+    sends = "".join(f"l{number}: send 8b to 1 nic {nic}\n" for number, nic in enumerate((1, 0, 1)))
+    receives = "".join(f"l{number}: recv 8b from 0\n" for number in range(3))
+    (tmp_path / "nics.goal").write_text(f"num_ranks 2\nrank 0 {{\n{sends}}}\nrank 1 {{\n{receives}}}\n")
+    workload = workload_of(read_goal(tmp_path / "nics.goal"))
+    crossbar = Network(build_topology("crossbar", 2), model="loggop", per_byte_s=1.0, interfaces=Interfaces(2))
+    plan = make_plan(bind(workload, Machine("two", Processor(1.0), crossbar)), ("interfaces",))
+    assert [(way[0][1], way[-1][1]) for _, _, way in ways(plan)] == [(1, 7), (0, 6), (1, 7)]
 
 
 def ways(plan: Plan) -> Iterator[tuple[int, int, list[tuple[int, int]]]]:
@@ -152,8 +246,13 @@ def test_messages_visit_interface_links_and_interface_in_turn(
     for source, target, way in ways(plan):
         a, b = int(node[source]), int(node[target])
         links = [(LINK, link) for link in machine.network.topology.route(a, b).tolist()] if "links" in effects else []
-        ends = ([(INTERFACE, a)], [(INTERFACE, b)]) if "interfaces" in effects else ([], [])
-        assert way == [*ends[0], *links, *ends[1]]
+        if "interfaces" in effects:
+            interfaces = machine.network.interfaces
+            first, *way, last = way
+            assert (first[0], first[1] // interfaces.count) == (INTERFACE, a)
+            into = b + machine.nodes if interfaces.duplex == "full" else b
+            assert (last[0], last[1] // interfaces.count) == (INTERFACE, into)
+        assert way == links
         far += 1
     assert far == np.count_nonzero(node[traffic.source] != node[traffic.target])
 

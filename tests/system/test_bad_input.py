@@ -692,7 +692,7 @@ MACHINE_TREE: Tree = {
         "receive_overhead": "1 us",
         "hop_latency": "1 us",
         "link_bandwidth": "200 MB/s",
-        "interface_bandwidth": "200 MB/s",
+        "interfaces": {"count": "2", "duplex": "half", "bandwidth": "200 MB/s"},
         "startup_per": "message",
         "hops_hold_sender": "false",
         "distance": "log2",

@@ -17,6 +17,7 @@ import networkx as nx
 import numpy as np
 
 import simcodesign as sc
+from simcodesign.describe.machine_parts import Interfaces
 from simcodesign.describe.topology.base import Topology
 from simcodesign.describe.topology.build import build_topology
 from simcodesign.studies.validation.case import Case, Derived, Readings, Tolerance
@@ -180,7 +181,7 @@ DIAMETERS = Case(
 def _time_case(net: Net, switching: str, formula: str) -> Case:
     def simulated_s(hops: int, expected: float) -> float:
         # Interfaces as fast as links: a stored message waits for no slower interface at its end.
-        machine = hockney(net.build(), switching=switching, interface_per_byte_s=TL)
+        machine = hockney(net.build(), switching=switching, interfaces=Interfaces(per_byte_s=TL))
         first, last = net.pairs(hops)
         runs = [*((first, effects) for effects in EFFECTS), (last, EFFECTS[-1])]
         return furthest((_seconds(machine, pair, effects) for pair, effects in runs), expected)

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from simcodesign.analytic.collective_traffic import checked_peers
 from simcodesign.analytic.message_costs import price
 from simcodesign.analytic.queueing.station import mg1
-from simcodesign.analytic.queueing.uniform_traffic import uniform_latency
+from simcodesign.analytic.queueing.uniform_traffic import check_one_interface, uniform_latency
 from simcodesign.analytic.route_links import group_table, links_of_messages
 from simcodesign.core.errors import CapacityError, InputError
 from simcodesign.core.units import FloatOrArray
@@ -55,6 +55,7 @@ def crowd(
 
     CapacityError where routes of too many pairs would have to be looked at.
     """
+    check_one_interface(design_point.machine.network, step.place)
     kind = "M/D/1" if spread == 0 else "M/G/1"
     formula = f"{kind} at every link and interface (Kleinrock's independence)"
     if _is_uniform(step, design_point, rate, size):
@@ -89,11 +90,12 @@ def _counted(
     here, there = node[source], node[target]
     far = here != there
     stations, passes = _passes(design_point.machine, here, there, far)
-    is_link = stations >= design_point.machine.nodes
     network = machine.network
+    first_link = network.interfaces.stations(machine.nodes)
+    is_link = stations >= first_link
     pair_rate, pair_size = rate[..., source] * share, size[..., source]
     interface_s, link_s = network.interface_occupancy_s_per_byte, group_table(network.links_s_per_byte)
-    group = topology.group_of(np.where(is_link, stations - design_point.machine.nodes, 0))
+    group = topology.group_of(np.where(is_link, stations - first_link, 0))
     per_byte = np.where(is_link, link_s[..., group], interface_s)
     passing = _sums(passes, pair_rate)
     loads = (_sums(passes, pair_rate * pair_size**power) for power in (1, 2))
@@ -140,13 +142,14 @@ def pairs_of(step: Arrivals, design_point: DesignPoint) -> tuple[_Ints, _Ints, f
 
 
 def _passes(machine: Machine, here: _Ints, there: _Ints, far: NDArray[np.bool_]) -> tuple[_Ints, Any]:
-    """The stations that are passed (nodes stand for their interfaces, links come after them), and a matrix (S, M) of
+    """The stations that are passed (interfaces in the order of ``Interfaces``, then links), and a matrix (S, M) of
     which pair passes which."""
     from scipy.sparse import csr_array
 
-    routes = machine.network.topology.routes(here[far], there[far])
+    interfaces, routes = machine.network.interfaces, machine.network.topology.routes(here[far], there[far])
     pair = np.flatnonzero(far)
-    station = np.concatenate([here[far], there[far], routes.link + machine.nodes])
+    ends = [interfaces.injection(here[far]), interfaces.ejection(there[far], machine.nodes)]
+    station = np.concatenate([*ends, routes.link + interfaces.stations(machine.nodes)])
     who = np.concatenate([pair, pair, np.repeat(pair, np.diff(routes.start))])
     passed = np.bincount(station) > 0  # np.unique would sort tens of millions of numbers
     stations, row = np.flatnonzero(passed), (np.cumsum(passed) - 1)[station]
@@ -165,12 +168,14 @@ class _Names(Sequence[str]):
 
     def __init__(self, machine: Machine, stations: _Ints) -> None:
         self._machine, self._stations = machine, stations
+        self._interfaces = machine.network.interfaces.stations(machine.nodes)
 
     def __len__(self) -> int:
         return len(self._stations)
 
     def __getitem__(self, place: Any) -> Any:
         number = int(self._stations[place])
-        if number < self._machine.nodes:
-            return f"interface {number}"
-        return f"link {self._machine.network.topology.link_name(number - self._machine.nodes)}"
+        network = self._machine.network
+        if number < self._interfaces:
+            return network.interfaces.station_name(number, self._machine.nodes)
+        return f"link {network.topology.link_name(number - self._interfaces)}"

@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from simcodesign.analytic.queueing.station import mg1
-from simcodesign.core.errors import InputError
+from simcodesign.core.errors import InputError, Place
 from simcodesign.core.units import FloatOrArray
 from simcodesign.describe.machine_parts import Network
 from simcodesign.describe.topology.base import Topology
@@ -252,12 +252,15 @@ def uniform_latency(
     every host sends ``rate_per_s``, one rank on each host and nothing else on the network. All broadcast.
 
     ``links`` and ``interfaces``: whether they are shared, as the effects of a simulation. Hops are those of the routes.
-    A node's interface serves what it sends and what it receives. ``independent``: Kleinrock's approximation, which is
-    also taken where sizes vary. InputError for links that differ.
+    A full-duplex interface serves what its node sends and what it receives apart, a half-duplex one both.
+    ``independent``: Kleinrock's approximation, which is also taken where sizes vary. InputError for links that differ,
+    and where several interfaces of a node are shared.
     """
     if network.links_differ:
         what = "uniform traffic over links that differ has no closed form here"
         raise InputError(what, value=network.topology.label, allowed="links that are all alike")
+    if interfaces:
+        check_one_interface(network)
     service = _Service.of(network, size_bytes, links, interfaces)
     traffic = uniform_traffic(network.topology, bool(np.all(service.interface_s >= service.link_s)))
     rate, spread = np.asarray(rate_per_s, dtype=np.float64), np.asarray(variation, dtype=np.float64)
@@ -294,12 +297,15 @@ def _link_waits_s(traffic: UniformTraffic, rate: _Floats, service: _Service, spr
 def _interface_waits_s(
     traffic: UniformTraffic, rate: _Floats, service: _Service, spread: _Floats, merging: bool
 ) -> _Floats:
-    """At both interfaces of a message: half of what each serves is sent there, and half comes over links."""
-    each = np.asarray(mg1(2 * rate, service.interface_s, spread).waiting_s)
+    """At both interfaces of a message. What is injected arrives at random, what is ejected comes over links; of what a
+    half-duplex interface serves, half is the one and half the other."""
+    here = rate * (1.0 if service.full_duplex else 2.0)
+    injected = ejected = np.asarray(mg1(here, service.interface_s, spread).waiting_s)
     if merging:
-        m = np.where(service.link_s >= service.interface_s, traffic.arriving / 4, 0.0)
-        each = _scaled(each, (1 - m) * (1 + TRAINS * 2 * rate * service.interface_s * m))
-    return 2 * each
+        arriving = traffic.arriving * (1.0 if service.full_duplex else 0.25)
+        m = np.where(service.link_s >= service.interface_s, arriving, 0.0)
+        ejected = _scaled(ejected, (1 - m) * (1 + TRAINS * here * service.interface_s * m))
+    return injected + ejected if service.full_duplex else 2 * ejected
 
 
 def _scaled(waits: _Floats, factor: _Floats) -> _Floats:
@@ -308,23 +314,36 @@ def _scaled(waits: _Floats, factor: _Floats) -> _Floats:
         return np.where(factor > 0, waits * factor, np.where(np.isinf(waits), np.inf, 0.0))
 
 
+def check_one_interface(network: Network, place: Place | None = None) -> None:
+    """InputError where the waits at interfaces have no closed form: the messages that one of several takes in turn do
+    not arrive at random."""
+    if network.interfaces.count > 1 and np.any(network.interface_occupancy_s_per_byte):
+        what = "open streams through several interfaces of a node have no closed form"
+        allowed = "network.interfaces: {count: 1}; or simulate it"
+        raise InputError(what, place, value=f"count: {network.interfaces.count}", allowed=allowed)
+
+
 @dataclass(frozen=True)
 class _Service:
     """How long a message occupies each link and each interface; 0 where they are not shared."""
 
     link_s: _Floats
     interface_s: _Floats
+    full_duplex: bool = True
+    interfaces: int = 1  # of a node
 
     @classmethod
     def of(cls, network: Network, size_bytes: ArrayLike, links: bool, interfaces: bool) -> _Service:
         size = np.asarray(size_bytes, dtype=np.float64)
         link = size * network.link_occupancy_s_per_byte * (1.0 if links else 0.0)
         interface = size * network.interface_occupancy_s_per_byte * (1.0 if interfaces else 0.0)
-        return cls(*np.broadcast_arrays(link, interface))
+        link, interface = np.broadcast_arrays(link, interface)
+        return cls(link, interface, network.interfaces.is_full_duplex, network.interfaces.count)
 
     def busy(self, traffic: UniformTraffic) -> _Floats:
         """Utilisation of the busiest station, per message per second of every host."""
-        return np.maximum(traffic.highest_load * self.link_s, 2 * self.interface_s)
+        passed = (1 if self.full_duplex else 2) / self.interfaces
+        return np.maximum(traffic.highest_load * self.link_s, passed * self.interface_s)
 
 
 def _empty_s(

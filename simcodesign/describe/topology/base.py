@@ -97,6 +97,16 @@ class Topology(ABC):
         return np.zeros_like(link)
 
     @property
+    def directions(self) -> int:
+        """In how many directions links leave and reach a host, where they have any: two for each dimension; else 0."""
+        return 0
+
+    def direction_of(self, link: IntArray) -> IntArray:
+        """The direction, 0 to ``directions``, in which each link, shape (n,), leads away from where it begins. Its end
+        has it in the opposite direction, the other one of that dimension."""
+        raise NotImplementedError
+
+    @property
     @abstractmethod
     def diameter(self) -> int:
         """Largest number of hops between two hosts."""

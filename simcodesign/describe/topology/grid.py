@@ -94,6 +94,13 @@ class GridTopology(Topology):
         return np.searchsorted([axis.first for axis in self.axes], link // 2, side="right") - 1
 
     @property
+    def directions(self) -> int:
+        return 2 * len(self.shape)
+
+    def direction_of(self, link: IntArray) -> IntArray:
+        return 2 * self.group_of(link) + link % 2
+
+    @property
     def diameter(self) -> int:
         return sum(axis.extent // 2 if axis.is_ring else axis.extent - 1 for axis in self.axes)
 

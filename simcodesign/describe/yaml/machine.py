@@ -14,19 +14,25 @@ from simcodesign.describe.constants import (
     CONSTANTS,
     HOCKNEY_KEYS,
     MODEL_OF,
+    MOST_INTERFACES,
     POWERS,
     REQUIRED_CONSTANTS,
     check_constant,
+    check_interfaces,
+    check_not_former,
     check_occupancy,
     check_own_links,
     check_sharing,
 )
 from simcodesign.describe.machine import MAPPINGS, Machine, check_mapping
 from simcodesign.describe.machine_parts import (
+    ASSIGNMENTS,
     CHOICES,
+    DUPLEXES,
     HITS,
     CacheLevel,
     Disk,
+    Interfaces,
     LocalMessages,
     Memory,
     Network,
@@ -64,7 +70,6 @@ _BANDWIDTHS = {
     "network": {
         "bandwidth": "per_byte",
         "link_bandwidth": "link_per_byte",
-        "interface_bandwidth": "interface_per_byte",
     },
     "disk": {"bandwidth": "per_byte"},
     "memory": {"bandwidth": "per_byte"},
@@ -109,7 +114,7 @@ def _constants(
     """The constants of one part of the machine, by field name."""
     bandwidths = {**_BANDWIDTHS[part], **bandwidths}
     known = CONSTANTS | POWERS
-    paths = {path.split(".")[1]: path for path, (where, _, _) in known.items() if where == part}
+    paths = {path.split(".", 1)[1]: path for path, (where, _, _) in known.items() if where == part}
     items = entry.mapping({*paths, *bandwidths, *others})
     values: dict[str, float] = {}
     for key, item in items.items():
@@ -150,7 +155,9 @@ def _network(entry: Entry, nodes: int, folder: Path) -> Network:
     model = items["model"].text(CHOICES["model"]) if "model" in items else Network.model
     *required, per_byte = REQUIRED_CONSTANTS[model]
     _check_keys_of(model, items)
-    others = ("topology", "hops_hold_sender", "node", "socket", *CHOICES)
+    others = ("topology", "hops_hold_sender", "interfaces", "node", "socket", *CHOICES)
+    for key, item in items.items():
+        check_not_former(f"network.{key}", item.place)
     values = _constants(entry, "network", others, {"bandwidth": per_byte})
     entry.mapping(required=("topology", *required))
     if "per_byte_s" not in values:
@@ -158,14 +165,36 @@ def _network(entry: Entry, nodes: int, folder: Path) -> Network:
     texts = {key: items[key].text(allowed) for key, allowed in CHOICES.items() if key in items}
     holds = items["hops_hold_sender"].flag() if "hops_hold_sender" in items else True
     topology = _topology(items["topology"], nodes, folder)
-    network = Network(topology, hops_hold_sender=holds, **values, **texts, **_local(items))  # type: ignore[arg-type]
-    for part in ("link", "interface"):
-        stated = items.get(f"{part}_per_byte", items.get(f"{part}_bandwidth", entry))
-        check_occupancy(network, part, stated.place)
+    interfaces = _interfaces(items["interfaces"]) if "interfaces" in items else Interfaces()
+    own: dict[str, Any] = {**values, **texts, **_local(items)}
+    network = Network(topology, hops_hold_sender=holds, interfaces=interfaces, **own)
+    stated = items.get("link_per_byte", items.get("link_bandwidth", entry))
+    check_occupancy(network, "link", stated.place)
+    stated = items.get("interfaces", entry)
+    check_occupancy(network, "interface", stated.place)
+    check_interfaces(network, stated.place)
     stated = items.get("hop_latency", items.get("link_per_byte", items.get("link_bandwidth", entry)))
     check_own_links(network, stated.place)
     check_sharing(network, items.get("sharing", entry).place)
     return network
+
+
+def _interfaces(entry: Entry) -> Interfaces:
+    """The network interfaces of a node."""
+    items = entry.mapping(("count", "duplex", "assignment", "bandwidth", "per_byte"))
+    if {"bandwidth", "per_byte"} <= items.keys():
+        raise items["per_byte"].error("network.interfaces.per_byte is given twice: as a bandwidth and as time per byte")
+    per_byte_s = None
+    if "per_byte" in items:
+        per_byte_s = constant_value("network.interfaces.per_byte", items["per_byte"])
+    elif "bandwidth" in items:
+        per_byte_s = _time_per_byte("network.interfaces.bandwidth", items["bandwidth"])
+    return Interfaces(
+        count=items["count"].whole(1, MOST_INTERFACES) if "count" in items else Interfaces.count,
+        duplex=items["duplex"].text(DUPLEXES) if "duplex" in items else Interfaces.duplex,
+        per_byte_s=per_byte_s,
+        assignment=items["assignment"].text(ASSIGNMENTS) if "assignment" in items else None,
+    )
 
 
 def _local(items: Mapping[str, Entry]) -> dict[str, Any]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from simcodesign.core.errors import InputError, nearest
 from simcodesign.core.expressions.expression import Expression, parse
-from simcodesign.describe.constants import CONSTANTS, POWERS, check_constant
+from simcodesign.describe.constants import CONSTANTS, POWERS, check_constant, check_not_former
 from simcodesign.describe.demands.base import ONE
 from simcodesign.describe.parameters import Parameter
 from simcodesign.describe.program import Block, Step
@@ -99,6 +99,9 @@ def _step(entry: Entry) -> Step:
 
 def _block(entry: Entry) -> Block:
     items = entry.mapping(_BLOCK_KEYS, ("do",))
+    if "constants" in items:
+        for path, item in items["constants"].mapping().items():
+            check_not_former(path, item.place)
     constants = items["constants"].mapping(CONSTANTS | POWERS) if "constants" in items else {}
     return Block(
         repeat=items["repeat"].expression() if "repeat" in items else ONE,

@@ -5,7 +5,7 @@ Columns that send between the same pairs of ranks share their routes, so that a 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from hashlib import blake2b
 from typing import Any
 
@@ -16,6 +16,7 @@ from simcodesign.core.errors import Place
 from simcodesign.core.memory_limit import check_memory
 from simcodesign.core.units import FloatOrArray
 from simcodesign.describe.machine import Machine
+from simcodesign.describe.machine_parts import DIRECTION
 from simcodesign.generate.columns import Column
 from simcodesign.generate.messages.cost_model import flight_s, held_s, inject_s, is_loggop, leaves_s, startup_s, tail_s
 from simcodesign.generate.messages.way import PAIRS_AT_ONCE, Way
@@ -51,7 +52,9 @@ class RouteTable:
         self._as_loggopsim = as_loggopsim
         self._machine, self._node = machine, node
         self._links, self._interfaces = "links" in effects, "interfaces" in effects
+        self._interfaces_of_nodes = machine.network.interfaces.stations(machine.nodes)
         self._pairs: list[tuple[Int32s, Int32s]] = []
+        self._turns: list[tuple[Int64s, Int64s]] | None = None  # interface out and in of every pair
         self._count = 0
         self._known: dict[bytes, Int32s] = {}
         self._costs: dict[tuple[float, ...], int] = {}
@@ -146,19 +149,25 @@ class RouteTable:
         ]
         return np.array(np.broadcast_arrays(*times), dtype=np.float64)
 
-    def to_routes(self, before: int, route: Int32s, cost: Int32s) -> tuple[Routes | None, Int64s]:
-        """The Routes, None if no message leaves its node, and what stands for the visited stations: the number of a
-        node for its interface, of the nodes and the link for a link. ``before``: stations that come first."""
+    def to_routes(
+        self, before: int, route: Int32s, cost: Int32s, turns: tuple[Int64s, Int64s] | None = None
+    ) -> tuple[Routes | None, Int64s]:
+        """The Routes, None if no message leaves its node, and what stands for the visited stations: the number of an
+        interface, for a link its own after those of all interfaces. ``before``: stations that come first. ``turns``:
+        by which interfaces of their nodes messages leave and arrive, where these are taken in turn, (N,) each."""
         if not self._count:
             return None, np.zeros(0, np.int64)
+        if turns is not None and self._interfaces:
+            route = self._by_interface(route, *turns)
         start = np.concatenate([[0], np.cumsum(self._lengths())]).astype(np.int64)
         needed = BYTES_PER_HOP * float(start[-1]) + BYTES_PER_OPERATION * len(route)
         check_memory(f"{len(route):.3g} operations, with routes of {start[-1]:.3g} hops, take", needed, Place())
         way = np.empty(start[-1], np.int32 if self._most < 2**31 else np.int64)
         first = 0
-        for source, target in self._chunks():
+        for source, target, leaves, comes in self._chunks():
             last = first + len(source)
-            way[start[first] : start[last]] = self._ways(source, target, start[first : last + 1] - start[first])
+            places = start[first : last + 1] - start[first]
+            way[start[first] : start[last]] = self._ways(source, target, leaves, comes, places)
             first = last
         visited, station = _numbered(way, self._most, before)
         inject, tail, interface, after_interface, *links = np.concatenate(self._table, axis=1).copy()
@@ -170,47 +179,69 @@ class RouteTable:
             route, cost, start, station, inject, tail, interface, link, after_interface, latency, forward, group
         ), visited
 
+    def _by_interface(self, route: Int32s, leaves: Int64s, comes: Int64s) -> Int32s:
+        """The routes again, where one by other interfaces is another route."""
+        count = self._machine.network.interfaces.count
+        sends = np.flatnonzero(route != NONE)
+        key = (route[sends].astype(np.int64) * count + leaves[sends]) * count + comes[sends]
+        different, number = np.unique(key, return_inverse=True)
+        pair, which = np.divmod(different, count * count)
+        source, target = (np.concatenate(ends)[pair] for ends in zip(*self._pairs, strict=True))
+        self._pairs, self._turns, self._count = [(source, target)], [np.divmod(which, count)], len(different)
+        numbered = np.full(len(route), NONE, np.int32)
+        numbered[sends] = number
+        return numbered
+
     def _group_of(self, visited: Int64s, before: int) -> Int32s:
         """The group of links that each station is of, up to the last link; 0 for other stations."""
         group = np.zeros(before + len(visited), np.int32)
-        is_link = visited >= self._machine.nodes
+        is_link = visited >= self._interfaces_of_nodes
         topology = self._machine.network.topology
-        group[before:][is_link] = topology.group_of(visited[is_link] - self._machine.nodes)
+        group[before:][is_link] = topology.group_of(visited[is_link] - self._interfaces_of_nodes)
         return group
 
     @property
     def _most(self) -> int:
         """Interfaces and links of the network."""
-        return self._machine.nodes + self._machine.network.topology.link_count
+        return self._interfaces_of_nodes + self._machine.network.topology.link_count
 
-    def _chunks(self) -> list[tuple[Int64s, Int64s]]:
-        return [
-            (source[low : low + PAIRS_AT_ONCE].astype(np.int64), target[low : low + PAIRS_AT_ONCE].astype(np.int64))
-            for source, target in self._pairs
-            for low in range(0, len(source), PAIRS_AT_ONCE)
-        ]
+    def _chunks(self) -> Iterator[tuple[Int64s, Int64s, Int64s, Int64s]]:
+        """Sources and targets of many routes at a time, and by which interfaces they leave and arrive."""
+        turns = [(np.zeros(1, np.int64),) * 2] * len(self._pairs) if self._turns is None else self._turns
+        for (source, target), (leaves, comes) in zip(self._pairs, turns, strict=True):
+            for low in range(0, len(source), PAIRS_AT_ONCE):
+                part = slice(low, low + PAIRS_AT_ONCE)
+                which = (leaves, comes) if self._turns is None else (leaves[part], comes[part])
+                yield source[part].astype(np.int64), target[part].astype(np.int64), *which
 
     def _lengths(self) -> Int64s:
         """Stations on each route."""
         hops = [
             self._machine.network.topology.hops(source, target) if self._links else np.zeros(len(source), np.int64)
-            for source, target in self._chunks()
+            for source, target, *_ in self._chunks()
         ]
         ends = 2 if self._interfaces else 0
         return np.concatenate(hops) + ends if hops else np.zeros(0, np.int64)
 
-    def _ways(self, source: Int64s, target: Int64s, start: Int64s) -> Int64s:
-        """Stations in travel order for every pair of nodes: interfaces are numbered by node, links after them."""
-        nodes = self._machine.nodes
+    def _ways(self, source: Int64s, target: Int64s, leaves: Int64s, comes: Int64s, start: Int64s) -> Int64s:
+        """Stations in travel order for every pair of nodes: interfaces in the order of ``Interfaces``, then links."""
+        network, nodes, before = self._machine.network, self._machine.nodes, self._interfaces_of_nodes
         if not self._interfaces:
-            return self._machine.network.topology.routes(source, target).link + nodes
+            return network.topology.routes(source, target).link + before
+        interfaces = network.interfaces
+        by_direction = interfaces.count > 1 and network.interface_assignment == DIRECTION
+        links = network.topology.routes(source, target) if self._links or by_direction else None
+        if links is not None and by_direction:
+            leaves = network.topology.direction_of(links.link[links.start[:-1]])
+            comes = network.topology.direction_of(links.link[links.start[1:] - 1]) ^ 1
         # The sender's interface stands before and the receiver's after the links of each route.
         way = np.empty(start[-1], np.int64)
         inner = np.ones(len(way), bool)
-        way[start[:-1]], way[start[1:] - 1] = source, target
+        way[start[:-1]] = interfaces.injection(source, leaves)
+        way[start[1:] - 1] = interfaces.ejection(target, nodes, comes)
         inner[start[:-1]] = inner[start[1:] - 1] = False
-        if self._links:
-            way[inner] = self._machine.network.topology.routes(source, target).link + nodes
+        if links is not None and self._links:
+            way[inner] = links.link + before
         return way
 
 
@@ -255,13 +286,14 @@ def stations_of(
 ) -> Stations:
     """All stations: disks (with this discipline), memory controllers, processors, interfaces and links,
     mailboxes."""
-    links = visited >= machine.nodes
+    interfaces = machine.network.interfaces.stations(machine.nodes)
+    links = visited >= interfaces
     spindles = machine.disk.spindles if machine.disk else 1
     groups: Sequence[tuple[ArrayLike, Int64s]] = (
         (DISK, disks),
         (CONTROLLER, controllers),
         (PROCESSOR, np.arange(processors)),
-        (np.where(links, LINK, INTERFACE), visited - links * machine.nodes),
+        (np.where(links, LINK, INTERFACE), visited - links * interfaces),
         (MAILBOX, np.arange(mailboxes)),
     )
     kind = np.concatenate([np.broadcast_to(np.asarray(kind, np.int8), len(unit)) for kind, unit in groups])

@@ -96,7 +96,7 @@ def _intercepts(every: Sequence[FeasibilityQuestion], regions: Sequence[Region],
 
 def _short(name: str) -> str:
     """As the head of a column: without the part of the machine."""
-    return name.rpartition(".")[2]
+    return name.partition(".")[2] or name
 
 
 def _without(region: Region) -> str:

@@ -152,10 +152,20 @@ def _message_rows(network: Network) -> Rows:
     yield "links are shared", fair if network.sharing == "fair" else "by one message after another"
     per_byte_s = reversed(_of_links(network, network.links_s_per_byte))
     yield "bandwidth of a link", _range_text([bandwidth_text(value) for value in per_byte_s])
+    yield "interfaces of a node", _interfaces_text(network)
     yield "bandwidth of an interface", bandwidth_text(network.interface_occupancy_s_per_byte)
     if network.model == "hockney" and network.per_byte_s:
         half = amount_text(network.startup_s / network.per_byte_s, "size")
         yield "half-performance size", f"{half} (startup takes as long as the bytes)"
+
+
+def _interfaces_text(network: Network) -> str:
+    """How many, whether they send and receive at once, and which of them messages take."""
+    interfaces = network.interfaces
+    if interfaces.count == 1:
+        return f"1, {interfaces.duplex} duplex"
+    order = "in turn" if network.interfaces_in_turn else "by the direction of the first and last link"
+    return f"{interfaces.count}, {interfaces.duplex} duplex, taken {order}"
 
 
 def _of_links(network: Network, values: tuple[FloatOrArray, ...]) -> list[FloatOrArray]:

@@ -18,7 +18,7 @@ from simcodesign.describe.resources import PREFIX
 BANDWIDTHS = {
     "network.bandwidth": "network.per_byte",
     "network.link_bandwidth": "network.link_per_byte",
-    "network.interface_bandwidth": "network.interface_per_byte",
+    "network.interfaces.bandwidth": "network.interfaces.per_byte",
     "disk.bandwidth": "disk.per_byte",
     "memory.bandwidth": "memory.per_byte",
 }

@@ -105,7 +105,8 @@ def capability(machine: Machine, counts: Mapping[str, FloatOrArray]) -> dict[str
         "peak_rate": processors * machine.processor.rate_flop_per_s,
     }
     with np.errstate(all="ignore"):
-        metrics["injection_bandwidth"] = nodes / np.asarray(machine.network.interface_occupancy_s_per_byte)
+        interfaces = nodes * machine.network.interfaces.count
+        metrics["injection_bandwidth"] = interfaces / np.asarray(machine.network.interface_occupancy_s_per_byte)
         if machine.capacity_bytes is not None:
             metrics["memory_capacity"] = nodes * machine.capacity_bytes
         if machine.memory is not None:

@@ -179,8 +179,11 @@ class NativeModel(OfScenario):
         network_per_byte: Any = parameters.get(
             f"network.{'G' if network.model == 'loggop' else 'per_byte'}", network.per_byte_s
         )
-        for part in ("link", "interface"):
-            part_per_byte: Any = parameters.get(f"network.{part}_per_byte", getattr(network, f"{part}_per_byte_s"))
+        for part, name, own in (
+            ("link", "network.link_per_byte", network.link_per_byte_s),
+            ("interface", "network.interfaces.per_byte", network.interfaces.per_byte_s),
+        ):
+            part_per_byte: Any = parameters.get(name, own)
             refused = np.broadcast_to(
                 np.greater(
                     network_per_byte if part_per_byte is None else part_per_byte, network_per_byte * (1 + 1e-12)

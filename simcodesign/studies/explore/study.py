@@ -8,7 +8,7 @@
     set: {n: 8192}
     vary:
       processor.rate: 1 GFLOP/s:100 GFLOP/s
-      network.interface_bandwidth: 1 GB/s, 2 GB/s, 4 GB/s     # choices
+      network.interfaces.bandwidth: 1 GB/s, 2 GB/s, 4 GB/s     # choices
     subject_to:
       - time <= 1 s
     minimise: [processor.rate]

@@ -26,7 +26,7 @@ VALUE = "value_bytes"
 NO_COSTS = ("processor.rate", "processor.clock", "network.S")
 #: The time per byte of a message, and what may not be above it.
 PER_BYTE = ("network.per_byte", "network.G")
-PARTS = ("network.link_per_byte", "network.interface_per_byte")
+PARTS = ("network.link_per_byte", "network.interfaces.per_byte")
 
 
 @dataclass(frozen=True)

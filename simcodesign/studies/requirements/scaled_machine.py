@@ -2,7 +2,7 @@
 
 A smaller machine keeps the nodes as they are (processors, caches, memory, rates) and the kind of its network; there are
 fewer of them. An upgrade changes the machine itself: nodes are added to its network, and processors to its nodes, where
-they share what the node has: its memory controller and its network interface.
+they share what the node has: its memory controller and its network interfaces.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ VARIED: Mapping[str, tuple[tuple[str, int], ...]] = {
     "network.startup": (("network.startup", 1), ("network.L", 1), ("network.o", 1), ("network.g", 1)),
     "network.hop_latency": (("network.hop_latency", 1),),
     "network.bandwidth": (("network.per_byte", -1), ("network.G", -1), ("network.link_per_byte", -1)),
-    "network.interface_bandwidth": (("network.interface_per_byte", -1),),
+    "network.interfaces.bandwidth": (("network.interfaces.per_byte", -1),),
     "memory.latency": (("memory.latency", 1),),
     "memory.bandwidth": (("memory.per_byte", -1),),
     "caches.latency": (),  # no constants by path: those of all levels
@@ -33,7 +33,7 @@ VARIED: Mapping[str, tuple[tuple[str, int], ...]] = {
 #: What the rate of a part of a machine is, of those that an upgrade may change. Latencies are no rates.
 RATE_OF: Mapping[str, tuple[tuple[str, int], ...]] = {
     "processor": VARIED["processor.rate"],
-    "network": (*VARIED["network.bandwidth"], *VARIED["network.interface_bandwidth"]),
+    "network": (*VARIED["network.bandwidth"], *VARIED["network.interfaces.bandwidth"]),
     "memory": VARIED["memory.bandwidth"],
     "disk": (("disk.per_byte", -1),),
 }
@@ -73,7 +73,7 @@ def resized(topology: Topology, nodes: int, machine: Machine) -> Topology:
 def upgraded_machine(machine: Machine, upgrade: Upgrade) -> Machine:
     """The machine after the upgrade: more nodes, more processors of a node, another memory of a processor, other rates.
 
-    A node keeps its one memory controller and network interface, and each processor has caches like the others.
+    A node keeps its one memory controller and its network interfaces; each processor has caches like the others.
     Raises InputError where nodes or processors of a node would be no whole numbers.
     """
     nodes = _whole(machine.nodes * upgrade.nodes, "nodes", upgrade)

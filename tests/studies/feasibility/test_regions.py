@@ -12,7 +12,13 @@ from hypothesis import strategies as st
 import simcodesign as sc
 from simcodesign.core.errors import InputError
 from simcodesign.describe.workload import Workload
-from simcodesign.studies.feasibility.regions import forecast_region, question, simulated_region, threshold
+from simcodesign.studies.feasibility.regions import (
+    FeasibilityQuestion,
+    forecast_region,
+    question,
+    simulated_region,
+    threshold,
+)
 from tests.builders import read_workload
 
 RING = """
@@ -97,17 +103,26 @@ def test_a_simulated_region_without_effects_is_the_forecast() -> None:
     assert simulated.slopes is None
 
 
-def test_endpoints_halve_the_bandwidth_that_suffices() -> None:
-    """Without startup, one interface passes what comes in after what goes out: the boundary comes to half and a bit."""
-    inputs = question("cg", sc.load_machine("exascale-cg", {"nodes": 64}), ("ts", "tw"), 1e18 / 2**14, {"train": 104.0})
+def cg_of_64(duplex: str) -> FeasibilityQuestion:
+    """The published question for 64 nodes, whose interfaces are such."""
+    machine = sc.load_machine("exascale-cg", {"nodes": 64, "network.interfaces.duplex": duplex})
+    return question("cg", machine, ("ts", "tw"), 1e18 / 2**14, {"train": 104.0})
+
+
+def test_half_duplex_interfaces_halve_the_bandwidth_that_suffices() -> None:
+    """Without startup, they pass what comes in after what goes out: the boundary comes to half and a bit. Full duplex
+    ones leave it where the forecast has it, since every rank sends and receives one message at a time."""
+    inputs = cg_of_64("half")
     forecasted, simulated = forecast_region(inputs, 2), simulated_region(inputs, ("interfaces",), 2)
     assert 0.5 < simulated.intercepts[1] / forecasted.intercepts[1] < 0.56
+    full = simulated_region(cg_of_64("full"), ("interfaces",), 2)
+    assert full.intercepts == pytest.approx(forecasted.intercepts, rel=1e-9)
 
 
 @pytest.mark.thorough
 def test_a_boundary_gathers_points_where_it_bends() -> None:
-    """One interface for both directions: flat while it is the limit, then down the line of the forecast."""
-    inputs = question("cg", sc.load_machine("exascale-cg", {"nodes": 64}), ("ts", "tw"), 1e18 / 2**14, {"train": 104.0})
+    """Half-duplex interfaces: flat while they are the limit, then down the line of the forecast."""
+    inputs = cg_of_64("half")
     simulated = simulated_region(inputs, ("interfaces",))
     assert simulated.off == 0.0
     assert 3 < len(simulated.x) < 17
@@ -122,7 +137,7 @@ def test_a_boundary_gathers_points_where_it_bends() -> None:
 
 
 def test_too_few_points_are_said() -> None:
-    inputs = question("cg", sc.load_machine("exascale-cg", {"nodes": 64}), ("ts", "tw"), 1e18 / 2**14, {"train": 104.0})
+    inputs = cg_of_64("half")
     assert simulated_region(inputs, ("interfaces",), 2).off == math.inf
     few = simulated_region(inputs, ("interfaces",), 3)
     assert len(few.x) == 3

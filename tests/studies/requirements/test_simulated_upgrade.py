@@ -142,7 +142,7 @@ def test_upgraded_rates_are_rates() -> None:
         "processor.rate": 2,
         "processor.clock": 2,
         "network.per_byte": 1 / 4,
-        "network.interface_per_byte": 1 / 4,
+        "network.interfaces.per_byte": 1 / 4,
         "memory.per_byte": 1 / 8,
         "disk.per_byte": 2,
     }

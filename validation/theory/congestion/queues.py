@@ -81,7 +81,7 @@ def _on_bus(ranks: int) -> float:
 
 
 def _incast(ranks: int) -> float:
-    """All send to rank 0 at once, whose interface takes one message after another."""
+    """All send to rank 0 at once, whose interface ejects one message after another."""
     machine = hockney(build_topology("crossbar", ranks))
     sends = Send(parse("rank > 0"), Place(), parse(0), parse(M))
     receives = [Receive(parse("rank == 0"), Place(), parse(source), parse(M)) for source in range(1, ranks)]
@@ -100,7 +100,7 @@ QUEUES = [
     ),
     _queue_case(
         "incast",
-        "When all send to node 0 over a crossbar, its network interface takes one after another: "
+        "When all send to node 0 over a crossbar, its network interface ejects one after another: "
         "ts + th + (P - 1) m tw.",
         "ts + th + (P - 1)*m*tw",
         "A single server and P - 1 simultaneous requests (one port: Chan et al., CCPE 19 (2007))",

@@ -17,6 +17,7 @@ from simcodesign.core.errors import Place
 from simcodesign.core.expressions.expression import parse
 from simcodesign.core.jit import HAVE_NUMBA
 from simcodesign.describe.demands.arrivals import Arrivals
+from simcodesign.describe.machine_parts import DUPLEXES, Interfaces
 from simcodesign.describe.workload import Workload
 from simcodesign.studies.validation.case import Case, Derived, Label, Readings, Tolerance
 
@@ -65,7 +66,8 @@ def _empty_case(switching: str) -> Case:
 
     def measure() -> Readings:
         # The interface is no slower than a link: the last one of a stored message would else wait for it.
-        machines = {net.name: hockney(net.build(), switching=switching, interface_per_byte_s=TL) for net in NETS}
+        interfaces = Interfaces(per_byte_s=TL)
+        machines = {net.name: hockney(net.build(), switching=switching, interfaces=interfaces) for net in NETS}
         forecast = {
             net.name: latency_s(sc.forecast(stream(NEARLY_NONE, 1), machines[net.name], {"P": net.nodes}))
             for net in NETS
@@ -121,15 +123,21 @@ def _loads_case() -> Case:
 
 
 def _saturation_case() -> Case:
-    """Of a network whose interfaces are as fast as its links, too: they serve what is sent and what is received."""
+    """Of a network whose interfaces are as fast as its links, too: full-duplex ones pass one message for each message
+    that a node sends, half-duplex ones two, what is sent and what is received."""
     lines: dict[Label, Derived] = {net.name: saturation_line(net) for net in NETS}
     values = {"load": NETS[-1].load_line.value, "m": M, "tl": TL}
-    lines["hypercube-64, interfaces"] = Derived("rate", "1/(max(load, 2)*m*tl)", values, "1/s")
-    narrow = NETS[-1].machine(interface_per_byte_s=TL)
+    narrow = {
+        f"hypercube-64, {duplex} duplex": NETS[-1].machine(interfaces=Interfaces(duplex=duplex, per_byte_s=TL)).network
+        for duplex in DUPLEXES
+    }
+    for label, network in narrow.items():
+        passed = 1 if network.interfaces.is_full_duplex else 2
+        lines[label] = Derived("rate", "1/(max(load, passed)*m*tl)", values | {"passed": passed}, "1/s")
 
     def measure() -> Readings:
         forecast: dict[Label, float] = {net.name: float(saturation_per_s(net.machine().network, M)) for net in NETS}
-        forecast["hypercube-64, interfaces"] = float(saturation_per_s(narrow.network, M))
+        forecast |= {label: float(saturation_per_s(network, M)) for label, network in narrow.items()}
         return Readings(forecast)
 
     return Case(

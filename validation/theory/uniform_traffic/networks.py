@@ -22,6 +22,7 @@ from simcodesign.core.expressions.expression import parse
 from simcodesign.describe.demands.arrivals import Arrivals
 from simcodesign.describe.distribution import Distribution
 from simcodesign.describe.machine import Machine
+from simcodesign.describe.machine_parts import Interfaces
 from simcodesign.describe.topology.base import Topology
 from simcodesign.describe.workload import Workload
 from simcodesign.studies.validation.case import Derived
@@ -88,7 +89,7 @@ class Net:
 
     def machine(self, **constants: object) -> Machine:
         """Messages that take m tl, and nothing else."""
-        free = {"startup_s": 0.0, "hop_latency_s": 0.0, "per_byte_s": TL, "interface_per_byte_s": 0.0}
+        free = {"startup_s": 0.0, "hop_latency_s": 0.0, "per_byte_s": TL, "interfaces": Interfaces(per_byte_s=0.0)}
         return hockney(self.build(), **(free | constants))
 
 

@@ -1,0 +1,115 @@
+"""Network interfaces by hand: full and half duplex, one and several, in both engines."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from simcodesign.describe.goal.format import read_goal
+from simcodesign.describe.machine import Machine
+from simcodesign.describe.yaml.files import workload_of
+from simcodesign.engine.simulate import simulate
+from tests.builders import read_machine, workload
+
+BOTH = pytest.mark.parametrize("engine", ["simpy", "compiled"])
+
+
+def machine(
+    nodes: int, interfaces: str, network: str = "startup: 1 us, bandwidth: 1 GB/s", per_node: int = 1
+) -> Machine:
+    """A crossbar with these interfaces."""
+    return read_machine(
+        f"simcodesign: 1\nname: test\nnodes: {nodes}\nprocessors_per_node: {per_node}\n"
+        "processor: {rate: 1 GFLOP/s}\n"
+        f"network: {{topology: {{kind: crossbar}}, {network}, interfaces: {{{interfaces}}}}}\n"
+    )
+
+
+def message(source: int, target: int) -> str:
+    """One of 1000 bytes, which takes 1 us at 1 GB/s."""
+    send = f"- send: {{to: {target}, bytes: 1000, when: rank == {source}}}\n"
+    return send + f"- receive: {{from: {source}, when: rank == {target}}}\n"
+
+
+def makespan_us(program: str, on: Machine, engine: str, effects: str = "interfaces") -> float:
+    ranks = {"P": on.processors}
+    return float(simulate(workload(program), on, ranks, effects=effects, engine=engine).makespan_s) * 1e6
+
+
+@BOTH
+@pytest.mark.parametrize(("duplex", "least_ms", "most_ms"), [("full", 63.0693, 63.0693), ("half", 126.001, 126.0693)])
+def test_a_pairwise_all_to_all_takes_its_bytes_once_unless_interfaces_are_half_duplex(
+    engine: str, duplex: str, least_ms: float, most_ms: float
+) -> None:
+    """63 rounds of 1 ms, each with 1 us of startup and a hop of 0.1 us. A half-duplex interface passes 126 messages one
+    after another, the first of them after a startup; the rest of the startups may come on top."""
+    on = machine(64, f"duplex: {duplex}", "startup: 1 us, bandwidth: 100 MB/s, hop_latency: 100 ns")
+    program = "[all_to_all: {bytes: 100000, algorithm: pairwise}]"
+    milliseconds = makespan_us(program, on, engine, "hops,links,interfaces") / 1000
+    assert least_ms * (1 - 1e-12) <= milliseconds <= most_ms * (1 + 1e-12)
+
+
+@BOTH
+@pytest.mark.parametrize(("count", "expected_us"), [(1, 3), (2, 2)])
+def test_two_ranks_of_a_node_send_at_once_by_two_interfaces(engine: str, count: int, expected_us: float) -> None:
+    on = machine(3, f"count: {count}", per_node=2)
+    assert makespan_us(message(0, 2) + message(1, 4), on, engine) == pytest.approx(expected_us, rel=1e-12)
+
+
+@BOTH
+@pytest.mark.parametrize(
+    ("interfaces", "expected_us"), [("count: 1", 7), ("count: 2", 4), ("count: 3", 3), ("count: 6", 2)]
+)
+def test_six_messages_come_by_several_interfaces(engine: str, interfaces: str, expected_us: float) -> None:
+    program = "".join(message(source, 0) for source in range(1, 7))
+    assert makespan_us(program, machine(7, interfaces), engine) == pytest.approx(expected_us, rel=1e-12)
+
+
+@BOTH
+@pytest.mark.parametrize(
+    ("interfaces", "expected_us"),
+    [("duplex: full", 2), ("duplex: half", 3), ("count: 2, duplex: half", 3), ("count: 2, duplex: full", 2)],
+)
+def test_one_message_each_way(engine: str, interfaces: str, expected_us: float) -> None:
+    """With half-duplex interfaces each passes one after the other, of two the same one, since both are the first."""
+    send = "- send: {to: 1 - rank, bytes: 1000}\n- receive: {from: 1 - rank}\n"
+    assert makespan_us(send, machine(2, interfaces), engine) == pytest.approx(expected_us, rel=1e-12)
+
+
+@BOTH
+@pytest.mark.parametrize(("count", "expected_ns"), [(1, 2103), (2, 1102)])
+def test_a_rank_sends_at_once_by_the_interfaces_that_its_schedule_names(
+    tmp_path: Path, engine: str, count: int, expected_ns: float
+) -> None:
+    """Two messages of 1001 bytes at 1 ns a byte on a processor each: o + L + o + 1000 G = 1 + 100 + 1 + 1000 ns. Behind
+    each other on one interface, the second is 1001 bytes later."""
+    sends = "l0: send 1001b to 1 cpu 0 nic 0\nl1: send 1001b to 1 cpu 1 nic 1\n"
+    receives = "l0: recv 1001b from 0\nl1: recv 1001b from 0\n"
+    (tmp_path / "nics.goal").write_text(f"num_ranks 2\nrank 0 {{\n{sends}}}\nrank 1 {{\n{receives}}}\n")
+    on = machine(2, f"count: {count}", "model: loggop, L: 100 ns, o: 1 ns, g: 0 ns, G: 1 ns/B")
+    schedule = workload_of(read_goal(tmp_path / "nics.goal"))
+    result = simulate(schedule, on, effects="interfaces", engine=engine)
+    assert result.makespan_s * 1e9 == pytest.approx(expected_ns, rel=1e-9)
+
+
+def test_stations_are_called_by_what_they_do() -> None:
+    def names(interfaces: str) -> set[str]:
+        result = simulate(workload(message(0, 1)), machine(2, interfaces), {"P": 2}, effects="interfaces")
+        assert {station.kind for station in result.stations} == {"interface"}
+        return {station.name for station in result.stations}
+
+    assert names("duplex: full") == {"injection 0", "ejection 1"}
+    assert names("duplex: half") == {"interface 0", "interface 1"}
+    assert names("count: 2") == {"injection 0.0", "ejection 1.0"}
+
+
+def test_iterations_in_which_messages_take_interfaces_in_turn_are_all_simulated() -> None:
+    """Round robin over two interfaces, three messages an iteration: no two iterations need be the same."""
+    program = f"- repeat: 50\n  do:\n{''.join('    ' + line + chr(10) for line in (message(0, 1) * 3).splitlines())}"
+    on = machine(2, "count: 2")
+    whole = simulate(workload(program), on, {"P": 2}, effects="interfaces")
+    steady = simulate(workload(program), on, {"P": 2}, effects="interfaces", iterations="steady")
+    assert steady.makespan_s == whole.makespan_s
+    assert steady.steady is not None
+    assert "in turn" in steady.steady.reason
