@@ -60,5 +60,7 @@ def _held(network: Network, effects: Collection[str]) -> tuple[str, str]:
 
 
 def _interfaces(network: Network) -> str:
-    """How many a node has, and how they are shared."""
-    return f"one per node, sends or receives, {SHARING_WORDS[network.sharing]}"
+    """How many a node has, whether they send and receive at once, and how they are shared."""
+    interfaces = network.interfaces
+    count = "one" if interfaces.count == 1 else f"{interfaces.count}"
+    return f"{count} per node, {interfaces.duplex} duplex, {SHARING_WORDS[network.sharing]}"

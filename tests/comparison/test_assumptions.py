@@ -7,7 +7,7 @@ import pytest
 from simcodesign.comparison.assumptions import NOT_SHARED, SHARING_WORDS, message_assumptions
 from simcodesign.comparison.compare import compare
 from simcodesign.describe.design_point import bind
-from simcodesign.describe.machine_parts import SHARINGS
+from simcodesign.describe.machine_parts import SHARINGS, Interfaces
 from simcodesign.studies.replication.comparison import replicate_comparison
 from tests.builders import machine, network, workload
 
@@ -36,7 +36,8 @@ def assumed(*effects: str, program: str = RING, **constants) -> dict[str, str]:
         ({"receive_overhead_s": 1e-6}, BOTH, "receiver", "held for receive_overhead"),
         ({}, ["links"], "interfaces", NOT_SHARED),
         ({}, ["interfaces"], "links", NOT_SHARED),
-        ({}, BOTH, "interfaces", "one per node, sends or receives, messages in turn"),
+        ({}, BOTH, "interfaces", "one per node, full duplex, messages in turn"),
+        ({"interfaces": Interfaces(2, "half")}, BOTH, "interfaces", "2 per node, half duplex, messages in turn"),
     ],
 )
 def test_every_assumption(constants, effects, subject: str, words: str) -> None:

@@ -1,9 +1,11 @@
 """What the published feasibility region of conjugate gradients leaves out: routes, shared links, shared interfaces.
 
 Nobody has published these numbers. What can be derived without a simulation is expected exactly (hops on the torus) or
-between bounds (interfaces; hops elsewhere); the rest is shown: the ladder at three points of the published boundary, and
-the region that is left. How much shared links take on a hypercube or a fat tree has an upper bound only.
-The paper has no latency of a hop: 40 ns is assumed where one is needed, and one case goes over a range of them.
+between bounds (half-duplex interfaces; hops elsewhere); the rest is shown: the ladder at three points of the published
+boundary, and the region that is left. How much shared links take on a hypercube or a fat tree has an upper bound only.
+The paper has no latency of a hop: 40 ns is assumed where one is needed, and one case goes over a range of them. Nor does
+it say whether a node sends while it receives: interfaces are full duplex, as those of all machines of its time, and
+half-duplex ones on the torus show what that is worth.
 """
 
 from __future__ import annotations
@@ -60,20 +62,24 @@ def left_for_messages_s(nodes: int) -> float:
     return limit_s(nodes) - t_iter(nodes, 0.0, 0.0)
 
 
-def network_question(network: str, nodes: int) -> FeasibilityQuestion:
+def _machine(network: str, nodes: int, duplex: str = "full") -> sc.Machine:
+    return sc.load_machine(MACHINES[network], {"nodes": nodes, "network.interfaces.duplex": duplex})
+
+
+def network_question(network: str, nodes: int, duplex: str) -> FeasibilityQuestion:
     """Which messages let so many nodes reach their share of 1 Eflop/s?"""
-    machine = sc.load_machine(MACHINES[network], {"nodes": nodes})
+    machine = _machine(network, nodes, duplex)
     return question(WORKLOAD, machine, ("ts", "tw"), RATE * nodes / P, TRAIN)
 
 
 def _simulated(network: str, nodes: int, ts: float, tw: float, effects: str) -> float:
-    machine = sc.load_machine(MACHINES[network], {"nodes": nodes})
+    machine = _machine(network, nodes)
     given = {**constants(ts, tw), **TRAIN}
     return float(sc.simulate(WORKLOAD, machine, given, phases="iterate", effects=effects).makespan_s)
 
 
-def _ladders(network: str, nodes: int) -> dict[str, Comparison]:
-    machine = sc.load_machine(MACHINES[network], {"nodes": nodes})
+def _ladders(network: str, nodes: int, duplex: str) -> dict[str, Comparison]:
+    machine = _machine(network, nodes, duplex)
     return {
         f"bound by {name}: t_s = {1e9 * ts:.4g} ns, t_w = {1e12 * tw:.4g} ps": sc.compare(
             WORKLOAD, machine, {**constants(ts, tw), **TRAIN}, phases="iterate", effects=EFFECTS
@@ -91,20 +97,22 @@ def hop_sum(nodes: int) -> int:
 
 
 def hops_case(nodes: int, full: bool) -> Case:
-    """With routes counted, and nothing shared: exact on the torus; contention for links adds nothing to it."""
+    """With routes counted, and nothing shared: exact on the torus; shared links and interfaces add nothing to it, since
+    all send to one and receive from one at a time."""
     way = hop_sum(nodes)
     expected: dict[Label, float] = {
         f"{name}, {effect}": t_iter(nodes, ts, tw) + (2 + 4 * way) * HOP
         for name, (ts, tw) in boundary(nodes).items()
-        for effect in ("hops", "links")
+        for effect in EFFECTS
     }
 
     def measure() -> Readings:
         points = boundary(nodes)
         return Readings(
             simulation={
-                label: _simulated("torus", nodes, *points[str(label).split(", ")[0]], str(label).split(", ")[1])
+                label: _simulated("torus", nodes, *points[point], ",".join(EFFECTS[: EFFECTS.index(last) + 1]))
                 for label in expected
+                for point, last in [str(label).split(", ")]
             }
         )
 
@@ -112,7 +120,7 @@ def hops_case(nodes: int, full: bool) -> Case:
     return Case(
         name=f"cg-effects/hops-torus-{nodes}",
         claim="On the torus, hops prolong the published time by one for each exchange and by four ways through the tree, "
-        "and no two messages meet on a link.",
+        "and no two messages meet on a link or at a full-duplex interface.",
         source=f"{SOURCE}; hops of the binomial tree on the torus added up here",
         unit="s",
         expected=expected,
@@ -148,7 +156,7 @@ def hop_latency_case(nodes: int) -> Case:
     }
 
     def measure() -> Readings:
-        machine = sc.load_machine(MACHINES["torus"], {"nodes": nodes})
+        machine = _machine("torus", nodes)
         startup_s = {
             hop_ns: simulated_region(
                 question(
@@ -187,24 +195,64 @@ def hop_latency_case(nodes: int) -> Case:
     )
 
 
-def interface_case(network: str, nodes: int, full: bool) -> Case:
-    """With one interface for sends and receives: at least both directions of both exchanges, one after another."""
+def ladder_case(network: str, nodes: int, full: bool) -> Case:
+    """With full-duplex interfaces: at least the hops, one a message unless they are known, on top of the published time."""
+    hops = 2 + 4 * hop_sum(nodes) if network == "torus" else 2 + 4 * (nodes.bit_length() - 1)
+    expected: dict[Label, float] = {
+        name: t_iter(nodes, ts, tw) + hops * HOP for name, (ts, tw) in boundary(nodes).items()
+    }
+    values = {"limit": limit_s(nodes), "hops": hops, "hop": HOP}
+    return _ladder_case(
+        network,
+        nodes,
+        "full",
+        expected,
+        "Hops, shared links and full-duplex interfaces add no less than the hops, at three points of the boundary.",
+        "hops on the way of an iteration added up here",
+        Derived("T", "limit + hops*hop", values, "s", "on the boundary"),
+        full,
+    )
+
+
+def half_duplex_case(network: str, nodes: int, full: bool) -> Case:
+    """With an interface that sends or receives: at least both directions of both exchanges, one after another."""
     expected: dict[Label, float] = {
         name: t_iter(nodes, 0.0, 0.0) + 2 * S * max(ts + N_SHARED * tw, 2 * N_SHARED * tw)
         for name, (ts, tw) in boundary(nodes).items()
     }
+    tw = boundary(nodes)["bandwidth"][1]
+    values = {"S": S, "n": N_SHARED, "t_w": tw, "T_0": t_iter(nodes, 0.0, 0.0)}
+    return _ladder_case(
+        network,
+        nodes,
+        "half",
+        expected,
+        "A half-duplex interface needs the time of both directions, at three points of the boundary.",
+        "what a node sends and receives in an iteration",
+        Derived("bound by bandwidth", "T_0 + 2*S*2*n*t_w", values, "s"),
+        full,
+    )
 
+
+def _ladder_case(
+    network: str,
+    nodes: int,
+    duplex: str,
+    expected: Mapping[Label, float],
+    claim: str,
+    source: str,
+    line: Derived,
+    full: bool,
+) -> Case:
     def measure() -> Readings:
-        ladders = _ladders(network, nodes)
+        ladders = _ladders(network, nodes, duplex)
         simulated_s = [float(comparison.simulation.makespan_s) for comparison in ladders.values()]
         return Readings(simulation=dict(zip(expected, simulated_s, strict=True)), ladders=ladders)
 
-    tw = boundary(nodes)["bandwidth"][1]
-    values = {"S": S, "n": N_SHARED, "t_w": tw, "T_0": t_iter(nodes, 0.0, 0.0)}
     return Case(
-        name=f"cg-effects/ladder-{network}-{nodes}",
-        claim="One interface that sends or receives needs the time of both directions, at three points of the boundary.",
-        source=f"{SOURCE}; what a node sends and receives in an iteration",
+        name=f"cg-effects/ladder-{network}-{nodes}{HALF_DUPLEX if duplex == 'half' else ''}",
+        claim=claim,
+        source=f"{SOURCE}; {source}",
         unit="s",
         expected=expected,
         tolerance=Tolerance("a lower bound: waiting comes on top", relative=1e-12, sense="at_least"),
@@ -213,15 +261,15 @@ def interface_case(network: str, nodes: int, full: bool) -> Case:
         workload=WORKLOAD,
         machine=MACHINES[network],
         parameters={"nodes": nodes, "network.hop_latency": HOP, **TRAIN},
-        derivation=(Derived("bound by bandwidth", "T_0 + 2*S*2*n*t_w", values, "s"),),
+        derivation=(line,),
         full=full,
     )
 
 
 @cache
-def region(network: str, nodes: int, effects: tuple[str, ...]) -> Region:
+def region(network: str, nodes: int, duplex: str, effects: tuple[str, ...]) -> Region:
     """What is left of the region under these effects; of the whole machine one point between the intercepts."""
-    return simulated_region(network_question(network, nodes), effects, points=9 if nodes <= NODES else 3)
+    return simulated_region(network_question(network, nodes, duplex), effects, points=9 if nodes <= NODES else 3)
 
 
 def latency(nodes: int, hops: float, about: str) -> Derived:
@@ -244,8 +292,8 @@ def bandwidth(nodes: int, hops: float, about: str) -> Derived:
 
 
 def shared_interface(nodes: int, hops: float, idle: float, about: str) -> Derived:
-    """The most time per value when an interface passes S messages out and S in, one after another, in both exchanges,
-    and stands still for the time of ``idle`` messages in each."""
+    """The most time per value when a half-duplex interface passes S messages out and S in, in both exchanges, and stands
+    still for the time of ``idle`` messages in each."""
     values = {
         "left": left_for_messages_s(nodes),
         "hops": hops,
@@ -259,17 +307,25 @@ def shared_interface(nodes: int, hops: float, idle: float, about: str) -> Derive
 
 
 def torus_lines(nodes: int, names: tuple[str, ...]) -> dict[str, dict[Label, Derived]]:
-    """On the torus hops are known, no two messages meet on a link, and at t_w = 0 nobody waits for an interface.
+    """On the torus hops are known, and all send to one and receive from one at a time: no two messages meet on a link,
+    nor at a full-duplex interface."""
+    hops = 2 + 4 * hop_sum(nodes)
+    exact: dict[Label, Derived] = {f"latency, {name}": latency(nodes, hops, f"with {name}") for name in names}
+    exact |= {f"bandwidth, {name}": bandwidth(nodes, hops, f"with {name}") for name in names}
+    return {"": exact}
+
+
+def half_duplex_lines(nodes: int) -> dict[str, dict[Label, Derived]]:
+    """On the torus with half-duplex interfaces. At t_w = 0 nobody waits for them.
 
     All interfaces do the same at the same time. One has messages to pass, out or in, all through both exchanges, but at
     their ends, where the last train that comes in may be on its way.
     """
     tree, all_hops = 4 * hop_sum(nodes), 2 + 4 * hop_sum(nodes)
-    exact: dict[Label, Derived] = {f"latency, {name}": latency(nodes, all_hops, f"with {name}") for name in names}
-    exact |= {f"bandwidth, {name}": bandwidth(nodes, all_hops, f"with {name}") for name in names if name != EFFECTS[-1]}
-    label = f"bandwidth, {EFFECTS[-1]}"
+    name = EFFECTS[-1]
+    label = f"bandwidth, {name}"
     return {
-        "": exact,
+        "": {f"latency, {name}": latency(nodes, all_hops, f"with {name}")},
         "at-most": {label: shared_interface(nodes, tree, 0.0, "interfaces never stand still")},
         "at-least": {label: shared_interface(nodes, all_hops, TRAIN["train"], "interfaces wait for one train")},
     }
@@ -280,45 +336,51 @@ def other_lines(nodes: int, names: tuple[str, ...], diameter: int) -> dict[str, 
     ways through the tree follow one another. Links that messages share have no bound from below here."""
     messages = 2.0 + 4 * (nodes.bit_length() - 1)
 
-    def lines(hops: float, about: str, without: tuple[str, ...]) -> dict[Label, Derived]:
+    def lines(hops: float, about: str, without: tuple[str, ...] = ()) -> dict[Label, Derived]:
         allowed: dict[Label, Derived] = {f"latency, {name}": latency(nodes, hops, about) for name in names}
         return allowed | {f"bandwidth, {name}": bandwidth(nodes, hops, about) for name in names if name not in without}
 
-    shared = shared_interface(nodes, messages - 2, 0.0, "interfaces never stand still")
     return {
-        "at-most": lines(messages, "one hop a message", EFFECTS[-1:]) | {f"bandwidth, {EFFECTS[-1]}": shared},
+        "at-most": lines(messages, "one hop a message"),
         "at-least": lines(messages * diameter, "the diameter for each message", EFFECTS[1:]),
     }
 
 
+HALF_DUPLEX = "-half-duplex"
 CLAIMS = {
-    "": "On the torus the published region loses just the hops where messages share nothing: links are not shared, and "
-    "without time per value interfaces are not either (intercepts at eta = 1).",
-    "at-most": "What is left of the published region is no more than hops and both directions through one interface "
-    "leave (intercepts at eta = 1).",
-    "at-least": "What is left of the published region is no less than the longest routes, and on the torus interfaces "
-    "that wait for one train, leave (intercepts at eta = 1).",
+    "": "On the torus the published region loses just the hops: no two messages meet on a link or at a full-duplex "
+    "interface (intercepts at eta = 1).",
+    "at-most": "What is left of the published region is no more than hops leave, one a message (intercepts at eta = 1).",
+    "at-least": "What is left of the published region is no less than the longest routes leave (intercepts at eta = 1).",
+    HALF_DUPLEX: "Without time per value half-duplex interfaces take nothing but the hops (intercept at eta = 1).",
+    f"{HALF_DUPLEX}-at-most": "What is left of the published region is no more than hops and both directions through one "
+    "interface leave (intercept at eta = 1).",
+    f"{HALF_DUPLEX}-at-least": "What is left of the published region is no less than the hops and half-duplex interfaces "
+    "that wait for one train leave (intercept at eta = 1).",
 }
 
 
-def region_case(network: str, nodes: int, bound: str, lines: Mapping[Label, Derived], full: bool, shown: bool) -> Case:
+def region_case(
+    network: str, nodes: int, duplex: str, bound: str, lines: Mapping[Label, Derived], full: bool, shown: bool
+) -> Case:
     """The region that is left. ``bound``: whether that is known exactly or on one side; ``shown``: with notes and plot."""
+    suffix = (HALF_DUPLEX if duplex == "half" else "") + (bound and f"-{bound}")
     chosen = tuple(step for step in STEPS if any(str(label).endswith(step[-1]) for label in lines))
 
     def measure() -> Readings:
-        regions = {step[-1]: region(network, nodes, step) for step in chosen}
+        regions = {step[-1]: region(network, nodes, duplex, step) for step in chosen}
         places = {"latency": 0, "bandwidth": 1}
         values = {
             label: regions[name].intercepts[places[axis]] for label in lines for axis, name in [str(label).split(", ")]
         }
         if not shown:
             return Readings(simulation=values)
-        forecast = forecast_region(network_question(network, nodes), points=2)
+        forecast = forecast_region(network_question(network, nodes, duplex), points=2)
         return Readings(simulation=values, notes=_notes(forecast, regions), plot=_region_plot(forecast, regions))
 
     return Case(
-        name=f"cg-effects/region-{network}-{nodes}{bound and '-' + bound}",
-        claim=CLAIMS[bound],
+        name=f"cg-effects/region-{network}-{nodes}{suffix}",
+        claim=CLAIMS[suffix if duplex == "half" else bound],
         source=f"{SOURCE}, region of Figure 9, for {nodes} nodes; what the effects add, added up here",
         unit="s",
         expected={label: line.value for label, line in lines.items()},
@@ -333,12 +395,15 @@ def region_case(network: str, nodes: int, bound: str, lines: Mapping[Label, Deri
     )
 
 
-def region_cases(network: str, nodes: int, names: tuple[str, ...], full: bool) -> list[Case]:
+def region_cases(network: str, nodes: int, names: tuple[str, ...], full: bool, duplex: str = "full") -> list[Case]:
     """What is known of the region that is left on a network."""
     diameter = {"hypercube": nodes.bit_length() - 1, "fat-tree": 2 * LEVELS[nodes]}
-    known = torus_lines(nodes, names) if network == "torus" else other_lines(nodes, names, diameter[network])
+    if duplex == "half":
+        known = half_duplex_lines(nodes)
+    else:
+        known = torus_lines(nodes, names) if network == "torus" else other_lines(nodes, names, diameter[network])
     first = next(iter(known))
-    return [region_case(network, nodes, bound, lines, full, bound == first) for bound, lines in known.items()]
+    return [region_case(network, nodes, duplex, bound, lines, full, bound == first) for bound, lines in known.items()]
 
 
 def _notes(forecast: Region, simulated: dict[str, Region]) -> tuple[str, ...]:
@@ -370,8 +435,12 @@ CASES = [
     hops_case(NODES, full=False),
     hops_case(P, full=True),
     hop_latency_case(NODES),
-    *(interface_case(network, NODES, full=False) for network in MACHINES),
+    *(ladder_case(network, NODES, full=False) for network in MACHINES),
     *(case for network in MACHINES for case in region_cases(network, NODES, EFFECTS, full=False)),
-    *(interface_case(network, P, full=True) for network in MACHINES),
+    half_duplex_case("torus", NODES, full=False),
+    *region_cases("torus", NODES, EFFECTS[-1:], full=False, duplex="half"),
+    *(ladder_case(network, P, full=True) for network in MACHINES),
     *(case for network in MACHINES for case in region_cases(network, P, EFFECTS[-1:], full=True)),
+    half_duplex_case("torus", P, full=True),
+    *region_cases("torus", P, EFFECTS[-1:], full=True, duplex="half"),
 ]
