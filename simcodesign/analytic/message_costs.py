@@ -117,13 +117,27 @@ def price(
     relays = np.maximum(h, 1.0) if network.startup_per == "hop" else 1.0
     if not network.hops_hold_sender:
         way = way + startup * (relays - 1.0)
-        return MessageCosts(ranks, functools.partial(_posted, startup, sent, receive, way, again + longer))
-    empty = startup * relays + way
-    return MessageCosts(ranks, functools.partial(_hockney, empty, sent + longer + again, receive))
+        flight = functools.partial(_with_bytes_s, way, longer, again, network.stored_bytes)
+        return MessageCosts(ranks, functools.partial(_posted, startup, sent, receive, flight))
+    send = functools.partial(_with_bytes_s, startup * relays + way, sent + longer, again, network.stored_bytes)
+    return MessageCosts(ranks, functools.partial(_hockney, send, receive))
 
 
-def _hockney(empty_s: FloatOrArray, per_byte_s: FloatOrArray, receive_s: FloatOrArray, size: FloatOrArray) -> Message:
-    send = empty_s + per_byte_s * size
+def _with_bytes_s(
+    empty_s: FloatOrArray,
+    per_byte_s: FloatOrArray,
+    again_s_per_byte: FloatOrArray,
+    stored_bytes: float,
+    size: FloatOrArray,
+) -> FloatOrArray:
+    """What a message takes beyond ``empty_s``; nodes on its way store all of it, or packets of ``stored_bytes``."""
+    if np.isinf(stored_bytes):
+        return empty_s + (per_byte_s + again_s_per_byte) * size
+    return empty_s + per_byte_s * size + again_s_per_byte * np.minimum(size, stored_bytes)
+
+
+def _hockney(send_s: Callable[[FloatOrArray], FloatOrArray], receive_s: FloatOrArray, size: FloatOrArray) -> Message:
+    send = send_s(size)
     return Message(send, 0.0, receive_s, send, receive_s)
 
 
@@ -131,13 +145,12 @@ def _posted(
     startup_s: FloatOrArray,
     per_byte_s: FloatOrArray,
     receive_s: FloatOrArray,
-    way_s: FloatOrArray,
-    again_s_per_byte: FloatOrArray,
+    flight_s: Callable[[FloatOrArray], FloatOrArray],
     size: FloatOrArray,
 ) -> Message:
     """Hockney's model where hops do not hold the sender."""
     send = startup_s + per_byte_s * size
-    return Message(send, way_s + again_s_per_byte * size, receive_s, send, receive_s)
+    return Message(send, flight_s(size), receive_s, send, receive_s)
 
 
 def _loggop(network: Network, way_s: FloatOrArray, again_s_per_byte: FloatOrArray, size: FloatOrArray) -> Message:

@@ -12,7 +12,7 @@ from simcodesign.describe.evaluation import Evaluation
 from simcodesign.describe.machine_parts import Network
 
 #: How links and interfaces are shared, by ``Network.sharing``.
-SHARING_WORDS = {"messages": "messages in turn", "fair": "fair shares"}
+SHARING_WORDS = {"messages": "messages in turn", "fair": "fair shares", "packets": "packets in turn"}
 #: A link or an interface without its effect.
 NOT_SHARED = "nobody waits (effect off)"
 
@@ -53,8 +53,8 @@ def _held(network: Network, effects: Collection[str]) -> tuple[str, str]:
     if network.model == "loggop":
         return "held for o + xO, sends g + xG apart", "held for o + xO, receives g + xG apart"
     receiver = "held for receive_overhead" if np.any(network.receive_overhead_s) else "not held"
-    if network.sharing == "fair" and {"links", "interfaces"} & {*effects}:
-        return "held until the last byte has passed", receiver
+    if network.sharing != "messages" and {"links", "interfaces"} & {*effects}:
+        return f"held until the last {'byte' if network.sharing == 'fair' else 'packet'} has passed", receiver
     hops = ", hops" if network.hops_hold_sender else ""
     return f"held for startup{hops} and bytes, as if alone", receiver
 

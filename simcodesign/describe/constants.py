@@ -144,9 +144,23 @@ def check_model(network: Network, place: Place) -> None:
 
 
 def check_sharing(network: Network, place: Place) -> None:
-    """InputError for fair shares of links that store whole messages."""
-    if network.sharing == "fair" and network.switching == "store_and_forward":
+    """InputError for fair shares of links that store whole messages; for packets in LogGOPS, of no size, or stored by
+    links that are not all as fast as messages."""
+    is_stored = network.switching == "store_and_forward"
+    if network.sharing == "fair" and is_stored:
         what = "network.sharing: fair is for messages that are on all links of their route at once"
+        raise InputError(what, place, value=f"switching: {network.switching}", allowed="switching: cut_through")
+    if network.sharing != "packets":
+        return
+    if network.model != "hockney":
+        what = "network.sharing: packets is for messages of Hockney's model"
+        raise InputError(what, place, value=f"model: {network.model}", allowed="model: hockney, or sharing: messages")
+    if not 1 <= network.packet_bytes < np.inf:
+        what = "the size of a packet, network.sharing.packets"
+        raise InputError(what, place, value=network.packet_bytes, allowed="1 B or more")
+    as_fast = np.all(np.asarray(network.link_occupancy_s_per_byte) == network.per_byte_s) and not network.links_differ
+    if is_stored and not as_fast:
+        what = "packets are stored only by links that are all as fast as messages"
         raise InputError(what, place, value=f"switching: {network.switching}", allowed="switching: cut_through")
 
 

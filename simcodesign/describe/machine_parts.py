@@ -21,8 +21,11 @@ from simcodesign.locality.hits_by_level import SETS
 #: topology.
 DISTANCES = ("one", "log2", "sqrt", "mean", "none")
 SWITCHINGS = ("cut_through", "store_and_forward")
-#: How links and interfaces are shared: one message after another, or by all at once with max-min fair shares.
-SHARINGS = ("messages", "fair")
+#: How links and interfaces are shared: by one message after another, by all at once with max-min fair shares, or by
+#: messages in packets, one packet of each in turn.
+SHARINGS = ("messages", "fair", "packets")
+#: The packets of ``sharing: packets``, unless it says another size.
+PACKET_BYTES = 4096.0
 #: Whether an interface sends and receives at the same time, or one after the other.
 DUPLEXES = ("full", "half")
 #: Which of the several interfaces of a node a message takes: one after another, or that of its first and last link.
@@ -125,7 +128,9 @@ class Network:
     sockets of a node to another; those within a socket cost what ``node`` says.
 
     With ``sharing = "fair"``, messages that use a link or an interface at the same time share its bandwidth (max-min
-    fair shares), and a sender of Hockney's model is held until its last byte has passed; else they take turns.
+    fair shares), and a sender of Hockney's model is held until its last byte has passed. With ``"packets"``, which is
+    for Hockney's model alone, so is a sender, and messages take turns packet by packet, of ``packet_bytes`` each; with
+    ``switching = "store_and_forward"`` it is packets that are stored, not messages. Else messages take turns.
 
     A rank that sends or receives draws ``dynamic_power_w`` (not while it waits), and a byte that is sent takes
     ``energy_per_byte_j``.
@@ -142,6 +147,7 @@ class Network:
     distance: str = "one"
     switching: str = "cut_through"
     sharing: str = "messages"
+    packet_bytes: float = PACKET_BYTES
     model: str = "hockney"
     latency_s: FloatOrArray = 0.0
     overhead_s: FloatOrArray = 0.0
@@ -154,6 +160,11 @@ class Network:
     node: LocalMessages | None = None
     socket: LocalMessages | None = None
     sockets_per_node: int = 1
+
+    @property
+    def stored_bytes(self) -> float:
+        """Of a message at most so many bytes are stored at a node before they go on; infinite for a whole message."""
+        return self.packet_bytes if self.sharing == "packets" else np.inf
 
     @property
     def paths_differ(self) -> bool:

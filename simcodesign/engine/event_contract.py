@@ -14,6 +14,10 @@
    numbers, all links of the smallest share being saturated together. Only when its rate changes, what is left of a
    flow is ``max(0, left - rate / unit * (now - since))``, and it ends at ``max(now, now + left / (rate / unit))``;
    this sum, and the time at which a flow begins, are rounded to 43 bits.
+   Where messages pass as packets (``PacketSharing``), the requests of interfaces and links are those of packets, of
+   each message one at a time: the arrival time of a request is that of the packet's head, or the time at which the
+   service of the packet before it ends there, if that is later. No packet overtakes another of its message, since all
+   have the same delays.
 2. Time is float64 seconds and only ever ``start + duration``, or the later of two times; durations stand in the Plan
    (service times on a route are those of the Plan times the ``service_factor`` of the station).
 3. No random number is drawn in an engine. A run ends with its last event.

@@ -7,11 +7,13 @@ from collections.abc import Callable
 from functools import cache
 from importlib import import_module
 
+import numpy as np
+
 from simcodesign.core.errors import InputError, Place
 from simcodesign.core.jit import HAVE_NUMBA
 from simcodesign.core.memory_limit import check_memory
 from simcodesign.engine.event_contract import Log, OnProgress
-from simcodesign.generate.plan import Plan
+from simcodesign.generate.plan import NONE, Plan
 
 #: Names of the engines, and the modules with their ``run``, which are loaded when they are used.
 ENGINES = {"simpy": "simcodesign.engine.reference.engine", "compiled": "simcodesign.engine.compiled.engine"}
@@ -61,12 +63,16 @@ def chosen_engine(plan: Plan, engine: str) -> str:
 
 
 def work(plan: Plan) -> int:
-    """Operations, and stations that messages pass: several times each where they are shared fairly."""
-    if plan.routes is None:
+    """Operations, and stations that messages pass: several times each where they are shared fairly, by each packet
+    where messages pass as packets."""
+    routes = plan.routes
+    if routes is None:
         return len(plan)
-    hops = plan.routes.start[1:] - plan.routes.start[:-1]
-    times = 1 if plan.routes.fair is None else TIMES_SHARED
-    return len(plan) + times * int(hops[plan.routes.route[plan.routes.route >= 0]].sum())
+    sends = np.flatnonzero(routes.route != NONE)
+    hops = (routes.start[1:] - routes.start[:-1])[routes.route[sends]]
+    if routes.packets is not None:
+        return len(plan) + int((hops * routes.packets.count[sends]).sum())
+    return len(plan) + (1 if routes.fair is None else TIMES_SHARED) * int(hops.sum())
 
 
 @cache

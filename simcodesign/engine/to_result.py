@@ -109,8 +109,8 @@ def _demand_times(point: DesignPoint, plan: Plan, log: Log) -> tuple[DemandTime,
 def _as_done(plan: Plan, log: Log) -> Plan:
     """The Plan with what has become of its operations: blocked ones took no time and moved no bytes, sends that were
     held took as long as their messages."""
-    fair = None if plan.routes is None else plan.routes.fair
-    held = np.zeros(0, np.int64) if fair is None else np.flatnonzero(fair.holds)
+    holds = None if plan.routes is None else plan.routes.holds
+    held = np.zeros(0, np.int64) if holds is None else np.flatnonzero(holds)
     if not len(log.blocked_operations) and not len(held):
         return plan
     duration_s, size_bytes = plan.duration_s.copy(), plan.size_bytes.copy()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
@@ -17,6 +18,7 @@ from simcodesign.generate.dependencies import Dependencies, edges_of, rendezvous
 from simcodesign.generate.messages.fair_sharing import with_fair_sharing
 from simcodesign.generate.messages.interface_turns import interface_turns
 from simcodesign.generate.messages.matching import matches
+from simcodesign.generate.messages.packets import with_packets
 from simcodesign.generate.messages.pricing import MessagePricing
 from simcodesign.generate.messages.routes_and_stations import disks_of, stations_of
 from simcodesign.generate.noise import Messages, apply_randomness
@@ -25,6 +27,12 @@ from simcodesign.generate.plan_builder import LoweredProgram, PlanBuilder
 from simcodesign.generate.segment import Segment
 
 Int32s = NDArray[np.int32]
+#: ``network.sharing``: the Plan whose messages share the stations of their routes so.
+SHARED_BY: dict[str, Callable[[Plan, Machine], Plan]] = {
+    "messages": lambda plan, machine: plan,
+    "fair": with_fair_sharing,
+    "packets": with_packets,
+}
 
 
 def assembled(lowered: LoweredProgram, builder: PlanBuilder) -> Plan:
@@ -146,4 +154,4 @@ def _with_stations(
     if mailbox is not None:
         mailbox = np.where(mailbox == NONE, NONE, mailbox + np.int32(len(stations) - boxes)).astype(np.int32)
     plan = replace(plan, stations=stations, station=station, routes=routes, mailbox=mailbox)
-    return with_fair_sharing(plan, machine) if machine.network.sharing == "fair" else plan
+    return SHARED_BY[machine.network.sharing](plan, machine)

@@ -90,6 +90,23 @@ class FairSharing:
 
 
 @dataclass(frozen=True)
+class PacketSharing:
+    """How messages pass the stations of their routes as packets, each with a head and a tail of its own.
+
+    The message of a send consists of ``count`` packets, whose costs are those of row ``cost[op]`` of the Routes, and of
+    the last of which are those of the row after it. The head of the first one sets out ``inject_s`` after the start of
+    the send, that of every other one with the tail of the one before. A packet asks for a station when its head is
+    there and the packet before has been served there, so that a station serves messages in round robin. A send that
+    ``holds`` its rank is done when its last packet has arrived or, with ``until_away``, has passed the first station;
+    others after their duration.
+    """
+
+    count: Int32s  # (N,) 1 at least
+    holds: NDArray[np.bool_]  # (N,)
+    until_away: bool = False
+
+
+@dataclass(frozen=True)
 class Routes:
     """Stations that messages visit in turn: message ``op`` takes ``station[start[r]:start[r+1]]``, r = ``route[op]``.
 
@@ -119,6 +136,13 @@ class Routes:
     store_and_forward: bool = False
     group: Int32s | None = None  # group of each link by station number; None: one for all
     fair: FairSharing | None = None  # where messages share stations fairly; the costs have no meaning then
+    packets: PacketSharing | None = None  # where messages pass as packets
+
+    @property
+    def holds(self) -> NDArray[np.bool_] | None:
+        """(N,) sends that are done when their messages are, not after their duration; None where there are none."""
+        sharing = self.fair or self.packets
+        return None if sharing is None else sharing.holds
 
 
 @dataclass(frozen=True)

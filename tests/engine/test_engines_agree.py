@@ -41,6 +41,7 @@ from tests.oracles.event_contract import (
     shuffled,
     with_fair_sharing,
     with_limited_capacity,
+    with_packets,
     with_slow_stations,
     with_unequal_links,
 )
@@ -237,6 +238,21 @@ def test_links_that_are_shared_fairly(other: Run, plan: Plan, seed: int, times: 
     agree(other, with_fair_sharing(with_slow_stations(plan, random), random, times))
 
 
+@settings(max_examples=examples(3000, ordinary=400))
+@given(plan=crowded_plans(TIED), seed=st.integers(0, 2**64), times=st.sampled_from([TIED, ROUNDED]))
+def test_messages_in_packets(other: Run, plan: Plan, seed: int, times: tuple[float, ...]) -> None:
+    random = Random(seed)
+    unequal = with_unequal_links(with_slow_stations(plan, random), random, times)
+    agree(other, with_packets(random.choice((plan, unequal)), random, times))
+
+
+def test_many_packets_of_these_wait(other: Run) -> None:
+    random = Random(7)
+    plans_ = [with_packets(Writer(random, TIED, 60, hoarding=False).plan(), random, TIED) for _ in range(100)]
+    waited = [float(other(plan).wait_s[plan.stations.kind == LINK].sum()) for plan in plans_]
+    assert sum(wait_s > 0 for wait_s in waited) > 40
+
+
 def test_many_of_these_share_a_link(other: Run) -> None:
     random = Random(3)
     plans_ = [with_fair_sharing(Writer(random, TIED, 60, hoarding=False).plan(), random, TIED) for _ in range(200)]
@@ -289,6 +305,7 @@ def exchanges_on_machines(draw: st.DrawFn) -> tuple[Workload, Machine, int]:
     dims = draw(st.integers(1, 2))
     counts = draw(st.lists(st.integers(0, 5), min_size=dims, max_size=dims))
     text = PROGRAM % (dims, counts, draw(st.integers(1, 3)), draw(st.sampled_from(["true", "false"])))
+    switching = draw(st.sampled_from(SWITCHINGS))
     network = Network(
         build_topology(draw(st.sampled_from(["torus", "mesh", "bus", "tree"])), 9),
         startup_s=draw(times),
@@ -296,7 +313,9 @@ def exchanges_on_machines(draw: st.DrawFn) -> tuple[Workload, Machine, int]:
         interfaces=Interfaces(draw(st.integers(1, 3)), draw(st.sampled_from(DUPLEXES))),
         hop_latency_s=draw(times),
         distance=draw(st.sampled_from(DISTANCES)),
-        switching=draw(st.sampled_from(SWITCHINGS)),
+        switching=switching,
+        sharing=draw(st.sampled_from(["messages", "packets"])) if switching == "cut_through" else "messages",
+        packet_bytes=draw(st.sampled_from([1.0, 3.0, 1000.0])),
         hops_hold_sender=draw(st.booleans()),
         startup_per=draw(st.sampled_from(["message", "hop"])),
     )

@@ -33,6 +33,7 @@ from simcodesign.generate.plan import (
     Discipline,
     Edges,
     FairSharing,
+    PacketSharing,
     Plan,
     Routes,
     Stations,
@@ -405,6 +406,29 @@ def with_fair_sharing(plan: Plan, random: Random, times: tuple[float, ...]) -> P
         unit=unit,
     )
     return replace(plan, routes=replace(plan.routes, fair=fair))
+
+
+def with_packets(plan: Plan, random: Random, times: tuple[float, ...]) -> Plan:
+    """The Plan whose messages pass as packets, of which the last costs something else, and some hold their senders."""
+    if plan.routes is None:
+        return plan
+    routes = plan.routes
+
+    names = ("inject_s", "tail_s", "interface_s", "link_s", "after_interface_s", "latency_s")
+    tables = {name: np.repeat(getattr(routes, name), 2, axis=0) for name in names}
+    for name in ("tail_s", "interface_s", "link_s"):  # latencies are those of all: no packet overtakes another
+        tables[name][::2] = np.array(random.choices(times, k=tables[name][::2].size)).reshape(tables[name][::2].shape)
+    holds = (plan.kind == SEND) & (routes.route != NONE)
+    if plan.station is not None:
+        holds &= plan.station == NONE
+    if plan.gap_s is not None:
+        holds[:] = False
+    packets = PacketSharing(
+        count=np.array(random.choices((1, 1, 2, 3, 7), k=len(plan)), np.int32),
+        holds=holds & np.array(random.choices((False, True), k=len(plan)), bool),
+        until_away=random.random() < 0.5,
+    )
+    return replace(plan, routes=replace(routes, cost=2 * routes.cost, packets=packets, **tables))
 
 
 def message(source: int, target: int, duration: float, overhead: float = 0.0, **more: Any) -> tuple[Op, Op]:

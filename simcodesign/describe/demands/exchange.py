@@ -94,6 +94,9 @@ def check_train(step: Exchange, train: FloatOrArray, network: Network) -> None:
         reason = f"messages of the network model {network.model} have gaps and overheads of their own"
     elif np.any(several & (np.asarray(network.receive_overhead_s) != 0)):
         reason = "each message has a receive_overhead of its own, but a train is received once"
+    elif np.any(several) and network.sharing == "packets" and network.switching == "store_and_forward":
+        reason = "nodes store packets of each message, but a train is one"
     if reason is not None:
         what = f"train = {step.train.text} cannot be used here: {reason}"
-        raise InputError(what, place, value=float(value.max()), allowed="1, or Hockney's model with receive_overhead 0")
+        allowed = "1, or Hockney's model with receive_overhead 0, and no packets that are stored"
+        raise InputError(what, place, value=float(value.max()), allowed=allowed)

@@ -30,6 +30,7 @@ from simcodesign.describe.machine_parts import (
     CHOICES,
     DUPLEXES,
     HITS,
+    SHARINGS,
     CacheLevel,
     Disk,
     Interfaces,
@@ -162,11 +163,11 @@ def _network(entry: Entry, nodes: int, folder: Path) -> Network:
     entry.mapping(required=("topology", *required))
     if "per_byte_s" not in values:
         raise InputError(f"'bandwidth' (or {per_byte!r}) is missing", entry.place)
-    texts = {key: items[key].text(allowed) for key, allowed in CHOICES.items() if key in items}
+    texts = {key: items[key].text(allowed) for key, allowed in CHOICES.items() if key in items and key != "sharing"}
     holds = items["hops_hold_sender"].flag() if "hops_hold_sender" in items else True
     topology = _topology(items["topology"], nodes, folder)
     interfaces = _interfaces(items["interfaces"]) if "interfaces" in items else Interfaces()
-    own: dict[str, Any] = {**values, **texts, **_local(items)}
+    own: dict[str, Any] = {**values, **texts, **_sharing(items), **_local(items)}
     network = Network(topology, hops_hold_sender=holds, interfaces=interfaces, **own)
     stated = items.get("link_per_byte", items.get("link_bandwidth", entry))
     check_occupancy(network, "link", stated.place)
@@ -195,6 +196,17 @@ def _interfaces(entry: Entry) -> Interfaces:
         per_byte_s=per_byte_s,
         assignment=items["assignment"].text(ASSIGNMENTS) if "assignment" in items else None,
     )
+
+
+def _sharing(items: Mapping[str, Entry]) -> dict[str, Any]:
+    """How links are shared: a word, or a mapping of that word to how it is done."""
+    if "sharing" not in items:
+        return {}
+    entry = items["sharing"]
+    if not isinstance(entry.content, dict):
+        return {"sharing": entry.text(SHARINGS)}
+    given = entry.mapping(("packets",), ("packets",))
+    return {"sharing": "packets", "packet_bytes": given["packets"].quantity("size")}
 
 
 def _local(items: Mapping[str, Entry]) -> dict[str, Any]:

@@ -16,6 +16,7 @@ from simcodesign.engine.compiled.calendar import calendar_for, next_station, sch
 from simcodesign.engine.compiled.flows import flows_for
 from simcodesign.engine.compiled.messages import forward, hold, meet, send, share_links, wake_mailbox
 from simcodesign.engine.compiled.operations import Run, beginning_s, gate, release, waits_at
+from simcodesign.engine.compiled.packets import packets_for
 from simcodesign.engine.compiled.state import (
     BLOCKED,
     DONE,
@@ -48,7 +49,9 @@ def run(plan: Plan, on_progress: OnProgress | None = None) -> Log:
     program, stations, memory = program_of(plan), station_states(plan), memory_for(plan)
     flows = flows_for(plan)
     rules, turns = rules_of(plan), turns_for(plan)
-    state = Run(program, requests_for(plan), stations, memory, calendar_for(plan), flows, rules, turns)
+    state = Run(
+        program, requests_for(plan), stations, memory, calendar_for(plan), flows, packets_for(plan), rules, turns
+    )
     rounds, now = 0, 0.0
     while now < np.inf:
         now = walk(state, REPORT_EVERY)
@@ -138,7 +141,7 @@ def begin(run: Run, op: int) -> int:
         run.memory.gap_over_s[gate(run, op)] = time + run.program.gap_s[op]
     if kind == SEND:
         send(run, op, time, end)
-        if run.flows.stations and run.flows.holds[op]:
+        if (run.flows.stations and run.flows.holds[op]) or (len(run.packets.total) and run.packets.holds[op]):
             hold(run, op, time)
             return NONE
     if len(run.program.edge_start):

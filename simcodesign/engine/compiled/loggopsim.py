@@ -10,6 +10,7 @@ from simcodesign.engine.compiled.calendar import calendar_for, next_station, sch
 from simcodesign.engine.compiled.flows import flows_for
 from simcodesign.engine.compiled.messages import forward, set_out
 from simcodesign.engine.compiled.operations import Run
+from simcodesign.engine.compiled.packets import packets_for
 from simcodesign.engine.compiled.state import memory_for, program_of, requests_for, station_states
 from simcodesign.engine.compiled.turns import (
     READY,
@@ -40,7 +41,17 @@ def run(plan: Plan, on_progress: OnProgress | None = None) -> Log:
     plan, per_second = in_whole_units(plan)
     stations, memory = station_states(plan), memory_for(plan)
     flows, rules, turns = flows_for(plan), rules_of(plan), turns_for(plan)
-    state = Run(program_of(plan), requests_for(plan), stations, memory, calendar_for(plan), flows, rules, turns)
+    state = Run(
+        program_of(plan),
+        requests_for(plan),
+        stations,
+        memory,
+        calendar_for(plan),
+        flows,
+        packets_for(plan),
+        rules,
+        turns,
+    )
     memory.finish_s[:] = np.nan
     enter_first(state)
     rounds, now = 0, 0.0

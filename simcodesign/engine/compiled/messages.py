@@ -1,4 +1,5 @@
-"""Messages in the compiled engine: on their way through interfaces and links, in turn or as flows; in mailboxes."""
+"""Messages in the compiled engine: on their way through interfaces and links, in turn, in packets, or as flows; in
+mailboxes."""
 
 from __future__ import annotations
 
@@ -18,6 +19,7 @@ from simcodesign.engine.compiled.flows import (
     next_change_s,
 )
 from simcodesign.engine.compiled.operations import Run, go_on, release
+from simcodesign.engine.compiled.packets import may_ask, next_to_ask
 from simcodesign.engine.compiled.state import AHEAD, DONE, HELD, MET
 from simcodesign.engine.compiled.stations import grant, wake, wake_after
 from simcodesign.engine.compiled.turns import message_comes
@@ -44,10 +46,19 @@ def send(run: Run, op: int, time: float, end: float) -> None:
 
 @inlined
 def set_out(run: Run, op: int, time: float) -> None:
-    """The message of a send makes for the first station on its way."""
-    cost, route = run.program.cost[op], run.program.route[op]
+    """The message of a send, or its first packet, makes for the first station on its way."""
+    cost = run.program.cost[op]
+    if len(run.packets.total) and run.packets.left[op] == 0:
+        cost += 1
     head = time + run.program.costs[cost, _INJECT]
-    slot = new_request(run.requests, run.memory, op, head)
+    make_for_first(run, op, cost, head, head)
+
+
+@inlined
+def make_for_first(run: Run, op: int, cost: int, head: float, asks_s: float) -> None:
+    """A message or a packet, whose head is there at ``head``, asks for the first station of its way."""
+    route = run.program.route[op]
+    slot = new_request(run.requests, run.memory, op, asks_s)
     run.requests.tail_s[slot] = head + run.program.costs[cost, _TAIL]
     run.requests.cost[slot] = cost
     place = run.program.way_start[route]
@@ -61,10 +72,10 @@ def set_out(run: Run, op: int, time: float) -> None:
 
 @inlined
 def forward(run: Run, station: int, now: float) -> None:
-    """An interface or a link takes up a message: head and tail go on (see ``Routes``)."""
+    """An interface or a link takes up a message or a packet: head and tail go on (see ``Routes``)."""
     slot = grant(run, station, now)
     is_link = station >= run.program.first_link
-    cost, left = run.requests.cost[slot], run.requests.left[slot]
+    op, cost, left = run.requests.op[slot], run.requests.cost[slot], run.requests.left[slot]
     group = 0
     if is_link and len(run.program.link_group):
         group = 2 * run.program.link_group[station]
@@ -74,23 +85,59 @@ def forward(run: Run, station: int, now: float) -> None:
     tail = max(run.requests.tail_s[slot], now + service)
     run.stations.busy_s[station] += service
     run.stations.free_s[station] = now + service
+    if len(run.packets.total):
+        follow_up(run, station, slot, now + service)
     wake_after(run, station, now)
+    is_whole = not len(run.packets.total) or cost > run.program.cost[op]
+    holds = len(run.packets.total) and is_whole and run.packets.holds[op]
+    if holds and run.packets.until_away and is_at_first(run, slot):
+        end_send(run, op, tail)
     way_s = 0.0
     if is_link or left:
         way_s = run.program.costs[cost, _LATENCY + group if is_link else _AFTER_INTERFACE]
         tail += way_s
     if not left:
-        op = run.requests.op[slot]
         forget(run.requests, run.memory, slot)
-        arrive(run, op, tail)
+        if is_whole:
+            arrive(run, op, tail)
+        if holds and not run.packets.until_away:
+            end_send(run, op, tail)
         return
     following = follow(run, slot)
     stored = is_link and run.program.store_and_forward and following >= run.program.first_link
     run.requests.tail_s[slot] = tail
     run.requests.arrival_s[slot] = tail if stored else now + way_s
     run.requests.child[slot] = run.requests.sibling[slot] = NONE
+    if len(run.packets.total) and run.packets.total[op] > 1:
+        place = run.packets.shift[op] + run.requests.place[slot]
+        if not may_ask(run.packets, run.requests, place, slot):
+            return
     join(run.stations, run.requests, following, slot)
     wake(run, following)
+
+
+@inlined
+def is_at_first(run: Run, slot: int) -> bool:
+    """Whether a message or a packet is at the first station of its way."""
+    return bool(run.requests.place[slot] == run.program.way_start[run.program.route[run.requests.op[slot]]])
+
+
+@inlined
+def follow_up(run: Run, station: int, slot: int, served_s: float) -> None:
+    """The packet after this one may ask for the station when this one has been served."""
+    op = run.requests.op[slot]
+    if run.packets.total[op] == 1:
+        return
+    if not is_at_first(run, slot):
+        place = run.packets.shift[op] + run.requests.place[slot]
+        following = next_to_ask(run.packets, run.requests, place, served_s)
+        if following != NONE:
+            join(run.stations, run.requests, station, following)
+    elif run.packets.left[op]:
+        run.packets.left[op] -= 1
+        head = run.requests.tail_s[slot]
+        cost = run.program.cost[op] + (run.packets.left[op] == 0)
+        make_for_first(run, op, cost, head, max(head, served_s))
 
 
 @inlined

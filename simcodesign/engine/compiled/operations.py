@@ -8,6 +8,7 @@ from simcodesign.core.jit import inlined
 from simcodesign.core.result import RECEIVE, SEND
 from simcodesign.engine.compiled.calendar import Calendar
 from simcodesign.engine.compiled.flows import Flows
+from simcodesign.engine.compiled.packets import Packets
 from simcodesign.engine.compiled.state import GRANTED, MET, READY, Memory, Program, Requests, StationStates
 from simcodesign.engine.compiled.turns import Rules, Turns
 from simcodesign.generate.plan import NONE
@@ -22,6 +23,7 @@ class Run(NamedTuple):
     memory: Memory
     calendar: Calendar
     flows: Flows
+    packets: Packets
     rules: Rules
     turns: Turns
 

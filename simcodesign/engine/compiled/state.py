@@ -181,7 +181,11 @@ def program_of(plan: Plan) -> Program:
 
 def requests_for(plan: Plan) -> Requests:
     """Memory for every operation and message that can ever wait at the same time."""
-    count = 0 if plan.routes is None else int(np.count_nonzero(plan.routes.route != NONE))
+    count = 0
+    if plan.routes is not None:
+        travels = plan.routes.route != NONE
+        packets = plan.routes.packets
+        count = int(np.count_nonzero(travels) if packets is None else packets.count[travels].sum(dtype=np.int64))
     for stations in (plan.station, plan.mailbox):
         count += 0 if stations is None else int(np.count_nonzero(stations != NONE))
     records = _records(max(count, 2), _REQUEST)  # a single record would be of another type

@@ -44,6 +44,7 @@ from simcodesign.engine.event_contract import (
 )
 from simcodesign.engine.reference.environment import ContractEnvironment
 from simcodesign.engine.reference.fair_links import FairLinks, rounded
+from simcodesign.engine.reference.packet import Packet
 from simcodesign.engine.reference.stations import STATION_OF, Mailbox, Station
 from simcodesign.generate.plan import LINK, MAILBOX, NONE, Plan
 
@@ -156,8 +157,11 @@ class Simulation:
             self.service_factor: list[float] = [1.0] * len(is_link) if factor is None else factor.tolist()
             self.costs = list(zip(*(time.tolist() for time in times), strict=True))
             self.group: list[int] | None = None if routes.group is None else routes.group.tolist()
+            if routes.holds is not None:
+                self.held = routes.holds.tolist()
+            self.packets = routes.packets
             if routes.fair is not None:
-                self.fair, self.held = routes.fair, routes.fair.holds.tolist()
+                self.fair = routes.fair
                 self.fair_links = FairLinks(self.env, len(is_link), link_capacities(plan).tolist(), routes.fair.unit)
 
     def run(self, on_progress: OnProgress | None) -> None:
@@ -227,7 +231,7 @@ class Simulation:
             self.begun[op].succeed()
         if self.kind[op] == SEND:
             if self.route[op] != NONE:
-                self.env.process(self.flow(op) if self.fair_links else self.travel(op))
+                self.env.process(self.way_of_message(op))
             elif self.flight_s is not None:
                 self.env.process(self.fly(op, self.flight_s[op]))
 
@@ -255,6 +259,12 @@ class Simulation:
         yield self.env.timeout(flight_s)
         self.arrive(send)
 
+    def way_of_message(self, send: int) -> Process:
+        """The process of a message with a route, by the way in which messages share links."""
+        if self.fair_links is not None:
+            return self.flow(send)
+        return self.travel(send) if self.packets is None else self.travel_in_packets(send)
+
     def travel(self, send: int) -> Process:
         """A message that passes the stations of its route."""
         tail_s = yield from self.pass_stations(send)
@@ -263,13 +273,21 @@ class Simulation:
         self.arrive(send)
 
     def pass_stations(self, send: int) -> Generator[simpy.Event, Any, float]:
-        """The head of a message requests one station of its route after another; its tail follows (see ``Routes``).
-        When the last one takes it up, it is known when the tail will have passed that: the value."""
-        inject_s, tail_s, interface_s, link_s, after_interface_s, latency_s = self.costs[self.cost[send]]
+        """A whole message passes the stations of its route (see ``pass_in_turn``)."""
+        yield self.env.timeout(self.costs[self.cost[send]][0])
+        return (yield from self.pass_in_turn(send, self.cost[send], self.env.now))
+
+    def pass_in_turn(
+        self, send: int, cost: int, head_s: float, packet: Packet | None = None
+    ) -> Generator[simpy.Event, Any, float]:
+        """The head of a message or a packet requests one station of its route after another; its tail follows (see
+        ``Routes``). When the last one takes it up, it is known when the tail will have passed that: the value."""
+        _, tail_s, interface_s, link_s, after_interface_s, latency_s = self.costs[cost]
         env, way = self.env, self.ways[self.route[send]]
-        yield env.timeout(inject_s)
-        tail_passes_s: float = env.now + tail_s  # when the last byte has passed the station that the head is at
-        for (number, is_link), following in zip(way, [*way[1:], None], strict=True):
+        tail_passes_s: float = head_s + tail_s  # when the last byte has passed the station that the head is at
+        for place, ((number, is_link), following) in enumerate(zip(way, [*way[1:], None], strict=True)):
+            if packet is not None:
+                yield packet.before[place]
             service_s, delay_s = (link_s, latency_s) if is_link else (interface_s, after_interface_s)
             if is_link and self.group is not None:  # a time for each group of links
                 service_s, delay_s = link_s[self.group[number]], latency_s[self.group[number]]
@@ -281,6 +299,8 @@ class Simulation:
             # Between two links, a message that is stored at every node waits for its tail there.
             is_stored = self.store_and_forward and is_link and following is not None and following[1]
             tail_passes_s = max(tail_passes_s, env.now + service_s)
+            if packet is not None:
+                packet.is_granted(place, service_s, tail_passes_s)
             if is_link or not is_last:
                 tail_passes_s += delay_s
             if is_stored:  # wait for the tail; else the head goes on
@@ -288,6 +308,32 @@ class Simulation:
             elif not is_last:
                 yield env.timeout(delay_s)
         return tail_passes_s
+
+    def travel_in_packets(self, send: int) -> Process:
+        """A message whose packets pass the stations of its route one behind another."""
+        assert self.packets is not None
+        env, cost, held = self.env, self.cost[send], self.held[send]
+        yield env.timeout(self.costs[cost][0])
+        head_s, packet = env.now, None
+        for _ in range(int(self.packets.count[send]) - 1):
+            packet = Packet(env, len(self.ways[self.route[send]]), packet)
+            env.process(self.travel_as_packet(send, cost, head_s, packet))
+            head_s += self.costs[cost][1]
+            yield packet.served[0]  # the next one has nothing to do before
+        last = Packet(env, len(self.ways[self.route[send]]), packet)
+        if held and self.packets.until_away:
+            last.when_away = self.passed.pop(send)
+        yield from self.travel_as_packet(send, cost + 1, head_s, last)
+        if held and not self.packets.until_away:
+            self.passed.pop(send).succeed()
+        self.events += 1
+        self.arrive(send)
+
+    def travel_as_packet(self, send: int, cost: int, head_s: float, packet: Packet) -> Process:
+        """A packet of a message, from when its head sets out until its tail has arrived."""
+        if head_s > self.env.now:
+            yield self.env.timeout_at(head_s)
+        yield self.env.timeout_at((yield from self.pass_in_turn(send, cost, head_s, packet)))
 
     def flow(self, send: int) -> Process:
         """A message that shares the links of its route fairly with others."""

@@ -66,8 +66,8 @@ def steady(point: DesignPoint, simulated: Simulate, effects: Sequence[str], tole
     for effect in never_same:
         if effect.acts_on(point.workload, point.machine):
             return _whole(point, simulated, loops, tolerance, f"with {effect.name} no two iterations are the same")
-    if point.machine.network.sharing == "fair" and {"links", "interfaces"} & {*effects}:
-        why = "where links are shared fairly, iterations are not compared"
+    if point.machine.network.sharing != "messages" and {"links", "interfaces"} & {*effects}:
+        why = "where links are shared fairly or by packets, iterations are not compared"
         return _whole(point, simulated, loops, tolerance, why)
     if point.machine.network.interfaces_in_turn and "interfaces" in effects:
         why = "where messages take the interfaces of a node in turn, iterations are not compared"

@@ -141,10 +141,11 @@ def flight_s(machine: Machine, way: Way, size_bytes: FloatOrArray) -> FloatOrArr
 
 
 def _hops_s(machine: Machine, way: Way, size_bytes: FloatOrArray) -> FloatOrArray:
-    """Time that the first byte needs over the hops; store-and-forward repeats the whole message at each."""
+    """Time that the first byte needs over the hops; store-and-forward repeats the message, or a packet, at each."""
     if machine.network.switching != "store_and_forward":
         return way.latency_s
-    return way.latency_s + np.maximum(way.hops - 1.0, 0.0) * size_bytes * way.stored_s_per_byte
+    stored_bytes = np.minimum(size_bytes, machine.network.stored_bytes)
+    return way.latency_s + np.maximum(way.hops - 1.0, 0.0) * stored_bytes * way.stored_s_per_byte
 
 
 def overhead_s(machine: Machine, size_bytes: FloatOrArray) -> FloatOrArray:

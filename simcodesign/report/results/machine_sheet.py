@@ -148,8 +148,7 @@ def _message_rows(network: Network) -> Rows:
     yield from _loggop_rows(network) if network.model == "loggop" else _hockney_rows(network)
     yield "hops where routes are not looked at", HOP_LAWS[network.distance]
     yield "switching", network.switching.replace("_", "-")
-    fair = "fairly, by all messages at once (max-min shares)"
-    yield "links are shared", fair if network.sharing == "fair" else "by one message after another"
+    yield "links are shared", _sharing_text(network)
     per_byte_s = reversed(_of_links(network, network.links_s_per_byte))
     yield "bandwidth of a link", _range_text([bandwidth_text(value) for value in per_byte_s])
     yield "interfaces of a node", _interfaces_text(network)
@@ -235,8 +234,16 @@ def _hop_parts(network: Network) -> list[str]:
     latency = f"({_latency_text(network)})" if network.links_differ else _latency_text(network)
     parts = [f"h x {latency}"] if network.longest_hop_latency_s else []
     if network.switching == "store_and_forward":
-        parts.append(f"max(h - 1, 0) x m / ({bandwidth_text(network.link_occupancy_s_per_byte)})")
+        stored = "m" if np.isinf(network.stored_bytes) else f"min(m, {amount_text(network.stored_bytes, 'size')})"
+        parts.append(f"max(h - 1, 0) x {stored} / ({bandwidth_text(network.link_occupancy_s_per_byte)})")
     return parts
+
+
+def _sharing_text(network: Network) -> str:
+    if network.sharing == "packets":
+        return f"by messages in turn, packets of {amount_text(network.packet_bytes, 'size')}"
+    is_fair = network.sharing == "fair"
+    return "fairly, by all messages at once (max-min shares)" if is_fair else "by one message after another"
 
 
 def _slow_link_parts(network: Network) -> list[str]:
