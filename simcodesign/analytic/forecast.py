@@ -14,7 +14,7 @@ from simcodesign.analytic.pipelining.sequences import Chain, pipelined
 from simcodesign.analytic.power import PowerBook
 from simcodesign.analytic.queueing.closed_loops import Loop, Visit, visit_factors
 from simcodesign.core.errors import InputError
-from simcodesign.core.result import COMPONENTS, DemandTime, Pipelined, Result
+from simcodesign.core.result import COMPONENTS, DemandTime, Pipelined, Result, SharedLinks, SharedTime
 from simcodesign.core.units import FloatOrArray
 from simcodesign.describe.demands.base import ONE
 from simcodesign.describe.evaluation import EvaluatedBlock, EvaluatedStep, Evaluation
@@ -63,7 +63,11 @@ def forecast(
             if not np.all(np.isfinite(number)):
                 what = "time, bytes or energy of the forecast are too large to be a number"
                 raise InputError(what, design_point.workload.place)
-        result = replace(result, pipelined=account.pipelined(chain, result.makespan_s))
+        result = replace(
+            result,
+            pipelined=account.pipelined(chain, result.makespan_s),
+            shared_links=account.shared_links(result.makespan_s),
+        )
         return replace(result, bounds=bounds_of(design_point)) if bounds else result
 
 
@@ -81,6 +85,7 @@ class _Account:
     counts: dict[str, dict[str, FloatOrArray]] = field(default_factory=dict)  # by group and name
     hit_methods: dict[str, str] = field(default_factory=dict)
     demands: list[tuple[EvaluatedStep, FloatOrArray]] = field(default_factory=list)  # seconds of one point
+    shared: list[SharedTime] = field(default_factory=list)
     no_pipeline: str = field(init=False)  # why successive operations have no closed form
     power: PowerBook | None = field(init=False)
 
@@ -128,6 +133,7 @@ class _Account:
         phase[charge.component] = phase[charge.component] + time_s
         if not self.evaluation.design_point.shape:
             self.demands.append((step, time_s))
+            self._share(step, time_s)
         self.messages = self.messages + charge.messages * step.repetitions
         self.message_bytes = self.message_bytes + charge.message_bytes * step.repetitions
         for count in charge.counts:
@@ -139,6 +145,15 @@ class _Account:
             self._loop_over(self.loop, step, charge, time_s)
         if self.power is not None:
             self._draw(self.power, step, charge)
+
+    def _share(self, step: EvaluatedStep, time_s: FloatOrArray) -> None:
+        """Note a demand whose messages share links evenly, where links are shared fairly."""
+        if step.machine.network.sharing != "fair" or self.evaluation.by_rank:
+            return
+        shared_s = closed_form(step.demand).evenly_shared_s(step.demand, step)
+        if shared_s is not None:
+            times = float(step.repetitions)
+            self.shared.append(SharedTime(step.phase, step.demand.label, times, float(time_s), times * shared_s))
 
     @staticmethod
     def _loop_over(loop: Loop, step: EvaluatedStep, charge: Charge, time_s: FloatOrArray) -> None:
@@ -164,6 +179,11 @@ class _Account:
         if self.evaluation.design_point.shape:
             return None
         return Pipelined(None, reason=self.no_pipeline) if self.no_pipeline else pipelined(chain, float(sum_s))
+
+    def shared_links(self, sum_s: FloatOrArray) -> SharedLinks | None:
+        """The time with the operations whose messages share links evenly; None where there are none."""
+        more_s = sum(one.shared_s - one.alone_s for one in self.shared)
+        return SharedLinks(float(sum_s) + more_s, tuple(self.shared)) if self.shared else None
 
     def result(self) -> Result:
         """The Result: of the busiest rank, where ranks differ."""

@@ -107,6 +107,26 @@ class Pipelined:
 
 
 @dataclass(frozen=True)
+class SharedTime:
+    """An operation of a phase, ``times`` times in all: what it takes alone on the network, as the makespan counts it,
+    and where its messages share links fairly with each other."""
+
+    phase: str
+    operation: str
+    times: float
+    alone_s: float
+    shared_s: float
+
+
+@dataclass(frozen=True)
+class SharedLinks:
+    """The makespan of a forecast with the times of the operations for which fair sharing of links has a closed form."""
+
+    makespan_s: float
+    operations: tuple[SharedTime, ...]
+
+
+@dataclass(frozen=True)
 class RankTimes:
     """Times of every rank, (ranks, phases, components); ``busy_s`` includes ``waiting_s``. ``end_s``: (ranks,)."""
 
@@ -250,6 +270,8 @@ class Result(PlainResult):
     share that is blocked; ``requests``: each of them, in a simulation. None where there is no such stream.
     ``formulas``: the formulas of queueing theory that a forecast used, with their names. ``pipelined``: of a forecast
     of one design point, the time where operations overlap that the sum adds up; None for several points and streams.
+    ``shared_links``: likewise, the time with the operations for which fair sharing of links has a closed form
+    (``analytic.even_sharing``); None where there are none.
     ``demands``: what each demand of the program adds, in its order, of one design point: what they add up to is the
     makespan but for the waits of ``formulas``. None of streams, schedules and extrapolated iterations.
     """
@@ -291,6 +313,7 @@ class Result(PlainResult):
     requests: Requests | None = field(default=None, repr=False)
     formulas: tuple[str, ...] = ()
     pipelined: Pipelined | None = None
+    shared_links: SharedLinks | None = None
     demands: tuple[DemandTime, ...] = field(default=(), repr=False)
 
     @property
@@ -353,6 +376,8 @@ class Result(PlainResult):
             shown["formulas"] = self.formulas
         if self.pipelined is not None:
             shown["pipelined"] = self.pipelined
+        if self.shared_links is not None:
+            shown["shared_links"] = self.shared_links
         if self.bounds is not None:
             shown["bounds_s"] = self.bounds
         if self.ranks is not None:

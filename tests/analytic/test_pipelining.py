@@ -145,7 +145,7 @@ def test_most_operations_claim_something() -> None:
         result = operation_at(text.replace("BYTES", "8"), where, 9)
         if not (result.ends_together or result.waits_for_all or result.whole_time().any()):
             nothing.add(result.label)
-    assert nothing == {"broadcast (binomial)", "broadcast (linear)"}
+    assert nothing == {"broadcast (binomial)", "broadcast (binomial nearest first)", "broadcast (linear)"}
 
 
 # ----------------------------------------------------------------------------------------------------------------------

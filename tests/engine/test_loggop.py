@@ -158,6 +158,17 @@ def binomial_broadcast(me: int, count: int, size: float) -> Program:
         mask >>= 1
 
 
+def binomial_broadcast_nearest_first(me: int, count: int, size: float) -> Program:
+    away = 1
+    while away <= me:
+        away *= 2
+    if me:
+        yield Do("receive", me - away // 2)
+    while me + away < count:
+        yield Do("send", me + away, size)
+        away *= 2
+
+
 def binomial_reduce(me: int, count: int, size: float) -> Program:
     mask = 1
     while mask < count:
@@ -256,6 +267,7 @@ def dissemination(me: int, count: int, size: float) -> Program:
 
 PROGRAMS: Mapping[tuple[str, str], Callable[[int, int, float], Program]] = {
     ("broadcast", "binomial"): binomial_broadcast,
+    ("broadcast", "binomial_nearest_first"): binomial_broadcast_nearest_first,
     ("broadcast", "linear"): linear_broadcast,
     ("allreduce", "recursive_doubling"): recursive_doubling,
     ("allreduce", "ring"): ring_allreduce,

@@ -114,7 +114,9 @@ def test_requirements_and_formulas_know_it(tmp_path: Path) -> None:
 
 
 def test_unregistered_it_is_unknown(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"algorithm: not one of the choices, got 'chain'.*binomial, linear"):
+    with pytest.raises(
+        InputError, match=r"algorithm: not one of the choices, got 'chain'.*binomial, binomial_nearest_first, linear"
+    ):
         load_workload(file(tmp_path))
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from simcodesign.analytic.even_sharing import Doubling
 from simcodesign.analytic.message_costs import Cost, MessageCosts
 from simcodesign.analytic.pipelining.succession import UNKNOWN, Succession
 from simcodesign.core.errors import InputError
@@ -32,6 +33,7 @@ class AlgorithmForm:
     requirements in the literature count them, which call this function ``cost_function``.
     ``synchronises``: no rank leaves before the last one has come and has done all of its rounds.
     ``folds``: where P is no power of two, some ranks only fold in and out; the last rank takes part in all rounds.
+    ``doubling``: who sends to whom in its rounds, if these are at distance 1, 2, 4, ... P/2 where P is a power of two.
     ``succession``: how it follows itself and others, for P that is a power of two where it ``folds``.
     """
 
@@ -44,6 +46,7 @@ class AlgorithmForm:
     synchronises: bool = False
     folds: bool = False
     succession: Succession = UNKNOWN
+    doubling: Doubling | None = None
 
 
 #: By operation and algorithm.

@@ -8,6 +8,7 @@ from simcodesign.analytic.collectives.algorithm_form import AlgorithmForm, Ints,
 from simcodesign.analytic.collectives.broadcast import broadcast_binomial
 from simcodesign.analytic.collectives.patterns import binomial_tree, ring
 from simcodesign.analytic.collectives.rounds import equal_rounds, row_s, tree_s
+from simcodesign.analytic.even_sharing import Doubling
 from simcodesign.analytic.message_costs import Cost, MessageCosts, ceil_log2, floor_log2
 from simcodesign.analytic.pipelining.succession import SYMMETRIC, Ranks, Succession
 from simcodesign.core.units import FloatOrArray
@@ -108,6 +109,7 @@ register_algorithm_form(
         synchronises=True,
         folds=True,
         succession=Succession(ends_together=True, whole_time=folded),
+        doubling=Doubling.EXCHANGE,
     ),
 )
 register_algorithm_form(

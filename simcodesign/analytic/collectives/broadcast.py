@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from simcodesign.analytic.collectives.algorithm_form import AlgorithmForm, Ints, Rows, register_algorithm_form
-from simcodesign.analytic.collectives.patterns import binomial_tree
-from simcodesign.analytic.collectives.rounds import row_s, tree_s
+from simcodesign.analytic.collectives.patterns import binomial_tree, doubling_tree
+from simcodesign.analytic.collectives.rounds import doubling_tree_s, row_s, tree_s
+from simcodesign.analytic.even_sharing import Doubling
 from simcodesign.analytic.message_costs import Cost, MessageCosts, ceil_log2
 from simcodesign.analytic.pipelining.succession import Succession
 from simcodesign.core.units import FloatOrArray
@@ -20,6 +21,12 @@ def broadcast_binomial(size: FloatOrArray, p: MessageCosts) -> Cost:
     """
     m = p.message(size)
     return Cost(tree_s(p.ranks, m.whole_s, m.apart_s), p.ranks - 1, (p.ranks - 1) * size)
+
+
+def broadcast_binomial_nearest_first(size: FloatOrArray, p: MessageCosts) -> Cost:
+    """Down a binomial tree, the nearest child first; for P = 2^k the time of ``broadcast_binomial``."""
+    m = p.message(size)
+    return Cost(doubling_tree_s(p.ranks, m.whole_s, m.apart_s), p.ranks - 1, (p.ranks - 1) * size)
 
 
 def broadcast_linear(size: FloatOrArray, p: MessageCosts) -> Cost:
@@ -77,6 +84,19 @@ register_algorithm_form(
         sent_per_byte,
         "Bcast",
         succession=Succession(repeated=broadcasts_binomial),
+    ),
+)
+register_algorithm_form(
+    "broadcast",
+    "binomial_nearest_first",
+    AlgorithmForm(
+        broadcast_binomial_nearest_first,
+        doubling_tree,
+        "log2(P)",
+        "log2(P)",
+        sent_per_byte,
+        "Bcast",
+        doubling=Doubling.TREE,
     ),
 )
 register_algorithm_form(

@@ -12,6 +12,13 @@ def binomial_tree(rank: Ints, size: float) -> Rows:
     yield rank[1:] & (rank[1:] - 1), rank[1:], size
 
 
+def doubling_tree(rank: Ints, size: float) -> Rows:
+    """Every rank but 0 receives from the rank without its highest bit."""
+    for bit in powers_of_two(rank):
+        child = rank[bit : 2 * bit]
+        yield child - bit, child, size
+
+
 def all_pairs(rank: Ints, size: float) -> Rows:
     """Every ordered pair of ranks."""
     source, target = (side.ravel() for side in np.meshgrid(rank, rank, indexing="ij"))

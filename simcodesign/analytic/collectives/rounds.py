@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
+from numpy.typing import NDArray
 
 from simcodesign.analytic.message_costs import Cost, MessageCosts, ceil_log2
 from simcodesign.core.units import FloatOrArray
@@ -26,6 +27,32 @@ def tree_s(ranks: FloatOrArray, whole_s: FloatOrArray, apart_s: FloatOrArray) ->
     below = np.where(np.exp2(depth) == ranks, (depth - 1) * most, (depth - 2) * most + apart_s)
     time: FloatOrArray = np.where(depth > 0, whole_s + below, 0.0)
     return time
+
+
+def doubling_tree_s(ranks: FloatOrArray, whole_s: FloatOrArray, apart_s: FloatOrArray) -> FloatOrArray:
+    """The same of a tree in which all ranks that have been reached send on, at distance 1, 2, 4, ...
+
+    The way to rank i goes over the ones of its binary number, the lowest first: its sender sends once for every digit
+    below the highest that is 0, and D passes for every 1. The last rank is one with the most digits that has
+    the fewest ones if a > D, else one with the most ones, or the one of one digit less that has nothing but ones.
+    """
+    digits, last = ceil_log2(ranks), np.asarray(ranks) - 1.0
+    ones = _most_ones(last, digits)
+    of_longest = np.maximum(whole_s + (digits - 1) * apart_s, ones * whole_s + (digits - ones) * apart_s)
+    time: FloatOrArray = np.where(digits > 0, np.maximum(of_longest, (digits - 1) * whole_s), 0.0)
+    return time
+
+
+def _most_ones(last: NDArray[np.float64], digits: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The most ones in a binary number up to ``last`` that has as many ``digits``."""
+    above, most = np.zeros_like(last), np.zeros_like(last)
+    for place in reversed(range(int(np.max(digits)))):
+        is_one = np.floor(last / np.exp2(place)) % 2 == 1
+        # A 0 in place of this 1, which is not the highest, and nothing but ones below it.
+        most = np.where(is_one & (above > 0), np.maximum(most, above + place), most)
+        above = above + is_one
+    most = np.maximum(most, above)
+    return most
 
 
 def equal_rounds(rounds: FloatOrArray, size: FloatOrArray, p: MessageCosts) -> Cost:

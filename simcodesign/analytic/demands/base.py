@@ -97,6 +97,11 @@ class ClosedForm(Generic[D]):
             return None
         return Operation(step.phase, demand.label, float(charge.time_s))
 
+    def evenly_shared_s(self, demand: D, step: EvaluatedStep) -> float | None:
+        """Seconds of it where its messages share links fairly, at one design point where all ranks are alike; None
+        where nobody has derived it."""
+        return None
+
     def occupation(self, demand: D, step: EvaluatedStep) -> Occupation:
         """Bounds of its time, for every rank of one design point; not for kinds that have ``traffic``."""
         charge = self.charge(demand, step)

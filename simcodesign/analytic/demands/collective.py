@@ -10,6 +10,7 @@ from simcodesign.analytic.collective_traffic import Traffic, collective_traffic
 from simcodesign.analytic.collectives.algorithm_form import algorithm_form_of
 from simcodesign.analytic.demands.base import CLOSED_FORMS, Charge, ClosedForm, Floats
 from simcodesign.analytic.demands.messages import flies_at, message_charge, prices_at
+from simcodesign.analytic.even_sharing import evenly_shared_s
 from simcodesign.analytic.formula_prices import Payment, SymbolicPrices
 from simcodesign.analytic.message_costs import FREE, Cost, MessageCosts, price
 from simcodesign.analytic.pipelining.succession import Operation, takes_all
@@ -51,6 +52,13 @@ class CollectiveForm(ClosedForm[Collective]):
     def traffic(self, demand: Collective, step: EvaluatedStep) -> Traffic:
         ranks, size = step.evaluation.design_point.ranks, float(step.amount(demand.bytes, "bytes"))
         return collective_traffic(algorithm_form_of(demand), ranks, size)
+
+    def evenly_shared_s(self, demand: Collective, step: EvaluatedStep) -> float | None:
+        pattern = algorithm_form_of(demand).doubling
+        if pattern is None:
+            return None
+        size_bytes = float(step.amount(demand.bytes, "bytes"))
+        return evenly_shared_s(step.machine, step.evaluation.design_point.ranks, size_bytes, pattern)
 
     def rounds_s(self, demand: Collective, own_s: Floats) -> float | None:
         """The work of the least busy rank on the rounds that every rank takes part in.

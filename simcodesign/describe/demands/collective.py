@@ -22,7 +22,7 @@ from simcodesign.describe.demands.base import Demand
 ENTRY_POINTS = "simcodesign.collectives"
 #: Collective operations and their algorithms, the default first.
 ALGORITHMS: Registry[str, list[str]] = Registry("collective operation", __name__, ENTRY_POINTS)
-ALGORITHMS.add("broadcast", ["binomial", "linear"])
+ALGORITHMS.add("broadcast", ["binomial", "binomial_nearest_first", "linear"])
 ALGORITHMS.add("allreduce", ["recursive_doubling", "ring", "reduce_broadcast"])
 ALGORITHMS.add("allgather", ["ring", "bruck", "linear"])
 ALGORITHMS.add("all_to_all", ["pairwise", "linear", "bruck"])

@@ -61,6 +61,16 @@ def broadcast_binomial(ranks: Ranks, size_bytes: float) -> None:
         ranks.receive(upper, size_bytes, who=lower)
 
 
+@register_messages("broadcast", "binomial_nearest_first", lambda p: p - 1)
+def broadcast_binomial_nearest_first(ranks: Ranks, size_bytes: float) -> None:
+    """From rank 0 at distance 1, 2, 4, ...: all that have the message pass it on."""
+    for bit in _bits(ranks.count):
+        upper = ranks.rank[: min(bit, ranks.count - bit)]
+        lower = upper + np.int32(bit)
+        ranks.send(lower, size_bytes, upper)
+        ranks.receive(upper, size_bytes, who=lower)
+
+
 @register_messages("broadcast", "linear", lambda p: p - 1)
 def broadcast_linear(ranks: Ranks, size_bytes: float) -> None:
     """Rank 0 sends to every other rank in turn."""

@@ -14,7 +14,14 @@ from simcodesign.core.units import format_quantity
 from simcodesign.describe.effects import changing_effects, ladder
 from simcodesign.report.common.numbers import Seconds, signed_percent
 from simcodesign.report.common.tables import facts, new_table, paragraph
-from simcodesign.report.results.tables import case_title, footprint_facts, iteration_facts, pipelined_lines, time_text
+from simcodesign.report.results.tables import (
+    case_title,
+    footprint_facts,
+    iteration_facts,
+    pipelined_lines,
+    shared_links_line,
+    time_text,
+)
 
 #: Rows of the table of demands.
 MOST_DEMANDS = 5
@@ -40,6 +47,7 @@ def comparison_tables(comparison: Comparison) -> list[RenderableType]:
         ladder_table(comparison),
         *waiting_table(comparison),
         *(pipelined_lines(comparison.forecast) if comparison.rungs[0].change_s else []),
+        *(shared_links_line(comparison.forecast) if "links" in simulation.effects else []),
         *([bounds_line(comparison)] if comparison.forecast.response_s is None else []),
         *energy_lines(comparison),
         verdict(comparison),

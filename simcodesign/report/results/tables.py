@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import numpy as np
 from rich.console import RenderableType
 from rich.table import Table
 
-from simcodesign.core.result import COMPONENTS, Bounds, RankTimes, Result, SequenceTime
+from simcodesign.core.result import COMPONENTS, Bounds, RankTimes, Result
 from simcodesign.core.station_uses import StationUses
 from simcodesign.core.units import format_quantity
 from simcodesign.report.common.numbers import Seconds
@@ -35,7 +37,7 @@ def forecast_tables(result: Result) -> list[RenderableType]:
     parts += [paragraph(f"By queueing theory: {'; '.join(result.formulas)}.")] if result.formulas else []
     if result.response_s is not None:
         return parts
-    parts += pipelined_lines(result)
+    parts += [*pipelined_lines(result), *shared_links_line(result)]
     if result.bounds is None:
         return [*parts, paragraph("Bounds of the simulated time were not computed.")]
     return [*parts, bounds_table(result.bounds)]
@@ -52,22 +54,40 @@ def pipelined_lines(result: Result) -> list[RenderableType]:
     standing = [time for time in pipelined.sequences if time.pipelined_s is None]
     lines = []
     if saving:
-        shown = "; ".join(_sequence_text(time) for time in saving[:MOST_SEQUENCES])
-        more = f"; and {len(saving) - MOST_SEQUENCES} more" if len(saving) > MOST_SEQUENCES else ""
+        texts = (_changed(one.operations, one.phase, one.times, one.sum_s, one.saved_s) for one in saving)
         lines.append(
-            f"Pipelined, where ranks go on as soon as they can: {time_text(pipelined.makespan_s)} ({shown}{more})."
+            f"Pipelined, where ranks go on as soon as they can: {time_text(pipelined.makespan_s)} ({_first_of(texts)})."
         )
     if standing:
-        shown = "; ".join(f"{time.operations} in {time.phase}" for time in standing[:MOST_SEQUENCES])
-        more = f"; and {len(standing) - MOST_SEQUENCES} more" if len(standing) > MOST_SEQUENCES else ""
-        lines.append(f"The sum stands, and may be too high, for operations that may overlap: {shown}{more}.")
+        shown = _first_of(f"{time.operations} in {time.phase}" for time in standing)
+        lines.append(f"The sum stands, and may be too high, for operations that may overlap: {shown}.")
     return [paragraph(line) for line in lines]
 
 
-def _sequence_text(time: SequenceTime) -> str:
-    assert time.pipelined_s is not None
-    often = "" if time.times == 1 else f", {time.times:g} times"
-    return f"{time.operations} in {time.phase}{often}: {time_text(time.pipelined_s)} for {time_text(time.sum_s)}"
+def _changed(operations: str, phase: str, times: float, closed_s: float, saved_s: float) -> str:
+    """What operations take in place of the sum of their closed forms."""
+    often = "" if times == 1 else f", {times:g} times"
+    return f"{operations} in {phase}{often}: {time_text(closed_s - saved_s)} for {time_text(closed_s)}"
+
+
+def _first_of(texts: Iterable[str]) -> str:
+    """The first few texts, and how many more there are."""
+    every = list(texts)
+    more = f"; and {len(every) - MOST_SEQUENCES} more" if len(every) > MOST_SEQUENCES else ""
+    return "; ".join(every[:MOST_SEQUENCES]) + more
+
+
+def shared_links_line(result: Result) -> list[RenderableType]:
+    """What a forecast is with fair shares of links, where these have a closed form."""
+    shared = result.shared_links
+    if shared is None:
+        return []
+    texts = (
+        _changed(one.operation, one.phase, one.times, one.alone_s, one.alone_s - one.shared_s)
+        for one in shared.operations
+    )
+    total = time_text(shared.makespan_s)
+    return [paragraph(f"With links shared fairly, in closed form: {total} ({_first_of(texts)}).")]
 
 
 def simulation_tables(result: Result, stations: int = 5) -> list[RenderableType]:
