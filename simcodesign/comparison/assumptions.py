@@ -9,10 +9,12 @@ import numpy as np
 from simcodesign.core.units import format_quantity
 from simcodesign.describe.design_point import DesignPoint
 from simcodesign.describe.evaluation import Evaluation
-from simcodesign.describe.machine_parts import Network
+from simcodesign.describe.machine_parts import DIRECTION, ROUND_ROBIN, Network
 
 #: How links and interfaces are shared, by ``Network.sharing``.
-SHARING_WORDS = {"messages": "messages in turn", "fair": "fair shares", "packets": "packets in turn"}
+SHARING_WORDS = {"messages": "messages in turn", "fair": "fair shares", "packets": "packets of {packet} in turn"}
+#: Which of several interfaces a message takes, by ``Network.interface_assignment``.
+ASSIGNMENT_WORDS = {ROUND_ROBIN: "one after another", DIRECTION: "by direction"}
 #: A link or an interface without its effect.
 NOT_SHARED = "nobody waits (effect off)"
 
@@ -37,7 +39,7 @@ def _of_network(network: Network, effects: Collection[str]) -> dict[str, str]:
         "protocol": _protocol(network),
         "sender": sender,
         "receiver": receiver,
-        "links": SHARING_WORDS[network.sharing] if "links" in effects else NOT_SHARED,
+        "links": _shared(network) if "links" in effects else NOT_SHARED,
         "interfaces": _interfaces(network) if "interfaces" in effects else NOT_SHARED,
     }
 
@@ -59,8 +61,13 @@ def _held(network: Network, effects: Collection[str]) -> tuple[str, str]:
     return f"held for startup{hops} and bytes, as if alone", receiver
 
 
+def _shared(network: Network) -> str:
+    return SHARING_WORDS[network.sharing].format(packet=format_quantity(network.packet_bytes, "size"))
+
+
 def _interfaces(network: Network) -> str:
     """How many a node has, whether they send and receive at once, and how they are shared."""
     interfaces = network.interfaces
-    count = "one" if interfaces.count == 1 else f"{interfaces.count}"
-    return f"{count} per node, {interfaces.duplex} duplex, {SHARING_WORDS[network.sharing]}"
+    several = f"{interfaces.count} per node, taken {ASSIGNMENT_WORDS[network.interface_assignment]}"
+    count = "one per node" if interfaces.count == 1 else several
+    return f"{count}, {interfaces.duplex} duplex, {_shared(network)}"

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from simcodesign.comparison.assumptions import NOT_SHARED, SHARING_WORDS, message_assumptions
+from simcodesign.comparison.assumptions import ASSIGNMENT_WORDS, NOT_SHARED, SHARING_WORDS, message_assumptions
 from simcodesign.comparison.compare import compare
 from simcodesign.describe.design_point import bind
-from simcodesign.describe.machine_parts import SHARINGS, Interfaces
+from simcodesign.describe.machine_parts import ASSIGNMENTS, SHARINGS, Interfaces
 from simcodesign.studies.replication.comparison import replicate_comparison
 from tests.builders import machine, network, workload
 
@@ -37,7 +37,14 @@ def assumed(*effects: str, program: str = RING, **constants) -> dict[str, str]:
         ({}, ["links"], "interfaces", NOT_SHARED),
         ({}, ["interfaces"], "links", NOT_SHARED),
         ({}, BOTH, "interfaces", "one per node, full duplex, messages in turn"),
-        ({"interfaces": Interfaces(2, "half")}, BOTH, "interfaces", "2 per node, half duplex, messages in turn"),
+        (
+            {"interfaces": Interfaces(2, "half")},
+            BOTH,
+            "interfaces",
+            "2 per node, taken one after another, half duplex, messages in turn",
+        ),
+        ({"sharing": "packets", "per_byte_s": 1e-9}, BOTH, "links", "packets of 4.096 kB in turn"),
+        ({"sharing": "packets", "per_byte_s": 1e-9}, BOTH, "sender", "held until the last packet has passed"),
     ],
 )
 def test_every_assumption(constants, effects, subject: str, words: str) -> None:
@@ -46,8 +53,7 @@ def test_every_assumption(constants, effects, subject: str, words: str) -> None:
 
 def test_every_way_of_sharing_has_words() -> None:
     assert {*SHARING_WORDS} == {*SHARINGS}
-    for sharing in SHARINGS:
-        assert assumed("links", per_byte_s=1e-9, sharing=sharing)["links"] == SHARING_WORDS[sharing]
+    assert {*ASSIGNMENT_WORDS} == {*ASSIGNMENTS}
 
 
 def test_phases_that_differ_are_both_named() -> None:
