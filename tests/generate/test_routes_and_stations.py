@@ -7,6 +7,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 
+import networkx as nx
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -14,7 +15,8 @@ from hypothesis import strategies as st
 
 from simcodesign.analytic.collective_traffic import Traffic, collective_traffic, halo_traffic
 from simcodesign.analytic.collectives.algorithm_form import ALGORITHM_FORMS
-from simcodesign.core.errors import Place
+from simcodesign.core import memory_limit
+from simcodesign.core.errors import CapacityError, Place
 from simcodesign.core.expressions.expression import parse
 from simcodesign.core.result import READ, SEND
 from simcodesign.describe.demands.collective import ALGORITHMS, Collective
@@ -31,9 +33,10 @@ from simcodesign.describe.topology.grid_shape import balanced_shape
 from simcodesign.describe.yaml.files import workload_of
 from simcodesign.engine.reference.engine import run
 from simcodesign.generate.lower import make_plan
+from simcodesign.generate.messages.routes_and_stations import BYTES_PER_COST
 from simcodesign.generate.plan import DISK, INTERFACE, LINK, NONE, Plan
 from tests import examples
-from tests.builders import plan_of
+from tests.builders import plan_of, workload
 
 KEYS = [(name, algorithm) for name, algorithms in ALGORITHMS.items() for algorithm in algorithms]
 #: Powers of two, so that bytes times seconds per byte is exact.
@@ -323,3 +326,22 @@ def test_messages_of_one_pair_share_their_route() -> None:
     plan = plan_of(machine("torus", 16), 16, (ring,), ("links",))
     assert np.count_nonzero(plan.kind == SEND) == 16 * 15
     assert len(plan.routes.start) - 1 == 16  # one for every neighbour to the right
+
+
+def test_a_table_of_costs_that_memory_cannot_hold_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As many kinds of messages (sizes) as ranks, and as many of links as edges, each with a bandwidth of its own."""
+    nodes = 200
+    graph = nx.path_graph(nodes)
+    for number, edge in enumerate(graph.edges.values()):
+        edge["bandwidth"] = 1e9 + number
+    where = Machine("path", Processor(1.0), Network(build_topology("graph", nodes, graph=graph), per_byte_s=1e-9))
+    program = workload("- send: {to: (rank + 1) % P, bytes: 1000 + rank}\n- receive: {from: (rank - 1) % P}")
+    needed_bytes = BYTES_PER_COST * (4 + 2 * (nodes - 1)) * nodes
+
+    monkeypatch.setattr(memory_limit, "memory_bytes", lambda: needed_bytes - 1)
+    with pytest.raises(CapacityError, match="the costs of 200 kinds of messages, each on 199 kinds of links"):
+        make_plan(bind(program, where), ("links",))
+    monkeypatch.setattr(memory_limit, "memory_bytes", lambda: needed_bytes)
+    routes = make_plan(bind(program, where), ("links",)).routes
+    assert routes is not None
+    assert routes.link_s.shape == (nodes, nodes - 1)

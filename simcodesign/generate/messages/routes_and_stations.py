@@ -37,6 +37,8 @@ from simcodesign.generate.plan import (
 Int32s = NDArray[np.int32]
 Int64s = NDArray[np.int64]
 BYTES_PER_HOP, BYTES_PER_OPERATION = 8, 100
+#: Of every time in the table of costs: its key, its row, the whole table, and that by groups of links.
+BYTES_PER_COST = 4 * 8
 #: Rows of the table of costs that are looked for one by one, so that equal ones are one.
 MOST_LOOKED_UP = 10_000
 #: Up to so many stations, a table of all of them is quicker than sorting those that are used.
@@ -57,8 +59,8 @@ class RouteTable:
         self._turns: list[tuple[Int64s, Int64s]] | None = None  # interface out and in of every pair
         self._count = 0
         self._known: dict[bytes, Int32s] = {}
-        self._costs: dict[tuple[float, ...], int] = {}
-        self._table: list[NDArray[np.float64]] = []  # (6, n) each
+        self._costs: dict[bytes, int] = {}
+        self._table: list[NDArray[np.float64]] = []  # (W, n) each
         self._rows = 0
 
     def routes_of(self, column: Column) -> Int32s:
@@ -99,7 +101,7 @@ class RouteTable:
             way = Way(0.0, 0.0, network.startup_s, network.per_byte_s, network.per_byte_s, 0.0)
         hops, *others, size = np.broadcast_arrays(*way.fields, np.asarray(size_bytes, dtype=np.float64))
         if not hops.ndim:
-            return self._row(self._priced(machine, way, float(size_bytes), train).tolist())
+            return self._row(self._priced(machine, way, float(size_bytes), train))
         if not len(hops):
             return np.zeros(0, np.int32)
         keys = (size, hops, *(others if network.paths_differ else ()))
@@ -108,22 +110,29 @@ class RouteTable:
         for key in keys:
             changes |= np.diff(key[order]) != 0
         first = order[np.concatenate([[True], changes])]
+        self._check_memory(machine, len(first))
         row = np.empty(len(order), np.int32)
         kinds = Way(hops[first], *(field[first] for field in others))
         group = np.concatenate([[0], np.cumsum(changes)])
         row[order] = self._rows_of(self._priced(machine, kinds, size[first], train))[group]
         return row
 
+    def _check_memory(self, machine: Machine, more: int) -> None:
+        """CapacityError if the table of costs is too large with so many more rows."""
+        groups, rows = len(machine.network.link_latencies_s) if machine.network.links_differ else 1, self._rows + more
+        what = f"the costs of {rows:,} kinds of messages, each on {groups:,} kinds of links, take"
+        check_memory(what, BYTES_PER_COST * (4.0 + 2 * groups) * rows, machine.place)
+
     def _rows_of(self, times: NDArray[np.float64]) -> Int32s:
         """(n,) rows of the table for the columns of (W, n) times: looked up, unless there are too many to look for."""
         if times.shape[1] <= MOST_LOOKED_UP:
-            return np.array([self._row(row) for row in times.T.tolist()], np.int32)
+            return np.array([self._row(row) for row in times.T], np.int32)
         self._table.append(times)
         self._rows += times.shape[1]
         return np.arange(self._rows - times.shape[1], self._rows, dtype=np.int32)
 
-    def _row(self, times: list[float]) -> int:
-        key = tuple(times)
+    def _row(self, times: NDArray[np.float64]) -> int:
+        key = times.tobytes()
         if key not in self._costs:
             self._costs[key] = self._rows
             self._table.append(np.array(times).reshape(len(times), 1))
@@ -170,7 +179,7 @@ class RouteTable:
             way[start[first] : start[last]] = self._ways(source, target, leaves, comes, places)
             first = last
         visited, station = _numbered(way, self._most, before)
-        inject, tail, interface, after_interface, *links = np.concatenate(self._table, axis=1).copy()
+        inject, tail, interface, after_interface, *links = np.concatenate(self._table, axis=1)
         groups = len(links) // 2
         link, latency = links if groups == 1 else (np.stack(part, axis=1) for part in (links[:groups], links[groups:]))
         forward = self._machine.network.switching == "store_and_forward"
