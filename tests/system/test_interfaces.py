@@ -5,11 +5,15 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from simcodesign.describe.goal.format import read_goal
 from simcodesign.describe.machine import Machine
+from simcodesign.describe.machine_parts import DUPLEXES, SHARINGS
 from simcodesign.describe.yaml.files import workload_of
 from simcodesign.engine.simulate import simulate
+from tests import examples
 from tests.builders import read_machine, workload
 
 BOTH = pytest.mark.parametrize("engine", ["simpy", "compiled"])
@@ -91,6 +95,78 @@ def test_a_rank_sends_at_once_by_the_interfaces_that_its_schedule_names(
     schedule = workload_of(read_goal(tmp_path / "nics.goal"))
     result = simulate(schedule, on, effects="interfaces", engine=engine)
     assert result.makespan_s * 1e9 == pytest.approx(expected_ns, rel=1e-9)
+
+
+PERMUTATIONS = st.integers(2, 8).flatmap(
+    lambda ranks: st.tuples(
+        st.permutations(range(ranks)), st.lists(st.integers(1, 100_000), min_size=ranks, max_size=ranks)
+    )
+)
+
+
+@settings(max_examples=examples(200, ordinary=30), deadline=None)
+@given(
+    case=PERMUTATIONS,
+    sharing=st.sampled_from(SHARINGS),
+    count=st.integers(1, 3),
+    engine=st.sampled_from(["simpy", "compiled"]),
+)
+def test_where_each_node_sends_and_receives_one_message_nobody_waits(
+    case: tuple[list[int], list[int]], sharing: str, count: int, engine: str
+) -> None:
+    """Whatever the permutation and the sizes, through full-duplex interfaces every message takes its time alone."""
+    targets, sizes = case
+    on = machine(len(targets), f"count: {count}", f"startup: 1 us, bandwidth: 1 GB/s, sharing: {sharing}")
+    ends = {source: target for source, target in enumerate(targets) if source != target}
+    sends = "".join(f"- send: {{to: {b}, bytes: {sizes[a]}, when: rank == {a}}}\n" for a, b in ends.items())
+    receives = "".join(f"- receive: {{from: {a}, when: rank == {b}}}\n" for a, b in ends.items())
+    result = simulate(
+        workload(f"{sends}{receives}- compute: {{flops: 0}}\n"), on, effects="links,interfaces", engine=engine
+    )
+    assert result.ranks is not None
+    alone_s = [1e-6 + size * 1e-9 for size in sizes]
+    expected = [
+        max([alone_s[rank]] * (rank in ends) + [alone_s[a] for a, b in ends.items() if b == rank], default=0.0)
+        for rank in range(len(targets))
+    ]
+    assert result.ranks.end_s == pytest.approx(expected, rel=1e-9)
+
+
+@st.composite
+def machines_and_messages(draw: st.DrawFn) -> tuple[Machine, str]:
+    """Machines with interfaces of any kind, and messages between ranks that tie often."""
+    kind = draw(st.sampled_from(["crossbar", "torus, shape: [4]", "mesh, shape: [2, 2]", "bus"]))
+    interfaces = f"count: {draw(st.integers(1, 4))}, duplex: {draw(st.sampled_from(DUPLEXES))}, bandwidth: 2 GB/s"
+    per_node, in_loggop = draw(st.integers(1, 2)), draw(st.booleans())
+    sharing = draw(st.sampled_from([each for each in SHARINGS if each != "packets" or not in_loggop]))
+    model = "model: loggop, L: 1 us, o: 100 ns, g: 200 ns" if in_loggop else "startup: 1 us"
+    on = read_machine(
+        f"simcodesign: 1\nname: test\nnodes: 4\nprocessors_per_node: {per_node}\nprocessor: {{rate: 1 GFLOP/s}}\n"
+        f"network: {{topology: {{kind: {kind}}}, {model}, bandwidth: 1 GB/s, sharing: {sharing}, "
+        f"interfaces: {{{interfaces}}}}}\n"
+    )
+    ranks = st.integers(0, 4 * per_node - 1)
+    ends = draw(st.lists(st.tuples(ranks, ranks).filter(lambda pair: pair[0] != pair[1]), min_size=1, max_size=12))
+    sends = "".join(f"- send: {{to: {b}, bytes: {draw(SIZES)}, when: rank == {a}}}\n" for a, b in ends)
+    anyone = not in_loggop and draw(st.booleans())
+    sources = [("anyone" if anyone else str(a), b) for a, b in ends]
+    return on, sends + "".join(f"- receive: {{from: {a}, when: rank == {b}}}\n" for a, b in sources)
+
+
+SIZES = st.sampled_from([0, 1, 1000, 3000, 100_000])
+
+
+@settings(max_examples=examples(1000, ordinary=60), deadline=None)
+@given(case=machines_and_messages(), effects=st.sampled_from(["interfaces", "links,interfaces"]))
+def test_both_engines_say_the_same_to_the_last_bit(case: tuple[Machine, str], effects: str) -> None:
+    on, program = case
+    runs = [simulate(workload(program), on, effects=effects, engine=engine) for engine in ("simpy", "compiled")]
+    first, second = (run.ranks for run in runs)
+    assert first is not None
+    assert second is not None
+    assert first.end_s.tobytes() == second.end_s.tobytes()
+    uses = [[(use.name, use.served, use.busy_s, use.wait_s) for use in run.stations] for run in runs]
+    assert uses[0] == uses[1]
 
 
 def test_stations_are_called_by_what_they_do() -> None:
