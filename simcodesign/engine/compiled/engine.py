@@ -64,7 +64,7 @@ def run(plan: Plan, on_progress: OnProgress | None = None) -> Log:
     stations = StationStates(*(field[: len(plan.stations)] for field in stations))
     if plan.routes is not None and plan.routes.fair is not None:
         count_flows(plan, stations.served, stations.busy_s)
-        stations.longest[:] = np.maximum(stations.longest, flows.links.longest[: len(plan.stations)])
+        stations.longest[:] = np.maximum(stations.longest, flows.totals.longest[: len(plan.stations)])
     served = stations.served.astype(np.int64)
     blocked = np.sort(memory.blocked[: memory.state[BLOCKED]]).astype(np.int64)
     return Log(

@@ -6,7 +6,7 @@ links of the smallest share are saturated together, so that the rates do not dep
 
 After a change most rates stay. Two ways find those that do not, and both give what filling everything anew would:
 
-* ``refill`` fills anew all flows above a *cut*, the least share that can have changed, that are connected by links;
+* ``refill`` fills anew all flows above a *cut*, the least share that can have changed;
 * ``follow_changes`` goes through the shares from the smallest one upwards and looks at links whose flows have changed
   (*dirty* ones) and at flows that these links had limited (*doubted* ones); a flow keeps its rate as long as a link
   that is not dirty limits it to that.
@@ -26,6 +26,7 @@ from simcodesign.engine.compiled.flows import (
     HOPS_UNDER_WAY,
     NO_LIMIT,
     ROUND,
+    UNDER_WAY,
     Flows,
     is_dirty,
     is_doubted,
@@ -77,9 +78,9 @@ def least_changed_share(flows: Flows) -> int:
     for number in range(counts[BEGUN]):
         slot = flows.slot_lists.begun[number]
         for hop in range(slots.first_hop[slot], slots.end_hop[slot]):
-            link = flows.hops.link[hop]
-            if links.queued[link] != counts[ROUND]:
-                links.queued[link] = counts[ROUND]
+            link = flows.way[hop]
+            if flows.totals.queued[link] != counts[ROUND]:
+                flows.totals.queued[link] = counts[ROUND]
                 cut = min(cut, share_of_new_flows(flows, link, cut))
     return cut
 
@@ -88,9 +89,9 @@ def least_changed_share(flows: Flows) -> int:
 def share_of_new_flows(flows: Flows, link: int, enough: int) -> int:
     """What flows get at least that begin at a link while the others keep their rates, if that is below ``enough``."""
     slots, hops = flows.slots, flows.hops
-    share = int(flows.links.capacity[link] // flows.links.count[link])
+    share = int(flows.totals.capacity[link] // flows.links.count[link])
     while share < enough:
-        left, sharing, hop = flows.links.capacity[link], 0, flows.links.first[link]
+        left, sharing, hop = flows.totals.capacity[link], 0, flows.totals.first[link]
         while hop != NONE:
             rate = slots.rate[hops.slot[hop]]
             if 0 < rate < share:
@@ -107,8 +108,8 @@ def share_of_new_flows(flows: Flows, link: int, enough: int) -> int:
 
 @called
 def refill(flows: Flows, cut: int) -> None:
-    """Fill anew all flows at the cut or above that are connected with dirty links."""
-    links, counts = flows.links, flows.counts
+    """Fill anew all flows at the cut or above; nearly all of them are connected with dirty links."""
+    links, totals, counts = flows.links, flows.totals, flows.counts
     waiting = collect(flows, cut)
     for number in range(counts[DIRTY]):
         link = flows.link_lists.dirty[number]
@@ -120,37 +121,36 @@ def refill(flows: Flows, cut: int) -> None:
     empty(flows.order)
     for number in range(counts[DIRTY]):
         link = flows.link_lists.dirty[number]
-        links.granted[link] = links.capacity[link] - links.spare[link]
+        totals.granted[link] = totals.capacity[link] - links.spare[link]
 
 
 @inlined
 def collect(flows: Flows, cut: int) -> int:
-    """Make all links dirty that are connected, and say how many flows are without a rate then."""
-    slots, hops, links, counts = flows.slots, flows.hops, flows.links, flows.counts
+    """Take the rates from flows that are filled anew, and make their links dirty; how many flows these are."""
+    slots, links, counts = flows.slots, flows.links, flows.counts
     for number in range(counts[DIRTY]):
-        link = flows.link_lists.dirty[number]
-        links.spare[link] = links.capacity[link] - links.granted[link]
-        links.unfixed[link] = 0
-    number = 0
-    while number < counts[DIRTY]:
-        at = links.first[flows.link_lists.dirty[number]]
-        number += 1
-        while at != NONE:
-            slot = hops.slot[at]
-            at = hops.after[at]
-            rate = slots.rate[slot]
-            if is_fixed(flows, slot) or 0 < rate < cut:
-                continue
-            fix(flows, slot, NONE)
-            for hop in range(slots.first_hop[slot], slots.end_hop[slot]):
-                link = hops.link[hop]
-                if not is_dirty(flows, link):
-                    mark_dirty(flows, link)
-                    links.spare[link] = links.capacity[link] - links.granted[link]
-                    links.unfixed[link] = 0
-                links.spare[link] += rate
-                links.unfixed[link] += 1
+        take_spare(flows, flows.link_lists.dirty[number])
+    for number in range(counts[UNDER_WAY]):
+        slot = flows.slot_lists.under_way[number]
+        rate = slots.rate[slot]
+        if 0 < rate < cut:
+            continue
+        fix(flows, slot, NONE)
+        for hop in range(slots.first_hop[slot], slots.end_hop[slot]):
+            link = flows.way[hop]
+            if not is_dirty(flows, link):
+                mark_dirty(flows, link)
+                take_spare(flows, link)
+            links.spare[link] += rate
+            links.unfixed[link] += 1
     return int(counts[FIXED])
+
+
+@inlined
+def take_spare(flows: Flows, link: int) -> None:
+    """What is left of the capacity of a link that no flow without a rate shares yet."""
+    flows.links.spare[link] = flows.totals.capacity[link] - flows.totals.granted[link]
+    flows.links.unfixed[link] = 0
 
 
 @inlined
@@ -181,16 +181,16 @@ def saturate(flows: Flows, count: int) -> int:
     for number in range(count):
         saturated = flows.link_lists.queue[number]
         share = links.level[saturated]
-        at = links.first[saturated]
-        while at != NONE:
+        at = flows.totals.first[saturated]
+        while links.unfixed[saturated]:
             slot = hops.slot[at]
             at = hops.after[at]
             if slots.next_rate[slot] == NONE and is_fixed(flows, slot):
                 slots.next_rate[slot] = share
                 fixed += 1
                 for hop in range(slots.first_hop[slot], slots.end_hop[slot]):
-                    links.spare[hops.link[hop]] -= share
-                    links.unfixed[hops.link[hop]] -= 1
+                    links.spare[flows.way[hop]] -= share
+                    links.unfixed[flows.way[hop]] -= 1
     return fixed
 
 
@@ -222,7 +222,7 @@ def follow_changes(flows: Flows) -> None:
         slot = flows.slot_lists.fixed[number]
         more = slots.next_rate[slot] - slots.rate[slot]
         for hop in range(slots.first_hop[slot], slots.end_hop[slot]):
-            links.granted[flows.hops.link[hop]] += more
+            flows.totals.granted[flows.way[hop]] += more
 
 
 @inlined
@@ -251,9 +251,9 @@ def look_at_dirty_links(flows: Flows, looked_at: int, share: int) -> int:
 def put_into_queue(flows: Flows, link: int, queued: int) -> int:
     """Look at a link in this round, unless its level is known already; the length of the queue."""
     links, counts = flows.links, flows.counts
-    if links.queued[link] == counts[ROUND] or is_settled(flows, link):
+    if flows.totals.queued[link] == counts[ROUND] or is_settled(flows, link):
         return queued
-    links.queued[link] = counts[ROUND]
+    flows.totals.queued[link] = counts[ROUND]
     flows.link_lists.queue[queued] = link
     return queued + 1
 
@@ -262,7 +262,7 @@ def put_into_queue(flows: Flows, link: int, queued: int) -> int:
 def doubt_flows_of(flows: Flows, link: int, queued: int) -> int:
     """Doubt the flows that a dirty link has limited, unless a link that is not dirty limits them to the same share."""
     slots, hops, links, counts = flows.slots, flows.hops, flows.links, flows.counts
-    level, at = links.level[link], links.first[link]
+    level, at = links.level[link], flows.totals.first[link]
     while at != NONE:
         slot = hops.slot[at]
         at = hops.after[at]
@@ -276,7 +276,7 @@ def doubt_flows_of(flows: Flows, link: int, queued: int) -> int:
         slots.mark[slot] = 2 * counts[EPOCH]
         put(flows.order, len(links) + slot, level * 2 + 1)
         for hop in range(slots.first_hop[slot], slots.end_hop[slot]):
-            other = hops.link[hop]
+            other = flows.way[hop]
             if is_dirty(flows, other):
                 queued = put_into_queue(flows, other, queued)
     return queued
@@ -287,7 +287,7 @@ def keeps_its_limit(flows: Flows, slot: int) -> bool:
     """Whether a link that is not dirty limits a flow to its rate."""
     links = flows.links
     for hop in range(flows.slots.first_hop[slot], flows.slots.end_hop[slot]):
-        link = flows.hops.link[hop]
+        link = flows.way[hop]
         if not is_dirty(flows, link) and links.level[link] == flows.slots.rate[slot]:
             return True
     return False
@@ -299,9 +299,9 @@ def new_level(flows: Flows, link: int) -> int:
     slots, hops = flows.slots, flows.hops
     if flows.links.count[link] == 0:
         return NO_LIMIT
-    share = int(flows.links.capacity[link] // flows.links.count[link])
+    share = int(flows.totals.capacity[link] // flows.links.count[link])
     while True:
-        left, sharing, at = flows.links.capacity[link], 0, flows.links.first[link]
+        left, sharing, at = flows.totals.capacity[link], 0, flows.totals.first[link]
         while at != NONE:
             slot = hops.slot[at]
             at = hops.after[at]
@@ -334,7 +334,7 @@ def settle(flows: Flows, link: int, share: int) -> None:
         return
     flows.links.mark[link] = 2 * counts[EPOCH] + 1
     flows.links.level[link] = share
-    at = flows.links.first[link]
+    at = flows.totals.first[link]
     while at != NONE:
         slot = hops.slot[at]
         at = hops.after[at]
@@ -350,4 +350,4 @@ def settle(flows: Flows, link: int, share: int) -> None:
 def make_links_dirty(flows: Flows, slot: int) -> None:
     """The rate of a flow changes."""
     for hop in range(flows.slots.first_hop[slot], flows.slots.end_hop[slot]):
-        mark_dirty(flows, flows.hops.link[hop])
+        mark_dirty(flows, flows.way[hop])

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from simcodesign.core.jit import inlined
 from simcodesign.engine.compiled.indexed_heap import Heap, heap_for, put, take_first
-from simcodesign.engine.compiled.state import Array
+from simcodesign.engine.compiled.state import Array, records
 from simcodesign.engine.event_contract import link_capacities
 from simcodesign.generate.plan import NONE, Plan
 
@@ -25,43 +25,56 @@ from simcodesign.generate.plan import NONE, Plan
 NO_LIMIT = 2**61
 #: Places of the numbers in ``counts``: slots and hops taken so far, hops of the flows under way, the number of this
 #: computation of shares and of its round, and the lengths of lists.
-SLOTS, HOPS, HOPS_UNDER_WAY, EPOCH, ROUND, DIRTY, BEGUN, ENDED, FIXED = range(9)
+SLOTS, HOPS, HOPS_UNDER_WAY, EPOCH, ROUND, DIRTY, BEGUN, ENDED, FIXED, UNDER_WAY = range(10)
 
 
-#: A flow, or a message that will be one when its delay is over: one line of the processor's cache.
+# Records are small, and what is looked at together stands together: of large programs they do not fit the cache.
+
+#: The rate of a flow, or of a message that will be one when its delay is over.
 _SLOT = np.dtype(
     [
-        ("left_bytes", np.float64),  # at ``since_s``
-        ("since_s", np.float64),  # the last change of its rate
         ("rate", np.int64),  # NONE before it begins, 0 before its first rate is known
         ("next_rate", np.int64),
         ("mark", np.int64),  # see ``is_fixed`` and ``is_doubted``
-        ("op", np.int32),
         ("first_hop", np.int32),
         ("end_hop", np.int32),
+    ]
+)
+#: What it carries.
+_LOAD = np.dtype(
+    [
+        ("left_bytes", np.float64),  # at ``since_s``
+        ("since_s", np.float64),  # the last change of its rate
+        ("op", np.int32),
         ("next_free", np.int32),  # of a free slot
-        ("unused", np.int64),
+        ("place", np.int32),  # in the list of flows under way
+        ("unused", np.int32),
     ]
 )
 #: A flow at a link, in a doubly linked list of all that are there.
-_HOP = np.dtype([("after", np.int32), ("before", np.int32), ("link", np.int32), ("slot", np.int32)])
+_HOP = np.dtype([("after", np.int32), ("slot", np.int32)])
 #: A station of the Plan or, after them, the limit of its own that the message in a slot may have.
 _LINK = np.dtype(
     [
-        ("capacity", np.int64),
-        ("granted", np.int64),  # sum of the rates
         ("level", np.int64),  # the share at which it is saturated, or NO_LIMIT
         ("spare", np.int64),  # while shares are computed: what is left of the capacity
         ("mark", np.int64),  # see ``is_dirty`` and ``is_settled``
-        ("queued", np.int64),  # the round in which it is looked at
-        ("first", np.int32),  # hop
-        ("count", np.int32),  # flows
-        ("longest", np.int32),  # most flows at a time
         ("unfixed", np.int32),  # flows that share what is spare
+        ("count", np.int32),  # flows
     ]
 )
-#: Lists of slots, one item each: what happens now.
-_SLOTS = np.dtype([("begun", np.int32), ("ended", np.int32), ("fixed", np.int32)])
+#: What is looked at once for all flows of a link.
+_TOTAL = np.dtype(
+    [
+        ("capacity", np.int64),
+        ("granted", np.int64),  # sum of the rates
+        ("queued", np.int64),  # the round in which it is looked at
+        ("first", np.int32),  # hop
+        ("longest", np.int32),  # most flows at a time
+    ]
+)
+#: Lists of slots, one item each: what happens now, and the flows under way.
+_SLOTS = np.dtype([("begun", np.int32), ("ended", np.int32), ("fixed", np.int32), ("under_way", np.int32)])
 #: Lists of links, one item each.
 _LINKS = np.dtype([("dirty", np.int32), ("queue", np.int32)])
 
@@ -80,8 +93,12 @@ class Flows(NamedTuple):
     bytes_per_unit: float  # bytes per second of a rate of 1
     stations: int
     slots: Records
+    loads: Records  # by slot
     hops: Records
+    before: Array  # by hop: the one before it at its link
+    way: Array  # by hop: its link
     links: Records
+    totals: Records  # by link
     slot_lists: Records
     link_lists: Records
     times: Heap  # of slots by the time at which the flow begins, or ends
@@ -104,24 +121,25 @@ def flows_for(plan: Plan) -> Flows:
     return Flows(*by_operation, 1 / fair.unit, *room)
 
 
-def _room(
-    capacity: NDArray[np.int64], slots: int, hops: int, longest: int
-) -> tuple[int, Records, Records, Records, Records, Records, Heap, Heap, Array, NDArray[np.int64]]:
+def _room(capacity: NDArray[np.int64], slots: int, hops: int, longest: int) -> tuple[Any, ...]:
     """From the number of stations on, all that Flows has; at most ``longest`` hops to a flow."""
-    stations, links = len(capacity), _records(len(capacity) + slots, _LINK)
-    links[:stations] = 0
-    links.capacity[:stations] = capacity
-    links.level[:stations], links.first[:stations] = NO_LIMIT, NONE
+    stations, links = len(capacity), _with_fields(len(capacity) + slots, _LINK)
+    totals = _with_fields(len(links), _TOTAL)
+    links[:stations] = totals[:stations] = 0
+    totals.capacity[:stations] = capacity
+    links.level[:stations], totals.first[:stations] = NO_LIMIT, NONE
     times, order = heap_for(slots, np.float64), heap_for(len(links) + slots, np.int64)
     order.place[:stations] = NONE
-    by_slot = _records(slots, _SLOT), _records(hops, _HOP), links, _records(slots, _SLOTS)
+    by_slot = _with_fields(slots, _SLOT), _with_fields(slots, _LOAD)
+    by_hop = _with_fields(hops, _HOP), np.empty(hops, np.int32), np.empty(hops, np.int32)
+    lists = _with_fields(slots, _SLOTS), _with_fields(len(links), _LINKS)
     free = np.full(longest + 1, NONE, np.int32)
-    return stations, *by_slot, _records(len(links), _LINKS), times, order, free, np.zeros(9, np.int64)
+    return stations, *by_slot, *by_hop, links, totals, *lists, times, order, free, np.zeros(10, np.int64)
 
 
-def _records(count: int, dtype: np.dtype[Any]) -> Records:
-    """Aligned records that are not made yet, and whose fields are attributes."""
-    return np.empty(count, np.dtype(dtype.descr, align=True)).view(np.recarray)
+def _with_fields(count: int, dtype: np.dtype[Any]) -> Records:
+    """Records that are not made yet, and whose fields are attributes."""
+    return records(count, np.dtype(dtype.descr, align=True)).view(np.recarray)
 
 
 # --- Marks, which hold for one computation of shares ----------------------------------------------------------
@@ -177,28 +195,27 @@ def flow_begins_s(flows: Flows, op: int, time_s: float) -> float:
 
 
 @inlined
-def add_flow(flows: Flows, op: int, begins_s: float, way: Array, start: int, end: int) -> None:
-    """The message of a send will be a flow over ``way[start:end]``."""
-    slots = flows.slots
+def add_flow(flows: Flows, op: int, begins_s: float, route: Array, start: int, end: int) -> None:
+    """The message of a send will be a flow over ``route[start:end]``."""
     slot = _slot_with(flows, end - start + (flows.own_rate[op] > 0))
-    slots.op[slot], slots.left_bytes[slot], slots.rate[slot] = op, flows.size_bytes[op], NONE
-    hop = slots.first_hop[slot]
+    flows.loads.op[slot], flows.loads.left_bytes[slot], flows.slots.rate[slot] = op, flows.size_bytes[op], NONE
+    hop = flows.slots.first_hop[slot]
     for place in range(start, end):
-        flows.hops.link[hop] = way[place]
+        flows.way[hop] = route[place]
         hop += 1
     if flows.own_rate[op] > 0:
-        flows.links.capacity[flows.stations + slot] = flows.own_rate[op]
-        flows.hops.link[hop] = flows.stations + slot
+        flows.totals.capacity[flows.stations + slot] = flows.own_rate[op]
+        flows.way[hop] = flows.stations + slot
     put(flows.times, slot, begins_s)
 
 
 @inlined
 def _slot_with(flows: Flows, hops: int) -> int:
     """A free slot with so many hops."""
-    slots, links, counts = flows.slots, flows.links, flows.counts
+    slots, links, totals, counts = flows.slots, flows.links, flows.totals, flows.counts
     slot = int(flows.free[hops])
     if slot != NONE:
-        flows.free[hops] = slots.next_free[slot]
+        flows.free[hops] = flows.loads.next_free[slot]
         return slot
     slot = int(counts[SLOTS])
     counts[SLOTS] += 1
@@ -209,9 +226,9 @@ def _slot_with(flows: Flows, hops: int) -> int:
     for hop in range(slots.first_hop[slot], counts[HOPS]):
         flows.hops.slot[hop] = slot
     own = flows.stations + slot
-    links.granted[own] = links.mark[own] = links.queued[own] = 0
-    links.count[own] = links.longest[own] = 0
-    links.level[own], links.first[own] = NO_LIMIT, NONE
+    totals.granted[own] = totals.queued[own] = links.mark[own] = 0
+    totals.longest[own] = links.count[own] = 0
+    links.level[own], totals.first[own] = NO_LIMIT, NONE
     flows.times.place[slot] = flows.order.place[own] = flows.order.place[len(links) + slot] = NONE
     return slot
 
@@ -245,35 +262,41 @@ def begin_and_end(flows: Flows, now: float) -> None:
 
 @inlined
 def _enter(flows: Flows, slot: int, now: float) -> None:
-    slots, hops, links = flows.slots, flows.hops, flows.links
-    slots.since_s[slot] = now
-    flows.counts[HOPS_UNDER_WAY] += slots.end_hop[slot] - slots.first_hop[slot]
+    slots, hops, links, totals, counts = flows.slots, flows.hops, flows.links, flows.totals, flows.counts
+    flows.loads.since_s[slot] = now
+    flows.loads.place[slot] = counts[UNDER_WAY]
+    flows.slot_lists.under_way[counts[UNDER_WAY]] = slot
+    counts[UNDER_WAY] += 1
+    counts[HOPS_UNDER_WAY] += slots.end_hop[slot] - slots.first_hop[slot]
     for hop in range(slots.first_hop[slot], slots.end_hop[slot]):
-        link = hops.link[hop]
-        follower = links.first[link]
-        links.first[link] = hop
-        hops.before[hop], hops.after[hop] = NONE, follower
+        link = flows.way[hop]
+        follower = totals.first[link]
+        totals.first[link] = hop
+        flows.before[hop], hops.after[hop] = NONE, follower
         if follower != NONE:
-            hops.before[follower] = hop
+            flows.before[follower] = hop
         links.count[link] += 1
-        links.longest[link] = max(links.longest[link], links.count[link])
+        totals.longest[link] = max(totals.longest[link], links.count[link])
         mark_dirty(flows, link)
 
 
 @inlined
 def _leave(flows: Flows, slot: int) -> None:
-    slots, hops, links = flows.slots, flows.hops, flows.links
-    flows.counts[HOPS_UNDER_WAY] -= slots.end_hop[slot] - slots.first_hop[slot]
+    slots, hops, links, totals, counts = flows.slots, flows.hops, flows.links, flows.totals, flows.counts
+    counts[UNDER_WAY] -= 1
+    last, place = flows.slot_lists.under_way[counts[UNDER_WAY]], flows.loads.place[slot]
+    flows.slot_lists.under_way[place], flows.loads.place[last] = last, place
+    counts[HOPS_UNDER_WAY] -= slots.end_hop[slot] - slots.first_hop[slot]
     for hop in range(slots.first_hop[slot], slots.end_hop[slot]):
-        link, before, after = hops.link[hop], hops.before[hop], hops.after[hop]
+        link, before, after = flows.way[hop], flows.before[hop], hops.after[hop]
         if before == NONE:
-            links.first[link] = after
+            totals.first[link] = after
         else:
             hops.after[before] = after
         if after != NONE:
-            hops.before[after] = before
+            flows.before[after] = before
         links.count[link] -= 1
-        links.granted[link] -= slots.rate[slot]
+        totals.granted[link] -= slots.rate[slot]
         mark_dirty(flows, link)
 
 
@@ -281,18 +304,18 @@ def _leave(flows: Flows, slot: int) -> None:
 def forget_flow(flows: Flows, slot: int) -> None:
     """The slot of a flow that has ended may be used again."""
     hops = flows.slots.end_hop[slot] - flows.slots.first_hop[slot]
-    flows.slots.next_free[slot] = flows.free[hops]
+    flows.loads.next_free[slot] = flows.free[hops]
     flows.free[hops] = slot
 
 
 @inlined
 def change_rate(flows: Flows, slot: int, now: float) -> None:
     """A flow goes on at its next rate."""
-    slots = flows.slots
-    old, new = slots.rate[slot], slots.next_rate[slot]
+    loads = flows.loads
+    old, new = flows.slots.rate[slot], flows.slots.next_rate[slot]
     if old == new:
         return
-    carried = float(old) * flows.bytes_per_unit * (now - slots.since_s[slot])
-    left = max(0.0, slots.left_bytes[slot] - carried)
-    slots.left_bytes[slot], slots.since_s[slot], slots.rate[slot] = left, now, new
+    carried = float(old) * flows.bytes_per_unit * (now - loads.since_s[slot])
+    left = max(0.0, loads.left_bytes[slot] - carried)
+    loads.left_bytes[slot], loads.since_s[slot], flows.slots.rate[slot] = left, now, new
     put(flows.times, slot, max(now, rounded(now + left / (float(new) * flows.bytes_per_unit))))

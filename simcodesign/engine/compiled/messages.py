@@ -198,7 +198,7 @@ def share_links(run: Run, now: float) -> None:
     for number in range(flows.counts[ENDED]):
         slot = flows.slot_lists.ended[number]
         forget_flow(flows, slot)
-        op = flows.slots.op[slot]
+        op = flows.loads.op[slot]
         arrive(run, op, now + flows.after_s[op])
         if flows.holds[op]:
             end_send(run, op, now)

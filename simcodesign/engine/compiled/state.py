@@ -119,11 +119,12 @@ _STATION = np.dtype(
 assert _STATION.itemsize == CACHE_LINE
 
 
-def _records(count: int, dtype: np.dtype[Any]) -> Array:
-    """Uninitialised records, each within one line of the cache. Memory that is never touched is never taken."""
-    buffer = np.empty((count + 1) * CACHE_LINE, np.uint8)
+def records(count: int, dtype: np.dtype[Any]) -> Array:
+    """Uninitialised records, which begin with a line of the cache. Memory that is never touched is never taken."""
+    size = count * dtype.itemsize
+    buffer = np.empty(size + CACHE_LINE, np.uint8)
     skip = -buffer.ctypes.data % CACHE_LINE
-    return buffer[skip : skip + count * CACHE_LINE].view(dtype)
+    return buffer[skip : skip + size].view(dtype)
 
 
 def _given(array: Array | None, dtype: type[np.generic]) -> Array:
@@ -188,15 +189,15 @@ def requests_for(plan: Plan) -> Requests:
         count = int(np.count_nonzero(travels) if packets is None else packets.count[travels].sum(dtype=np.int64))
     for stations in (plan.station, plan.mailbox):
         count += 0 if stations is None else int(np.count_nonzero(stations != NONE))
-    records = _records(max(count, 2), _REQUEST)  # a single record would be of another type
-    return Requests(*(records[name] for name in Requests._fields))
+    requests = records(max(count, 2), _REQUEST)  # a single record would be of another type
+    return Requests(*(requests[name] for name in Requests._fields))
 
 
 def station_states(plan: Plan) -> StationStates:
     """Stations at which nobody waits."""
-    records = _records(len(plan.stations) + 2, _STATION)
-    records[:] = 0
-    stations = StationStates(*(records[name] for name in StationStates._fields))
+    states = records(len(plan.stations) + 2, _STATION)
+    states[:] = 0
+    stations = StationStates(*(states[name] for name in StationStates._fields))
     stations.wake_s[:] = np.inf
     for links in (stations.root, stations.head, stations.tail, stations.later, stations.earlier):
         links[:] = NONE
