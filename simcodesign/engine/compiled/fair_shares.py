@@ -70,7 +70,7 @@ def fix(flows: Flows, slot: int, share: int) -> None:
 def least_changed_share(flows: Flows) -> int:
     """No flow with a smaller rate than this can change: the rates of flows that have ended, and the shares at which
     the links of new flows are saturated if these take all they can."""
-    slots, links, counts = flows.slots, flows.links, flows.counts
+    slots, counts = flows.slots, flows.counts
     cut = NO_LIMIT
     for number in range(counts[ENDED]):
         cut = min(cut, slots.rate[flows.slot_lists.ended[number]])
@@ -250,7 +250,7 @@ def look_at_dirty_links(flows: Flows, looked_at: int, share: int) -> int:
 @inlined
 def put_into_queue(flows: Flows, link: int, queued: int) -> int:
     """Look at a link in this round, unless its level is known already; the length of the queue."""
-    links, counts = flows.links, flows.counts
+    counts = flows.counts
     if flows.totals.queued[link] == counts[ROUND] or is_settled(flows, link):
         return queued
     flows.totals.queued[link] = counts[ROUND]
