@@ -26,7 +26,16 @@ from simcodesign.describe.demands.exchange import Exchange
 from simcodesign.describe.demands.point_to_point import Receive, Send
 from simcodesign.describe.design_point import bind
 from simcodesign.describe.machine import MAPPINGS, Machine
-from simcodesign.describe.machine_parts import DISTANCES, DUPLEXES, SWITCHINGS, Disk, Interfaces, Network, Processor
+from simcodesign.describe.machine_parts import (
+    DISTANCES,
+    DUPLEXES,
+    SHARINGS,
+    SWITCHINGS,
+    Disk,
+    Interfaces,
+    Network,
+    Processor,
+)
 from simcodesign.describe.program import Block, Step, walk
 from simcodesign.describe.topology.build import build_topology
 from simcodesign.describe.workload import Workload
@@ -77,6 +86,8 @@ def machines(kinds: tuple[str, ...] = ("bus", "crossbar", "fat_tree", "mesh", "t
                     "receive_overhead_s": TIMES,
                     "startup_per": st.sampled_from(["message", "hop"]),
                     "hops_hold_sender": st.booleans(),
+                    "sharing": st.sampled_from(SHARINGS),
+                    "packet_bytes": st.sampled_from([1.0, 3.0, 50.0]),
                 }
             ),
             st.fixed_dictionaries(
@@ -109,6 +120,12 @@ def _machine(
     topology = build_topology(kind, nodes, **({"arity": 2} if kind == "fat_tree" else {}))
     link, interface = (None if share is None else share * constants["per_byte_s"] for share in slack)
     constants |= {"link_per_byte_s": link, "interfaces": replace(interfaces, per_byte_s=interface)}
+    is_stored = constants["switching"] == "store_and_forward"
+    per_byte_s = (constants["per_byte_s"], link, interface)
+    if {"fair": is_stored or 0 in per_byte_s, "packets": is_stored and slack[0] not in (None, 1.0)}.get(
+        constants.get("sharing", ""), False
+    ):
+        constants |= {"sharing": "messages"}
     return Machine("test machine", Processor(2.0), Network(topology, **constants), disk, per_node, mapping)
 
 
@@ -207,6 +224,7 @@ def cases(draw: st.DrawFn) -> tuple[Workload, Machine, int]:
     ranks = draw(st.integers(1, min(machine.most_ranks, 9)))
     workload = workload_of_steps(*draw(bodies(ranks, machine.network.model)))
     free = not any(map(costs_a_receive, (machine.network.receive_overhead_s, workload)))
+    free &= machine.network.sharing != "packets" or machine.network.switching != "store_and_forward"
     if free and machine.network.model == "hockney":
         workload = with_trains(workload, draw(st.integers(1, 4)))
     return workload, machine, ranks

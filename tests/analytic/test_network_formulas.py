@@ -69,6 +69,8 @@ def networks(draw: st.DrawFn) -> Network:
         startup_per=draw(st.sampled_from(["message", "hop"])),
         distance=draw(st.sampled_from(DISTANCES)),
         switching=draw(st.sampled_from(SWITCHINGS)),
+        sharing=draw(st.sampled_from(["messages", "packets"])),
+        packet_bytes=draw(st.sampled_from([64.0, 1e5])),
         hops_hold_sender=draw(st.booleans()),
     )
 

@@ -197,7 +197,8 @@ def test_several_messages_in_loggops(constants: tuple[float, ...]) -> None:
 @pytest.mark.parametrize("distance", DISTANCES)
 @pytest.mark.parametrize("text", OPERATIONS)
 def test_one_operation_whose_hops_do_not_hold_the_sender(text: str, distance: str) -> None:
-    for receive_s, switching in ((0.0, "cut_through"), (2e-6, "store_and_forward"), (9e-6, "cut_through")):
+    kinds = (("cut_through", "messages"), ("store_and_forward", "messages"), ("store_and_forward", "packets"))
+    for receive_s, (switching, sharing) in zip((9e-6, 2e-6, 0.0), kinds, strict=True):
         network = Network(
             build_topology("torus", 64),
             startup_s=4e-6,
@@ -206,6 +207,8 @@ def test_one_operation_whose_hops_do_not_hold_the_sender(text: str, distance: st
             distance=distance,
             receive_overhead_s=receive_s,
             switching=switching,
+            sharing=sharing,
+            packet_bytes=100.0,
             hops_hold_sender=False,
         )
         machine = with_power(Machine("free", Processor(1e9), network))
