@@ -95,7 +95,8 @@ SHIPPED = (
     Effect(
         "links",
         "contention for links (links)",
-        "messages queue for the links of their route, hop by hop (includes `hops`)",
+        "messages queue for the links of their route, hop by hop, or share them as `network.sharing` says (includes "
+        "`hops`)",
         implies=("hops",),
         lower_bound="most loaded link",
     ),
