@@ -69,6 +69,8 @@ class Log:
     blocked_operations: NDArray[np.int64]  # ascending
     events: int
     begin_s: NDArray[np.float64] | None = None  # (N,) when operations began, where that is not their duration before
+    taken_s: NDArray[np.float64] | None = None  # (N,) with ``loggops``: when a receiver took up the message of a send,
+    processed_s: NDArray[np.float64] | None = None  # (N,) and when it was done with it
 
 
 def link_capacities(plan: Plan) -> NDArray[np.int64]:

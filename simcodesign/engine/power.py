@@ -1,8 +1,9 @@
 """The energy of a run and its power over time, computed from its log.
 
-An operation draws power while it takes its own time, not while it waits. The energy is the exact sum over all of them;
-the power over time is a sweep over the moments at which it changes. What bytes take is spread over their send; of a
-send that takes no time it is in the energy alone.
+An operation draws power while it takes its own time, not while it waits. In LogGOPS, that of a receive is when a
+processor works on its message, which may be before the receive is posted, and that of a send is over before its
+message is received. The energy is the exact sum over all operations; the power over time is a sweep over the moments
+at which it changes. What bytes take is spread over their send; of a send that takes no time it is in the energy alone.
 """
 
 from __future__ import annotations
@@ -12,9 +13,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from simcodesign.core.result import PowerProfile
+from simcodesign.core.result import RECEIVE, SEND, PowerProfile
 from simcodesign.engine.event_contract import Log
-from simcodesign.engine.waits import ready_s, released_s, waited_s
+from simcodesign.engine.waits import begin_s, ready_s, released_s, waited_s
 from simcodesign.generate.plan import NONE, Plan, Powers
 
 Floats = NDArray[np.float64]
@@ -35,12 +36,16 @@ def power_and_energy(plan: Plan, log: Log, powers: Powers, static_w: float) -> P
     end_s = float(log.finish_s.max()) if len(plan) else 0.0
     ops = np.flatnonzero(powers.row != NONE)
     by_byte_j = _by_byte_j(plan, powers, ops)
-    busy_j = float(plan.duration_s[ops] @ _mean_w(powers)[powers.row[ops]])
+    since, until = _at_work_s(plan, log)
+    duration_s = plan.duration_s
+    if log.taken_s is not None:  # with links, less for a receive whose last byte was near when it was taken up
+        duration_s = np.where(plan.kind == RECEIVE, until - since, duration_s)
+    busy_j = float(duration_s[ops] @ _mean_w(powers)[powers.row[ops]])
     energy_j = static_w * end_s + busy_j + float(by_byte_j.sum())
-    lasts = plan.duration_s[ops] > 0
+    lasts = duration_s[ops] > 0
     ops = ops[lasts]
-    by_byte_w = by_byte_j[lasts] / plan.duration_s[ops]
-    return PowerAndEnergy(energy_j, _swept(*_spans(plan, log, powers, ops, by_byte_w), static_w, end_s))
+    by_byte_w = by_byte_j[lasts] / duration_s[ops]
+    return PowerAndEnergy(energy_j, _swept(*_spans(since, until, powers, ops, by_byte_w), static_w, end_s))
 
 
 def _mean_w(powers: Powers) -> Floats:
@@ -57,15 +62,24 @@ def _by_byte_j(plan: Plan, powers: Powers, ops: NDArray[np.int64]) -> Floats:
     return np.where(per_byte > 0, per_byte * plan.size_bytes[ops], 0.0)  # a receive may not know its bytes
 
 
-def _spans(
-    plan: Plan, log: Log, powers: Powers, ops: NDArray[np.int64], by_byte_w: Floats
-) -> tuple[Floats, Floats, Floats]:
-    """Begin, end and watts of all pieces of these operations."""
+def _at_work_s(plan: Plan, log: Log) -> tuple[Floats, Floats]:
+    """(N,) between when and when an operation takes its own time."""
+    if log.taken_s is not None and log.processed_s is not None:
+        begun_s = begin_s(plan, log)
+        kinds = [plan.kind == RECEIVE, plan.kind == SEND]
+        since = np.select(kinds, [log.taken_s[log.match], begun_s], log.finish_s - plan.duration_s)
+        return since, np.select(kinds, [log.processed_s[log.match], begun_s + plan.duration_s], log.finish_s)
     every = slice(0, len(plan))
     ready = ready_s(plan, log, released_s(plan, log), every)
     waited = waited_s(plan, log, ready, every) > 0
-    begin = np.where(waited, log.finish_s - plan.duration_s, ready)[ops]
-    finish = log.finish_s[ops]
+    return np.where(waited, log.finish_s - plan.duration_s, ready), log.finish_s
+
+
+def _spans(
+    since_s: Floats, until_s: Floats, powers: Powers, ops: NDArray[np.int64], by_byte_w: Floats
+) -> tuple[Floats, Floats, Floats]:
+    """Begin, end and watts of all pieces of these operations."""
+    begin, finish = since_s[ops], until_s[ops]
     rows = powers.row[ops]
     count = powers.start[rows + 1] - powers.start[rows]
     op = np.repeat(np.arange(len(ops)), count)

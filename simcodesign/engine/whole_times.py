@@ -45,5 +45,5 @@ def in_whole_units(plan: Plan) -> tuple[Plan, float]:
 
 def in_seconds(log: Log, per_second: float) -> Log:
     """The log of a run in such units."""
-    names = ("finish_s", "arrival_s", "busy_s", "wait_s", "begin_s")
+    names = ("finish_s", "arrival_s", "busy_s", "wait_s", "begin_s", "taken_s", "processed_s")
     return replace(log, **{name: getattr(log, name) / per_second for name in names})

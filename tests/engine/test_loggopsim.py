@@ -207,3 +207,52 @@ def test_engines_agree_under_every_effect(seed: int, operations: int, model: Log
     if None in LogGOPSim(schedule, model).end:
         return
     logs(plan)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Power
+
+
+def powered(model: LogGOPS, ranks: int, **network: object) -> Machine:
+    """20 W of a rank that computes, 5 W of one that works on messages."""
+    watts = {"processor.dynamic_power": 20.0, "network.dynamic_power": 5.0}
+    return machine(model, ranks, **network).with_constants(watts)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("limit", [2**32, 0])
+def test_a_message_processed_before_its_receive_draws_power_while_it_is(
+    engine: str, limit: int, tmp_path: Path
+) -> None:
+    """Its first byte comes after 3 us and keeps the processor for 1 + 1 us, though it is received after 10 us, when a
+    rendezvous ends as well."""
+    (tmp_path / "early.goal").write_text(
+        "num_ranks 2\nrank 0 {\nl1: send 1001b to 1\n}\nrank 1 {\nl1: calc 10000 cpu 1\nl2: recv 1001b from 0 cpu 1\n"
+        "l2 requires l1\n}\n"
+    )
+    model = LogGOPS(L=2000, o=1000, g=0, G=1, O=0, S=limit)
+    workload = workload_of(read_goal(tmp_path / "early.goal"))
+    result = simulate(workload, powered(model, 2), effects="none", engine=engine)
+    profile = result.power_profile
+    assert profile is not None
+    assert profile.edges_s * 1e6 == pytest.approx([0, 1, 3, 5, 10])
+    assert profile.watts == pytest.approx([25, 20, 25, 20])
+    assert result.energy_j == pytest.approx((10 * 20 + (1 + 2) * 5) * 1e-6)
+
+
+@settings(max_examples=examples(60))
+@given(st.integers(0, 2**64), st.integers(1, 40), MODELS)
+def test_the_energy_of_a_schedule_is_that_of_its_parts_and_the_area_under_its_power(
+    seed: int, operations: int, model: LogGOPS
+) -> None:
+    schedule = Writer(Random(seed), operations).schedule()
+    if None in LogGOPSim(schedule, model).end:
+        return
+    x = np.maximum(schedule.size_bytes - 1, 0)
+    sends_s = (model.o + x * model.O)[schedule.kind == SEND].sum() / 1e9
+    receives_s = (model.o + x * max(model.O, model.G))[schedule.kind == RECEIVE].sum() / 1e9
+    expected_j = 20 * schedule.calc_s.sum() + 5 * (sends_s + receives_s)
+    result = simulate(workload_of(schedule), powered(model, schedule.ranks), effects="none", engine="simpy")
+    assert result.energy_j == pytest.approx(expected_j, rel=1e-9, abs=1e-20)
+    assert result.power_profile is not None
+    assert result.power_profile.energy_j == pytest.approx(expected_j, rel=1e-9, abs=1e-20)

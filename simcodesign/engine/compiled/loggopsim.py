@@ -75,6 +75,8 @@ def run(plan: Plan, on_progress: OnProgress | None = None) -> Log:
         blocked_operations=np.zeros(0, np.int64),
         events=count_events(plan, served),
         begin_s=state.turns.begin_s,
+        taken_s=state.turns.taken_s,
+        processed_s=state.turns.end_s,
     )
     return in_seconds(log, per_second)
 
@@ -348,13 +350,13 @@ def take_message(run: Run, send: int, now: float) -> None:
     end_s = now + busy_s
     take_up(run, station, end_s, busy_s, now - turns.first_s[send])
     turns.next_message_s[interface] = now + run.program.gap_s[send]
+    turns.taken_s[send], turns.end_s[send] = now, end_s
     box = rules.box[send]
     receive = turns.first_posted[box]
     if receive != NONE:
         turns.first_posted[box] = turns.following[receive]
         meet(run, send, receive, end_s, now)
         return
-    turns.end_s[send] = end_s
     if turns.first_unexpected[box] == NONE:
         turns.first_unexpected[box] = send
     else:

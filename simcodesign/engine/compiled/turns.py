@@ -48,7 +48,8 @@ class Turns(NamedTuple):
     message_number: Array  # (N,)
     first_s: Array  # (N,) when the first byte of a message is there
     lag_s: Array  # (N,) how late that is seen to
-    end_s: Array  # (N,) of an unexpected message
+    taken_s: Array  # (N,) when its receiver takes a message up,
+    end_s: Array  # (N,) and is done with it
     tried: Array  # (2N,)
     first: Array  # by line: the item that tries, the root of a heap by number
     child: Array  # (2N,)
@@ -102,7 +103,8 @@ def turns_for(plan: Plan) -> Turns:
         message_number=np.zeros(count, np.int64),
         first_s=np.zeros(count),
         lag_s=np.zeros(count),
-        end_s=np.zeros(count),
+        taken_s=np.full(count, np.nan),
+        end_s=np.full(count, np.nan),
         tried=np.zeros(2 * count, np.bool_),
         first=np.full(lines, NONE, np.int32),
         child=np.empty(2 * count, np.int32),

@@ -88,6 +88,7 @@ class LogGOPSimulation(Simulation):
         self.next_send_s, self.next_message_s = [0.0] * rules.interfaces, [0.0] * rules.interfaces
         self.posted: dict[int, deque[int]] = defaultdict(deque)  # receives without their message, by queue
         self.unexpected: dict[int, deque[tuple[int, float]]] = defaultdict(deque)  # messages, and their ends
+        self.taken_s, self.processed_s = [nan] * len(plan), [nan] * len(plan)
         self.ready_s = [0.0] * len(plan)
         self.sent_s = [0.0] * len(plan)  # when a processor has done its part of a send
         self.missing = [0] * len(plan)
@@ -211,6 +212,7 @@ class LogGOPSimulation(Simulation):
         assert self.gap_s is not None
         self.next_message_s[interface] = self.env.now + self.gap_s[send]
         processor.take_up(busy_s, self.env.now - first_s)
+        self.taken_s[send], self.processed_s[send] = self.env.now, end
         if posted := self.posted[self.box[send]]:
             self.meet(send, posted.popleft(), end, [])
         else:
@@ -240,4 +242,5 @@ class LogGOPSimulation(Simulation):
         """What happened, in seconds."""
         log = super().log()
         events = count_events(self.plan, log.served)
-        return in_seconds(replace(log, begin_s=np.array(self.begin_s), events=events), self.per_second)
+        times = {name: np.array(getattr(self, name)) for name in ("begin_s", "taken_s", "processed_s")}
+        return in_seconds(replace(log, events=events, **times), self.per_second)
