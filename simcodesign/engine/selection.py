@@ -93,8 +93,12 @@ def run(plan: Plan, engine: str, on_progress: OnProgress | None = None) -> Log:
 
 
 def _check_memory(plan: Plan) -> None:
-    travelling = 0 if plan.routes is None else int((plan.routes.route >= 0).sum())
+    travelling = 0
+    if plan.routes is not None:
+        has_route = plan.routes.route != NONE
+        packets = plan.routes.packets
+        travelling = int(np.count_nonzero(has_route) if packets is None else packets.count[has_route].sum())
     strands = int((~plan.follows_previous[:-1]).sum())
     needed = len(plan) * BYTES_PER_OPERATION + strands * BYTES_PER_STRAND + travelling * BYTES_PER_ROUTE
-    what = f"{len(plan):.3g} operations take, on the SimPy engine"
+    what = f"{len(plan):.3g} operations and {travelling:.3g} messages or packets take, on the SimPy engine"
     check_memory(what, needed, Place(), allowed="the compiled engine, which takes a fraction of it")

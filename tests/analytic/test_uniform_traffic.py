@@ -140,10 +140,13 @@ LOGGOP = Network(
 )
 SLOW_LINKS = replace(HOCKNEY, link_per_byte_s=1.0)
 SLOW_DOORS = replace(HOCKNEY, link_per_byte_s=0.25, interfaces=Interfaces(per_byte_s=1.0), startup_per="hop")
+PACKETS = replace(SLOW_LINKS, sharing="packets", packet_bytes=3.0)
 
 
 @pytest.mark.parametrize(
-    "network", [HOCKNEY, LOGGOP, SLOW_LINKS, SLOW_DOORS], ids=["hockney", "loggop", "link", "door"]
+    "network",
+    [HOCKNEY, LOGGOP, SLOW_LINKS, SLOW_DOORS, PACKETS],
+    ids=["hockney", "loggop", "link", "door", "packets"],
 )
 @pytest.mark.parametrize("switching", ["cut_through", "store_and_forward"])
 @pytest.mark.parametrize(

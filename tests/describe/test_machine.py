@@ -519,6 +519,19 @@ def test_the_sheet_shows_hops_that_do_not_hold_the_sender() -> None:
     assert "one_per_node" in text
 
 
+def test_the_sheet_shows_how_links_are_shared() -> None:
+    for sharing, stored, expected in (
+        ("messages", "max(h - 1, 0) x m /", "one message after another"),
+        ("packets", "max(h - 1, 0) x min(m, 4.096 kB) /", "packets of 4.096 kB"),
+    ):
+        console = Console(width=200, record=True, file=StringIO())
+        changes = {"network.switching": "store_and_forward", "network.sharing": sharing}
+        console.print(*machine_sheet(load_machine("crossbar-16", changes)))
+        text = " ".join(console.export_text().split())
+        assert stored in text
+        assert expected in text
+
+
 # --- Memory of a node ------------------------------------------------------------------------------------------
 
 

@@ -113,7 +113,8 @@ def _counted(
         if network.links_differ:
             what = "requests to the network over links that differ and store messages have no closed form"
             raise InputError(what, step.place, value=network.switching, allowed="network.switching: cut_through")
-        later = pair_size * np.maximum(interface_s - network.link_occupancy_s_per_byte, 0.0)
+        stored = np.minimum(pair_size, network.stored_bytes)
+        later = stored * np.maximum(interface_s - network.link_occupancy_s_per_byte, 0.0)
         alone = alone + np.where(hops > 1, later, 0.0)
     latency = alone + _sums(passes.T.tocsr(), waits)
     weight = count[..., source] * share

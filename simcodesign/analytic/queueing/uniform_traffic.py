@@ -367,9 +367,10 @@ def _empty_s(
     )
     if network.switching != "store_and_forward":
         return arrival
-    stored = size * network.link_occupancy_s_per_byte
-    # The receiver's interface gets the head of a stored message first, and delays its tail if slower than a link.
-    slower = np.maximum(service.interface_s - stored, 0.0) * (1 - traffic.direct) if links else 0.0
+    share = np.minimum(network.stored_bytes / np.maximum(size, 1.0), 1.0)  # of a message, that is stored at a time
+    stored = share * size * network.link_occupancy_s_per_byte
+    # The receiver's interface gets the head of what is stored first, and delays its tail if slower than a link.
+    slower = np.maximum(share * service.interface_s - stored, 0.0) * (1 - traffic.direct) if links else 0.0
     return arrival + (hops - 1) * stored + slower
 
 
