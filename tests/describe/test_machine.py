@@ -17,12 +17,13 @@ from rich.console import Console
 
 from simcodesign.core.errors import InputError
 from simcodesign.describe.constants import CONSTANTS, MODEL_OF
+from simcodesign.describe.design_point import bind
 from simcodesign.describe.machine import Machine
 from simcodesign.describe.machine_parts import Interfaces, Network
 from simcodesign.describe.topology.build import build_topology
 from simcodesign.describe.yaml.files import load_machine
 from simcodesign.report.results.machine_sheet import machine_sheet
-from tests.builders import read_machine
+from tests.builders import read_machine, workload
 
 TEXT = """\
 simcodesign: 1
@@ -458,6 +459,17 @@ def test_arrays_of_constants() -> None:
 def test_constants_that_cannot_be_used(path: str, value: object) -> None:
     with pytest.raises(InputError, match=path.replace(".", r"\.")):
         read_machine(TEXT).with_constants({path: value})  # type: ignore[dict-item]
+
+
+@pytest.mark.parametrize("key", ["per_byte", "bandwidth"])
+def test_constants_of_interfaces_as_they_were_written_are_refused_with_the_new_spelling(key: str) -> None:
+    now = rf"network\.interfaces\.{key}"
+    with pytest.raises(InputError, match=now):
+        read_machine(TEXT).with_constants({f"network.interface_{key}": 1e-9})
+    with pytest.raises(InputError, match=now):
+        bind(workload("[barrier: {}]"), read_machine(TEXT), {"P": 2, f"network.interface_{key}": 1e-9})
+    with pytest.raises(InputError, match=now):
+        workload(f"- constants: {{network.interface_{key}: 1}}\n  do: [barrier: {{}}]")
 
 
 def test_constants_that_do_not_exist() -> None:

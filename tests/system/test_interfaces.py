@@ -82,6 +82,15 @@ def test_one_message_each_way(engine: str, interfaces: str, expected_us: float) 
 
 
 @BOTH
+def test_a_phase_may_have_faster_interfaces(engine: str) -> None:
+    """Half duplex: one message after the other, 1 + 1 + 1 us; at twice the bandwidth both pass while one does, 1 + 1."""
+    swap = "- send: {to: 1 - rank, bytes: 1000}\n    - receive: {from: 1 - rank}\n"
+    faster = "  constants: {network.interfaces.per_byte: 0.5 ns/B}\n"
+    phases = f"- phase: slow\n  do:\n    {swap}- phase: fast\n{faster}  do:\n    {swap}"
+    assert makespan_us(phases, machine(2, "duplex: half"), engine) == pytest.approx(3 + 2, rel=1e-12)
+
+
+@BOTH
 @pytest.mark.parametrize(("count", "expected_ns"), [(1, 2103), (2, 1102)])
 def test_a_rank_sends_at_once_by_the_interfaces_that_its_schedule_names(
     tmp_path: Path, engine: str, count: int, expected_ns: float

@@ -18,12 +18,14 @@ def interface_turns(machine: Machine, plan: Plan, route: Int32s) -> tuple[Int64s
 
     A rank counts the messages that it sends to other nodes in program order, and those that it receives in the order of
     its receives; messages whose receive is found while the program runs come after these, in the order of their sends.
-    In a schedule in LogGOPS, the number of a message is the place of its interface among those that its sender uses.
+    Where ranks of a schedule in LogGOPS name several network interfaces, the number of a message is the place of its own
+    among those that its sender uses.
     """
     sends = np.flatnonzero(route != NONE)
     source, target = plan.rank[sends], plan.peer[sends]
-    if plan.loggops is not None:
-        leaves = comes = within(plan.rank, plan.loggops.interface)[sends]
+    named = None if plan.loggops is None else within(plan.rank, plan.loggops.interface)
+    if named is not None and named.any():
+        leaves = comes = named[sends]
     else:
         received = np.where(plan.match[sends] == NONE, len(plan), plan.match[sends])
         order = np.lexsort((sends, received, target))
