@@ -18,8 +18,8 @@ def interface_turns(machine: Machine, plan: Plan, route: Int32s) -> tuple[Int64s
 
     A rank counts the messages that it sends to other nodes in program order, and those that it receives in the order of
     its receives; messages whose receive is found while the program runs come after these, in the order of their sends.
-    Where ranks of a schedule in LogGOPS name several network interfaces, the number of a message is the place of its own
-    among those that its sender uses.
+    Where ranks of a schedule in LogGOPS name several network interfaces, the number of a message is the place of its
+    own among those that its sender uses.
     """
     sends = np.flatnonzero(route != NONE)
     source, target = plan.rank[sends], plan.peer[sends]
