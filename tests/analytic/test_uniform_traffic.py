@@ -17,6 +17,7 @@ from simcodesign.analytic.queueing.station import md1, mg1
 from simcodesign.analytic.queueing.uniform_traffic import saturation_per_s, uniform_latency, uniform_traffic
 from simcodesign.core.errors import InputError, Place
 from simcodesign.core.expressions.expression import parse
+from simcodesign.describe.demands.collective import Collective
 from simcodesign.describe.demands.point_to_point import Receive, Send
 from simcodesign.describe.machine import Machine
 from simcodesign.describe.machine_parts import Interfaces, Network, Processor
@@ -311,3 +312,32 @@ def test_rates_sizes_and_constants_broadcast() -> None:
 def test_bad_topologies(topology: Topology, what: str) -> None:
     with pytest.raises(InputError, match=what):
         uniform_traffic(topology)
+
+
+# Links that differ.
+
+
+@pytest.mark.parametrize("duplex", ["full", "half"])
+@pytest.mark.parametrize(
+    "topology",
+    [
+        TorusTopology(12, (4, 3), bandwidth=(2.0**30, 2.0**26)),
+        TorusTopology(12, (4, 3), bandwidth=(2.0**26, 2.0**30)),
+        MeshTopology(12, (3, 1, 4), bandwidth=(2.0**30, 2.0**20, 2.0**29)),
+        HypercubeTopology(8),
+        build_topology("fat_tree", 8, arity=2, taper=(1, 4, 2)),
+    ],
+)
+def test_saturation_is_that_of_the_busiest_station(topology: Topology, duplex: str) -> None:
+    """One message of every host to every other, simulated: the station that is busy longest."""
+    network = Network(topology, per_byte_s=2.0**-30, interfaces=Interfaces(duplex=duplex, per_byte_s=2.0**-31))
+    machine, hosts = Machine("test", Processor(1.0), network), topology.node_count
+    program = (Collective(None, Place(), "all_to_all", "pairwise", parse(1024)),)
+    result = simulate(
+        Workload("all", {}, {}, program), machine, {"P": hosts}, effects="links,interfaces", engine="simpy"
+    )
+    busiest_s = result.station_table()["busy_s"].max()
+    assert saturation_per_s(network, 1024.0) == pytest.approx((hosts - 1) / busiest_s, rel=1e-12)
+    assert saturation_per_s(network, 1024.0, interfaces=False) >= saturation_per_s(network, 1024.0)
+    sizes = np.array([1024.0, 4096.0])
+    assert saturation_per_s(network, sizes) == pytest.approx((hosts - 1) / busiest_s * np.array([1, 1 / 4]), rel=1e-12)

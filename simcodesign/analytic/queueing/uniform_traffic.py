@@ -22,6 +22,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from simcodesign.analytic.queueing.station import mg1
+from simcodesign.analytic.route_links import group_table
 from simcodesign.core.errors import InputError, Place
 from simcodesign.core.units import FloatOrArray
 from simcodesign.describe.machine_parts import Network
@@ -36,6 +37,7 @@ MOST_COUNTED_HOSTS = 1_024
 TRAINS = 0.8
 
 _Floats = NDArray[np.float64]
+_Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -45,6 +47,7 @@ class UniformTraffic:
 
     ``merged[k]``, ``merged_square[k]``: means of m and m^2 over the links of a kind, m the sum of the squared shares of
     their messages by the link that these come over; ``arriving``: the mean of m of the messages that come to a host.
+    ``group[k]``: the group of links of the topology, where links of different groups are different kinds; else 0.
     """
 
     hosts: int
@@ -55,6 +58,7 @@ class UniformTraffic:
     merged: _Floats
     merged_square: _Floats
     arriving: float
+    group: _Ints
 
     @property
     def highest_load(self) -> float:
@@ -79,9 +83,9 @@ class Latency:
     saturation_per_s: FloatOrArray
 
 
-def uniform_traffic(topology: Topology, doors: bool = False) -> UniformTraffic:
+def uniform_traffic(topology: Topology, doors: bool = False, by_group: bool = False) -> UniformTraffic:
     """The load of every link. ``doors``: what a host sends comes from its interface, no faster than a link takes it,
-    and so counts as one more link before.
+    and so counts as one more link before. ``by_group``: links of different groups of the topology are not one kind.
 
     InputError for a single host, and for too many where routes have to be counted.
     """
@@ -90,7 +94,7 @@ def uniform_traffic(topology: Topology, doors: bool = False) -> UniformTraffic:
         raise InputError("uniform traffic needs other hosts", value=hosts, allowed="at least 2 hosts")
     match topology:
         case GridTopology():
-            lines = [_line(axis.extent, axis.is_ring) for axis in topology.axes if axis.extent > 1]
+            lines = [_line(axis.extent, axis.is_ring) for axis in topology.axes]
             kinds, arriving, direct = _kinds(lines, hosts, doors), _arriving(lines, hosts), float(topology.link_count)
         case HypercubeTopology():
             lines = [_line(2, False)] * topology.dimension
@@ -103,9 +107,11 @@ def uniform_traffic(topology: Topology, doors: bool = False) -> UniformTraffic:
             arriving = 1 / (hosts - 1.0)
         case _:
             kinds, arriving, direct = _counted(topology, doors)
-    carried, count, merged, square = kinds.together()
+    carried, count, merged, square, group = kinds.together(by_group)
     mean_hops, pairs = topology.mean_hops(), hosts * (hosts - 1.0)
-    return UniformTraffic(hosts, carried / (hosts - 1), count, mean_hops, direct / pairs, merged, square, arriving)
+    return UniformTraffic(
+        hosts, carried / (hosts - 1), count, mean_hops, direct / pairs, merged, square, arriving, group
+    )
 
 
 @dataclass(frozen=True)
@@ -147,24 +153,29 @@ def _line(extent: int, is_ring: bool) -> _Line:
 
 @dataclass(frozen=True)
 class _Kinds:
-    """Arrays of one length: pairs of hosts over each link, how many such links there are, means of m and m^2."""
+    """Arrays of one length: pairs of hosts over each link, how many such links there are, means of m and m^2, and their
+    group."""
 
     pairs: _Floats
     links: _Floats
     merged: _Floats
     square: _Floats
+    group: _Ints
 
     @classmethod
     def alike(cls, pairs: float, links: float, merged: float) -> _Kinds:
         """All links with the same load and the same m."""
-        return cls(np.array([pairs]), np.array([links]), np.array([merged]), np.array([merged**2]))
+        zero = np.zeros(1, np.int64)
+        return cls(np.array([pairs]), np.array([links]), np.array([merged]), np.array([merged**2]), zero)
 
-    def together(self) -> tuple[_Floats, ...]:
-        """Links of the same load as one kind."""
-        pairs, kind = np.unique(np.round(self.pairs), return_inverse=True)
+    def together(self, by_group: bool) -> tuple[_Floats, _Floats, _Floats, _Floats, _Ints]:
+        """Links of the same load as one kind; of the same load and group, if ``by_group``."""
+        group = self.group if by_group else np.zeros_like(self.group)
+        (pairs, groups), kind = np.unique([np.round(self.pairs), group], axis=1, return_inverse=True)
+        kind = kind.reshape(-1)
         links = np.bincount(kind, weights=self.links)
-        means = (np.bincount(kind, weights=self.links * value) / links for value in (self.merged, self.square))
-        return pairs, links.astype(np.float64), *means
+        merged, square = (np.bincount(kind, weights=self.links * value) / links for value in (self.merged, self.square))
+        return pairs, links.astype(np.float64), merged, square, groups.astype(np.int64)
 
 
 def _kinds(lines: list[_Line], hosts: int, doors: bool) -> _Kinds:
@@ -175,9 +186,10 @@ def _kinds(lines: list[_Line], hosts: int, doors: bool) -> _Kinds:
     an earlier dimension, in either direction, if they have not moved in those between.
     """
     parts: list[tuple[_Floats, ...]] = []
+    group: list[_Ints] = []
     # Hosts in the earlier dimensions; the squares of what turns in from them, and through the door.
     before, mean, variance = 1.0, float(doors), 0.0
-    for line in lines:
+    for dimension, line in enumerate(lines):
         others, after = hosts / line.extent, hosts / line.extent / before
         pairs, straight = line.over * others, (line.over - line.begin) * others
         with np.errstate(all="ignore"):
@@ -186,11 +198,13 @@ def _kinds(lines: list[_Line], hosts: int, doors: bool) -> _Kinds:
         links = np.broadcast_to(line.weight * others, pairs.shape)
         there = pairs > 0
         parts.append(tuple(part[there] for part in (pairs, links, merged, merged**2 + turns**2 * variance)))
+        group.append(np.full(len(parts[-1][0]), dimension))
         turned = (line.end**2).sum(axis=0) * before**2
         share = line.weight / line.extent
         mean, variance = mean + share @ turned, variance + share @ (turned - share @ turned) ** 2
         before *= line.extent
-    return _Kinds(*(np.concatenate(column) for column in zip(*parts, strict=True)))
+    pairs, links, merged, square = (np.concatenate(column) for column in zip(*parts, strict=True))
+    return _Kinds(pairs, links, merged, square, np.concatenate(group))
 
 
 def _arriving(lines: list[_Line], hosts: int) -> float:
@@ -225,15 +239,17 @@ def _counted(topology: Topology, doors: bool) -> tuple[_Kinds, float, float]:
     turn, count = np.unique(np.concatenate(turns), return_counts=True)
     used = passed > 0
     merged = np.bincount(turn % links, weights=count.astype(float) ** 2, minlength=links)[used] / passed[used] ** 2
-    kinds = _Kinds(passed[used], np.ones(len(merged)), merged, merged**2)
+    kinds = _Kinds(passed[used], np.ones(len(merged)), merged, merged**2, topology.group_of(np.flatnonzero(used)))
     return kinds, arriving / hosts / (hosts - 1) ** 2, direct
 
 
 def saturation_per_s(
     network: Network, size_bytes: ArrayLike, *, links: bool = True, interfaces: bool = True
 ) -> FloatOrArray:
-    """The rate of every host at which the first link or interface is busy all the time; ``inf`` if none ever is."""
-    traffic, service = uniform_traffic(network.topology), _Service.of(network, size_bytes, links, interfaces)
+    """The rate of every host at which the first link or interface is busy all the time; ``inf`` if none ever is. Links
+    may differ."""
+    traffic = uniform_traffic(network.topology, by_group=network.links_differ)
+    service = _Service.of(network, size_bytes, links, interfaces)
     with np.errstate(divide="ignore"):
         return _plain(1 / service.busy(traffic))
 
@@ -325,10 +341,12 @@ def check_one_interface(network: Network, place: Place | None = None) -> None:
 
 @dataclass(frozen=True)
 class _Service:
-    """How long a message occupies each link and each interface; 0 where they are not shared."""
+    """How long a message occupies each link and each interface; 0 where they are not shared. ``link_s``: the slowest
+    link, ``group_s`` (..., G): one of each group of the topology, or of the only kind where links are alike."""
 
     link_s: _Floats
     interface_s: _Floats
+    group_s: _Floats
     full_duplex: bool = True
     interfaces: int = 1  # of a node
 
@@ -338,12 +356,16 @@ class _Service:
         link = size * network.link_occupancy_s_per_byte * (1.0 if links else 0.0)
         interface = size * network.interface_occupancy_s_per_byte * (1.0 if interfaces else 0.0)
         link, interface = np.broadcast_arrays(link, interface)
-        return cls(link, interface, network.interfaces.is_full_duplex, network.interfaces.count)
+        group = link[..., None]
+        if links and network.links_differ:
+            group = size[..., None] * group_table(network.links_s_per_byte)
+        return cls(link, interface, group, network.interfaces.is_full_duplex, network.interfaces.count)
 
     def busy(self, traffic: UniformTraffic) -> _Floats:
         """Utilisation of the busiest station, per message per second of every host."""
         passed = (1 if self.full_duplex else 2) / self.interfaces
-        return np.maximum(traffic.highest_load * self.link_s, passed * self.interface_s)
+        links = np.max(traffic.load * self.group_s[..., traffic.group], axis=-1, initial=0.0)
+        return np.asarray(np.maximum(links, passed * self.interface_s))
 
 
 def _empty_s(
