@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 
+from simcodesign.analytic.forecast import forecast
 from simcodesign.core.result import Result
 from simcodesign.describe.machine_parts import SHARINGS
 from simcodesign.engine.simulate import simulate
@@ -70,3 +71,8 @@ def test_the_times_and_events_of_a_pattern(pattern: str) -> None:
     ]
     shown = [f"{time:,.0f}" for time in times] + [f"{result.events:,}" for result in results]
     assert cells[1:] == shown
+    bounds = forecast(
+        builders.workload(PATTERNS[pattern]), load_machine("packet-torus"), {"P": RANKS}, bounds=True
+    ).bounds
+    assert bounds is not None
+    assert min(result.makespan_s for result in results) >= bounds.lower_s["most loaded link"] * (1 - 1e-9)
