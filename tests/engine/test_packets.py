@@ -257,6 +257,23 @@ def test_too_many_packets_are_an_error() -> None:
         ends_us(message(0, 3, 10**13), machine("{packets: 1 B}"), "compiled")
 
 
+def test_iterations_over_links_that_serve_packets_are_all_simulated() -> None:
+    program = "- repeat: 100\n  do:\n" + "".join(f"  {line}\n" for line in message(0, 2, 1500).splitlines())
+    result = simulate(workload(program), LINE, {"P": 4}, effects="links", iterations="steady", engine="simpy")
+    assert result.steady is not None
+    assert [loop.simulated for loop in result.steady.loops] == [100]
+    assert result.makespan_s == pytest.approx(100 * 1.5e-6, rel=1e-9)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_noise_lets_packets_be_as_many_and_as_long_together(engine: str) -> None:
+    noisy = machine("{packets: 1 kB}", more="noise: {network: {distribution: uniform, spread: 0.5}}\n")
+    result = simulate(workload(message(0, 3, 4500)), noisy, {"P": 4}, effects="links,noise", seed=2, engine=engine)
+    busy_s = float(result.stations.busy_s.sum())
+    assert result.makespan_s == pytest.approx(busy_s / 3, rel=1e-9)  # alone, each of three links for all bytes
+    assert result.makespan_s != pytest.approx(4.5e-6, rel=1e-3)
+
+
 def test_a_schedule_of_messages_is_cut_too(tmp_path: Path) -> None:
     """Its sends that need a processor are held as if alone."""
     text = "num_ranks 3\nrank 0 { send 3000b to 2 }\nrank 1 { send 1000b to 2 }\n"
