@@ -27,7 +27,7 @@ from typing import NamedTuple
 import numpy as np
 
 from simcodesign.describe.machine import Machine
-from simcodesign.describe.machine_parts import Network
+from simcodesign.describe.machine_parts import EQUAL, Network
 from simcodesign.describe.topology.grid import GridTopology
 
 
@@ -51,11 +51,13 @@ def evenly_shared_s(machine: Machine, ranks: int, size_bytes: float, pattern: Do
     """Seconds of such an operation where all ranks begin together and the links are shared fairly.
 
     None where that has no closed form: on other machines (no mesh or torus, several ranks on a node, another order of
-    the ranks, links not shared fairly, LogGOPS), for other numbers of ranks, and in a ``TREE`` where receivers go on
-    later than senders do.
+    the ranks, links not shared in equal parts, LogGOPS), for other numbers of ranks, and in a ``TREE`` where receivers
+    go on later than senders do.
     """
     network = machine.network
-    if network.sharing != "fair" or network.model != "hockney" or not _is_in_order(machine, ranks):
+    if network.sharing != "fair" or network.shares != EQUAL or network.model != "hockney":
+        return None
+    if not _is_in_order(machine, ranks):
         return None
     rounds = list(rounds_on_grid(network.topology, ranks)) if isinstance(network.topology, GridTopology) else []
     if ranks == 1 or 2 ** len(rounds) != ranks:

@@ -9,7 +9,7 @@ import numpy as np
 from simcodesign.core.units import format_quantity
 from simcodesign.describe.design_point import DesignPoint
 from simcodesign.describe.evaluation import Evaluation
-from simcodesign.describe.machine_parts import DIRECTION, ROUND_ROBIN, Network
+from simcodesign.describe.machine_parts import BY_LATENCY, DIRECTION, ROUND_ROBIN, Network
 
 #: How links and interfaces are shared, by ``Network.sharing``.
 SHARING_WORDS = {"messages": "messages in turn", "fair": "fair shares", "packets": "packets of {packet} in turn"}
@@ -62,7 +62,8 @@ def _held(network: Network, effects: Collection[str]) -> tuple[str, str]:
 
 
 def _shared(network: Network) -> str:
-    return SHARING_WORDS[network.sharing].format(packet=format_quantity(network.packet_bytes, "size"))
+    by_latency = " by latency" if network.sharing == "fair" and network.shares == BY_LATENCY else ""
+    return SHARING_WORDS[network.sharing].format(packet=format_quantity(network.packet_bytes, "size")) + by_latency
 
 
 def _interfaces(network: Network) -> str:

@@ -17,6 +17,7 @@ from simcodesign.describe.machine_parts import (
     DUPLEXES,
     HITS,
     ROUND_ROBIN,
+    SHARES,
     Memory,
     Network,
     Processor,
@@ -147,6 +148,8 @@ def check_sharing(network: Network, place: Place) -> None:
     """InputError for fair shares of links that store whole messages; for packets in LogGOPS, of no size, or stored by
     links that are not all as fast as messages."""
     is_stored = network.switching == "store_and_forward"
+    if network.shares not in SHARES:
+        raise InputError("shares of links, network.shares", place, value=network.shares, allowed=", ".join(SHARES))
     if network.sharing == "fair" and is_stored:
         what = "network.sharing: fair is for messages that are on all links of their route at once"
         raise InputError(what, place, value=f"switching: {network.switching}", allowed="switching: cut_through")

@@ -24,6 +24,8 @@ SWITCHINGS = ("cut_through", "store_and_forward")
 #: How links and interfaces are shared: by one message after another, by all at once with max-min fair shares, or by
 #: messages in packets, one packet of each in turn.
 SHARINGS = ("messages", "fair", "packets")
+#: The shares of ``sharing: fair``: all equal, or in proportion to 1 / latency of the route.
+EQUAL, BY_LATENCY = SHARES = ("equal", "by_latency")
 #: The packets of ``sharing: packets``, unless it says another size.
 PACKET_BYTES = 4096.0
 #: Whether an interface sends and receives at the same time, or one after the other.
@@ -128,9 +130,10 @@ class Network:
     sockets of a node to another; those within a socket cost what ``node`` says.
 
     With ``sharing = "fair"``, messages that use a link or an interface at the same time share its bandwidth (max-min
-    fair shares), and a sender of Hockney's model is held until its last byte has passed. With ``"packets"``, which is
-    for Hockney's model alone, so is a sender, and messages take turns packet by packet, of ``packet_bytes`` each; with
-    ``switching = "store_and_forward"`` it is packets that are stored, not messages. Else messages take turns.
+    fair ``shares``, equal ones or in proportion to 1 / latency of the route), and a sender of Hockney's model is held
+    until its last byte has passed. With ``"packets"``, which is for Hockney's model alone, so is a sender, and messages
+    take turns packet by packet, of ``packet_bytes`` each; with ``switching = "store_and_forward"`` it is packets that
+    are stored, not messages. Else messages take turns.
 
     A rank that sends or receives draws ``dynamic_power_w`` (not while it waits), and a byte that is sent takes
     ``energy_per_byte_j``.
@@ -148,6 +151,7 @@ class Network:
     switching: str = "cut_through"
     sharing: str = "messages"
     packet_bytes: float = PACKET_BYTES
+    shares: str = EQUAL
     model: str = "hockney"
     latency_s: FloatOrArray = 0.0
     overhead_s: FloatOrArray = 0.0

@@ -10,10 +10,11 @@
    the waiting ones and those whose service ends later than now, is blocked: its operation is done in this instant,
    with no service and no duration. Then one server is granted, if one is free and somebody waits.
    Where messages share links fairly (``FairSharing``), all interfaces and links arbitrate as one, after all others.
-   In that event all flows end and begin that do so in this instant, and then the rates are computed anew: whole
-   numbers, all links of the smallest share being saturated together. Only when its rate changes, what is left of a
-   flow is ``max(0, left - rate / unit * (now - since))``, and it ends at ``max(now, now + left / (rate / unit))``;
-   this sum, and the time at which a flow begins, are rounded to 43 bits.
+   In that event all flows end and begin that do so in this instant, and then the rates are computed anew. The share of
+   a link is what is left of its capacity over the sum of the weights of its flows without a rate, rounded down; all
+   links of the smallest share are saturated together, and their flows get that share times their weight. Only when its
+   rate changes, what is left of a flow is ``max(0, left - rate / unit * (now - since))``, and it ends at
+   ``max(now, now + left / (rate / unit))``; this sum, and the time at which a flow begins, are rounded to 43 bits.
    Where messages pass as packets (``PacketSharing``), the requests of interfaces and links are those of packets, of
    each message one at a time: the arrival time of a request is that of the packet's head, or the time at which the
    service of the packet before it ends there, if that is later. No packet overtakes another of its message, since all

@@ -76,8 +76,9 @@ class FairSharing:
     The message of a send sets out when the send begins. It is a flow ``delay_s`` later, until ``size_bytes`` have
     passed, and has arrived ``after_s`` after that; a message of no bytes is no flow. A send that ``holds`` its rank is
     done when its flow has ended, others after their duration. At any time the flows have the max-min fair shares of
-    the capacities of the stations on their routes, where ``own_rate`` limits a flow by itself unless it is 0. Rates are
-    whole numbers of units, ``unit`` of which make a byte per second (a power of two).
+    the capacities of the stations on their routes, where ``own_rate`` limits a flow by itself unless it is 0: shares in
+    proportion to their ``weight``. Rates are whole numbers of units, ``unit`` of which make a byte per second (a power
+    of two), and multiples of the weight.
     """
 
     delay_s: Floats  # (N,)
@@ -85,6 +86,7 @@ class FairSharing:
     size_bytes: Floats  # (N,)
     holds: NDArray[np.bool_]  # (N,) not without bytes
     own_rate: Int64s  # (N,) in units
+    weight: Int32s  # (N,) 1 or more
     capacity: Int64s  # (S,) in units; meaningless for stations on no route
     unit: float
 

@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
+from collections.abc import Callable
 from fractions import Fraction
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -26,11 +28,11 @@ ENGINES = ("simpy", "compiled")
 BOTH = pytest.mark.parametrize("engine", ENGINES)
 
 
-def machine(nodes: int, topology: str, more: str = "", startup: str = "1 us") -> Machine:
+def machine(nodes: int, topology: str, more: str = "", startup: str = "1 us", sharing: str = "fair") -> Machine:
     """Links of 1 GB/s, a startup, and nothing else that costs time."""
     return read_machine(
         f"simcodesign: 1\nname: test\nnodes: {nodes}\nprocessor: {{rate: 1 GFLOP/s}}\nnetwork:\n"
-        f"  startup: {startup}\n  bandwidth: 1 GB/s\n  sharing: fair\n  topology: {{{topology}}}\n{more}"
+        f"  startup: {startup}\n  bandwidth: 1 GB/s\n  sharing: {sharing}\n  topology: {{{topology}}}\n{more}"
     )
 
 
@@ -123,9 +125,9 @@ def test_a_broadcast_to_the_nearest_child_first_over_a_mesh(engine: str, bits: i
 # --- SimGrid --------------------------------------------------------------------------------------------------
 
 
-def goal_of(stages: list[list[list[float]]], ranks: int) -> str:
-    """A schedule in which a message sets out 1 us after its sender and its receiver have both done all of their stage
-    before. The receiver says so, and that it has got the message, by messages without bytes, which take no time; every
+def goal_of(stages: list[list[list[float]]], ranks: int, delay_ns: Callable[[int, int], int]) -> str:
+    """A schedule in which a message sets out after a delay when its sender and its receiver have both done all of their
+    stage before. The receiver says so, and that it has got the message, by messages without bytes, which take no time; every
     message has a processor of its own."""
     lines: dict[int, list[str]] = defaultdict(list)
     before: dict[int, list[str]] = defaultdict(list)
@@ -141,7 +143,7 @@ def goal_of(stages: list[list[list[float]]], ranks: int) -> str:
             name, tag, cpu = f"m{stage}x{number}", 3 * (stage * 100_000 + number), f"cpu {number}"
             add(target, f"{name}a", f"send 0b to {source} tag {tag} {cpu}", *before[target])
             add(source, f"{name}b", f"recv 0b from {target} tag {tag} {cpu}")
-            add(source, f"{name}c", f"calc 1000 {cpu}", f"{name}b", *before[source])
+            add(source, f"{name}c", f"calc {delay_ns(source, target)} {cpu}", f"{name}b", *before[source])
             add(source, f"{name}d", f"send {size}b to {target} tag {tag + 1} {cpu}", f"{name}c")
             add(target, f"{name}e", f"recv {size}b from {source} tag {tag + 1} {cpu}")
             add(target, f"{name}f", f"send 0b to {source} tag {tag + 2} {cpu}", f"{name}e")
@@ -158,10 +160,44 @@ def test_simgrid_gives_the_same_where_all_routes_have_the_same_latency(
     cases: Path, tmp_path: Path, number: int
 ) -> None:
     case = json.loads((cases / "flows" / "torus-4x4x4.json").read_text())[number]
-    (tmp_path / "flows.goal").write_text(goal_of(case["stages"], 64))
+    (tmp_path / "flows.goal").write_text(goal_of(case["stages"], 64, lambda source, target: 1000))
     torus = machine(64, "kind: torus, shape: [4, 4, 4]", startup="0 us")
     result = simulate(str(tmp_path / "flows.goal"), torus, effects="links", engine="compiled")
     assert result.makespan_s * 1e6 == pytest.approx(case["simgrid_equal_shares_us"], rel=1e-6)
+
+
+@pytest.mark.parametrize("number", range(10))
+def test_simgrid_gives_the_same_where_shares_go_by_latency(cases: Path, tmp_path: Path, number: int) -> None:
+    """Each link of a route takes 1 us, which is the delay here; for the shares only the ratios of latencies matter."""
+    case = json.loads((cases / "flows" / "torus-4x4x4.json").read_text())[number]
+    torus = machine(64, "kind: torus, shape: [4, 4, 4]", "  hop_latency: 1 ps\n", "0 us", "{fair: by_latency}")
+    pairs = [*product(range(64), repeat=2)]
+    hops = dict(zip(pairs, torus.network.topology.hops(*zip(*pairs, strict=True)).tolist(), strict=True))
+    text = goal_of(case["stages"], 64, lambda source, target: 1000 * hops[source, target])
+    (tmp_path / "flows.goal").write_text(text)
+    result = simulate(str(tmp_path / "flows.goal"), torus, effects="links", engine="compiled")
+    assert result.makespan_s * 1e6 == pytest.approx(case["simgrid_weighted_us"], rel=1e-6)
+
+
+@BOTH
+def test_shares_in_proportion_to_one_over_latency(engine: str) -> None:
+    # 0 -> 2 has twice the latency of 1 -> 2 and so a third of their link. Latencies of 1 and 2 us; the short one
+    # is alone for 1 us and has 2000 bytes left, which take 3 us; the other one has then had 1000 of its 3000.
+    by_latency = machine(4, "kind: mesh, shape: [4]", "  hop_latency: 1 us\n", "0 us", "{fair: by_latency}")
+    program = message(0, 2, 3000) + message(1, 2, 3000)
+    assert makespan_us(program, by_latency, engine) == pytest.approx(2 + 3 + 2, rel=1e-6)
+
+
+def test_shares_by_latency_need_latencies() -> None:
+    none = machine(4, "kind: mesh, shape: [4]", sharing="{fair: by_latency}")
+    with pytest.raises(InputError, match="hop_latency"):
+        makespan_us(message(0, 2, 1000), none, "simpy")
+
+
+@pytest.mark.parametrize("sharing", ["{fair: by_hops}", "{fair: by_latency, packets: 1 KiB}", "{}", "fairly"])
+def test_ways_of_sharing_that_do_not_exist(sharing: str) -> None:
+    with pytest.raises(InputError, match=r"by_latency|packets"):
+        machine(4, "kind: mesh, shape: [4]", sharing=sharing)
 
 
 # --- What max-min fairness is -----------------------------------------------------------------------------------
@@ -171,16 +207,22 @@ def test_simgrid_gives_the_same_where_all_routes_have_the_same_latency(
 @given(
     routes=st.lists(st.sets(st.integers(0, 5), min_size=1), min_size=1, max_size=12),
     capacity=st.lists(st.integers(1, 30), min_size=6, max_size=6),
+    weights=st.one_of(st.just([1] * 12), st.lists(st.integers(1, 50), min_size=12, max_size=12)),
 )
-def test_every_flow_has_a_full_link_on_which_none_is_faster(routes: list[set[int]], capacity: list[int]) -> None:
-    """The condition that defines max-min fair rates (Bertsekas, Gallager, Data Networks, 1992, section 6.5.2)."""
+def test_every_flow_has_a_full_link_on_which_none_is_faster(
+    routes: list[set[int]], capacity: list[int], weights: list[int]
+) -> None:
+    """The condition that defines max-min fair rates (Bertsekas, Gallager, Data Networks, 1992, section 6.5.2); with
+    weights, of rates over weights."""
     units = [each * 10**12 for each in capacity]
-    flows = {Flow(sorted(route), 1.0, simpy.Event(simpy.Environment())): None for route in routes}
+    env = simpy.Environment()
+    ways = zip(routes, weights, strict=False)
+    flows = {Flow(sorted(route), 1.0, simpy.Event(env), weight=weight): None for route, weight in ways}
     rates = fair_shares(flows, units)
     for flow in flows:
         assert any(
-            units[link] - sum(rates[other] for other in flows if link in other.links) < len(flows)  # but for rounding
-            and rates[flow] >= max(rates[other] for other in flows if link in other.links)
+            units[link] - sum(rates[other] for other in flows if link in other.links) < sum(weights)  # but for rounding
+            and rates[flow] / flow.weight >= max(rates[each] / each.weight for each in flows if link in each.links)
             for link in flow.links
         )
         assert all(sum(rates[other] for other in flows if link in other.links) <= units[link] for link in flow.links)

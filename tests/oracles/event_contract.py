@@ -402,6 +402,7 @@ def with_fair_sharing(plan: Plan, random: Random, times: tuple[float, ...]) -> P
         size_bytes=size_bytes,
         holds=holds & np.array(random.choices((False, True), k=count)),
         own_rate=np.array(random.choices((0, 0, 0, *rates), k=count)),
+        weight=np.array(random.choices(random.choice(((1,), (1, 2, 3), (1, 2**20 // 3, 2**20))), k=count), np.int32),
         capacity=np.array(random.choices(rates, k=len(plan.stations))),
         unit=unit,
     )

@@ -30,6 +30,7 @@ from simcodesign.describe.machine_parts import (
     CHOICES,
     DUPLEXES,
     HITS,
+    SHARES,
     SHARINGS,
     CacheLevel,
     Disk,
@@ -205,7 +206,11 @@ def _sharing(items: Mapping[str, Entry]) -> dict[str, Any]:
     entry = items["sharing"]
     if not isinstance(entry.content, dict):
         return {"sharing": entry.text(SHARINGS)}
-    given = entry.mapping(("packets",), ("packets",))
+    given = entry.mapping(("fair", "packets"))
+    if len(given) != 1:
+        raise entry.error("one way of sharing links", "{fair: by_latency} or {packets: SIZE}")
+    if "fair" in given:
+        return {"sharing": "fair", "shares": given["fair"].text(SHARES)}
     return {"sharing": "packets", "packet_bytes": given["packets"].quantity("size")}
 
 

@@ -1,7 +1,8 @@
 """Max-min fair shares of links, compiled: which rates flows have after some have begun or ended.
 
-Water filling: the links with the smallest share, what is left of their capacity over the flows that have no rate yet,
-are saturated; these flows get that share as their rate; and so on with what is left. Rates are whole numbers and all
+Water filling: the links with the smallest share, what is left of their capacity over the flows that have no rate yet
+(over the sum of their weights), are saturated; these flows get that share (times their weight) as their rate; and so on
+with what is left. Rates are whole numbers and all
 links of the smallest share are saturated together, so that the rates do not depend on any order.
 
 After a change most rates stay. Two ways find those that do not, and both give what filling everything anew would:
@@ -47,7 +48,7 @@ def compute_shares(flows: Flows) -> None:
     flows.counts[FIXED] = 0
     hops = 0
     for number in range(flows.counts[DIRTY]):
-        hops += flows.links.count[flows.link_lists.dirty[number]]
+        hops += flows.totals.count[flows.link_lists.dirty[number]]
     if hops > FEW * flows.counts[HOPS_UNDER_WAY]:
         refill(flows, least_changed_share(flows))
     else:
@@ -57,7 +58,7 @@ def compute_shares(flows: Flows) -> None:
 @inlined
 def fix(flows: Flows, slot: int, share: int) -> None:
     """The next rate of a flow is known."""
-    flows.slots.next_rate[slot] = share
+    flows.slots.next_share[slot] = share
     flows.slots.mark[slot] = 2 * flows.counts[EPOCH] + 1
     flows.slot_lists.fixed[flows.counts[FIXED]] = slot
     flows.counts[FIXED] += 1
@@ -73,7 +74,7 @@ def least_changed_share(flows: Flows) -> int:
     slots, counts = flows.slots, flows.counts
     cut = NO_LIMIT
     for number in range(counts[ENDED]):
-        cut = min(cut, slots.rate[flows.slot_lists.ended[number]])
+        cut = min(cut, slots.share[flows.slot_lists.ended[number]])
     counts[ROUND] += 1
     for number in range(counts[BEGUN]):
         slot = flows.slot_lists.begun[number]
@@ -89,15 +90,15 @@ def least_changed_share(flows: Flows) -> int:
 def share_of_new_flows(flows: Flows, link: int, enough: int) -> int:
     """What flows get at least that begin at a link while the others keep their rates, if that is below ``enough``."""
     slots, hops = flows.slots, flows.hops
-    share = int(flows.totals.capacity[link] // flows.links.count[link])
+    share = int(flows.totals.capacity[link] // flows.totals.weight[link])
     while share < enough:
         left, sharing, hop = flows.totals.capacity[link], 0, flows.totals.first[link]
         while hop != NONE:
-            rate = slots.rate[hops.slot[hop]]
-            if 0 < rate < share:
-                left -= rate
+            slot = hops.slot[hop]
+            if 0 < slots.share[slot] < share:
+                left -= slots.share[slot] * slots.weight[slot]
             else:
-                sharing += 1
+                sharing += slots.weight[slot]
             hop = hops.after[hop]
         larger = int(left // sharing)
         if larger == share:
@@ -132,9 +133,10 @@ def collect(flows: Flows, cut: int) -> int:
         take_spare(flows, flows.link_lists.dirty[number])
     for number in range(counts[UNDER_WAY]):
         slot = flows.slot_lists.under_way[number]
-        rate = slots.rate[slot]
-        if 0 < rate < cut:
+        if 0 < slots.share[slot] < cut:
             continue
+        weight = slots.weight[slot]
+        rate = slots.share[slot] * weight
         fix(flows, slot, NONE)
         for hop in range(slots.first_hop[slot], slots.end_hop[slot]):
             link = flows.way[hop]
@@ -142,7 +144,7 @@ def collect(flows: Flows, cut: int) -> int:
                 mark_dirty(flows, link)
                 take_spare(flows, link)
             links.spare[link] += rate
-            links.unfixed[link] += 1
+            links.unfixed[link] += weight
     return int(counts[FIXED])
 
 
@@ -185,12 +187,14 @@ def saturate(flows: Flows, count: int) -> int:
         while links.unfixed[saturated]:
             slot = hops.slot[at]
             at = hops.after[at]
-            if slots.next_rate[slot] == NONE and is_fixed(flows, slot):
-                slots.next_rate[slot] = share
+            if slots.next_share[slot] == NONE and is_fixed(flows, slot):
+                slots.next_share[slot] = share
+                weight = slots.weight[slot]
+                rate = share * weight
                 fixed += 1
                 for hop in range(slots.first_hop[slot], slots.end_hop[slot]):
-                    links.spare[flows.way[hop]] -= share
-                    links.unfixed[flows.way[hop]] -= 1
+                    links.spare[flows.way[hop]] -= rate
+                    links.unfixed[flows.way[hop]] -= weight
     return fixed
 
 
@@ -220,7 +224,7 @@ def follow_changes(flows: Flows) -> None:
             links.level[link] = NO_LIMIT
     for number in range(counts[FIXED]):
         slot = flows.slot_lists.fixed[number]
-        more = slots.next_rate[slot] - slots.rate[slot]
+        more = (slots.next_share[slot] - slots.share[slot]) * slots.weight[slot]
         for hop in range(slots.first_hop[slot], slots.end_hop[slot]):
             flows.totals.granted[flows.way[hop]] += more
 
@@ -267,7 +271,7 @@ def doubt_flows_of(flows: Flows, link: int, queued: int) -> int:
         slot = hops.slot[at]
         at = hops.after[at]
         if (
-            slots.rate[slot] != level
+            slots.share[slot] != level
             or is_fixed(flows, slot)
             or is_doubted(flows, slot)
             or keeps_its_limit(flows, slot)
@@ -288,7 +292,7 @@ def keeps_its_limit(flows: Flows, slot: int) -> bool:
     links = flows.links
     for hop in range(flows.slots.first_hop[slot], flows.slots.end_hop[slot]):
         link = flows.way[hop]
-        if not is_dirty(flows, link) and links.level[link] == flows.slots.rate[slot]:
+        if not is_dirty(flows, link) and links.level[link] == flows.slots.share[slot]:
             return True
     return False
 
@@ -297,24 +301,24 @@ def keeps_its_limit(flows: Flows, slot: int) -> bool:
 def new_level(flows: Flows, link: int) -> int:
     """The share at which a link is saturated if flows whose rates are neither fixed nor doubted keep them."""
     slots, hops = flows.slots, flows.hops
-    if flows.links.count[link] == 0:
+    if flows.totals.count[link] == 0:
         return NO_LIMIT
-    share = int(flows.totals.capacity[link] // flows.links.count[link])
+    share = int(flows.totals.capacity[link] // flows.totals.weight[link])
     while True:
         left, sharing, at = flows.totals.capacity[link], 0, flows.totals.first[link]
         while at != NONE:
             slot = hops.slot[at]
             at = hops.after[at]
             if is_fixed(flows, slot):
-                rate = slots.next_rate[slot]
+                other = slots.next_share[slot]
             elif is_doubted(flows, slot):
-                rate = NO_LIMIT
+                other = NO_LIMIT
             else:
-                rate = slots.rate[slot]
-            if rate < share:
-                left -= rate
+                other = slots.share[slot]
+            if other < share:
+                left -= other * slots.weight[slot]
             else:
-                sharing += 1
+                sharing += slots.weight[slot]
         if sharing == 0:
             return NO_LIMIT
         larger = int(left // sharing)
@@ -340,9 +344,9 @@ def settle(flows: Flows, link: int, share: int) -> None:
         at = hops.after[at]
         if is_fixed(flows, slot):
             continue
-        if is_doubted(flows, slot) or slots.rate[slot] > share:
+        if is_doubted(flows, slot) or slots.share[slot] > share:
             fix(flows, slot, share)
-            if slots.rate[slot] != share:
+            if slots.share[slot] != share:
                 make_links_dirty(flows, slot)
 
 

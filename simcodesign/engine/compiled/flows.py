@@ -30,14 +30,15 @@ SLOTS, HOPS, HOPS_UNDER_WAY, EPOCH, ROUND, DIRTY, BEGUN, ENDED, FIXED, UNDER_WAY
 
 # Records are small, and what is looked at together stands together: of large programs they do not fit the cache.
 
-#: The rate of a flow, or of a message that will be one when its delay is over.
+#: The rate of a flow, its share times its weight, or of a message that will be a flow when its delay is over.
 _SLOT = np.dtype(
     [
-        ("rate", np.int64),  # NONE before it begins, 0 before its first rate is known
-        ("next_rate", np.int64),
+        ("share", np.int64),  # NONE before it begins, 0 before its first rate is known
+        ("next_share", np.int64),
         ("mark", np.int64),  # see ``is_fixed`` and ``is_doubted``
         ("first_hop", np.int32),
         ("end_hop", np.int32),
+        ("weight", np.int32),
     ]
 )
 #: What it carries.
@@ -59,8 +60,7 @@ _LINK = np.dtype(
         ("level", np.int64),  # the share at which it is saturated, or NO_LIMIT
         ("spare", np.int64),  # while shares are computed: what is left of the capacity
         ("mark", np.int64),  # see ``is_dirty`` and ``is_settled``
-        ("unfixed", np.int32),  # flows that share what is spare
-        ("count", np.int32),  # flows
+        ("unfixed", np.int64),  # sum of the weights of flows that share what is spare
     ]
 )
 #: What is looked at once for all flows of a link.
@@ -68,8 +68,10 @@ _TOTAL = np.dtype(
     [
         ("capacity", np.int64),
         ("granted", np.int64),  # sum of the rates
+        ("weight", np.int64),  # sum of the weights of the flows
         ("queued", np.int64),  # the round in which it is looked at
         ("first", np.int32),  # hop
+        ("count", np.int32),  # flows
         ("longest", np.int32),  # most flows at a time
     ]
 )
@@ -90,6 +92,7 @@ class Flows(NamedTuple):
     size_bytes: Array  # by operation
     holds: Array  # by operation: whether the send is done when its flow has ended
     own_rate: Array  # by operation: its own limit, or 0
+    weight: Array  # by operation
     bytes_per_unit: float  # bytes per second of a rate of 1
     stations: int
     slots: Records
@@ -112,12 +115,11 @@ def flows_for(plan: Plan) -> Flows:
     fair = None if plan.routes is None else plan.routes.fair
     if plan.routes is None or fair is None:
         none = np.zeros(0)
-        return Flows(
-            none, none, none, none.astype(bool), none.astype(np.int64), 1.0, *_room(np.zeros(0, np.int64), 0, 0, 0)
-        )
+        rates = none.astype(np.int64), none.astype(np.int32)
+        return Flows(none, none, none, none.astype(bool), *rates, 1.0, *_room(none.astype(np.int64), 0, 0, 0))
     hops = np.diff(plan.routes.start)[plan.routes.route[plan.routes.route != NONE]] + 1
     room = _room(link_capacities(plan), len(hops), int(hops.sum()), int(hops.max(initial=0)))
-    by_operation = fair.delay_s, fair.after_s, fair.size_bytes, fair.holds, fair.own_rate
+    by_operation = fair.delay_s, fair.after_s, fair.size_bytes, fair.holds, fair.own_rate, fair.weight
     return Flows(*by_operation, 1 / fair.unit, *room)
 
 
@@ -198,7 +200,8 @@ def flow_begins_s(flows: Flows, op: int, time_s: float) -> float:
 def add_flow(flows: Flows, op: int, begins_s: float, route: Array, start: int, end: int) -> None:
     """The message of a send will be a flow over ``route[start:end]``."""
     slot = _slot_with(flows, end - start + (flows.own_rate[op] > 0))
-    flows.loads.op[slot], flows.loads.left_bytes[slot], flows.slots.rate[slot] = op, flows.size_bytes[op], NONE
+    flows.loads.op[slot], flows.loads.left_bytes[slot], flows.slots.share[slot] = op, flows.size_bytes[op], NONE
+    flows.slots.weight[slot] = flows.weight[op]
     hop = flows.slots.first_hop[slot]
     for place in range(start, end):
         flows.way[hop] = route[place]
@@ -226,8 +229,8 @@ def _slot_with(flows: Flows, hops: int) -> int:
     for hop in range(slots.first_hop[slot], counts[HOPS]):
         flows.hops.slot[hop] = slot
     own = flows.stations + slot
-    totals.granted[own] = totals.queued[own] = links.mark[own] = 0
-    totals.longest[own] = links.count[own] = 0
+    totals.granted[own] = totals.weight[own] = totals.queued[own] = links.mark[own] = 0
+    totals.longest[own] = totals.count[own] = 0
     links.level[own], totals.first[own] = NO_LIMIT, NONE
     flows.times.place[slot] = flows.order.place[own] = flows.order.place[len(links) + slot] = NONE
     return slot
@@ -247,8 +250,8 @@ def begin_and_end(flows: Flows, now: float) -> None:
     counts[DIRTY] = counts[BEGUN] = counts[ENDED] = 0
     while next_change_s(flows) == now:
         slot = take_first(flows.times)
-        if slots.rate[slot] == NONE:
-            slots.rate[slot] = 0
+        if slots.share[slot] == NONE:
+            slots.share[slot] = 0
             slots.mark[slot] = 2 * counts[EPOCH]  # its rate is doubted
             lists.begun[counts[BEGUN]] = slot
             counts[BEGUN] += 1
@@ -262,7 +265,7 @@ def begin_and_end(flows: Flows, now: float) -> None:
 
 @inlined
 def _enter(flows: Flows, slot: int, now: float) -> None:
-    slots, hops, links, totals, counts = flows.slots, flows.hops, flows.links, flows.totals, flows.counts
+    slots, hops, totals, counts = flows.slots, flows.hops, flows.totals, flows.counts
     flows.loads.since_s[slot] = now
     flows.loads.place[slot] = counts[UNDER_WAY]
     flows.slot_lists.under_way[counts[UNDER_WAY]] = slot
@@ -275,14 +278,15 @@ def _enter(flows: Flows, slot: int, now: float) -> None:
         flows.before[hop], hops.after[hop] = NONE, follower
         if follower != NONE:
             flows.before[follower] = hop
-        links.count[link] += 1
-        totals.longest[link] = max(totals.longest[link], links.count[link])
+        totals.count[link] += 1
+        totals.weight[link] += slots.weight[slot]
+        totals.longest[link] = max(totals.longest[link], totals.count[link])
         mark_dirty(flows, link)
 
 
 @inlined
 def _leave(flows: Flows, slot: int) -> None:
-    slots, hops, links, totals, counts = flows.slots, flows.hops, flows.links, flows.totals, flows.counts
+    slots, hops, totals, counts = flows.slots, flows.hops, flows.totals, flows.counts
     counts[UNDER_WAY] -= 1
     last, place = flows.slot_lists.under_way[counts[UNDER_WAY]], flows.loads.place[slot]
     flows.slot_lists.under_way[place], flows.loads.place[last] = last, place
@@ -295,8 +299,9 @@ def _leave(flows: Flows, slot: int) -> None:
             hops.after[before] = after
         if after != NONE:
             flows.before[after] = before
-        links.count[link] -= 1
-        totals.granted[link] -= slots.rate[slot]
+        totals.count[link] -= 1
+        totals.weight[link] -= slots.weight[slot]
+        totals.granted[link] -= slots.share[slot] * slots.weight[slot]
         mark_dirty(flows, link)
 
 
@@ -311,11 +316,11 @@ def forget_flow(flows: Flows, slot: int) -> None:
 @inlined
 def change_rate(flows: Flows, slot: int, now: float) -> None:
     """A flow goes on at its next rate."""
-    loads = flows.loads
-    old, new = flows.slots.rate[slot], flows.slots.next_rate[slot]
-    if old == new:
+    slots, loads = flows.slots, flows.loads
+    if slots.share[slot] == slots.next_share[slot]:
         return
+    old, new = slots.share[slot] * slots.weight[slot], slots.next_share[slot] * slots.weight[slot]
     carried = float(old) * flows.bytes_per_unit * (now - loads.since_s[slot])
     left = max(0.0, loads.left_bytes[slot] - carried)
-    loads.left_bytes[slot], loads.since_s[slot], flows.slots.rate[slot] = left, now, new
+    loads.left_bytes[slot], loads.since_s[slot], slots.share[slot] = left, now, slots.next_share[slot]
     put(flows.times, slot, max(now, rounded(now + left / (float(new) * flows.bytes_per_unit))))

@@ -343,7 +343,8 @@ class Simulation:
         if fair.size_bytes[send]:
             links = [number for number, _ in self.ways[self.route[send]]]
             self.events += 1
-            yield self.fair_links.carry(links, int(fair.own_rate[send]), float(fair.size_bytes[send]))
+            own_rate, weight = int(fair.own_rate[send]), int(fair.weight[send])
+            yield self.fair_links.carry(links, own_rate, float(fair.size_bytes[send]), weight)
             if fair.holds[send]:
                 self.passed.pop(send).succeed()
         yield self.env.timeout(fair.after_s[send])

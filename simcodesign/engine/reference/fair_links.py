@@ -19,7 +19,7 @@ from simcodesign.engine.reference.stations import Resource
 
 @dataclass(eq=False)
 class Flow:
-    """A message under way. Rates are whole numbers of units."""
+    """A message under way. Rates are whole numbers of units, and multiples of the weight."""
 
     links: list[int]
     left_bytes: float
@@ -27,6 +27,7 @@ class Flow:
     since_s: float = 0.0
     rate: int = 0
     end_s: float = inf
+    weight: int = 1
 
 
 def rounded(time_s: float) -> float:
@@ -36,7 +37,7 @@ def rounded(time_s: float) -> float:
 
 
 def fair_shares(flows: dict[Flow, None], capacity: list[int]) -> dict[Flow, int]:
-    """The max-min fair rates of flows."""
+    """The max-min fair rates of flows, in proportion to their weights."""
     spare: dict[int, int] = {}
     waiting: dict[int, list[Flow]] = defaultdict(list)  # flows without a rate, by link
     for flow in flows:
@@ -45,12 +46,13 @@ def fair_shares(flows: dict[Flow, None], capacity: list[int]) -> dict[Flow, int]
             waiting[link].append(flow)
     rates: dict[Flow, int] = {}
     while len(rates) < len(flows):
-        share = min(spare[link] // len(there) for link, there in waiting.items())
-        full = [link for link, there in waiting.items() if spare[link] // len(there) == share]
+        shares = {link: spare[link] // sum(flow.weight for flow in there) for link, there in waiting.items()}
+        share = min(shares.values())
+        full = [link for link in waiting if shares[link] == share]
         for flow in {flow: None for link in full for flow in waiting[link]}:
-            rates[flow] = share
+            rates[flow] = share * flow.weight
             for link in flow.links:
-                spare[link] -= share
+                spare[link] -= rates[flow]
         waiting = {link: [flow for flow in there if flow not in rates] for link, there in waiting.items()}
         waiting = {link: there for link, there in waiting.items() if there}
     return rates
@@ -66,12 +68,12 @@ class FairLinks(Resource):
         self.beginning: list[Flow] = []
         self.most_flows = [0] * len(capacity)
 
-    def carry(self, links: list[int], own_rate: int, size_bytes: float) -> simpy.Event:
+    def carry(self, links: list[int], own_rate: int, size_bytes: float, weight: int) -> simpy.Event:
         """An event: the last byte of a message has passed these links, and its own limit unless that is 0."""
         if own_rate:
             links = [*links, len(self.capacity)]
             self.capacity.append(own_rate)
-        flow = Flow(links, size_bytes, self.env.event())
+        flow = Flow(links, size_bytes, self.env.event(), weight=weight)
         self.beginning.append(flow)
         self.arbitrate_if_needed()
         return flow.ended

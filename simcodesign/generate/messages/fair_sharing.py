@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from simcodesign.core.errors import InputError
 from simcodesign.core.units import format_quantity
 from simcodesign.describe.machine import Machine
+from simcodesign.describe.machine_parts import BY_LATENCY
 from simcodesign.generate.messages.routes_and_stations import link_bandwidths
 from simcodesign.generate.plan import INTERFACE, LINK, NONE, FairSharing, Plan, Routes
 
@@ -24,6 +25,10 @@ Floats = NDArray[np.float64]
 BITS = 60
 #: Bits of the smallest capacity at least: a million flows then have shares that are right to a millionth.
 LEAST_BITS = 40
+#: Bits of the largest weight where shares go by latency: the ratio of two latencies of up to 1 : 10 is right to 3e-7.
+WEIGHT_BITS = 24
+#: The same for the smallest capacity then, which is shared by sums of weights.
+LEAST_WEIGHTED_BITS = 54
 
 
 def with_fair_sharing(plan: Plan, machine: Machine) -> Plan:
@@ -38,11 +43,13 @@ def with_fair_sharing(plan: Plan, machine: Machine) -> Plan:
     unit = 2.0 ** (BITS - 1 - np.floor(np.log2(capacity_per_s.max())))
     capacity = np.floor(capacity_per_s * unit).astype(np.int64)
     used = capacity_per_s > 0
-    if capacity[used].min() < 2**LEAST_BITS:
+    by_latency = machine.network.shares == BY_LATENCY
+    least_bits = LEAST_WEIGHTED_BITS if by_latency else LEAST_BITS
+    if capacity[used].min() < 2**least_bits:
         slowest = format_quantity(float(capacity_per_s[used].min()), "bandwidth")
         what = "the slowest link or interface of a network whose links are shared fairly"
         fastest = format_quantity(float(capacity_per_s.max()), "bandwidth")
-        allowed = f"at least 2**-{BITS - LEAST_BITS} of the fastest, {fastest}"
+        allowed = f"at least 2**-{BITS - least_bits} of the fastest, {fastest}"
         raise InputError(what, machine.place, value=slowest, allowed=allowed)
     routes = plan.routes
     sends = np.flatnonzero(routes.route != NONE)
@@ -57,6 +64,10 @@ def with_fair_sharing(plan: Plan, machine: Machine) -> Plan:
     else:
         delay_s = delay_s + flight_s
     own_rate = _own_rates(plan, routes, sends, capacity, unit)
+    weight = np.ones(len(sends), np.int32)
+    if by_latency:
+        weight = _weights(machine, flight_s)
+        own_rate = np.where(own_rate > 0, np.maximum(own_rate, weight), 0)
     return replace(
         plan,
         routes=replace(
@@ -67,6 +78,7 @@ def with_fair_sharing(plan: Plan, machine: Machine) -> Plan:
                 size_bytes=_of_all(plan, sends, size_bytes),
                 holds=_of_all(plan, sends, holds),
                 own_rate=_of_all(plan, sends, own_rate),
+                weight=_of_all(plan, sends, weight),
                 capacity=capacity,
                 unit=float(unit),
             ),
@@ -116,6 +128,18 @@ def _own_rates(
     own = np.zeros(len(sends), np.int64)
     own[limits] = np.maximum(1, np.floor(per_second[limits] * unit)).astype(np.int64)
     return own
+
+
+def _weights(machine: Machine, flight_s: Floats) -> NDArray[np.int32]:
+    """Whole numbers in proportion to 1 / latency."""
+    if not (flight_s > 0).all():
+        what = "messages without a latency of their route share no link by their latencies"
+        raise InputError(
+            what, machine.place, value="sharing: {fair: by_latency}", allowed="a hop_latency, or sharing: fair"
+        )
+    weight = np.rint(2.0**WEIGHT_BITS * flight_s.min(initial=np.inf) / flight_s)
+    whole: NDArray[np.int32] = np.maximum(weight, 1).astype(np.int32)
+    return whole
 
 
 def _of_all(plan: Plan, sends: NDArray[np.int64], values: NDArray[Any]) -> NDArray[Any]:

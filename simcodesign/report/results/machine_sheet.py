@@ -12,7 +12,7 @@ from rich.table import Table
 from simcodesign.core.units import FloatOrArray, format_quantity
 from simcodesign.describe.constants import POWERS
 from simcodesign.describe.machine import Machine
-from simcodesign.describe.machine_parts import Disk, Memory, Network
+from simcodesign.describe.machine_parts import BY_LATENCY, Disk, Memory, Network
 from simcodesign.describe.noise import Noise
 from simcodesign.describe.resources import PREFIX, Component, Resource
 from simcodesign.describe.topology.base import Topology
@@ -242,8 +242,10 @@ def _hop_parts(network: Network) -> list[str]:
 def _sharing_text(network: Network) -> str:
     if network.sharing == "packets":
         return f"by messages in turn, packets of {amount_text(network.packet_bytes, 'size')}"
-    is_fair = network.sharing == "fair"
-    return "fairly, by all messages at once (max-min shares)" if is_fair else "by one message after another"
+    if network.sharing == "fair":
+        shares = "shares in proportion to 1 / latency" if network.shares == BY_LATENCY else "max-min shares"
+        return f"fairly, by all messages at once ({shares})"
+    return "by one message after another"
 
 
 def _slow_link_parts(network: Network) -> list[str]:
