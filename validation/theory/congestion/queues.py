@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 
 import simcodesign as sc
 from simcodesign.core.errors import Place
 from simcodesign.core.expressions.expression import parse
 from simcodesign.describe.demands.point_to_point import Receive, Send
+from simcodesign.describe.machine_parts import Interfaces
 from simcodesign.describe.topology.build import build_topology
 from simcodesign.studies.validation.case import Case, Derived, Label, Readings
 
@@ -80,9 +82,19 @@ def _on_bus(ranks: int) -> float:
     return _time(permutation("(rank + 1) % P", "(rank + P - 1) % P"), hockney(build_topology("bus", ranks)))
 
 
-def _incast(ranks: int) -> float:
-    """All send to rank 0 at once, whose interface ejects one message after another."""
-    machine = hockney(build_topology("crossbar", ranks))
+#: Interfaces of a node that has several.
+SEVERAL = 4
+
+
+def _swap(duplex: str, ranks: int) -> float:
+    """All send to their neighbour to the right and receive from the left, over links of their own."""
+    machine = hockney(build_topology("crossbar", ranks), interfaces=Interfaces(duplex=duplex))
+    return _time(permutation("(rank + 1) % P", "(rank + P - 1) % P"), machine, "links, interfaces")
+
+
+def _incast(interfaces: int, ranks: int) -> float:
+    """All send to rank 0 at once, whose interfaces eject one message after another each."""
+    machine = hockney(build_topology("crossbar", ranks), interfaces=Interfaces(interfaces))
     sends = Send(parse("rank > 0"), Place(), parse(0), parse(M))
     receives = [Receive(parse("rank == 0"), Place(), parse(source), parse(M)) for source in range(1, ranks)]
     return _time(program(sends, *receives), machine, "links, interfaces")
@@ -105,7 +117,33 @@ QUEUES = [
         "ts + th + (P - 1)*m*tw",
         "A single server and P - 1 simultaneous requests (one port: Chan et al., CCPE 19 (2007))",
         (2, 3, 4, 8, 33, 64),
-        _incast,
+        partial(_incast, 1),
+    ),
+    _queue_case(
+        "incast-several-interfaces",
+        f"Of {SEVERAL} interfaces, which the messages take in turn, each ejects a {SEVERAL}th of them, rounded up: "
+        f"ts + th + ceil((P - 1)/{SEVERAL}) m tw.",
+        f"ts + th + ceil((P - 1)/{SEVERAL})*m*tw",
+        f"{SEVERAL} servers and P - 1 simultaneous requests, dealt out in turn",
+        (2, 3, 5, 6, 33, 64),
+        partial(_incast, SEVERAL),
+    ),
+    _queue_case(
+        "exchange-full-duplex",
+        "When every node sends one message and receives another through a full-duplex interface, nobody waits: "
+        "ts + th + m tw.",
+        "ts + th + m*tw",
+        "Two servers at a node, one request each (Grama et al., section 2.5.1: a message on an idle network)",
+        (2, 3, 64),
+        partial(_swap, "full"),
+    ),
+    _queue_case(
+        "exchange-half-duplex",
+        "Through a half-duplex interface it ejects the one when it has injected the other: ts + m tw + max(th, m tw).",
+        "ts + m*tw + max(th, m*tw)",
+        "A single server at a node and two requests, the second of which comes th later",
+        (2, 3, 64),
+        partial(_swap, "half"),
     ),
 ]
 
