@@ -80,9 +80,8 @@ def outcome(run: Run, plan: Plan) -> Outcome:
     except DeadlockError as error:
         return str(error)
     assert log.events == int(log.events)
-    return {
-        item.name: bits(getattr(log, item.name)) for item in fields(Log) if item.name not in ("events", "begin_s")
-    } | {"events": log.events}
+    arrays = {item.name: getattr(log, item.name) for item in fields(Log) if item.name != "events"}
+    return {name: bits(values) for name, values in arrays.items() if values is not None} | {"events": log.events}
 
 
 def bits(values: np.ndarray) -> tuple[str, tuple[int, ...], bytes]:
