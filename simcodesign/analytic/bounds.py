@@ -117,8 +117,10 @@ class _Loads:
             # What a receive of nothing takes is counted by the receive, a step of its own.
             self.serial_s -= times * len(sent.source) * float(empty_receive_s(machine, self.ranks))
             return Path(own)
-        np.add.at(own, sent.target, near.receive_s * sent.messages)
-        rounds_s = form.rounds_s(step.demand, own)
+        sends_s = own.copy()
+        np.add.at(own, sent.target, (near.receive_s - near.spread_s) * sent.messages)
+        # In LogGOPS a message may be taken up before its receiver comes to the operation.
+        rounds_s = form.rounds_s(step.demand, own if near.in_order else sends_s)
         return Path(own) if rounds_s is None else cut(self.ranks, rounds_s)
 
     def _occupy(self, sent: Traffic, machine: Machine, times: float) -> None:

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simcodesign.analytic.message_costs import Cost, Message, MessageCosts
+from simcodesign.analytic.posted_together import several_posted_s
 from simcodesign.core.units import FloatOrArray
 
 
@@ -31,10 +32,13 @@ def halo(
     """
     several = [1.0] * len(sizes) if messages is None else list(messages)
     rows = _rows(sizes, grid, periodic, p, several)
+    sent, total = _sent(rows, sizes, p.ranks)
+    if not all(row.message.in_order for row in rows):
+        counts = [row.neighbours(False) * row.count for row in rows]
+        return Cost(several_posted_s([row.message for row in rows], counts), sent, total)
     time: FloatOrArray = 0.0
     for edges in itertools.product(*((False, True) if row.edge_may_be_last else (False,) for row in rows)):
         time = np.maximum(time, _finish_s(rows, edges))
-    sent, total = _sent(rows, sizes, p.ranks)
     return Cost(time, sent, total)
 
 

@@ -3,18 +3,21 @@
 The formulas of ``collectives`` and ``halo`` are made of these. They hold for any number of ranks P, sizes and
 constants, and assume that all ranks start together, that gaps of
 earlier messages are over, and that no link or interface is shared. A message of m bytes keeps its sender busy for c,
-flies for f and keeps its receiver busy for r: D = c + f + r. Sends (receives) of a rank begin at least u (v) apart:
+is there a after the send began and keeps its receiver busy for r: D = a + r. Sends (receives) of a rank begin at least
+u (v) apart:
 
-    Hockney  c = u = startup + latency of the hops + m x time per byte, f = 0, r = v = receive overhead
-             (unless hops hold the sender: what they add is f)
-    LogGOPS  c = r = o + x O, u = v = max(o + x O, g + x G), f = L + latency of the hops + x G, x = max(m - 1, 0)
+    Hockney  c = u = a = startup + latency of the hops + m x time per byte, r = v = receive overhead
+             (unless hops hold the sender: what they add is in a alone)
+    LogGOPS  c = o + x O, a = o + L + latency of the hops, r = o + x max(O, G), u = max(c, g + x G),
+             v = max(r, g + x G), x = max(m - 1, 0)
 
-Where links differ, bytes take the slowest one of a route (``route_links``): what that adds to m x time per byte counts
-to c in Hockney's model if hops hold the sender, and to f otherwise and in LogGOPS.
+In LogGOPS a is that of the first byte, which may come while the receiver still sends itself: of an exchange, D is then
+c + r. Where links differ, bytes take the slowest one of a route (``route_links``): what that adds to m x time per byte
+counts to c in Hockney's model if hops hold the sender, and to a otherwise and in LogGOPS.
 
-Beyond S bytes (rendezvous) a sender goes on only when its message is received, and broadcasts take longer. Where all
-ranks send and receive, receives are posted with the sends (as in MPI_Sendrecv): what follows them, not the receive
-itself, waits until the own messages are received too.
+Beyond S bytes (rendezvous) a sender goes on only when its receiver takes the message up, and broadcasts take longer.
+Where all ranks send and receive, receives are posted with the sends (as in MPI_Sendrecv), and what follows waits for
+both.
 
 A program's time is the sum of its operations' times. It is exact when all ranks come to every operation together with
 their gaps over. It is too high where ranks leave an operation one after another and come to the next so: those who come
@@ -45,19 +48,24 @@ from simcodesign.describe.topology.grid_shape import balanced_shape
 
 @dataclass(frozen=True)
 class Message:
-    """Times of a message of one size: c, f, r, u and v above. ``waits`` where its sender waits for its receiver."""
+    """Times of a message of one size: c, a, r, u and v above. ``waits`` where its sender waits for its receiver;
+    ``spread_s``: how much shorter the receiver may be busy where bytes wait for links; ``in_order``: ranks do their
+    operations in order (Hockney's model), else messages have the processor as they come (LogGOPS)."""
 
     send_s: FloatOrArray
-    flight_s: FloatOrArray
+    arrival_s: FloatOrArray
     receive_s: FloatOrArray
     next_send_s: FloatOrArray
     next_receive_s: FloatOrArray
     waits: bool | NDArray[np.bool_] = False
+    spread_s: FloatOrArray = 0.0
+    in_order: bool = True
 
     @property
-    def arrival_s(self) -> FloatOrArray:
-        """From the beginning of the send to the arrival."""
-        return self.send_s + self.flight_s
+    def flight_s(self) -> FloatOrArray:
+        """From when the sender is done to the arrival, if that is later."""
+        flight: FloatOrArray = np.maximum(self.arrival_s - self.send_s, 0.0)
+        return flight
 
     @property
     def whole_s(self) -> FloatOrArray:
@@ -65,19 +73,20 @@ class Message:
         return self.arrival_s + self.receive_s
 
     @property
+    def exchange_s(self) -> FloatOrArray:
+        """The same where the receiver begins to send at the same time."""
+        whole: FloatOrArray = np.maximum(self.arrival_s, self.send_s) + self.receive_s
+        return whole
+
+    @property
     def apart_s(self) -> FloatOrArray:
         """From the beginning of a send to that of the next one."""
-        return np.where(self.waits, np.maximum(self.next_send_s, self.whole_s), self.next_send_s)
+        return np.where(self.waits, np.maximum(self.next_send_s, self.arrival_s), self.next_send_s)
 
     @property
     def round_s(self) -> FloatOrArray:
         """The same where every send waits for the message of the round before."""
-        return np.maximum(self.next_send_s, self.whole_s)
-
-    @property
-    def charged_s(self) -> FloatOrArray:
-        """What a send by itself takes: until its message is there, or has been received if the sender waits for it."""
-        return self.arrival_s + np.where(self.waits, self.receive_s, 0.0)
+        return np.maximum(np.maximum(self.next_send_s, self.exchange_s), self.next_receive_s)
 
 
 #: Nothing takes any time.
@@ -138,7 +147,7 @@ def _with_bytes_s(
 
 def _hockney(send_s: Callable[[FloatOrArray], FloatOrArray], receive_s: FloatOrArray, size: FloatOrArray) -> Message:
     send = send_s(size)
-    return Message(send, 0.0, receive_s, send, receive_s)
+    return Message(send, send, receive_s, send, receive_s)
 
 
 def _posted(
@@ -150,17 +159,19 @@ def _posted(
 ) -> Message:
     """Hockney's model where hops do not hold the sender."""
     send = startup_s + per_byte_s * size
-    return Message(send, flight_s(size), receive_s, send, receive_s)
+    return Message(send, send + flight_s(size), receive_s, send, receive_s)
 
 
 def _loggop(network: Network, way_s: FloatOrArray, again_s_per_byte: FloatOrArray, size: FloatOrArray) -> Message:
     rest = np.maximum(size - 1.0, 0.0)
-    busy = network.overhead_s + rest * network.overhead_per_byte_s
+    send = network.overhead_s + rest * network.overhead_per_byte_s
     last = rest * network.per_byte_s  # how far the last byte is behind the first
-    apart = np.maximum(busy, network.gap_s + last)
+    receive = network.overhead_s + rest * np.maximum(network.overhead_per_byte_s, network.per_byte_s)
+    gap = network.gap_s + last
     limit = network.rendezvous_above_bytes
-    flight = network.latency_s + way_s + again_s_per_byte * size + last
-    return Message(busy, flight, busy, apart, apart, False if limit is None else np.asarray(size > limit))
+    arrival = network.overhead_s + network.latency_s + way_s + again_s_per_byte * size
+    waits = False if limit is None else np.asarray(size > limit)
+    return Message(send, arrival, receive, np.maximum(send, gap), np.maximum(receive, gap), waits, last, False)
 
 
 def modelled_hops(network: Network, ranks: FloatOrArray) -> FloatOrArray:

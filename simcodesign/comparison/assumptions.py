@@ -53,7 +53,7 @@ def _protocol(network: Network) -> str:
 def _held(network: Network, effects: Collection[str]) -> tuple[str, str]:
     """For what a message holds its sender and its receiver."""
     if network.model == "loggop":
-        return "held for o + xO, sends g + xG apart", "held for o + xO, receives g + xG apart"
+        return "held for o + xO, sends g + xG apart", "held for o + x max(O, G), messages g + xG apart"
     receiver = "held for receive_overhead" if np.any(network.receive_overhead_s) else "not held"
     if network.sharing != "messages" and {"links", "interfaces"} & {*effects}:
         return f"held until the last {'byte' if network.sharing == 'fair' else 'packet'} has passed", receiver

@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 #: Where time goes.
 COMPONENTS = ("computation", "communication", "disk", "memory")
 #: Kinds of operations, and the component that the time of each belongs to.
-COMPUTE, SEND, RECEIVE, READ, WRITE, MEMORY = range(6)
-KINDS = ("compute", "send", "receive", "read", "write", "memory")
-COMPONENT_OF_KIND = np.array([0, 1, 1, 2, 2, 3])
+COMPUTE, SEND, RECEIVE, READ, WRITE, MEMORY, WAIT = range(7)
+KINDS = ("compute", "send", "receive", "read", "write", "memory", "wait")
+COMPONENT_OF_KIND = np.array([0, 1, 1, 2, 2, 3, 1])
 
 
 #: Attributes of a Result that are always among its ``json_fields``.

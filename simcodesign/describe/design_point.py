@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from simcodesign.core.errors import CapacityError, InputError, nearest
 from simcodesign.core.expressions.expression import Expression
 from simcodesign.core.units import FloatOrArray
-from simcodesign.describe.constants import CAPACITY, CONSTANTS, POWERS, check_not_former
+from simcodesign.describe.constants import CAPACITY, CONSTANTS, MODEL_OF, POWERS, check_not_former
 from simcodesign.describe.demands.point_to_point import Send
 from simcodesign.describe.machine import Machine
 from simcodesign.describe.parameters import Parameter
@@ -82,6 +82,13 @@ class DesignPoint:
         """Whether the machine, or a phase that replaces its constants, states any power."""
         blocks = (step for _, step in with_phase(self.workload.program) if isinstance(step, Block))
         return self.machine.has_power or any(path in POWERS for block in blocks for path, _ in block.constants)
+
+    @cached_property
+    def has_loggops(self) -> bool:
+        """Whether messages cost what LogGOPS says, on the machine or in a phase that replaces its constants."""
+        blocks = (step for _, step in with_phase(self.workload.program) if isinstance(step, Block))
+        models = {MODEL_OF.get(path) for block in blocks for path, _ in block.constants}
+        return "loggop" in models | {self.machine.network.model}
 
     def _whole(self, name: str, expression: Expression | None, positive: bool) -> FloatOrArray | None:
         """What the workload says of itself as a whole: above 0, or 0 and above."""

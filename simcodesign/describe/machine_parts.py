@@ -114,11 +114,11 @@ class Network:
     repeated startups, bytes stored again) delays the arrival alone.
 
     ``model = "loggop"`` (LogGOPS: Hoefler, Schneider, Lumsdaine, HPDC 2010; LogGP: Alexandrov et al., SPAA 1995), with
-    x = max(m - 1, 0): sender and receiver are busy for ``overhead_s + x overhead_per_byte_s`` (o, O), the next send
-    (receive) of the rank begins ``gap_s + x per_byte_s`` (g, G) after this one at the earliest, and from the end of the
-    sender's work to the arrival it takes ``latency_s + h hop_latency_s + x per_byte_s`` (L). Beyond
-    ``rendezvous_above_bytes`` (S) a sender goes on only when its message is received. A GOAL schedule follows the rules
-    of LogGOPSim instead (docs/messages.md).
+    x = max(m - 1, 0): the sender is busy for ``overhead_s + x overhead_per_byte_s`` (o, O), the first byte is there
+    ``overhead_s + latency_s + h hop_latency_s`` (L) after the send began, and keeps the receiver busy for ``overhead_s
+    + x max(overhead_per_byte_s, per_byte_s)``; the interface sends (receives) again ``gap_s + x per_byte_s`` (g, G)
+    after this message at the earliest. Beyond ``rendezvous_above_bytes`` (S) a sender goes on only when its message is
+    taken up. Who has the processor when is as in LogGOPSim (docs/messages.md).
 
     A link is occupied for ``m link_per_byte_s`` and a network interface for ``m interfaces.per_byte_s``; both default
     to ``per_byte_s``. Constants of the other model must be left at their defaults. Where the topology gives its links

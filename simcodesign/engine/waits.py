@@ -12,14 +12,26 @@ Floats = NDArray[np.float64]
 
 
 def released_s(plan: Plan, log: Log) -> Floats | None:
-    """When the last dependency of each operation besides program order let it go; None if there are none."""
+    """When the last dependency of each operation besides program order let it go, and, where operations are posted
+    together, the last one that its processor was done with before it; None if there are none."""
     edges = plan.edges
-    if edges is None:
+    if edges is None and plan.loggops is None:
         return None
-    source = np.repeat(np.arange(len(plan)), np.diff(edges.start))
-    released = np.zeros(len(plan))
-    np.maximum.at(released, edges.target, np.where(edges.early, begin_s(plan, log)[source], log.finish_s[source]))
+    released = np.zeros(len(plan)) if plan.loggops is None else _done_before_s(plan, log)
+    if edges is not None:
+        source = np.repeat(np.arange(len(plan)), np.diff(edges.start))
+        np.maximum.at(released, edges.target, np.where(edges.early, begin_s(plan, log)[source], log.finish_s[source]))
     return released
+
+
+def _done_before_s(plan: Plan, log: Log) -> Floats:
+    """(N,) when the operation of the same processor was done that was done last before each."""
+    assert plan.station is not None
+    order = np.lexsort((log.finish_s, plan.station))
+    same = plan.station[order[1:]] == plan.station[order[:-1]]
+    before = np.zeros(len(plan))
+    before[order[1:][same]] = log.finish_s[order[:-1][same]]
+    return before
 
 
 def begin_s(plan: Plan, log: Log) -> Floats:

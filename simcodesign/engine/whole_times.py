@@ -22,11 +22,14 @@ _OF_ROUTES = ("inject_s", "tail_s", "interface_s", "link_s", "after_interface_s"
 
 
 def in_whole_units(plan: Plan) -> tuple[Plan, float]:
-    """The Plan with its times in units of which all are whole numbers, and how many of these make a second."""
+    """The Plan with its times in units of which all are whole numbers, and how many of these make a second. Flows that
+    share links have times of their own, in seconds."""
     rules, routes = plan.loggops, plan.routes
     assert rules is not None
     assert plan.gap_s is not None
     assert plan.flight_s is not None
+    if routes is not None and routes.fair is not None:
+        return plan, 1.0
     every = [plan.duration_s, plan.gap_s, plan.flight_s, rules.receive_s, rules.spread_s]
     every += [] if routes is None else [getattr(routes, name) for name in _OF_ROUTES]
     for per_second in UNITS:

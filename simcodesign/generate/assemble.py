@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +15,8 @@ from simcodesign.describe.demands.point_to_point import Receive, Send
 from simcodesign.describe.effects import ladder
 from simcodesign.describe.machine import Machine
 from simcodesign.describe.program import walk
-from simcodesign.generate.dependencies import Dependencies, edges_of, rendezvous
+from simcodesign.generate.dependencies import Dependencies, edges_of
+from simcodesign.generate.loggopsim import program_in_loggopsim
 from simcodesign.generate.messages.fair_sharing import with_fair_sharing
 from simcodesign.generate.messages.interface_turns import interface_turns
 from simcodesign.generate.messages.matching import matches
@@ -50,6 +52,8 @@ def assembled(lowered: LoweredProgram, builder: PlanBuilder) -> Plan:
     rank = np.repeat(np.arange(len(segment.first) - 1, dtype=np.int32), segment.counts)
     match, mailbox, boxes = matches(segment, rank, place)
     prices.price_receives(fields, place)
+    if dependencies is None and prices.loggops:
+        dependencies = program_in_loggopsim(segment, rank, match, mailbox)
     follows_previous = np.ones(len(match) + 1, bool)
     if dependencies is not None:
         follows_previous[:-1] = dependencies.follows_previous
@@ -66,7 +70,7 @@ def assembled(lowered: LoweredProgram, builder: PlanBuilder) -> Plan:
         follows_previous=follows_previous,
         phases=tuple(builder.phases),
         stations=Stations(np.zeros(0, np.int8), np.zeros(0, np.int64), np.zeros(0, np.int32)),
-        edges=_edges(segment, rank, match, dependencies),
+        edges=_edges(len(match), dependencies),
         mailbox=mailbox,
         gap_s=fields.get("gap_s"),
         flight_s=fields.get("flight_s"),
@@ -92,18 +96,11 @@ def assembled(lowered: LoweredProgram, builder: PlanBuilder) -> Plan:
     return plan
 
 
-def _edges(segment: Segment, rank: Int32s, match: Int32s, dependencies: Dependencies | None) -> Edges | None:
-    """Dependencies besides program dependencies: of a schedule, and of what waits for a rendezvous."""
-    if dependencies is not None:
-        sends, waiting = dependencies.rendezvous
-        known = match[sends] != NONE
-        source = np.concatenate([dependencies.source, match[sends[known]]])
-        target = np.concatenate([dependencies.target, waiting[known]])
-        early = np.concatenate([dependencies.early, np.zeros(int(known.sum()), bool)])
-        return edges_of(len(match), source, target, early)
-    if "hold" not in segment.fields:
+def _edges(count: int, dependencies: Dependencies | None) -> Edges | None:
+    """Dependencies besides program order, where there are any."""
+    if dependencies is None:
         return None
-    return edges_of(len(match), *rendezvous(segment.first, rank, match, segment.fields["hold"]))
+    return edges_of(count, dependencies.source, dependencies.target, dependencies.early)
 
 
 def _check_finite(plan: Plan, place: Place) -> None:
@@ -112,6 +109,13 @@ def _check_finite(plan: Plan, place: Place) -> None:
         raise InputError(
             "the time or the bytes of an operation, or of all together, are too large to be a number", place
         )
+
+
+def _at_some(plan: Plan, operations: NDArray[np.int64], number: NDArray[Any], others: Int32s | None = None) -> Int32s:
+    """(N,) the stations of these operations, and of others."""
+    station = np.full(len(plan), NONE, np.int32) if others is None else others
+    station[operations] = number
+    return station
 
 
 def _with_stations(
@@ -126,21 +130,23 @@ def _with_stations(
 ) -> Plan:
     """The Plan with the disks, processors, interfaces, links and mailboxes that operations and messages visit."""
     disks, controllers = np.zeros(0, np.int64), np.zeros(0, np.int64)
-    station, processors = None, 0
-    if dependencies is not None and dependencies.processors:
-        station, processors = dependencies.processor, dependencies.processors
+    station, processors, rules = None, 0, plan.loggops
     if "disks" in effects and machine.disk is not None:
         accesses = np.flatnonzero((plan.kind == READ) | (plan.kind == WRITE))
         disks, index = disks_of(machine, plan.rank[accesses], prices.node_of)
         if len(disks):
-            station = np.full(len(plan), NONE, np.int32)
-            station[accesses] = index
+            station = _at_some(plan, accesses, index)
     if "memory" in effects:
         moves = np.flatnonzero((plan.kind == MEMORY) & (plan.size_bytes > 0))
         controllers, place = np.unique(prices.node_of[plan.rank[moves]], return_inverse=True)
         if len(controllers):
-            station = np.full(len(plan), NONE, np.int32) if station is None else station
-            station[moves] = len(disks) + place
+            station = _at_some(plan, moves, len(disks) + place, station)
+    if dependencies is not None and dependencies.processors:
+        assert station is None or rules is not None
+        first, processors = np.int32(len(disks) + len(controllers)), dependencies.processors
+        if rules is not None:
+            rules = replace(rules, receiver=rules.receiver + first, served_at=station)
+        station = np.where(dependencies.processor == NONE, NONE, dependencies.processor + first).astype(np.int32)
     routes, visited = None, np.zeros(0, np.int64)
     if prices.route_table:
         before, route = len(disks) + len(controllers) + processors, segment.fields["route"]
@@ -153,5 +159,5 @@ def _with_stations(
     mailbox = plan.mailbox
     if mailbox is not None:
         mailbox = np.where(mailbox == NONE, NONE, mailbox + np.int32(len(stations) - boxes)).astype(np.int32)
-    plan = replace(plan, stations=stations, station=station, routes=routes, mailbox=mailbox)
+    plan = replace(plan, stations=stations, station=station, routes=routes, mailbox=mailbox, loggops=rules)
     return SHARED_BY[machine.network.sharing](plan, machine)

@@ -6,13 +6,13 @@ rank sends. A receive says how many columns back its sender sent (``match``), so
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from simcodesign.core.result import RECEIVE, SEND
+from simcodesign.core.result import RECEIVE, SEND, WAIT
 from simcodesign.core.units import FloatOrArray
 from simcodesign.generate.plan import NONE
 
@@ -29,10 +29,11 @@ class Column:
     """One operation of the ranks ``who`` (ascending), of all of them if that is None; values are one or one per rank.
 
     ``match``: for a receive, the offset (negative) to the column in which its peer sends. ``tag``: for messages that
-    are paired by (source, target, tag) in program order instead. ``until``: for a send, how many columns on stands what
-    waits for a rendezvous, the end of its step of the program at most. ``extra``: what the prices of the machine add.
-    ``train``: so many messages travel together, and ``size_bytes`` are those of all of them. ``alike``: messages of a
-    step with the same number are priced alike where routes are not looked at, as the slowest of them.
+    are paired by (source, target, tag) in program order instead. ``until``: how many columns on stands what waits for
+    it; those before that are posted together with it. The end of its step of the program at most. ``extra``: what the
+    prices of the machine add. ``train``: so many messages travel together, and ``size_bytes`` are those of all of them.
+    ``alike``: messages of a step with the same number are priced alike where routes are not looked at, as the slowest
+    of them.
     """
 
     kind: int
@@ -75,13 +76,13 @@ class Ranks:
         train: int = 1,
         alike: int | None = None,
     ) -> None:
-        """Every rank (of ``who``) sends a message; the receive says where it came from. In a rendezvous, nothing that
-        stands ``until`` columns after this one or later begins before the message is received. ``size_bytes`` are
-        those of a whole ``train`` of messages."""
+        """Every rank (of ``who``) sends a message; the receive says where it came from. What stands up to ``until``
+        columns after this one is posted together with it: in LogGOPS, only what comes after them waits for them.
+        ``size_bytes`` are those of a whole ``train`` of messages."""
         self.columns.append(Column(SEND, who, to, size_bytes, until=until, train=train, alike=alike))
 
     def exchange(self, to: Int32s, source: Int32s, size_bytes: FloatOrArray, who: Int32s | None = None) -> None:
-        """Every rank (of ``who``) sends a message and receives another; neither waits for the other."""
+        """Every rank (of ``who``) posts a send and a receive; neither waits for the other."""
         self.send(to, size_bytes, who, until=2)
         self.receive(source, size_bytes, who=who)
 
@@ -105,3 +106,49 @@ class Ranks:
     ) -> None:
         """Every rank (of ``who``) computes, reads or writes for ``duration_s``."""
         self.columns.append(Column(kind, who, NONE, size_bytes, duration_s, extra=extra or {}))
+
+
+#: From so many columns posted together on, an operation of no time waits for them: so dependencies do not multiply.
+MOST_WITHOUT_WAIT = 2
+
+
+def with_waits(columns: Sequence[Column]) -> list[Column]:
+    """Columns that are posted together with one ``until``, and after many of them one that waits for them all."""
+    ends = _ends_of_groups(columns)
+    several = np.flatnonzero(ends - np.concatenate([[0], ends[:-1]]) > MOST_WITHOUT_WAIT)
+    place = np.arange(len(columns)) + np.searchsorted(ends[several], np.arange(len(columns)), side="right")
+    grouped: list[Column] = []
+    first = 0
+    for end in ends.tolist():
+        numbers = range(first, end)
+        grouped += [replace(columns[k], until=end - k, match=_moved(columns[k], k, place)) for k in numbers]
+        if end - first > MOST_WITHOUT_WAIT:
+            grouped.append(Column(WAIT, _all_of(columns[first:end]), NONE, 0.0))
+        first = end
+    return grouped
+
+
+def _ends_of_groups(columns: Sequence[Column]) -> NDArray[np.int64]:
+    """Where each group of columns that are posted together ends."""
+    ends, end = [], 0
+    for number, column in enumerate(columns):
+        if number == end and number:
+            ends.append(end)
+        end = min(max(end, number + column.until), len(columns))
+    return np.array([*ends, end] if columns else [], dtype=np.int64)
+
+
+def _moved(column: Column, number: int, place: NDArray[np.int64]) -> NDArray[np.int32] | int | None:
+    """The match of a column when each stands at its new place."""
+    if column.match is None or not place[-1] > len(place) - 1:
+        return column.match
+    moved = place[number + np.asarray(column.match)] - place[number]
+    return moved.astype(np.int32) if moved.ndim else int(moved)
+
+
+def _all_of(columns: Sequence[Column]) -> Int32s | None:
+    """The ranks of all these columns; None for all ranks."""
+    several = [column.who for column in columns]
+    if any(who is None for who in several):
+        return None
+    return np.unique(np.concatenate([who for who in several if who is not None])).astype(np.int32)

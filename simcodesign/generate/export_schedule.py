@@ -24,15 +24,11 @@ def schedule_of(plan: Plan, name: str) -> Schedule:
     is left to whoever shares them. Messages keep their sizes; the machine of the replay prices them again. Operations
     of a Plan without processors are on cpu 0.
 
-    A chained operation requires the one before it. What waits for the rendezvous of a send requires the send: GOAL has
-    no dependency between ranks, and simulators with a limit S (LogGOPSim) hold up what requires a larger send. So what
-    stands between that send and those who wait for its rendezvous, such as the receive of an exchange, requires only
-    its start, and so it is at the end of a rank, where a LogGOPS Plan no longer shows which sends are large. The
-    processor keeps them apart, so that they take the same time. A Plan without rendezvous (Hockney's model, no S) does
-    not say which sends belong to an exchange: replay it with S above its largest message.
-
-    A schedule in LogGOPS comes back as it was, but for the numbers of tags, processors and interfaces, which have no
-    gaps. A program in LogGOPS takes another time as a schedule, since schedules run by the rules of LogGOPSim.
+    A chained operation requires the one before it. A Plan in Hockney's model does not say which operations are posted
+    together: replay it with S above its largest message. In LogGOPS, what is posted together (the send and the receive
+    of an exchange, all messages of a halo exchange) requires what was posted before it; a ``calc`` of no time follows
+    more than two of them and requires them all. A schedule in LogGOPS comes back as it was, but for the numbers of
+    tags, processors and interfaces, which have no gaps.
 
     Tags tell apart what simulators that match by (source, target, tag) in order might confuse: the messages of a pair
     of ranks are numbered from 0, unless their sends and receives are in one order anyway, which then all have tag 0.
@@ -84,37 +80,13 @@ def _waits(plan: Plan, posting: Flags) -> Waits:
     """What waits for what inside the ranks."""
     following = np.flatnonzero(plan.follows_previous[:-1]).astype(np.int64)
     parts: list[Waits] = [(following - 1, following, np.zeros(len(following), bool))]
-    held = np.zeros((2, 0), np.int64)
     if plan.edges is not None:
         source = np.repeat(np.arange(len(plan)), np.diff(plan.edges.start))
-        target, early = plan.edges.target.astype(np.int64), plan.edges.early
+        target = plan.edges.target.astype(np.int64)
         inside = plan.rank[source] == plan.rank[target]
-        parts.append((source[inside], target[inside], early[inside]))
-        ends = ~inside & ~early & (plan.kind[source] == RECEIVE)
-        held = np.stack([plan.match[source[ends]].astype(np.int64), target[ends]])
-        held = held[:, (held[0] != NONE) & (plan.rank[held[0]] == plan.rank[held[1]])]
-        parts.append((held[0], held[1], np.zeros(held.shape[1], bool)))
-    parts[0][2][:] = _may_pass(plan, held)[following - 1]
+        parts.append((source[inside], target[inside], plan.edges.early[inside]))
     source, target, early = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
     return source, target, early | posting[source]
-
-
-def _may_pass(plan: Plan, held: Int64s) -> Flags:
-    """Sends with a rendezvous, or perhaps with one, that the next operation does not wait for."""
-    large = np.zeros(len(plan), bool)
-    large[held[0]] = True
-    if plan.gap_s is not None:
-        large |= (plan.kind == SEND) & _at_the_end(plan)
-    large[held[0][held[1] == held[0] + 1]] = False
-    return large
-
-
-def _at_the_end(plan: Plan) -> Flags:
-    """Messages after which a rank that works in order has only messages."""
-    last_work = np.full(plan.ranks, NONE, np.int64)
-    work = np.flatnonzero(_loose(plan) | ~np.isin(plan.kind, (SEND, RECEIVE)))
-    np.maximum.at(last_work, plan.rank[work], work)
-    return np.arange(len(plan)) > last_work[plan.rank]
 
 
 def _adjacency(count: int, number: Int64s, waits: Waits) -> tuple[Int64s, Int32s, Flags]:

@@ -1,23 +1,76 @@
-"""What a schedule's operations need to run by LogGOPSim's rules: processors, interfaces, and where messages are met."""
+"""What operations need to run by LogGOPSim's rules: processors, interfaces, and where messages are met.
+
+A program stands for the schedule in which every rank has one processor and one interface, what is posted together
+requires what was posted before it, and messages have tags that tell them apart.
+"""
 
 from __future__ import annotations
-
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from simcodesign.core.result import RECEIVE, SEND
 from simcodesign.describe.goal.schedule import ANY, Schedule
-from simcodesign.describe.machine import Machine
 from simcodesign.generate.dependencies import Dependencies
-from simcodesign.generate.messages.cost_model import processed_s, spread_s
-from simcodesign.generate.plan import NONE, LogGOPS
+from simcodesign.generate.plan import NONE, Int32s, LogGOPS
+from simcodesign.generate.segment import Segment
 
 Ints = NDArray[np.int64]
 
 
-def as_in_loggopsim(schedule: Schedule, tag: Ints, machine: Machine) -> Dependencies:
+def program_in_loggopsim(segment: Segment, rank: Int32s, match: Int32s, mailbox: Int32s | None) -> Dependencies:
+    """The dependencies of a program, and its processors, interfaces and queues. ``match`` and ``mailbox``: (N,) the
+    other end of every message, and the mailbox of those for anyone."""
+    kind, ranks = segment.fields["kind"], len(segment.first) - 1
+    target = np.where(kind == SEND, segment.fields["peer"], 0).astype(np.int32)
+    line = np.where(kind == SEND, rank + ranks, rank).astype(np.int32)
+    line[kind == RECEIVE] = NONE
+    box, boxes = _own_boxes(kind, match, mailbox)
+    rules = LogGOPS(
+        interface=rank,
+        receiver=target,
+        receiver_interface=target,
+        receive_s=segment.fields["receive_s"],
+        spread_s=segment.fields["spread_s"],
+        rendezvous=segment.fields["rendezvous"],
+        box=box,
+        line=line,
+        message_line=(target + 2 * ranks).astype(np.int32),
+        interfaces=ranks,
+        boxes=boxes,
+        lines=3 * ranks,
+    )
+    source, then = _waits_of_groups(rank, segment.fields["until"])
+    return _dependencies(rules, source, then, np.zeros(len(source), bool), rank, ranks)
+
+
+def _own_boxes(kind: NDArray[np.int8], match: Int32s, mailbox: Int32s | None) -> tuple[Int32s, int]:
+    """A queue for each message, but one for all that come to a mailbox."""
+    box = np.full(len(kind), NONE, np.int32) if mailbox is None else mailbox.copy()
+    boxes = int(box.max(initial=NONE)) + 1
+    sends = np.flatnonzero((kind == SEND) & (box == NONE))
+    box[sends] = np.arange(boxes, boxes + len(sends))
+    receives = np.flatnonzero((kind == RECEIVE) & (box == NONE))
+    box[receives] = box[match[receives]]
+    return box, boxes + len(sends)
+
+
+def _waits_of_groups(rank: Int32s, until: Int32s) -> tuple[Ints, Ints]:
+    """Sources and targets of dependencies: what is posted together, to which the same ``until`` belongs, waits for all
+    that was posted together before it in its rank."""
+    count = len(rank)
+    begins = np.flatnonzero(np.diff(rank, prepend=NONE) | np.diff(until, prepend=NONE))
+    sizes = np.diff(np.append(begins, count))
+    follows = np.append(rank[begins[1:]] == rank[begins[:-1]], False) if count else np.zeros(0, bool)
+    next_size = np.where(follows, np.append(sizes[1:], 0), 0) if count else sizes
+    times = np.repeat(next_size, sizes)
+    source = np.repeat(np.arange(count), times)
+    first = np.repeat(np.append(begins[1:], count)[: len(begins)], sizes)
+    place = np.arange(len(source)) - np.repeat(np.cumsum(times) - times, times)
+    return source, first[source] + place
+
+
+def as_in_loggopsim(schedule: Schedule, tag: Ints, segment: Segment) -> Dependencies:
     """The dependencies of a schedule, each in the order of the file, and its processors, interfaces and queues.
 
     A message keeps the numbers of its send's processor and interface where it arrives, as in LogGOPSim.
@@ -29,15 +82,13 @@ def as_in_loggopsim(schedule: Schedule, tag: Ints, machine: Machine) -> Dependen
     interface, receiver_interface, interfaces = _units(rank, schedule.nic, peer, schedule.nic[sends])
     box, boxes = _boxes(schedule, rank, tag)
     line, message_line, lines = _lines(schedule, processor, interface, receiver, receiver_interface)
-    size = schedule.size_bytes[sends]
-    most = machine.network.rendezvous_above_bytes
     rules = LogGOPS(
         interface=interface,
         receiver=_of_sends(receiver, sends, len(schedule)),
         receiver_interface=_of_sends(receiver_interface, sends, len(schedule)),
-        receive_s=_of_sends(np.asarray(processed_s(machine, size)), sends, len(schedule)),
-        spread_s=_of_sends(np.asarray(spread_s(machine, size)), sends, len(schedule)),
-        rendezvous=_of_sends(np.zeros(len(size), bool) if most is None else size > most, sends, len(schedule)),
+        receive_s=segment.fields["receive_s"],
+        spread_s=segment.fields["spread_s"],
+        rendezvous=segment.fields["rendezvous"],
         box=box,
         line=line,
         message_line=_of_sends(message_line, sends, len(schedule)),
@@ -46,15 +97,20 @@ def as_in_loggopsim(schedule: Schedule, tag: Ints, machine: Machine) -> Dependen
         lines=lines,
     )
     source = np.repeat(np.arange(len(schedule)), np.diff(schedule.edge_start))
-    nothing = np.zeros(0, np.int64)
+    target = schedule.edge_target.astype(np.int64)
+    return _dependencies(rules, source, target, schedule.edge_early, processor, processors)
+
+
+def _dependencies(
+    rules: LogGOPS, source: Ints, target: Ints, early: NDArray[np.bool_], processor: Int32s, processors: int
+) -> Dependencies:
     return Dependencies(
-        follows_previous=np.zeros(len(schedule), bool),
+        follows_previous=np.zeros(len(processor), bool),
         source=source,
-        target=schedule.edge_target.astype(np.int64),
-        early=schedule.edge_early,
+        target=target,
+        early=early,
         processor=processor,
         processors=processors,
-        rendezvous=(nothing, nothing),
         loggops=rules,
     )
 
@@ -86,7 +142,7 @@ def _lines(
     return np.where(schedule.kind == RECEIVE, none, line[: len(processor)]), line[len(processor) :], count
 
 
-def _of_sends(values: NDArray[Any], sends: Ints, count: int) -> NDArray[Any]:
+def _of_sends(values: NDArray[np.int32], sends: Ints, count: int) -> NDArray[np.int32]:
     """Values of the sends as an array of all operations."""
     every = np.zeros(count, values.dtype)
     every[sends] = values

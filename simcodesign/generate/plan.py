@@ -153,6 +153,7 @@ class LogGOPS:
 
     ``station`` is then the processor of every operation; ``duration_s`` of a send how long it has that;
     ``flight_s`` from its beginning until its first byte is there, ``gap_s`` until the interface sends (receives) again.
+    An operation that queues at a disk or a memory controller has its processor until it is done there.
     """
 
     interface: Int32s  # (N,) of a send: the network interface through which its message leaves
@@ -167,6 +168,7 @@ class LogGOPS:
     interfaces: int
     boxes: int
     lines: int
+    served_at: Int32s | None = None  # (N,) the disk or memory controller that serves the operation, or NONE
 
 
 @dataclass(frozen=True)
@@ -232,9 +234,8 @@ class Plan:
     An operation is ready when the one before it in its rank is done (unless ``follows_previous`` is False) and all that
     it waits for by ``edges``. A receive then waits for its message: that of ``match`` (receive -> its send, send -> its
     receive), or, with a ``mailbox``, the first that comes there. An operation with a ``station`` queues for it. It
-    begins; with ``gap_s``, a send (a receive) not before the gap after the last send (receive) of the same processor
-    is over, or of the same rank if it has no station. It is done ``duration_s`` later. A message without a route
-    arrives when its send is done, or, with ``flight_s``, that long after the send has begun.
+    begins, and is done ``duration_s`` later. A message without a route arrives when its send is done, or, with
+    ``flight_s``, that long after the send has begun. A Plan with ``loggops`` goes by other rules.
     """
 
     first: Int64s  # (P + 1,) first operation of each rank
@@ -252,7 +253,7 @@ class Plan:
     routes: Routes | None = None
     edges: Edges | None = None
     mailbox: Int32s | None = None  # (N,) station number of the mailbox of a send or receive, or NONE
-    gap_s: Floats | None = None  # (N,)
+    gap_s: Floats | None = None  # (N,) with ``loggops``
     flight_s: Floats | None = None  # (N,)
     loggops: LogGOPS | None = None  # how processors, gaps and messages behave, if not as above
     train: Floats | None = None  # (N,) messages that travel together as one; 1 each, if None

@@ -14,7 +14,7 @@ from simcodesign.core.units import FloatOrArray
 from simcodesign.describe.design_point import DesignPoint
 from simcodesign.describe.evaluation import EvaluatedStep, Evaluation
 from simcodesign.describe.machine import Machine
-from simcodesign.generate.columns import Int32s, Ranks, of_ranks
+from simcodesign.generate.columns import Int32s, Ranks, of_ranks, with_waits
 from simcodesign.generate.counter_tally import Tally, retired
 from simcodesign.generate.dependencies import Dependencies
 from simcodesign.generate.messages.pricing import MessagePricing
@@ -167,6 +167,8 @@ class StepWriter:
         """What was written, with its prices, rank by rank."""
         builder = self.builder
         columns = builder.prices.priced(self.columns.columns, self.machine, is_collective)
+        if builder.prices.loggops:
+            columns = with_waits(columns)
         if builder.powers is not None:
             columns = [builder.powers.marked(column, self.machine) for column in columns]
         segment = woven(columns, builder.ranks, self.phase, builder.extra_fields)

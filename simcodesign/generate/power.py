@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from simcodesign.core.result import COMPUTE, KINDS, MEMORY, READ, RECEIVE, SEND, WRITE
+from simcodesign.core.result import COMPUTE, KINDS, MEMORY, READ, RECEIVE, SEND, WAIT, WRITE
 from simcodesign.core.units import FloatOrArray
 from simcodesign.describe.machine import Machine
 from simcodesign.generate.block_schedule import Piece
@@ -16,7 +16,15 @@ from simcodesign.generate.columns import Column
 from simcodesign.generate.plan import NONE, Powers
 
 #: Part of a machine that an operation of a kind uses.
-PART = {COMPUTE: "processor", SEND: "network", RECEIVE: "network", READ: "disk", WRITE: "disk", MEMORY: "memory"}
+PART = {
+    COMPUTE: "processor",
+    SEND: "network",
+    RECEIVE: "network",
+    READ: "disk",
+    WRITE: "disk",
+    MEMORY: "memory",
+    WAIT: "network",
+}
 #: Bytes of an operation that its row and the sum of its power over time take at most.
 BYTES_PER_OPERATION = 120
 

@@ -35,7 +35,10 @@ EXTRAS: dict[str, tuple[type[np.generic], float]] = {
     "cost": (np.int32, 0),
     "gap_s": (np.float64, 0.0),
     "flight_s": (np.float64, 0.0),
-    "hold": (np.int32, NONE),  # of a send with a rendezvous: place of what waits for it in its rank
+    "until": (np.int32, NONE),  # place in its rank of what waits for it, and for all that is posted with it
+    "receive_s": (np.float64, 0.0),  # of a send: for how long its message has the receiver's processor
+    "spread_s": (np.float64, 0.0),  # of a send: how far the last byte of its message is behind the first
+    "rendezvous": (np.bool_, 0),  # of a send: it is done when a receive takes its message
     "train": (np.float64, 1.0),  # messages that travel together
     "variant": (np.int16, NONE),  # of a receive: which variant of the machine prices it
     "collective": (np.int8, 0),  # whether a collective made it
@@ -45,7 +48,7 @@ EXTRAS: dict[str, tuple[type[np.generic], float]] = {
 }
 BY_TAG = -2
 #: Fields that are places within a rank of the segment.
-PLACES = {"match", "hold"}
+PLACES = {"match", "until"}
 #: Ranks whose operations are written together, so that they stay in the processor's cache.
 RANKS_AT_ONCE = 4096
 
@@ -80,7 +83,7 @@ class Segment:
         turn, place = np.divmod(np.arange(first[-1]) - first[rank], counts[rank])
         index = self.first[rank] + place
         fields = {name: array[index] for name, array in self.fields.items()}
-        for name, whose in (("match", fields["peer"]), ("hold", rank)):
+        for name, whose in (("match", fields["peer"]), ("until", rank)):
             if name in fields:
                 placed = fields[name] >= 0
                 fields[name][placed] += (turn[placed] * counts[whose[placed]]).astype(np.int32)
@@ -158,7 +161,7 @@ def _woven_evenly(columns: Sequence[Column], ranks: int, phase: int, names: Sequ
     width = len(columns)
     rows = [
         _values(column, names, number + column.match if column.match is not None else _loose(column), phase)
-        | _hold(column, number + column.until, names)
+        | _until(number + column.until, names)
         for number, column in enumerate(columns)
     ]
     fields = {name: np.empty((ranks, width), dtype) for name, dtype in _types(names).items()}
@@ -175,11 +178,9 @@ def _woven_evenly(columns: Sequence[Column], ranks: int, phase: int, names: Sequ
     return Segment(np.arange(ranks + 1) * width, {name: array.ravel() for name, array in fields.items()})
 
 
-def _hold(column: Column, place: Any, names: Sequence[str]) -> dict[str, Any]:
-    """What waits for the message of a column: what stands at ``place``, where there is a rendezvous."""
-    if "hold" not in names:
-        return {}
-    return {"hold": np.where(column.extra.get("rendezvous", False), place, NONE)}
+def _until(place: Any, names: Sequence[str]) -> dict[str, Any]:
+    """What waits for a column stands at ``place``."""
+    return {"until": place} if "until" in names else {}
 
 
 def _woven_unevenly(columns: Sequence[Column], ranks: int, phase: int, names: Sequence[str]) -> Segment:
@@ -187,31 +188,31 @@ def _woven_unevenly(columns: Sequence[Column], ranks: int, phase: int, names: Se
     crowd = [everyone if column.who is None else column.who for column in columns]
     counts = np.zeros(ranks, np.int64)
     places = []  # of every column's operations in their ranks
-    held = _Held(columns, crowd, names)
+    awaited = _Awaited(columns, crowd, names)
     for number, who in enumerate(crowd):
-        held.reach(number, counts)
+        awaited.reach(number, counts)
         places.append(counts[who])
         counts[who] += 1
     for number in range(len(columns), 2 * len(columns) + 2):
-        held.reach(number, counts)
+        awaited.reach(number, counts)
     first = _starts(counts)
     fields = {name: np.empty(first[-1], dtype) for name, dtype in _types(names).items()}
     for number, (column, who) in enumerate(zip(columns, crowd, strict=True)):
         match = _sent_at(number, columns, crowd, places) if column.match is not None else _loose(column)
         index = first[who] + places[number]
-        for name, value in (_values(column, names, match, phase) | _hold(column, held.place[number], names)).items():
+        for name, value in (_values(column, names, match, phase) | _until(awaited.place[number], names)).items():
             fields[name][index] = value
     return Segment(first, fields)
 
 
-class _Held:
-    """How many operations each rank of a column has before what waits for its rendezvous."""
+class _Awaited:
+    """How many operations each rank of a column has before what waits for it."""
 
     def __init__(self, columns: Sequence[Column], crowd: Sequence[Array], names: Sequence[str]) -> None:
         self.place: list[Any] = [NONE] * len(columns)
         self._crowd = crowd
         self._waiting: dict[int, list[int]] = {}
-        for number, column in enumerate(columns if "hold" in names else ()):
+        for number, column in enumerate(columns if "until" in names else ()):
             self._waiting.setdefault(number + column.until, []).append(number)
 
     def reach(self, place: int, counts: Int64s) -> None:

@@ -21,7 +21,7 @@ from simcodesign.describe.machine import Machine
 from simcodesign.engine.simulate import simulate
 from tests import examples
 from tests.builders import machine, network, workload
-from tests.random_programs import operations, random_case, readings
+from tests.random_programs import operations, readings
 
 #: Some thousand additions.
 ROUNDING = 1e-12
@@ -219,32 +219,6 @@ def test_none_of_several_points() -> None:
 
 # ----------------------------------------------------------------------------------------------------------------------
 # What bounds the sum
-
-
-@settings(max_examples=examples(500))
-@given(st.integers(0, 2**32))
-def test_the_sum_and_the_gaps_are_an_upper_bound_in_loggops(seed: int) -> None:
-    """All gaps of an operation are over by its end and the most by which a gap outlasts a message: when the next one
-    begins that much later it is as its closed form assumes."""
-    program, where, ranks = random_case(seed, "loggop")
-    foreseen, simulated = readings(seed, "loggop")
-    assert simulated.makespan_s <= (foreseen.makespan_s + outlasting_s(program, where, ranks)) * (1 + ROUNDING)
-
-
-def outlasting_s(program, where: Machine, ranks: int) -> float:
-    """The most by which gaps outlast operations, over the program. Messages carry at most P times the bytes."""
-    net, total = where.network, 0.0
-    for step in Evaluation.at_points(bind(program, where, {"P": ranks})).program.demands():
-        demand = step.demand
-        if closed_form(demand).charge(demand, step).component != "communication":
-            continue
-        sizes = demand.bytes if isinstance(demand.bytes, tuple) else (demand.bytes,)  # type: ignore[attr-defined]
-        most = ranks * max(float(size.evaluate({})) for size in sizes)
-        gap_s = max(
-            net.gap_s + rest * net.per_byte_s - net.overhead_s - rest * net.overhead_per_byte_s for rest in (0, most)
-        )
-        total += float(step.repetitions) * max(gap_s, 0.0)
-    return total
 
 
 def test_gaps_make_the_sum_too_low() -> None:

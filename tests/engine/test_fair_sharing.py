@@ -257,15 +257,21 @@ def test_links_on_which_bytes_take_no_time_are_not_shared() -> None:
         makespan_us(message(0, 2, 1000), fast, "simpy")
 
 
-def test_schedules_in_loggops_do_not_share_links_fairly(tmp_path: Path) -> None:
-    (tmp_path / "a.goal").write_text("num_ranks 2\nrank 0 { send 8b to 1 }\nrank 1 { recv 8b from 0 }\n")
+@pytest.mark.parametrize("engine", ["simpy", "compiled"])
+def test_schedules_in_loggops_share_links_fairly(tmp_path: Path, engine: str) -> None:
+    """Two messages of 1001 bytes on one link, each at half its bandwidth: the last bytes are there 2 us after o + L,
+    when their receiver is only busy for o with each."""
+    (tmp_path / "a.goal").write_text(
+        "num_ranks 2\nrank 0 {\nsend 1001b to 1\nsend 1001b to 1 cpu 1 nic 1\n}\n"
+        "rank 1 {\nrecv 1001b from 0\nrecv 1001b from 0\n}\n"
+    )
     loggops = read_machine(
         "simcodesign: 1\nname: test\nnodes: 2\nprocessor: {rate: 1 GFLOP/s}\nnetwork:\n  model: loggop\n"
-        "  L: 1 us\n  o: 1 us\n  g: 1 us\n  G: 1 ns/B\n  sharing: fair\n"
+        "  L: 1 us\n  o: 1 us\n  g: 0 us\n  G: 1 ns/B\n  sharing: fair\n"
         "  topology: {kind: mesh, shape: [2]}\n"
     )
-    with pytest.raises(InputError, match="sharing: messages"):
-        simulate(str(tmp_path / "a.goal"), loggops, effects="links")
+    result = simulate(str(tmp_path / "a.goal"), loggops, effects="links", engine=engine)
+    assert result.makespan_s == pytest.approx(2e-6 - 1e-9 + 2 * 1001e-9 + 1e-6, rel=1e-9)
 
 
 def test_iterations_over_links_that_are_shared_are_all_simulated() -> None:

@@ -119,8 +119,8 @@ def test_messages_that_arrive_later_each_time_before_a_late_receive() -> None:
     check_equal(result, whole)
 
 
-def test_the_critical_path_comes_from_another_rank_in_each_iteration() -> None:
-    """Times repeat in every iteration of the ring, the critical path after as many as there are ranks."""
+def test_iterations_in_loggops_are_all_simulated() -> None:
+    """Who comes first at a processor depends on what happened before, however the times repeat."""
     program = """
 - compute: {seconds: 100, when: rank == P - 1}
 - send: {to: 0, bytes: 64, when: rank > 0}
@@ -133,8 +133,8 @@ def test_the_critical_path_comes_from_another_rank_in_each_iteration() -> None:
   - receive: {from: (rank - 1) % P, tag: 1}
 """
     result, whole = both(program, logp(5, "crossbar", gap_s=2**-5), "none")
-    assert result.steady.extrapolated
-    assert (result.steady.loops[0].simulated - 150) % 5 == 0
+    assert not result.steady.extrapolated
+    assert result.steady.reason.startswith("in LogGOPS")
     check_equal(result, whole)
 
 

@@ -102,7 +102,6 @@ def with_idle_steps(plan: Plan, before: list[int]) -> tuple[Plan, np.ndarray]:
         follows_previous=follows_previous,
         routes=routes,
         mailbox=spread(plan.mailbox, NONE),
-        gap_s=spread(plan.gap_s, 0),
         flight_s=spread(plan.flight_s, 0),
         edges=moved_edges(plan.edges, where, len(old)),
     )
@@ -253,45 +252,7 @@ def test_a_receive_asks_for_its_processor_when_its_message_is_there() -> None:
     assert log.finish_s.tolist() == [2.0, 1.5, 3.5, 2.5]
 
 
-# --- gaps and flights
-
-
-def test_sends_keep_their_gap_and_the_rank_waits_so_long() -> None:
-    pairs = [message(0, 1, 1.0) for _ in range(3)]
-    for send, receive in pairs:
-        send.gap, receive.gap = 5.0, 0.0
-    log = run(plan_of([send for send, _ in pairs] + [receive for _, receive in pairs], 2))
-    assert log.finish_s.tolist() == [1.0, 6.0, 11.0] * 2
-
-
-def test_gaps_of_sends_and_of_receives_are_apart() -> None:
-    out, back = message(0, 1, 1.0, 0.5), message(1, 0, 1.0, 0.5)
-    for op in (*out, *back):
-        op.gap = 10.0
-    log = run(plan_of([out[0], back[1], out[1], back[0]], 2))
-    assert log.finish_s.tolist() == [1.0, 3.0, 1.5, 2.5]
-
-
-def test_a_processor_is_held_until_the_gap_is_over_but_not_busy() -> None:
-    pairs = [message(0, 1, 1.0) for _ in range(2)]
-    for send, receive in pairs:
-        send.gap, receive.gap, send.station, send.follows_previous = 4.0, 0.0, 0, False
-    work = Op(0, COMPUTE, 2.0, station=0, follows_previous=False)
-    ops = [*(send for send, _ in pairs), work, *(receive for _, receive in pairs)]
-    log = run(plan_of(ops, 2, (PROCESSOR,), (1,)))
-    assert log.finish_s[:3].tolist() == [1.0, 5.0, 7.0]
-    assert (log.busy_s.tolist(), log.wait_s.tolist()) == ([4.0], [1.0 + 5.0])
-
-
-def test_computations_on_the_way_do_not_shorten_a_gap() -> None:
-    """The gap between receives of one processor, with work in between."""
-    pairs = [message(0, 1, 1.0) for _ in range(2)]
-    for send, receive in pairs:
-        send.gap, receive.gap, receive.station = 0.0, 6.0, 0
-    receives = [receive for _, receive in pairs]
-    ops = [*(send for send, _ in pairs), receives[0], Op(1, COMPUTE, 1.0, station=0), receives[1]]
-    log = run(plan_of(ops, 2, (PROCESSOR,), (1,)))
-    assert log.finish_s.tolist() == [1.0, 2.0, 1.0, 2.0, 7.0]
+# --- flights
 
 
 def test_a_message_flies_on_when_its_sender_is_done() -> None:
@@ -313,15 +274,6 @@ def test_early_edges_wait_for_a_beginning_only() -> None:
     held = Op(0, COMPUTE, 5.0)
     ops = [Op(0, COMPUTE, 2.0), held, Op(1, COMPUTE, 1.0, early=[held])]
     assert run(plan_of(ops, 2)).finish_s.tolist() == [2.0, 7.0, 3.0]
-
-
-def test_a_send_that_waits_for_its_gap_has_not_begun() -> None:
-    pairs = [message(0, 1, 1.0) for _ in range(2)]
-    for send, receive in pairs:
-        send.gap, receive.gap = 3.0, 0.0
-    follower = Op(2, COMPUTE, 1.0, early=[pairs[1][0]])
-    ops = [*(send for send, _ in pairs), *(receive for _, receive in pairs), follower]
-    assert run(plan_of(ops, 3)).finish_s[-1] == 4.0
 
 
 # --- mailboxes

@@ -23,7 +23,7 @@ from simcodesign.describe.machine_parts import DISTANCES, DUPLEXES, SWITCHINGS, 
 from simcodesign.describe.program import MAIN_PHASE, Block, Step
 from simcodesign.describe.topology.build import build_topology
 from simcodesign.describe.workload import Workload
-from simcodesign.engine.reference.engine import run
+from simcodesign.engine.reference.loggopsim import run as run_loggops
 from simcodesign.generate.columns import Column
 from simcodesign.generate.messages import routes_and_stations
 from simcodesign.generate.messages.pricing import MessagePricing
@@ -74,13 +74,13 @@ class Message:
     @property
     def inject(self) -> float:
         if self.network.model == "loggop":
-            return self.overhead + self.network.latency_s - self.first_byte
+            return self.network.overhead_s + self.network.latency_s - self.first_byte
         return self.network.startup_s * (max(self.hops, 1.0) if self.network.startup_per == "hop" else 1.0)
 
     @property
     def first_byte(self) -> float:
         """A link is busy for all bytes of a message, the first one included, which LogGOPS counts to o + L."""
-        return min(min(self.size, 1.0) * self.network.per_byte_s, self.overhead + self.network.latency_s)
+        return min(min(self.size, 1.0) * self.network.per_byte_s, self.network.overhead_s + self.network.latency_s)
 
     @property
     def tail(self) -> float:
@@ -90,6 +90,9 @@ class Message:
 
     @property
     def arrival(self) -> float:
+        """Of the last byte; in LogGOPS of the first."""
+        if self.network.model == "loggop":
+            return self.network.overhead_s + self.network.latency_s + self.over_hops
         return self.inject + self.over_hops + self.tail
 
     @property
@@ -100,7 +103,10 @@ class Message:
 
     @property
     def receiver(self) -> float:
-        return self.overhead if self.network.model == "loggop" else self.network.receive_overhead_s
+        if self.network.model == "hockney":
+            return self.network.receive_overhead_s
+        each = max(self.network.overhead_per_byte_s, self.network.per_byte_s)
+        return self.network.overhead_s + self.beyond_first * each
 
     @property
     def gap(self) -> float:
@@ -393,25 +399,25 @@ def by_hand(program: tuple[Step, ...], ranks: int, effects: tuple[str, ...] = ()
         overhead_per_byte_s=0.5,
     )
     plan = plan_of(Machine("test machine", Processor(1.0), network), ranks, program, effects)
-    return [part.tolist() for part in np.split(run(plan).finish_s, plan.first[1:-1])]
+    return [part.tolist() for part in np.split(run_loggops(plan).finish_s, plan.first[1:-1])]
 
 
 def test_one_message() -> None:
-    """Sender o + 4 O = 3; there L + 4 G = 9 later; receiver 3 more."""
-    assert by_hand(pair(0, "1", "5"), 2) == [[3.0], [15.0]]
+    """Sender o + 4 O = 3; its first byte is there o + L = 9 after the beginning; receiver o + 4 max(O, G) = 3."""
+    assert by_hand(pair(0, "1", "5"), 2) == [[3.0], [12.0]]
 
 
 def test_messages_in_a_row() -> None:
-    """The second send begins g + 4 G = 6 after the first, since 6 > o + 4 O; so does the second receive."""
+    """The second send begins g + 4 G = 6 after the first, since 6 > o + 4 O; so is the second message taken up."""
     send, receive = pair(0, "1", "5")
-    assert by_hand((send, send, receive, receive), 2) == [[3.0, 9.0], [15.0, 21.0]]
+    assert by_hand((send, send, receive, receive), 2) == [[3.0, 9.0], [12.0, 18.0]]
 
 
 def test_senders_of_one_receiver() -> None:
-    """Both messages are there at 12; the second receive begins 6 after the first, not 3."""
+    """Both messages are there at 9; the second is taken up 6 after the first, not 3."""
     send = Send(parse("rank > 0"), HERE, parse(0), parse(5), 0)
     receives = tuple(Receive(parse("rank == 0"), HERE, parse(source), parse(5), 0) for source in (1, 2))
-    assert by_hand((send, *receives), 3)[0] == [15.0, 21.0]
+    assert by_hand((send, *receives), 3)[0] == [12.0, 18.0]
 
 
 @pytest.mark.parametrize("model", ["hockney", "loggop"])

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from simcodesign.analytic.forecast import forecast
 from simcodesign.core.errors import CapacityError, InputError, Place
-from simcodesign.core.result import COMPUTE, KINDS, MEMORY, READ, RECEIVE, SEND, WRITE
+from simcodesign.core.result import COMPUTE, KINDS, MEMORY, READ, RECEIVE, SEND, WAIT, WRITE
 from simcodesign.describe.design_point import bind
 from simcodesign.describe.machine import Machine
 from simcodesign.describe.machine_parts import Disk
@@ -314,7 +314,7 @@ def test_receives_of_a_pen_say_how_far_back_their_send_is() -> None:
 
 
 def test_kinds_are_named_in_order() -> None:
-    assert [KINDS[kind] for kind in (COMPUTE, SEND, RECEIVE, READ, WRITE, MEMORY)] == list(KINDS)
+    assert [KINDS[kind] for kind in (COMPUTE, SEND, RECEIVE, READ, WRITE, MEMORY, WAIT)] == list(KINDS)
 
 
 # ---------------------------------------------------------------------------------------------------------------------

@@ -23,7 +23,7 @@ from simcodesign.generate.segment import EXTRAS, FIELDS, Segment, joined, woven
 from tests import examples
 
 EXTRA_NAMES = ("route", "cost", "gap_s", "flight_s", "variant")
-NAMES = (*EXTRA_NAMES, "hold")
+NAMES = (*EXTRA_NAMES, "until")
 
 # ---------------------------------------------------------------------------------------------------------------------
 # The oracle: programs as trees, unrolled into lists
@@ -33,7 +33,7 @@ NAMES = (*EXTRA_NAMES, "hold")
 class Step:
     """One operation of one rank; ``message`` names its message within its piece, ``tag`` where pairs are in order.
 
-    With a rendezvous, nothing in column ``until`` of its piece or later, nor after the piece, begins before the receive.
+    Column ``until`` of its piece and later ones, and what stands after the piece, wait for it.
     """
 
     rank: int
@@ -46,7 +46,7 @@ class Step:
     message: object = None
     tag: int | None = None
     column: int = 0
-    until: int | None = None
+    until: int = 1
     turn: int = 0
 
 
@@ -105,16 +105,16 @@ def partners(steps: list[Step]) -> list[int]:
     return match
 
 
-def holds(row: list[Step]) -> list[int]:
-    """Of a rank: the place of the first operation that waits for the rendezvous of each."""
+def awaited(row: list[Step]) -> list[int]:
+    """Of a rank: the place of the first operation that waits for each."""
     recorded = []
     for place, step in enumerate(row):
         later = [
             other
             for other in range(place + 1, len(row))
-            if row[other].turn != step.turn or row[other].column >= (step.until or 0)
+            if row[other].turn != step.turn or row[other].column >= step.until
         ]
-        recorded.append(NONE if step.until is None else min(later, default=len(row)))
+        recorded.append(min(later, default=len(row)))
     return recorded
 
 
@@ -139,18 +139,17 @@ class Author:
         self.even_now = self.even or self.random.random() < 0.5
         for _ in range(self.random.randint(0, 3)):
             self.random.choice([self.work, self.by_place, self.by_place, self.by_tag])()
-        self.place_rendezvous()
+        self.place_waits()
         return Piece(self.columns, self.steps, self.phase)
 
-    def place_rendezvous(self) -> None:
-        """Say of every send what waits for it: something later in the piece, or what follows the piece."""
+    def place_waits(self) -> None:
+        """Say of every column what waits for it: something later in the piece, or what follows the piece."""
         for number, column in enumerate(self.columns):
-            if "rendezvous" in column.extra:
-                ahead = self.random.randint(1, len(self.columns) - number)
-                self.columns[number] = replace(column, until=ahead)
-                for step in self.steps:
-                    if step.column == number and step.until is not None:
-                        step.until = number + ahead
+            ahead = self.random.randint(1, len(self.columns) - number)
+            self.columns[number] = replace(column, until=ahead)
+            for step in self.steps:
+                if step.column == number:
+                    step.until = number + ahead
 
     def who(self) -> list[int]:
         everyone = list(range(self.ranks))
@@ -161,11 +160,6 @@ class Author:
         durations = [self.random.choice([0.0, 0.1, 2.0]) for _ in who]
         extra = {name: [self.random.randint(0, 9) for _ in who] for name in EXTRA_NAMES if self.random.random() < 0.5}
         spread = {name: self.short(values) for name, values in extra.items()}
-        meets = [kind == SEND and self.random.random() < 0.5 for _ in who]
-        if kind == SEND and self.random.random() < 0.7:
-            spread["rendezvous"] = self.short(meets)
-        else:
-            meets = [False] * len(who)
         everyone = who == list(range(self.ranks)) and self.random.random() < 0.8
         column = Column(
             kind,
@@ -183,7 +177,7 @@ class Author:
             step = Step(
                 rank, kind, self.phase, peer, sizes[place], durations[place], values, names[place], more.get("tag")
             )
-            step.column, step.until = len(self.columns) - 1, 0 if meets[place] else None
+            step.column = len(self.columns) - 1
             self.steps.append(step)
 
     def short(self, values: list[float]) -> object:
@@ -277,7 +271,7 @@ def check(ranks: int, tree: Piece | Repeat) -> None:
         "peer": [step.peer for step in steps],
         "size_bytes": [step.size for step in steps],
         "duration_s": [step.duration for step in steps],
-        "hold": [hold for row in rows for hold in holds(row)],
+        "until": [place for row in rows for place in awaited(row)],
         **{name: [step.extra[name] for step in steps] for name in EXTRA_NAMES},
     }.items():
         assert got.fields[name].tolist() == expected, name

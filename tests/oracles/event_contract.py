@@ -120,7 +120,6 @@ class Oracle:
         self.place = [0] * len(plan)  # of a message on its route
         self.tail = [0.0] * len(plan)  # when its last byte is past the station before
         self.posted: set[int] = set()  # receives that wait for their message
-        self.gap_over: dict[object, float] = {}
         self.needs: list[set[object]] = [self.needs_of(op) for op in range(len(plan))]
         self.owed_to: dict[object, list[int]] = defaultdict(list)
         self.set_edges()
@@ -199,13 +198,8 @@ class Oracle:
             self.begin(op)
 
     def begin(self, op: int) -> float:
-        """The operation begins now or when the gap is over; its message sets out."""
+        """The operation begins now; its message sets out."""
         plan, begin = self.plan, self.now
-        if plan.gap_s is not None and plan.kind[op] in (SEND, RECEIVE):
-            station = self.of("station", op)
-            gate = (int(plan.kind[op]), ("rank", int(plan.rank[op])) if station == NONE else ("processor", station))
-            begin = max(begin, self.gap_over.get(gate, begin))
-            self.gap_over[gate] = begin + float(plan.gap_s[op])
         self.at(begin, "begun", op)
         self.at(begin + float(plan.duration_s[op]), "done", op)
         if self.travels(op):
@@ -237,7 +231,7 @@ class Oracle:
     def done_with_its_message(self, op: int) -> bool:
         """A receive that takes no event of its own."""
         plan = self.plan
-        held = plan.gap_s is not None or self.of("station", op) != NONE or self.of("mailbox", op) != NONE
+        held = self.of("station", op) != NONE or self.of("mailbox", op) != NONE
         return plan.kind[op] == RECEIVE and plan.duration_s[op] == 0 and not held
 
     def way(self, op: int) -> list[int]:
@@ -356,7 +350,6 @@ class Op:
     after: list[Op] = field(default_factory=list)
     early: list[Op] = field(default_factory=list)
     mailbox: int = NONE
-    gap: float | None = None
     flight: float | None = None
 
 
@@ -393,8 +386,6 @@ def with_fair_sharing(plan: Plan, random: Random, times: tuple[float, ...]) -> P
     holds = (plan.kind == SEND) & (plan.routes.route != NONE) & (size_bytes > 0)
     if plan.station is not None:
         holds &= plan.station == NONE
-    if plan.gap_s is not None:
-        holds[:] = False
     rates = [int(unit * rate) for rate in random.choice(((1.0,), (0.25, 0.5, 1.0), (0.1, 0.3, 1.0, 1.0 / 3.0)))]
     fair = FairSharing(
         delay_s=np.array(random.choices(times, k=count)),
@@ -470,7 +461,6 @@ def plan_of(ops: list[Op], ranks: int, kinds: tuple[int, ...] = (), servers: tup
         mailbox=_or_none([op.mailbox for op in ops]),
         routes=_routes(ops, kinds),
         edges=_edges(ops, number),
-        gap_s=_times([op.gap for op in ops]),
         flight_s=_times([op.flight for op in ops]),
     )
 
@@ -539,10 +529,8 @@ class Writer:
         self.servers = tuple(random.choice((1, 1, 2, 3)) if kind == DISK else 1 for kind in self.kinds)
         self.of_kind = {kind: [s for s, this in enumerate(self.kinds) if this == kind] for kind, _ in groups}
         self.owner = {box: random.randrange(self.ranks) for box in self.of_kind[MAILBOX]}
-        self.gaps, self.flights = random.random() < 0.4, random.random() < 0.3
+        self.flights = random.random() < 0.3
         self.follows_previous = random.choice((1.0, 0.9, 0.9, 0.4, 0.0))
-        # With gaps, the messages of a rank all pass a processor or all are in program order.
-        self.in_order = [not self.of_kind[PROCESSOR] or random.random() < 0.4 for _ in range(self.ranks)]
         self.hoarding = hoarding and random.random() < 0.5
         self.owed: list[Op] = []  # receives still to be written
 
@@ -550,7 +538,7 @@ class Writer:
         ops = [self.next() for _ in range(self.count)]
         ops += self.owed
         for place, op in enumerate(ops):
-            op.follows_previous = (self.gaps and self.in_order[op.rank]) or self.random.random() < self.follows_previous
+            op.follows_previous = self.random.random() < self.follows_previous
             self.tie(op, ops[:place])
             self.equip(op)
         if not self.hoarding:
@@ -566,13 +554,11 @@ class Writer:
             op.early = [self.random.choice(begins)]
 
     def equip(self, op: Op) -> None:
-        """Perhaps a processor, a gap and a flight."""
-        processors, moves = self.of_kind[PROCESSOR], op.kind in (SEND, RECEIVE)
-        must_not, must = self.gaps and moves and self.in_order[op.rank], self.gaps and moves
-        if processors and op.station == NONE and not must_not and (must or self.random.random() < 0.6):
+        """Perhaps a processor and a flight."""
+        processors = self.of_kind[PROCESSOR]
+        if processors and op.station == NONE and self.random.random() < 0.6:
             op.station = processors[op.rank % len(processors)]
             op.station = self.random.choice(processors) if self.random.random() < 0.2 else op.station
-        op.gap = self.time() if self.gaps and moves else None
         op.flight = self.time() if self.flights and op.kind == SEND else None
 
     def queue_up(self, ops: list[Op]) -> None:
@@ -650,7 +636,7 @@ def shuffled(plan: Plan, random: Random) -> Plan:
     routes = plan.routes
     if routes is not None:
         routes = replace(routes, route=routes.route[order], cost=routes.cost[order])
-    names = ("kind", "peer", "duration_s", "station", "mailbox", "gap_s", "flight_s")
+    names = ("kind", "peer", "duration_s", "station", "mailbox", "flight_s")
     same = {name: getattr(plan, name)[order] for name in names if getattr(plan, name) is not None}
     edges = moved_edges(plan.edges, place[:-1], len(plan)) if random.random() < 0.5 else None
     return replace(plan, **same, match=place[plan.match[order]], routes=routes, edges=edges)

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from simcodesign.describe.goal.format import read_goal
 from simcodesign.describe.machine import Machine
+from simcodesign.describe.machine_parts import Disk
 from simcodesign.describe.yaml.files import workload_of
 from simcodesign.engine.simulate import simulate
 from tests import ROOT, builders
@@ -93,24 +95,34 @@ def links(folder: Path) -> None:
     assert second - first == 10
 
 
-def program_send(folder: Path) -> None:
-    assert in_ns(ends(send(3) + compute(7e-9, 0) + receive(), loggops())) == [12, 19, 128]
+def send_of_a_program(folder: Path) -> None:
+    assert in_ns(ends(send(3) + compute(7e-9, 0) + receive(), loggops())) == [12, 19, 124]
 
 
-def program_gap(folder: Path) -> None:
-    program = send(3) + send(3) + compute(7e-9, 0) + receive() + receive()
-    assert in_ns(ends(program, loggops()))[:3] == [12, 66, 73]
+def gap_of_a_program(folder: Path) -> None:
+    """Rank 0 sends at 0 and 54; rank 1 takes the messages up at 110 and 164, and sends at 178."""
+    program = send(3) + send(3) + receive(1, 0) + receive() + receive() + send(3, 1, 0)
+    assert in_ns(ends(program, loggops())) == [12, 66, 302, 124, 178, 190]
 
 
-def program_receive(folder: Path) -> None:
-    program = send(3) + send(3) + compute(7e-9, 0) + receive() + receive()
-    assert in_ns(ends(program, loggops()))[3:] == [128, 182]
-    assert in_ns(ends(send(3) + compute(200e-9, 1) + receive(), loggops())) == [12, 200, 212]
-
-
-def program_rendezvous(folder: Path) -> None:
+def rendezvous_of_a_program(folder: Path) -> None:
     program = send(3) + compute(7e-9, 0) + receive()
-    assert in_ns(ends(program, loggops(rendezvous_above_bytes=2.0))) == [12, 135, 128]
+    assert in_ns(ends(program, loggops(rendezvous_above_bytes=2.0))) == [110, 117, 124]
+
+
+def posted_together(folder: Path) -> None:
+    """Both sends of a rank are posted at once: large ones do not wait for one another, but the wait does for all."""
+    program = "- all_to_all: {bytes: 3, algorithm: linear}\n" + compute(7e-9, 0)
+    finished = in_ns(ends(program, loggops(rendezvous_above_bytes=2.0), 3))
+    assert finished[:6] == [110, 164, 124, 178, 178, 185]
+
+
+def processor_of_an_access(folder: Path) -> None:
+    """A read of 200 ns on a disk that another rank reads from first: its message is taken up after both."""
+    disk = Disk(200e-9, 200e-9, 0.0, shared_by=4)
+    on = replace(loggops(), disk=disk)
+    program = "- read: {bytes: 1, when: rank > 0}\n" + send(3, 0, 2) + receive(0, 2)
+    assert in_ns(ends(program, on, 3, ("disks",))) == [12, 200, 400, 414]
 
 
 TWO = "num_ranks 2\nrank 0 {{\n{}\n}}\nrank 1 {{\n{}\n}}\n"
@@ -157,17 +169,20 @@ ROWS: list[Callable[[Path], None]] = [
     no_rendezvous,
     interfaces,
     links,
-    program_send,
-    program_gap,
-    program_receive,
-    program_rendezvous,
     schedule_send,
     schedule_gap,
     schedule_message,
     schedule_before_posting,
     schedule_interface,
     schedule_rendezvous,
+    posted_together,
+    processor_of_an_access,
 ]
+
+
+@pytest.mark.parametrize("check", [send_of_a_program, gap_of_a_program, rendezvous_of_a_program])
+def test_rows_of_loggops_in_a_program(tmp_path: Path, check: Callable[[Path], None]) -> None:
+    check(tmp_path)
 
 
 @pytest.mark.parametrize("row", range(1, len(ROWS) + 1))

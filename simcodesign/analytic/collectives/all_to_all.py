@@ -9,6 +9,7 @@ from simcodesign.analytic.collectives.patterns import all_pairs, powers_of_two
 from simcodesign.analytic.collectives.rounds import equal_rounds, growing_rounds
 from simcodesign.analytic.message_costs import Cost, MessageCosts
 from simcodesign.analytic.pipelining.succession import SYMMETRIC
+from simcodesign.analytic.posted_together import posted_together_s
 from simcodesign.core.units import FloatOrArray
 from simcodesign.fitting.collective_shapes import COLLECTIVES
 
@@ -21,9 +22,12 @@ def all_to_all_pairwise(size: FloatOrArray, p: MessageCosts) -> Cost:
 def exchange_linear(size: FloatOrArray, p: MessageCosts) -> Cost:
     """Every rank sends n = P - 1 times and then receives n times, its right neighbour first.
 
-    The receives are paced by v from the last own send or the first arrival on, or the last one waits for its arrival.
+    In order, the receives are paced by v from the last own send or the first arrival on, or the last one waits for its
+    arrival; for LogGOPS see ``posted_together``.
     """
     m, steps = p.message(size), p.ranks - 1
+    if not m.in_order:
+        return Cost(posted_together_s(m, steps), p.ranks * steps, p.ranks * steps * size)
     paced = m.flight_s + np.maximum(m.next_send_s, m.next_receive_s) * (steps - 1)
     time = m.send_s + m.receive_s + np.maximum((steps - 1) * (m.next_send_s + m.next_receive_s), paced)
     return Cost(np.where(steps > 0, time, 0.0), p.ranks * steps, p.ranks * steps * size)

@@ -56,9 +56,9 @@ def _most_ones(last: NDArray[np.float64], digits: NDArray[np.float64]) -> NDArra
 
 
 def equal_rounds(rounds: FloatOrArray, size: FloatOrArray, p: MessageCosts) -> Cost:
-    """Rounds in which every rank sends a message and receives one: D for the last, max(D, u) for those before."""
+    """Rounds in which every rank sends a message and receives one, the last of them as long as an exchange takes."""
     m = p.message(size)
-    return Cost(row_s(rounds, m.whole_s, m.round_s), p.ranks * rounds, p.ranks * rounds * size)
+    return Cost(row_s(rounds, m.exchange_s, m.round_s), p.ranks * rounds, p.ranks * rounds * size)
 
 
 def growing_rounds(size: FloatOrArray, p: MessageCosts, blocks: Callable[[int], FloatOrArray]) -> Cost:
@@ -70,7 +70,7 @@ def growing_rounds(size: FloatOrArray, p: MessageCosts, blocks: Callable[[int], 
         bytes_now = blocks(k) * size
         m = p.message(bytes_now)
         send = np.maximum(now, next_send)
-        receive = np.maximum(send + m.arrival_s, next_receive)
+        receive = np.maximum(send + np.maximum(m.arrival_s, m.send_s), next_receive)
         now = np.where(k < rounds, receive + m.receive_s, now)
         next_send, next_receive, sent = send + m.next_send_s, receive + m.next_receive_s, sent + bytes_now
     return Cost(now, rounds * p.ranks, sent * p.ranks)

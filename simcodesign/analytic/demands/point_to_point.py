@@ -21,7 +21,7 @@ from simcodesign.describe.program import walk
 
 
 class SendForm(ClosedForm[Send]):
-    """A send by itself: until its message is there, or has been received if the sender waits for that."""
+    """A send by itself: until its message is there."""
 
     received_apart = True
 
@@ -30,7 +30,7 @@ class SendForm(ClosedForm[Send]):
         message, here = _prices(demand, step).message, step.present
         size = step.amount(demand.bytes, "bytes")
         sent = step.over_ranks(here * np.ones_like(size)), step.over_ranks(here * size)
-        cost = Cost(message(size).charged_s, *sent)
+        cost = Cost(message(size).arrival_s, *sent)
         return message_charge(step, cost, lambda: step.over_ranks(message(size).send_s * here))
 
     def traffic(self, demand: Send, step: EvaluatedStep) -> Traffic:
@@ -63,7 +63,8 @@ class ReceiveForm(ClosedForm[Receive]):
 
     def occupation(self, demand: Receive, step: EvaluatedStep) -> Occupation:
         receive_s = empty_receive_s(step.machine, step.evaluation.design_point.ranks)
-        return Occupation(receive_s, receive_s)
+        # In LogGOPS a message is taken up when it comes, perhaps before what stands before its receive.
+        return Occupation(receive_s if step.machine.network.model == "hockney" else 0.0, receive_s)
 
     def payments(self, demand: Receive, prices: SymbolicPrices) -> Iterator[Payment]:
         yield from ()

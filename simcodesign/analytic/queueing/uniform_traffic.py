@@ -377,7 +377,7 @@ def _empty_s(
     hops = traffic.mean_hops
     if network.model == "loggop":
         beyond = np.maximum(size - 1.0, 0.0)
-        before = network.overhead_s + beyond * network.overhead_per_byte_s + network.latency_s
+        before = network.overhead_s + network.latency_s
         # The first byte's time belongs to o + L, though it occupies the stations as the others do.
         first = np.minimum(np.minimum(size, 1.0) * network.per_byte_s, before)
         head, tail = before - first, beyond * network.per_byte_s + first

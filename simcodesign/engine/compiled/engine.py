@@ -11,11 +11,11 @@ from __future__ import annotations
 import numpy as np
 
 from simcodesign.core.jit import compiled_without_arrays, inlined
-from simcodesign.core.result import RECEIVE, SEND
+from simcodesign.core.result import SEND
 from simcodesign.engine.compiled.calendar import calendar_for, next_station, schedule
 from simcodesign.engine.compiled.flows import flows_for
 from simcodesign.engine.compiled.messages import forward, hold, meet, send, share_links, wake_mailbox
-from simcodesign.engine.compiled.operations import Run, beginning_s, gate, release, waits_at
+from simcodesign.engine.compiled.operations import Run, release, waits_at
 from simcodesign.engine.compiled.packets import packets_for
 from simcodesign.engine.compiled.state import (
     BLOCKED,
@@ -132,14 +132,11 @@ def proceed(run: Run, limit: int) -> int:
 @inlined
 def begin(run: Run, op: int) -> int:
     """The operation begins, and all that follows from it is known; the one after it if that is ready then."""
-    time = beginning_s(run, op, run.memory.finish_s[op])
+    time = run.memory.finish_s[op]
     end = time + run.program.duration_s[op]
     run.memory.finish_s[op] = end
     run.memory.missing[op] = DONE
-    kind = run.program.kind[op]
-    if len(run.program.gap_s) and kind in (SEND, RECEIVE):
-        run.memory.gap_over_s[gate(run, op)] = time + run.program.gap_s[op]
-    if kind == SEND:
+    if run.program.kind[op] == SEND:
         send(run, op, time, end)
         if (run.flows.stations and run.flows.holds[op]) or (len(run.packets.total) and run.packets.holds[op]):
             hold(run, op, time)

@@ -8,10 +8,11 @@ from simcodesign.core.jit import called, compiled_without_arrays, inlined
 from simcodesign.core.result import RECEIVE, SEND
 from simcodesign.engine.compiled.calendar import calendar_for, next_station, schedule
 from simcodesign.engine.compiled.flows import flows_for
-from simcodesign.engine.compiled.messages import forward, set_out
+from simcodesign.engine.compiled.messages import become_flow, forward, set_out, share_links
 from simcodesign.engine.compiled.operations import Run
 from simcodesign.engine.compiled.packets import packets_for
 from simcodesign.engine.compiled.state import memory_for, program_of, requests_for, station_states
+from simcodesign.engine.compiled.stations import begin_service, grant, wake, wake_after
 from simcodesign.engine.compiled.turns import (
     READY,
     SIZE,
@@ -26,7 +27,15 @@ from simcodesign.engine.compiled.turns import (
     try_at,
     turns_for,
 )
-from simcodesign.engine.event_contract import Log, OnProgress, blocked_by_station, check_finished, count_events
+from simcodesign.engine.compiled.waiting_line import join, new_request
+from simcodesign.engine.event_contract import (
+    Log,
+    OnProgress,
+    blocked_by_station,
+    check_finished,
+    count_events,
+    count_flows,
+)
 from simcodesign.engine.introsort import introsort
 from simcodesign.engine.whole_times import in_seconds, in_whole_units
 from simcodesign.generate.plan import NONE, Plan
@@ -62,6 +71,9 @@ def run(plan: Plan, on_progress: OnProgress | None = None) -> Log:
             on_progress(now, rounds * REPORT_EVERY)
     check_finished(plan, memory.finish_s)
     count = len(plan.stations)
+    if plan.routes is not None and plan.routes.fair is not None:
+        count_flows(plan, stations.served[:count], stations.busy_s[:count])
+        stations.longest[:count] = np.maximum(stations.longest[:count], flows.links.longest[:count])
     served = stations.served[:count].astype(np.int64)
     log = Log(
         finish_s=memory.finish_s,
@@ -116,8 +128,19 @@ def walk(run: Run, limit: int) -> float:
         else:
             now = wake_s
             turns.clock_s[0] = now
-            forward(run, station, now)
+            arbitrate(run, station, now)
     return now
+
+
+@inlined
+def arbitrate(run: Run, station: int, now: float) -> None:
+    """A station takes up the first that waits there."""
+    if station == run.program.all_links:
+        share_links(run, now)
+    elif station >= run.program.first_interface:
+        forward(run, station, now)
+    else:
+        serve_operation(run, station, now)
 
 
 @inlined
@@ -229,7 +252,9 @@ def enter(run: Run, low: int, high: int, then_low: int, then_high: int) -> None:
         sort(run.turns.entering, run.turns.keys, count, run.turns.ranges)
     for place in range(count):
         op = run.turns.entering[place]
-        add_turn(run.turns, earliest_s(run, op), new_number(run.turns), op)
+        free_s = run.turns.free_s[run.program.station[op]]
+        time_s = no_earlier_s(run, op, free_s if free_s < np.inf else 0.0)
+        add_turn(run.turns, time_s, new_number(run.turns), op)
 
 
 @inlined
@@ -248,7 +273,14 @@ def enter_one(run: Run, op: int, count: int) -> int:
 def earliest_s(run: Run, op: int) -> float:
     """When an operation can begin, as it looks now."""
     turns = run.turns
-    time_s: float = max(turns.ready_s[op], turns.free_s[run.program.station[op]])
+    return no_earlier_s(run, op, turns.free_s[run.program.station[op]])
+
+
+@inlined
+def no_earlier_s(run: Run, op: int, free_s: float) -> float:
+    """When an operation can begin whose processor is free at ``free_s``."""
+    turns = run.turns
+    time_s: float = max(turns.ready_s[op], free_s)
     if run.program.kind[op] == SEND:
         time_s = max(time_s, turns.next_send_s[run.rules.interface[op]])
     return time_s
@@ -275,6 +307,9 @@ def take_up(run: Run, station: int, end_s: float, busy_s: float, wait_s: float) 
 def begin(run: Run, op: int, now: float) -> None:
     """A send or a computation begins; what follows from that follows at once."""
     turns, station = run.turns, run.program.station[op]
+    if len(run.rules.served_at) and run.rules.served_at[op] != NONE:
+        come_to_station(run, op, now)
+        return
     end_s = now + run.program.duration_s[op]
     take_up(run, station, end_s, run.program.duration_s[op], now - turns.ready_s[op])
     turns.sent_s[op] = end_s
@@ -282,13 +317,46 @@ def begin(run: Run, op: int, now: float) -> None:
         turns.next_send_s[run.rules.interface[op]] = now + run.program.gap_s[op]
         turns.message_number[op] = new_number(turns)
         if len(run.program.route) and run.program.route[op] != NONE:
-            set_out(run, op, now)
+            if run.flows.stations:
+                become_flow(run, op, now)
+            else:
+                set_out(run, op, now)
         else:
             first_byte_comes(turns, op, now + run.program.flight_s[op])
     begins(run, op, now)
     if not run.rules.rendezvous[op]:
         ends(run, op, end_s)
     enter(run, 0, turns.counts[READY], 0, 0)
+
+
+@inlined
+def come_to_station(run: Run, op: int, now: float) -> None:
+    """An operation has its processor, and queues with it at a disk or a memory controller."""
+    take_up(run, run.program.station[op], np.inf, 0.0, now - run.turns.ready_s[op])
+    begins(run, op, now)
+    enter(run, 0, run.turns.counts[READY], 0, 0)
+    station = run.rules.served_at[op]
+    join(run.stations, run.requests, station, new_request(run.requests, run.memory, op, now))
+    wake(run, station)
+
+
+@called
+def serve_operation(run: Run, station: int, now: float) -> None:
+    """A disk or a memory controller takes up an operation; it is known when its processor is free."""
+    turns = run.turns
+    op = begin_service(run, station, grant(run, station, now), now)
+    wake_after(run, station, now)
+    processor, end_s = run.program.station[op], now + run.program.duration_s[op]
+    run.stations.busy_s[processor] += end_s - turns.begin_s[op]
+    turns.free_s[processor] = end_s
+    turns.counts[READY] = 0
+    ends(run, op, end_s)
+    enter(run, 0, turns.counts[READY], 0, 0)
+    ranks = len(turns.first) // 3  # the lines of a program: of its computations, sends and messages
+    for line in range(run.program.rank[op], len(turns.first), ranks):
+        item = turns.first[line]
+        if item != NONE and turns.next_try_s[item] == np.inf:
+            try_at(turns, item, max(item_earliest_s(run, item), now))
 
 
 @inlined

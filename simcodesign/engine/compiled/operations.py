@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from simcodesign.core.jit import inlined
-from simcodesign.core.result import RECEIVE, SEND
+from simcodesign.core.result import RECEIVE
 from simcodesign.engine.compiled.calendar import Calendar
 from simcodesign.engine.compiled.flows import Flows
 from simcodesign.engine.compiled.packets import Packets
@@ -61,20 +61,3 @@ def release(run: Run, op: int, time: float) -> None:
     if run.memory.missing[op] == 0:
         run.memory.stack[run.memory.state[READY]] = op
         run.memory.state[READY] += 1
-
-
-@inlined
-def beginning_s(run: Run, op: int, now: float) -> float:
-    """When an operation begins that could begin now: sends and receives keep their gaps."""
-    if len(run.program.gap_s) and run.program.kind[op] in (SEND, RECEIVE):
-        return max(now, run.memory.gap_over_s[gate(run, op)])
-    return now
-
-
-@inlined
-def gate(run: Run, op: int) -> int:
-    """What a message must pass: the way out or in, of a rank that works in order or of a processor."""
-    number = run.program.rank[op]
-    if len(run.program.station) and run.program.station[op] != NONE:
-        number = len(run.memory.gap_over_s) // 2 - 1 - run.program.station[op]
-    return 2 * number + (run.program.kind[op] == SEND)

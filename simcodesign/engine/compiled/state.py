@@ -96,7 +96,6 @@ class Memory(NamedTuple):
     arrival_s: Array
     missing: Array  # things that an operation still waits for
     stack: Array  # operations that are ready
-    gap_over_s: Array  # by rank, then by station; out and in
     server_start: Array  # of stations with several servers
     server_free_s: Array
     stock: Array  # by mailbox: heap of messages
@@ -223,7 +222,6 @@ def memory_for(plan: Plan) -> Memory:
         arrival_s=arrival,
         missing=missing,
         stack=stack,
-        gap_over_s=np.zeros(0 if plan.gap_s is None else 2 * (plan.ranks + service)),
         server_start=start,
         server_free_s=np.zeros(start[-1]),
         stock=np.full(int(np.count_nonzero(kinds == MAILBOX)), NONE, np.int32),

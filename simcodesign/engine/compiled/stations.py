@@ -6,7 +6,7 @@ import numpy as np
 
 from simcodesign.core.jit import called, inlined
 from simcodesign.engine.compiled.calendar import schedule
-from simcodesign.engine.compiled.operations import Run, beginning_s, go_on, release
+from simcodesign.engine.compiled.operations import Run, go_on, release
 from simcodesign.engine.compiled.state import BLOCKED, DONE, GRANTED, Array
 from simcodesign.engine.compiled.waiting_line import (
     first_arrival_s,
@@ -50,13 +50,20 @@ def serve(run: Run, station: int, now: float) -> None:
 @inlined
 def take_up(run: Run, station: int, slot: int, now: float) -> None:
     """A server is at work on an operation from now on."""
-    op = run.requests.op[slot]
+    op = begin_service(run, station, slot, now)
+    go_on(run, op, GRANTED, now)
+
+
+@inlined
+def begin_service(run: Run, station: int, slot: int, now: float) -> int:
+    """A server is taken for as long as an operation lasts, which is no request any more; the operation."""
+    op: int = run.requests.op[slot]
     forget(run.requests, run.memory, slot)
-    until = beginning_s(run, op, now) + run.program.duration_s[op]
     run.stations.busy_s[station] += run.program.duration_s[op]
     first, last = run.memory.server_start[station], run.memory.server_start[station + 1]
+    until = now + run.program.duration_s[op]
     run.stations.free_s[station] = occupied(run.memory.server_free_s, first, last, until)
-    go_on(run, op, GRANTED, now)
+    return op
 
 
 @inlined

@@ -27,6 +27,7 @@ class Rules(NamedTuple):
     box: Array
     line: Array
     message_line: Array
+    served_at: Array  # empty where no operation is served at a disk or a memory controller
 
 
 class Turns(NamedTuple):
@@ -71,8 +72,9 @@ def rules_of(plan: Plan) -> Rules:
     """The rules as plain arrays."""
     if plan.loggops is None:
         whole, times, flags = np.zeros(0, np.int32), np.zeros(0), np.zeros(0, np.bool_)
-        return Rules(whole, whole, whole, times, times, flags, whole, whole, whole)
-    return Rules(*(np.ascontiguousarray(getattr(plan.loggops, name)) for name in Rules._fields))
+        return Rules(whole, whole, whole, times, times, flags, whole, whole, whole, whole)
+    every = (getattr(plan.loggops, name) for name in Rules._fields)
+    return Rules(*(np.zeros(0, np.int32) if array is None else np.ascontiguousarray(array) for array in every))
 
 
 def turns_for(plan: Plan) -> Turns:
@@ -179,9 +181,10 @@ def _copy(turns: Turns, source: int, target: int) -> None:
 
 @inlined
 def try_at(turns: Turns, item: int, time_s: float) -> None:
-    """The first of a line tries then."""
+    """The first of a line tries then, or when that is known, if ``time_s`` is infinity."""
     turns.next_try_s[item] = time_s
-    add_turn(turns, time_s, turns.item_number[item], item)
+    if time_s < np.inf:
+        add_turn(turns, time_s, turns.item_number[item], item)
 
 
 @inlined

@@ -97,7 +97,6 @@ class Simulation:
         self.passed: dict[int, simpy.Event] = defaultdict(
             self.env.event
         )  # the last byte of a message that holds its send
-        self.gap_over_s: dict[tuple[int, int, int], float] = defaultdict(float)
         self.fair_links: FairLinks | None = None
         self.stations = [self.make_station(number) for number in range(len(plan.stations))]
         self.read_operations(plan)
@@ -125,7 +124,6 @@ class Simulation:
         self.station = nowhere if plan.station is None else plan.station.tolist()
         self.mailbox = nowhere if plan.mailbox is None else plan.mailbox.tolist()
         self.flight_s: list[float] | None = None if plan.flight_s is None else plan.flight_s.tolist()
-        self.gap_s: list[float] | None = None if plan.gap_s is None else plan.gap_s.tolist()
         self.end_is_event = (~ends_at_once(plan)).tolist()
 
     def read_dependencies(self, plan: Plan) -> None:
@@ -211,14 +209,7 @@ class Simulation:
             self.begin(op)
 
     def perform(self, op: int) -> Process:
-        """Wait until the gap after the last message is over, begin, and take the time it takes."""
-        if self.gap_s is not None and self.kind[op] in (SEND, RECEIVE):
-            # Gaps are those of a processor, or of a rank where operations have no station.
-            station = self.station[op]
-            sender_or_receiver = self.kind[op], station, self.plan.rank[op] if station == NONE else NONE
-            begin_s = max(self.env.now, self.gap_over_s[sender_or_receiver])
-            self.gap_over_s[sender_or_receiver] = begin_s + self.gap_s[op]
-            yield self.env.timeout_at(begin_s)
+        """Begin, and take the time it takes."""
         self.begin(op)
         if self.held[op]:
             yield self.passed[op]
@@ -312,7 +303,17 @@ class Simulation:
     def travel_in_packets(self, send: int) -> Process:
         """A message whose packets pass the stations of its route one behind another."""
         assert self.packets is not None
-        env, cost, held = self.env, self.cost[send], self.held[send]
+        tail_s = yield from self.pass_in_packets(send)
+        yield self.env.timeout_at(tail_s)
+        if self.held[send] and not self.packets.until_away:
+            self.passed.pop(send).succeed()
+        self.events += 1
+        self.arrive(send)
+
+    def pass_in_packets(self, send: int) -> Generator[simpy.Event, Any, float]:
+        """The packets of a message, until it is known when the last one will have passed the last station."""
+        assert self.packets is not None
+        env, cost = self.env, self.cost[send]
         yield env.timeout(self.costs[cost][0])
         head_s, packet = env.now, None
         for _ in range(int(self.packets.count[send]) - 1):
@@ -321,22 +322,28 @@ class Simulation:
             head_s += self.costs[cost][1]
             yield packet.served[0]  # the next one has nothing to do before
         last = Packet(env, len(self.ways[self.route[send]]), packet)
-        if held and self.packets.until_away:
+        if self.held[send] and self.packets.until_away:
             last.when_away = self.passed.pop(send)
-        yield from self.travel_as_packet(send, cost + 1, head_s, last)
-        if held and not self.packets.until_away:
-            self.passed.pop(send).succeed()
-        self.events += 1
-        self.arrive(send)
+        return (yield from self.head_of_packet(send, cost + 1, head_s, last))
 
     def travel_as_packet(self, send: int, cost: int, head_s: float, packet: Packet) -> Process:
         """A packet of a message, from when its head sets out until its tail has arrived."""
+        yield self.env.timeout_at((yield from self.head_of_packet(send, cost, head_s, packet)))
+
+    def head_of_packet(self, send: int, cost: int, head_s: float, packet: Packet) -> Generator[simpy.Event, Any, float]:
+        """The head of a packet, from when it sets out until it is known when the tail will have arrived."""
         if head_s > self.env.now:
             yield self.env.timeout_at(head_s)
-        yield self.env.timeout_at((yield from self.pass_in_turn(send, cost, head_s, packet)))
+        return (yield from self.pass_in_turn(send, cost, head_s, packet))
 
     def flow(self, send: int) -> Process:
         """A message that shares the links of its route fairly with others."""
+        yield from self.pass_fairly(send)
+        self.events += 1
+        self.arrive(send)
+
+    def pass_fairly(self, send: int) -> Process:
+        """The flow of a message, until its last byte is there."""
         assert self.fair_links is not None
         fair = self.fair
         yield self.env.timeout_at(rounded(self.env.now + fair.delay_s[send]))
@@ -348,8 +355,6 @@ class Simulation:
             if fair.holds[send]:
                 self.passed.pop(send).succeed()
         yield self.env.timeout(fair.after_s[send])
-        self.events += 1
-        self.arrive(send)
 
     def log(self) -> Log:
         """What happened."""

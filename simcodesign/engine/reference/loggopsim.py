@@ -7,11 +7,11 @@ at which it tries to get its processor, which of one instant come in the order o
 from __future__ import annotations
 
 from collections import defaultdict, deque
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from dataclasses import replace
 from heapq import heappop, heappush
 from itertools import count, pairwise
-from math import nan
+from math import inf, isinf, nan
 from typing import Any
 
 import numpy as np
@@ -36,9 +36,10 @@ def run(plan: Plan, on_progress: OnProgress | None = None) -> Log:
 class Processor:
     """The statistics of a processor: operations and messages get it by their turns."""
 
-    def __init__(self, number: int) -> None:
+    def __init__(self, env: simpy.Environment, number: int) -> None:
         self.number, self.waiting, self.longest_queue = number, 0, 0
         self.served, self.busy_s, self.wait_s = 0, 0.0, 0.0
+        self.freed = env.event()  # it is known when an operation at a disk or a memory controller will be done
 
     def line_up(self) -> None:
         """Somebody tries to get the processor."""
@@ -75,14 +76,16 @@ class LogGOPSimulation(Simulation):
         super().__init__(plan)
 
     def make_station(self, number: int) -> Any:
-        return Processor(number) if self.plan.stations.kind[number] == PROCESSOR else super().make_station(number)
+        is_processor = self.plan.stations.kind[number] == PROCESSOR
+        return Processor(self.env, number) if is_processor else super().make_station(number)
 
     def start(self) -> None:
         """Everything that waits for nothing tries to begin."""
         plan, rules = self.plan, self.plan.loggops
         assert rules is not None
+        assert plan.gap_s is not None
         self.read_rules(rules)
-        self.rank, self.begin_s = plan.rank.tolist(), [nan] * len(plan)
+        self.rank, self.begin_s, self.gap_s = plan.rank.tolist(), [nan] * len(plan), plan.gap_s.tolist()
         self.numbers = count()
         self.free_s = [0.0] * len(plan.stations)  # by processor: when it is free
         self.next_send_s, self.next_message_s = [0.0] * rules.interfaces, [0.0] * rules.interfaces
@@ -108,6 +111,7 @@ class LogGOPSimulation(Simulation):
         self.rendezvous = rules.rendezvous.tolist()
         self.line, self.message_line = rules.line.tolist(), rules.message_line.tolist()
         self.lines = [Line() for _ in range(rules.lines)]
+        self.served_at = [NONE] * len(self.plan) if rules.served_at is None else rules.served_at.tolist()
 
     # --- Operations
 
@@ -115,10 +119,16 @@ class LogGOPSimulation(Simulation):
         """These operations of a rank have become ready together."""
         introsort(ready, [ORDER[self.kind[op]] for op in ready], len(ready), [0] * len(ready))
         for op in ready:
-            self.env.process(self.operation(op, next(self.numbers), self.earliest_s(op)))
+            self.env.process(self.operation(op, next(self.numbers), self.first_try_s(op)))
+
+    def first_try_s(self, op: int) -> float:
+        """When an operation tries to begin first: as soon as it can, as it looks now, as far as that is known."""
+        free_s = self.free_s[self.station[op]]
+        earliest = self.ready_s[op] if isinf(free_s) else max(self.ready_s[op], free_s)
+        return max(earliest, self.next_send_s[self.interface[op]]) if self.kind[op] == SEND else earliest
 
     def earliest_s(self, op: int) -> float:
-        """When an operation can begin, as it looks now."""
+        """When an operation can begin, as it looks now; infinity if that is not known."""
         earliest = max(self.ready_s[op], self.free_s[self.station[op]])
         return max(earliest, self.next_send_s[self.interface[op]]) if self.kind[op] == SEND else earliest
 
@@ -131,19 +141,36 @@ class LogGOPSimulation(Simulation):
             return
         processor = self.stations[self.station[op]]
         processor.line_up()
-        yield from self.stand_in_line(self.lines[self.line[op]], number, lambda: self.earliest_s(op))
+        yield from self.stand_in_line(self.lines[self.line[op]], number, processor, lambda: self.earliest_s(op))
+        if self.served_at[op] != NONE:
+            yield from self.be_served(op, processor)
+            return
         now, end = self.env.now, self.env.now + self.duration_s[op]
         self.free_s[processor.number] = end
         processor.take_up(self.duration_s[op], now - self.ready_s[op])
         if self.kind[op] == SEND:
-            assert self.gap_s is not None
             self.next_send_s[self.interface[op]] = now + self.gap_s[op]
             self.env.process(self.message(op, next(self.numbers)))
         began = self.begins(op)
         self.sent_s[op] = end
         self.enter(began + ([] if self.rendezvous[op] else self.ends(op, end)))
 
-    def stand_in_line(self, line: Line, number: int, earliest_s: Callable[[], float]) -> Process:
+    def be_served(self, op: int, processor: Processor) -> Process:
+        """Queue at a disk or a memory controller, with the processor, which is free when that is done."""
+        station, begin_s = self.stations[self.served_at[op]], self.env.now
+        self.free_s[processor.number] = inf
+        processor.take_up(0.0, begin_s - self.ready_s[op])
+        self.enter(self.begins(op))
+        yield station.request(op, self.duration_s[op])
+        station.release_after(self.duration_s[op])
+        end = self.env.now + self.duration_s[op]
+        processor.busy_s += end - begin_s
+        self.free_s[processor.number] = end
+        freed, processor.freed = processor.freed, self.env.event()
+        freed.succeed()
+        self.enter(self.ends(op, end))
+
+    def stand_in_line(self, line: Line, number: int, processor: Processor, earliest_s: Callable[[], float]) -> Process:
         """Wait until processor and interface are free, and everybody with a smaller number has them or may not yet."""
         if earliest_s() <= self.env.now:
             return
@@ -152,6 +179,8 @@ class LogGOPSimulation(Simulation):
             if line.numbers[0] != number:
                 line.first[number] = self.env.event()
                 yield line.first[number]
+            while isinf(earliest_s()):
+                yield processor.freed
             yield self.env.turn(max(earliest_s(), self.env.now), number)
         line.leave()
 
@@ -194,7 +223,7 @@ class LogGOPSimulation(Simulation):
             assert self.flight_s is not None
             first_s, lag_s = self.env.now + self.flight_s[send], 0.0
         else:
-            tail_s = yield from self.pass_stations(send)
+            tail_s = yield from self.travel_to_the_end(send)
             first_s = max(self.env.now, tail_s - self.spread_s[send])
             lag_s = first_s - (tail_s - self.spread_s[send])
         yield self.env.turn(first_s, number)
@@ -204,12 +233,12 @@ class LogGOPSimulation(Simulation):
         yield from self.stand_in_line(
             self.lines[self.message_line[send]],
             number,
+            processor,
             lambda: max(self.free_s[processor.number], self.next_message_s[interface]),
         )
         busy_s = self.receive_s[send] - min(lag_s, self.spread_s[send])
         end = self.env.now + busy_s
         self.free_s[processor.number] = end
-        assert self.gap_s is not None
         self.next_message_s[interface] = self.env.now + self.gap_s[send]
         processor.take_up(busy_s, self.env.now - first_s)
         self.taken_s[send], self.processed_s[send] = self.env.now, end
@@ -217,6 +246,15 @@ class LogGOPSimulation(Simulation):
             self.meet(send, posted.popleft(), end, [])
         else:
             self.unexpected[self.box[send]].append((send, end))
+
+    def travel_to_the_end(self, send: int) -> Generator[simpy.Event, Any, float]:
+        """Pass the stations of the route, until it is known when the last byte will have passed them: the value."""
+        if self.fair_links is not None:
+            yield from self.pass_fairly(send)
+            return self.env.now
+        if self.packets is not None:
+            return (yield from self.pass_in_packets(send))
+        return (yield from self.pass_stations(send))
 
     def meet(self, send: int, receive: int, end_s: float, began: list[int]) -> None:
         """A message has its receive, at whose end it is known; ``began``: what the posting has let go."""

@@ -72,6 +72,9 @@ def steady(point: DesignPoint, simulated: Simulate, effects: Sequence[str], tole
     if point.machine.network.interfaces_in_turn and "interfaces" in effects:
         why = "where messages take the interfaces of a node in turn, iterations are not compared"
         return _whole(point, simulated, loops, tolerance, why)
+    if point.has_loggops and not point.workload.is_open:
+        why = "in LogGOPS, who comes first depends on what happened before"
+        return _whole(point, simulated, loops, tolerance, why)
     count, reason = FIRST, "no block is repeated often enough"
     while cut := [loop for loop in loops if loop.repeat > _simulated(count, len(loops))]:
         try:

@@ -2,7 +2,7 @@
 
 A simulation is deterministic: what follows an instant t is a function of the state at t. The state is: which operation
 each rank has come to; of everything under way (operations in progress or waiting for a station, messages, stations in
-service, gaps between messages) when its next event comes, or since when it waits; which messages have arrived and are
+service) when its next event comes, or since when it waits; which messages have arrived and are
 not yet received, in which order. Absolute times and numbers of iterations are no part of it: events add durations to
 times and compare times, and of requests of one instant the one of the lower rank, then of the earlier operation comes
 first.
@@ -20,7 +20,7 @@ is older than what is compared. Let the window be the last half of the iteration
 there must be a t in the shorter run at which
 
 1. all ranks are in the window: their operations before it are done, their last one in the loop is not;
-2. messages that were sent before the window have arrived, and the gaps after them are over;
+2. messages that were sent before the window have arrived;
 3. no message is on its way through links or interfaces, since the log does not tell how far it has come; unless no
    message ever waits for these, so that its start tells it;
 
@@ -141,13 +141,10 @@ class Window:
         return bool((free_from < np.minimum(free_until, until_s)).any())
 
     def _older_until_s(self) -> float:
-        """When operations before the window are done, their messages have arrived and the gaps after them are over."""
+        """When operations before the window are done and their messages have arrived."""
         run, plan = self._run, self._run.plan
         sends = self._is_older & (plan.kind == SEND)
         times = [run.log.finish_s[self._is_older], run.log.arrival_s[sends]]
-        if plan.gap_s is not None:
-            messages = sends | (self._is_older & (plan.kind == RECEIVE))
-            times.append(run.begin_s[messages] + plan.gap_s[messages])
         return float(np.concatenate(times).max(initial=0.0))
 
     def _is_later_in(self, longer: Run) -> bool:

@@ -305,7 +305,6 @@ def _numbered(writer: _Writer, builder: PlanBuilder, disk_discipline: Discipline
         fields["match"][place[receives]] = place[sends] - first[rank[sends]]
     source, target = (place[np.concatenate(ends)] for ends in zip(*writer.waits, strict=True))
     fixed = np.flatnonzero(fields["phase"] == builder.phases[BETWEEN])
-    nobody = np.zeros(0, np.int64)
     return (
         Segment(first, fields),
         Dependencies(
@@ -315,7 +314,6 @@ def _numbered(writer: _Writer, builder: PlanBuilder, disk_discipline: Discipline
             early=np.zeros(len(source), bool),
             processor=np.full(len(order), NONE, np.int32),
             processors=0,
-            rendezvous=(nobody, nobody),
             without_noise=fixed,
             disk_discipline=disk_discipline,
         ),

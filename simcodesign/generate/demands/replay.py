@@ -60,7 +60,7 @@ def _count_instructions(tally: Tally, segment: Segment, machine: Machine) -> Non
 
 def replayed(schedule: Schedule, prices: MessagePricing, machine: Machine) -> tuple[Segment, Dependencies]:
     """The operations of a schedule and their dependencies. InputError for tags that cannot be told apart."""
-    graph = _Graph(schedule, with_postings=not prices.as_loggopsim)
+    graph = _Graph(schedule, with_postings=not prices.loggops)
     rank = np.repeat(np.arange(schedule.ranks), np.diff(graph.first))
     fields = {name: np.full(len(graph.of), 0, dtype) for name, dtype in FIELDS.items()}
     fields |= {name: np.full(len(graph.of), EXTRAS[name][1], EXTRAS[name][0]) for name in prices.names}
@@ -75,16 +75,15 @@ def replayed(schedule: Schedule, prices: MessagePricing, machine: Machine) -> tu
     messages = real.copy()
     messages[real] = schedule.kind[taken] != COMPUTE
     fields["match"][messages] = BY_TAG - tag[graph.of[messages]]
-    rendezvous = _price(fields, rank, prices, machine)
+    _price(fields, rank, prices, machine)
     segment = Segment(graph.first, fields)
-    if prices.as_loggopsim:
-        return segment, as_in_loggopsim(schedule, tag, machine)
-    return segment, graph.dependencies(rank, rendezvous)
+    if prices.loggops:
+        return segment, as_in_loggopsim(schedule, tag, segment)
+    return segment, graph.dependencies(rank)
 
 
-def _price(fields: dict[str, NDArray[Any]], rank: Ints, prices: MessagePricing, machine: Machine) -> Ints:
-    """Durations and ways of the messages, in place; the sends that wait for a rendezvous."""
-    rendezvous = np.zeros(0, np.int64)
+def _price(fields: dict[str, NDArray[Any]], rank: Ints, prices: MessagePricing, machine: Machine) -> None:
+    """Durations and ways of the messages, in place."""
     for kind in (SEND, RECEIVE):
         mine = np.flatnonzero(fields["kind"] == kind)
         peer, size = fields["peer"][mine], fields["size_bytes"][mine]
@@ -96,9 +95,6 @@ def _price(fields: dict[str, NDArray[Any]], rank: Ints, prices: MessagePricing, 
         fields["duration_s"][mine] = column.duration_s
         for name in prices.names:
             fields[name][mine] = column.extra.get(name, EXTRAS[name][1])
-        if kind == SEND:
-            rendezvous = mine[np.broadcast_to(column.extra.get("rendezvous", False), mine.shape)]
-    return rendezvous
 
 
 def _tags(schedule: Schedule) -> Ints:
@@ -147,8 +143,8 @@ class _Graph:
         self._target = np.concatenate([begin[target], new[posted]])
         self._early = np.concatenate([early & ~posted[source], np.zeros(int(posted.sum()), bool)])
 
-    def dependencies(self, rank: Ints, rendezvous: Ints) -> Dependencies:
-        """What waits for what. ``rendezvous``: sends whose dependants also wait for the receive."""
+    def dependencies(self, rank: Ints) -> Dependencies:
+        """What waits for what."""
         following = (self._target == self._source + 1) & ~self._early
         follows_previous = np.zeros(len(self.of), bool)
         follows_previous[self._target[following]] = True
@@ -158,15 +154,13 @@ class _Graph:
         overlaps = np.zeros(len(self.first) - 1, bool)
         overlaps[rank[free]] = True
         real, cpu = self.of != NONE, self._schedule.cpu[self.of]
-        overlaps[rank[real & (cpu != self._schedule.cpu[self._schedule.first[rank]])]] = True  # gaps of each processor
+        overlaps[rank[real & (cpu != self._schedule.cpu[self._schedule.first[rank]])]] = True
         queues = overlaps[rank] & real
         key = rank[queues] << 32 | cpu[queues]
         units, number = np.unique(key, return_inverse=True)
         processor = np.full(len(self.of), NONE, np.int32)
         processor[queues] = number
-        waiting = np.isin(self._source, rendezvous) & ~self._early
-        dependants = self._source[waiting], self._target[waiting]
-        return Dependencies(follows_previous, source, target, early, processor, len(units), dependants)
+        return Dependencies(follows_previous, source, target, early, processor, len(units))
 
 
 LOWERINGS.add(Replay, ReplayLowering())

@@ -61,15 +61,19 @@ def held_s(machine: Machine, way: Way, size_bytes: FloatOrArray) -> FloatOrArray
 
 
 def receive_s(machine: Machine, size_bytes: FloatOrArray) -> FloatOrArray:
-    """Seconds for which a message occupies its receiver."""
-    return overhead_s(machine, size_bytes) if is_loggop(machine) else machine.network.receive_overhead_s
+    """Seconds for which a message occupies its receiver. LogGOPS: o + (s-1) max(O, G)."""
+    network = machine.network
+    if not is_loggop(machine):
+        return network.receive_overhead_s
+    return network.overhead_s + beyond_first(size_bytes) * np.maximum(network.overhead_per_byte_s, network.per_byte_s)
 
 
 def arrival_s(machine: Machine, way: Way, size_bytes: FloatOrArray, train: FloatOrArray = 1) -> FloatOrArray:
-    """Seconds from the beginning of a send to the arrival of its last byte, alone on the network."""
-    again: FloatOrArray = 0.0
-    if not is_loggop(machine):
-        again = startup_s(machine, way) + held_s(machine, way, size_bytes)
+    """Seconds from the beginning of a send to the arrival, alone on the network: of its last byte; in LogGOPS of its
+    first, o + L and the flight."""
+    if is_loggop(machine):
+        return machine.network.overhead_s + machine.network.latency_s + flight_s(machine, way, size_bytes)
+    again = startup_s(machine, way) + held_s(machine, way, size_bytes)
     return (
         inject_s(machine, way, size_bytes)
         + flight_s(machine, way, size_bytes)
@@ -85,33 +89,17 @@ def between_s(machine: Machine, size_bytes: FloatOrArray) -> FloatOrArray:
 
 
 def inject_s(machine: Machine, way: Way, size_bytes: FloatOrArray) -> FloatOrArray:
-    """Time before the first byte enters the network."""
+    """Time before the first byte enters the network; in LogGOPS o + L, of which the links take the first byte's."""
     network = machine.network
     if is_loggop(machine):
-        return overhead_s(machine, size_bytes) + network.latency_s - _first_byte_s(machine, size_bytes)
+        return network.overhead_s + network.latency_s - _first_byte_s(machine, size_bytes)
     return way.startup_s * np.maximum(way.hops, 1.0) if network.startup_per == "hop" else way.startup_s
 
 
-def first_byte_s(machine: Machine, way: Way, size_bytes: FloatOrArray) -> FloatOrArray:
-    """LogGOPSim: seconds from the beginning of a send to its first byte at the receiver, o + L and the flight."""
-    return machine.network.overhead_s + machine.network.latency_s + flight_s(machine, way, size_bytes)
-
-
-def leaves_s(machine: Machine, size_bytes: FloatOrArray) -> FloatOrArray:
-    """LogGOPSim: the same to the first byte's entering the network, whose links are busy for all bytes."""
-    network = machine.network
-    whole_s = network.overhead_s + network.latency_s
-    return whole_s - np.minimum(np.minimum(size_bytes, 1.0) * network.per_byte_s, whole_s)
-
-
-def processed_s(machine: Machine, size_bytes: FloatOrArray) -> FloatOrArray:
-    """LogGOPSim: seconds for which a message has the receiver's processor, o + (s-1) max(O, G)."""
-    network = machine.network
-    return network.overhead_s + beyond_first(size_bytes) * np.maximum(network.overhead_per_byte_s, network.per_byte_s)
-
-
 def spread_s(machine: Machine, size_bytes: FloatOrArray) -> FloatOrArray:
-    """LogGOPS: seconds from the first byte of a message to its last."""
+    """LogGOPS: seconds from the first byte of a message to its last. Hockney: a message is there when its last is."""
+    if not is_loggop(machine):
+        return 0.0
     return beyond_first(size_bytes) * machine.network.per_byte_s
 
 
@@ -129,7 +117,7 @@ def _first_byte_s(machine: Machine, size_bytes: FloatOrArray) -> FloatOrArray:
     """The time in which the first byte passes, which LogGOPS counts to o + L: a link is busy for all bytes."""
     network = machine.network
     first = np.minimum(size_bytes, 1.0) * network.per_byte_s
-    return np.minimum(first, overhead_s(machine, size_bytes) + network.latency_s)
+    return np.minimum(first, network.overhead_s + network.latency_s)
 
 
 def flight_s(machine: Machine, way: Way, size_bytes: FloatOrArray) -> FloatOrArray:

@@ -32,13 +32,9 @@ LEAST_WEIGHTED_BITS = 54
 
 
 def with_fair_sharing(plan: Plan, machine: Machine) -> Plan:
-    """The Plan whose messages share the stations of their routes fairly. InputError for links without a bandwidth,
-    and for schedules in LogGOPS."""
+    """The Plan whose messages share the stations of their routes fairly. InputError for links without a bandwidth."""
     if plan.routes is None:
         return plan
-    if plan.loggops is not None:
-        what = "links are not shared fairly by GOAL schedules on machines of the network model loggop"
-        raise InputError(what, machine.place, value="sharing: fair", allowed="sharing: messages, or model: hockney")
     capacity_per_s = _capacities(plan, machine)
     unit = 2.0 ** (BITS - 1 - np.floor(np.log2(capacity_per_s.max())))
     capacity = np.floor(capacity_per_s * unit).astype(np.int64)
@@ -55,7 +51,7 @@ def with_fair_sharing(plan: Plan, machine: Machine) -> Plan:
     sends = np.flatnonzero(routes.route != NONE)
     size_bytes, delay_s, after_s = plan.size_bytes[sends], routes.inject_s[routes.cost[sends]], np.zeros(len(sends))
     holds = np.zeros(len(sends), bool)
-    if machine.network.model == "hockney":
+    if machine.network.model == "hockney" and plan.loggops is None:
         holds[:] = True if plan.station is None else plan.station[sends] == NONE
         holds &= size_bytes > 0
     flight_s = _flights(plan, routes, sends)

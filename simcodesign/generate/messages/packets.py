@@ -29,13 +29,10 @@ MOST_PACKETS = 2**31 - 2
 
 
 def with_packets(plan: Plan, machine: Machine) -> Plan:
-    """The Plan whose messages pass the stations of their routes as packets. InputError for LogGOPSim's rules,
-    CapacityError for more packets than memory may have to hold."""
+    """The Plan whose messages pass the stations of their routes as packets. CapacityError for more packets than memory
+    may have to hold."""
     if plan.routes is None:
         return plan
-    if plan.loggops is not None:
-        what = "messages by the rules of LogGOPSim are not cut into packets"
-        raise InputError(what, machine.place, value="sharing: packets", allowed="sharing: messages, or model: hockney")
     routes = plan.routes
     sends = np.flatnonzero(routes.route != NONE)
     size_bytes = plan.size_bytes[sends]

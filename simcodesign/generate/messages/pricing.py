@@ -12,23 +12,19 @@ from numpy.typing import NDArray
 
 from simcodesign.core.errors import InputError, Place
 from simcodesign.core.result import RECEIVE, SEND
-from simcodesign.describe.constants import MODEL_OF
 from simcodesign.describe.demands.base import ONE
 from simcodesign.describe.demands.exchange import Exchange
-from simcodesign.describe.demands.replay import Replay
 from simcodesign.describe.design_point import DesignPoint
 from simcodesign.describe.machine import Machine
-from simcodesign.describe.program import Block, with_phase
+from simcodesign.describe.program import with_phase
 from simcodesign.generate.columns import Column
 from simcodesign.generate.messages.cost_model import (
     arrival_s,
     between_s,
-    first_byte_s,
-    is_loggop,
     modelled_hops,
-    processed_s,
     receive_s,
     send_s,
+    spread_s,
 )
 from simcodesign.generate.messages.routes_and_stations import RouteTable
 from simcodesign.generate.messages.way import Way, Ways, slowest
@@ -37,8 +33,7 @@ from simcodesign.generate.messages.way import Way, Ways, slowest
 class MessagePricing:
     """What messages cost on a machine with these effects, whose constants the blocks of a program may replace.
 
-    ``route_table`` is None unless stations are shared on the way; ``as_loggopsim``: messages of a schedule in LogGOPS,
-    which cost what they do in LogGOPSim.
+    ``route_table`` is None unless stations are shared on the way; ``loggops``: messages cost what they do in LogGOPSim.
     """
 
     def __init__(self, point: DesignPoint, effects: frozenset[str]) -> None:
@@ -46,29 +41,25 @@ class MessagePricing:
         self._machine, self._ranks, self._effects = machine, point.ranks, effects
         self._law = modelled_hops(machine, point.ranks)
         self._counted = bool(effects & {"hops", "links"})
-        blocks = [step for _, step in with_phase(point.workload.program) if isinstance(step, Block)]
-        paths = {path for block in blocks for path, _ in block.constants}
-        models = {MODEL_OF.get(path) for path in paths} | {machine.network.model}
-        self._loggop = "loggop" in models
-        self._flies = self._loggop or not machine.network.hops_hold_sender
+        self.loggops = point.has_loggops
+        self._flies = self.loggops or not machine.network.hops_hold_sender
         steps = [step for _, step in with_phase(point.workload.program)]
         self._trains = any(isinstance(step, Exchange) and step.train != ONE for step in steps)
-        self.as_loggopsim = is_loggop(machine) and any(isinstance(step, Replay) for step in steps)
         self._variants: list[Machine] = []
 
     @cached_property
     def route_table(self) -> RouteTable | None:
         """The routes of the messages, None if they share no stations."""
         shared = bool(self._effects & {"links", "interfaces"})
-        return RouteTable(self._machine, self.node_of, self._effects, self.as_loggopsim) if shared else None
+        return RouteTable(self._machine, self.node_of, self._effects) if shared else None
 
     @property
     def names(self) -> tuple[str, ...]:
         """The extra fields that operations need."""
         routed = ("route", "cost") if self.route_table else ()
         flies = ("flight_s",) if self._flies else ()
-        loggop = ("gap_s", "hold", "variant") if self._loggop else ()
-        return routed + flies + loggop + (("train",) if self._trains else ())
+        loggops = ("gap_s", "until", "variant", "receive_s", "spread_s", "rendezvous") if self.loggops else ()
+        return routed + flies + loggops + (("train",) if self._trains else ())
 
     @cached_property
     def _ways(self) -> Ways:
@@ -97,11 +88,10 @@ class MessagePricing:
     def _receive(self, column: Column, machine: Machine) -> Column:
         size = column.size_bytes
         extra: dict[str, Any] = {}
-        if self._loggop:
+        if self.loggops:
             gap = np.where(np.isnan(size), np.nan, between_s(machine, size))
             extra = {"gap_s": gap, "variant": self._variant(machine)}
-        duration_s = processed_s(machine, size) if self.as_loggopsim else receive_s(machine, size)
-        return replace(column, duration_s=duration_s, extra=extra)
+        return replace(column, duration_s=receive_s(machine, size), extra=extra)
 
     def _send(self, column: Column, machine: Machine, way: Way | None) -> Column:
         """``way``: where it is not that of each message."""
@@ -109,11 +99,11 @@ class MessagePricing:
         size = column.size_bytes / train
         extra: dict[str, Any] = {"train": train} if self._trains else {}
         if self._flies:
-            first_s = first_byte_s(machine, way, size) if self.as_loggopsim else None
-            extra["flight_s"] = arrival_s(machine, way, size, train) if first_s is None else first_s
-        if self._loggop:
+            extra["flight_s"] = arrival_s(machine, way, size, train)
+        if self.loggops:
             most = machine.network.rendezvous_above_bytes
-            extra["gap_s"] = between_s(machine, size)
+            extra |= {"gap_s": between_s(machine, size), "receive_s": receive_s(machine, size)}
+            extra["spread_s"] = spread_s(machine, size)
             extra["rendezvous"] = False if most is None else np.asarray(size) > most
         if self.route_table:
             cost = self.route_table.cost_of(machine, way, size, train)
@@ -154,7 +144,7 @@ class MessagePricing:
 
     def price_receives(self, fields: Mapping[str, NDArray[Any]], place: Place) -> None:
         """Receives whose size was not known before their messages were, in place. InputError if it still is not."""
-        if not self._loggop:
+        if not self.loggops:
             return
         receives = np.flatnonzero((fields["kind"] == RECEIVE) & np.isnan(fields["gap_s"]))
         if np.isnan(fields["size_bytes"][receives]).any():
@@ -164,5 +154,5 @@ class MessagePricing:
         for number in np.unique(variants):
             mine = receives[variants == number]
             machine, size = self._variants[number], fields["size_bytes"][mine]
-            fields["duration_s"][mine] = (processed_s if self.as_loggopsim else receive_s)(machine, size)
+            fields["duration_s"][mine] = receive_s(machine, size)
             fields["gap_s"][mine] = between_s(machine, size)

@@ -18,7 +18,7 @@ from simcodesign.core.units import FloatOrArray
 from simcodesign.describe.machine import Machine
 from simcodesign.describe.machine_parts import DIRECTION
 from simcodesign.generate.columns import Column
-from simcodesign.generate.messages.cost_model import flight_s, held_s, inject_s, is_loggop, leaves_s, startup_s, tail_s
+from simcodesign.generate.messages.cost_model import flight_s, held_s, inject_s, is_loggop, startup_s, tail_s
 from simcodesign.generate.messages.way import PAIRS_AT_ONCE, Way
 from simcodesign.generate.plan import (
     CONTROLLER,
@@ -50,8 +50,7 @@ SPARSE = 16
 class RouteTable:
     """Notes the pairs of nodes between which messages travel, and their costs; then makes the Routes of them."""
 
-    def __init__(self, machine: Machine, node: Int64s, effects: frozenset[str], as_loggopsim: bool = False) -> None:
-        self._as_loggopsim = as_loggopsim
+    def __init__(self, machine: Machine, node: Int64s, effects: frozenset[str]) -> None:
         self._machine, self._node = machine, node
         self._links, self._interfaces = "links" in effects, "interfaces" in effects
         self._interfaces_of_nodes = machine.network.interfaces.stations(machine.nodes)
@@ -149,7 +148,7 @@ class RouteTable:
         if not network.links_differ:
             link_s, latency_s = (network.link_occupancy_s_per_byte,), (network.longest_hop_latency_s,)
         times: list[FloatOrArray] = [
-            leaves_s(machine, size_bytes) if self._as_loggopsim else inject_s(machine, way, size_bytes),
+            inject_s(machine, way, size_bytes),
             tail_s(machine, way, size_bytes, train, again),
             train * size_bytes * network.interface_occupancy_s_per_byte,
             0.0 if self._links else flight_s(machine, way, size_bytes),
