@@ -341,13 +341,19 @@ def _hockney_time(size: float) -> Derived:
 
 
 def _loggops_time(size: float) -> Derived:
-    return Derived("T", "2*o + L + max(m - 1, 0)*(G + 2*O)", LOGGOPS | {"m": size}, "s", f"{size:g} bytes")
+    formula = "2*o + L + max(m - 1, 0)*max(O, G)"
+    return Derived("T", formula, LOGGOPS | {"m": size}, "s", f"{size:g} bytes")
+
+
+def _loggops_exchange(size: float) -> Derived:
+    formula = "o + max(L, max(m - 1, 0)*O) + o + max(m - 1, 0)*max(O, G)"
+    return Derived("T", formula, LOGGOPS | {"m": size}, "s", f"{size:g} bytes")
 
 
 OF_HOCKNEY = "Hockney, Parallel Computing 20 (1994): t = (n + n_half) / r_inf"
 OF_LOGGP = (
     "Alexandrov et al., LogGP, SPAA 1995: o + (k - 1) G + L + o; "
-    "Hoefler et al., LogGOPSim, HPDC 2010: O per byte at either end"
+    "Hoefler et al., LogGOPSim, HPDC 2010, and its implementation: a receiver is busy for o + (s - 1) max(O, G)"
 )
 SIZES_OF_MESSAGES = [
     _size_case(
@@ -360,10 +366,10 @@ SIZES_OF_MESSAGES = [
     ),
     _size_case(
         "loggops",
-        "Two ranks that send each other m bytes are done after o + (m - 1) O at the sender, L + (m - 1) G on the way "
-        "and o + (m - 1) O at the receiver.",
+        "Two ranks that send each other m bytes take up the first byte after o + L, or when their own send is over, "
+        "o + (m - 1) O, and are done o + (m - 1) max(O, G) later.",
         OF_LOGGP,
-        _loggops_time,
+        _loggops_exchange,
         _loggops,
         _both_ways,
     ),
@@ -372,8 +378,7 @@ SIZES_OF_MESSAGES = [
     replace(
         _size_case(
             "loggops-one-way",
-            "One message of m bytes takes o + (m - 1) O at its sender, L + (m - 1) G on the way and o + (m - 1) O at its "
-            "receiver.",
+            "The first byte of m is at the receiver after o + L and keeps it for o + (m - 1) max(O, G).",
             OF_LOGGP,
             _loggops_time,
             _loggops,

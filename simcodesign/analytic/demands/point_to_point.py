@@ -21,7 +21,7 @@ from simcodesign.describe.program import walk
 
 
 class SendForm(ClosedForm[Send]):
-    """A send by itself: until its message is there."""
+    """A send by itself: until its message is there, and its sender is done."""
 
     received_apart = True
 
@@ -30,8 +30,9 @@ class SendForm(ClosedForm[Send]):
         message, here = _prices(demand, step).message, step.present
         size = step.amount(demand.bytes, "bytes")
         sent = step.over_ranks(here * np.ones_like(size)), step.over_ranks(here * size)
-        cost = Cost(message(size).arrival_s, *sent)
-        return message_charge(step, cost, lambda: step.over_ranks(message(size).send_s * here))
+        one = message(size)
+        cost = Cost(np.maximum(one.arrival_s, one.send_s), *sent)
+        return message_charge(step, cost, lambda: step.over_ranks(one.send_s * here))
 
     def traffic(self, demand: Send, step: EvaluatedStep) -> Traffic:
         ranks = step.evaluation.design_point.ranks

@@ -73,7 +73,7 @@ def run(plan: Plan, on_progress: OnProgress | None = None) -> Log:
     count = len(plan.stations)
     if plan.routes is not None and plan.routes.fair is not None:
         count_flows(plan, stations.served[:count], stations.busy_s[:count])
-        stations.longest[:count] = np.maximum(stations.longest[:count], flows.links.longest[:count])
+        stations.longest[:count] = np.maximum(stations.longest[:count], flows.totals.longest[:count])
     served = stations.served[:count].astype(np.int64)
     log = Log(
         finish_s=memory.finish_s,
