@@ -34,8 +34,10 @@
    of its receiver, whether or not the receive is posted; then they meet in their queue. A receive is done when its
    message has been processed, or when it is posted, if that is later. A send with a rendezvous is done when the two
    meet, and its processor and interface are not free before that; of their two ranks the lower lets its operations go
-   first. Where all times are whole nanoseconds (or picoseconds) but for rounding, the run counts in these, so that what
-   happens at the same time on paper does so in the run.
+   first. An operation with a ``served_at`` begins when it gets its processor, and is a request at that station then;
+   when it is granted it is known when it ends, which lets others go, and when its processor is free. A message that
+   shares links fairly first tries when its last byte is there. Where all times are whole nanoseconds (or picoseconds)
+   but for rounding, the run counts in these, so that what happens at the same time on paper does so in the run.
 """
 
 from __future__ import annotations
