@@ -29,6 +29,9 @@ from simcodesign.generate.segment import Segment, joined
 #: Memory that one operation takes at most, in the Plan and in the compiled engine, without and with routes; to these
 #: come the stations on the routes. Measured on 14 to 96 million operations: 62 bytes, and 80 to 95 bytes.
 BYTES_PER_OPERATION, BYTES_WITH_ROUTE = 80, 110
+#: What LogGOPSim's rules take besides: times of gaps, queues, who waits for what. Measured on 0.5 and 2.1 million
+#: operations: 230 and 262 bytes.
+LOGGOPS_BYTES = 280
 #: What dependencies and requests of an open stream take besides, while they are written too. Measured: 57 bytes.
 OPEN_BYTES = 70
 
@@ -151,6 +154,8 @@ def _check_memory(operations: float, builder: PlanBuilder) -> None:
         needed += operations * POWER_BYTES
     if workload.is_open:
         needed += operations * OPEN_BYTES
+    if builder.design_point.has_loggops:
+        needed += operations * LOGGOPS_BYTES
     check_memory(what, needed, workload.place, "fewer ranks or iterations, or iterations = steady")
 
 

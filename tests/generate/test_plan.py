@@ -297,6 +297,15 @@ def test_a_plan_too_large_for_the_memory_is_refused_at_once() -> None:
         planned("  - repeat: 1e12\n    do: [{compute: {seconds: 1}}]\n", 4)
 
 
+def test_operations_in_loggops_take_more_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    """2,000 exchanges of two ranks: 8,000 operations of 80 bytes each, or 360 in LogGOPS."""
+    monkeypatch.setattr("simcodesign.core.memory_limit.memory_bytes", lambda: 2e6)
+    program = workload("  - repeat: 2000\n    do: [{exchange: {pattern: halo1d, bytes: 1}}]\n")
+    make_plan(bind(program, unit_machine(2)))
+    with pytest.raises(CapacityError):
+        make_plan(bind(program, unit_machine(2, model="loggop", startup_s=0.0, overhead_s=1.0)))
+
+
 # ---------------------------------------------------------------------------------------------------------------------
 # Parts used alone
 
