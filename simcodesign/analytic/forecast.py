@@ -10,7 +10,10 @@ from numpy.typing import NDArray
 
 from simcodesign.analytic.bounds import bounds_of
 from simcodesign.analytic.demands.base import Charge, closed_form
+from simcodesign.analytic.pipelining.lockstep import pipelined_with_gaps
+from simcodesign.analytic.pipelining.pace import work
 from simcodesign.analytic.pipelining.sequences import Chain, pipelined
+from simcodesign.analytic.pipelining.succession import Operation
 from simcodesign.analytic.power import PowerBook
 from simcodesign.analytic.queueing.closed_loops import Loop, Visit, visit_factors
 from simcodesign.core.errors import InputError
@@ -103,9 +106,25 @@ class _Account:
             form = closed_form(step.demand)
             charge = form.charge(step.demand, step)
             self._book(step, charge)
-            operation = None if self.no_pipeline else form.operation(step.demand, step, charge)
+            operation = None if self.no_pipeline else self._operation(step, charge)
             chain = chain if operation is None else chain + Chain.of(operation)
         return chain
+
+    def _operation(self, step: EvaluatedStep, charge: Charge) -> Operation | None:
+        """What is known of a demand beyond its time. In LogGOPS nothing cuts a program, as gaps outlast operations, and
+        work is known, in which they go by."""
+        operation = closed_form(step.demand).operation(step.demand, step, charge)
+        if not self.has_gaps:
+            return operation
+        if operation is not None:
+            return replace(operation, waits_for_all=False)
+        time_s = float(charge.time_s)
+        return Operation(step.phase, step.demand.label, time_s, carry=work(time_s), is_work=True)
+
+    @property
+    def has_gaps(self) -> bool:
+        """Whether messages have gaps."""
+        return self.evaluation.machine.network.model == "loggop"
 
     def _block(self, block: EvaluatedBlock) -> Chain:
         """What is in a block; the waits of the outermost one that is repeated, when it has been read."""
@@ -178,7 +197,9 @@ class _Account:
         """The time where operations overlap that follow one another; None for several design points."""
         if self.evaluation.design_point.shape:
             return None
-        return Pipelined(None, reason=self.no_pipeline) if self.no_pipeline else pipelined(chain, float(sum_s))
+        if self.no_pipeline:
+            return Pipelined(None, reason=self.no_pipeline)
+        return pipelined_with_gaps(chain, float(sum_s)) if self.has_gaps else pipelined(chain, float(sum_s))
 
     def shared_links(self, sum_s: FloatOrArray) -> SharedLinks | None:
         """The time with the operations whose messages share links evenly; None where there are none."""
@@ -234,8 +255,9 @@ def why_not_pipelined(evaluation: Evaluation) -> str:
     """For what no closed form of successive operations is given; nothing if it is."""
     if evaluation.design_point.shape:
         return "several design points"
-    if evaluation.machine.network.model != "hockney":
-        return "LogGOPS, whose gaps between messages last from one operation into the next"
+    network = evaluation.machine.network
+    if network.model != "hockney" and network.paths_differ:
+        return "LogGOPS where links differ, so that ranks do not go on at the same time"
     if evaluation.design_point.ranks > MOST_PIPELINED_RANKS:
         return f"more than {MOST_PIPELINED_RANKS:g} ranks"
     return "ranks that differ" if evaluation.by_rank else ""

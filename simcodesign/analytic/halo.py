@@ -11,7 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simcodesign.analytic.message_costs import Cost, Message, MessageCosts
-from simcodesign.analytic.posted_together import several_posted_s
+from simcodesign.analytic.pipelining.pace import Carry, Pace
+from simcodesign.analytic.posted_together import carried_s, several_posted_s
 from simcodesign.core.units import FloatOrArray
 
 
@@ -40,6 +41,25 @@ def halo(
     for edges in itertools.product(*((False, True) if row.edge_may_be_last else (False,) for row in rows)):
         time = np.maximum(time, _finish_s(rows, edges))
     return Cost(time, sent, total)
+
+
+def carried_halo(
+    sizes: Sequence[float], grid: Sequence[float], p: MessageCosts, messages: Sequence[float]
+) -> Carry | None:
+    """Where every rank stands after a periodic exchange, in LogGOPS."""
+    rows = _rows(sizes, grid, True, p, messages)
+    if any(row.message.in_order for row in rows):
+        return None
+    each, counts = [row.message for row in rows], [float(row.neighbours(False) * row.count) for row in rows]
+
+    def carry(pace: Pace) -> Pace | None:
+        after = carried_s(each, counts, (pace.send_gap_s, pace.receive_gap_s))
+        if after is None:
+            return None
+        done_s, next_send_s, next_receive_s = (pace.now_s + part for part in after)
+        return pace.at(done_s, next_send_s, next_receive_s)
+
+    return carry
 
 
 def most_work_s(

@@ -21,9 +21,9 @@ both.
 
 A program's time is the sum of its operations' times. It is exact when all ranks come to every operation together with
 their gaps over. It is too high where ranks leave an operation one after another and come to the next so: those who come
-first have a start that the sum does not know (``pipelining`` has what they take then, in Hockney's model). It is too
-low where gaps of the operation before are not over, which takes g + x G > o + x O; and where ranks differ, or wait for
-single messages, of which the sum of the busiest rank knows nothing.
+first have a start that the sum does not know (``pipelining`` has what they take then). It is too low where gaps of the
+operation before are not over, which takes g + x G > o + x O; and where ranks differ, or wait for single messages, of
+which the sum of the busiest rank knows nothing.
 
 Sources: R. Hockney, "The communication challenge for MPP", Parallel Computing 20 (1994); D. Culler et al., "LogP",
 PPoPP 1993; A. Alexandrov et al., "LogGP", SPAA 1995; T. Hoefler, T. Schneider, A. Lumsdaine, "LogGOPSim", HPDC 2010;

@@ -94,7 +94,26 @@ def posted_in_turn_s(messages: Sequence[_Times], counts: Sequence[FloatOrArray])
     return some_s + more * (some_s - fewer_s) / between
 
 
+def carried_s(
+    messages: Sequence[Message], counts: Sequence[float], waits_s: tuple[float, float]
+) -> tuple[float, float, float] | None:
+    """The same where gaps of earlier messages last so long: of the sends, and of the receives. When all is done, and
+    when the next message can be sent and taken up; None for parts of messages, or more than ``MOST``."""
+    if sum(counts) > MOST or any(count != int(count) for count in counts):
+        return None
+    whole = [np.asarray(float(count)) for count in counts]
+    done, next_send, next_receive = _recursion([_Times(*_times(message)) for message in messages], whole, waits_s)
+    return float(done), float(next_send), float(next_receive)
+
+
 def _recursion_s(messages: Sequence[_Times], counts: Sequence[FloatOrArray]) -> Floats:
+    return _recursion(messages, counts)[0]
+
+
+def _recursion(
+    messages: Sequence[_Times], counts: Sequence[FloatOrArray], waits_s: tuple[float, float] = (0.0, 0.0)
+) -> tuple[Floats, Floats, Floats]:
+    """When all is done, and when the next message can be sent and taken up."""
     every = np.broadcast_arrays(*(part for one in messages for part in astuple(one)), *counts)
     shape, width = every[0].shape, len(messages[0].__dataclass_fields__)
     rows = np.array([np.ravel(part) for part in every], dtype=np.float64)
@@ -104,6 +123,7 @@ def _recursion_s(messages: Sequence[_Times], counts: Sequence[FloatOrArray]) -> 
     there = np.full((most + 1, len(points)), np.inf)  # when each message is there
     sent, taken = np.zeros(len(points), int), np.zeros(len(points), int)
     free, next_send, next_receive, done = np.zeros((4, len(points)))
+    next_send, next_receive = next_send + waits_s[0], next_receive + waits_s[1]
     for _ in range(2 * most):
         send_at = np.where(sent < ends[-1], np.maximum(free, next_send), np.inf)
         take_at = np.maximum(np.maximum(free, next_receive), there[taken, points])
@@ -118,4 +138,4 @@ def _recursion_s(messages: Sequence[_Times], counts: Sequence[FloatOrArray]) -> 
         free = np.where(sends, now + send_s, np.where(takes, now + receive_s, free))
         done = np.where(takes, free, done)
         sent, taken = sent + sends, taken + takes
-    return done.reshape(shape)
+    return done.reshape(shape), next_send.reshape(shape), next_receive.reshape(shape)

@@ -201,7 +201,9 @@ def test_equal_operations_are_one_sequence_however_they_are_written() -> None:
 @pytest.mark.parametrize(
     ("program", "where", "parameters"),
     [
-        ("[broadcast: {bytes: 8}]", machine(network(8, model="loggop", latency_s=1.0)), {"P": 8}),
+        ("[broadcast: {bytes: 8}, barrier: {}]", machine(network(8, model="loggop", latency_s=1.0)), {"P": 8}),
+        ("- repeat: 2\n  do: [barrier: {}, broadcast: {bytes: 8}]", machine(network(8, model="loggop")), {"P": 8}),
+        ("- repeat: 1.5\n  do: [barrier: {}]", machine(network(8, model="loggop", latency_s=1.0)), {"P": 8}),
         ("[compute: {seconds: rank}, broadcast: {bytes: 8}]", hockney(1.0), {"P": 8}),
     ],
 )
@@ -215,6 +217,98 @@ def test_where_none_is_given(program: str, where: Machine, parameters: dict[str,
 
 def test_none_of_several_points() -> None:
     assert forecast(workload("[broadcast: {bytes: 8}]"), hockney(1.0), {"P": np.array([2, 4])}).pipelined is None
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# LogGOPS
+
+
+def loggop(latency: float, overhead: float, gap: float, per_byte: tuple[float, float], above: float | None) -> Machine:
+    """A crossbar: L, o and g in us, G and O in ns, S in bytes."""
+    times = {"latency_s": latency * 1e-6, "overhead_s": overhead * 1e-6, "gap_s": gap * 1e-6}
+    rates = {"per_byte_s": per_byte[0] * 1e-9, "overhead_per_byte_s": per_byte[1] * 1e-9}
+    return machine(network(64, model="loggop", distance="none", rendezvous_above_bytes=above, **times, **rates))
+
+
+TIMES_US = st.one_of(
+    st.sampled_from((0.0, 1.0, 2.0, 5.0, 20.0, 200.0)), st.integers(0, 50_000).map(lambda ns: ns / 1000)
+)
+LOGGOP = st.builds(
+    loggop,
+    *(TIMES_US,) * 3,
+    st.tuples(st.sampled_from((0.0, 1.0, 6.0)), st.sampled_from((0.0, 0.0, 1.0, 8.0))),
+    st.sampled_from((None, None, 100.0)),
+)
+SIZES = st.sampled_from((0, 1, 50, 101, 10_001))
+
+
+@settings(max_examples=examples(300))
+@given(
+    where=LOGGOP, ranks=st.integers(1, 64), times=st.integers(1, 20), size=SIZES, compute=st.sampled_from((0.0, 5.0))
+)
+def test_binomial_broadcasts_in_a_row_with_gaps(where, ranks, times, size, compute) -> None:
+    """Exact, or none is given: with one byte, and where O >= G or g >= o, one is."""
+    program = f"- compute: {{seconds: {compute}}}\n- repeat: {times}\n  do: [broadcast: {{bytes: {size}}}]"
+    makespan_s, net = pipelined_of(program, where, ranks).makespan_s, where.network
+    if makespan_s is None:
+        assert size > 1
+        assert net.per_byte_s > net.overhead_per_byte_s
+        assert net.overhead_s > net.gap_s
+    else:
+        assert makespan_s == pytest.approx(simulated_s(program, where, ranks), rel=ROUNDING)
+
+
+ALIKE = [
+    "barrier: {}",
+    "compute: {seconds: 0.000003}",
+    *(f"{name}: {{bytes: BYTES, algorithm: {way}}}" for name, way in (("allreduce", "ring"), ("allgather", "ring"))),
+    "allreduce: {bytes: BYTES, algorithm: recursive_doubling}",
+    "all_to_all: {bytes: BYTES, algorithm: pairwise}",
+    *(f"exchange: {{pattern: halo{dims}d, bytes: BYTES, periodic: true}}" for dims in (1, 2, 3)),
+]
+STEPS = st.builds(lambda text, size: f"{{{text.replace('BYTES', str(size))}}}", st.sampled_from(ALIKE), SIZES)
+
+
+@settings(max_examples=examples(300))
+@given(
+    where=LOGGOP,
+    ranks=st.sampled_from((1, 2, 4, 8, 16, 32)),
+    body=st.lists(STEPS, min_size=1, max_size=4),
+    times=st.integers(1, 9),
+    last=STEPS,
+)
+def test_operations_that_ranks_do_alike_with_gaps(where, ranks, body, times, last) -> None:
+    """Barriers, halo exchanges, allreduces ... in any order, and own work, in which gaps go by."""
+    program = f"- repeat: {times}\n  do: [{', '.join(body)}]\n- {last}"
+    assert pipelined_of(program, where, ranks).makespan_s == pytest.approx(
+        simulated_s(program, where, ranks), rel=ROUNDING
+    )
+
+
+@pytest.mark.parametrize("ranks", [3, 7, 8, 64])
+def test_barriers_in_a_row_by_hand(ranks: int) -> None:
+    """No rank sends more often than every g = 4, with o = 1 and L = 0; the last message takes 2 o."""
+    rounds = 10 * int(np.ceil(np.log2(ranks)))
+    pipelined = pipelined_of(
+        "- repeat: 10\n  do: [barrier: {}]", machine(network(64, model="loggop", overhead_s=1.0, gap_s=4.0)), ranks
+    )
+    assert pipelined.makespan_s == (rounds - 1) * 4 + 2
+
+
+def test_broadcasts_in_a_row_with_gaps_by_hand() -> None:
+    """The root sends 30 messages g = 4 apart; the last broadcast has 2 sends before that of the whole of its last
+    message: 29 x 4 + 2 o + L, or its first goes down three levels: 27 x 4 + 3 (2 o + L)."""
+    for latency_s, by_hand in ((0.0, 29 * 4 + 2), (20.0, 27 * 4 + 3 * 22)):
+        where = machine(network(8, model="loggop", overhead_s=1.0, gap_s=4.0, latency_s=latency_s, distance="none"))
+        assert pipelined_of("- repeat: 10\n  do: [broadcast: {bytes: 8}]", where, 8).makespan_s == by_hand
+
+
+def test_no_form_for_broadcasts_whose_receivers_are_busier_than_the_root() -> None:
+    """G > O, o > g: a message may find its receiver busy with those before."""
+    where = loggop(7.47, 38.43, 3.033, (3.0, 0.0), None)
+    pipelined = pipelined_of("- repeat: 16\n  do: [broadcast: {bytes: 1001}]", where, 4)
+    assert pipelined.makespan_s is None
+    assert "broadcast (binomial)" in pipelined.reason
 
 
 # ----------------------------------------------------------------------------------------------------------------------

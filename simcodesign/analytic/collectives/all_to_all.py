@@ -8,7 +8,7 @@ from simcodesign.analytic.collectives.algorithm_form import AlgorithmForm, Ints,
 from simcodesign.analytic.collectives.patterns import all_pairs, powers_of_two
 from simcodesign.analytic.collectives.rounds import equal_rounds, growing_rounds
 from simcodesign.analytic.message_costs import Cost, MessageCosts
-from simcodesign.analytic.pipelining.succession import SYMMETRIC
+from simcodesign.analytic.pipelining.succession import SYMMETRIC, Succession
 from simcodesign.analytic.posted_together import posted_together_s
 from simcodesign.core.units import FloatOrArray
 from simcodesign.fitting.collective_shapes import COLLECTIVES
@@ -84,7 +84,7 @@ register_algorithm_form(
         sent_pairwise,
         "Alltoall",
         synchronises=True,
-        succession=SYMMETRIC,
+        succession=Succession(ends_together=True, rounds=lambda size, ranks: (ranks - 1, size)),
     ),
 )
 register_algorithm_form(

@@ -9,7 +9,7 @@ from simcodesign.analytic.collectives.all_to_all import exchange_linear, sent_to
 from simcodesign.analytic.collectives.patterns import all_pairs, powers_of_two, ring
 from simcodesign.analytic.collectives.rounds import equal_rounds, growing_rounds
 from simcodesign.analytic.message_costs import Cost, MessageCosts
-from simcodesign.analytic.pipelining.succession import SYMMETRIC
+from simcodesign.analytic.pipelining.succession import SYMMETRIC, Succession
 from simcodesign.core.units import FloatOrArray
 
 
@@ -40,7 +40,7 @@ register_algorithm_form(
         sent_to_each_other,
         "Allgather_ring",
         synchronises=True,
-        succession=SYMMETRIC,
+        succession=Succession(ends_together=True, rounds=lambda size, ranks: (ranks - 1, size)),
     ),
 )
 register_algorithm_form(

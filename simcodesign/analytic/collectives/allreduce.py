@@ -12,7 +12,7 @@ from simcodesign.analytic.collectives.patterns import binomial_tree, ring
 from simcodesign.analytic.collectives.rounds import equal_rounds, row_s, tree_s
 from simcodesign.analytic.even_sharing import Doubling
 from simcodesign.analytic.message_costs import Cost, Message, MessageCosts, ceil_log2, floor_log2
-from simcodesign.analytic.pipelining.succession import SYMMETRIC, Ranks, Succession
+from simcodesign.analytic.pipelining.succession import Ranks, Succession
 from simcodesign.core.units import FloatOrArray
 from simcodesign.fitting.collective_shapes import COLLECTIVES
 
@@ -137,7 +137,9 @@ register_algorithm_form(
         "Allreduce",
         synchronises=True,
         folds=True,
-        succession=Succession(ends_together=True, whole_time=folded),
+        succession=Succession(
+            ends_together=True, whole_time=folded, rounds=lambda size, ranks: (float(floor_log2(ranks)), size)
+        ),
         doubling=Doubling.EXCHANGE,
     ),
 )
@@ -152,7 +154,7 @@ register_algorithm_form(
         sent_both_ways,
         "Allreduce_ring",
         synchronises=True,
-        succession=SYMMETRIC,
+        succession=Succession(ends_together=True, rounds=lambda size, ranks: (2 * (ranks - 1), size / ranks)),
     ),
 )
 register_algorithm_form(

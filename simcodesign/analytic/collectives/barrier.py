@@ -8,7 +8,7 @@ from simcodesign.analytic.collectives.algorithm_form import AlgorithmForm, Ints,
 from simcodesign.analytic.collectives.patterns import powers_of_two
 from simcodesign.analytic.collectives.rounds import equal_rounds
 from simcodesign.analytic.message_costs import Cost, MessageCosts, ceil_log2
-from simcodesign.analytic.pipelining.succession import SYMMETRIC
+from simcodesign.analytic.pipelining.succession import Succession
 from simcodesign.core.units import FloatOrArray
 
 
@@ -38,6 +38,6 @@ register_algorithm_form(
         "log2(P)",
         sent_by_signals,
         synchronises=True,
-        succession=SYMMETRIC,
+        succession=Succession(ends_together=True, rounds=lambda size, ranks: (float(ceil_log2(ranks)), size)),
     ),
 )

@@ -9,7 +9,7 @@ from simcodesign.analytic.collectives.patterns import binomial_tree, doubling_tr
 from simcodesign.analytic.collectives.rounds import doubling_tree_s, row_s, tree_s
 from simcodesign.analytic.even_sharing import Doubling
 from simcodesign.analytic.message_costs import Cost, MessageCosts, ceil_log2
-from simcodesign.analytic.pipelining.succession import Succession
+from simcodesign.analytic.pipelining.succession import ROUNDING, Succession
 from simcodesign.core.units import FloatOrArray
 from simcodesign.fitting.collective_shapes import COLLECTIVES
 
@@ -56,6 +56,34 @@ def broadcasts_binomial(size: FloatOrArray, p: MessageCosts, times: FloatOrArray
     return np.where(depth > 0, time, 0.0)
 
 
+def broadcasts_binomial_with_gaps(size: float, p: MessageCosts, times: float) -> float | None:
+    """k broadcasts down the same tree in LogGOPS, where ranks have done their part when the next message comes.
+
+    The root begins a broadcast every B u with B = ceil(log2 P), and so all times below it are those of the first
+    broadcast and a multiple of B u: T + (k - 1) B u. A rank with l > 0 children takes up the message for r, sends l
+    times, u apart, and is done after r + (l - 1) u + c. While that is no more than B u, no message finds its receiver
+    busy; of ranks but the root, one has most children, l = B - 1 if P = 2^B. Up to three ranks, none has any, and
+    a message may find the one before, which then comes v earlier. Above S, senders are held until messages are taken
+    up: for a, as that is at once.
+    """
+    m, depth = p.message(size), float(ceil_log2(p.ranks))
+    first = float(tree_s(p.ranks, m.whole_s, m.apart_s))
+    if depth == 0 or times == 1:
+        return first
+    if times < 1 or times % 1:
+        return None
+    below = float(p.ranks) - 2.0 ** (depth - 1)
+    children = max(float(ceil_log2(below)), depth - 2)
+    period, apart, receive, held = depth * float(m.apart_s), float(m.apart_s), float(m.receive_s), float(m.send_s)
+    held = max(held, float(m.arrival_s)) if bool(m.waits) else held
+    if children == 0 and not bool(m.waits):
+        period = max(period, float(m.next_receive_s))
+    done = receive + ((children - 1) * apart + held if children else 0.0)
+    if max(done, float(m.next_receive_s)) > period * (1 + ROUNDING):
+        return None
+    return first + (times - 1) * period
+
+
 def broadcasts_linear(size: FloatOrArray, p: MessageCosts, times: FloatOrArray) -> FloatOrArray:
     """k broadcasts, Hockney's model: the last receiver waits for the root or is busy with the message before."""
     m, others = p.message(size), p.ranks - 1
@@ -83,7 +111,7 @@ register_algorithm_form(
         "log2(P)",
         sent_per_byte,
         "Bcast",
-        succession=Succession(repeated=broadcasts_binomial),
+        succession=Succession(repeated=broadcasts_binomial, row_with_gaps=broadcasts_binomial_with_gaps),
     ),
 )
 register_algorithm_form(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import numpy as np
 
@@ -13,7 +13,8 @@ from simcodesign.analytic.demands.messages import flies_at, message_charge, pric
 from simcodesign.analytic.even_sharing import evenly_shared_s
 from simcodesign.analytic.formula_prices import Payment, SymbolicPrices
 from simcodesign.analytic.message_costs import FREE, Cost, MessageCosts, price
-from simcodesign.analytic.pipelining.succession import Operation, takes_all
+from simcodesign.analytic.pipelining.pace import Carry, rounds
+from simcodesign.analytic.pipelining.succession import Operation, Succession, takes_all
 from simcodesign.analytic.power import all_busy_s
 from simcodesign.core.expressions.expression import parse
 from simcodesign.core.expressions.expression_sympy import to_sympy
@@ -47,6 +48,8 @@ class CollectiveForm(ClosedForm[Collective]):
             waits_for_all=form.synchronises and alike and not flies,
             whole_time=lambda: np.asarray(True) if all_busy else succession.whole_time(ranks, flies),
             repeated_s=None if repeated is None else lambda times: float(repeated(size, prices, times)),
+            row_with_gaps_s=_row_with_gaps(succession, size, prices),
+            carry=_carry(succession, size, prices) if alike else None,
         )
 
     def traffic(self, demand: Collective, step: EvaluatedStep) -> Traffic:
@@ -92,6 +95,23 @@ class CollectiveForm(ClosedForm[Collective]):
             return []
         name = algorithm_form_of(demand).cost_function or f"{demand.name}_{demand.algorithm}"
         return [("sent_bytes", f"({demand.bytes.text})*{name}(P)")]
+
+
+def _row_with_gaps(succession: Succession, size: float, prices: MessageCosts) -> Callable[[float], float | None] | None:
+    """Seconds of a number of it in a row, in LogGOPS."""
+    row = succession.row_with_gaps
+    if row is None or prices.message(size).in_order:
+        return None
+    return lambda times: row(size, prices, times)
+
+
+def _carry(succession: Succession, size: float, prices: MessageCosts) -> Carry | None:
+    """Its rounds, if they are all alike, in LogGOPS."""
+    if succession.rounds is None:
+        return None
+    count, each = succession.rounds(size, float(prices.ranks))
+    message = prices.message(each)
+    return None if message.in_order else rounds(message, count)
 
 
 def is_folded(ranks: int) -> bool:

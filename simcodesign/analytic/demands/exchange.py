@@ -12,7 +12,7 @@ from simcodesign.analytic.collective_traffic import Traffic, halo_traffic
 from simcodesign.analytic.demands.base import CLOSED_FORMS, Charge, ClosedForm
 from simcodesign.analytic.demands.messages import message_charge, prices_at
 from simcodesign.analytic.formula_prices import Payment, SymbolicPrices
-from simcodesign.analytic.halo import busy_s, halo, most_neighbours, most_work_s
+from simcodesign.analytic.halo import busy_s, carried_halo, halo, most_neighbours, most_work_s
 from simcodesign.analytic.message_costs import MessageCosts, price
 from simcodesign.analytic.pipelining.succession import Operation, takes_all
 from simcodesign.analytic.route_links import links_of_neighbours
@@ -46,6 +46,7 @@ class ExchangeForm(ClosedForm[Exchange]):
             (type(demand), tuple(grid), demand.periodic, sizes, messages, id(step.machine)),
             ends_together=demand.periodic or max(grid) < 3,
             whole_time=lambda: most_neighbours(grid, demand.periodic) if all_busy else np.asarray(False),
+            carry=carried_halo(sizes, grid, _prices(demand, step), messages) if demand.periodic else None,
         )
 
     def traffic(self, demand: Exchange, step: EvaluatedStep) -> Traffic:

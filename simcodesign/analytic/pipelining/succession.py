@@ -12,8 +12,8 @@ and sum, and a rank's own work, alike on all ranks, is a number that every rank 
   all of it. A rank that works for T on its messages is one; all are if all together work for P T.
 - Where M[i, j] = T for all i and j, a sequence falls into what is before and what is after: all ranks leave at once.
 
-All this is about messages without gaps that outlast them: Hockney's model. Source of the algebra: F. Baccelli,
-G. Cohen, G. Olsder, J.-P. Quadrat, "Synchronization and Linearity", Wiley 1992, section 2.5.
+All this is about messages without gaps that outlast them: Hockney's model; for LogGOPS see ``lockstep``. Source of the
+algebra: F. Baccelli, G. Cohen, G. Olsder, J.-P. Quadrat, "Synchronization and Linearity", Wiley 1992, section 2.5.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simcodesign.analytic.message_costs import MessageCosts
+from simcodesign.analytic.pipelining.pace import Carry
 from simcodesign.core.units import FloatOrArray
 
 #: Some thousand additions and products.
@@ -47,16 +48,22 @@ class Succession:
     themselves, besides those that work all the time; ``flies``: whether messages are on the way for some time after the
     sender is done with them.
     ``repeated(size_bytes, price, times)``: seconds of ``times`` of it in a row that all ranks begin together, where
-    that is less than their sum; None where nobody has derived it.
+    that is less than their sum; None where nobody has derived it: in Hockney's model.
+    ``row_with_gaps(size_bytes, price, times)``: the same in LogGOPS; None outside of the domain in which it is exact.
+    ``rounds(size_bytes, ranks)``: how many rounds, in which every rank sends a message and receives one, and bytes of a
+    message, for P that is a power of two where ranks fold in and out.
     """
 
     ends_together: bool = False
     whole_time: Callable[[int, bool], Ranks] = no_rank
     repeated: Callable[[FloatOrArray, MessageCosts, FloatOrArray], FloatOrArray] | None = None
+    row_with_gaps: Callable[[float, MessageCosts, float], float | None] | None = None
+    rounds: Callable[[float, float], tuple[float, float]] | None = None
 
 
 #: Nothing is known.
 UNKNOWN = Succession()
+
 #: All ranks do the same.
 SYMMETRIC = Succession(ends_together=True)
 
@@ -70,7 +77,9 @@ def takes_all(work_s: FloatOrArray, time_s: FloatOrArray) -> bool:
 class Operation:
     """An operation with messages where it stands in a program; equal ``key``: the same operation again.
 
-    ``waits_for_all``: M[i, j] = T for all ranks i and j. The other fields as in ``Succession``.
+    ``waits_for_all``: M[i, j] = T for all ranks i and j. ``carry``: where every rank stands after it in LogGOPS if all
+    stand alike before it, None where that is not known; ``is_work``: own work of the ranks, of which only LogGOPS
+    needs to know. The other fields as in ``Succession``.
     """
 
     phase: str
@@ -81,3 +90,6 @@ class Operation:
     waits_for_all: bool = False
     whole_time: Callable[[], Ranks] = lambda: np.asarray(False)
     repeated_s: Callable[[float], float] | None = None
+    row_with_gaps_s: Callable[[float], float | None] | None = None
+    carry: Carry | None = None
+    is_work: bool = False
