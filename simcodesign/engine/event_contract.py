@@ -14,7 +14,7 @@
    a link is what is left of its capacity over the sum of the weights of its flows without a rate, rounded down; all
    links of the smallest share are saturated together, and their flows get that share times their weight. Only when its
    rate changes, what is left of a flow is ``max(0, left - rate / unit * (now - since))``, and it ends at
-   ``max(now, now + left / (rate / unit))``; this sum, and the time at which a flow begins, are rounded to 43 bits.
+   ``max(now, now + left / (rate / unit))``; it begins at ``max(now, now + delay)``. Both sums are rounded to 43 bits.
    Where messages pass as packets (``PacketSharing``), the requests of interfaces and links are those of packets, of
    each message one at a time: the arrival time of a request is that of the packet's head, or the time at which the
    service of the packet before it ends there, if that is later. No packet overtakes another of its message, since all

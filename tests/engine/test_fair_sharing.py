@@ -53,6 +53,15 @@ def message(source: int, target: int, size_bytes: int) -> str:
 
 
 @BOTH
+def test_rounding_lets_no_message_arrive_before_it_is_sent(engine: str) -> None:
+    # 1/3 is rounded down to 43 bits.
+    at_once = machine(4, "kind: mesh, shape: [4]", startup="0 s")
+    program = "- compute: {seconds: 1/3, when: rank == 0}\n" + message(0, 2, 0)
+    result = simulate(workload(program), at_once, {"P": 4}, effects="links", engine=engine)
+    assert result.ranks.end_s[2] == 1 / 3
+
+
+@BOTH
 def test_two_messages_over_a_link_take_half_of_it_each(engine: str) -> None:
     # 0 -> 2 and 1 -> 2 share the link from 1 to 2.
     both = message(0, 2, 1000) + message(1, 2, 1000)

@@ -193,7 +193,7 @@ def rounded(time_s: float) -> float:
 @inlined
 def flow_begins_s(flows: Flows, op: int, time_s: float) -> float:
     """When the message of a send that begins at ``time_s`` is a flow."""
-    return rounded(time_s + flows.delay_s[op])
+    return max(time_s, rounded(time_s + flows.delay_s[op]))
 
 
 @inlined

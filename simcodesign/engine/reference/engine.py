@@ -346,7 +346,7 @@ class Simulation:
         """The flow of a message, until its last byte is there."""
         assert self.fair_links is not None
         fair = self.fair
-        yield self.env.timeout_at(rounded(self.env.now + fair.delay_s[send]))
+        yield self.env.timeout_at(max(self.env.now, rounded(self.env.now + fair.delay_s[send])))
         if fair.size_bytes[send]:
             links = [number for number, _ in self.ways[self.route[send]]]
             self.events += 1
