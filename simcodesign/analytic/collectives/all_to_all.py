@@ -47,7 +47,8 @@ def all_to_all_bruck(size: FloatOrArray, p: MessageCosts) -> Cost:
 def all_broadcast_linear(size: FloatOrArray, p: MessageCosts) -> Cost:
     """Every rank sends to ranks 0, 1, 2, ...: all n = P - 1 messages of the last rank are the last of their senders."""
     m, steps = p.message(size), p.ranks - 1
-    time = m.whole_s + (steps - 1) * (m.next_send_s + m.next_receive_s)
+    first_s = m.whole_s if m.in_order else m.exchange_s
+    time = first_s + (steps - 1) * (m.next_send_s + m.next_receive_s)
     return Cost(np.where(steps > 0, time, 0.0), p.ranks * steps, p.ranks * steps * size)
 
 
