@@ -146,6 +146,13 @@ def claim_case(
     )
 
 
+#: Why the error of BT is not that of the source.
+DUPLEX_UNKNOWN = (
+    "the workload stands in for BT, and the source does not say whether its machine's network interfaces sent and "
+    "received at the same time: with full-duplex ones the error is 9 %, with half-duplex ones it is below 7 %"
+)
+
+
 def average_case() -> Case:
     """Around 15 %."""
     return claim_case(
@@ -188,7 +195,6 @@ def better_case() -> Case:
         "at_least",
         lambda: {name: less(0, name) for name in (ANALYTIC, EMPIRICAL)},
         0,
-        because=UNSEEN,
     )
 
 
@@ -216,6 +222,7 @@ def refined_case() -> Case:
         "at_most",
         lambda: {REFINED: 100 * studied("bt").trials[0].absolute(REFINED)},
         0,
+        because=DUPLEX_UNKNOWN,
     )
 
 
