@@ -11,6 +11,15 @@ THOROUGH = os.environ.get("SIMCODESIGN_TESTS") == "all"
 MOST_EXAMPLES = 10
 
 
+#: Numbers of ranks that tell algorithms apart in the ordinary suite: small ones, around powers of two, primes, squares.
+FEW_RANKS = (1, 2, 3, 4, 5, 6, 7, 8, 9, 12, 13, 16, 17, 25, 33)
+
+
+def numbers_of_ranks(most: int) -> list[int]:
+    """Numbers of ranks to try: all up to ``most`` in ``make test-all``, a few of them in the ordinary suite."""
+    return [ranks for ranks in range(1, most + 1) if THOROUGH or ranks in FEW_RANKS]
+
+
 def examples(wanted: int, ordinary: int = MOST_EXAMPLES) -> int:
     """How many examples Hypothesis tries: those wanted in ``make test-all``, few in the ordinary suite."""
     return wanted if THOROUGH else min(wanted, ordinary)

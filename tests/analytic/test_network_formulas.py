@@ -28,7 +28,7 @@ from simcodesign.describe.topology.base import Topology
 from simcodesign.describe.topology.build import build_topology
 from simcodesign.engine.reference.engine import run as engine
 from simcodesign.engine.simulate import simulate
-from tests import builders, examples
+from tests import builders, examples, numbers_of_ranks
 from tests.builders import machine, plan_of, workload_of_steps
 
 #: Tolerance: at most some 80 sums follow one another, each rounded to 1.1e-16.
@@ -79,7 +79,7 @@ def networks(draw: st.DrawFn) -> Network:
 @pytest.mark.parametrize("overhead_s", [0.0, 0.4e-6])
 def test_every_number_of_ranks(name: str, algorithm: str, overhead_s: float) -> None:
     network = crossbar(startup_s=3e-6, per_byte_s=1e-9, receive_overhead_s=overhead_s, hop_latency_s=1e-7)
-    for ranks in range(1, MOST_RANKS + 1):
+    for ranks in numbers_of_ranks(MOST_RANKS):
         result = run(collective(name, algorithm, 700.0), network, ranks)
         cost = ALGORITHM_FORMS[name, algorithm].cost(700.0, price(network, ranks))
         assert result.makespan_s == close(cost.time_s), ranks
@@ -146,7 +146,7 @@ def test_halo_exchange_on_the_balanced_grid(dims: int, periodic: bool) -> None:
     network = crossbar(startup_s=3e-6, per_byte_s=1e-9, receive_overhead_s=1e-6)
     step = Exchange(None, Place(), dims, (parse(512),) * dims, None, periodic)
     workload = workload_of_steps(step)
-    for ranks in range(1, MOST_RANKS + 1):
+    for ranks in numbers_of_ranks(MOST_RANKS):
         result = forecast(workload, machine(network), {"P": ranks})
         assert run(step, network, ranks).makespan_s == close(result.makespan_s)
 

@@ -244,7 +244,12 @@ def by_events(topology: Topology, rate: float, interface_s: float, duplex: str, 
 )
 @pytest.mark.parametrize(
     ("load", "interface", "duplex"),
-    [(0.3, 0.0, "full"), (0.7, 0.0, "full"), (0.6, 1.0, "half"), (0.6, 1.0, "full")],
+    [
+        pytest.param(0.3, 0.0, "full", marks=pytest.mark.thorough),
+        (0.7, 0.0, "full"),
+        pytest.param(0.6, 1.0, "half", marks=pytest.mark.thorough),
+        (0.6, 1.0, "full"),
+    ],
 )
 def test_latency_under_load_is_that_of_events(topology: Topology, load: float, interface: float, duplex: str) -> None:
     """Within 4 % of the latency, an approximation; independence is too high by more where messages stay together."""

@@ -105,25 +105,25 @@ def agree(other: Run, plan: Plan) -> Outcome:
 # Random Plans
 
 
-@settings(max_examples=examples(300, ordinary=100))
+@settings(max_examples=examples(300, ordinary=60))
 @given(plan=plans(TIED))
 def test_small_plans(other: Run, plan: Plan) -> None:
     agree(other, plan)
 
 
-@settings(max_examples=examples(1500, ordinary=300))
+@settings(max_examples=examples(1500, ordinary=150))
 @given(plan=crowded_plans(TIED))
 def test_ties_at_every_step(other: Run, plan: Plan) -> None:
     agree(other, plan)
 
 
-@settings(max_examples=examples(800, ordinary=150))
+@settings(max_examples=examples(800, ordinary=75))
 @given(plan=crowded_plans(ROUNDED))
 def test_sums_that_round(other: Run, plan: Plan) -> None:
     agree(other, plan)
 
 
-@settings(max_examples=examples(500, ordinary=100))
+@settings(max_examples=examples(500, ordinary=60))
 @given(plan=crowded_plans(TIED), seed=st.integers(0, 2**64))
 def test_plans_that_may_not_end(other: Run, plan: Plan, seed: int) -> None:
     """The message of a deadlock too."""
@@ -163,14 +163,14 @@ def test_long_runs(other: Run, spread: int) -> None:
 
 
 @pytest.mark.parametrize("name", OTHERS)
-@settings(max_examples=examples(400, ordinary=150))
+@settings(max_examples=examples(400, ordinary=50))
 @given(plan=st.one_of(plans(TIED), crowded_plans(TIED), crowded_plans(ROUNDED)))
 def test_the_oracle_says_the_same(name: str, plan: Plan) -> None:
     check(plan, engine(name))
 
 
 @pytest.mark.parametrize("name", ENGINES)
-@settings(max_examples=examples(100, ordinary=50))
+@settings(max_examples=examples(100, ordinary=25))
 @given(plan=crowded_plans(TIED))
 def test_a_plan_can_be_walked_again(name: str, plan: Plan) -> None:
     """Engines leave it as it was."""
@@ -182,7 +182,7 @@ def test_a_plan_can_be_walked_again(name: str, plan: Plan) -> None:
 
 
 @pytest.mark.parametrize("name", ENGINES)
-@settings(max_examples=examples(100, ordinary=50))
+@settings(max_examples=examples(100, ordinary=25))
 @given(plan=crowded_plans(TIED))
 def test_what_a_plan_lacks_and_what_it_does_not_use_are_the_same(name: str, plan: Plan) -> None:
     """No station, no mailbox and no edge may be None or an array that says so for every operation."""
@@ -202,14 +202,14 @@ def test_disks_with_limited_capacity_for_a_few(other: Run, plan: Plan, seed: int
 
 
 @pytest.mark.parametrize("name", ENGINES)
-@settings(max_examples=examples(400, ordinary=150))
+@settings(max_examples=examples(400, ordinary=50))
 @given(plan=st.one_of(plans(TIED), crowded_plans(TIED), crowded_plans(ROUNDED)), seed=st.integers(0, 2**64))
 def test_the_oracle_blocks_the_same(name: str, plan: Plan, seed: int) -> None:
     check(with_limited_capacity(plan, Random(seed)), engine(name))
 
 
 @pytest.mark.parametrize("name", ENGINES)
-@settings(max_examples=examples(200, ordinary=80))
+@settings(max_examples=examples(200, ordinary=50))
 @given(plan=st.one_of(plans(TIED), crowded_plans(TIED), crowded_plans(ROUNDED)), seed=st.integers(0, 2**64))
 def test_stations_that_are_slower_than_others(name: str, plan: Plan, seed: int) -> None:
     check(with_slow_stations(plan, Random(seed)), engine(name))
@@ -222,7 +222,7 @@ def test_links_that_differ(other: Run, plan: Plan, seed: int, times: tuple[float
 
 
 @pytest.mark.parametrize("name", ENGINES)
-@settings(max_examples=examples(400, ordinary=100))
+@settings(max_examples=examples(400, ordinary=60))
 @given(plan=crowded_plans(TIED), seed=st.integers(0, 2**64), times=st.sampled_from([TIED, ROUNDED]))
 def test_the_oracle_says_the_same_of_links_that_differ(
     name: str, plan: Plan, seed: int, times: tuple[float, ...]
@@ -230,14 +230,14 @@ def test_the_oracle_says_the_same_of_links_that_differ(
     check(with_unequal_links(plan, Random(seed), times), engine(name))
 
 
-@settings(max_examples=examples(3000, ordinary=500))
+@settings(max_examples=examples(3000, ordinary=250))
 @given(plan=crowded_plans(TIED), seed=st.integers(0, 2**64), times=st.sampled_from([TIED, ROUNDED]))
 def test_links_that_are_shared_fairly(other: Run, plan: Plan, seed: int, times: tuple[float, ...]) -> None:
     random = Random(seed)
     agree(other, with_fair_sharing(with_slow_stations(plan, random), random, times))
 
 
-@settings(max_examples=examples(3000, ordinary=400))
+@settings(max_examples=examples(3000, ordinary=200))
 @given(plan=crowded_plans(TIED), seed=st.integers(0, 2**64), times=st.sampled_from([TIED, ROUNDED]))
 def test_messages_in_packets(other: Run, plan: Plan, seed: int, times: tuple[float, ...]) -> None:
     random = Random(seed)

@@ -26,6 +26,7 @@ from simcodesign.generate.messages.collectives import MESSAGES
 from simcodesign.generate.messages.halo import halo_exchange
 from simcodesign.generate.messages.matching import matches
 from simcodesign.generate.segment import woven
+from tests import THOROUGH, numbers_of_ranks
 
 SIZE = 1000.0
 #: Algorithms whose number of columns grows with the logarithm of P.
@@ -35,7 +36,8 @@ KEYS = sorted(MESSAGES)
 
 def counts(algorithm: str) -> list[int]:
     """Numbers of ranks to try."""
-    return [*range(1, 34), *((64, 127, 255, 600) if algorithm in SHORT else (48, 61))]
+    larger = (64, 127, 255, 600) if algorithm in SHORT else (48, 61)
+    return [*numbers_of_ranks(33), *(larger if THOROUGH else larger[:1])]
 
 
 class Columns:
