@@ -222,13 +222,17 @@ SPEEDS = st.sampled_from([0.5 * GB, 1 * GB, 2.5 * GB, 4 * GB, 30 * GB])
 LATENCIES = st.sampled_from([0.0, 0.1 * US, 0.3 * US, 2 * US])
 OPERATIONS = [
     *(PING.format(far=far, size=size) for far in (1, 3, 4) for size in (0, 3000)),
-    *(f"- exchange: {{pattern: halo{dims}d, bytes: 3000, periodic: {way}}}" for dims in (1, 2, 3) for way in ("true", "false")),
+    *(
+        f"- exchange: {{pattern: halo{dims}d, bytes: 3000, periodic: {way}}}"
+        for dims in (1, 2, 3)
+        for way in ("true", "false")
+    ),
     *(f"- allreduce: {{bytes: 3000, algorithm: {name}}}" for name in ("ring", "recursive_doubling")),
     "- all_to_all: {bytes: 3000, algorithm: linear}",
     "- broadcast: {bytes: 3000}",
     "- barrier: {}",
     "- exchange: {pattern: halo2d, bytes: 3000, messages: 4, train: 2}",
-]  # fmt: skip
+]
 
 
 @st.composite

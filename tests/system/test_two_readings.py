@@ -35,7 +35,6 @@ from tests.shipped_pairs import (
 
 #: Some 10^5 additions of float64: each rounds by at most 1.1e-16 of the sum, rarely in the same direction.
 ROUNDING = 1e-12
-THOROUGHLY = pytest.mark.thorough
 #: One, powers of two, odd, prime, and as many as the smallest machine has.
 RANKS = (1, 2, 3, 5, 7, 8, 12, 13, 16)
 #: Workloads that take fractions of an iteration, or no grid at all, unless P is a power of two.
@@ -180,7 +179,9 @@ def estimated_in_loggops(text: str, ranks: int) -> tuple[float, float] | None:
     return next((found for name, found in ESTIMATES.items() if name in text), None)
 
 
-@pytest.mark.parametrize("constants", [pytest.param(it, marks=THOROUGHLY if it in LOGGOP[2:] else ()) for it in LOGGOP])
+@pytest.mark.parametrize(
+    "constants", [pytest.param(it, marks=pytest.mark.thorough if it in LOGGOP[2:] else ()) for it in LOGGOP]
+)
 @pytest.mark.parametrize("text", OPERATIONS)
 def test_one_operation_in_loggops_is_its_closed_form(text: str, constants: tuple[float, ...]) -> None:
     for limit in (None, 100.0):
@@ -212,7 +213,7 @@ def test_several_messages_in_loggops(constants: tuple[float, ...]) -> None:
 
 
 @pytest.mark.parametrize(
-    "distance", [pytest.param(law, marks=() if law == "log2" else THOROUGHLY) for law in DISTANCES]
+    "distance", [pytest.param(law, marks=() if law == "log2" else pytest.mark.thorough) for law in DISTANCES]
 )
 @pytest.mark.parametrize("text", OPERATIONS)
 def test_one_operation_whose_hops_do_not_hold_the_sender(text: str, distance: str) -> None:
