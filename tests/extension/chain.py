@@ -10,7 +10,7 @@ from simcodesign.analytic.pipelining.succession import Succession
 from simcodesign.core.units import FloatOrArray
 from simcodesign.describe.demands.collective import register_algorithm
 from simcodesign.generate.columns import Ranks
-from simcodesign.generate.messages.collectives import register_messages
+from simcodesign.generate.messages.collectives.algorithm_messages import register_messages
 
 register_algorithm("broadcast", "chain")
 

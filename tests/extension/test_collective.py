@@ -17,7 +17,7 @@ from simcodesign.analytic.model_text import model_texts
 from simcodesign.core.errors import InputError
 from simcodesign.describe.demands.collective import ALGORITHMS, register_algorithm
 from simcodesign.describe.design_point import bind
-from simcodesign.generate.messages.collectives import MESSAGES
+from simcodesign.generate.messages.collectives.algorithm_messages import MESSAGES
 from tests import ROOT
 from tests.extension import chain
 from tests.extension.installation import install, run

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable
-from dataclasses import dataclass, field
 
 import networkx as nx
 import numpy as np
@@ -22,11 +20,12 @@ from simcodesign.describe.demands.collective import ALGORITHMS
 from simcodesign.describe.machine_parts import Network
 from simcodesign.describe.topology.build import build_topology
 from simcodesign.generate.columns import Ranks
-from simcodesign.generate.messages.collectives import MESSAGES
+from simcodesign.generate.messages.collectives.algorithm_messages import MESSAGES
 from simcodesign.generate.messages.halo import halo_exchange
 from simcodesign.generate.messages.matching import matches
 from simcodesign.generate.segment import woven
 from tests import THOROUGH, numbers_of_ranks
+from tests.oracles.collective_replay import Columns, Replay, paired
 
 SIZE = 1000.0
 #: Algorithms whose number of columns grows with the logarithm of P.
@@ -40,100 +39,10 @@ def counts(algorithm: str) -> list[int]:
     return [*numbers_of_ranks(33), *(larger if THOROUGH else larger[:1])]
 
 
-class Columns:
-    """What was written, as tables: C operations of each of P ranks, of which some sit a column out."""
-
-    def __init__(self, program_writer: Ranks) -> None:
-        shape = (len(program_writer.columns), program_writer.count)
-        self.program_writer = program_writer
-        self.kind = np.array([column.kind for column in program_writer.columns], int)
-        self.present = np.zeros(shape, bool)
-        self.peer, self.match, self.size_bytes = np.zeros(shape, int), np.zeros(shape, int), np.zeros(shape)
-        for row, column in enumerate(program_writer.columns):
-            who = np.arange(program_writer.count) if column.who is None else column.who
-            assert (np.diff(who) > 0).all()
-            self.present[row, who] = True
-            self.peer[row, who], self.size_bytes[row, who] = column.peer, column.size_bytes
-            self.match[row, who] = 0 if column.match is None else column.match
-
-    def __len__(self) -> int:
-        return len(self.kind)
-
-
 def written(name: str, algorithm: str, ranks: int, size: float = SIZE) -> Columns:
     program_writer = Ranks(ranks)
     MESSAGES[name, algorithm].write(program_writer, size)
     return Columns(program_writer)
-
-
-@dataclass
-class Message:
-    """One message, found from its receive: which columns of which ranks send and receive it."""
-
-    source: int
-    target: int
-    sent_in: int
-    received_in: int
-    size: float
-
-
-def paired(columns: Columns) -> list[Message]:
-    """The messages; asserts that every send has exactly one receive and that both ends name each other."""
-    messages = []
-    for column, rank in np.argwhere(columns.present & (columns.kind == RECEIVE)[:, None]).tolist():
-        source, offset = int(columns.peer[column, rank]), int(columns.match[column, rank])
-        sent_in = column + offset
-        assert offset < 0 <= sent_in
-        assert columns.kind[sent_in] == SEND
-        assert columns.present[sent_in, source]
-        assert columns.peer[sent_in, source] == rank != source
-        assert columns.size_bytes[sent_in, source] == columns.size_bytes[column, rank]
-        messages.append(Message(source, rank, sent_in, column, float(columns.size_bytes[column, rank])))
-    sends = np.argwhere(columns.present & (columns.kind == SEND)[:, None])
-    assert sorted((m.sent_in, m.source) for m in messages) == [tuple(row) for row in sends.tolist()]
-    return messages
-
-
-@dataclass
-class Replay:
-    """Runs every rank's column of sends and receives; a receive waits until its message was sent.
-
-    ``sends(rank, n, target, bytes)`` gives the payload of a rank's n-th send, ``receives(rank, source, payload)`` takes
-    it in. AssertionError when ranks wait for each other.
-    """
-
-    columns: Columns
-    sends: Callable[[int, int, int, float], object]
-    receives: Callable[[int, int, object], None]
-    sent: dict[tuple[int, int], object] = field(default_factory=dict)
-
-    def run(self) -> None:
-        count, ranks = self.columns.present.shape
-        key = {(m.received_in, m.target): (m.sent_in, m.source) for m in paired(self.columns)}
-        at, number = [0] * ranks, [0] * ranks
-        moved = True
-        while moved:
-            moved = False
-            for rank in range(ranks):
-                while at[rank] < count and self._step(rank, at[rank], number, key):
-                    at[rank] += 1
-                    moved = True
-        assert at == [count] * ranks
-
-    def _step(self, rank: int, column: int, number: list[int], key: dict[tuple[int, int], tuple[int, int]]) -> bool:
-        columns = self.columns
-        if not columns.present[column, rank]:
-            return True
-        if columns.kind[column] == SEND:
-            target, size = int(columns.peer[column, rank]), float(columns.size_bytes[column, rank])
-            self.sent[column, rank] = self.sends(rank, number[rank], target, size)
-            number[rank] += 1
-            return True
-        origin = key[column, rank]
-        if origin not in self.sent:
-            return False
-        self.receives(rank, origin[1], self.sent.pop(origin))
-        return True
 
 
 def test_every_algorithm_that_a_workload_may_name_is_generated_and_priced() -> None:

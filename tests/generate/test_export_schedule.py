@@ -30,7 +30,7 @@ from simcodesign.engine.selection import run
 from simcodesign.engine.simulate import simulate
 from simcodesign.generate.export_schedule import schedule_of
 from simcodesign.generate.lower import make_plan
-from simcodesign.generate.messages.collectives import MESSAGES
+from simcodesign.generate.messages.collectives.algorithm_messages import MESSAGES
 from simcodesign.generate.plan import DISK, MAILBOX, PROCESSOR, Plan
 from tests import examples
 from tests.oracles.event_contract import TIED, Op, crowded_plans, message, plan_of, posted

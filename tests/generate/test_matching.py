@@ -21,7 +21,7 @@ from simcodesign.describe.program import Step
 from simcodesign.engine.reference.engine import run
 from simcodesign.generate.columns import Ranks
 from simcodesign.generate.lower import make_plan
-from simcodesign.generate.messages.collectives import all_to_all_linear
+from simcodesign.generate.messages.collectives.all_to_all import all_to_all_linear
 from simcodesign.generate.messages.matching import matches
 from simcodesign.generate.plan import ANY, DISK, LINK, MAILBOX, NONE
 from simcodesign.generate.segment import Segment, woven

@@ -1,8 +1,9 @@
 """Collective demands of a workload, and the names of the algorithms that there are for each operation.
 
 An algorithm is added in three places, by three calls with the same names: ``register_algorithm`` makes it known to
-workload files, ``register_messages`` (generate/messages/collectives.py) says what each rank sends and receives in a
-simulation, ``register_algorithm_form`` (analytic/collectives/algorithm_form.py) all that the forecast knows of it.
+workload files, ``register_messages`` (generate/messages/collectives/algorithm_messages.py) says what each rank sends
+and receives in a simulation, ``register_algorithm_form`` (analytic/collectives/algorithm_form.py) all that the forecast
+knows of it.
 Other packages put the three calls into a module and name it as an entry point::
 
     [project.entry-points."simcodesign.collectives"]

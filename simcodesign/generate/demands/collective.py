@@ -1,10 +1,10 @@
-"""Lowering of collective demands: takes the messages of the algorithm from ``generate/messages/collectives.py``."""
+"""Lowering of collective demands: takes the messages of the algorithm from ``generate/messages/collectives``."""
 
 from __future__ import annotations
 
 from simcodesign.describe.demands.collective import Collective
 from simcodesign.generate.demands.base import LOWERINGS, Lowering
-from simcodesign.generate.messages.collectives import messages_of
+from simcodesign.generate.messages.collectives.algorithm_messages import messages_of
 from simcodesign.generate.plan_builder import StepWriter
 
 

@@ -1,0 +1,50 @@
+"""What each rank sends and receives in a collective operation, for all ranks at once: the registry of algorithms.
+
+Every registered function appends the columns of one algorithm for ``size_bytes`` per rank (or per pair of ranks).
+Algorithms as in Thakur, Rabenseifner and Gropp, "Optimization of Collective Communication Operations in MPICH", IJHPCA
+2005.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TypeVar
+
+from simcodesign.core.errors import InputError
+from simcodesign.core.registry import Registry
+from simcodesign.describe.demands.collective import ENTRY_POINTS, Collective
+from simcodesign.generate.columns import Ranks
+
+Writer = Callable[[Ranks, float], None]
+WriterT = TypeVar("WriterT", bound=Writer)
+
+
+@dataclass(frozen=True)
+class Messages:
+    """The messages of an algorithm: ``write(ranks, size_bytes)``, and at most how many of them P ranks send."""
+
+    write: Writer
+    most: Callable[[int], int]
+
+
+#: By operation and algorithm.
+MESSAGES: Registry[tuple[str, str], Messages] = Registry("collective algorithm", __name__, ENTRY_POINTS)
+
+
+def register_messages(operation: str, algorithm: str, most: Callable[[int], int]) -> Callable[[WriterT], WriterT]:
+    """A decorator: the function writes the messages of this algorithm, of which P ranks send ``most(P)`` at most."""
+
+    def decorate(write: WriterT) -> WriterT:
+        MESSAGES.add((operation, algorithm), Messages(write, most))
+        return write
+
+    return decorate
+
+
+def messages_of(step: Collective) -> Messages:
+    """The messages of a demand. InputError where nobody registered any."""
+    if step.key not in MESSAGES:
+        what = "the messages of this algorithm are not known, so that it cannot be simulated"
+        raise InputError(what, step.place, value=f"{step.name}: {step.algorithm}", allowed="forecast it")
+    return MESSAGES[step.key]

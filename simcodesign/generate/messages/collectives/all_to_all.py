@@ -1,0 +1,46 @@
+"""Messages of all-to-all and all-broadcast: every rank sends to every other, different bytes or the same."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from simcodesign.generate.columns import Ranks
+from simcodesign.generate.messages.collectives.algorithm_messages import register_messages
+from simcodesign.generate.messages.collectives.patterns import powers_of_two
+
+
+@register_messages("all_to_all", "linear", lambda p: p * (p - 1))
+def all_to_all_linear(ranks: Ranks, size_bytes: float) -> None:
+    """A burst: every rank posts all its sends, to its right neighbour first, and then waits for all."""
+    for distance in range(1, ranks.count):
+        ranks.send((ranks.rank + distance) % ranks.count, size_bytes, until=2 * ranks.count - 1 - distance)
+    for distance in range(1, ranks.count):
+        ranks.receive((ranks.rank - distance) % ranks.count, size_bytes, match=1 - ranks.count)
+
+
+@register_messages("all_to_all", "pairwise", lambda p: p * (p - 1))
+def all_to_all_pairwise(ranks: Ranks, size_bytes: float) -> None:
+    """In step k send to the k-th rank on the right and wait for the k-th on the left."""
+    for distance in range(1, ranks.count):
+        ranks.exchange((ranks.rank + distance) % ranks.count, (ranks.rank - distance) % ranks.count, size_bytes)
+
+
+@register_messages("all_to_all", "bruck", lambda p: p * len(powers_of_two(p)))
+def all_to_all_bruck(ranks: Ranks, size_bytes: float) -> None:
+    """At distance 1, 2, 4, ...: send on every block whose remaining way has that bit."""
+    ways = np.arange(ranks.count)
+    for bit in powers_of_two(ranks.count):
+        size = np.count_nonzero(ways & bit) * size_bytes
+        ranks.exchange((ranks.rank + bit) % ranks.count, (ranks.rank - bit) % ranks.count, size)
+
+
+@register_messages("all_broadcast", "linear", lambda p: p * (p - 1))
+def all_broadcast_linear(ranks: Ranks, size_bytes: float) -> None:
+    """Every rank sends the same to ranks 0, 1, 2, ... and then waits for ranks 0, 1, 2, ... (SPECseis96)."""
+    rank, others = ranks.rank, range(ranks.count - 1)
+    for place in others:
+        ranks.send(place + (place >= rank), size_bytes, until=2 * (ranks.count - 1) - place)
+    for place in others:
+        source = place + (place >= rank)
+        sent_in = rank - (rank > source)  # the source's column for this rank
+        ranks.receive(source, size_bytes, match=sent_in - (ranks.count - 1 + place))
