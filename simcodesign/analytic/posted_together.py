@@ -40,13 +40,14 @@ def posted_together_s(message: Message, count: FloatOrArray) -> FloatOrArray:
     if not between.any():
         return time
     some = np.broadcast_to(between, time.shape)
-    parts = (np.broadcast_to(part, time.shape)[some] for part in (*_times(message), count))
+    parts = (np.broadcast_to(part, time.shape)[some] for part in (*times_of(message), count))
     *times, number = parts
     time[some] = posted_in_turn_s([_Times(*times)], [number])
     return time
 
 
-def _times(message: Message) -> tuple[FloatOrArray, ...]:
+def times_of(message: Message) -> tuple[FloatOrArray, ...]:
+    """c, a, r, u and v."""
     return (
         message.send_s,
         message.arrival_s,
@@ -70,7 +71,7 @@ class _Times:
 def several_posted_s(messages: Sequence[Message], counts: Sequence[FloatOrArray]) -> FloatOrArray:
     """Seconds of messages of several sizes, so many of the first, then of the second, and so on. A fraction of a
     message takes that part of what a whole one adds."""
-    times, whole = [_Times(*_times(message)) for message in messages], [np.floor(count) for count in counts]
+    times, whole = [_Times(*times_of(message)) for message in messages], [np.floor(count) for count in counts]
     time = posted_in_turn_s(times, whole)
     total: FloatOrArray = time
     for place, count in enumerate(counts):
@@ -102,7 +103,7 @@ def carried_s(
     if sum(counts) > MOST or any(count != int(count) for count in counts):
         return None
     whole = [np.asarray(float(count)) for count in counts]
-    done, next_send, next_receive = _recursion([_Times(*_times(message)) for message in messages], whole, waits_s)
+    done, next_send, next_receive = _recursion([_Times(*times_of(message)) for message in messages], whole, waits_s)
     return float(done), float(next_send), float(next_receive)
 
 

@@ -327,8 +327,6 @@ def times(most: int) -> st.SearchStrategy[int]:
 SIZES = st.one_of(st.sampled_from([0, 1, 2, 8, 100, 4096]), st.integers(0, 10**5))
 LIMITS = st.sampled_from([NEVER, NEVER, 0, 8, 500])
 MODELS = st.builds(LogGOPS, times(10**4), times(10**4), times(10**5), times(10), times(10), LIMITS)
-#: Two ranks of all-broadcast are a plain exchange; of more, who comes first where decides.
-EXACT = [key for key in KEYS if key[0] != "all_broadcast"]
 
 
 def is_exact(key: tuple[str, str], ranks: int) -> bool:
@@ -355,7 +353,7 @@ def test_published_time_of_a_binomial_broadcast(ranks: int, size: int) -> None:
     assert collective_ns(("broadcast", "binomial"), model, ranks, size) == expected
 
 
-@pytest.mark.parametrize("key", EXACT)
+@pytest.mark.parametrize("key", KEYS)
 @pytest.mark.parametrize(
     "model",
     [
@@ -376,7 +374,7 @@ def test_every_number_of_ranks(key: tuple[str, str], model: LogGOPS) -> None:
 
 
 @settings(max_examples=examples(200))
-@given(st.sampled_from(EXACT), st.integers(1, 34), SIZES, MODELS)
+@given(st.sampled_from(KEYS), st.integers(1, 34), SIZES, MODELS)
 def test_every_price(key: tuple[str, str], ranks: int, size: int, model: LogGOPS) -> None:
     expected = collective_ns(key, model, ranks, size)
     if is_exact(key, ranks):

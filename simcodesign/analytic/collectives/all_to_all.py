@@ -10,6 +10,7 @@ from simcodesign.analytic.collectives.rounds import equal_rounds, growing_rounds
 from simcodesign.analytic.message_costs import Cost, MessageCosts
 from simcodesign.analytic.pipelining.succession import SYMMETRIC, Succession
 from simcodesign.analytic.posted_together import posted_together_s
+from simcodesign.analytic.rank_by_rank.all_broadcast import all_broadcast_s
 from simcodesign.core.units import FloatOrArray
 from simcodesign.fitting.collective_shapes import COLLECTIVES
 
@@ -45,10 +46,12 @@ def all_to_all_bruck(size: FloatOrArray, p: MessageCosts) -> Cost:
 
 
 def all_broadcast_linear(size: FloatOrArray, p: MessageCosts) -> Cost:
-    """Every rank sends to ranks 0, 1, 2, ...: all n = P - 1 messages of the last rank are the last of their senders."""
+    """Every rank sends to ranks 0, 1, 2, ...: in order, all n = P - 1 messages of the last rank are the last of their
+    senders. For LogGOPS see ``rank_by_rank``."""
     m, steps = p.message(size), p.ranks - 1
-    first_s = m.whole_s if m.in_order else m.exchange_s
-    time = first_s + (steps - 1) * (m.next_send_s + m.next_receive_s)
+    if not m.in_order:
+        return Cost(all_broadcast_s(m, p.ranks), p.ranks * steps, p.ranks * steps * size)
+    time = m.whole_s + (steps - 1) * (m.next_send_s + m.next_receive_s)
     return Cost(np.where(steps > 0, time, 0.0), p.ranks * steps, p.ranks * steps * size)
 
 
