@@ -56,7 +56,7 @@ def _steps(rng: random.Random, depth: int) -> Iterator[str]:
 
 
 def random_machine(rng: random.Random, model: str) -> Machine:
-    """A crossbar, all of whose times are random: Hockney's with and without hops that hold the sender."""
+    """A crossbar, all of whose times are random: Hockney's with all ways of holding a sender."""
 
     def time_s() -> float:
         return rng.choice(TIMES_US) * 1e-6
@@ -67,7 +67,8 @@ def random_machine(rng: random.Random, model: str) -> Machine:
         own |= {"overhead_per_byte_s": rng.choice((0.0, 1e-9))}
     else:
         own = {"startup_s": time_s(), "receive_overhead_s": time_s()}
-        own |= {"hop_latency_s": time_s(), "hops_hold_sender": rng.random() < 0.5}
+        own |= {"hop_latency_s": time_s()}
+        own |= rng.choice(({}, {"hops_hold_sender": False}, {"sends": "together"}))
     return machine(network(NODES, model=model, per_byte_s=per_byte_s, distance="one", **own))
 
 

@@ -52,7 +52,7 @@ def evenly_shared_s(machine: Machine, ranks: int, size_bytes: float, pattern: Do
 
     None where that has no closed form: on other machines (no mesh or torus, several ranks on a node, another order of
     the ranks, links not shared in equal parts, LogGOPS), for other numbers of ranks, and in a ``TREE`` where receivers
-    go on later than senders do.
+    go on later than senders do, which they always do where messages are sent together.
     """
     network = machine.network
     if network.sharing != "fair" or network.shares != EQUAL or network.model != "hockney":
@@ -62,6 +62,8 @@ def evenly_shared_s(machine: Machine, ranks: int, size_bytes: float, pattern: Do
     rounds = list(rounds_on_grid(network.topology, ranks)) if isinstance(network.topology, GridTopology) else []
     if ranks == 1 or 2 ** len(rounds) != ranks:
         return None
+    if pattern is Doubling.TREE and not network.bytes_hold_sender and len(rounds) > 1:
+        return None  # senders begin a round before the messages of the one before are there
     if pattern is Doubling.TREE and any(_receivers_are_late(network, one) for one in rounds[:-1]):
         return None
     return sum(_round_s(network, one, size_bytes) for one in rounds)

@@ -7,7 +7,8 @@ is there a after the send began and keeps its receiver busy for r: D = a + r. Se
 u (v) apart:
 
     Hockney  c = u = a = startup + latency of the hops + m x time per byte, r = v = receive overhead
-             (unless hops hold the sender: what they add is in a alone)
+             (unless hops hold the sender: what they add is in a alone; where messages are sent together, c = u =
+             startup, and all else is in a alone)
     LogGOPS  c = o + x O, a = o + L + latency of the hops, r = o + x max(O, G), u = max(c, g + x G),
              v = max(r, g + x G), x = max(m - 1, 0)
 
@@ -124,10 +125,12 @@ def price(
         return MessageCosts(ranks, functools.partial(_loggop, network, way, again + longer))
     startup, sent, receive = passed.startup_s, passed.sent_s_per_byte, network.receive_overhead_s
     relays = np.maximum(h, 1.0) if network.startup_per == "hop" else 1.0
-    if not network.hops_hold_sender:
+    if not network.flight_holds_sender:
         way = way + startup * (relays - 1.0)
-        flight = functools.partial(_with_bytes_s, way, longer, again, network.stored_bytes)
-        return MessageCosts(ranks, functools.partial(_posted, startup, sent, receive, flight))
+        flown = longer if network.bytes_hold_sender else sent + longer
+        flight = functools.partial(_with_bytes_s, way, flown, again, network.stored_bytes)
+        held = sent if network.bytes_hold_sender else 0.0
+        return MessageCosts(ranks, functools.partial(_posted, startup, held, receive, flight))
     send = functools.partial(_with_bytes_s, startup * relays + way, sent + longer, again, network.stored_bytes)
     return MessageCosts(ranks, functools.partial(_hockney, send, receive))
 
@@ -157,7 +160,7 @@ def _posted(
     flight_s: Callable[[FloatOrArray], FloatOrArray],
     size: FloatOrArray,
 ) -> Message:
-    """Hockney's model where hops do not hold the sender."""
+    """Hockney's model where the flight does not hold the sender; ``per_byte_s``: for which a byte does."""
     send = startup_s + per_byte_s * size
     return Message(send, send + flight_s(size), receive_s, send, receive_s)
 

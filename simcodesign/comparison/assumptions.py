@@ -55,6 +55,8 @@ def _held(network: Network, effects: Collection[str]) -> tuple[str, str]:
     if network.model == "loggop":
         return "held for o + xO, sends g + xG apart", "held for o + x max(O, G), messages g + xG apart"
     receiver = "held for receive_overhead" if np.any(network.receive_overhead_s) else "not held"
+    if not network.bytes_hold_sender:
+        return "held for startup, bytes flow together", receiver
     if network.sharing != "messages" and {"links", "interfaces"} & {*effects}:
         return f"held until the last {'byte' if network.sharing == 'fair' else 'packet'} has passed", receiver
     hops = ", hops" if network.hops_hold_sender else ""

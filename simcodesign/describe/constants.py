@@ -16,7 +16,9 @@ from simcodesign.describe.machine_parts import (
     DIRECTION,
     DUPLEXES,
     HITS,
+    ONE_BY_ONE,
     ROUND_ROBIN,
+    SENDS,
     SHARES,
     Memory,
     Network,
@@ -64,7 +66,7 @@ MODEL_OF = {
     for key in (*required, *OPTIONAL_CONSTANTS[model])
 }
 #: What else only Hockney's model knows.
-HOCKNEY_KEYS = ("startup_per", "hops_hold_sender")
+HOCKNEY_KEYS = ("startup_per", "hops_hold_sender", "sends")
 #: What a message occupies on its way -> the field of a network with the time per byte, and the path of its bandwidth.
 OCCUPIED = {
     "link": ("link_per_byte_s", "network.link_bandwidth"),
@@ -138,6 +140,11 @@ def check_model(network: Network, place: Place) -> None:
             raise InputError(what, place, value=value, allowed=", ".join(own))
     if not isinstance(network.hops_hold_sender, bool):
         raise InputError("network.hops_hold_sender", place, value=network.hops_hold_sender, allowed="true, false")
+    if network.sends not in SENDS:
+        raise InputError("network.sends", place, value=network.sends, allowed=", ".join(SENDS))
+    if not network.hops_hold_sender and not network.bytes_hold_sender and network.model == "hockney":
+        what = "network.hops_hold_sender is for messages whose bytes hold their sender"
+        raise InputError(what, place, value=f"sends: {network.sends}", allowed=f"sends: {ONE_BY_ONE}")
     for key in HOCKNEY_KEYS if network.model != "hockney" else ():
         if getattr(network, key) != getattr(Network, key):
             what = f"network.{key} belongs to the network model hockney, not to {network.model}"

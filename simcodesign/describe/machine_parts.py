@@ -21,6 +21,9 @@ from simcodesign.locality.hits_by_level import SETS
 #: topology.
 DISTANCES = ("one", "log2", "sqrt", "mean", "none")
 SWITCHINGS = ("cut_through", "store_and_forward")
+#: How a rank sends in Hockney's model: each message holds it until its last byte has left; or its startup alone does,
+#: and the bytes of all of its messages then flow side by side.
+ONE_BY_ONE, TOGETHER = SENDS = ("one_by_one", "together")
 #: How links and interfaces are shared: by one message after another, by all at once with max-min fair shares, or by
 #: messages in packets, one packet of each in turn.
 SHARINGS = ("messages", "fair", "packets")
@@ -36,6 +39,7 @@ ROUND_ROBIN, DIRECTION = ASSIGNMENTS = ("round_robin", "direction")
 CHOICES = {
     "model": ("hockney", "loggop"),
     "startup_per": ("message", "hop"),
+    "sends": SENDS,
     "distance": DISTANCES,
     "switching": SWITCHINGS,
     "sharing": SHARINGS,
@@ -111,7 +115,8 @@ class Network:
     ``model = "hockney"``: the sender is charged ``startup_s + h hop_latency_s + m per_byte_s``, the receiver
     ``receive_overhead_s``. With ``startup_per = "hop"`` every hop repeats the startup (software relays).
     Unless ``hops_hold_sender``, the sender is charged ``startup_s + m per_byte_s``, and what the hops add (latency,
-    repeated startups, bytes stored again) delays the arrival alone.
+    repeated startups, bytes stored again) delays the arrival alone. With ``sends = "together"``, the sender is charged
+    ``startup_s`` alone, and the bytes delay the arrival as well: those of several messages flow side by side.
 
     ``model = "loggop"`` (LogGOPS: Hoefler, Schneider, Lumsdaine, HPDC 2010; LogGP: Alexandrov et al., SPAA 1995), with
     x = max(m - 1, 0): the sender is busy for ``overhead_s + x overhead_per_byte_s`` (o, O), the first byte is there
@@ -147,6 +152,7 @@ class Network:
     link_per_byte_s: FloatOrArray | None = None
     startup_per: str = "message"
     hops_hold_sender: bool = True
+    sends: str = ONE_BY_ONE
     distance: str = "one"
     switching: str = "cut_through"
     sharing: str = "messages"
@@ -164,6 +170,16 @@ class Network:
     node: LocalMessages | None = None
     socket: LocalMessages | None = None
     sockets_per_node: int = 1
+
+    @property
+    def bytes_hold_sender(self) -> bool:
+        """Hockney: whether a message holds its sender beyond the startup."""
+        return self.sends == ONE_BY_ONE
+
+    @property
+    def flight_holds_sender(self) -> bool:
+        """Hockney: whether what the hops add holds the sender, too."""
+        return self.hops_hold_sender and self.bytes_hold_sender
 
     @property
     def stored_bytes(self) -> float:

@@ -29,8 +29,10 @@ from simcodesign.describe.machine import MAPPINGS, Machine
 from simcodesign.describe.machine_parts import (
     DISTANCES,
     DUPLEXES,
+    SENDS,
     SHARINGS,
     SWITCHINGS,
+    TOGETHER,
     Disk,
     Interfaces,
     Network,
@@ -86,6 +88,7 @@ def machines(kinds: tuple[str, ...] = ("bus", "crossbar", "fat_tree", "mesh", "t
                     "receive_overhead_s": TIMES,
                     "startup_per": st.sampled_from(["message", "hop"]),
                     "hops_hold_sender": st.booleans(),
+                    "sends": st.sampled_from(SENDS),
                     "sharing": st.sampled_from(SHARINGS),
                     "packet_bytes": st.sampled_from([1.0, 3.0, 50.0]),
                 }
@@ -120,6 +123,8 @@ def _machine(
     topology = build_topology(kind, nodes, **({"arity": 2} if kind == "fat_tree" else {}))
     link, interface = (None if share is None else share * constants["per_byte_s"] for share in slack)
     constants |= {"link_per_byte_s": link, "interfaces": replace(interfaces, per_byte_s=interface)}
+    if constants.get("sends") == TOGETHER:
+        constants["hops_hold_sender"] = True
     is_stored = constants["switching"] == "store_and_forward"
     per_byte_s = (constants["per_byte_s"], link, interface)
     if {"fair": is_stored or 0 in per_byte_s, "packets": is_stored and slack[0] not in (None, 1.0)}.get(

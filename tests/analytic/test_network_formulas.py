@@ -21,7 +21,7 @@ from simcodesign.core.result import SEND, Result
 from simcodesign.describe.demands.collective import Collective
 from simcodesign.describe.demands.exchange import Exchange
 from simcodesign.describe.demands.point_to_point import Receive, Send
-from simcodesign.describe.machine_parts import DISTANCES, SWITCHINGS, Interfaces, Network
+from simcodesign.describe.machine_parts import DISTANCES, SENDS, SWITCHINGS, TOGETHER, Interfaces, Network
 from simcodesign.describe.program import Step
 from simcodesign.describe.topology import base
 from simcodesign.describe.topology.base import Topology
@@ -61,7 +61,9 @@ def times(most: float) -> st.SearchStrategy[float]:
 
 @st.composite
 def networks(draw: st.DrawFn) -> Network:
+    sends = draw(st.sampled_from(SENDS))
     return crossbar(
+        sends=sends,
         startup_s=draw(times(1e-3)),
         per_byte_s=draw(times(1e-6)),
         receive_overhead_s=draw(times(1e-3)),
@@ -71,14 +73,15 @@ def networks(draw: st.DrawFn) -> Network:
         switching=draw(st.sampled_from(SWITCHINGS)),
         sharing=draw(st.sampled_from(["messages", "packets"])),
         packet_bytes=draw(st.sampled_from([64.0, 1e5])),
-        hops_hold_sender=draw(st.booleans()),
+        hops_hold_sender=sends == TOGETHER or draw(st.booleans()),
     )
 
 
 @pytest.mark.parametrize(("name", "algorithm"), KEYS)
 @pytest.mark.parametrize("overhead_s", [0.0, 0.4e-6])
-def test_every_number_of_ranks(name: str, algorithm: str, overhead_s: float) -> None:
-    network = crossbar(startup_s=3e-6, per_byte_s=1e-9, receive_overhead_s=overhead_s, hop_latency_s=1e-7)
+@pytest.mark.parametrize("sends", SENDS)
+def test_every_number_of_ranks(name: str, algorithm: str, overhead_s: float, sends: str) -> None:
+    network = crossbar(sends=sends, startup_s=3e-6, per_byte_s=1e-9, receive_overhead_s=overhead_s, hop_latency_s=1e-7)
     for ranks in numbers_of_ranks(MOST_RANKS):
         result = run(collective(name, algorithm, 700.0), network, ranks)
         cost = ALGORITHM_FORMS[name, algorithm].cost(700.0, price(network, ranks))

@@ -28,6 +28,8 @@ def assumed(*effects: str, program: str = RING, **constants) -> dict[str, str]:
         (LOGGOPS | {"rendezvous_above_bytes": 64000}, BOTH, "protocol", "rendezvous above 64 kB"),
         ({}, BOTH, "sender", "held for startup, hops and bytes, as if alone"),
         ({"hops_hold_sender": False}, BOTH, "sender", "held for startup and bytes, as if alone"),
+        ({"sends": "together"}, BOTH, "sender", "held for startup, bytes flow together"),
+        ({"sends": "together", "sharing": "fair"}, BOTH, "sender", "held for startup, bytes flow together"),
         ({"sharing": "fair"}, ["links"], "sender", "held until the last byte has passed"),
         ({"sharing": "fair"}, ["interfaces"], "sender", "held until the last byte has passed"),
         ({"sharing": "fair"}, ["hops"], "sender", "held for startup, hops and bytes, as if alone"),

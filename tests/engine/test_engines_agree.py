@@ -20,7 +20,16 @@ from simcodesign.core.errors import DeadlockError
 from simcodesign.describe.design_point import bind
 from simcodesign.describe.effects import effect_names
 from simcodesign.describe.machine import Machine
-from simcodesign.describe.machine_parts import DISTANCES, DUPLEXES, SWITCHINGS, Interfaces, Network, Processor
+from simcodesign.describe.machine_parts import (
+    DISTANCES,
+    DUPLEXES,
+    SENDS,
+    SWITCHINGS,
+    TOGETHER,
+    Interfaces,
+    Network,
+    Processor,
+)
 from simcodesign.describe.topology.build import build_topology
 from simcodesign.describe.workload import Workload
 from simcodesign.describe.yaml.tree import parse_yaml
@@ -305,6 +314,7 @@ def exchanges_on_machines(draw: st.DrawFn) -> tuple[Workload, Machine, int]:
     counts = draw(st.lists(st.integers(0, 5), min_size=dims, max_size=dims))
     text = PROGRAM % (dims, counts, draw(st.integers(1, 3)), draw(st.sampled_from(["true", "false"])))
     switching = draw(st.sampled_from(SWITCHINGS))
+    sends = draw(st.sampled_from(SENDS))
     network = Network(
         build_topology(draw(st.sampled_from(["torus", "mesh", "bus", "tree"])), 9),
         startup_s=draw(times),
@@ -315,7 +325,8 @@ def exchanges_on_machines(draw: st.DrawFn) -> tuple[Workload, Machine, int]:
         switching=switching,
         sharing=draw(st.sampled_from(["messages", "packets"])) if switching == "cut_through" else "messages",
         packet_bytes=draw(st.sampled_from([1.0, 3.0, 1000.0])),
-        hops_hold_sender=draw(st.booleans()),
+        hops_hold_sender=sends == TOGETHER or draw(st.booleans()),
+        sends=sends,
         startup_per=draw(st.sampled_from(["message", "hop"])),
     )
     machine = Machine("nine", Processor(1e9), network, mapping=draw(st.sampled_from(["linear", "one_per_node"])))

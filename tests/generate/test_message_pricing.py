@@ -19,7 +19,16 @@ from simcodesign.describe.demands.exchange import Exchange
 from simcodesign.describe.demands.point_to_point import Receive, Send
 from simcodesign.describe.design_point import bind
 from simcodesign.describe.machine import Machine
-from simcodesign.describe.machine_parts import DISTANCES, DUPLEXES, SWITCHINGS, Interfaces, Network, Processor
+from simcodesign.describe.machine_parts import (
+    DISTANCES,
+    DUPLEXES,
+    SENDS,
+    SWITCHINGS,
+    TOGETHER,
+    Interfaces,
+    Network,
+    Processor,
+)
 from simcodesign.describe.program import MAIN_PHASE, Block, Step
 from simcodesign.describe.topology.build import build_topology
 from simcodesign.describe.workload import Workload
@@ -97,6 +106,8 @@ class Message:
 
     @property
     def sender(self) -> float:
+        if self.network.model == "hockney" and self.network.sends == TOGETHER:
+            return self.network.startup_s
         if self.network.model == "hockney" and not self.network.hops_hold_sender:
             return self.network.startup_s + self.tail
         return self.overhead if self.network.model == "loggop" else self.arrival
@@ -155,8 +166,9 @@ def networks(draw: st.DrawFn, topology: object, model: str) -> Network:
             "startup_s": draw(TIMES),
             "receive_overhead_s": draw(TIMES),
             "startup_per": draw(st.sampled_from(["message", "hop"])),
-            "hops_hold_sender": draw(st.booleans()),
+            "sends": draw(st.sampled_from(SENDS)),
         }
+        own["hops_hold_sender"] = own["sends"] == TOGETHER or draw(st.booleans())
     return Network(
         topology,
         per_byte_s=per_byte,

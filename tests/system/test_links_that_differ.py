@@ -266,7 +266,7 @@ def machines(draw: st.DrawFn) -> Machine:
     more: dict[str, Any] = {
         "distance": draw(st.sampled_from(DISTANCES)),
         "switching": draw(st.sampled_from(SWITCHINGS)),
-        "hops_hold_sender": draw(st.booleans()),
+        **draw(st.sampled_from([{}, {"hops_hold_sender": False}, {"sends": "together"}])),
         "startup_per": draw(st.sampled_from(["message", "hop"])),
     }
     groups = [group for group in topology.link_groups if group.links]

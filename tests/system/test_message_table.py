@@ -69,6 +69,12 @@ def hops_do_not_hold(folder: Path) -> None:
     assert ends(send(10) + receive(), machine(**HOCKNEY, hops_hold_sender=False)) == [13, 19]
 
 
+def sent_together(folder: Path) -> None:
+    """Both messages are there 10 s after their startups."""
+    program = send(10, 0, 1) + send(10, 0, 2) + receive(0, 1) + receive(0, 2)
+    assert ends(program, machine(**HOCKNEY, sends="together"), 3) == [3, 6, 19, 22]
+
+
 def hockney_receive(folder: Path) -> None:
     assert ends(send(10) + compute(100, 1) + receive(), machine(**HOCKNEY)) == [15, 100, 104]
 
@@ -165,6 +171,7 @@ def schedule_rendezvous(folder: Path) -> None:
 ROWS: list[Callable[[Path], None]] = [
     hockney_send,
     hops_do_not_hold,
+    sent_together,
     hockney_receive,
     no_rendezvous,
     interfaces,

@@ -43,21 +43,24 @@ def is_loggop(machine: Machine) -> bool:
 
 
 def send_s(machine: Machine, way: Way, size_bytes: FloatOrArray, train: FloatOrArray = 1) -> FloatOrArray:
-    """Seconds for which messages occupy their sender. Hockney: startup, held flight, bytes. LogGOPS: o + (s-1) O."""
+    """Seconds for which messages occupy their sender. Hockney: startup, and held flight and bytes where messages are
+    sent one by one. LogGOPS: o + (s-1) O."""
     if is_loggop(machine):
         return overhead_s(machine, size_bytes)
     first = startup_s(machine, way) + held_s(machine, way, size_bytes)
+    if not machine.network.bytes_hold_sender:
+        return train * first
     return first + tail_s(machine, way, size_bytes, train, first)
 
 
 def startup_s(machine: Machine, way: Way) -> FloatOrArray:
     """Hockney: the startups that a message costs its sender."""
-    return inject_s(machine, way, 0.0) if machine.network.hops_hold_sender else way.startup_s
+    return inject_s(machine, way, 0.0) if machine.network.flight_holds_sender else way.startup_s
 
 
 def held_s(machine: Machine, way: Way, size_bytes: FloatOrArray) -> FloatOrArray:
     """Hockney: how long the flight of a message holds its sender."""
-    return _hops_s(machine, way, size_bytes) if machine.network.hops_hold_sender else 0.0
+    return _hops_s(machine, way, size_bytes) if machine.network.flight_holds_sender else 0.0
 
 
 def receive_s(machine: Machine, size_bytes: FloatOrArray) -> FloatOrArray:
@@ -109,8 +112,9 @@ def tail_s(
     """How far the last byte is behind the first one at first; ``again_s`` is between the messages of a train."""
     if is_loggop(machine):
         return beyond_first(size_bytes) * machine.network.per_byte_s + _first_byte_s(machine, size_bytes)
-    per_byte_s = way.per_byte_s if machine.network.hops_hold_sender else way.sent_s_per_byte
-    return (train - 1) * again_s + train * size_bytes * per_byte_s
+    per_byte_s = way.per_byte_s if machine.network.flight_holds_sender else way.sent_s_per_byte
+    after_another = train if machine.network.bytes_hold_sender else 1  # else all bytes flow side by side
+    return (train - 1) * again_s + after_another * size_bytes * per_byte_s
 
 
 def _first_byte_s(machine: Machine, size_bytes: FloatOrArray) -> FloatOrArray:
@@ -123,7 +127,7 @@ def _first_byte_s(machine: Machine, size_bytes: FloatOrArray) -> FloatOrArray:
 def flight_s(machine: Machine, way: Way, size_bytes: FloatOrArray) -> FloatOrArray:
     """Time that a message needs over the hops, and for bytes that a slow link takes longer for than its sender."""
     flight = _hops_s(machine, way, size_bytes)
-    if machine.network.has_own_links and (is_loggop(machine) or not machine.network.hops_hold_sender):
+    if machine.network.has_own_links and (is_loggop(machine) or not machine.network.flight_holds_sender):
         flight = flight + size_bytes * (way.per_byte_s - way.sent_s_per_byte)
     return flight
 

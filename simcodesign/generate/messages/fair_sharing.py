@@ -2,7 +2,8 @@
 
 A message alone on the network arrives when the cost model says. Its startup and the latencies of its route come first,
 then it is a flow; where latencies do not hold the sender (Hockney's model with ``hops_hold_sender: false``), they come
-after the flow, whose end is the end of the send. A sender in LogGOPS is held for its overhead alone.
+after the flow, whose end is the end of the send. A sender in LogGOPS is held for its overhead alone, and in Hockney's
+model for its startup alone where messages are sent together.
 """
 
 from __future__ import annotations
@@ -53,7 +54,7 @@ def with_fair_sharing(plan: Plan, machine: Machine) -> Plan:
     holds = np.zeros(len(sends), bool)
     if machine.network.model == "hockney" and plan.loggops is None:
         holds[:] = True if plan.station is None else plan.station[sends] == NONE
-        holds &= size_bytes > 0
+        holds &= (size_bytes > 0) & machine.network.bytes_hold_sender
     flight_s = _flights(plan, routes, sends)
     if machine.network.model == "hockney" and not machine.network.hops_hold_sender:
         after_s = flight_s

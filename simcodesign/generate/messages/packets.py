@@ -43,7 +43,7 @@ def with_packets(plan: Plan, machine: Machine) -> Plan:
         packets = np.maximum(np.ceil(np.where(size_bytes > 0, size_bytes / packet_bytes, 1.0)), 1.0)
     _check_count(packets, np.diff(routes.start)[routes.route[sends]], machine)
     holds = np.zeros(len(plan), bool)
-    holds[sends] = size_bytes > 0
+    holds[sends] = (size_bytes > 0) & machine.network.bytes_hold_sender
     if plan.station is not None:
         holds &= plan.station == NONE
     count = np.ones(len(plan), np.int32)
@@ -52,7 +52,7 @@ def with_packets(plan: Plan, machine: Machine) -> Plan:
         plan,
         routes=replace(
             _of_packets(routes, sends, size_bytes, packet_bytes, packets),
-            packets=PacketSharing(count, holds, until_away=not machine.network.hops_hold_sender),
+            packets=PacketSharing(count, holds, until_away=not machine.network.flight_holds_sender),
         ),
     )
 

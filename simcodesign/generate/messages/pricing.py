@@ -42,7 +42,7 @@ class MessagePricing:
         self._law = modelled_hops(machine, point.ranks)
         self._counted = bool(effects & {"hops", "links"})
         self.loggops = point.has_loggops
-        self._flies = self.loggops or not machine.network.hops_hold_sender
+        self._flies = self.loggops or not machine.network.flight_holds_sender
         steps = [step for _, step in with_phase(point.workload.program)]
         self._trains = any(isinstance(step, Exchange) and step.train != ONE for step in steps)
         self._variants: list[Machine] = []

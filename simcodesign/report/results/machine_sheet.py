@@ -12,7 +12,7 @@ from rich.table import Table
 from simcodesign.core.units import FloatOrArray, format_quantity
 from simcodesign.describe.constants import POWERS
 from simcodesign.describe.machine import Machine
-from simcodesign.describe.machine_parts import BY_LATENCY, Disk, Memory, Network
+from simcodesign.describe.machine_parts import BY_LATENCY, ONE_BY_ONE, TOGETHER, Disk, Memory, Network
 from simcodesign.describe.noise import Noise
 from simcodesign.describe.resources import PREFIX, Component, Resource
 from simcodesign.describe.topology.base import Topology
@@ -183,12 +183,21 @@ def _latency_text(network: Network) -> str:
     return _range_text([amount_text(value, "time") for value in _of_links(network, network.link_latencies_s)])
 
 
+#: By ``Network.sends``.
+_SENDS = {
+    ONE_BY_ONE: "one by one: each holds it until its last byte has left",
+    TOGETHER: "together: each holds it for its startup, their bytes flow side by side",
+}
+
+
 def _hockney_rows(network: Network) -> Rows:
     yield "model", _message_model(network)
     yield "startup", f"{amount_text(network.startup_s, 'time')} per {network.startup_per}"
     yield "bandwidth", bandwidth_text(network.per_byte_s)
     yield "latency of a hop", _latency_text(network)
-    yield "hops hold the sender", "yes" if network.hops_hold_sender else "no: they delay the arrival alone"
+    if network.bytes_hold_sender:
+        yield "hops hold the sender", "yes" if network.hops_hold_sender else "no: they delay the arrival alone"
+    yield "sends of a rank", _SENDS[network.sends]
     for name, part in (("within a node", network.node), ("between sockets", network.socket)):
         if part is not None:
             bytes_ = bandwidth_text(part.per_byte_s)
@@ -217,6 +226,9 @@ def _loggop_rows(network: Network) -> Rows:
 def _message_model(network: Network) -> str:
     startup = amount_text(network.startup_s, "time")
     bytes_ = f"m / ({bandwidth_text(network.per_byte_s)})" if network.per_byte_s else "0"
+    if not network.bytes_hold_sender:
+        parts = [part for part in (_way(network), bytes_) if part != "0"]
+        return f"m bytes occupy the sender for {startup} and arrive {' + '.join(parts) or '0'} later, over h hops"
     if not network.hops_hold_sender:
         return f"m bytes occupy the sender for {startup} + {bytes_} and arrive {_way(network)} later, over h hops"
     times = "" if network.startup_per == "message" else "max(h, 1) x "
