@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -10,6 +12,7 @@ from hypothesis import strategies as st
 from simcodesign.analytic.forecast import forecast
 from simcodesign.analytic.message_costs import price
 from simcodesign.analytic.rank_by_rank.all_broadcast import MOST_RANKS, all_broadcast_s
+from simcodesign.analytic.rank_by_rank.halo_exchange import halo_exchange_s
 from simcodesign.analytic.rank_by_rank.queue_order import order_of_sends
 from simcodesign.describe.machine import Machine
 from simcodesign.engine.simulate import simulate
@@ -19,16 +22,16 @@ from tests.oracles.loggopsim import as_std_sort
 
 #: Rounding of sums of a few hundred times.
 ROUNDING = 1e-12
-#: Times that come together, and any others.
-TIMES_US = st.one_of(st.sampled_from([0.0, 1.0, 2.0, 3.0, 5.0, 20.0]), st.floats(0.001, 20.0))
-RATES_NS = st.one_of(st.sampled_from([0.0, 1.0, 3.0]), st.floats(0.01, 10.0))
+#: Whole nanoseconds and picoseconds a byte, so that what comes at the same time in theory does so in the simulation.
+TIMES_NS = st.one_of(st.sampled_from([0, 1000, 2000, 3000, 5000, 20_000]), st.integers(0, 20_000))
+RATES_PS = st.one_of(st.sampled_from([0, 1000, 3000]), st.integers(0, 10_000))
 SIZES = st.sampled_from([0, 1, 2, 1000, 20_000])
 
 
-def loggops(times_us: list[float], rates_ns: list[float], limit_bytes: float | None) -> Machine:
+def loggops(times_ns: list[int], rates_ps: list[int], limit_bytes: float | None) -> Machine:
     """L, o, g; G, O; S."""
-    latency, overhead, gap = (time * 1e-6 for time in times_us)
-    each, own = (rate * 1e-9 for rate in rates_ns)
+    latency, overhead, gap = (time / 1e9 for time in times_ns)
+    each, own = (rate / 1e12 for rate in rates_ps)
     rates = {"per_byte_s": each, "overhead_per_byte_s": own, "rendezvous_above_bytes": limit_bytes}
     times = {"latency_s": latency, "overhead_s": overhead, "gap_s": gap}
     return machine(network(64, model="loggop", distance="none", **times, **rates))
@@ -36,8 +39,8 @@ def loggops(times_us: list[float], rates_ns: list[float], limit_bytes: float | N
 
 MACHINES = st.builds(
     loggops,
-    st.lists(TIMES_US, min_size=3, max_size=3),
-    st.lists(RATES_NS, min_size=2, max_size=2),
+    st.lists(TIMES_NS, min_size=3, max_size=3),
+    st.lists(RATES_PS, min_size=2, max_size=2),
     st.sampled_from([None, 0.0, 500.0]),
 )
 
@@ -72,3 +75,42 @@ def test_all_broadcast_at_many_design_points() -> None:
     for (row, column), time_s in np.ndenumerate(every):
         alone = price(where, ranks[column]).message(sizes[row, 0])
         assert time_s == all_broadcast_s(alone, ranks[column])
+
+
+@st.composite
+def exchanges(draw: st.DrawFn) -> tuple[str, int]:
+    """Halo exchanges in YAML, of one size or one for each dimension, and their ranks."""
+    most = draw(st.sampled_from([(64,), (8, 8), (4, 4, 4), (4, 4, 2, 2)]))
+    grid = [draw(st.integers(1, extent)) for extent in most]
+    sizes = [draw(SIZES) for _ in grid] if draw(st.booleans()) else [draw(SIZES)] * len(grid)
+    counts = [draw(st.sampled_from([0, 1, 1, 2, 5])) for _ in grid] if draw(st.booleans()) else [1] * len(grid)
+    periodic = draw(st.sampled_from(["true", "false", "false"]))
+    what = f"pattern: halo{len(grid)}d, bytes: {sizes}, grid: {grid}, messages: {counts}, periodic: {periodic}"
+    return f"exchange: {{{what}}}", int(np.prod(grid))
+
+
+@settings(max_examples=examples(2000))
+@given(where=MACHINES, one=exchanges(), stored=st.booleans())
+def test_halo_exchange(where: Machine, one: tuple[str, int], stored: bool) -> None:
+    switching = "store_and_forward" if stored else "cut_through"
+    assert_exact(one[0], replace(where, network=replace(where.network, switching=switching)), one[1])
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("grid", [(4000,), (70, 60), (14, 15, 16)])
+def test_halo_exchange_on_a_shortened_grid(grid: tuple[int, ...]) -> None:
+    """More messages than are followed: gaps that sends of other ranks do not move, and some that they do."""
+    ranks = int(np.prod(grid))
+    step = f"exchange: {{pattern: halo{len(grid)}d, bytes: 8, grid: {list(grid)}, periodic: false}}"
+    for latency_s, overhead_s, gap_s in ((2e-6, 1e-6, 0.0), (0.0, 1e-6, 3e-6), (1e-6, 2e-6, 3e-6)):
+        times = {"latency_s": latency_s, "overhead_s": overhead_s, "gap_s": gap_s}
+        assert_exact(step, machine(network(ranks, model="loggop", distance="none", **times)), ranks)
+
+
+def test_a_part_of_a_message_takes_that_part_of_the_time() -> None:
+    where = network(64, model="loggop", overhead_s=1e-6, latency_s=1e-6, gap_s=7e-6, distance="none")
+    messages = [price(where, 8.0).message(size) for size in (8.0, 1000.0)]
+    counts, grid = (np.array([1.0, 1.25, 2.0]), 1.0), (4.0, 2.0)
+    time_s = halo_exchange_s(messages, counts, grid, periodic=False)
+    assert time_s[1] == pytest.approx(0.75 * time_s[0] + 0.25 * time_s[2], rel=ROUNDING)
+    assert time_s[0] < time_s[2]

@@ -395,14 +395,14 @@ def test_a_message_of_the_limit_is_not_waited_for() -> None:
 
 
 @settings(max_examples=examples(100))
-@given(st.lists(st.tuples(st.integers(1, 5), SIZES), min_size=1, max_size=3), MODELS)
-def test_halo_exchange(dims: list[tuple[int, int]], model: LogGOPS) -> None:
+@given(st.lists(st.tuples(st.integers(1, 5), SIZES), min_size=1, max_size=3), MODELS, st.booleans())
+def test_halo_exchange(dims: list[tuple[int, int]], model: LogGOPS, periodic: bool) -> None:
     grid, sizes = [extent for extent, _ in dims], [size for _, size in dims]
     ranks = math.prod(grid)
-    programs = [list(halo_exchange(me, grid, sizes, periodic=True)) for me in range(ranks)]
+    programs = [list(halo_exchange(me, grid, sizes, periodic)) for me in range(ranks)]
     extents, floats = [float(extent) for extent in grid], [float(size) for size in sizes]
     expected = makespan_ns(schedule(programs), model)
-    assert halo(floats, extents, True, price(network(model), ranks)).time_s == close(expected)
+    assert halo(floats, extents, periodic, price(network(model), ranks)).time_s == close(expected)
 
 
 @settings(max_examples=examples(60))

@@ -168,8 +168,8 @@ OPERATIONS = [
 
 #: Operations in LogGOPS whose ranks differ, so that who comes first where decides: least and most of simulated over
 #: forecast (``estimated_in_loggops``). Chosen by hand, wider than what thousands of random operations among up to 64 ranks
-#: showed (``docs/messages.md``): 1 to 1.53 and 0.90 to 1.
-ESTIMATES = {"recursive_doubling": (1 - ROUNDING, 1.6), "periodic: false": (0.9, 1.1)}
+#: showed (``docs/messages.md``): 1 to 1.53.
+ESTIMATES = {"recursive_doubling": (1 - ROUNDING, 1.6)}
 
 
 def estimated_in_loggops(text: str, ranks: int) -> tuple[float, float] | None:
