@@ -7,6 +7,7 @@ from pathlib import Path
 from textwrap import indent
 from typing import Any
 
+from simcodesign.describe.demands.collective import ALGORITHMS
 from simcodesign.describe.design_point import bind
 from simcodesign.describe.machine import Machine
 from simcodesign.describe.machine_parts import Disk, Network, Processor
@@ -44,6 +45,14 @@ def arrivals(*streams: str, head: str = "") -> Workload:
 def workload_of_steps(*program: Step, imbalance: float = 0.0) -> Workload:
     """The workload of steps, without parameters."""
     return Workload("test", {}, {}, program, imbalance=imbalance)
+
+
+def algorithm_entry(operation: str, algorithm: str) -> str:
+    """How a workload file names an algorithm, with the order of children where it is not the default."""
+    if algorithm in ALGORITHMS[operation]:
+        return f"algorithm: {algorithm}"
+    name, order = algorithm.rsplit("_", 1)
+    return f"algorithm: {name}, order: {order}"
 
 
 def network(nodes: int, topology: str = "crossbar", **constants: Any) -> Network:

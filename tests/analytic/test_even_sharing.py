@@ -16,7 +16,7 @@ from simcodesign.engine.simulate import simulate
 from tests import examples
 from tests.builders import machine, network, read_machine, workload
 
-TREE = "broadcast: {bytes: 1000, algorithm: binomial_nearest_first}"
+TREE = "broadcast: {bytes: 1000, algorithm: binomial, order: near}"
 EXCHANGE = "allreduce: {bytes: 1000}"
 #: Rounding of some hundred sums, and of the times of flows to 43 bits.
 CLOSE = 1e-11

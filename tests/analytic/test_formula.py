@@ -17,7 +17,7 @@ from simcodesign.analytic.formula_prices import SYMBOLS
 from simcodesign.core.errors import InputError
 from simcodesign.core.expressions.expression import parse
 from simcodesign.core.expressions.expression_sympy import to_sympy
-from simcodesign.describe.demands.collective import ALGORITHMS
+from simcodesign.describe.demands.collective import every_algorithm
 from simcodesign.describe.machine import Machine
 from simcodesign.describe.machine_parts import Disk, Network, Processor
 from simcodesign.describe.topology.build import build_topology
@@ -25,7 +25,7 @@ from simcodesign.describe.workload import Workload
 from simcodesign.describe.yaml.files import load_workload
 from simcodesign.report.results.workload_sheet import latex
 from tests import examples
-from tests.builders import workload
+from tests.builders import algorithm_entry, workload
 from tests.shipped_pairs import needs_memory, plain_workloads
 
 sympy = pytest.importorskip("sympy")
@@ -100,15 +100,15 @@ def test_shipped_workloads(name: str, ranks: int) -> None:
     assert_is_the_forecast(described, ranks, given, ranks)
 
 
-@pytest.mark.parametrize(("name", "algorithm"), [(name, it) for name, all_ in ALGORITHMS.items() for it in all_])
+@pytest.mark.parametrize(("name", "algorithm"), every_algorithm())
 @pytest.mark.parametrize("ranks", [1, 2, 4, 64])
 def test_every_collective(name: str, algorithm: str, ranks: int) -> None:
     size = "" if name == "barrier" else "bytes: 100, "
-    assert_is_the_forecast(workload(f"[{{{name}: {{{size}algorithm: {algorithm}}}}}]"), ranks)
+    assert_is_the_forecast(workload(f"[{{{name}: {{{size}{algorithm_entry(name, algorithm)}}}}}]"), ranks)
 
 
 def test_no_collective_is_missing() -> None:
-    assert set(ALGORITHM_FORMS) == {(name, it) for name, every in ALGORITHMS.items() for it in every}
+    assert set(ALGORITHM_FORMS) == set(every_algorithm())
 
 
 @pytest.mark.parametrize(

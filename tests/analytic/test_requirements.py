@@ -16,23 +16,23 @@ from simcodesign.analytic.model_text import footprint_terms, model_texts, short
 from simcodesign.analytic.requirements_per_process import requirements, skeleton
 from simcodesign.core.errors import CapacityError, InputError
 from simcodesign.core.expressions.expression import parse
-from simcodesign.describe.demands.collective import ALGORITHMS
+from simcodesign.describe.demands.collective import ALGORITHMS, every_algorithm
 from simcodesign.describe.design_point import bind
 from simcodesign.describe.workload import Workload
 from simcodesign.describe.yaml.files import load_workload
 from simcodesign.engine.simulate import simulate
 from tests import examples
-from tests.builders import workload
+from tests.builders import algorithm_entry, workload
 from tests.shipped_pairs import plain_workloads
 
 APPS = ("kripke", "lulesh", "milc", "relearn", "icofoam")
-WAYS = [(name, way) for name, ways in ALGORITHMS.items() for way in ways]
+WAYS = every_algorithm()
 #: Sums of a few products in another order.
 ROUNDING = 1e-12
 
 
 def collective(name: str, way: str) -> Workload:
-    return workload(f"[{{{name}: {{{'' if name == 'barrier' else 'bytes: 64, '}algorithm: {way}}}}}]")
+    return workload(f"[{{{name}: {{{'' if name == 'barrier' else 'bytes: 64, '}{algorithm_entry(name, way)}}}}}]")
 
 
 @pytest.mark.parametrize(("name", "way"), WAYS)
@@ -47,7 +47,6 @@ def test_messages_are_those_that_are_sent(name: str, way: str, ranks: int) -> No
 
 @pytest.mark.parametrize(("name", "way"), WAYS)
 def test_cost_functions_are_the_messages_of_powers_of_two(name: str, way: str) -> None:
-    assert ALGORITHM_FORMS.keys() == {*WAYS}
     ranks = 2.0 ** np.arange(11)
     values = [
         requirements(collective(name, way), {"P": ranks}, counting=it).sent_bytes

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from rich.console import Console
 
 from simcodesign.core.errors import InputError, Place
-from simcodesign.describe.demands.collective import ALGORITHMS, Collective
+from simcodesign.describe.demands.collective import ALGORITHMS, ORDERS, Collective, every_algorithm
 from simcodesign.describe.demands.computation import Compute
 from simcodesign.describe.demands.disk_access import DiskAccess
 from simcodesign.describe.demands.exchange import Exchange
@@ -237,6 +237,18 @@ def test_collectives(name: str, algorithm: str) -> None:
     assert default.algorithm == ALGORITHMS[name][0]
 
 
+@pytest.mark.parametrize(("name", "default"), [(name, order) for (name, _), order in ORDERS.items()])
+def test_order_of_children(name: str, default: str) -> None:
+    """That of the default is the same algorithm, the other one has its own name."""
+    other = {"near": "far", "far": "near"}[default]
+    expected = {"": "binomial", f", order: {default}": "binomial", f", order: {other}": f"binomial_{other}"}
+    for text, algorithm in expected.items():
+        step = only(f"- {name}: {{bytes: 8, algorithm: binomial{text}}}")
+        assert isinstance(step, Collective)
+        assert step.key == (name, algorithm)
+        assert step.key in every_algorithm()
+
+
 def test_a_barrier_needs_nothing() -> None:
     step = only("- barrier: {}")
     assert isinstance(step, Collective)
@@ -352,6 +364,9 @@ WRONG_STEPS = [
     ("- {useful_flop: 1, do: [barrier: {}]}", "program[0].useful_flop", "did you mean 'useful_flops'"),
     ("- compute: {flops: 1, useful_flops: 1}", "program[0].compute.useful_flops", "unknown key"),
     ("- allreduce: {bytes: 8*rank}", "program[0].allreduce.bytes", "'rank' cannot be used"),
+    ("- broadcast: {bytes: 8, order: nearest}", "program[0].broadcast.order", "far, near"),
+    ("- broadcast: {bytes: 8, algorithm: binomial_near}", "program[0].broadcast.algorithm", "binomial"),
+    ("- reduce: {bytes: 8, algorithm: chain, order: far}", "program[0].reduce.order", "binomial of reduce"),
     ("- allreduce: {bytes: 8, algorithm: binomial}", "program[0].allreduce.algorithm", "recursive_doubling"),
     ("- allreduce: {}", "program[0].allreduce", "'bytes' is missing"),
 ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import io
 import itertools
 import math
@@ -145,7 +146,7 @@ def binomial_broadcast(me: int, count: int, size: int) -> Program:
         mask >>= 1
 
 
-def binomial_broadcast_nearest_first(me: int, count: int, size: int) -> Program:
+def binomial_broadcast_near(me: int, count: int, size: int) -> Program:
     away = 1
     while away <= me:
         away *= 2
@@ -178,6 +179,104 @@ def linear_broadcast(me: int, count: int, size: int) -> Program:
         return
     for other in range(1, count):
         yield Do("send", other, size)
+
+
+def linear_gather(me: int, count: int, size: int) -> Program:
+    if me:
+        yield Do("send", 0, size)
+        return
+    for other in range(1, count):
+        yield Do("receive", other)
+
+
+def binary_broadcast(me: int, count: int, size: int) -> Program:
+    if me:
+        yield Do("receive", (me - 1) // 2)
+    for child in (2 * me + 1, 2 * me + 2):
+        if child < count:
+            yield Do("send", child, size)
+
+
+def binary_reduce(me: int, count: int, size: int) -> Program:
+    for child in (2 * me + 2, 2 * me + 1):
+        if child < count:
+            yield Do("receive", child)
+    if me:
+        yield Do("send", (me - 1) // 2, size)
+
+
+def chain(me: int, count: int, size: int) -> Program:
+    if me:
+        yield Do("receive", me - 1)
+    if me + 1 < count:
+        yield Do("send", me + 1, size)
+
+
+def reversed_chain(me: int, count: int, size: int) -> Program:
+    if me + 1 < count:
+        yield Do("receive", me + 1)
+    if me:
+        yield Do("send", me - 1, size)
+
+
+def binomial_scatter(me: int, count: int, size: int) -> Program:
+    """As MPICH has it: a rank has the blocks of all ranks up to the next one with its lowest bit or a higher one."""
+    mask, blocks = 1, count
+    while mask < count:
+        if me & mask:
+            yield Do("receive", me - mask)
+            blocks = min(mask, count - me)
+            break
+        mask <<= 1
+    mask >>= 1
+    while mask:
+        if me + mask < count:
+            yield Do("send", me + mask, (blocks - mask) * size)
+            blocks = mask
+        mask >>= 1
+
+
+def binomial_gather(me: int, count: int, size: int) -> Program:
+    mask, blocks = 1, 1
+    while mask < count:
+        if me & mask:
+            yield Do("send", me - mask, blocks * size)
+            break
+        if me + mask < count:
+            yield Do("receive", me + mask)
+            blocks += min(mask, count - me - mask)
+        mask <<= 1
+
+
+def recursive_halving_gather(me: int, count: int, size: int, blocks: bool = False) -> Program:
+    """The upper half of those that are left sends to the lower half, all that it has or a block of it."""
+    have, left = 1, 1
+    while left < count:
+        left *= 2
+    while left > 1:
+        left //= 2
+        if left <= me:
+            yield Do("send", me - left, (have if blocks else 1) * size)
+            return
+        if me + left < count:
+            yield Do("receive", me + left)
+            have += sum(1 for rank in range(count) if rank % (2 * left) == me + left)
+
+
+def recursive_doubling_scatter(me: int, count: int, size: int) -> Program:
+    away = 1
+    while away <= me:
+        away *= 2
+    if me:
+        yield Do("receive", me - away // 2)
+    while me + away < count:
+        yield Do("send", me + away, sum(1 for rank in range(count) if rank % (2 * away) == me + away) * size)
+        away *= 2
+
+
+def scatter_ring(me: int, count: int, size: int) -> Program:
+    yield from binomial_scatter(me, count, size // count)
+    yield from ring(me, count, size // count)
 
 
 def recursive_doubling(me: int, count: int, size: int) -> Program:
@@ -252,10 +351,26 @@ def dissemination(me: int, count: int, size: int) -> Program:
         away *= 2
 
 
+#: What sends a P-th of the bytes around a ring.
+RINGS = {("allreduce", "ring"), ("broadcast", "scatter_allgather")}
 PROGRAMS: Mapping[tuple[str, str], Callable[[int, int, int], Program]] = {
     ("broadcast", "binomial"): binomial_broadcast,
-    ("broadcast", "binomial_nearest_first"): binomial_broadcast_nearest_first,
+    ("broadcast", "binomial_near"): binomial_broadcast_near,
+    ("broadcast", "binary_tree"): binary_broadcast,
+    ("broadcast", "chain"): chain,
+    ("broadcast", "scatter_allgather"): scatter_ring,
     ("broadcast", "linear"): linear_broadcast,
+    ("reduce", "binomial"): binomial_reduce,
+    ("reduce", "binomial_far"): recursive_halving_gather,
+    ("reduce", "binary_tree"): binary_reduce,
+    ("reduce", "chain"): reversed_chain,
+    ("reduce", "linear"): linear_gather,
+    ("scatter", "binomial"): binomial_scatter,
+    ("scatter", "binomial_near"): recursive_doubling_scatter,
+    ("scatter", "linear"): linear_broadcast,
+    ("gather", "binomial"): binomial_gather,
+    ("gather", "binomial_far"): functools.partial(recursive_halving_gather, blocks=True),
+    ("gather", "linear"): linear_gather,
     ("allreduce", "recursive_doubling"): recursive_doubling,
     ("allreduce", "ring"): ring_allreduce,
     ("allreduce", "reduce_broadcast"): reduce_broadcast,
@@ -288,8 +403,8 @@ def halo_exchange(me: int, grid: list[int], sizes: list[int], periodic: bool) ->
 
 
 def collective_ns(key: tuple[str, str], model: LogGOPS, count: int, size: int) -> int:
-    """``size``: of a message around the ring, which takes a P-th of what it reduces."""
-    size = size * count if key == ("allreduce", "ring") else size
+    """``size``: of a message around the ring, which takes a P-th of all."""
+    size = size * count if key in RINGS else size
     return makespan_ns(schedule([list(PROGRAMS[key](me, count, size)) for me in range(count)]), model)
 
 
@@ -330,12 +445,13 @@ MODELS = st.builds(LogGOPS, times(10**4), times(10**4), times(10**5), times(10),
 
 
 def is_exact(key: tuple[str, str], ranks: int) -> bool:
-    """Recursive doubling folds ranks in and out where P is no power of two; they come to its rounds later."""
-    return key[1] != "recursive_doubling" or not ranks & (ranks - 1)
+    """Recursive doubling folds ranks in and out where P is no power of two; they come to its rounds later. So do ranks
+    that scatter before they gather."""
+    return key[1] != "scatter_allgather" and (key[1] != "recursive_doubling" or not ranks & (ranks - 1))
 
 
 def sent_bytes(key: tuple[str, str], ranks: int, size: int) -> float:
-    return float(size * ranks if key == ("allreduce", "ring") else size)
+    return float(size * ranks if key in RINGS else size)
 
 
 def test_every_algorithm_has_a_program() -> None:

@@ -1,4 +1,4 @@
-"""A collective algorithm that the package does not have: a broadcast that goes from each rank to the next."""
+"""A collective algorithm that the package does not have: a broadcast that goes from each rank to the one before."""
 
 from __future__ import annotations
 
@@ -12,14 +12,15 @@ from simcodesign.describe.demands.collective import register_algorithm
 from simcodesign.generate.columns import Ranks
 from simcodesign.generate.messages.collectives.algorithm_messages import register_messages
 
-register_algorithm("broadcast", "chain")
+register_algorithm("broadcast", "backwards")
 
 
-@register_messages("broadcast", "chain", lambda p: p - 1)
-def broadcast_chain(ranks: Ranks, size_bytes: float) -> None:
-    """Rank r passes on to rank r + 1 what it has received."""
+@register_messages("broadcast", "backwards", lambda p: p - 1)
+def broadcast_backwards(ranks: Ranks, size_bytes: float) -> None:
+    """Rank 0 sends to the last rank, and every rank passes on to the one before it what it has received."""
+    order = -ranks.rank % ranks.count
     for place in range(ranks.count - 1):
-        sender, receiver = ranks.rank[place : place + 1], ranks.rank[place + 1 : place + 2]
+        sender, receiver = order[place : place + 1], order[place + 1 : place + 2]
         ranks.send(receiver, size_bytes, sender)
         ranks.receive(sender, size_bytes, who=receiver)
 
@@ -38,7 +39,8 @@ def repeated(size: FloatOrArray, p: MessageCosts, times: FloatOrArray) -> FloatO
 
 
 def traffic(rank: Ints, size: float) -> Rows:
-    yield rank[:-1], rank[1:], size
+    order = -rank % max(len(rank), 1)
+    yield order[:-1], order[1:], size
 
 
 def sent_per_byte(ranks: FloatOrArray) -> FloatOrArray:
@@ -47,8 +49,8 @@ def sent_per_byte(ranks: FloatOrArray) -> FloatOrArray:
 
 register_algorithm_form(
     "broadcast",
-    "chain",
+    "backwards",
     AlgorithmForm(
-        cost, traffic, "P - 1", "P - 1", sent_per_byte, "Bcast_chain", succession=Succession(repeated=repeated)
+        cost, traffic, "P - 1", "P - 1", sent_per_byte, "Bcast_backwards", succession=Succession(repeated=repeated)
     ),
 )

@@ -6,7 +6,7 @@ import numpy as np
 
 from simcodesign.analytic.collectives.algorithm_form import AlgorithmForm, Ints, Rows, register_algorithm_form
 from simcodesign.analytic.collectives.patterns import all_pairs, powers_of_two
-from simcodesign.analytic.collectives.rounds import equal_rounds, growing_rounds
+from simcodesign.analytic.collectives.rounds import equal_rounds, growing_rounds, numbers_with_digit
 from simcodesign.analytic.message_costs import Cost, MessageCosts
 from simcodesign.analytic.pipelining.succession import SYMMETRIC, Succession
 from simcodesign.analytic.posted_together import posted_together_s
@@ -36,13 +36,7 @@ def exchange_linear(size: FloatOrArray, p: MessageCosts) -> Cost:
 
 def all_to_all_bruck(size: FloatOrArray, p: MessageCosts) -> Cost:
     """ceil(log2 P) rounds; in round k go the blocks whose distance 1..P-1 has bit k set."""
-
-    def blocks(k: int) -> FloatOrArray:
-        pairs: FloatOrArray = np.floor(p.ranks / 2 ** (k + 1)) * 2**k
-        rest: FloatOrArray = np.maximum(p.ranks - 2 * pairs - 2**k, 0.0)
-        return pairs + rest
-
-    return growing_rounds(size, p, blocks)
+    return growing_rounds(size, p, lambda k: numbers_with_digit(p.ranks, k))
 
 
 def all_broadcast_linear(size: FloatOrArray, p: MessageCosts) -> Cost:

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 
 from simcodesign.analytic.collectives.algorithm_form import AlgorithmForm, Ints, Rows, register_algorithm_form
 from simcodesign.analytic.collectives.broadcast import broadcast_binomial
 from simcodesign.analytic.collectives.patterns import binomial_tree, ring
-from simcodesign.analytic.collectives.rounds import equal_rounds, row_s, tree_s
+from simcodesign.analytic.collectives.reduce import reduce_binomial
+from simcodesign.analytic.collectives.rounds import equal_rounds, row_s
 from simcodesign.analytic.even_sharing import Doubling
-from simcodesign.analytic.message_costs import Cost, Message, MessageCosts, ceil_log2, floor_log2
+from simcodesign.analytic.message_costs import Cost, MessageCosts, ceil_log2, floor_log2
 from simcodesign.analytic.pipelining.succession import Ranks, Succession
 from simcodesign.core.units import FloatOrArray
 from simcodesign.fitting.collective_shapes import COLLECTIVES
@@ -39,38 +38,10 @@ def allreduce_ring(size: FloatOrArray, p: MessageCosts) -> Cost:
     return equal_rounds(2 * (p.ranks - 1), size / p.ranks, p)
 
 
-def reduced_s(ranks: FloatOrArray, message: Message) -> FloatOrArray:
-    """Time of a reduction up a binomial tree, whose ranks take up messages as they come, v apart.
-
-    A root of n = 2^i + j ranks, 1 <= j <= 2^i, has children whose messages set out at T(1), T(2), ... T(2^(i-1)) and
-    at T(j), and are there a later; T(1) = 0. The highest bits of P - 1 lead from the root to its last child, to the
-    last child of that, and so on.
-    """
-    time: FloatOrArray = 0.0
-    full: list[FloatOrArray] = [0.0]  # T(2^k)
-    for bit in range(int(np.max(ceil_log2(ranks)))):
-        here = np.floor((np.asarray(ranks) - 1) / 2**bit) % 2 > 0
-        time = np.where(here, _with_last_child(full, time, message), time)
-        full.append(_with_last_child(full, full[-1], message))
-    return time
-
-
-def _with_last_child(full: Sequence[FloatOrArray], last: FloatOrArray, message: Message) -> FloatOrArray:
-    """The root's time when its children are those of a full tree of 2^i ranks, and one that is ready at ``last``."""
-    children = full[:-1]
-    after = sum((np.asarray(ready) > last for ready in children), start=np.zeros(()))  # the message of the last child
-    begin = np.asarray(last + message.arrival_s + after * message.next_receive_s)  # of the last message to be taken up
-    for number, ready in enumerate(children):
-        later = len(children) - 1 - number + (np.asarray(last) >= ready)
-        begin = np.maximum(begin, ready + message.arrival_s + later * message.next_receive_s)
-    return np.asarray(begin + message.receive_s)
-
-
 def allreduce_reduce_broadcast(size: FloatOrArray, p: MessageCosts) -> Cost:
-    """Up the binomial tree, whose receives are v apart, then a broadcast."""
-    down, m = broadcast_binomial(size, p), p.message(size)
-    up = tree_s(p.ranks, m.whole_s, m.next_receive_s) if m.in_order else reduced_s(p.ranks, m)
-    return Cost(up + down.time_s, 2 * down.messages, 2 * down.message_bytes)
+    """Up the binomial tree, then a broadcast."""
+    up, down = reduce_binomial(size, p), broadcast_binomial(size, p)
+    return Cost(up.time_s + down.time_s, 2 * down.messages, 2 * down.message_bytes)
 
 
 def doubling(rank: Ints, size: float) -> Rows:

@@ -5,8 +5,18 @@ from __future__ import annotations
 import numpy as np
 
 from simcodesign.analytic.collectives.algorithm_form import AlgorithmForm, Ints, Rows, register_algorithm_form
-from simcodesign.analytic.collectives.patterns import binomial_tree, doubling_tree
-from simcodesign.analytic.collectives.rounds import doubling_tree_s, row_s, tree_s
+from simcodesign.analytic.collectives.patterns import (
+    binary_tree,
+    binomial_tree,
+    chain,
+    doubling_tree,
+    halving_blocks,
+    ring,
+    star,
+)
+from simcodesign.analytic.collectives.rounds import doubling_tree_s, equal_rounds, row_s, tree_s
+from simcodesign.analytic.collectives.scatter import scatter_binomial
+from simcodesign.analytic.collectives.trees import binary_down_s, halving_down_s
 from simcodesign.analytic.even_sharing import Doubling
 from simcodesign.analytic.message_costs import Cost, MessageCosts, ceil_log2
 from simcodesign.analytic.pipelining.succession import ROUNDING, Succession
@@ -15,7 +25,7 @@ from simcodesign.fitting.collective_shapes import COLLECTIVES
 
 
 def broadcast_binomial(size: FloatOrArray, p: MessageCosts) -> Cost:
-    """Down a binomial tree, the largest subtree first.
+    """Down a binomial tree, the farthest child first, which has the largest subtree.
 
     log2 P (2o + L + (m - 1) G) for LogGP, P = 2^k and gaps that do not outlast a message; else see ``tree_s``.
     """
@@ -23,8 +33,8 @@ def broadcast_binomial(size: FloatOrArray, p: MessageCosts) -> Cost:
     return Cost(tree_s(p.ranks, m.whole_s, m.apart_s), p.ranks - 1, (p.ranks - 1) * size)
 
 
-def broadcast_binomial_nearest_first(size: FloatOrArray, p: MessageCosts) -> Cost:
-    """Down a binomial tree, the nearest child first; for P = 2^k the time of ``broadcast_binomial``."""
+def broadcast_binomial_near(size: FloatOrArray, p: MessageCosts) -> Cost:
+    """Down a binomial tree, the nearest child first; for P = 2^k the time with the farthest child first."""
     m = p.message(size)
     return Cost(doubling_tree_s(p.ranks, m.whole_s, m.apart_s), p.ranks - 1, (p.ranks - 1) * size)
 
@@ -33,6 +43,30 @@ def broadcast_linear(size: FloatOrArray, p: MessageCosts) -> Cost:
     """The root sends P - 1 times, ``apart_s`` apart; the last receiver receives."""
     m, others = p.message(size), p.ranks - 1
     return Cost(row_s(others, m.whole_s, m.apart_s), others, others * size)
+
+
+def broadcast_binary_tree(size: FloatOrArray, p: MessageCosts) -> Cost:
+    """Down a binary tree; every rank sends to its left child first."""
+    return Cost(binary_down_s(p.ranks, p.message(size)), p.ranks - 1, (p.ranks - 1) * size)
+
+
+def one_after_another(size: FloatOrArray, p: MessageCosts) -> Cost:
+    """P - 1 whole messages, from each rank to the next."""
+    messages = p.ranks - 1
+    return Cost(messages * p.message(size).whole_s, messages, messages * size)
+
+
+def broadcast_scatter_allgather(size: FloatOrArray, p: MessageCosts) -> Cost:
+    """A binomial scatter of P parts, then P - 1 rounds of an allgather around a ring (van de Geijn).
+
+    In Hockney's model the ring takes as long after the last rank has come to it as if all had come then: what a rank
+    sends late passes P - 1 ranks. In LogGOPS this is an estimate, since messages of the ring have the processor of
+    ranks that are not there yet.
+    """
+    part = size / p.ranks
+    first, then = scatter_binomial(part, p), equal_rounds(p.ranks - 1, part, p)
+    ready_s = halving_down_s(p.ranks, lambda parts: p.message(parts * part), then_sends=True)
+    return Cost(ready_s + then.time_s, first.messages + then.messages, first.message_bytes + then.message_bytes)
 
 
 def broadcasts_binomial(size: FloatOrArray, p: MessageCosts, times: FloatOrArray) -> FloatOrArray:
@@ -91,14 +125,29 @@ def broadcasts_linear(size: FloatOrArray, p: MessageCosts, times: FloatOrArray) 
     return np.where(others > 0, row_s(times, row_s(others, m.whole_s, m.apart_s), period), 0.0)
 
 
-def star(rank: Ints, size: float) -> Rows:
-    """Rank 0 sends to every other."""
-    yield np.zeros_like(rank[1:]), rank[1:], size
+def broadcasts_chain(size: FloatOrArray, p: MessageCosts, times: FloatOrArray) -> FloatOrArray:
+    """k broadcasts, Hockney's model: a line of machines, all but the first of which wait for it or for the busiest."""
+    m = p.message(size)
+    busiest = np.where(p.ranks > 2, m.receive_s + m.send_s, np.maximum(m.send_s, m.receive_s))
+    return (p.ranks - 1) * m.whole_s + np.where(p.ranks > 1, (times - 1) * busiest, 0.0)
+
+
+def scattered_and_gathered(rank: Ints, size: float) -> Rows:
+    """Parts down a binomial tree, then around the ring."""
+    part = size / len(rank)
+    yield from halving_blocks(rank, part)
+    yield from ring(rank, part)
 
 
 def sent_per_byte(ranks: FloatOrArray) -> FloatOrArray:
     """P - 1 messages, over P processes."""
     return COLLECTIVES["Bcast"].numeric(np.asarray(ranks, dtype=np.float64))
+
+
+def sent_in_parts(ranks: FloatOrArray) -> FloatOrArray:
+    """P parts, each of which passes half of log2 P ranks and then all, over P processes."""
+    sent: FloatOrArray = (0.5 * np.log2(ranks) + np.asarray(ranks) - 1.0) / np.asarray(ranks)
+    return sent
 
 
 register_algorithm_form(
@@ -116,15 +165,51 @@ register_algorithm_form(
 )
 register_algorithm_form(
     "broadcast",
-    "binomial_nearest_first",
+    "binomial_near",
     AlgorithmForm(
-        broadcast_binomial_nearest_first,
+        broadcast_binomial_near,
         doubling_tree,
         "log2(P)",
         "log2(P)",
         sent_per_byte,
         "Bcast",
         doubling=Doubling.TREE,
+    ),
+)
+register_algorithm_form(
+    "broadcast",
+    "binary_tree",
+    AlgorithmForm(
+        broadcast_binary_tree,
+        binary_tree,
+        "max(2*log2(P) - 2, log2(P))",
+        "max(2*log2(P) - 2, log2(P))",
+        sent_per_byte,
+        "Bcast",
+    ),
+)
+register_algorithm_form(
+    "broadcast",
+    "chain",
+    AlgorithmForm(
+        one_after_another,
+        chain,
+        "P - 1",
+        "P - 1",
+        sent_per_byte,
+        "Bcast",
+        succession=Succession(repeated=broadcasts_chain),
+    ),
+)
+register_algorithm_form(
+    "broadcast",
+    "scatter_allgather",
+    AlgorithmForm(
+        broadcast_scatter_allgather,
+        scattered_and_gathered,
+        "log2(P) + P - 1",
+        "2*(P - 1)/P",
+        sent_in_parts,
     ),
 )
 register_algorithm_form(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from simcodesign.analytic.collectives.algorithm_form import Ints, Rows
@@ -17,6 +19,51 @@ def doubling_tree(rank: Ints, size: float) -> Rows:
     for bit in powers_of_two(rank):
         child = rank[bit : 2 * bit]
         yield child - bit, child, size
+
+
+def halving_blocks(rank: Ints, size: float) -> Rows:
+    """The tree of ``binomial_tree``; to every rank goes what all ranks of its subtree get."""
+    for bit in powers_of_two(rank):
+        child = rank[bit :: 2 * bit]
+        yield from _by_blocks(bit, child, np.minimum(bit, len(rank) - child), size)
+
+
+def doubling_blocks(rank: Ints, size: float) -> Rows:
+    """The same of ``doubling_tree``, whose subtrees are every 2, 4, 8, ... th rank."""
+    for bit in powers_of_two(rank):
+        child = rank[bit : 2 * bit]
+        yield from _by_blocks(bit, child, (len(rank) - 1 - child) // (2 * bit) + 1, size)
+
+
+def _by_blocks(bit: int, child: Ints, blocks: Ints, size: float) -> Rows:
+    for count in np.unique(blocks):
+        some = child[blocks == count]
+        yield some - bit, some, float(count * size)
+
+
+def binary_tree(rank: Ints, size: float) -> Rows:
+    """Rank r sends to ranks 2 r + 1 and 2 r + 2."""
+    yield (rank[1:] - 1) // 2, rank[1:], size
+
+
+def chain(rank: Ints, size: float) -> Rows:
+    """Every rank but the last one sends to the next."""
+    yield rank[:-1], rank[1:], size
+
+
+def star(rank: Ints, size: float) -> Rows:
+    """Rank 0 sends to every other."""
+    yield np.zeros_like(rank[1:]), rank[1:], size
+
+
+def upwards(pattern: Callable[[Ints, float], Rows]) -> Callable[[Ints, float], Rows]:
+    """A pattern with all its messages the other way round."""
+
+    def turned(rank: Ints, size: float) -> Rows:
+        for source, target, each in pattern(rank, size):
+            yield target, source, each
+
+    return turned
 
 
 def all_pairs(rank: Ints, size: float) -> Rows:

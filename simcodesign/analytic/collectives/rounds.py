@@ -74,3 +74,17 @@ def growing_rounds(size: FloatOrArray, p: MessageCosts, blocks: Callable[[int], 
         now = np.where(k < rounds, receive + m.receive_s, now)
         next_send, next_receive, sent = send + m.next_send_s, receive + m.next_receive_s, sent + bytes_now
     return Cost(now, rounds * p.ranks, sent * p.ranks)
+
+
+def numbers_with_digit(ranks: FloatOrArray, place: int) -> FloatOrArray:
+    """How many of the numbers 0 to P - 1 have a 1 in this place of their binary digits."""
+    pairs: FloatOrArray = np.floor(np.asarray(ranks) / 2 ** (place + 1)) * 2**place
+    rest: FloatOrArray = np.maximum(ranks - 2 * pairs - 2**place, 0.0)
+    return pairs + rest
+
+
+def tree_blocks(ranks: FloatOrArray) -> FloatOrArray:
+    """Blocks that all messages of a binomial tree carry together, if each rank has one: as many times as its number
+    has ones in its binary digits, it is passed on."""
+    places = range(int(np.max(ceil_log2(ranks))))
+    return sum((numbers_with_digit(ranks, place) for place in places), start=np.zeros(np.shape(ranks)))

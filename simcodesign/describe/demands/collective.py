@@ -23,12 +23,22 @@ from simcodesign.describe.demands.base import Demand
 ENTRY_POINTS = "simcodesign.collectives"
 #: Collective operations and their algorithms, the default first.
 ALGORITHMS: Registry[str, list[str]] = Registry("collective operation", __name__, ENTRY_POINTS)
-ALGORITHMS.add("broadcast", ["binomial", "binomial_nearest_first", "linear"])
+ALGORITHMS.add("broadcast", ["binomial", "binary_tree", "chain", "scatter_allgather", "linear"])
+ALGORITHMS.add("reduce", ["binomial", "binary_tree", "chain", "linear"])
+ALGORITHMS.add("scatter", ["binomial", "linear"])
+ALGORITHMS.add("gather", ["binomial", "linear"])
 ALGORITHMS.add("allreduce", ["recursive_doubling", "ring", "reduce_broadcast"])
 ALGORITHMS.add("allgather", ["ring", "bruck", "linear"])
 ALGORITHMS.add("all_to_all", ["pairwise", "linear", "bruck"])
 ALGORITHMS.add("all_broadcast", ["linear"])
 ALGORITHMS.add("barrier", ["dissemination"])
+#: Algorithms in which the child to come first is the nearest or the farthest one; by default this one.
+ORDERS = {
+    ("broadcast", "binomial"): "far",
+    ("scatter", "binomial"): "far",
+    ("reduce", "binomial"): "near",
+    ("gather", "binomial"): "near",
+}
 #: Operations that only signal: no rank contributes any bytes.
 SIGNALS = frozenset({"barrier"})
 
@@ -41,9 +51,22 @@ def register_algorithm(operation: str, algorithm: str) -> None:
         ALGORITHMS[operation].append(algorithm)
 
 
+def algorithm_in_order(operation: str, algorithm: str, order: str) -> str:
+    """The name under which an algorithm of ``ORDERS`` is registered: that of the other order stands behind it."""
+    return algorithm if ORDERS[operation, algorithm] == order else f"{algorithm}_{order}"
+
+
+def every_algorithm() -> list[tuple[str, str]]:
+    """Operations and algorithms that workload files may name, in both orders where there are two."""
+    plain = [(operation, algorithm) for operation, names in ALGORITHMS.items() for algorithm in names]
+    both = ((key, algorithm_in_order(*key, order)) for key in plain if key in ORDERS for order in ("near", "far"))
+    return [*plain, *((operation, name) for (operation, algorithm), name in both if name != algorithm)]
+
+
 @dataclass(frozen=True)
 class Collective(Demand):
-    """A collective operation of all ranks; ``bytes`` is the size that each rank contributes (to each partner)."""
+    """A collective operation of all ranks; ``bytes`` is the size that each rank contributes (to each partner), or gets
+    from rank 0. ``algorithm``: as it is registered (``algorithm_in_order``)."""
 
     name: str
     algorithm: str

@@ -12,7 +12,7 @@ from simcodesign.core.registry import Registry
 from simcodesign.describe.demands.arrivals import KINDS as ARRIVAL_KINDS
 from simcodesign.describe.demands.arrivals import TARGETS, Arrivals
 from simcodesign.describe.demands.base import ENTRY_POINTS, ONE, Demand
-from simcodesign.describe.demands.collective import ALGORITHMS, SIGNALS, Collective
+from simcodesign.describe.demands.collective import ALGORITHMS, ORDERS, SIGNALS, Collective, algorithm_in_order
 from simcodesign.describe.demands.computation import Compute, Loop
 from simcodesign.describe.demands.disk_access import DiskAccess
 from simcodesign.describe.demands.exchange import Exchange
@@ -292,8 +292,14 @@ def _each(entry: Entry, dims: int) -> tuple[Expression, ...]:
 
 
 def _collective(name: str, entry: Entry) -> Collective:
-    items = entry.mapping(("bytes", "algorithm"), () if name in SIGNALS else ("bytes",))
+    items = entry.mapping(("bytes", "algorithm", "order"), () if name in SIGNALS else ("bytes",))
     algorithm = items["algorithm"].text(ALGORITHMS[name]) if "algorithm" in items else ALGORITHMS[name][0]
+    if "order" in items:
+        if (name, algorithm) not in ORDERS:
+            known = ", ".join(f"{way} of {operation}" for operation, way in ORDERS)
+            what = f"{algorithm} of {name} has no order of children"
+            raise InputError(what, items["order"].place, value=items["order"].text(), allowed=f"order with {known}")
+        algorithm = algorithm_in_order(name, algorithm, items["order"].text(("near", "far")))
     return Collective(None, entry.place, name, algorithm, amount(items, "bytes") or parse(0))
 
 

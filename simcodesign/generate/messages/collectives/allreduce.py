@@ -8,7 +8,8 @@ from simcodesign.generate.columns import Ranks
 from simcodesign.generate.messages.collectives.algorithm_messages import register_messages
 from simcodesign.generate.messages.collectives.allgather import allgather_ring
 from simcodesign.generate.messages.collectives.broadcast import broadcast_binomial
-from simcodesign.generate.messages.collectives.patterns import powers_of_two, tree_edges
+from simcodesign.generate.messages.collectives.patterns import powers_of_two
+from simcodesign.generate.messages.collectives.reduce import reduce_binomial
 
 
 @register_messages("allreduce", "recursive_doubling", lambda p: p * len(powers_of_two(p)) + p)
@@ -40,8 +41,5 @@ def allreduce_ring(ranks: Ranks, size_bytes: float) -> None:
 @register_messages("allreduce", "reduce_broadcast", lambda p: 2 * (p - 1))
 def allreduce_reduce_broadcast(ranks: Ranks, size_bytes: float) -> None:
     """Up a binomial tree to rank 0, then down again."""
-    for bit in powers_of_two(ranks.count):
-        upper, lower = tree_edges(ranks, bit)
-        ranks.send(upper, size_bytes, lower)
-        ranks.receive(lower, size_bytes, who=upper)
+    reduce_binomial(ranks, size_bytes)
     broadcast_binomial(ranks, size_bytes)

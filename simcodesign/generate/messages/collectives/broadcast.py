@@ -2,34 +2,63 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from simcodesign.generate.columns import Ranks
 from simcodesign.generate.messages.collectives.algorithm_messages import register_messages
-from simcodesign.generate.messages.collectives.patterns import powers_of_two, tree_edges
+from simcodesign.generate.messages.collectives.allgather import allgather_ring
+from simcodesign.generate.messages.collectives.patterns import (
+    binary_edges,
+    doubling_edges,
+    halving_edges,
+    powers_of_two,
+)
+from simcodesign.generate.messages.collectives.scatter import scatter_binomial
 
 
 @register_messages("broadcast", "binomial", lambda p: p - 1)
 def broadcast_binomial(ranks: Ranks, size_bytes: float) -> None:
-    """From rank 0 down a binomial tree, the largest subtree first."""
+    """From rank 0 down a binomial tree, the farthest child first, which has the largest subtree."""
     for bit in reversed(powers_of_two(ranks.count)):
-        upper, lower = tree_edges(ranks, bit)
+        upper, lower = halving_edges(ranks, bit)
         ranks.send(lower, size_bytes, upper)
         ranks.receive(upper, size_bytes, who=lower)
 
 
-@register_messages("broadcast", "binomial_nearest_first", lambda p: p - 1)
-def broadcast_binomial_nearest_first(ranks: Ranks, size_bytes: float) -> None:
+@register_messages("broadcast", "binomial_near", lambda p: p - 1)
+def broadcast_binomial_near(ranks: Ranks, size_bytes: float) -> None:
     """From rank 0 at distance 1, 2, 4, ...: all that have the message pass it on."""
     for bit in powers_of_two(ranks.count):
-        upper = ranks.rank[: min(bit, ranks.count - bit)]
-        lower = upper + np.int32(bit)
+        upper, lower = doubling_edges(ranks, bit)
         ranks.send(lower, size_bytes, upper)
         ranks.receive(upper, size_bytes, who=lower)
+
+
+@register_messages("broadcast", "binary_tree", lambda p: p - 1)
+def broadcast_binary_tree(ranks: Ranks, size_bytes: float) -> None:
+    """Every rank sends to its left child and then to its right one."""
+    for upper, lower in binary_edges(ranks):
+        ranks.send(lower, size_bytes, upper)
+        ranks.receive(upper, size_bytes, who=lower)
+
+
+@register_messages("broadcast", "chain", lambda p: p - 1)
+def broadcast_chain(ranks: Ranks, size_bytes: float) -> None:
+    """Rank r passes on to rank r + 1 what it has received."""
+    for place in range(ranks.count - 1):
+        sender, receiver = ranks.rank[place : place + 1], ranks.rank[place + 1 : place + 2]
+        ranks.send(receiver, size_bytes, sender)
+        ranks.receive(sender, size_bytes, who=receiver)
+
+
+@register_messages("broadcast", "scatter_allgather", lambda p: (p + 1) * (p - 1))
+def broadcast_scatter_allgather(ranks: Ranks, size_bytes: float) -> None:
+    """The P parts of the data are scattered down a binomial tree and gathered by all around a ring (van de Geijn)."""
+    scatter_binomial(ranks, size_bytes / ranks.count)
+    allgather_ring(ranks, size_bytes / ranks.count)
 
 
 @register_messages("broadcast", "linear", lambda p: p - 1)
-def broadcast_linear(ranks: Ranks, size_bytes: float) -> None:
+@register_messages("scatter", "linear", lambda p: p - 1)
+def from_root_linear(ranks: Ranks, size_bytes: float) -> None:
     """Rank 0 sends to every other rank in turn."""
     root = ranks.rank[:1]
     for target in range(1, ranks.count):

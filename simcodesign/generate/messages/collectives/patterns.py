@@ -1,18 +1,49 @@
-"""Patterns that several algorithms share: powers of two, the edges of a binomial tree."""
+"""Patterns that several algorithms share: powers of two, the edges and subtrees of binomial and binary trees."""
 
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from simcodesign.generate.columns import Int32s, Ranks
 
-
-def tree_edges(ranks: Ranks, bit: int) -> tuple[Int32s, Int32s]:
-    """Parents and children of the binomial tree whose numbers differ by ``bit``."""
-    upper = ranks.rank[: ranks.count - bit : 2 * bit]
-    return upper, upper + np.int32(bit)
+Floats = NDArray[np.float64]
 
 
 def powers_of_two(count: int) -> list[int]:
     """1, 2, 4, ... below ``count``."""
     return [1 << place for place in range((count - 1).bit_length())]
+
+
+def halving_edges(ranks: Ranks, bit: int) -> tuple[Int32s, Int32s]:
+    """Parents and children, ``bit`` apart, of the binomial tree in which a parent has its child's number without the
+    lowest bit: the farther the child, the larger its subtree."""
+    upper = ranks.rank[: ranks.count - bit : 2 * bit]
+    return upper, upper + np.int32(bit)
+
+
+def doubling_edges(ranks: Ranks, bit: int) -> tuple[Int32s, Int32s]:
+    """The same, without the highest bit: the nearer the child, the larger its subtree."""
+    upper = ranks.rank[: min(bit, ranks.count - bit)]
+    return upper, upper + np.int32(bit)
+
+
+def halving_subtree(ranks: Ranks, bit: int, child: Int32s) -> Floats:
+    """Ranks below and including each child: those from it on that are less than ``bit`` away."""
+    return np.minimum(bit, ranks.count - child).astype(np.float64)
+
+
+def doubling_subtree(ranks: Ranks, bit: int, child: Int32s) -> Floats:
+    """Ranks below and including each child: every 2 ``bit``-th from it on."""
+    return ((ranks.count - 1 - child) // (2 * bit) + 1).astype(np.float64)
+
+
+def binary_edges(ranks: Ranks) -> list[tuple[Int32s, Int32s]]:
+    """Parents and children of a binary tree in which rank r has the children 2 r + 1 and 2 r + 2: of each level, from
+    the root on, first all left children, then all right ones."""
+    edges = []
+    for bit in powers_of_two(ranks.count + 1)[:-1]:
+        for side in (1, 2):
+            parents = ranks.rank[bit - 1 : min(2 * bit - 1, max((ranks.count - side + 1) // 2, 0))]
+            edges.append((parents, 2 * parents + np.int32(side)))
+    return [(parents, children) for parents, children in edges if len(parents)]

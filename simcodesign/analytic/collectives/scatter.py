@@ -1,0 +1,56 @@
+"""Closed forms of scatter: rank 0 has bytes for every other rank."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from simcodesign.analytic.collectives.algorithm_form import AlgorithmForm, register_algorithm_form
+from simcodesign.analytic.collectives.patterns import doubling_blocks, halving_blocks, star
+from simcodesign.analytic.collectives.rounds import row_s, tree_blocks
+from simcodesign.analytic.collectives.trees import doubling_down_s, halving_down_s
+from simcodesign.analytic.message_costs import Cost, MessageCosts
+from simcodesign.core.units import FloatOrArray
+
+
+def scatter_binomial(size: FloatOrArray, p: MessageCosts) -> Cost:
+    """Down a binomial tree, the farthest child first; a message has the blocks of a subtree.
+
+    For P = 2^k in Hockney's model k (startup + receive overhead) + (P - 1) bytes x time per byte.
+    """
+    time = halving_down_s(p.ranks, lambda blocks: p.message(blocks * size))
+    return Cost(time, p.ranks - 1, tree_blocks(p.ranks) * size)
+
+
+def scatter_binomial_near(size: FloatOrArray, p: MessageCosts) -> Cost:
+    """The same, the nearest child first: it gets half of the blocks."""
+    time = doubling_down_s(p.ranks, lambda blocks: p.message(blocks * size))
+    return Cost(time, p.ranks - 1, tree_blocks(p.ranks) * size)
+
+
+def scatter_linear(size: FloatOrArray, p: MessageCosts) -> Cost:
+    """The root sends P - 1 times, ``apart_s`` apart; the last receiver receives."""
+    m, others = p.message(size), p.ranks - 1
+    return Cost(row_s(others, m.whole_s, m.apart_s), others, others * size)
+
+
+def sent_through_tree(ranks: FloatOrArray) -> FloatOrArray:
+    """P blocks, each of which is sent half of log2 P times, over P processes."""
+    sent: FloatOrArray = 0.5 * np.log2(ranks)
+    return sent
+
+
+def sent_by_others(ranks: FloatOrArray) -> FloatOrArray:
+    """P - 1 messages, over P processes."""
+    sent: FloatOrArray = (np.asarray(ranks) - 1.0) / np.asarray(ranks)
+    return sent
+
+
+register_algorithm_form(
+    "scatter", "binomial", AlgorithmForm(scatter_binomial, halving_blocks, "log2(P)", "P - 1", sent_through_tree)
+)
+register_algorithm_form(
+    "scatter",
+    "binomial_near",
+    AlgorithmForm(scatter_binomial_near, doubling_blocks, "log2(P)", "P - 1", sent_through_tree),
+)
+register_algorithm_form("scatter", "linear", AlgorithmForm(scatter_linear, star, "P - 1", "P - 1", sent_by_others))

@@ -1,0 +1,43 @@
+"""Messages of gather: rank 0 gets the bytes of every other rank."""
+
+from __future__ import annotations
+
+from simcodesign.generate.columns import Ranks
+from simcodesign.generate.messages.collectives.algorithm_messages import register_messages
+from simcodesign.generate.messages.collectives.patterns import (
+    doubling_edges,
+    doubling_subtree,
+    halving_edges,
+    halving_subtree,
+    powers_of_two,
+)
+
+
+@register_messages("gather", "binomial", lambda p: p - 1)
+def gather_binomial(ranks: Ranks, size_bytes: float) -> None:
+    """Up a binomial tree, the nearest child first: a child sends the blocks of all ranks of its subtree."""
+    for bit in powers_of_two(ranks.count):
+        upper, lower = halving_edges(ranks, bit)
+        blocks = halving_subtree(ranks, bit, lower) * size_bytes
+        ranks.send(upper, blocks, lower)
+        ranks.receive(lower, blocks, who=upper)
+
+
+@register_messages("gather", "binomial_far", lambda p: p - 1)
+def gather_binomial_far(ranks: Ranks, size_bytes: float) -> None:
+    """The same at distance ..., 4, 2, 1: the upper half of all that have blocks sends them to the lower half."""
+    for bit in reversed(powers_of_two(ranks.count)):
+        upper, lower = doubling_edges(ranks, bit)
+        blocks = doubling_subtree(ranks, bit, lower) * size_bytes
+        ranks.send(upper, blocks, lower)
+        ranks.receive(lower, blocks, who=upper)
+
+
+@register_messages("gather", "linear", lambda p: p - 1)
+def to_root_linear(ranks: Ranks, size_bytes: float) -> None:
+    """Every other rank sends to rank 0, which receives from ranks 1, 2, 3, ..."""
+    root = ranks.rank[:1]
+    for source in range(1, ranks.count):
+        sender = ranks.rank[source : source + 1]
+        ranks.send(root, size_bytes, sender)
+        ranks.receive(sender, size_bytes, who=root)

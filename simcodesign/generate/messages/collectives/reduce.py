@@ -1,0 +1,51 @@
+"""Messages of reduce: rank 0 gets the reduction of the bytes of all."""
+
+from __future__ import annotations
+
+from simcodesign.generate.columns import Ranks
+from simcodesign.generate.messages.collectives.algorithm_messages import register_messages
+from simcodesign.generate.messages.collectives.gather import to_root_linear
+from simcodesign.generate.messages.collectives.patterns import (
+    binary_edges,
+    doubling_edges,
+    halving_edges,
+    powers_of_two,
+)
+
+
+@register_messages("reduce", "binomial", lambda p: p - 1)
+def reduce_binomial(ranks: Ranks, size_bytes: float) -> None:
+    """Up a binomial tree to rank 0, the nearest child first, which has the smallest subtree."""
+    for bit in powers_of_two(ranks.count):
+        upper, lower = halving_edges(ranks, bit)
+        ranks.send(upper, size_bytes, lower)
+        ranks.receive(lower, size_bytes, who=upper)
+
+
+@register_messages("reduce", "binomial_far", lambda p: p - 1)
+def reduce_binomial_far(ranks: Ranks, size_bytes: float) -> None:
+    """At distance ..., 4, 2, 1: the upper half of all that have something left sends it to the lower half."""
+    for bit in reversed(powers_of_two(ranks.count)):
+        upper, lower = doubling_edges(ranks, bit)
+        ranks.send(upper, size_bytes, lower)
+        ranks.receive(lower, size_bytes, who=upper)
+
+
+@register_messages("reduce", "binary_tree", lambda p: p - 1)
+def reduce_binary_tree(ranks: Ranks, size_bytes: float) -> None:
+    """Every rank receives from its right child, whose subtree is no larger, then from its left one, and sends on."""
+    for upper, lower in reversed(binary_edges(ranks)):
+        ranks.send(upper, size_bytes, lower)
+        ranks.receive(lower, size_bytes, who=upper)
+
+
+@register_messages("reduce", "chain", lambda p: p - 1)
+def reduce_chain(ranks: Ranks, size_bytes: float) -> None:
+    """From the last rank on, each sends to the one before it what has been reduced so far."""
+    for place in range(ranks.count - 1, 0, -1):
+        sender, receiver = ranks.rank[place : place + 1], ranks.rank[place - 1 : place]
+        ranks.send(receiver, size_bytes, sender)
+        ranks.receive(sender, size_bytes, who=receiver)
+
+
+register_messages("reduce", "linear", lambda p: p - 1)(to_root_linear)
