@@ -149,7 +149,9 @@ class _Account:
         """Add the charge of one demand, as often as it is done."""
         phase = self.phases.setdefault(step.phase, dict.fromkeys(COMPONENTS, 0.0))
         time_s = charge.time_s * step.repetitions * step.present
-        phase[charge.component] = phase[charge.component] + time_s
+        computed_s = charge.computation_s * step.repetitions * step.present
+        phase["computation"] = phase["computation"] + computed_s
+        phase[charge.component] = phase[charge.component] + (time_s - computed_s)
         if not self.evaluation.design_point.shape:
             self.demands.append((step, time_s))
             self._share(step, time_s)

@@ -36,7 +36,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -61,6 +61,11 @@ class Message:
     waits: bool | NDArray[np.bool_] = False
     spread_s: FloatOrArray = 0.0
     in_order: bool = True
+
+    def then(self, work_s: FloatOrArray) -> Message:
+        """The same where its receiver works on it for so long before it goes on."""
+        receive = self.receive_s + work_s
+        return replace(self, receive_s=receive, next_receive_s=np.maximum(self.next_receive_s, receive))
 
     @property
     def flight_s(self) -> FloatOrArray:
@@ -96,11 +101,17 @@ FREE = Message(0.0, 0.0, 0.0, 0.0, 0.0)
 
 @dataclass(frozen=True)
 class MessageCosts:
-    """What messages cost among ``ranks`` ranks: ``message(size_bytes)``."""
+    """What messages cost among ``ranks`` ranks: ``message(size_bytes)``; ``reduction_s_per_byte``: what the operator of
+    a reduction takes a rank for a byte."""
 
     ranks: FloatOrArray
     message: Callable[[FloatOrArray], Message]
     along: tuple[Callable[[FloatOrArray], Message], ...] = ()
+    reduction_s_per_byte: FloatOrArray = 0.0
+
+    def reduced(self, size_bytes: FloatOrArray) -> Message:
+        """A message whose bytes its receiver combines with its own."""
+        return self.message(size_bytes).then(size_bytes * self.reduction_s_per_byte)
 
     def message_along(self, dim: int, size_bytes: FloatOrArray) -> Message:
         """A message along a dimension of a process grid: those of each have their own price where ``along`` has it."""
@@ -112,6 +123,13 @@ def price(
 ) -> MessageCosts:
     """The price list of a network by its distance law, or for messages of ``hops`` hops; over the slowest links of the
     network, or over these."""
+    return MessageCosts(ranks, _message(network, ranks, hops, links), reduction_s_per_byte=network.reduction_s_per_byte)
+
+
+def _message(
+    network: Network, ranks: FloatOrArray, hops: FloatOrArray | None, links: RouteLinks | None
+) -> Callable[[FloatOrArray], Message]:
+    """The price of a message by its size."""
     passed = slowest_links(network) if links is None else links
     h = (modelled_hops(network, ranks) if hops is None else hops) * passed.hops
     again: FloatOrArray = 0.0
@@ -122,7 +140,7 @@ def price(
     if network.has_own_links:
         longer = np.maximum(passed.per_byte_s - passed.sent_s_per_byte, 0.0)
     if network.model == "loggop":
-        return MessageCosts(ranks, functools.partial(_loggop, network, way, again + longer))
+        return functools.partial(_loggop, network, way, again + longer)
     startup, sent, receive = passed.startup_s, passed.sent_s_per_byte, network.receive_overhead_s
     relays = np.maximum(h, 1.0) if network.startup_per == "hop" else 1.0
     if not network.flight_holds_sender:
@@ -130,9 +148,9 @@ def price(
         flown = longer if network.bytes_hold_sender else sent + longer
         flight = functools.partial(_with_bytes_s, way, flown, again, network.stored_bytes)
         held = sent if network.bytes_hold_sender else 0.0
-        return MessageCosts(ranks, functools.partial(_posted, startup, held, receive, flight))
+        return functools.partial(_posted, startup, held, receive, flight)
     send = functools.partial(_with_bytes_s, startup * relays + way, sent + longer, again, network.stored_bytes)
-    return MessageCosts(ranks, functools.partial(_hockney, send, receive))
+    return functools.partial(_hockney, send, receive)
 
 
 def _with_bytes_s(
@@ -191,11 +209,14 @@ def modelled_hops(network: Network, ranks: FloatOrArray) -> FloatOrArray:
 
 @dataclass(frozen=True)
 class Cost:
-    """Time of one operation of all ranks, and what it sends in total."""
+    """Time of one operation of all ranks, and what it sends in total. ``reduction_s``: for which the operators of a
+    reduction are at work on its longest path; ``reduced_bytes``: those that they take on all ranks together."""
 
     time_s: FloatOrArray
     messages: FloatOrArray
     message_bytes: FloatOrArray
+    reduction_s: FloatOrArray = 0.0
+    reduced_bytes: FloatOrArray = 0.0
 
 
 def floor_log2(count: FloatOrArray) -> NDArray[np.float64]:

@@ -40,6 +40,7 @@ CONSTANTS: dict[str, tuple[str, str, str]] = {
     "network.G": ("network", "per_byte_s", "per_byte"),
     "network.O": ("network", "overhead_per_byte_s", "per_byte"),
     "network.S": ("network", "rendezvous_above_bytes", "size"),
+    "network.reduction_per_byte": ("network", "reduction_per_byte_s", "per_byte"),
     "network.link_per_byte": ("network", "link_per_byte_s", "per_byte"),
     "network.interfaces.per_byte": ("network", "interfaces.per_byte_s", "per_byte"),
     "disk.read_startup": ("disk", "read_startup_s", "time"),

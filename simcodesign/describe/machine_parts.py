@@ -140,6 +140,9 @@ class Network:
     take turns packet by packet, of ``packet_bytes`` each; with ``switching = "store_and_forward"`` it is packets that
     are stored, not messages. Else messages take turns.
 
+    A rank that combines m bytes it has received with its own (operator of a reduction) computes for
+    ``m reduction_per_byte_s``; by default it takes no time.
+
     A rank that sends or receives draws ``dynamic_power_w`` (not while it waits), and a byte that is sent takes
     ``energy_per_byte_j``.
     """
@@ -170,11 +173,17 @@ class Network:
     node: LocalMessages | None = None
     socket: LocalMessages | None = None
     sockets_per_node: int = 1
+    reduction_per_byte_s: FloatOrArray | None = None
 
     @property
     def bytes_hold_sender(self) -> bool:
         """Hockney: whether a message holds its sender beyond the startup."""
         return self.sends == ONE_BY_ONE
+
+    @property
+    def reduction_s_per_byte(self) -> FloatOrArray:
+        """Seconds for which the operator of a reduction is at work on one byte."""
+        return 0.0 if self.reduction_per_byte_s is None else self.reduction_per_byte_s
 
     @property
     def flight_holds_sender(self) -> bool:

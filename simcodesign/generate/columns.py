@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from simcodesign.core.result import RECEIVE, SEND, WAIT
+from simcodesign.core.result import COMPUTE, RECEIVE, SEND, WAIT
 from simcodesign.core.units import FloatOrArray
 from simcodesign.generate.plan import NONE
 
@@ -60,10 +60,12 @@ def _same(value: FloatOrArray, other: FloatOrArray) -> bool:
 
 
 class Ranks:
-    """All ranks at work on one step of the program: what they do is appended column by column."""
+    """All ranks at work on one step of the program: what they do is appended column by column. The operator of a
+    reduction takes ``reduction_s_per_byte`` of a rank."""
 
-    def __init__(self, ranks: int) -> None:
+    def __init__(self, ranks: int, reduction_s_per_byte: float = 0.0) -> None:
         self.count = ranks
+        self.reduction_s_per_byte = reduction_s_per_byte
         self.rank = np.arange(ranks, dtype=np.int32)
         self.columns: list[Column] = []
 
@@ -91,6 +93,12 @@ class Ranks:
     ) -> None:
         """Every rank (of ``who``) waits for the message that its source sent ``-match`` columns before this one."""
         self.columns.append(Column(RECEIVE, who, source, size_bytes, match=match))
+
+    def reduce(self, size_bytes: FloatOrArray, who: Int32s | None = None) -> None:
+        """Every rank (of ``who``) combines so many bytes that it has received with its own: it computes, unless
+        operators take no time."""
+        if self.reduction_s_per_byte > 0:
+            self.work(COMPUTE, 0.0, size_bytes * self.reduction_s_per_byte, who)
 
     def message(self, kind: int, peer: Int32s | int, size_bytes: FloatOrArray, tag: int, who: Int32s | None) -> None:
         """A send or receive that is paired by its tag; the peer of a receive may be ``ANY``."""

@@ -95,7 +95,7 @@ class StepWriter:
     @cached_property
     def columns(self) -> Ranks:
         """What was written."""
-        return Ranks(self.builder.ranks)
+        return Ranks(self.builder.ranks, float(self.machine.network.reduction_s_per_byte))
 
     @property
     def machine(self) -> Machine:

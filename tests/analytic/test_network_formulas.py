@@ -317,3 +317,24 @@ def test_one_message_within_a_node_takes_no_hop(startup_per: str) -> None:
         expected = network.startup_s + 100 * network.per_byte_s + network.receive_overhead_s
         assert result.makespan_s == close(expected)
         assert not result.stations
+
+
+#: Operations that combine what comes in with what is there.
+REDUCING = [key for key in KEYS if key[0] in {"allreduce", "reduce_scatter", "scan", "reduce"}]
+
+
+@pytest.mark.parametrize(("name", "algorithm"), REDUCING)
+@pytest.mark.parametrize("model", ["hockney", "together", "loggop"])
+def test_operators_take_time_in_both_readings(name: str, algorithm: str, model: str) -> None:
+    constants = {"startup_s": 3e-6, "receive_overhead_s": 4e-7, "sends": TOGETHER if model == "together" else SENDS[0]}
+    if model == "loggop":
+        constants = {"model": model, "latency_s": 3e-6, "overhead_s": 1e-6, "gap_s": 2e-6}
+    network = crossbar(per_byte_s=1e-9, reduction_per_byte_s=1e-9 / 3, **constants)
+    for ranks in numbers_of_ranks(MOST_RANKS):
+        result = run(collective(name, algorithm, 3e4), network, ranks)
+        cost = ALGORITHM_FORMS[name, algorithm].cost(3e4, price(network, float(ranks)))
+        if model != "loggop" or not (ranks & (ranks - 1) and ALGORITHM_FORMS[name, algorithm].folds):
+            assert result.makespan_s == close(cost.time_s), ranks
+        if model == "hockney":
+            assert float(cost.reduced_bytes) * network.reduction_s_per_byte == close(result.ranks.busy_s[:, :, 0].sum())
+            assert result.phases["main"]["computation"] == close(cost.reduction_s), ranks

@@ -119,6 +119,14 @@ def test_every_key() -> None:
     assert (toy.mapping, toy.noise) == ("round_robin", 0.05)
 
 
+def test_operators_of_reductions() -> None:
+    """Fugaku: 64 MiB are combined in 4.0 ms, which is 16.8 GB/s."""
+    for text in ("reduction: 16.777216 GB/s", "reduction_per_byte: 5.9604644775390625e-11"):
+        network = read_machine(changed("  startup: 0", f"  startup: 0\n  {text}", SMALL)).network
+        assert 2**26 * network.reduction_s_per_byte == pytest.approx(4.0e-3, rel=1e-12)
+    assert read_machine(SMALL).network.reduction_s_per_byte == 0
+
+
 def test_defaults() -> None:
     small = read_machine(SMALL)
     assert (small.about, small.source, small.processors, small.disk) == ("", "", 4, None)
@@ -440,7 +448,7 @@ def test_every_constant_can_be_replaced(path: str) -> None:
         value = 2e-8
     after = toy.with_constants({path: value}).constants()
     assert after == toy.constants() | {path: value}
-    assert toy.constants()[path] != value
+    assert toy.constants().get(path) != value
 
 
 def test_arrays_of_constants() -> None:

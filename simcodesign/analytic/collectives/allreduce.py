@@ -21,21 +21,31 @@ def allreduce_recursive_doubling(size: FloatOrArray, p: MessageCosts) -> Cost:
 
     The P - 2^k ranks that receive before the exchanges and send after them are numbered from 0 in the hypercube:
     between two of them at most h = ceil(log2(P - 2^k)) rounds lead to another rank and take D; the other rounds stay on
-    a rank and take s.
+    a rank and take s. What comes in is reduced, but for the message after.
     """
-    m, rounds = p.message(size), floor_log2(p.ranks)
+    m, out, rounds = p.reduced(size), p.message(size), floor_log2(p.ranks)
     power: FloatOrArray = np.exp2(rounds)
     rest = p.ranks - power
     stay = np.maximum(np.maximum(m.apart_s, m.next_receive_s), m.send_s + m.receive_s)
     between = rounds * stay + ceil_log2(np.maximum(rest, 1.0)) * np.maximum(m.whole_s - stay, 0.0)
-    folded = np.maximum(2 * m.whole_s + between, (rounds + 1) * m.whole_s)
-    messages = power * rounds + 2 * rest
-    return Cost(np.where(rest > 0, folded, row_s(rounds, m.exchange_s, m.round_s)), messages, messages * size)
+    folded = m.whole_s + np.maximum(between + out.whole_s, rounds * m.whole_s)
+    messages, reductions = power * rounds + 2 * rest, rounds + (rest > 0)
+    return Cost(
+        np.where(rest > 0, folded, row_s(rounds, m.exchange_s, m.round_s)),
+        messages,
+        messages * size,
+        reductions * size * p.reduction_s_per_byte,
+        (messages - rest) * size,
+    )
 
 
 def allreduce_ring(size: FloatOrArray, p: MessageCosts) -> Cost:
-    """2 (P - 1) steps with a P-th of the data."""
-    return equal_rounds(2 * (p.ranks - 1), size / p.ranks, p)
+    """2 (P - 1) steps with a P-th of the data, which is reduced in the first half of them."""
+    rounds, part = p.ranks - 1, size / p.ranks
+    gathered = equal_rounds(rounds, part, p)
+    reduced = rounds * p.reduced(part).round_s
+    sent, reduction_s = 2 * gathered.messages, rounds * part * p.reduction_s_per_byte
+    return Cost(reduced + gathered.time_s, sent, sent * part, reduction_s, gathered.message_bytes)
 
 
 def allreduce_reduce_broadcast(size: FloatOrArray, p: MessageCosts) -> Cost:

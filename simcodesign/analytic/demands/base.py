@@ -51,7 +51,8 @@ class Draw:
 
 @dataclass(frozen=True)
 class Charge:
-    """What one execution of a demand takes. ``time_s`` of each rank that does it, booked under ``component``.
+    """What one execution of a demand takes. ``time_s`` of each rank that does it, booked under ``component``, but for
+    ``computation_s`` of it, which is booked as computation.
 
     ``station``: a station that ranks may share and that is busy for ``service_s`` of it. ``messages`` and
     ``message_bytes`` are those of all ranks together. ``hit_methods``: how the hits of each cache level were computed.
@@ -67,6 +68,7 @@ class Charge:
     message_bytes: FloatOrArray = 0.0
     hit_methods: Mapping[str, str] | None = None
     draws: tuple[Draw, ...] = ()
+    computation_s: FloatOrArray = 0.0
 
 
 @dataclass(frozen=True)

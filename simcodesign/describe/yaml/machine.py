@@ -72,6 +72,7 @@ _BANDWIDTHS = {
     "network": {
         "bandwidth": "per_byte",
         "link_bandwidth": "link_per_byte",
+        "reduction": "reduction_per_byte",
     },
     "disk": {"bandwidth": "per_byte"},
     "memory": {"bandwidth": "per_byte"},

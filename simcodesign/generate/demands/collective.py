@@ -14,7 +14,8 @@ class CollectiveLowering(Lowering[Collective]):
     is_collective = True
 
     def operations(self, demand: Collective, writer: StepWriter) -> float:
-        return 2 * messages_of(demand).most(writer.builder.ranks)
+        each = 2 if writer.columns.reduction_s_per_byte == 0 else 3  # send, receive, operator
+        return each * messages_of(demand).most(writer.builder.ranks)
 
     def write(self, demand: Collective, writer: StepWriter) -> None:
         size_bytes, tally = float(writer.amount(demand.bytes, "bytes")), writer.builder.tally

@@ -205,6 +205,12 @@ def _hockney_rows(network: Network) -> Rows:
     if network.socket is not None:
         yield "sockets of a node", str(network.sockets_per_node)
     yield "charged to the receiver", amount_text(network.receive_overhead_s, "time")
+    yield from _reduction_rows(network)
+
+
+def _reduction_rows(network: Network) -> Rows:
+    if network.reduction_per_byte_s is not None:
+        yield "operators of reductions", bandwidth_text(network.reduction_per_byte_s)
 
 
 def _loggop_rows(network: Network) -> Rows:
@@ -221,6 +227,7 @@ def _loggop_rows(network: Network) -> Rows:
     yield "time per byte G", f"{amount_text(network.per_byte_s, 'per_byte')} ({bandwidth_text(network.per_byte_s)})"
     yield "overhead per byte O", amount_text(network.overhead_per_byte_s, "per_byte")
     yield "rendezvous above S", "never" if limit is None else amount_text(limit, "size")
+    yield from _reduction_rows(network)
 
 
 def _message_model(network: Network) -> str:

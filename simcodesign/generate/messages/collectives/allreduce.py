@@ -21,11 +21,13 @@ def allreduce_recursive_doubling(ranks: Ranks, size_bytes: float) -> None:
     if rest:
         ranks.send(odd, size_bytes, even)
         ranks.receive(even, size_bytes, who=odd)
+        ranks.reduce(size_bytes, odd)
     active = ranks.rank[:power]  # number among those that go on: the odd ones of the pairs, then the others
     who = np.where(active < rest, 2 * active + 1, active + rest).astype(np.int32)
     for bit in powers_of_two(power):
         partner = who[active ^ bit]
         ranks.exchange(partner, partner, size_bytes, who if rest else None)
+        ranks.reduce(size_bytes, who if rest else None)
     if rest:
         ranks.send(even, size_bytes, odd)
         ranks.receive(odd, size_bytes, who=even)
@@ -34,8 +36,11 @@ def allreduce_recursive_doubling(ranks: Ranks, size_bytes: float) -> None:
 @register_messages("allreduce", "ring", lambda p: 2 * p * (p - 1))
 def allreduce_ring(ranks: Ranks, size_bytes: float) -> None:
     """Reduce-scatter and allgather around a ring, a P-th of the data at a time."""
-    for _ in range(2):
-        allgather_ring(ranks, size_bytes / ranks.count)
+    part = size_bytes / ranks.count
+    for _ in range(ranks.count - 1):
+        ranks.exchange((ranks.rank + 1) % ranks.count, (ranks.rank - 1) % ranks.count, part)
+        ranks.reduce(part)
+    allgather_ring(ranks, part)
 
 
 @register_messages("allreduce", "reduce_broadcast", lambda p: 2 * (p - 1))
