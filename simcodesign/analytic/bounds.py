@@ -21,6 +21,7 @@ from simcodesign.analytic.demands.point_to_point import empty_receive_s
 from simcodesign.analytic.message_costs import modelled_hops, price
 from simcodesign.analytic.route_links import without_links, worst_links
 from simcodesign.core.result import Bounds
+from simcodesign.describe.demands.wait import Wait
 from simcodesign.describe.design_point import DesignPoint
 from simcodesign.describe.effects import ladder
 from simcodesign.describe.evaluation import EvaluatedBlock, EvaluatedStep, Evaluation
@@ -81,10 +82,15 @@ class _Loads:
 
     def path(self, block: EvaluatedBlock) -> Path:
         """The path of a block done once; everything else is added up for all its repetitions."""
-        path = Path(np.zeros(self.ranks))
+        path, parts = Path(np.zeros(self.ranks)), dict[str, tuple[Path, Path]]()
         for step in block.steps():
             if isinstance(step, EvaluatedBlock):
                 path = path + self.path(step).repeated(float(step.repeat))
+            elif isinstance(step.demand, Wait):
+                for since, part in (parts.pop(name) for name in step.demand.names):
+                    path = path.at_least(since, part)
+            elif step.demand.started_as:
+                parts[step.demand.started_as] = path, self._demand(step, float(step.repetitions))
             else:
                 path = path + self._demand(step, float(step.repetitions))
         return path
@@ -119,6 +125,8 @@ class _Loads:
             return Path(own)
         sends_s = own.copy()
         np.add.at(own, sent.target, (near.receive_s - near.spread_s) * sent.messages)
+        if step.demand.started_as:  # what goes on beside it counts, so that nothing is cut
+            return Path(own if near.in_order else sends_s)
         # In LogGOPS a message may be taken up before its receiver comes to the operation.
         rounds_s = form.rounds_s(step.demand, own if near.in_order else sends_s)
         return Path(own) if rounds_s is None else cut(self.ranks, rounds_s)

@@ -16,6 +16,7 @@ from simcodesign.analytic.pipelining.sequences import Chain, pipelined
 from simcodesign.analytic.pipelining.succession import Operation
 from simcodesign.analytic.power import PowerBook
 from simcodesign.analytic.queueing.closed_loops import Loop, Visit, visit_factors
+from simcodesign.analytic.side_parts import BlockClock
 from simcodesign.core.errors import InputError
 from simcodesign.core.result import COMPONENTS, DemandTime, Pipelined, Result, SharedLinks, SharedTime
 from simcodesign.core.units import FloatOrArray
@@ -44,7 +45,8 @@ def forecast(
     ``P``, machine constants (``network.startup``, SI units) and its parameters (``machine.NAME``); arrays broadcast and
     give arrays of that shape.
     The makespan is the sum of the closed forms of all demands, each as if all ranks began it together when the last has
-    ended the one before. ``Result.pipelined``: what it is where ranks go on as soon as they can, for one design point.
+    ended the one before; of what is started, only what is left of it when it is waited for (``analytic/side_parts``).
+    ``Result.pipelined``: what it is where ranks go on as soon as they can, for one design point.
     ``bounds`` adds bounds of the simulated time: for one design point, and unless an operation has more messages
     than could be looked at one by one (``bounds.MOST_MESSAGES``).
     ``queueing``: loops without messages whose ranks share disks or memory, and whose demands vary, take what
@@ -60,6 +62,8 @@ def forecast(
     account = _Account(Evaluation.at_points(design_point), queueing)
     with np.errstate(all="ignore"):  # overflow shows as a makespan that is not finite
         chain = account.program(account.evaluation.program)
+        for (phase, component), time_s in account.clock.times.items():
+            account.phases[phase][component] = time_s
         result = account.result()
         energy = 0.0 if result.energy_j is None else result.energy_j
         for number in (result.makespan_s, result.messages, result.message_bytes, result.disk_bytes, energy):
@@ -89,16 +93,19 @@ class _Account:
     hit_methods: dict[str, str] = field(default_factory=dict)
     demands: list[tuple[EvaluatedStep, FloatOrArray]] = field(default_factory=list)  # seconds of one point
     shared: list[SharedTime] = field(default_factory=list)
+    clock: BlockClock = field(default_factory=BlockClock)  # of the block that is read
+    has_overlap: bool = field(init=False)
     no_pipeline: str = field(init=False)  # why successive operations have no closed form
     power: PowerBook | None = field(init=False)
 
     def __post_init__(self) -> None:
+        self.has_overlap = self.evaluation.design_point.workload.has_overlap
         self.no_pipeline = why_not_pipelined(self.evaluation)
         self.power = PowerBook() if self.evaluation.design_point.has_power else None
 
     def program(self, block: EvaluatedBlock) -> Chain:
         """Add up the steps of a block; how its operations follow one another, if that is of use."""
-        chain = Chain()
+        chain, outer, self.clock = Chain(), self.clock, BlockClock()
         for step in block.steps():
             if isinstance(step, EvaluatedBlock):
                 chain = chain + self._block(step)
@@ -108,6 +115,9 @@ class _Account:
             self._book(step, charge)
             operation = None if self.no_pipeline else self._operation(step, charge)
             chain = chain if operation is None else chain + Chain.of(operation)
+        if self.has_overlap:
+            outer.ends(self.clock, block.repeat)
+        self.clock = outer
         return chain
 
     def _operation(self, step: EvaluatedStep, charge: Charge) -> Operation | None:
@@ -129,7 +139,8 @@ class _Account:
     def _block(self, block: EvaluatedBlock) -> Chain:
         """What is in a block; the waits of the outermost one that is repeated, when it has been read."""
         repeated = block.block.repeat != ONE
-        if not self.queueing or self.evaluation.by_rank or self.loop is not None or not repeated:
+        has_queues = self.queueing and not self.evaluation.by_rank and not self.has_overlap
+        if not has_queues or self.loop is not None or not repeated:
             return self._repeated(self.program(block), block)
         self.loop = Loop()
         chain = self._repeated(self.program(block), block)
@@ -147,11 +158,7 @@ class _Account:
 
     def _book(self, step: EvaluatedStep, charge: Charge) -> None:
         """Add the charge of one demand, as often as it is done."""
-        phase = self.phases.setdefault(step.phase, dict.fromkeys(COMPONENTS, 0.0))
-        time_s = charge.time_s * step.repetitions * step.present
-        computed_s = charge.computation_s * step.repetitions * step.present
-        phase["computation"] = phase["computation"] + computed_s
-        phase[charge.component] = phase[charge.component] + (time_s - computed_s)
+        time_s = self._time_s(step, charge)
         if not self.evaluation.design_point.shape:
             self.demands.append((step, time_s))
             self._share(step, time_s)
@@ -167,9 +174,20 @@ class _Account:
         if self.power is not None:
             self._draw(self.power, step, charge)
 
+    def _time_s(self, step: EvaluatedStep, charge: Charge) -> FloatOrArray:
+        """By how much a demand lengthens the program, as often as it is done."""
+        phase = self.phases.setdefault(step.phase, dict.fromkeys(COMPONENTS, 0.0))
+        if self.has_overlap:  # the clock of the program says in the end what it consists of
+            return self.clock.reads(step, charge) * step.repetitions
+        time_s = charge.time_s * step.repetitions * step.present
+        computed_s = charge.computation_s * step.repetitions * step.present
+        phase["computation"] = phase["computation"] + computed_s
+        phase[charge.component] = phase[charge.component] + (time_s - computed_s)
+        return time_s
+
     def _share(self, step: EvaluatedStep, time_s: FloatOrArray) -> None:
         """Note a demand whose messages share links evenly, where links are shared fairly."""
-        if step.machine.network.sharing != "fair" or self.evaluation.by_rank:
+        if step.machine.network.sharing != "fair" or self.evaluation.by_rank or self.has_overlap:
             return
         shared_s = closed_form(step.demand).evenly_shared_s(step.demand, step)
         if shared_s is not None:
@@ -193,7 +211,9 @@ class _Account:
             if not draw.of_all:
                 energy_j, power_w = step.over_ranks(energy_j * step.present), step.over_ranks(power_w * step.present)
             power.spend(energy_j)
-            power.draw(step.phase, draw.part, power_w, draw.is_resource)
+            # What is started draws its power beside all else of the phase.
+            part = draw.part if not step.demand.started_as else f"{draw.part} of {step.demand.started_as}"
+            power.draw(step.phase, part, power_w, draw.is_resource)
 
     def pipelined(self, chain: Chain, sum_s: FloatOrArray) -> Pipelined | None:
         """The time where operations overlap that follow one another; None for several design points."""
@@ -257,6 +277,8 @@ def why_not_pipelined(evaluation: Evaluation) -> str:
     """For what no closed form of successive operations is given; nothing if it is."""
     if evaluation.design_point.shape:
         return "several design points"
+    if evaluation.design_point.workload.has_overlap:
+        return "parts that go on beside others"
     network = evaluation.machine.network
     if network.model != "hockney" and network.paths_differ:
         return "LogGOPS where links differ, so that ranks do not go on at the same time"

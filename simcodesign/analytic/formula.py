@@ -46,6 +46,8 @@ def phase_formula(workload: Workload, phase: str) -> Any:
     or has ``when``, a schedule, a replaced constant beyond the model, a name of the workload that is in ``SYMBOLS``.
     """
     sympy = _sympy()
+    if workload.has_overlap:
+        raise InputError("parts that go on beside others have no formula", workload.place, allowed="forecast it")
     if workload.is_open:
         raise InputError("an open stream has formulas of its own, which the forecast names", workload.place)
     try:

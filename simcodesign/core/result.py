@@ -128,7 +128,10 @@ class SharedLinks:
 
 @dataclass(frozen=True)
 class RankTimes:
-    """Times of every rank, (ranks, phases, components); ``busy_s`` includes ``waiting_s``. ``end_s``: (ranks,)."""
+    """Times of every rank, (ranks, phases, components); ``busy_s`` includes ``waiting_s``. ``end_s``: (ranks,).
+
+    Of a rank that does several things at once each counts, so that its times may add up to more than its end.
+    """
 
     phases: tuple[str, ...]
     busy_s: NDArray[np.float64]

@@ -18,6 +18,7 @@ class Block:
     """``repeat`` times the ``body``; ``phase`` names where its time is booked; ``constants`` replace the machine's.
 
     ``useful_flops``: what one repetition adds to the operations, of all ranks, of which a rate is made.
+    ``overlaps``: its body are parts that go on at once (``describe/overlap.py``).
     """
 
     repeat: Expression
@@ -27,6 +28,7 @@ class Block:
     about: str = ""
     place: Place = field(default=Place(), compare=False)
     useful_flops: Expression | None = None
+    overlaps: bool = False
 
     def expressions(self) -> Iterator[Expression]:
         """Every expression of the block itself."""

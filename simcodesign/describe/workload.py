@@ -15,6 +15,7 @@ from simcodesign.describe.demands.memory_accesses import MemoryAccesses
 from simcodesign.describe.demands.resource_uses import Execute
 from simcodesign.describe.equations import ordered
 from simcodesign.describe.noise import Imbalance, share_as_distribution
+from simcodesign.describe.overlap import check_starts, has_overlap
 from simcodesign.describe.parameters import Parameter
 from simcodesign.describe.program import Block, Step, placed_demands, walk
 
@@ -52,6 +53,7 @@ class Workload:
         known |= self.equations.keys()
         by_rank = known | {"rank"}
         check_alone(walk(self.program), bool(self.imbalance), self.place)
+        check_starts(self.program)
         for step in walk(self.program):
             _check_names(step, known, by_rank)
             _check_data(step, self.data)
@@ -83,6 +85,11 @@ class Workload:
     def uses_resources(self) -> bool:
         """Whether some demand is of resources that the machine file defines."""
         return any(isinstance(step, Execute) for step in walk(self.program))
+
+    @property
+    def has_overlap(self) -> bool:
+        """Whether ranks do several things at once."""
+        return has_overlap(self.program)
 
     @property
     def varies(self) -> bool:

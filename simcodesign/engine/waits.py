@@ -26,7 +26,8 @@ def released_s(plan: Plan, log: Log) -> Floats | None:
 
 def _done_before_s(plan: Plan, log: Log) -> Floats:
     """(N,) when the operation of the same processor was done that was done last before each."""
-    assert plan.station is not None
+    if plan.station is None:  # nothing is done
+        return np.zeros(len(plan))
     order = np.lexsort((log.finish_s, plan.station))
     same = plan.station[order[1:]] == plan.station[order[:-1]]
     before = np.zeros(len(plan))

@@ -27,6 +27,7 @@ from simcodesign.generate.noise import Messages, apply_randomness
 from simcodesign.generate.plan import MOST_OPERATIONS, NONE, UNLIMITED, Edges, Plan, Stations
 from simcodesign.generate.plan_builder import LoweredProgram, PlanBuilder
 from simcodesign.generate.segment import Segment
+from simcodesign.generate.side_chains import dependencies_of_chains
 
 Int32s = NDArray[np.int32]
 #: ``network.sharing``: the Plan whose messages share the stations of their routes so.
@@ -54,6 +55,8 @@ def assembled(lowered: LoweredProgram, builder: PlanBuilder) -> Plan:
     prices.price_receives(fields, place)
     if dependencies is None and prices.loggops:
         dependencies = program_in_loggopsim(segment, rank, match, mailbox)
+    elif dependencies is None and "back" in fields:
+        dependencies = dependencies_of_chains(segment, rank)
     follows_previous = np.ones(len(match) + 1, bool)
     if dependencies is not None:
         follows_previous[:-1] = dependencies.follows_previous
@@ -75,6 +78,7 @@ def assembled(lowered: LoweredProgram, builder: PlanBuilder) -> Plan:
         gap_s=fields.get("gap_s"),
         flight_s=fields.get("flight_s"),
         train=fields.get("train"),
+        unit=fields.get("unit"),
         loggops=None if dependencies is None else dependencies.loggops,
     )
     without_noise = (

@@ -157,6 +157,8 @@ def _loose(plan: Plan) -> Flags:
 def _cpus(plan: Plan) -> Int32s:
     """Processors, numbered in each rank."""
     cpu = np.zeros(len(plan), np.int32)
+    if plan.unit is not None and plan.loggops is None:
+        return within(plan.rank, plan.unit.astype(np.int32)).astype(np.int32)
     if plan.station is not None:
         queues = np.flatnonzero(plan.station != NONE)
         queues = queues[plan.stations.kind[plan.station[queues]] == PROCESSOR]

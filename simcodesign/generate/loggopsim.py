@@ -22,8 +22,11 @@ def program_in_loggopsim(segment: Segment, rank: Int32s, match: Int32s, mailbox:
     """The dependencies of a program, and its processors, interfaces and queues. ``match`` and ``mailbox``: (N,) the
     other end of every message, and the mailbox of those for anyone."""
     kind, ranks = segment.fields["kind"], len(segment.first) - 1
+    unit = segment.fields.get("unit")
+    processor, more = (rank, 0) if unit is None else _processors(rank, unit, ranks)
     target = np.where(kind == SEND, segment.fields["peer"], 0).astype(np.int32)
     line = np.where(kind == SEND, rank + ranks, rank).astype(np.int32)
+    line[processor >= ranks] = processor[processor >= ranks] + 2 * ranks
     line[kind == RECEIVE] = NONE
     box, boxes = _own_boxes(kind, match, mailbox)
     rules = LogGOPS(
@@ -38,10 +41,18 @@ def program_in_loggopsim(segment: Segment, rank: Int32s, match: Int32s, mailbox:
         message_line=(target + 2 * ranks).astype(np.int32),
         interfaces=ranks,
         boxes=boxes,
-        lines=3 * ranks,
+        lines=3 * ranks + more,
     )
-    source, then = _waits_of_groups(rank, segment.fields["until"])
-    return _dependencies(rules, source, then, np.zeros(len(source), bool), rank, ranks)
+    source, then = _waits_of_groups(segment, rank)
+    return _dependencies(rules, source, then, np.zeros(len(source), bool), processor, ranks + more)
+
+
+def _processors(rank: Int32s, unit: NDArray[np.int8], ranks: int) -> tuple[Int32s, int]:
+    """A processor for each rank, and one more for each other part of a rank that works, and how many more."""
+    processor, other = rank.copy(), np.flatnonzero(unit)
+    parts, number = np.unique(rank[other].astype(np.int64) << 8 | unit[other], return_inverse=True)
+    processor[other] = ranks + number
+    return processor, len(parts)
 
 
 def _own_boxes(kind: NDArray[np.int8], match: Int32s, mailbox: Int32s | None) -> tuple[Int32s, int]:
@@ -55,19 +66,26 @@ def _own_boxes(kind: NDArray[np.int8], match: Int32s, mailbox: Int32s | None) ->
     return box, boxes + len(sends)
 
 
-def _waits_of_groups(rank: Int32s, until: Int32s) -> tuple[Ints, Ints]:
+def _waits_of_groups(segment: Segment, rank: Int32s) -> tuple[Ints, Ints]:
     """Sources and targets of dependencies: what is posted together, to which the same ``until`` belongs, waits for all
-    that was posted together before it in its rank."""
-    count = len(rank)
+    that was posted together before it in its rank, or as far ``back`` as it says; and for what it ``awaits``."""
+    until, back = segment.fields["until"], segment.fields.get("back")
     begins = np.flatnonzero(np.diff(rank, prepend=NONE) | np.diff(until, prepend=NONE))
-    sizes = np.diff(np.append(begins, count))
-    follows = np.append(rank[begins[1:]] == rank[begins[:-1]], False) if count else np.zeros(0, bool)
-    next_size = np.where(follows, np.append(sizes[1:], 0), 0) if count else sizes
-    times = np.repeat(next_size, sizes)
-    source = np.repeat(np.arange(count), times)
-    first = np.repeat(np.append(begins[1:], count)[: len(begins)], sizes)
-    place = np.arange(len(source)) - np.repeat(np.cumsum(times) - times, times)
-    return source, first[source] + place
+    sizes = np.diff(np.append(begins, len(rank)))
+    group = np.repeat(np.arange(len(begins)), sizes)
+    before = begins - (1 if back is None else back[begins])
+    then = np.flatnonzero(before >= segment.first[rank[begins]])
+    after = group[before[then]]
+    if back is not None:
+        awaits = segment.fields["awaits"]
+        waits = np.flatnonzero(awaits)
+        after, then = np.append(after, group[waits - awaits[waits]]), np.append(then, group[waits])
+        order = np.lexsort((then, after))
+        after, then = after[order], then[order]
+    times = sizes[after] * sizes[then]
+    pair = np.repeat(np.arange(len(after)), times)
+    place, width = np.arange(len(pair)) - (np.cumsum(times) - times)[pair], sizes[then][pair]
+    return begins[after][pair] + place // width, begins[then][pair] + place % width
 
 
 def as_in_loggopsim(schedule: Schedule, tag: Ints, segment: Segment) -> Dependencies:

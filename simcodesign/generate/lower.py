@@ -25,6 +25,7 @@ from simcodesign.generate.power import BYTES_PER_OPERATION as POWER_BYTES
 from simcodesign.generate.power import PowerTable
 from simcodesign.generate.random_streams import imbalance_shares
 from simcodesign.generate.segment import Segment, joined
+from simcodesign.generate.side_chains import SideChains
 
 #: Memory that one operation takes at most, in the Plan and in the compiled engine, without and with routes; to these
 #: come the stations on the routes. Measured on 14 to 96 million operations: 62 bytes, and 80 to 95 bytes.
@@ -44,6 +45,9 @@ def make_plan(design_point: DesignPoint, effects: Collection[str] = (), seed: in
     """
     design_point.require_one_point("a simulation")
     builder = _builder(design_point, frozenset(effects), seed, counters)
+    if counters and design_point.workload.has_overlap:
+        what, allowed = "counters are of ranks that do one thing at a time", "a program without start and overlap"
+        raise InputError(what, design_point.workload.place, allowed=allowed)
     with np.errstate(all="ignore"):  # overflow shows as a duration that is not finite
         _check_memory(_operations(builder, builder.evaluation.program), builder)
         lowered = _lowered(builder)
@@ -101,16 +105,20 @@ def _segment(builder: PlanBuilder, block: EvaluatedBlock, counts: list[Int64s]) 
     """The operations of a block done once, of its own blocks as often as these are repeated, and its demands in turn,
     as places in ``counts``, to which their numbers of operations are added."""
     parts, turns = [], []
+    chains = SideChains(builder.ranks) if builder.design_point.workload.has_overlap else None
     for step in block.steps():
         if not isinstance(step, EvaluatedBlock):
             writer, form = StepWriter(builder, step), lowering(step.demand)
             form.write(step.demand, writer)
-            parts.append(writer.segment(form.is_collective))
+            written = writer.segment(form.is_collective)
+            parts.append(written if chains is None else chains.placed(step.demand, written, writer))
             turns.append(np.array([len(counts)], dtype=np.int32))
             counts.append(parts[-1].counts if parts[-1].width is None else np.array(parts[-1].width))
         elif times := _whole_repeat(step):
             segment, inner = _segment(builder, step, counts)
             parts.append(segment.repeated(times))
+            if chains is not None:
+                chains.passed(parts[-1])
             turns.append(np.tile(inner, times))
         else:
             counts += [np.array(0) for _ in step.demands()]
@@ -127,6 +135,7 @@ def _operations(builder: PlanBuilder, block: EvaluatedBlock) -> float:
             total += times * _operations(builder, step) if times else 0
         else:
             total += lowering(step.demand).operations(step.demand, StepWriter(builder, step))
+            total += builder.ranks if step.demand.started_as else 0
     return total
 
 

@@ -257,6 +257,7 @@ class Plan:
     flight_s: Floats | None = None  # (N,)
     loggops: LogGOPS | None = None  # how processors, gaps and messages behave, if not as above
     train: Floats | None = None  # (N,) messages that travel together as one; 1 each, if None
+    unit: NDArray[np.int8] | None = None  # (N,) the part of its rank that does it, where several work; 0: the processor
     work: Mapping[str, float] = field(default_factory=dict)  # flops and instructions of all ranks
     served: Mapping[str, float] = field(default_factory=dict)  # accesses by level of the caches, and by memory
     hit_methods: Mapping[str, str] = field(default_factory=dict)  # how those of each level were counted

@@ -21,7 +21,7 @@ from simcodesign.generate.messages.pricing import MessagePricing
 from simcodesign.generate.noise import Variations
 from simcodesign.generate.plan import NONE, DemandOrder, OpenStream
 from simcodesign.generate.power import PowerTable
-from simcodesign.generate.segment import Segment, woven
+from simcodesign.generate.segment import FIELDS_OF_CHAINS, Segment, woven
 
 
 @dataclass
@@ -70,6 +70,7 @@ class PlanBuilder:
         """The fields of operations beyond those that all have."""
         names = self.prices.names + (() if self.tally is None else self.tally.names)
         names = names if self.powers is None else (*names, "power")
+        names = (*names, *FIELDS_OF_CHAINS) if self.design_point.workload.has_overlap else names
         return (*names, "varies") if self.variations.marked else names
 
 

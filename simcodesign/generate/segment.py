@@ -45,7 +45,12 @@ EXTRAS: dict[str, tuple[type[np.generic], float]] = {
     "clock_hz": (np.float64, np.nan),  # of the processor that is at work
     "power": (np.int32, NONE),  # row of what it draws
     "varies": (np.int32, NONE),  # number of its demand, whose times vary
+    "back": (np.int32, 1),  # how far back in its rank stands what it follows
+    "awaits": (np.int32, 0),  # how far back stands what it waits for besides; 0: nothing
+    "unit": (np.int8, 0),  # the part of its rank that does it
 }
+#: Those of programs in which parts go on beside others.
+FIELDS_OF_CHAINS = ("back", "awaits", "unit")
 BY_TAG = -2
 #: Fields that are places within a rank of the segment.
 PLACES = {"match", "until"}

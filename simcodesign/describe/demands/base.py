@@ -30,12 +30,21 @@ ENTRY_POINTS = "simcodesign.demands"
 
 @dataclass(frozen=True)
 class Demand:
-    """The ranks that it applies to (all, when ``when`` is None) and its place in the file."""
+    """The ranks that it applies to (all, when ``when`` is None) and its place in the file.
+
+    ``started_as``: the name under which it is started, so that its ranks go on at once, until a ``Wait`` of this name;
+    empty for what they do at its place.
+    """
 
     when: Expression | None
     place: Place = field(compare=False)
+    started_as: str = field(default="", kw_only=True)
     #: Whether its amounts must be the same for every rank, so that they may not depend on ``rank``.
     alike_on_all_ranks: ClassVar[bool] = False
+    #: Whether a program may start it and wait for it later.
+    can_be_started: ClassVar[bool] = False
+    #: The part of a rank that it keeps busy: parts that differ may work at the same time. Empty for messages.
+    works_on: ClassVar[str] = ""
 
     def amounts(self) -> Iterator[Expression]:
         """Every expression on which the cost of this demand depends."""

@@ -72,6 +72,7 @@ class Collective(Demand):
     algorithm: str
     bytes: Expression
     alike_on_all_ranks = True
+    can_be_started = True
 
     @property
     def key(self) -> tuple[str, str]:

@@ -31,6 +31,7 @@ class Compute(Demand):
     amount: Expression | None
     loops: tuple[Loop, ...] = ()
     varies: Distribution | None = None
+    works_on = "processor"
 
     def amounts(self) -> Iterator[Expression]:
         yield from (() if self.amount is None else (self.amount,))

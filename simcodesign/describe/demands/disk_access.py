@@ -18,6 +18,7 @@ class DiskAccess(Demand):
     bytes: Expression
     times: Expression
     varies: Distribution | None = None
+    works_on = "disk"
 
     @property
     def label(self) -> str:

@@ -31,6 +31,7 @@ class Exchange(Demand):
     messages: tuple[Expression, ...] | None = None
     train: Expression = ONE
     alike_on_all_ranks = True
+    can_be_started = True
 
     @property
     def label(self) -> str:

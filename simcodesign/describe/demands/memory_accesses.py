@@ -36,6 +36,7 @@ class MemoryAccesses(Demand):
     times: Expression = ONE
     blocking: Expression = ONE
     varies: Distribution | None = None
+    works_on = "memory"
 
     def amounts(self) -> Iterator[Expression]:
         yield from (size for _, size in self.sizes if isinstance(size, Expression))

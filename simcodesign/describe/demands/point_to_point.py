@@ -16,6 +16,7 @@ class Send(Demand):
     to: Expression
     bytes: Expression
     tag: int = 0
+    can_be_started = True
 
     def amounts(self) -> Iterator[Expression]:
         yield self.bytes
@@ -34,6 +35,7 @@ class Receive(Demand):
     source: Expression | None
     bytes: Expression | None
     tag: int = 0
+    can_be_started = True
 
     def amounts(self) -> Iterator[Expression]:
         yield from (() if self.bytes is None else (self.bytes,))

@@ -41,6 +41,7 @@ class Execute(Demand):
     uses: tuple[ResourceUse, ...]
     parallelism: Expression = ONE
     label: str = ""
+    works_on = "processor"
 
     def amounts(self) -> Iterator[Expression]:
         yield self.parallelism

@@ -19,6 +19,7 @@ from simcodesign.describe.demands.exchange import Exchange
 from simcodesign.describe.demands.memory_accesses import CACHE_ROLES, MemoryAccesses
 from simcodesign.describe.demands.point_to_point import Receive, Send
 from simcodesign.describe.demands.resource_uses import Execute, ResourceUse
+from simcodesign.describe.demands.wait import Wait
 from simcodesign.describe.distribution import Distribution
 from simcodesign.describe.yaml.distribution import distribution_from
 from simcodesign.describe.yaml.resources import USE_KEYS, quantity_or_expression
@@ -279,6 +280,14 @@ def _exchange(name: str, entry: Entry) -> Exchange:
     messages = _each(items["messages"], dims) if "messages" in items else None
     train = amount(items, "train") or ONE
     return Exchange(None, entry.place, dims, sizes, grid, periodic, messages, train)
+
+
+@READERS.register("wait")
+def _wait(name: str, entry: Entry) -> Wait:
+    names = [entry] if isinstance(entry.content, str) else entry.sequence()
+    if not names:
+        raise InputError("nothing is waited for", entry.place)
+    return Wait(None, entry.place, tuple(item.name() for item in names))
 
 
 def _each(entry: Entry, dims: int) -> tuple[Expression, ...]:

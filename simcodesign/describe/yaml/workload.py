@@ -5,7 +5,8 @@ from __future__ import annotations
 from simcodesign.core.errors import InputError, nearest
 from simcodesign.core.expressions.expression import Expression, parse
 from simcodesign.describe.constants import CONSTANTS, POWERS, check_constant, check_not_former
-from simcodesign.describe.demands.base import ONE
+from simcodesign.describe.demands.base import ONE, Demand
+from simcodesign.describe.overlap import overlapping, started
 from simcodesign.describe.parameters import Parameter
 from simcodesign.describe.program import Block, Step
 from simcodesign.describe.workload import RESERVED, Workload
@@ -83,6 +84,10 @@ def _steps(entry: Entry) -> tuple[Step, ...]:
 
 def _step(entry: Entry) -> Step:
     items = entry.mapping()
+    if "start" in items:
+        return _start(entry)
+    if "overlap" in items and len(items) == 1:
+        return _overlap(items["overlap"])
     if "do" in items or "phase" in items:
         return _block(entry)
     if len(items) != 1:
@@ -92,9 +97,25 @@ def _step(entry: Entry) -> Step:
     name, item = next(iter(items.items()))
     reader = demand_reader(name)
     if reader is None:
-        allowed = nearest(name, {*demand_keys(), "phase", "do"})
+        allowed = nearest(name, {*demand_keys(), "phase", "do", "start", "overlap"})
         raise InputError("unknown step", item.place, value=name, allowed=allowed)
     return reader(name, item)
+
+
+def _start(entry: Entry) -> Demand:
+    items = entry.mapping(("start", "as"), ("start", "as"))
+    return started(_demand(items["start"]), items["as"].name())
+
+
+def _overlap(entry: Entry) -> Block:
+    return overlapping([_demand(item) for item in entry.sequence()], entry.place)
+
+
+def _demand(entry: Entry) -> Demand:
+    step = _step(entry)
+    if isinstance(step, Block) or step.started_as:
+        raise InputError("this is no demand by itself", entry.place, allowed="one demand, e.g. {compute: {flops: n}}")
+    return step
 
 
 def _block(entry: Entry) -> Block:

@@ -19,7 +19,8 @@ class Profile:
     """Numbers of processors over time, constant from ``edges_s[i]`` to ``edges_s[i + 1]``.
 
     ``edges_s``: (steps + 1,), from 0 to the end of the run. ``working`` and ``waiting``: (phases, components, steps),
-    processors at an operation of this phase and component, and waiting for one (for a message, a turn at the disk).
+    processors at an operation of this phase and component, and waiting for one (for a message, a turn at the disk); one
+    that does several things at once counts for each of them. ``busy``: (steps,) processors that do anything.
     ``most``: (components,), the largest number at once, working or waiting in any phase, which averages do not show.
     """
 
@@ -28,13 +29,14 @@ class Profile:
     edges_s: NDArray[np.float64]
     working: NDArray[np.float64]
     waiting: NDArray[np.float64]
+    busy: NDArray[np.float64]
     most: NDArray[np.int64]
     averaged: bool = False  # over equal spans of time, else exact
 
     @property
     def idle(self) -> NDArray[np.float64]:
         """Processors that are done, or never had anything to do: (steps,)."""
-        return np.asarray(self.ranks - (self.working + self.waiting).sum(axis=(0, 1)))
+        return np.asarray(self.ranks - self.busy)
 
     @property
     def working_s(self) -> NDArray[np.float64]:
@@ -71,7 +73,7 @@ def step_profile(timeline: Timeline, ranks: int) -> Profile:
     """The exact step function: one step between any two neighbouring times at which something starts or ends."""
     cell, begin, end = _intervals(timeline)
     edges = _edges_s(begin, end)
-    change = np.zeros((_cells(timeline), len(edges)))
+    change = np.zeros((_cells(timeline) + 1, len(edges)))
     np.add.at(change, (cell, np.searchsorted(edges, begin)), 1.0)
     np.add.at(change, (cell, np.searchsorted(edges, end)), -1.0)
     return _profile(timeline, ranks, edges, np.cumsum(change, axis=1)[:, :-1])
@@ -86,27 +88,40 @@ def binned_profile(timeline: Timeline, ranks: int, bins: int) -> Profile:
     most = len(edges) - 2
     first = np.clip(np.searchsorted(edges, begin, side="right") - 1, 0, most)
     last = np.maximum(np.clip(np.searchsorted(edges, end) - 1, 0, most), first)
-    area = np.zeros((_cells(timeline), len(edges) - 1))
+    area = np.zeros((_cells(timeline) + 1, len(edges) - 1))
     inside = first == last
     np.add.at(area, (cell, first), np.where(inside, end, edges[first + 1]) - begin)
     np.add.at(area, (cell, last), np.where(inside, 0.0, end - edges[last]))
     # Spans that an interval fills are counted, not added up: whole numbers stay exact.
-    full = np.zeros((_cells(timeline), len(edges)))
+    full = np.zeros((_cells(timeline) + 1, len(edges)))
     np.add.at(full, (cell[~inside], first[~inside] + 1), 1.0)
     np.add.at(full, (cell[~inside], last[~inside]), -1.0)
     return _profile(timeline, ranks, edges, np.cumsum(full, axis=1)[:, :-1] + area / np.diff(edges), True)
 
 
 def _intervals(timeline: Timeline) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]]:
-    """Cell, begin and end of every span of work (cells of the first half) and of waiting (second half)."""
+    """Cell, begin and end of every span of work (cells of the first half), of waiting (second half), and of either (one
+    cell more)."""
     component = COMPONENT_OF_KIND[timeline.kind]
     work = timeline.phase.astype(np.int64) * len(COMPONENTS) + component
     start = timeline.start_s
+    busy_from, busy_until = _busy(timeline)
     return (
-        np.concatenate([work, work + _cells(timeline) // 2]),
-        np.concatenate([start, timeline.ready_s]),
-        np.concatenate([timeline.finish_s, start]),
+        np.concatenate([work, work + _cells(timeline) // 2, np.full(len(busy_from), _cells(timeline))]),
+        np.concatenate([start, timeline.ready_s, busy_from]),
+        np.concatenate([timeline.finish_s, start, busy_until]),
     )
+
+
+def _busy(timeline: Timeline) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Begin and end of every span in which a rank does anything, however many things at once."""
+    moment, place = np.unique(np.concatenate([timeline.ready_s, timeline.finish_s]), return_inverse=True)
+    ready, finish = place.reshape(2, -1) + timeline.rank.astype(np.int64) * (len(moment) + 1)
+    order = np.argsort(ready, kind="stable")
+    until = np.maximum.accumulate(finish[order])
+    begins = np.flatnonzero(np.concatenate([[True], ready[order][1:] > until[:-1]])) if len(order) else order
+    ends = np.append(begins[1:], len(order))[: len(begins)] - 1
+    return moment[ready[order][begins] % (len(moment) + 1)], moment[until[ends] % (len(moment) + 1)]
 
 
 def _edges_s(begin: NDArray[np.float64], end: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -121,8 +136,8 @@ def _profile(
     timeline: Timeline, ranks: int, edges_s: NDArray[np.float64], counts: NDArray[np.float64], averaged: bool = False
 ) -> Profile:
     shape = (2, len(timeline.phases), len(COMPONENTS), len(edges_s) - 1)
-    working, waiting = counts.reshape(shape)
-    return Profile(timeline.phases, ranks, edges_s, working, waiting, _most(timeline), averaged)
+    working, waiting = counts[:-1].reshape(shape)
+    return Profile(timeline.phases, ranks, edges_s, working, waiting, counts[-1], _most(timeline), averaged)
 
 
 def _most(timeline: Timeline) -> NDArray[np.int64]:

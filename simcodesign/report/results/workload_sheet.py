@@ -103,7 +103,7 @@ def _grow(tree: Tree, program: tuple[Step, ...]) -> None:
         if isinstance(step, Execute):
             _grow_uses(tree, step)
             continue
-        leaf = tree.add(f"{_demand_label(step)}{_conditions(step)}")
+        leaf = tree.add(f"{_demand_label(step)}{_conditions(step)}{_started(step)}")
         for loop in step.loops if isinstance(step, Compute) else ():
             leaf.add(f"loop {loop.name}: {loop.range.text} times {loop.operations.text} flops".replace(" :", ":"))
 
@@ -119,7 +119,7 @@ def _grow_uses(tree: Tree, step: Execute) -> None:
 
 
 def _block_label(block: Block) -> str:
-    name = f"phase {block.phase}" if block.phase else "block"
+    name = f"phase {block.phase}" if block.phase else "at once" if block.overlaps else "block"
     times = "" if block.repeat.text == "1" else f", {block.repeat.text} times"
     about = f": {one_line(block.about)}" if block.about else ""
     return f"{name}{times}{about}"
@@ -195,6 +195,10 @@ def _exchange_label(step: Exchange) -> str:
 
 def _tag(tag: int) -> str:
     return f", tag {tag}" if tag else ""
+
+
+def _started(step: Demand) -> str:
+    return f", started as {step.started_as}" if step.started_as else ""
 
 
 def _conditions(step: Demand) -> str:

@@ -1,0 +1,22 @@
+"""Waiting for what was started before."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from simcodesign.describe.demands.base import Demand
+
+
+@dataclass(frozen=True)
+class Wait(Demand):
+    """Go on when all that was started under these ``names`` is done."""
+
+    names: tuple[str, ...]
+
+    @property
+    def label(self) -> str:
+        return f"wait for {', '.join(self.names)}"
+
+    @property
+    def title(self) -> str:
+        return self.label
