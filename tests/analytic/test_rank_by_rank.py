@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from simcodesign.analytic.forecast import forecast
 from simcodesign.analytic.message_costs import price
 from simcodesign.analytic.rank_by_rank.all_broadcast import MOST_RANKS, all_broadcast_s
+from simcodesign.analytic.rank_by_rank.folded_doubling import folded_doubling_s
 from simcodesign.analytic.rank_by_rank.halo_exchange import halo_exchange_s
 from simcodesign.analytic.rank_by_rank.queue_order import order_of_sends
 from simcodesign.describe.machine import Machine
@@ -65,16 +66,42 @@ def test_all_broadcast(where: Machine, ranks: int, size: int) -> None:
     assert_exact(f"all_broadcast: {{bytes: {size}}}", where, ranks)
 
 
-def test_all_broadcast_at_many_design_points() -> None:
+@settings(max_examples=examples(2000))
+@given(where=MACHINES, ranks=st.integers(1, 63), size=SIZES)
+def test_recursive_doubling(where: Machine, ranks: int, size: int) -> None:
+    assert_exact(f"allreduce: {{bytes: {size}, algorithm: recursive_doubling}}", where, ranks)
+
+
+@settings(max_examples=examples(2000))
+@given(
+    times_ns=st.lists(st.integers(0, 4), min_size=3, max_size=3),
+    rates_ps=st.lists(st.sampled_from([0, 1000]), min_size=2, max_size=2),
+    limit_bytes=st.sampled_from([None, 0.0]),
+    ranks=st.integers(3, 63),
+)
+def test_recursive_doubling_where_many_come_at_the_same_time(
+    times_ns: list[int], rates_ps: list[int], limit_bytes: float | None, ranks: int
+) -> None:
+    step = "allreduce: {bytes: 2, algorithm: recursive_doubling}"
+    assert_exact(step, loggops(times_ns, rates_ps, limit_bytes), ranks)
+
+
+@pytest.mark.parametrize("ranks", [65, 96, 127, 128])
+def test_recursive_doubling_among_more_ranks(ranks: int) -> None:
+    where = network(128, model="loggop", overhead_s=1e-6, latency_s=2e-6, gap_s=7e-6, distance="none")
+    assert_exact("allreduce: {bytes: 8, algorithm: recursive_doubling}", machine(where), ranks)
+
+
+def test_many_design_points() -> None:
     """Arrays of ranks and constants are what each point alone is."""
     where = network(64, model="loggop", overhead_s=1e-6, latency_s=1e-6, gap_s=7e-6, distance="none")
     ranks = np.array([1.0, 2.0, 3.0, 12.0, 12.0, 64.0, 65.0])
     sizes = np.array([[0.0], [1000.0]])
     message = price(where, ranks).message(sizes)
-    every = all_broadcast_s(message, ranks)
-    for (row, column), time_s in np.ndenumerate(every):
-        alone = price(where, ranks[column]).message(sizes[row, 0])
-        assert time_s == all_broadcast_s(alone, ranks[column])
+    for function in (all_broadcast_s, folded_doubling_s):
+        for (row, column), time_s in np.ndenumerate(function(message, ranks)):
+            alone = price(where, ranks[column]).message(sizes[row, 0])
+            np.testing.assert_equal(time_s, function(alone, ranks[column]))
 
 
 @st.composite

@@ -12,6 +12,7 @@ from simcodesign.analytic.collectives.rounds import equal_rounds, row_s
 from simcodesign.analytic.even_sharing import Doubling
 from simcodesign.analytic.message_costs import Cost, MessageCosts, ceil_log2, floor_log2
 from simcodesign.analytic.pipelining.succession import Ranks, Succession
+from simcodesign.analytic.rank_by_rank.folded_doubling import folded_doubling_s
 from simcodesign.core.units import FloatOrArray
 from simcodesign.fitting.collective_shapes import COLLECTIVES
 
@@ -21,7 +22,8 @@ def allreduce_recursive_doubling(size: FloatOrArray, p: MessageCosts) -> Cost:
 
     The P - 2^k ranks that receive before the exchanges and send after them are numbered from 0 in the hypercube:
     between two of them at most h = ceil(log2(P - 2^k)) rounds lead to another rank and take D; the other rounds stay on
-    a rank and take s. What comes in is reduced, but for the message after.
+    a rank and take s. What comes in is reduced, but for the message after. For LogGOPS that is an estimate; see
+    ``rank_by_rank``, which knows no time of operators.
     """
     m, out, rounds = p.reduced(size), p.message(size), floor_log2(p.ranks)
     power: FloatOrArray = np.exp2(rounds)
@@ -29,6 +31,9 @@ def allreduce_recursive_doubling(size: FloatOrArray, p: MessageCosts) -> Cost:
     stay = np.maximum(np.maximum(m.apart_s, m.next_receive_s), m.send_s + m.receive_s)
     between = rounds * stay + ceil_log2(np.maximum(rest, 1.0)) * np.maximum(m.whole_s - stay, 0.0)
     folded = m.whole_s + np.maximum(between + out.whole_s, rounds * m.whole_s)
+    if not m.in_order:
+        exact = np.where(np.asarray(p.reduction_s_per_byte) > 0, np.nan, folded_doubling_s(out, p.ranks))
+        folded = np.where(np.isnan(exact), folded, exact)
     messages, reductions = power * rounds + 2 * rest, rounds + (rest > 0)
     return Cost(
         np.where(rest > 0, folded, row_s(rounds, m.exchange_s, m.round_s)),
