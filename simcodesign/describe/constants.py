@@ -48,6 +48,7 @@ CONSTANTS: dict[str, tuple[str, str, str]] = {
     "disk.per_byte": ("disk", "per_byte_s", "per_byte"),
     "memory.latency": ("memory", "latency_s", "time"),
     "memory.per_byte": ("memory", "per_byte_s", "per_byte"),
+    "memory.outstanding": ("memory", "outstanding", "count"),
 }
 #: The same of powers, which no time depends on.
 POWERS: dict[str, tuple[str, str, str]] = {
@@ -77,6 +78,8 @@ OCCUPIED = {
 MOST_INTERFACES = 1024
 #: Constants that must be above 0; the others may be 0.
 POSITIVE = {"processor.rate", "processor.clock", "processor.cpi", "memory.capacity"}
+#: Constants that must be 1 or more.
+AT_LEAST_ONE = {"memory.outstanding"}
 #: What was written before a machine stated its interfaces together, and what is written now.
 FORMER_PATHS = {
     "network.interface_per_byte": "network.interfaces.per_byte",
@@ -176,15 +179,19 @@ def check_sharing(network: Network, place: Place) -> None:
 
 
 def check_constant(path: str, value: FloatOrArray, place: Place) -> None:
-    """InputError unless the value is positive (rates), or 0 or positive (times), and in a sane range, everywhere."""
+    """InputError unless the value is positive (rates), 0 or positive (times), or 1 or more (what is done at once), and
+    in a sane range, everywhere."""
     array = np.asarray(value)
     if array.dtype.kind not in "iuf":
         raise InputError(f"{path} must be a number or an array of numbers", place, value=value)
     good = (array >= LEAST) & (array <= MOST)
-    if path not in POSITIVE:
+    if path in AT_LEAST_ONE:
+        good &= array >= 1
+    elif path not in POSITIVE:
         good |= array == 0
     if not np.all(good):
         allowed = POSITIVE_RANGE if path in POSITIVE else NOT_NEGATIVE_RANGE
+        allowed = "1 or more" if path in AT_LEAST_ONE else allowed
         raise InputError(f"{path} cannot be used", place, value=float(array[~good].flat[0]), allowed=allowed)
 
 

@@ -306,9 +306,10 @@ class Memory:
     ``line_bytes``.
 
     An access that no cache serves takes ``latency_s``; a byte that goes between the last cache and memory occupies the
-    controller of the node for ``per_byte_s``. ``hits``: how shares of accesses are computed, by the stack model
-    (``auto``, ``full``, ``binomial``: see ``locality.associativity``), or with the trace itself (``sets``). A rank
-    draws ``dynamic_power_w`` in its memory demands.
+    controller of the node for ``per_byte_s``. Of a demand that does not state its own ``blocking``, ``outstanding``
+    accesses are under way at once, and their latencies pass together. ``hits``: how shares of accesses are computed, by
+    the stack model (``auto``, ``full``, ``binomial``: see ``locality.associativity``), or with the trace itself
+    (``sets``). A rank draws ``dynamic_power_w`` in its memory demands.
     """
 
     latency_s: FloatOrArray
@@ -317,6 +318,7 @@ class Memory:
     line_bytes: int = 64
     hits: str = "auto"
     dynamic_power_w: FloatOrArray | None = None
+    outstanding: FloatOrArray = 1.0
 
     def geometries(self, line_bytes: int | None = None) -> tuple[CacheGeometry, ...]:
         """The shapes of the caches; with lines of another size if ``line_bytes`` is given."""

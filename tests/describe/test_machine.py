@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from rich.console import Console
 
 from simcodesign.core.errors import InputError
-from simcodesign.describe.constants import CONSTANTS, MODEL_OF
+from simcodesign.describe.constants import AT_LEAST_ONE, CONSTANTS, MODEL_OF
 from simcodesign.describe.design_point import bind
 from simcodesign.describe.machine import Machine
 from simcodesign.describe.machine_parts import Interfaces, Network
@@ -444,6 +444,8 @@ def test_every_constant_can_be_replaced(path: str) -> None:
     text = LOGGOP if MODEL_OF.get(path) == "loggop" else TEXT
     toy = read_machine(text + "\nmemory: {latency: 80 ns, per_byte: 2 ns/B}\n")
     value = float(toy.constants()[path]) / 2 if "per_byte" not in path else 1e-9
+    if path in AT_LEAST_ONE:
+        value = 10.0
     if path == "network.per_byte":
         value = 2e-8
     after = toy.with_constants({path: value}).constants()

@@ -161,6 +161,17 @@ def test_without_effects_the_simulation_is_the_forecast(
     assert sum(forecasted.served.values()) == pytest.approx(2 * accesses, rel=ROUNDING)
 
 
+@pytest.mark.parametrize(("outstanding", "seconds"), [(1, 100.0), (4, 25.0), (1000, 4.0)])
+def test_accesses_under_way_at_once_take_as_long_as_one_or_as_their_bytes(outstanding: int, seconds: float) -> None:
+    """100 accesses of 1 s, each of a line of 64 B at 1600 B/s; 50 s where a demand says for itself that half counts."""
+    one = builders.machine(network(1), memory=Memory(1.0, 1 / 1600))
+    at = {"P": 1, "memory.outstanding": outstanding}
+    for blocking, expected in (("", seconds), (", blocking: 0.5", 50.0)):
+        demand = workload(f"{{accesses: 100, stack_distance: 1e9{blocking}}}")
+        assert forecast(demand, one, at).makespan_s == pytest.approx(expected, rel=ROUNDING)
+        assert simulate(demand, one, at, effects="none").makespan_s == pytest.approx(expected, rel=ROUNDING)
+
+
 @pytest.mark.parametrize("cores", [1, 2, 5, 8])
 def test_cores_that_fill_the_controller_wait_for_all_bytes(cores: int) -> None:
     """Nothing but bytes: the node needs the sum of what its cores move."""
@@ -345,6 +356,7 @@ def test_demands_that_make_no_sense(demand: str, words: str) -> None:
         ({"memory.hits": "guess"}, "auto"),
         ({"memory.bandwidth": "0 GB/s"}, "above 0"),
         ({"memory.latency": "-5 ns"}, "memory.latency"),
+        ({"memory.outstanding": "0.5"}, "memory.outstanding"),
     ],
 )
 def test_memories_that_cannot_be(changes: dict[str, object], words: str) -> None:

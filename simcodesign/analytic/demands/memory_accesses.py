@@ -4,6 +4,9 @@ With BF the blocking factor and h_l the accesses that level l serves, by the sta
 for stack distances as a requirement; Ding et al., APMT, equations 2 and 3, for the blocking factor):
 
     T = max(BF sum over l of h_l latency_l, bytes to and from memory x time per byte)
+
+A demand that states no BF has 1 / (accesses under way at once) of the machine: the latencies of these pass together
+(Little's law: accesses per second = accesses under way / latency).
 """
 
 from __future__ import annotations
@@ -45,7 +48,9 @@ class MemoryAccessesForm(ClosedForm[MemoryAccesses]):
         memory = memory_of(demand, step.machine)
         accesses = served_accesses(demand, memory, step.amount)
         served, service_s = accesses.served, transfer_s(accesses, memory)
-        time_s = np.maximum(stall_s(accesses, step.amount(demand.blocking, "blocking"), memory), service_s)
+        stated = demand.blocking
+        blocking = 1.0 / memory.outstanding if stated is None else step.amount(stated, "blocking")
+        time_s = np.maximum(stall_s(accesses, blocking, memory), service_s)
         levels = zip(memory.level_names, served.shares, strict=True)
         counts = tuple(Count("served", level, accesses.accesses * share) for level, share in levels)
         methods = dict(zip(memory.level_names, served.methods, strict=False))  # memory itself has none

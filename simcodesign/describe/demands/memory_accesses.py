@@ -23,7 +23,7 @@ class MemoryAccesses(Demand):
     ``element_bytes``; or ``hits``, the measured share that each of ``CACHE_ROLES`` serves, whatever its size (the rest
     always goes to memory). ``accesses``: how many in all; None for those
     of the kernel or profile. ``blocking`` (BF_mem of hardware-counter models) is the part of the access times for which
-    the processor stands still.
+    the processor stands still: None for one part in ``Memory.outstanding``.
     """
 
     kernel: str = ""
@@ -34,7 +34,7 @@ class MemoryAccesses(Demand):
     element_bytes: int = 8
     accesses: Expression | None = None
     times: Expression = ONE
-    blocking: Expression = ONE
+    blocking: Expression | None = None
     varies: Distribution | None = None
     works_on = "memory"
 

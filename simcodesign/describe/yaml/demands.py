@@ -144,7 +144,7 @@ def _memory_accesses(name: str, entry: Entry) -> MemoryAccesses:
         element_bytes=_element(items["element"]) if "element" in items else MemoryAccesses.element_bytes,
         accesses=accesses,
         times=amount(items, "times") or ONE,
-        blocking=amount(items, "blocking") or ONE,
+        blocking=amount(items, "blocking"),
         varies=_varies(items),
     )
 

@@ -48,7 +48,11 @@ class MemoryAccessesLowering(Lowering[MemoryAccesses]):
         method = SETS if "caches" in builder.effects else None
         accesses = served_accesses(demand, memory, writer.amount, method, builder.seed)
         _count(accesses, memory, writer)
-        stall_s = _latency_s(accesses, memory) * accesses.accesses * writer.amount(demand.blocking, "blocking")
+        stall_s = _latency_s(accesses, memory) * accesses.accesses
+        if demand.blocking is None:
+            stall_s = stall_s / memory.outstanding
+        else:
+            stall_s = stall_s * writer.amount(demand.blocking, "blocking")
         moved_bytes = accesses.served.traffic_bytes * accesses.accesses
         transfer_s = moved_bytes * memory.per_byte_s
         sliced = shares_controller(builder.machine, builder.effects)

@@ -131,6 +131,8 @@ def _memory_rows(memory: Memory | None) -> Rows:
         cycles = "" if level.clock_hz is None else f" ({float(level.latency_cycles(level.clock_hz)):.6g} cycles)"
         yield level.name, f"{size}, {ways}, {amount_text(level.latency_s, 'time')}{cycles}"
     yield "memory", f"{amount_text(memory.latency_s, 'time')}, {bandwidth_text(memory.per_byte_s)}"
+    if np.any(np.asarray(memory.outstanding) != 1):
+        yield "accesses under way", amount_text(memory.outstanding, "count")
     yield "lines", f"{memory.line_bytes} bytes"
     yield "hits by method", memory.hits
 

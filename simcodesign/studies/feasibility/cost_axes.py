@@ -23,7 +23,7 @@ SYMBOLS = {
 #: A workload with this parameter counts t_w per value of so many bytes.
 VALUE = "value_bytes"
 #: Constants that the time falls with, or that choose between two ways.
-NO_COSTS = ("processor.rate", "processor.clock", "network.S")
+NO_COSTS = ("processor.rate", "processor.clock", "network.S", "memory.outstanding")
 #: The time per byte of a message, and what may not be above it.
 PER_BYTE = ("network.per_byte", "network.G")
 PARTS = ("network.link_per_byte", "network.interfaces.per_byte")
