@@ -28,6 +28,22 @@ class Traffic:
         """Bytes of all messages of a row."""
         return self.size_bytes * self.messages
 
+    def among(self, members: Ints) -> Traffic:
+        """The same messages in each of several groups, ``members`` (groups, n), for ranks 0 to n - 1."""
+        if members.shape[0] == 1 and np.array_equal(members[0], np.arange(members.shape[1])):
+            return self
+        source, target = (members[:, side].ravel() for side in (self.source, self.target))
+        size, messages = (np.tile(values, len(members)) for values in (self.size_bytes, self.messages))
+        return Traffic(source, target, size, messages)
+
+    @classmethod
+    def together(cls, parts: Sequence[Traffic]) -> Traffic:
+        """All these messages; of one part at least."""
+        if len(parts) == 1:
+            return parts[0]
+        columns = ("source", "target", "size_bytes", "messages")
+        return cls(*(np.concatenate([getattr(part, name) for part in parts]) for name in columns))
+
 
 def collective_traffic(form: AlgorithmForm, ranks: int, size_bytes: float) -> Traffic:
     """The messages of one collective operation."""

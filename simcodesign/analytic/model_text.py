@@ -17,8 +17,10 @@ from typing import Any
 import numpy as np
 
 from simcodesign.analytic.demands.base import closed_form
+from simcodesign.analytic.group_sizes import text_of_size
 from simcodesign.core.expressions.expression import parse
 from simcodesign.core.units import FloatOrArray
+from simcodesign.describe.demands.base import Demand
 from simcodesign.describe.program import placed_demands
 from simcodesign.describe.workload import Workload
 
@@ -49,7 +51,8 @@ def model_texts(workload: Workload, values: Mapping[str, FloatOrArray], size: st
     for placed in placed_demands(workload.program):
         repeat = "*".join(f"({times.text})" for times in placed.repeats if times.text != "1")
         for metric, text in closed_form(placed.demand).model_terms(placed.demand):
-            summands.setdefault(metric, []).append(f"({repeat})*({text})" if repeat else text)
+            whole = _with_group_size(text, placed.demand, workload)
+            summands.setdefault(metric, []).append(f"({repeat})*({whole})" if repeat else whole)
     if workload.footprint is not None:
         summands["footprint_bytes"] = [workload.footprint.text]
     known = _known(workload, values, size)
@@ -57,6 +60,12 @@ def model_texts(workload: Workload, values: Mapping[str, FloatOrArray], size: st
         metric: [term for text in texts for term in _terms(text, workload, known)] for metric, texts in summands.items()
     }
     return {metric: _sum_text(several) for metric, several in terms.items()}
+
+
+def _with_group_size(text: str, demand: Demand, workload: Workload) -> str:
+    """The text with the ranks of a group in place of ``group_size``, where these are a formula."""
+    ranks = text_of_size(demand, workload)
+    return text if ranks is None else re.sub(r"\bgroup_size\b", ranks, text)
 
 
 def _sum_text(terms: Sequence[ast.expr]) -> str:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from simcodesign.core.errors import CapacityError, InputError, nearest
+from simcodesign.core.errors import CapacityError, InputError, Place, nearest
 from simcodesign.core.expressions.expression import Expression
 from simcodesign.core.units import FloatOrArray
 from simcodesign.describe.constants import CAPACITY, CONSTANTS, MODEL_OF, POWERS, check_not_former
@@ -114,16 +114,21 @@ class DesignPoint:
 
     def every_rank(self) -> NDArray[np.float64]:
         """Numbers of all ranks, (P,). CapacityError when even these are too many to hold."""
-        if self.ranks > MOST_RANKS:
-            what = f"{self.ranks:.3g} ranks, one by one, take {8 * self.ranks / 1e9:.3g} GB of memory for every number"
-            raise CapacityError(what, self.workload.place, allowed=f"up to {MOST_RANKS:.3g} where ranks differ")
-        return np.arange(self.ranks, dtype=np.float64)
+        return numbered_ranks(self.ranks, self.workload.place)
 
     def require_one_point(self, purpose: str) -> None:
         """InputError unless this is a single design point."""
         if self.shape:
             names = [name for name, value in self.given.items() if np.ndim(value)]
             raise InputError(f"{purpose} takes one design point, but these are arrays", value=names)
+
+
+def numbered_ranks(ranks: int, place: Place) -> NDArray[np.float64]:
+    """Numbers of so many ranks, (P,). CapacityError when even these are too many to hold."""
+    if ranks > MOST_RANKS:
+        what = f"{ranks:.3g} ranks, one by one, take {8 * ranks / 1e9:.3g} GB of memory for every number"
+        raise CapacityError(what, place, allowed=f"up to {MOST_RANKS:.3g} where ranks differ")
+    return np.arange(ranks, dtype=np.float64)
 
 
 def bind(

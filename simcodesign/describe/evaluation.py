@@ -8,7 +8,7 @@ prices what it comes to.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -20,6 +20,7 @@ from simcodesign.core.units import FloatOrArray
 from simcodesign.describe.constants import CAPACITY
 from simcodesign.describe.demands.base import ONE, Demand
 from simcodesign.describe.design_point import DesignPoint, finite
+from simcodesign.describe.groups import GROUP_NAMES, Membership
 from simcodesign.describe.machine import Machine
 from simcodesign.describe.program import MAIN_PHASE, Block, phase_name
 
@@ -81,6 +82,11 @@ class Evaluation:
             place = expression.place or self.design_point.workload.place
             raise InputError(f"{what} = {expression.text} is negative", place, value=float(np.min(value)))
         return value
+
+    def membership(self, group: str) -> Membership:
+        """Who is in which of these groups; where the ranks are an axis."""
+        expression, ranks = self.design_point.workload.groups[group], self.design_point.ranks
+        return Membership.by_colour(group, self.value(expression, f"group {group}"), ranks, expression)
 
     def when(self, demand: Demand) -> NDArray[np.bool_] | None:
         """Which ranks a demand applies to; None for all of them."""
@@ -151,10 +157,22 @@ class EvaluatedStep:
     demand: Demand
     block: EvaluatedBlock
 
-    @property
+    @cached_property
     def evaluation(self) -> Evaluation:
-        """The values of all names."""
-        return self.block.evaluation
+        """The values of all names, those of the rank in its group among them."""
+        evaluation = self.block.evaluation
+        if self.demand.communicator is None or self.demand.alike_on_all_ranks or not evaluation.by_rank:
+            return evaluation
+        groups = self.membership
+        own = zip(GROUP_NAMES, (groups.group_rank, groups.group_size), strict=True)
+        here = {name: values.astype(np.float64) for name, values in own}
+        return replace(evaluation, names={**evaluation.names, **here})
+
+    @cached_property
+    def membership(self) -> Membership:
+        """Who is in which of its groups; where the ranks are an axis."""
+        assert self.demand.communicator is not None
+        return self.block.evaluation.membership(self.demand.communicator)
 
     @property
     def phase(self) -> str:
@@ -172,9 +190,18 @@ class EvaluatedStep:
         return self.block.repetitions
 
     @cached_property
+    def applies(self) -> NDArray[np.bool_] | None:
+        """Which ranks it applies to; None for all of them."""
+        when = self.evaluation.when(self.demand)
+        if self.demand.communicator is None or self.demand.alike_on_all_ranks:
+            return when
+        in_group = self.membership.present
+        return in_group if when is None else in_group & when
+
+    @cached_property
     def present(self) -> FloatOrArray:
         """1 for ranks that it applies to, 0 for others; 1 alone for all ranks."""
-        applies = self.evaluation.when(self.demand)
+        applies = self.applies
         return 1.0 if applies is None else np.where(applies, 1.0, 0.0)
 
     def amount(

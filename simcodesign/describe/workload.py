@@ -14,6 +14,7 @@ from simcodesign.describe.demands.arrivals import BETWEEN, REQUESTS, Arrivals, c
 from simcodesign.describe.demands.memory_accesses import MemoryAccesses
 from simcodesign.describe.demands.resource_uses import Execute
 from simcodesign.describe.equations import ordered
+from simcodesign.describe.groups import GROUP_NAMES, check_group
 from simcodesign.describe.noise import Imbalance, share_as_distribution
 from simcodesign.describe.overlap import check_starts, has_overlap
 from simcodesign.describe.parameters import Parameter
@@ -28,7 +29,8 @@ class Workload:
     """An application. ``presets`` are named sets of parameter values (data sets); ``imbalance`` is the coefficient
     of variation of the ranks' share of computation, or an ``Imbalance``; ``data`` are data structures of each rank, in
     bytes; ``footprint`` is the memory that each rank uses, in bytes: that of its data, if it is not stated; ``size`` is
-    that of the whole problem, in units of its own."""
+    that of the whole problem, in units of its own; ``groups`` are the colours of the ranks in each of its
+    communicators."""
 
     name: str
     parameters: Mapping[str, Parameter]
@@ -43,8 +45,12 @@ class Workload:
     place: Place = field(default=Place(), compare=False)
     equation_order: tuple[str, ...] = field(init=False, compare=False)
     data: Mapping[str, Expression] = field(default_factory=dict)
+    groups: Mapping[str, Expression] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
+        for name in GROUP_NAMES if self.groups else ():
+            if name in self.equations or name in self.parameters:
+                raise InputError(f"{name} is a reserved name where there are groups", self.place)
         for name in RESERVED:
             if name in self.equations or (name == "rank" and name in self.parameters):
                 raise InputError(f"{name} is a reserved name", self.place)
@@ -54,7 +60,11 @@ class Workload:
         by_rank = known | {"rank"}
         check_alone(walk(self.program), bool(self.imbalance), self.place)
         check_starts(self.program)
+        for colour in self.groups.values():
+            _check_known(colour, by_rank, self.place)
         for step in walk(self.program):
+            if not isinstance(step, Block):
+                check_group(step.communicator, self.groups, step.place)
             _check_names(step, known, by_rank)
             _check_data(step, self.data)
         if self.footprint is None and self.data:
@@ -115,9 +125,15 @@ class Workload:
 
 def _check_names(step: Step, known: set[str], by_rank: set[str]) -> None:
     """Only what each rank does for itself may depend on ``rank``."""
-    allowed = known if isinstance(step, Block) or step.alike_on_all_ranks else by_rank
+    if isinstance(step, Block):
+        for expression in step.expressions():
+            _check_known(expression, known, step.place)
+        return
+    own = set(GROUP_NAMES if step.communicator is not None else ())
+    peers = list(step.peers())
     for expression in step.expressions():
-        _check_known(expression, allowed, step.place)
+        alike = step.alike_on_all_ranks and not any(expression is peer for peer in peers)
+        _check_known(expression, (known | own) - {"group_rank"} if alike else by_rank | own, step.place)
 
 
 def _check_data(step: Step, data: Mapping[str, Expression]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -108,15 +109,18 @@ class StepWriter:
         """Number of the phase."""
         return self.builder.phases[self.step.phase]
 
-    def amount(self, expression: Expression, what: str) -> FloatOrArray:
-        """An amount: a number, or one for every rank. InputError unless it is finite and not negative."""
-        return self.step.amount(expression, what)
+    def amount(
+        self, expression: Expression, what: str, changed: Mapping[str, FloatOrArray] | None = None
+    ) -> FloatOrArray:
+        """An amount: a number, or one for every rank; some names may be ``changed``. InputError unless it is finite
+        and not negative."""
+        return self.step.amount(expression, what, changed)
 
     @cached_property
     def applies(self) -> NDArray[np.bool_] | None:
         """(P,) whether the demand applies to a rank; None if it applies to all."""
-        when = self.step.evaluation.when(self.step.demand)
-        return None if when is None else np.broadcast_to(when, self.builder.ranks)
+        applies = self.step.applies
+        return None if applies is None else np.broadcast_to(applies, self.builder.ranks)
 
     @cached_property
     def who(self) -> Int32s | None:

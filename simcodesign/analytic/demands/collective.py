@@ -9,12 +9,21 @@ import numpy as np
 from simcodesign.analytic.collective_traffic import Traffic, collective_traffic
 from simcodesign.analytic.collectives.algorithm_form import algorithm_form_of
 from simcodesign.analytic.demands.base import CLOSED_FORMS, Charge, ClosedForm, Floats
-from simcodesign.analytic.demands.messages import flies_at, message_charge, prices_at
+from simcodesign.analytic.demands.messages import flies_at, group_charge, prices_at
 from simcodesign.analytic.even_sharing import evenly_shared_s
 from simcodesign.analytic.formula_prices import Payment, SymbolicPrices
+from simcodesign.analytic.group_sizes import (
+    GroupSize,
+    check_roots,
+    group_sizes,
+    members_of_groups,
+    put_in,
+    size_names,
+    symbolic_size,
+)
 from simcodesign.analytic.message_costs import FREE, Cost, MessageCosts, price
 from simcodesign.analytic.pipelining.pace import Carry, rounds
-from simcodesign.analytic.pipelining.succession import Operation, Succession, takes_all
+from simcodesign.analytic.pipelining.succession import Operation, Ranks, Succession, takes_all
 from simcodesign.analytic.power import all_busy_s
 from simcodesign.core.expressions.expression import parse
 from simcodesign.core.expressions.expression_sympy import to_sympy
@@ -24,16 +33,25 @@ from simcodesign.describe.evaluation import EvaluatedStep
 
 
 class CollectiveForm(ClosedForm[Collective]):
-    """Collective operations of all ranks."""
+    """Collective operations of all ranks, or of groups: the price of the group that takes longest."""
 
     def charge(self, demand: Collective, step: EvaluatedStep) -> Charge:
-        prices = prices_at(step)
-        cost = algorithm_form_of(demand).cost(step.amount(demand.bytes, "bytes"), prices)
-        return message_charge(step, cost, lambda: all_busy_s(cost, prices))
+        form, sizes = algorithm_form_of(demand), group_sizes(step)
+        check_roots(step, demand.root, sizes)
+
+        def of_group(groups: GroupSize) -> tuple[Cost, Callable[[], FloatOrArray]]:
+            prices = prices_at(step, groups.ranks)
+            cost = form.cost(step.amount(demand.bytes, "bytes", size_names(step, groups)), prices)
+            return cost, lambda: all_busy_s(cost, prices)
+
+        return group_charge(step, sizes, of_group)
 
     def operation(self, demand: Collective, step: EvaluatedStep, charge: Charge) -> Operation:
+        if demand.group is not None:
+            return Operation(step.phase, demand.label, float(charge.time_s))
         form, prices = algorithm_form_of(demand), prices_at(step)
         ranks, size = int(step.evaluation.design_point.ranks), float(step.amount(demand.bytes, "bytes"))
+        root = 0 if demand.root is None else int(np.max(step.evaluation.value(demand.root, "root")))
         flies, succession = flies_at(prices, size), form.succession
         alike = not (form.folds and is_folded(ranks))
         cost = Cost(charge.time_s, charge.messages, charge.message_bytes)
@@ -43,22 +61,25 @@ class CollectiveForm(ClosedForm[Collective]):
             step.phase,
             demand.label,
             float(charge.time_s),
-            (demand.key, size, id(step.machine)),
+            (demand.key, size, root, id(step.machine)),
             ends_together=succession.ends_together and alike,
             waits_for_all=form.synchronises and alike and not flies,
-            whole_time=lambda: np.asarray(True) if all_busy else succession.whole_time(ranks, flies),
+            whole_time=lambda: np.asarray(True) if all_busy else _from_root(succession.whole_time(ranks, flies), root),
             repeated_s=None if repeated is None else lambda times: float(repeated(size, prices, times)),
             row_with_gaps_s=_row_with_gaps(succession, size, prices),
             carry=_carry(succession, size, prices) if alike else None,
         )
 
     def traffic(self, demand: Collective, step: EvaluatedStep) -> Traffic:
-        ranks, size = step.evaluation.design_point.ranks, float(step.amount(demand.bytes, "bytes"))
-        return collective_traffic(algorithm_form_of(demand), ranks, size)
+        form, parts = algorithm_form_of(demand), []
+        for members, names in members_of_groups(step, demand.root):
+            size = float(step.amount(demand.bytes, "bytes", names))
+            parts.append(collective_traffic(form, members.shape[1], size).among(members))
+        return Traffic.together(parts)
 
     def evenly_shared_s(self, demand: Collective, step: EvaluatedStep) -> float | None:
         pattern = algorithm_form_of(demand).doubling
-        if pattern is None:
+        if pattern is None or demand.group is not None:
             return None
         size_bytes = float(step.amount(demand.bytes, "bytes"))
         return evenly_shared_s(step.machine, step.evaluation.design_point.ranks, size_bytes, pattern)
@@ -69,7 +90,7 @@ class CollectiveForm(ClosedForm[Collective]):
         Ranks that only fold in and out of a power of two have less to do than the rounds; the last rank has them all.
         """
         ranks, form = len(own_s), algorithm_form_of(demand)
-        if not form.synchronises or ranks == 1:
+        if not form.synchronises or ranks == 1 or demand.group is not None:
             return None
         return float(own_s[-1]) if form.folds and is_folded(ranks) else float(own_s.min())
 
@@ -78,23 +99,36 @@ class CollectiveForm(ClosedForm[Collective]):
         return float(cost.messages)
 
     def requirements(self, demand: Collective, step: EvaluatedStep, counting: str) -> dict[str, FloatOrArray]:
-        size, ranks = step.amount(demand.bytes, "bytes"), step.evaluation.ranks
-        if counting == "cost_functions":
-            return {"sent_bytes": size * algorithm_form_of(demand).sent_per_byte(ranks)}
-        cost = algorithm_form_of(demand).cost(size, price(step.evaluation.machine.network, ranks))
-        return {"sent_bytes": cost.message_bytes / ranks}
+        form, network, ranks = algorithm_form_of(demand), step.evaluation.machine.network, step.evaluation.ranks
+        sent_bytes: FloatOrArray = 0.0
+        for groups in group_sizes(step):
+            size = step.amount(demand.bytes, "bytes", size_names(step, groups))
+            if counting == "cost_functions":
+                each = size * form.sent_per_byte(groups.ranks) * (groups.members / ranks)
+            else:
+                each = groups.count * form.cost(size, price(network, groups.ranks)).message_bytes / ranks
+            sent_bytes = sent_bytes + each
+        return {"sent_bytes": sent_bytes}
 
     def payments(self, demand: Collective, prices: SymbolicPrices) -> Iterator[Payment]:
         form = algorithm_form_of(demand)
-        messages, sizes = (to_sympy(parse(text)) for text in (form.messages_in_turn, form.sizes_in_turn))
+        ranks = symbolic_size(demand, prices.workload)
+        messages, sizes = (
+            to_sympy(put_in(parse(text), "P", ranks)) for text in (form.messages_in_turn, form.sizes_in_turn)
+        )
         yield prices.of("t_s"), (messages,)
-        yield prices.bytes(demand.bytes, (sizes,))
+        yield prices.bytes(put_in(demand.bytes, "group_size", ranks), (sizes,))
 
     def model_terms(self, demand: Collective) -> list[tuple[str, str]]:
         if demand.name in SIGNALS:
             return []
         name = algorithm_form_of(demand).cost_function or f"{demand.name}_{demand.algorithm}"
-        return [("sent_bytes", f"({demand.bytes.text})*{name}(P)")]
+        return [("sent_bytes", f"({demand.bytes.text})*{name}({'P' if demand.group is None else 'group_size'})")]
+
+
+def _from_root(ranks: Ranks, root: int) -> Ranks:
+    """What is known of each rank, where rank 0 stands for the root."""
+    return np.roll(ranks, root) if ranks.ndim else ranks
 
 
 def _row_with_gaps(succession: Succession, size: float, prices: MessageCosts) -> Callable[[float], float | None] | None:

@@ -2,23 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import functools
+from collections.abc import Callable, Iterator
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
 from simcodesign.analytic.collective_traffic import Traffic, halo_traffic
 from simcodesign.analytic.demands.base import CLOSED_FORMS, Charge, ClosedForm
-from simcodesign.analytic.demands.messages import message_charge, prices_at
+from simcodesign.analytic.demands.messages import group_charge, prices_at
 from simcodesign.analytic.formula_prices import Payment, SymbolicPrices
+from simcodesign.analytic.group_sizes import (
+    GroupSize,
+    group_sizes,
+    members_of_groups,
+    put_in,
+    size_names,
+    symbolic_size,
+)
 from simcodesign.analytic.halo import busy_s, carried_halo, halo, most_neighbours, most_work_s
-from simcodesign.analytic.message_costs import MessageCosts, price
+from simcodesign.analytic.message_costs import Cost, MessageCosts, price
 from simcodesign.analytic.pipelining.succession import Operation, takes_all
 from simcodesign.analytic.route_links import links_of_neighbours
 from simcodesign.core.expressions.expression import Expression
 from simcodesign.core.expressions.expression_sympy import to_sympy
 from simcodesign.core.units import FloatOrArray
+from simcodesign.describe.demands.base import Evaluate
 from simcodesign.describe.demands.exchange import Exchange, check_train
 from simcodesign.describe.evaluation import EvaluatedStep
 
@@ -27,13 +36,20 @@ class ExchangeForm(ClosedForm[Exchange]):
     """Halo exchange."""
 
     def charge(self, demand: Exchange, step: EvaluatedStep) -> Charge:
-        sizes, messages = demand.sizes_bytes(step.amount), demand.message_counts(step.amount)
-        check_train(demand, step.amount(demand.train, "train"), step.machine.network)
-        grid, prices = demand.checked_extents(step.evaluation.ranks, step.amount), _prices(demand, step)
-        cost = halo(sizes, grid, demand.periodic, prices, messages)
-        return message_charge(step, cost, lambda: busy_s(sizes, grid, demand.periodic, prices, messages))
+        def of_group(groups: GroupSize) -> tuple[Cost, Callable[[], FloatOrArray]]:
+            amount = functools.partial(step.amount, changed=size_names(step, groups))
+            sizes, messages = demand.sizes_bytes(amount), demand.message_counts(amount)
+            check_train(demand, amount(demand.train, "train"), step.machine.network)
+            grid = _extents(demand, groups, amount)
+            prices = _prices(demand, step) if demand.group is None else prices_at(step, groups.ranks)
+            cost = halo(sizes, grid, demand.periodic, prices, messages)
+            return cost, lambda: busy_s(sizes, grid, demand.periodic, prices, messages)
+
+        return group_charge(step, group_sizes(step), of_group)
 
     def operation(self, demand: Exchange, step: EvaluatedStep, charge: Charge) -> Operation:
+        if demand.group is not None:
+            return Operation(step.phase, demand.label, float(charge.time_s))
         grid = [int(extent) for extent in demand.checked_extents(step.evaluation.ranks, step.amount)]
         sizes = tuple(float(size) for size in demand.sizes_bytes(step.amount))
         messages = tuple(float(count) for count in demand.message_counts(step.amount))
@@ -50,28 +66,40 @@ class ExchangeForm(ClosedForm[Exchange]):
         )
 
     def traffic(self, demand: Exchange, step: EvaluatedStep) -> Traffic:
-        sizes = [float(size) for size in demand.sizes_bytes(step.amount)]
-        messages = [float(count) for count in demand.message_counts(step.amount)]
-        grid = [int(extent) for extent in demand.checked_extents(step.evaluation.ranks, step.amount)]
-        return halo_traffic(grid, sizes, demand.periodic, messages)
+        parts = []
+        for members, names in members_of_groups(step):
+            amount = functools.partial(step.amount, changed=names)
+            sizes = [float(size) for size in demand.sizes_bytes(amount)]
+            messages = [float(count) for count in demand.message_counts(amount)]
+            grid = [int(extent) for extent in demand.checked_extents(members.shape[1], amount)]
+            parts.append(halo_traffic(grid, sizes, demand.periodic, messages).among(members))
+        return Traffic.together(parts)
 
     def message_rows(self, demand: Exchange, ranks: int) -> float:
         return 2.0 * demand.dims * ranks
 
     def requirements(self, demand: Exchange, step: EvaluatedStep, counting: str) -> dict[str, FloatOrArray]:
-        sizes, messages = demand.sizes_bytes(step.amount), demand.message_counts(step.amount)
-        if counting == "cost_functions":
-            pairs = zip(sizes, messages, strict=True)
-            return {"sent_bytes": 2.0 * sum((size * count for size, count in pairs), start=np.zeros(()))}
-        ranks = step.evaluation.ranks
-        prices = price(step.evaluation.machine.network, ranks)
-        cost = halo(sizes, demand.extents(ranks, step.amount), demand.periodic, prices, messages)
-        return {"sent_bytes": cost.message_bytes / ranks}
+        sent_bytes: FloatOrArray = 0.0
+        for groups in group_sizes(step):
+            amount = functools.partial(step.amount, changed=size_names(step, groups))
+            sizes, messages = demand.sizes_bytes(amount), demand.message_counts(amount)
+            if counting == "cost_functions":
+                pairs = zip(sizes, messages, strict=True)
+                both_ways = 2.0 * sum((size * count for size, count in pairs), start=np.zeros(()))
+                each = both_ways * (groups.members / step.evaluation.ranks)
+            else:
+                prices = price(step.evaluation.machine.network, groups.ranks)
+                cost = halo(sizes, demand.extents(groups.ranks, amount), demand.periodic, prices, messages)
+                each = groups.count * cost.message_bytes / step.evaluation.ranks
+            sent_bytes = sent_bytes + each
+        return {"sent_bytes": sent_bytes}
 
     def payments(self, demand: Exchange, prices: SymbolicPrices) -> Iterator[Payment]:
+        ranks = symbolic_size(demand, prices.workload)
         for count, messages, size in _neighbours(demand):
-            yield prices.of("t_s"), (prices.sympy.Integer(count), messages)
-            yield prices.bytes(size, (prices.sympy.Integer(count), messages))
+            each = to_sympy(put_in(messages, "group_size", ranks))
+            yield prices.of("t_s"), (prices.sympy.Integer(count), each)
+            yield prices.bytes(put_in(size, "group_size", ranks), (prices.sympy.Integer(count), each))
 
     def model_terms(self, demand: Exchange) -> list[tuple[str, str]]:
         counts = [count.text for count in demand.messages_by_dim]
@@ -91,14 +119,22 @@ def _prices(demand: Exchange, step: EvaluatedStep) -> MessageCosts:
     return replace(prices_at(step), along=tuple(price(network, ranks, links=row).message for row in links))
 
 
-def _neighbours(demand: Exchange) -> Iterator[tuple[int, Any, Expression]]:
+def _extents(demand: Exchange, groups: GroupSize, amount: Evaluate) -> list[FloatOrArray]:
+    """The process grid of the groups. InputError where it does not hold their ranks."""
+    if demand.group is None or demand.grid is None:
+        return demand.checked_extents(groups.ranks, amount)
+    held = functools.reduce(np.multiply, demand.extents(groups.ranks, amount))
+    return demand.checked_extents(np.where(np.asarray(groups.count) > 0, groups.ranks, held), amount)
+
+
+def _neighbours(demand: Exchange) -> Iterator[tuple[int, Expression, Expression]]:
     """Neighbours of a rank in every dimension, messages to each of them and the size of a message."""
     for dim, (messages, size) in enumerate(zip(demand.messages_by_dim, demand.bytes, strict=True)):
         count = 2
         if demand.grid is not None and not demand.grid[dim].names:
             extent = float(demand.grid[dim].evaluate({}))
             count = 0 if extent == 1 else 2 if demand.periodic else min(2, int(extent) - 1)
-        yield count, to_sympy(messages), size
+        yield count, messages, size
 
 
 CLOSED_FORMS.add(Exchange, ExchangeForm())

@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
 
 from simcodesign.analytic.demands.base import Charge, Draw
-from simcodesign.analytic.message_costs import Cost, MessageCosts, price
+from simcodesign.analytic.group_sizes import GroupSize
+from simcodesign.analytic.message_costs import Cost, MessageCosts, modelled_hops, price
 from simcodesign.analytic.power import byte_power_w
 from simcodesign.analytic.route_links import worst_links
 from simcodesign.core.units import FloatOrArray
 from simcodesign.describe.evaluation import EvaluatedStep
 
 
-def prices_at(step: EvaluatedStep) -> MessageCosts:
-    """The prices of messages at this place of the program."""
-    ranks = step.evaluation.ranks
-    return price(step.machine.network, ranks, links=worst_links(step.machine, ranks))
+def prices_at(step: EvaluatedStep, members: FloatOrArray | None = None) -> MessageCosts:
+    """The prices of messages at this place of the program, among ``members`` of all ranks if that is not None: whose
+    hops are those of any ranks."""
+    network, ranks = step.machine.network, step.evaluation.ranks
+    links = worst_links(step.machine, ranks)
+    if members is None:
+        return price(network, ranks, links=links)
+    return price(network, members, modelled_hops(network, ranks), links)
 
 
 def flies_at(prices: MessageCosts, size_bytes: FloatOrArray) -> bool:
@@ -25,10 +30,12 @@ def flies_at(prices: MessageCosts, size_bytes: FloatOrArray) -> bool:
     return bool(np.any(np.asarray(prices.message(size_bytes).flight_s) > 0))
 
 
-def message_charge(step: EvaluatedStep, cost: Cost, busy_s: Callable[[], FloatOrArray]) -> Charge:
+def message_charge(
+    step: EvaluatedStep, cost: Cost, busy_s: Callable[[], FloatOrArray], at_work: FloatOrArray | None = None
+) -> Charge:
     """A charge by its costs; all ranks together are at work on the messages for ``busy_s()``, which is
-    asked for only where the machine says what it draws."""
-    draws = _draws(step, cost, busy_s()) if step.evaluation.design_point.has_power else ()
+    asked for only where the machine says what it draws. ``at_work``: ranks that are; None for all that do the step."""
+    draws = _draws(step, cost, busy_s(), at_work) if step.evaluation.design_point.has_power else ()
     return Charge(
         "communication",
         cost.time_s,
@@ -39,14 +46,56 @@ def message_charge(step: EvaluatedStep, cost: Cost, busy_s: Callable[[], FloatOr
     )
 
 
-def _draws(step: EvaluatedStep, cost: Cost, busy_s: FloatOrArray) -> tuple[Draw, ...]:
+def group_charge(
+    step: EvaluatedStep,
+    sizes: Sequence[GroupSize],
+    of_group: Callable[[GroupSize], tuple[Cost, Callable[[], FloatOrArray]]],
+) -> Charge:
+    """A charge by the costs of a group of each size, and the time for which its ranks are at work on them: the group
+    that takes longest counts."""
+    if step.demand.communicator is None:
+        return message_charge(step, *of_group(sizes[0]))
+    parts = [(groups, *of_group(groups)) for groups in sizes]
+    cost = _of_all_groups([(groups, cost) for groups, cost, _ in parts])
+    if not step.evaluation.design_point.has_power:
+        return message_charge(step, cost, lambda: 0.0)
+    busy = [(groups, busy_s()) for groups, _, busy_s in parts]
+    at_work = _sum(np.where(np.asarray(each_s) > 0, groups.members, 0.0) for groups, each_s in busy)
+    return message_charge(step, cost, lambda: _sum(groups.count * each_s for groups, each_s in busy), at_work)
+
+
+def _of_all_groups(parts: Sequence[tuple[GroupSize, Cost]]) -> Cost:
+    """What groups of several sizes cost together, each by its own cost."""
+    time_s: FloatOrArray = 0.0
+    reduction_s: FloatOrArray = 0.0
+    for groups, cost in parts:
+        longer = (np.asarray(groups.count) > 0) & (np.asarray(cost.time_s) > time_s)
+        time_s, reduction_s = np.where(longer, cost.time_s, time_s), np.where(longer, cost.reduction_s, reduction_s)
+    return Cost(
+        time_s,
+        _sum(groups.count * cost.messages for groups, cost in parts),
+        _sum(groups.count * cost.message_bytes for groups, cost in parts),
+        reduction_s,
+        _sum(groups.count * cost.reduced_bytes for groups, cost in parts),
+    )
+
+
+def _sum(parts: Iterable[FloatOrArray]) -> FloatOrArray:
+    total: FloatOrArray = 0.0
+    for part in parts:
+        total = total + part
+    return total
+
+
+def _draws(step: EvaluatedStep, cost: Cost, busy_s: FloatOrArray, at_work: FloatOrArray | None) -> tuple[Draw, ...]:
     """The power and energy of sends and receives, of operators, while they are at work, and of bytes."""
     network = step.machine.network
     power_w = 0.0 if network.dynamic_power_w is None else network.dynamic_power_w
     per_byte_j = 0.0 if network.energy_per_byte_j is None else network.energy_per_byte_j
     energy_j = busy_s * power_w + cost.message_bytes * per_byte_j
-    at_work_w = step.over_ranks(np.where(np.asarray(busy_s) > 0, power_w, 0.0) * step.present)
-    reduction_j, processor_w = _reduction(step, cost)
+    working = step.over_ranks(step.present) if at_work is None else at_work
+    at_work_w = np.where(np.asarray(busy_s) > 0, power_w, 0.0) * working
+    reduction_j, processor_w = _reduction(step, cost, working)
     return (
         Draw("processor", reduction_j, np.where(reduction_j > 0, processor_w, 0.0), of_all=True),
         Draw("network", energy_j, at_work_w, of_all=True),
@@ -54,9 +103,9 @@ def _draws(step: EvaluatedStep, cost: Cost, busy_s: FloatOrArray) -> tuple[Draw,
     )
 
 
-def _reduction(step: EvaluatedStep, cost: Cost) -> tuple[FloatOrArray, FloatOrArray]:
+def _reduction(step: EvaluatedStep, cost: Cost, at_work: FloatOrArray) -> tuple[FloatOrArray, FloatOrArray]:
     """The energy of the operators of all ranks, and their power while all are at work."""
     power_w = step.machine.processor.dynamic_power_w
     each_w = 0.0 if power_w is None else power_w
     energy_j = cost.reduced_bytes * step.machine.network.reduction_s_per_byte * each_w
-    return np.asarray(energy_j), step.over_ranks(each_w * step.present)
+    return np.asarray(energy_j), each_w * at_work

@@ -12,10 +12,12 @@ from simcodesign.analytic.demands.messages import message_charge, prices_at
 from simcodesign.analytic.formula_prices import Payment, SymbolicPrices
 from simcodesign.analytic.message_costs import Cost, MessageCosts, price
 from simcodesign.analytic.route_links import links_of_peers
+from simcodesign.core.errors import InputError
 from simcodesign.core.expressions.expression import Expression
 from simcodesign.core.units import FloatOrArray
 from simcodesign.describe.demands.point_to_point import Receive, Send
 from simcodesign.describe.evaluation import EvaluatedStep, Evaluation
+from simcodesign.describe.groups import GROUP_NAMES, Ints
 from simcodesign.describe.machine import Machine
 from simcodesign.describe.program import walk
 
@@ -37,7 +39,7 @@ class SendForm(ClosedForm[Send]):
     def traffic(self, demand: Send, step: EvaluatedStep) -> Traffic:
         ranks = step.evaluation.design_point.ranks
         source = np.flatnonzero(np.broadcast_to(step.present, ranks))
-        target = checked_peers("to", demand.to, step.evaluation.names, source)
+        target = _peers(step, "to", demand.to, source)
         size = np.broadcast_to(np.asarray(step.amount(demand.bytes, "bytes"), dtype=np.float64), ranks)
         return Traffic(source, target, size[source], np.ones(len(source)))
 
@@ -77,7 +79,11 @@ def _prices(demand: Send, step: EvaluatedStep) -> MessageCosts:
     if not network.paths_differ:
         return prices_at(step)
     here = np.asarray(step.present) != 0
-    peers = np.where(here, step.evaluation.value(demand.to, "to"), step.evaluation.names["rank"]).astype(np.int64)
+    to: FloatOrArray = step.evaluation.value(demand.to, "to")
+    if demand.group is not None:
+        groups = step.membership
+        to = groups.rank_of(np.clip(to, 0, groups.group_size - 1).astype(np.int64)).astype(np.float64)
+    peers = np.where(here, to, step.evaluation.names["rank"]).astype(np.int64)
     return price(network, ranks, links=links_of_peers(step.machine, peers))
 
 
@@ -97,8 +103,11 @@ def received_bytes(receive: Receive, evaluation: Evaluation) -> FloatOrArray:
     send = next((step for step in sends if step.tag == receive.tag), None)
     if send is None:
         return 0.0
-    if "rank" not in send.bytes.names:
+    if not send.bytes.names & {"rank", *GROUP_NAMES}:
         return evaluation.amount(send.bytes, "bytes")
+    if send.group is not None or receive.group is not None:
+        what = "a receive in a group whose message's bytes depend on its sender must state its bytes"
+        raise InputError(what, receive.place, value=send.bytes.text)
     if receive.source is None:
         most: FloatOrArray = np.max(evaluation.amount(send.bytes, "bytes"), axis=-1, keepdims=True)
         return most  # from anyone: the largest counts
@@ -110,10 +119,20 @@ def _check_peers(step: EvaluatedStep, what: str, peer: Expression) -> None:
     design_point = step.evaluation.design_point
     if design_point.shape:
         return
+    if step.demand.communicator is not None:
+        _peers(step, what, peer, np.flatnonzero(np.broadcast_to(step.present, design_point.ranks)))
+        return
     names = {**design_point.values, "rank": design_point.every_rank()}
     when = step.demand.when
     here = np.ones(design_point.ranks) if when is None else np.asarray(when.evaluate(names))
     checked_peers(what, peer, names, np.flatnonzero(np.broadcast_to(here, design_point.ranks)))
+
+
+def _peers(step: EvaluatedStep, what: str, peer: Expression, here: Ints) -> Ints:
+    """The peer of each rank in ``here``, by its number in its group if the step names one; of one design point."""
+    if step.demand.communicator is None:
+        return checked_peers(what, peer, step.evaluation.names, here)
+    return step.membership.checked_peers(step.evaluation.value(peer, what), what, peer, here)
 
 
 CLOSED_FORMS.add(Send, SendForm())

@@ -81,8 +81,15 @@ class Demand:
         return getattr(self, "varies", None)
 
     @property
+    def communicator(self) -> str | None:
+        """The groups of ranks that do it, each by itself; None where all ranks are one."""
+        return getattr(self, "group", None)
+
+    @property
     def differs_by_rank(self) -> bool:
-        """Whether its cost may differ from rank to rank."""
+        """Whether its cost may differ from rank to rank; those of a group may be all that do it."""
+        if self.communicator is not None and not self.alike_on_all_ranks:
+            return True
         return self.when is not None or any("rank" in amount.names for amount in self.amounts())
 
 

@@ -41,6 +41,8 @@ ORDERS = {
 }
 #: Operations that only signal: no rank contributes any bytes.
 SIGNALS = frozenset({"barrier"})
+#: Operations with a root, rank 0 unless ``root`` says another.
+ROOTED = frozenset({"broadcast", "reduce", "scatter", "gather"})
 
 
 def register_algorithm(operation: str, algorithm: str) -> None:
@@ -65,12 +67,15 @@ def every_algorithm() -> list[tuple[str, str]]:
 
 @dataclass(frozen=True)
 class Collective(Demand):
-    """A collective operation of all ranks; ``bytes`` is the size that each rank contributes (to each partner), or gets
-    from rank 0. ``algorithm``: as it is registered (``algorithm_in_order``)."""
+    """A collective operation of all ranks, or of those of each ``group`` by itself; ``bytes`` is the size that each
+    rank contributes (to each partner), or gets from the ``root``, a rank of the group (0 if it is None).
+    ``algorithm``: as it is registered (``algorithm_in_order``)."""
 
     name: str
     algorithm: str
     bytes: Expression
+    group: str | None = None
+    root: Expression | None = None
     alike_on_all_ranks = True
     can_be_started = True
 
@@ -85,3 +90,6 @@ class Collective(Demand):
 
     def amounts(self) -> Iterator[Expression]:
         yield self.bytes
+
+    def peers(self) -> Iterator[Expression]:
+        yield from (() if self.root is None else (self.root,))

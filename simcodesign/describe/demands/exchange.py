@@ -21,7 +21,7 @@ class Exchange(Demand):
     """Halo exchange with both neighbours in each of ``dims`` dimensions of a process grid; ``bytes`` per dimension.
 
     ``messages`` of so many bytes go to each neighbour, by dimension (one if it is None). Up to ``train`` of them are
-    simulated as one transfer.
+    simulated as one transfer. The process grid is that of each ``group``, if it names one.
     """
 
     dims: int
@@ -30,6 +30,7 @@ class Exchange(Demand):
     periodic: bool = True
     messages: tuple[Expression, ...] | None = None
     train: Expression = ONE
+    group: str | None = None
     alike_on_all_ranks = True
     can_be_started = True
 

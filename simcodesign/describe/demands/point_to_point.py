@@ -11,11 +11,12 @@ from simcodesign.describe.demands.base import Demand
 
 @dataclass(frozen=True)
 class Send(Demand):
-    """An eager message to rank ``to``."""
+    """An eager message to rank ``to``, of the own ``group`` if it names one."""
 
     to: Expression
     bytes: Expression
     tag: int = 0
+    group: str | None = None
     can_be_started = True
 
     def amounts(self) -> Iterator[Expression]:
@@ -35,6 +36,7 @@ class Receive(Demand):
     source: Expression | None
     bytes: Expression | None
     tag: int = 0
+    group: str | None = None
     can_be_started = True
 
     def amounts(self) -> Iterator[Expression]:

@@ -12,7 +12,14 @@ from simcodesign.core.registry import Registry
 from simcodesign.describe.demands.arrivals import KINDS as ARRIVAL_KINDS
 from simcodesign.describe.demands.arrivals import TARGETS, Arrivals
 from simcodesign.describe.demands.base import ENTRY_POINTS, ONE, Demand
-from simcodesign.describe.demands.collective import ALGORITHMS, ORDERS, SIGNALS, Collective, algorithm_in_order
+from simcodesign.describe.demands.collective import (
+    ALGORITHMS,
+    ORDERS,
+    ROOTED,
+    SIGNALS,
+    Collective,
+    algorithm_in_order,
+)
 from simcodesign.describe.demands.computation import Compute, Loop
 from simcodesign.describe.demands.disk_access import DiskAccess
 from simcodesign.describe.demands.exchange import Exchange
@@ -41,6 +48,11 @@ def amount(items: dict[str, Entry], key: str) -> Expression | None:
 def when(items: dict[str, Entry]) -> Expression | None:
     """The condition of a demand, if it has one."""
     return items["when"].expression() if "when" in items else None
+
+
+def group(items: dict[str, Entry]) -> str | None:
+    """The groups of ranks that do a demand, each by itself, if it names them."""
+    return items["group"].text() if "group" in items else None
 
 
 def _varies(items: dict[str, Entry]) -> Distribution | None:
@@ -254,15 +266,16 @@ ANYONE = "anyone"
 
 @READERS.register("send")
 def _send(name: str, entry: Entry) -> Send:
-    items = entry.mapping(("to", "bytes", "tag", "when"), ("to", "bytes"))
-    return Send(when(items), entry.place, items["to"].expression(), items["bytes"].expression(), _tag(items))
+    items = entry.mapping(("to", "bytes", "tag", "when", "group"), ("to", "bytes"))
+    to, size = items["to"].expression(), items["bytes"].expression()
+    return Send(when(items), entry.place, to, size, _tag(items), group(items))
 
 
 @READERS.register("receive")
 def _receive(name: str, entry: Entry) -> Receive:
-    items = entry.mapping(("from", "bytes", "tag", "when"), ("from",))
+    items = entry.mapping(("from", "bytes", "tag", "when", "group"), ("from",))
     source = None if items["from"].content == ANYONE else items["from"].expression()
-    return Receive(when(items), entry.place, source, amount(items, "bytes"), _tag(items))
+    return Receive(when(items), entry.place, source, amount(items, "bytes"), _tag(items), group(items))
 
 
 def _tag(items: dict[str, Entry]) -> int:
@@ -271,7 +284,7 @@ def _tag(items: dict[str, Entry]) -> int:
 
 @READERS.register("exchange")
 def _exchange(name: str, entry: Entry) -> Exchange:
-    items = entry.mapping(("pattern", "bytes", "grid", "periodic", "messages", "train"), ("pattern", "bytes"))
+    items = entry.mapping(("pattern", "bytes", "grid", "periodic", "messages", "train", "group"), ("pattern", "bytes"))
     patterns = [f"halo{dims}d" for dims in range(1, 5)]
     dims = patterns.index(items["pattern"].text(patterns)) + 1
     sizes = _each(items["bytes"], dims)
@@ -279,7 +292,7 @@ def _exchange(name: str, entry: Entry) -> Exchange:
     periodic = items["periodic"].flag() if "periodic" in items else True
     messages = _each(items["messages"], dims) if "messages" in items else None
     train = amount(items, "train") or ONE
-    return Exchange(None, entry.place, dims, sizes, grid, periodic, messages, train)
+    return Exchange(None, entry.place, dims, sizes, grid, periodic, messages, train, group(items))
 
 
 @READERS.register("wait")
@@ -301,7 +314,8 @@ def _each(entry: Entry, dims: int) -> tuple[Expression, ...]:
 
 
 def _collective(name: str, entry: Entry) -> Collective:
-    items = entry.mapping(("bytes", "algorithm", "order"), () if name in SIGNALS else ("bytes",))
+    keys = ("bytes", "algorithm", "order", "group", *(("root",) if name in ROOTED else ()))
+    items = entry.mapping(keys, () if name in SIGNALS else ("bytes",))
     algorithm = items["algorithm"].text(ALGORITHMS[name]) if "algorithm" in items else ALGORITHMS[name][0]
     if "order" in items:
         if (name, algorithm) not in ORDERS:
@@ -309,7 +323,8 @@ def _collective(name: str, entry: Entry) -> Collective:
             what = f"{algorithm} of {name} has no order of children"
             raise InputError(what, items["order"].place, value=items["order"].text(), allowed=f"order with {known}")
         algorithm = algorithm_in_order(name, algorithm, items["order"].text(("near", "far")))
-    return Collective(None, entry.place, name, algorithm, amount(items, "bytes") or parse(0))
+    size, root = amount(items, "bytes") or parse(0), amount(items, "root")
+    return Collective(None, entry.place, name, algorithm, size, group(items), root)
 
 
 def demand_reader(key: str) -> DemandReader | None:

@@ -29,6 +29,7 @@ _KEYS = (
     "size",
     "program",
     "data",
+    "groups",
 )
 _BLOCK_KEYS = ("phase", "repeat", "do", "constants", "about", "useful_flops")
 
@@ -53,6 +54,7 @@ def workload_from(entry: Entry) -> Workload:
         size=amount(items, "size"),
         place=entry.place,
         data={name: item.expression() for name, item in items["data"].mapping().items()} if "data" in items else {},
+        groups=_groups(items["groups"]) if "groups" in items else {},
     )
 
 
@@ -65,6 +67,11 @@ def _check_distinct(parameters: dict[str, Parameter], equations: dict[str, Entry
 def _equation(name: str, item: Entry) -> Expression:
     check_name(name, item.place, RESERVED)
     return item.expression()
+
+
+def _groups(entry: Entry) -> dict[str, Expression]:
+    """The colour of a rank in each."""
+    return {name: item.expression() for name, item in entry.mapping().items()}
 
 
 def _presets(entry: Entry, parameters: dict[str, Parameter]) -> dict[str, dict[str, float]]:

@@ -2,28 +2,49 @@
 
 from __future__ import annotations
 
+import numpy as np
+
+from simcodesign.core.units import FloatOrArray
 from simcodesign.describe.demands.collective import Collective
 from simcodesign.generate.demands.base import LOWERINGS, Lowering
 from simcodesign.generate.messages.collectives.algorithm_messages import messages_of
+from simcodesign.generate.messages.group_columns import equal_groups
 from simcodesign.generate.plan_builder import StepWriter
 
 
 class CollectiveLowering(Lowering[Collective]):
-    """Sends and receives of all ranks."""
+    """Sends and receives of all ranks, or of those of every group."""
 
     is_collective = True
 
     def operations(self, demand: Collective, writer: StepWriter) -> float:
+        most = messages_of(demand).most
         each = 2 if writer.columns.reduction_s_per_byte == 0 else 3  # send, receive, operator
-        return each * messages_of(demand).most(writer.builder.ranks)
+        if demand.group is None:
+            return each * most(writer.builder.ranks)
+        return sum(float(each) * len(one.members) * most(one.size) for one in equal_groups(writer.step))
 
     def write(self, demand: Collective, writer: StepWriter) -> None:
-        size_bytes, tally = float(writer.amount(demand.bytes, "bytes")), writer.builder.tally
-        if tally is not None:
-            repetitions = writer.step.repetitions
-            tally.note("collectives", writer.phase, repetitions)
-            tally.note("collective_bytes", writer.phase, size_bytes * repetitions)
-        messages_of(demand).write(writer.columns, size_bytes)
+        if demand.group is None and demand.root is None:
+            size_bytes = float(writer.amount(demand.bytes, "bytes"))
+            _note(writer, 1.0, size_bytes)
+            messages_of(demand).write(writer.columns, size_bytes)
+            return
+        for several in equal_groups(writer.step, demand.root):
+            size_bytes = float(writer.amount(demand.bytes, "bytes", several.names))
+            taking_part = np.zeros(writer.builder.ranks)
+            taking_part[several.members] = 1.0
+            _note(writer, taking_part, size_bytes)
+            messages_of(demand).write(several.ranks, size_bytes)
+            writer.columns.columns += several.columns(writer.builder.ranks)
+
+
+def _note(writer: StepWriter, taking_part: FloatOrArray, size_bytes: float) -> None:
+    """Note for the counters of which ranks the operation is: 1 for each, 0 for others."""
+    tally, repetitions = writer.builder.tally, writer.step.repetitions
+    if tally is not None:
+        tally.note("collectives", writer.phase, taking_part * repetitions)
+        tally.note("collective_bytes", writer.phase, size_bytes * taking_part * repetitions)
 
 
 LOWERINGS.add(Collective, CollectiveLowering())

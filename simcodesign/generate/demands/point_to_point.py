@@ -37,7 +37,10 @@ def _peers(expression: Expression, what: str, writer: StepWriter) -> Int32s:
     """The peer of each rank to which the demand applies. InputError for one that is no other rank."""
     ranks, who = writer.builder.ranks, writer.who
     here = np.arange(ranks) if who is None else who
-    peer = np.broadcast_to(of_ranks(writer.step.evaluation.value(expression, what), who), here.shape)
+    value = writer.step.evaluation.value(expression, what)
+    if writer.step.demand.communicator is not None:
+        return writer.step.membership.checked_peers(value, what, expression, here.astype(np.int64)).astype(np.int32)
+    peer = np.broadcast_to(of_ranks(value, who), here.shape)
     bad = (peer != np.floor(peer)) | (peer < 0) | (peer >= ranks) | (peer == here)
     if bad.any():
         rank = int(here[bad][0])
