@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from simcodesign.analytic.bounds import bounds_of
 from simcodesign.analytic.demands.base import Charge, closed_form
+from simcodesign.analytic.failures import with_checkpoints, with_failures
 from simcodesign.analytic.pipelining.lockstep import pipelined_with_gaps
 from simcodesign.analytic.pipelining.pace import work
 from simcodesign.analytic.pipelining.sequences import Chain, pipelined
@@ -75,7 +76,9 @@ def forecast(
             pipelined=account.pipelined(chain, result.makespan_s),
             shared_links=account.shared_links(result.makespan_s),
         )
-        return replace(result, bounds=bounds_of(design_point)) if bounds else result
+        result = with_failures(result, design_point)
+        bounded = bounds_of(design_point) if bounds else None
+        return result if bounded is None else replace(result, bounds=with_checkpoints(bounded, design_point))
 
 
 @dataclass

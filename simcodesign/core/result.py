@@ -26,6 +26,9 @@ KINDS = ("compute", "send", "receive", "read", "write", "memory", "wait")
 COMPONENT_OF_KIND = np.array([0, 1, 1, 2, 2, 3, 1])
 
 
+#: Phases of checkpoints and of failures.
+CHECKPOINTS, FAILURES = "checkpoints", "failures"
+
 #: Attributes of a Result that are always among its ``json_fields``.
 _ALWAYS_SHOWN = (
     *("reading", "workload", "machine", "preset", "values", "makespan_s", "messages", "message_bytes", "disk_bytes"),
@@ -124,6 +127,31 @@ class SharedLinks:
 
     makespan_s: float
     operations: tuple[SharedTime, ...]
+
+
+@dataclass(frozen=True)
+class FailureForecast:
+    """What failures add to a forecast, on average. ``mtbf_s``: between two failures of any node that the ranks run on.
+
+    ``young_s``, ``daly_s``: the makespan by Young's first-order formula and by Daly's, exact for exponential times
+    between failures (infinite where the program would hardly ever end). ``young_interval_s``, ``daly_interval_s``: the
+    intervals between checkpoints that they find best; None where nothing is written.
+    """
+
+    mtbf_s: FloatOrArray
+    young_s: FloatOrArray
+    daly_s: FloatOrArray
+    young_interval_s: FloatOrArray | None
+    daly_interval_s: FloatOrArray | None
+
+
+@dataclass(frozen=True)
+class Failures:
+    """The ``count`` failures of a simulation: seconds of work that was lost, and of restarts."""
+
+    count: int
+    lost_s: float
+    restart_s: float
 
 
 @dataclass(frozen=True)
@@ -276,7 +304,11 @@ class Result(PlainResult):
     ``shared_links``: likewise, the time with the operations for which fair sharing of links has a closed form
     (``analytic.even_sharing``); None where there are none.
     ``demands``: what each demand of the program adds, in its order, of one design point: what they add up to is the
-    makespan but for the waits of ``formulas``. None of streams, schedules and extrapolated iterations.
+    makespan but for the waits of ``formulas``, and for checkpoints and failures. None of streams, schedules and
+    extrapolated iterations.
+    ``checkpoints``: how many are written; None where the workload has none. ``failures``: in a forecast, what they
+    would add to its makespan; in a simulation with this effect, what they did add. The phases have their times, under
+    ``CHECKPOINTS`` and ``FAILURES``.
     """
 
     reading: str
@@ -318,6 +350,8 @@ class Result(PlainResult):
     pipelined: Pipelined | None = None
     shared_links: SharedLinks | None = None
     demands: tuple[DemandTime, ...] = field(default=(), repr=False)
+    checkpoints: FloatOrArray | None = None
+    failures: Failures | FailureForecast | None = None
 
     @property
     def headline_s(self) -> FloatOrArray:
@@ -381,6 +415,7 @@ class Result(PlainResult):
             shown["pipelined"] = self.pipelined
         if self.shared_links is not None:
             shown["shared_links"] = self.shared_links
+        shown |= {name: it for name in ("checkpoints", "failures") if (it := getattr(self, name)) is not None}
         if self.bounds is not None:
             shown["bounds_s"] = self.bounds
         if self.ranks is not None:

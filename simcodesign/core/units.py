@@ -72,6 +72,8 @@ _ALIASES = {
     "energy_per_byte": {"J/bit": Fraction(8)},
     "cycles": {"cycles": Fraction(1)},
 }
+#: Long times, which have no prefixes; a year has 365.25 days.
+_LONG_TIMES = {"min": 60, "h": 3600, "day": 86400, "year": 31557600}
 _QUANTITY = re.compile(r"([+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)[ \t]*(.*)")
 
 
@@ -85,6 +87,8 @@ def _units(dimension: str) -> Iterator[tuple[str, Fraction]]:
         if dimension in ("size", "bandwidth"):
             for prefix, multiple in _BINARY.items():
                 yield prefix + unit, factor * multiple
+    if dimension == "time":
+        yield from ((unit, Fraction(seconds)) for unit, seconds in _LONG_TIMES.items())
 
 
 _TABLE: Mapping[str, Mapping[str, Fraction]] = {name: dict(_units(name)) for name in DIMENSIONS}

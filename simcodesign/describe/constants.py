@@ -49,7 +49,10 @@ CONSTANTS: dict[str, tuple[str, str, str]] = {
     "memory.latency": ("memory", "latency_s", "time"),
     "memory.per_byte": ("memory", "per_byte_s", "per_byte"),
     "memory.outstanding": ("memory", "outstanding", "count"),
+    "failures.mtbf": ("failures", "mtbf_s", "time"),
 }
+#: Constants of the machine as a whole, which no phase replaces.
+OF_THE_WHOLE = ("failures.mtbf",)
 #: The same of powers, which no time depends on.
 POWERS: dict[str, tuple[str, str, str]] = {
     **{
@@ -77,7 +80,7 @@ OCCUPIED = {
 #: Interfaces of a node.
 MOST_INTERFACES = 1024
 #: Constants that must be above 0; the others may be 0.
-POSITIVE = {"processor.rate", "processor.clock", "processor.cpi", "memory.capacity"}
+POSITIVE = {"processor.rate", "processor.clock", "processor.cpi", "memory.capacity", "failures.mtbf"}
 #: Constants that must be 1 or more.
 AT_LEAST_ONE = {"memory.outstanding"}
 #: What was written before a machine stated its interfaces together, and what is written now.

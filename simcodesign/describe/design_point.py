@@ -16,6 +16,7 @@ from simcodesign.core.expressions.expression import Expression
 from simcodesign.core.units import FloatOrArray
 from simcodesign.describe.constants import CAPACITY, CONSTANTS, MODEL_OF, POWERS, check_not_former
 from simcodesign.describe.demands.point_to_point import Send
+from simcodesign.describe.failures import CheckpointTimes
 from simcodesign.describe.machine import Machine
 from simcodesign.describe.parameters import Parameter
 from simcodesign.describe.program import MAIN_PHASE, Block, Step, phase_name, placed_demands, with_phase
@@ -59,6 +60,21 @@ class DesignPoint:
         InputError unless it is finite and above 0.
         """
         return self._whole("size", self.workload.size, positive=True)
+
+    @property
+    def checkpoint_times(self) -> CheckpointTimes:
+        """Seconds of its checkpoints, at every design point. InputError unless these are finite and not negative, and
+        the interval above 0."""
+        checkpoints = self.workload.checkpoints
+        if checkpoints is None:
+            return CheckpointTimes()
+        interval_s = self._whole("checkpoints.interval", checkpoints.interval, positive=True)
+        write_s = self._whole("checkpoints.write", checkpoints.write, positive=False)
+        restart_s = self._whole("checkpoints.restart", checkpoints.restart, positive=False)
+        assert interval_s is not None
+        assert write_s is not None
+        assert restart_s is not None
+        return CheckpointTimes(interval_s, write_s, restart_s)
 
     @property
     def capacity_bytes(self) -> FloatOrArray | None:

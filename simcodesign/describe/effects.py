@@ -59,6 +59,10 @@ def _is_noisy(workload: Any, machine: Any) -> bool:
     return bool(machine.noise_model.varies or workload.varies)
 
 
+def _fails(workload: Any, machine: Any) -> bool:
+    return machine.failures is not None and not workload.is_open
+
+
 @dataclass(frozen=True)
 class Effect:
     """A switch of the simulation.
@@ -152,6 +156,15 @@ SHIPPED = (
         random_on=_is_noisy,
         changes_work=True,
         repeats=False,
+    ),
+    Effect(
+        "failures",
+        "failures of nodes, and what was lost by them (failures)",
+        "nodes fail at random (`failures:` of the machine): all ranks go on from their last checkpoint "
+        "(`checkpoints:` of the workload), or begin again",
+        acts_on=_fails,
+        random_on=_fails,
+        changes_work=True,
     ),
 )
 _LADDER = list(SHIPPED)

@@ -37,6 +37,7 @@ from simcodesign.describe.constants import (
     value_of,
     with_values,
 )
+from simcodesign.describe.failures import Failures
 from simcodesign.describe.machine_parts import CHOICES, Disk, Memory, Network, Processor
 from simcodesign.describe.noise import Noise, share_as_distribution
 from simcodesign.describe.parameters import Parameter
@@ -52,7 +53,7 @@ class Machine:
     node (``linear``), in turn (``round_robin``), one on each (``one_per_node``), or as listed. ``capacity_bytes``: the
     memory of a node, which may be known where its latency and bandwidth are not. Caches with a latency in cycles follow
     the clock of ``processor``, and need one. ``noise``: the variation of computations, or all that varies times.
-    ``custom``: parameters, resources and components of its own."""
+    ``custom``: parameters, resources and components of its own. ``failures``: of its nodes; None if they never fail."""
 
     name: str
     processor: Processor
@@ -67,6 +68,7 @@ class Machine:
     source: str = ""
     place: Place = field(default=Place(), compare=False)
     custom: Custom = field(default=Custom(), repr=False)
+    failures: Failures | None = None
 
     def __post_init__(self) -> None:
         for path, value in (self.constants() | self.powers()).items():
@@ -247,6 +249,15 @@ class Machine:
         if self.mapping == "one_per_node":
             return every
         return every // self.processors_per_node
+
+    def nodes_used(self, ranks: FloatOrArray) -> FloatOrArray:
+        """How many nodes so many ranks run on, by the mapping."""
+        if isinstance(self.mapping, tuple):
+            first = np.zeros(len(self.mapping) + 1)
+            first[1 + np.unique(np.asarray(self.mapping), return_index=True)[1]] = 1
+            used: FloatOrArray = np.cumsum(first)[np.asarray(ranks, dtype=np.int64)]
+            return used
+        return ranks if self.mapping == "one_per_node" else np.ceil(np.asarray(ranks) / self.processors_per_node)
 
     def socket_of(self, ranks: int) -> NDArray[np.int64]:
         """Socket within its node of every rank 0..ranks-1: the ranks of a node, in order, fill socket after socket;

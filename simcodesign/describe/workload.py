@@ -14,6 +14,7 @@ from simcodesign.describe.demands.arrivals import BETWEEN, REQUESTS, Arrivals, c
 from simcodesign.describe.demands.memory_accesses import MemoryAccesses
 from simcodesign.describe.demands.resource_uses import Execute
 from simcodesign.describe.equations import ordered
+from simcodesign.describe.failures import Checkpoints
 from simcodesign.describe.groups import GROUP_NAMES, check_group
 from simcodesign.describe.noise import Imbalance, share_as_distribution
 from simcodesign.describe.overlap import check_starts, has_overlap
@@ -30,7 +31,7 @@ class Workload:
     of variation of the ranks' share of computation, or an ``Imbalance``; ``data`` are data structures of each rank, in
     bytes; ``footprint`` is the memory that each rank uses, in bytes: that of its data, if it is not stated; ``size`` is
     that of the whole problem, in units of its own; ``groups`` are the colours of the ranks in each of its
-    communicators."""
+    communicators; ``checkpoints``: those that all ranks write together."""
 
     name: str
     parameters: Mapping[str, Parameter]
@@ -46,6 +47,7 @@ class Workload:
     equation_order: tuple[str, ...] = field(init=False, compare=False)
     data: Mapping[str, Expression] = field(default_factory=dict)
     groups: Mapping[str, Expression] = field(default_factory=dict)
+    checkpoints: Checkpoints | None = None
 
     def __post_init__(self) -> None:
         for name in GROUP_NAMES if self.groups else ():
@@ -70,7 +72,10 @@ class Workload:
         if self.footprint is None and self.data:
             total = parse(" + ".join(f"({size.text})" for size in self.data.values()), self.place)
             object.__setattr__(self, "footprint", total)
-        for whole in (self.footprint, self.size, *self.data.values()):
+        checkpoints = () if self.checkpoints is None else self.checkpoints.expressions()
+        if self.checkpoints is not None and self.is_open:
+            raise InputError("checkpoints are of programs that end, not of an open stream", self.place)
+        for whole in (self.footprint, self.size, *self.data.values(), *checkpoints):
             if whole is not None:
                 _check_known(whole, known, self.place)
 

@@ -14,6 +14,7 @@ from simcodesign.describe.goal.schedule import Schedule
 from simcodesign.describe.scenario import MachineSource, Scenario, SimulationKeywords, WorkloadSource
 from simcodesign.engine.event_contract import OnProgress
 from simcodesign.engine.experiment import Experiment, whole_seed
+from simcodesign.engine.failures import with_failures
 from simcodesign.engine.selection import chosen_engine, run
 from simcodesign.engine.steady.iterations import ALL, steady, tolerance_of
 from simcodesign.engine.steady.quantum import with_quantum
@@ -70,14 +71,17 @@ def simulate_experiment(
         log = run(plan, taken, on_progress)
         return Run(plan, log, measured(point, plan, log, effects, seed, taken, timeline))
 
+    def with_its_failures(result: Result) -> Result:
+        return with_failures(result, experiment.point, effects, seed)
+
     if experiment.iterations == ALL:
-        return simulated(experiment.point).result
+        return with_its_failures(simulated(experiment.point).result)
     tolerance = tolerance_of(experiment.iterations)
     if timeline:
         raise InputError("a timeline shows every iteration", value="iterations = steady", allowed="iterations = all")
     if counters:
         raise InputError("counters are of every iteration", value="iterations = steady", allowed="iterations = all")
-    return steady(experiment.point, simulated, effects, tolerance)
+    return with_its_failures(steady(experiment.point, simulated, effects, tolerance))
 
 
 def schedule_of(

@@ -22,6 +22,10 @@ EXACT = [
     ("2 ps", "time", 2e-12),
     ("12 s", "time", 12.0),
     ("3 ms", "time", 3e-3),
+    ("10 min", "time", 600.0),
+    ("1.5 h", "time", 5400.0),
+    ("30 day", "time", 2592000.0),
+    ("5 year", "time", 157788000.0),
     ("64 KiB", "size", 65536.0),
     ("2 GiB", "size", 2.0**31),
     ("64 kB", "size", 64e3),
@@ -65,7 +69,7 @@ def test_exact_values(text: str, dimension: str, value_si: float) -> None:
         *("", " ", "nan", "inf", "-inf", "nan s", "1e s", "e3", "1,5 s", "1 000 s", "0x10 s", "1_0 s", "٣ s"),
         *("9**9**9 m", "9**9**9", "1e999", "1e999 s", "1 s s", "1 /s", "s", "1 s; 2", "1\u00a0s", "1\n\ns"),
         "1 s\x00",
-        *("1 S", "1 sec", "1 min", "1 Ms", "1 B", "1 %", "++1 s", "1e308e5 s", "9" * 101, "1 " + "s" * 5000),
+        *("1 S", "1 sec", "1 mins", "1 kh", "1 Ms", "1 B", "1 %", "++1 s", "1e308e5 s", "9" * 101, "1 " + "s" * 5000),
     ],
 )
 def test_refused_times(text: str) -> None:

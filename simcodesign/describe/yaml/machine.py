@@ -24,6 +24,8 @@ from simcodesign.describe.constants import (
     check_own_links,
     check_sharing,
 )
+from simcodesign.describe.distribution import Distribution
+from simcodesign.describe.failures import Failures
 from simcodesign.describe.machine import MAPPINGS, Machine, check_mapping
 from simcodesign.describe.machine_parts import (
     ASSIGNMENTS,
@@ -42,6 +44,7 @@ from simcodesign.describe.machine_parts import (
 )
 from simcodesign.describe.topology.base import TOPOLOGIES, Topology
 from simcodesign.describe.topology.build import build_topology, check_options
+from simcodesign.describe.yaml.distribution import distribution_from
 from simcodesign.describe.yaml.noise import noise_from
 from simcodesign.describe.yaml.resources import CUSTOM_KEYS, custom_from
 from simcodesign.describe.yaml.tree import Entry
@@ -64,6 +67,7 @@ MACHINE_KEYS = (
     "memory",
     "mapping",
     "noise",
+    "failures",
     *CUSTOM_KEYS,
 )
 _REQUIRED = ("simcodesign", "name", "nodes", "processor", "network")
@@ -102,7 +106,15 @@ def machine_from(entry: Entry, folder: Path) -> Machine:
         noise=noise_from(items["noise"], nodes) if "noise" in items else 0.0,
         place=entry.place,
         custom=custom_from(items, entry.place),
+        failures=_failures(items["failures"]) if "failures" in items else None,
     )
+
+
+def _failures(entry: Entry) -> Failures:
+    """``{mtbf: 5 year, distribution: exponential}``."""
+    items = entry.mapping(("mtbf", "distribution"), ("mtbf",))
+    law = distribution_from(items["distribution"]) if "distribution" in items else Distribution("exponential")
+    return Failures(constant_value("failures.mtbf", items["mtbf"]), law, entry.place)
 
 
 def check_format(entry: Entry) -> None:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from simcodesign.core.errors import InputError, nearest
 from simcodesign.core.expressions.expression import Expression, parse
-from simcodesign.describe.constants import CONSTANTS, POWERS, check_constant, check_not_former
+from simcodesign.describe.constants import CONSTANTS, OF_THE_WHOLE, POWERS, check_constant, check_not_former
 from simcodesign.describe.demands.base import ONE, Demand
+from simcodesign.describe.failures import Checkpoints
 from simcodesign.describe.overlap import overlapping, started
 from simcodesign.describe.parameters import Parameter
 from simcodesign.describe.program import Block, Step
@@ -25,6 +26,7 @@ _KEYS = (
     "equations",
     "presets",
     "imbalance",
+    "checkpoints",
     "footprint",
     "size",
     "program",
@@ -50,11 +52,20 @@ def workload_from(entry: Entry) -> Workload:
         program=_steps(items["program"]),
         presets=_presets(items["presets"], parameters) if "presets" in items else {},
         imbalance=imbalance_from(items["imbalance"]) if "imbalance" in items else 0.0,
+        checkpoints=_checkpoints(items["checkpoints"]) if "checkpoints" in items else None,
         footprint=amount(items, "footprint"),
         size=amount(items, "size"),
         place=entry.place,
         data={name: item.expression() for name, item in items["data"].mapping().items()} if "data" in items else {},
         groups=_groups(items["groups"]) if "groups" in items else {},
+    )
+
+
+def _checkpoints(entry: Entry) -> Checkpoints:
+    """``{interval: SECONDS, write: SECONDS, restart: SECONDS}``."""
+    items = entry.mapping(("interval", "write", "restart"), ("interval", "write"))
+    return Checkpoints(
+        items["interval"].expression(), items["write"].expression(), amount(items, "restart") or parse(0)
     )
 
 
@@ -130,7 +141,7 @@ def _block(entry: Entry) -> Block:
     if "constants" in items:
         for path, item in items["constants"].mapping().items():
             check_not_former(path, item.place)
-    constants = items["constants"].mapping(CONSTANTS | POWERS) if "constants" in items else {}
+    constants = items["constants"].mapping((CONSTANTS | POWERS).keys() - OF_THE_WHOLE) if "constants" in items else {}
     return Block(
         repeat=items["repeat"].expression() if "repeat" in items else ONE,
         body=_steps(items["do"]),

@@ -108,6 +108,8 @@ def _node_rows(machine: Machine) -> Rows:
         yield from machine.noise.texts()
     else:
         yield "noise of computation", f"{machine.noise:.3g} (standard deviation over mean)" if machine.noise else "none"
+    if machine.failures is not None:
+        yield "failures", machine.failures.text
 
 
 def _capacity_rows(machine: Machine) -> Rows:

@@ -8,7 +8,7 @@ import numpy as np
 from rich.console import RenderableType
 from rich.table import Table
 
-from simcodesign.core.result import COMPONENTS, Bounds, RankTimes, Result
+from simcodesign.core.result import COMPONENTS, Bounds, FailureForecast, Failures, RankTimes, Result
 from simcodesign.core.station_uses import StationUses
 from simcodesign.core.units import format_quantity
 from simcodesign.report.common.numbers import Seconds
@@ -37,7 +37,7 @@ def forecast_tables(result: Result) -> list[RenderableType]:
     parts += [paragraph(f"By queueing theory: {'; '.join(result.formulas)}.")] if result.formulas else []
     if result.response_s is not None:
         return parts
-    parts += [*pipelined_lines(result), *shared_links_line(result)]
+    parts += [*pipelined_lines(result), *shared_links_line(result), *failures_line(result)]
     if result.bounds is None:
         return [*parts, paragraph("Bounds of the simulated time were not computed.")]
     return [*parts, bounds_table(result.bounds)]
@@ -88,6 +88,29 @@ def shared_links_line(result: Result) -> list[RenderableType]:
     )
     total = time_text(shared.makespan_s)
     return [paragraph(f"With links shared fairly, in closed form: {total} ({_first_of(texts)}).")]
+
+
+def failures_line(result: Result) -> list[RenderableType]:
+    """What a forecast is with failures, where nodes fail."""
+    failures = result.failures
+    if not isinstance(failures, FailureForecast):
+        return []
+    daly, young, mtbf = (time_text(value) for value in (failures.daly_s, failures.young_s, failures.mtbf_s))
+    text = f"With a failure every {mtbf}, on average: {daly} (Daly; {young} in Young's first order)"
+    if failures.daly_interval_s is not None and failures.young_interval_s is not None:
+        best = f"{time_text(failures.daly_interval_s)} (Daly) or {time_text(failures.young_interval_s)} (Young)"
+        text += f"; the best interval between checkpoints is {best}"
+    return [paragraph(f"{text}.")]
+
+
+def failure_facts(result: Result) -> list[tuple[str, str]]:
+    """Checkpoints and failures of a result, where there are any."""
+    rows = [] if result.checkpoints is None else [("checkpoints", f"{float(result.checkpoints):,.0f}")]
+    if isinstance(result.failures, Failures):
+        one = result.failures
+        lost, restarts = time_text(one.lost_s), time_text(one.restart_s)
+        rows.append(("failures", f"{one.count:,}: {lost} of work lost, {restarts} of restarts"))
+    return rows
 
 
 def simulation_tables(result: Result, stations: int = 5) -> list[RenderableType]:
@@ -217,6 +240,7 @@ def _volumes(result: Result) -> list[tuple[str, str]]:
         ("bytes sent", format_quantity(float(result.message_bytes), "size")),
         ("bytes read and written", format_quantity(float(result.disk_bytes), "size")),
         *_requests(result),
+        *failure_facts(result),
         *footprint_facts(result),
         *((f"{name} used", _count(float(amount))) for name, amount in result.used.items()),
         *_power(result),

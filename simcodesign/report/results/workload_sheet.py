@@ -44,6 +44,9 @@ def workload_sheet(workload: Workload) -> list[RenderableType]:
         if not isinstance(workload.imbalance, Imbalance):
             share = f"{workload.imbalance:.3g} (standard deviation over mean of the ranks' shares of computation)"
         parts.append(section("Imbalance", [("of computation", share)]))
+    if workload.checkpoints is not None:
+        times = ((name, f"{getattr(workload.checkpoints, name).text} s") for name in ("interval", "write", "restart"))
+        parts.append(section("Checkpoints", times))
     if workload.size is not None:
         parts.append(section("Size of the problem", [("size", workload.size.text)]))
     if workload.data:
