@@ -20,6 +20,7 @@ from simcodesign.core.result import COMPONENTS
 from simcodesign.describe.demands.collective import ALGORITHMS, SIGNALS
 from simcodesign.describe.design_point import bind
 from simcodesign.describe.machine import Machine
+from simcodesign.describe.machine_parts import SENDS
 from simcodesign.describe.workload import Workload
 from simcodesign.describe.yaml.files import workload_of
 from simcodesign.engine.selection import run
@@ -126,16 +127,18 @@ STARTABLE = [
 ] + [f"exchange: {{pattern: halo{dims}d, bytes: 4}}" for dims in (1, 2, 3)]
 
 
+@pytest.mark.parametrize("sends", SENDS)
 @pytest.mark.parametrize("part", STARTABLE)
-def test_the_forecast_of_a_single_overlap_is_its_simulation(part: str) -> None:
+def test_the_forecast_of_a_single_overlap_is_its_simulation(part: str, sends: str) -> None:
+    on = machine(network(64, sends=sends, startup_s=STARTUP_S, per_byte_s=PER_BYTE_S))
     for ranks in (1, 2, 3, 5, 8, 12):
-        alone_s = float(forecast(workload(f"- {part}"), HOCKNEY, {"P": ranks}).makespan_s)
+        alone_s = float(forecast(workload(f"- {part}"), on, {"P": ranks}).makespan_s)
         for share in (0.0, 0.5, 1.0, 2.0):
             load = workload(f"- {{start: {{{part}}}, as: x}}\n- compute: {{seconds: {share * alone_s!r}}}\n- wait: x")
             expected = max(alone_s, share * alone_s)
-            plan = make_plan(bind(load, HOCKNEY, {"P": ranks}))
+            plan = make_plan(bind(load, on, {"P": ranks}))
             assert run(plan, "compiled").finish_s.max() == pytest.approx(expected, rel=1e-12)
-            assert float(forecast(load, HOCKNEY, {"P": ranks}).makespan_s) == pytest.approx(expected, rel=1e-12)
+            assert float(forecast(load, on, {"P": ranks}).makespan_s) == pytest.approx(expected, rel=1e-12)
 
 
 @dataclass
@@ -321,6 +324,17 @@ def test_random_programs_in_loggops(several: list[Piece], ranks: int, effects: s
     if effects == "none":
         again = simulate(workload_of(schedule_of(load, LOGGOPS, {"P": ranks})), LOGGOPS, {"P": ranks}, effects="none")
         assert again.makespan_s == logs[0].finish_s.max(initial=0.0)
+
+
+@settings(max_examples=examples(400, 25), deadline=None)
+@given(pieces().filter(in_order), st.sampled_from([2, 4, 8]), st.booleans(), st.booleans())
+def test_random_programs_lie_within_their_bounds(several: list[Piece], ranks: int, gaps: bool, alone: bool) -> None:
+    load, on = workload(Written(LongestPath(ranks, np.zeros(ranks))).yaml(several)), LOGGOPS if gaps else HOCKNEY
+    bounds = forecast(load, on, {"P": ranks}, bounds=True).bounds
+    assert bounds is not None
+    time_s = simulate(load, on, {"P": ranks}, effects="none" if alone else ["hops", "links", "interfaces"]).makespan_s
+    assert bounds.lower_s["ranks' own work"] <= time_s * (1 + 1e-12)
+    assert time_s <= bounds.upper_s * (1 + 1e-12)
 
 
 def both() -> Workload:

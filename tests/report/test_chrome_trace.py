@@ -18,6 +18,7 @@ from simcodesign.core.result import Result, Timeline
 from simcodesign.engine.simulate import simulate
 from simcodesign.report.results import chrome_trace as module
 from simcodesign.report.results.chrome_trace import write_chrome_trace
+from tests.builders import machine, network, workload
 
 KINDS = ("compute", "send", "receive", "read", "write")
 
@@ -225,3 +226,20 @@ def test_errors(run: Result, tmp_path: Path) -> None:
         write_chrome_trace(run, tmp_path / "folder.json")
     with pytest.raises(InputError, match=r"9\.2e\+09 s"):
         write_chrome_trace(made([(0, 0, 0, 0.0, 0.0, 1e10, -1, 0.0)], ("p",)), tmp_path / "t.json")
+
+
+def test_what_goes_on_at_once_stands_on_tracks_of_its_own(tmp_path: Path) -> None:
+    """Events of one track never overlap in part: a viewer would draw them as if one held the other."""
+    program = (
+        "- repeat: 2\n  do:\n  - {start: {exchange: {pattern: halo2d, bytes: 100}}, as: x}\n  - {start: {barrier: {}}, as: y}\n"
+        "  - compute: {seconds: 0.0002}\n  - wait: [x, y]\n"
+    )
+    on = machine(network(4, startup_s=1e-4, per_byte_s=1e-7))
+    document = written(simulate(workload(program), on, {"P": 4}, timeline=True, effects="none"), tmp_path / "t.json")
+    tracks: dict[int, list[tuple[float, float]]] = {}
+    for event in document["traceEvents"]:
+        if event["ph"] == "X" and event["cat"] != "phase" and event["dur"] > 0:
+            tracks.setdefault(event["tid"], []).append((event["ts"], event["ts"] + event["dur"]))
+    assert {rank: len([tid for tid in tracks if tid % 4 == rank]) for rank in range(4)} == dict.fromkeys(range(4), 3)
+    for spans in tracks.values():
+        assert all(end <= begin + 1e-6 for (_, end), (begin, _) in pairwise(sorted(spans)))

@@ -26,8 +26,16 @@ CHUNK = 1 << 15
 #: Perfetto counts nanoseconds in 64 bits.
 LONGEST_S = 9.2e9
 _PROCESS = 1
-_NAMES = ("compute", "send to {}", "receive from {}", "read", "write", "memory")
-_WAITS = ("wait to compute", "wait to send to {}", "wait for {}", "wait to read", "wait to write", "wait for memory")
+_NAMES = ("compute", "send to {}", "receive from {}", "read", "write", "memory", "go on")
+_WAITS = (
+    "wait to compute",
+    "wait to send to {}",
+    "wait for {}",
+    "wait to read",
+    "wait to write",
+    "wait for memory",
+    "wait to go on",
+)
 
 Ints = NDArray[np.int64]
 
@@ -35,9 +43,9 @@ Ints = NDArray[np.int64]
 def write_chrome_trace(result: Result, path: str | Path) -> None:
     """Write every operation of a simulation as Chrome trace events; a path that ends in ``.gz`` is compressed.
 
-    Tracks are ranks. A phase is an event that holds its operations; waiting is an event of its own, before the
-    operation that was waited for. Arrows lead from sends to receives. Times are in microseconds, rounded to whole
-    nanoseconds as Perfetto does.
+    Tracks are ranks; where one does several things at once, further tracks below it have what it started. A phase is an
+    event that holds its operations; waiting is an event of its own, before the operation that was waited for. Arrows
+    lead from sends to receives. Times are in microseconds, rounded to whole nanoseconds as Perfetto does.
 
     Raises InputError for a result without timeline, a suffix other than .json and .gz, a path that cannot be written.
     """
@@ -65,11 +73,12 @@ def _write_events(result: Result, timeline: Timeline, file: BinaryIO | gzip.Gzip
     file.write(f'{{"displayTimeUnit":"ms","otherData":{json.dumps(about)},"traceEvents":[\n'.encode())
     order = np.argsort(timeline.rank, kind="stable")
     ready, start, finish = _nanoseconds(timeline)
+    track = _tracks(timeline, ready, finish)
     parts = chain(
-        [_metadata(result, timeline)],
+        [_metadata(result, timeline, track)],
         _phase_events(timeline, order, ready, finish),
-        _operation_events(timeline, order, ready, start, finish),
-        _message_events(timeline, start),
+        _operation_events(timeline, order, track, ready, start, finish),
+        _message_events(timeline, track, start),
     )
     for number, events in enumerate(part for part in parts if part):
         file.write(((",\n" if number else "") + ",\n".join(events)).encode())
@@ -84,6 +93,25 @@ def _nanoseconds(timeline: Timeline) -> tuple[Ints, Ints, Ints]:
     return ready, np.clip(start, ready, finish), finish
 
 
+def _tracks(timeline: Timeline, ready: Ints, finish: Ints) -> Ints:
+    """(N,) the track of each operation: the number of its rank, or, where a later one of the rank begins before its
+    end, the first free one of the rank's further tracks, which are numbered above all ranks."""
+    rank, track = timeline.rank.astype(np.int64), timeline.rank.astype(np.int64)
+    order = np.lexsort((np.arange(len(rank)), rank))[::-1]
+    moment, place = np.unique(np.concatenate([ready, finish]), return_inverse=True)
+    begins, ends = place.reshape(2, -1) + rank * (len(moment) + 1)
+    until_next = np.full(len(rank), np.iinfo(np.int64).max)
+    until_next[order[1:]] = np.minimum.accumulate(begins[order])[:-1]
+    taken: dict[int, list[int]] = {}  # by rank: when each of its further tracks is free
+    beside = np.flatnonzero(until_next < ends)
+    for op in beside[np.lexsort((beside, ready[beside], rank[beside]))].tolist():
+        free = taken.setdefault(int(rank[op]), [])
+        number = next((number for number, until in enumerate(free) if until <= ready[op]), len(free))
+        free[number : number + 1] = [int(finish[op])]
+        track[op] = rank[op] + (number + 1) * (int(rank.max()) + 1)
+    return track
+
+
 def _us(nanoseconds: int) -> str:
     return f"{nanoseconds // 1000}.{nanoseconds % 1000:03d}"
 
@@ -96,12 +124,16 @@ def _event(name: str, category: str, rank: int, begin: int, end: int, args: str)
     )
 
 
-def _metadata(result: Result, timeline: Timeline) -> list[str]:
+def _metadata(result: Result, timeline: Timeline, track: Ints) -> list[str]:
     title = f"{result.workload} on {result.machine}" + (f", {result.preset}" if result.preset else "")
     events: list[dict[str, object]] = [{"name": "process_name", "args": {"name": title}}]
-    for rank in np.unique(timeline.rank).tolist():
-        events.append({"name": "thread_name", "tid": rank, "args": {"name": f"rank {rank}"}})
-        events.append({"name": "thread_sort_index", "tid": rank, "args": {"sort_index": rank}})
+    ranks = int(timeline.rank.max(initial=0)) + 1
+    tracks = np.unique(np.concatenate([timeline.rank, track])).tolist()
+    for number, tid in enumerate(sorted(tracks, key=lambda tid: (tid % ranks, tid))):
+        name = f"rank {tid % ranks}" if tid < ranks else f"rank {tid % ranks}, beside"
+        events.append({"name": "thread_name", "tid": tid, "args": {"name": name}})
+        index = tid if tracks[-1] < ranks else number
+        events.append({"name": "thread_sort_index", "tid": tid, "args": {"sort_index": index}})
     return [json.dumps({"ph": "M", "pid": _PROCESS} | event) for event in events]
 
 
@@ -128,13 +160,15 @@ def _phase_events(timeline: Timeline, order: Ints, ready: Ints, finish: Ints) ->
         yield [_event(names[p], "phase", r, begin_ns, end_ns, "{}") for p, r, begin_ns, end_ns in rows]
 
 
-def _operation_events(timeline: Timeline, order: Ints, ready: Ints, start: Ints, finish: Ints) -> Iterator[list[str]]:
+def _operation_events(
+    timeline: Timeline, order: Ints, track: Ints, ready: Ints, start: Ints, finish: Ints
+) -> Iterator[list[str]]:
     """Every operation, and before it the waiting for it, if any."""
     phases = [json.dumps(phase) for phase in timeline.phases]
     components = [COMPONENTS[place] for place in COMPONENT_OF_KIND]
     for part in _chunks(len(order)):
         ops = order[part]
-        columns = (timeline.rank, timeline.phase, timeline.kind, timeline.peer, timeline.size_bytes)
+        columns = (track, timeline.phase, timeline.kind, timeline.peer, timeline.size_bytes)
         rows = zip(*(column[ops].tolist() for column in (*columns, ready, start, finish)), strict=True)
         events = []
         for rank, phase, kind, peer, size, ready_ns, start_ns, finish_ns in rows:
@@ -147,16 +181,16 @@ def _operation_events(timeline: Timeline, order: Ints, ready: Ints, start: Ints,
         yield events
 
 
-def _message_events(timeline: Timeline, start: Ints) -> Iterator[list[str]]:
+def _message_events(timeline: Timeline, track: Ints, start: Ints) -> Iterator[list[str]]:
     """An arrow from every send to its receive."""
     sends = np.flatnonzero((timeline.kind == SEND) & (timeline.match >= 0))
     receives = timeline.match[sends]
     for part in _chunks(len(sends)):
         out, into = sends[part], receives[part]
         rows = zip(
-            timeline.rank[out].tolist(),
+            track[out].tolist(),
             start[out].tolist(),
-            timeline.rank[into].tolist(),
+            track[into].tolist(),
             start[into].tolist(),
             strict=True,
         )
