@@ -323,6 +323,10 @@ def test_one_message_within_a_node_takes_no_hop(startup_per: str) -> None:
 REDUCING = [key for key in KEYS if key[0] in {"allreduce", "reduce_scatter", "scan", "reduce"}]
 
 
+#: Trees whose ranks may take up messages of LogGOPS in another order than that in which they reduce them.
+MIXED = {"binomial", "binomial_far", "binary_tree", "reduce_broadcast"}
+
+
 @pytest.mark.parametrize(("name", "algorithm"), REDUCING)
 @pytest.mark.parametrize("model", ["hockney", "together", "loggop"])
 def test_operators_take_time_in_both_readings(name: str, algorithm: str, model: str) -> None:
@@ -333,7 +337,9 @@ def test_operators_take_time_in_both_readings(name: str, algorithm: str, model: 
     for ranks in numbers_of_ranks(MOST_RANKS):
         result = run(collective(name, algorithm, 3e4), network, ranks)
         cost = ALGORITHM_FORMS[name, algorithm].cost(3e4, price(network, float(ranks)))
-        if model != "loggop" or not (ranks & (ranks - 1) and ALGORITHM_FORMS[name, algorithm].folds):
+        if model == "loggop" and algorithm in MIXED:
+            assert float(cost.time_s) * (1 - 1e-12) <= result.makespan_s <= float(cost.time_s) * 1.5
+        elif model != "loggop" or not (ranks & (ranks - 1) and ALGORITHM_FORMS[name, algorithm].folds):
             assert result.makespan_s == close(cost.time_s), ranks
         if model == "hockney":
             assert float(cost.reduced_bytes) * network.reduction_s_per_byte == close(result.ranks.busy_s[:, :, 0].sum())

@@ -56,7 +56,8 @@ def allreduce_ring(size: FloatOrArray, p: MessageCosts) -> Cost:
 def allreduce_reduce_broadcast(size: FloatOrArray, p: MessageCosts) -> Cost:
     """Up the binomial tree, then a broadcast."""
     up, down = reduce_binomial(size, p), broadcast_binomial(size, p)
-    return Cost(up.time_s + down.time_s, 2 * down.messages, 2 * down.message_bytes)
+    sent, sent_bytes = 2 * down.messages, 2 * down.message_bytes
+    return Cost(up.time_s + down.time_s, sent, sent_bytes, up.reduction_s, up.reduced_bytes)
 
 
 def doubling(rank: Ints, size: float) -> Rows:

@@ -50,7 +50,7 @@ def broadcast_binary_tree(size: FloatOrArray, p: MessageCosts) -> Cost:
     return Cost(binary_down_s(p.ranks, p.message(size)), p.ranks - 1, (p.ranks - 1) * size)
 
 
-def one_after_another(size: FloatOrArray, p: MessageCosts) -> Cost:
+def broadcast_chain(size: FloatOrArray, p: MessageCosts) -> Cost:
     """P - 1 whole messages, from each rank to the next."""
     messages = p.ranks - 1
     return Cost(messages * p.message(size).whole_s, messages, messages * size)
@@ -192,7 +192,7 @@ register_algorithm_form(
     "broadcast",
     "chain",
     AlgorithmForm(
-        one_after_another,
+        broadcast_chain,
         chain,
         "P - 1",
         "P - 1",

@@ -6,7 +6,7 @@ from simcodesign.analytic.collectives.algorithm_form import AlgorithmForm, regis
 from simcodesign.analytic.collectives.patterns import doubling_blocks, halving_blocks, star, upwards
 from simcodesign.analytic.collectives.rounds import row_s, tree_blocks
 from simcodesign.analytic.collectives.scatter import sent_by_others, sent_through_tree
-from simcodesign.analytic.collectives.trees import doubling_up_s, halving_up_s
+from simcodesign.analytic.collectives.trees import doubling_up, halving_up
 from simcodesign.analytic.message_costs import Cost, MessageCosts
 from simcodesign.core.units import FloatOrArray
 
@@ -16,17 +16,17 @@ def gather_binomial(size: FloatOrArray, p: MessageCosts) -> Cost:
 
     For P = 2^k in Hockney's model k (startup + receive overhead) + (P - 1) bytes x time per byte.
     """
-    time = halving_up_s(p.ranks, lambda blocks: p.message(blocks * size))
+    time = halving_up(p.ranks, lambda blocks: p.message(blocks * size)).done_s
     return Cost(time, p.ranks - 1, tree_blocks(p.ranks) * size)
 
 
 def gather_binomial_far(size: FloatOrArray, p: MessageCosts) -> Cost:
     """The same, the farthest child first: the nearest one sends half of the blocks."""
-    time = doubling_up_s(p.ranks, lambda blocks: p.message(blocks * size))
+    time = doubling_up(p.ranks, lambda blocks: p.message(blocks * size)).done_s
     return Cost(time, p.ranks - 1, tree_blocks(p.ranks) * size)
 
 
-def to_root_linear(size: FloatOrArray, p: MessageCosts) -> Cost:
+def gather_linear(size: FloatOrArray, p: MessageCosts) -> Cost:
     """All others send at the same time; the root takes up P - 1 messages, ``next_receive_s`` apart."""
     m, others = p.message(size), p.ranks - 1
     return Cost(row_s(others, m.whole_s, m.next_receive_s), others, others * size)
@@ -45,5 +45,5 @@ register_algorithm_form(
 register_algorithm_form(
     "gather",
     "linear",
-    AlgorithmForm(to_root_linear, upwards(star), "min(P - 1, 1)", "min(P - 1, 1)", sent_by_others),
+    AlgorithmForm(gather_linear, upwards(star), "min(P - 1, 1)", "min(P - 1, 1)", sent_by_others),
 )

@@ -3,32 +3,53 @@
 from __future__ import annotations
 
 from simcodesign.analytic.collectives.algorithm_form import AlgorithmForm, register_algorithm_form
-from simcodesign.analytic.collectives.broadcast import one_after_another
-from simcodesign.analytic.collectives.gather import to_root_linear
 from simcodesign.analytic.collectives.patterns import binary_tree, binomial_tree, chain, doubling_tree, star, upwards
-from simcodesign.analytic.collectives.rounds import tree_s
+from simcodesign.analytic.collectives.rounds import row_s, tree_s
 from simcodesign.analytic.collectives.scatter import sent_by_others
-from simcodesign.analytic.collectives.trees import binary_up_s, doubling_up_s, halving_up_s
-from simcodesign.analytic.message_costs import Cost, MessageCosts
+from simcodesign.analytic.collectives.trees import Taken, binary_up, doubling_up, halving_up
+from simcodesign.analytic.message_costs import Cost, MessageCosts, ceil_log2
 from simcodesign.core.units import FloatOrArray
 
 
 def reduce_binomial(size: FloatOrArray, p: MessageCosts) -> Cost:
     """Up a binomial tree, the nearest child first, which has the smallest subtree; receives are v apart."""
-    m = p.message(size)
-    time = tree_s(p.ranks, m.whole_s, m.next_receive_s) if m.in_order else halving_up_s(p.ranks, lambda _: m)
-    return Cost(time, p.ranks - 1, (p.ranks - 1) * size)
+    m = p.reduced(size)
+    if m.in_order:
+        return _reduction(tree_s(p.ranks, m.whole_s, m.next_receive_s), ceil_log2(p.ranks), size, p)
+    return _of_root(halving_up(p.ranks, lambda _: m), size, p)
 
 
 def reduce_binomial_far(size: FloatOrArray, p: MessageCosts) -> Cost:
     """Up a binomial tree, the farthest child first."""
-    m = p.message(size)
-    return Cost(doubling_up_s(p.ranks, lambda _: m), p.ranks - 1, (p.ranks - 1) * size)
+    m = p.reduced(size)
+    return _of_root(doubling_up(p.ranks, lambda _: m), size, p)
 
 
 def reduce_binary_tree(size: FloatOrArray, p: MessageCosts) -> Cost:
     """Up a binary tree; every rank receives from its right child first."""
-    return Cost(binary_up_s(p.ranks, p.message(size)), p.ranks - 1, (p.ranks - 1) * size)
+    return _of_root(binary_up(p.ranks, p.reduced(size)), size, p)
+
+
+def reduce_chain(size: FloatOrArray, p: MessageCosts) -> Cost:
+    """P - 1 whole messages one after another, each of which is reduced before the next."""
+    messages = p.ranks - 1
+    return _reduction(messages * p.reduced(size).whole_s, messages, size, p)
+
+
+def reduce_linear(size: FloatOrArray, p: MessageCosts) -> Cost:
+    """All others send at the same time; the root takes up and reduces P - 1 messages."""
+    m, others = p.reduced(size), p.ranks - 1
+    return _reduction(row_s(others, m.whole_s, m.next_receive_s), others, size, p)
+
+
+def _of_root(root: Taken, size: FloatOrArray, p: MessageCosts) -> Cost:
+    return _reduction(root.done_s, root.on_path, size, p)
+
+
+def _reduction(time_s: FloatOrArray, on_path: FloatOrArray, size: FloatOrArray, p: MessageCosts) -> Cost:
+    """P - 1 messages, each of which is reduced, so many of them on the longest path."""
+    sent = (p.ranks - 1) * size
+    return Cost(time_s, p.ranks - 1, sent, on_path * size * p.reduction_s_per_byte, sent)
 
 
 register_algorithm_form(
@@ -47,10 +68,10 @@ register_algorithm_form(
     AlgorithmForm(reduce_binary_tree, upwards(binary_tree), "log2(P)", "log2(P)", sent_by_others),
 )
 register_algorithm_form(
-    "reduce", "chain", AlgorithmForm(one_after_another, upwards(chain), "P - 1", "P - 1", sent_by_others)
+    "reduce", "chain", AlgorithmForm(reduce_chain, upwards(chain), "P - 1", "P - 1", sent_by_others)
 )
 register_algorithm_form(
     "reduce",
     "linear",
-    AlgorithmForm(to_root_linear, upwards(star), "min(P - 1, 1)", "min(P - 1, 1)", sent_by_others),
+    AlgorithmForm(reduce_linear, upwards(star), "min(P - 1, 1)", "min(P - 1, 1)", sent_by_others),
 )

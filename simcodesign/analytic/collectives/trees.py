@@ -61,95 +61,96 @@ def _after_first(m: Message, below_s: FloatOrArray, rest_s: FloatOrArray, has_re
 
 
 class Taken(NamedTuple):
-    """A root that has taken up the messages of its children: when it is done, and when it could take up one more."""
+    """A root that has taken up the messages of its children: when it is done, when it could take up one more, and how
+    many were taken up on the longest path."""
 
     done_s: FloatOrArray
     next_s: FloatOrArray
+    on_path: FloatOrArray
 
-    def and_one(self, ready_s: FloatOrArray, m: Message) -> Taken:
-        """After a message that is sent at ``ready_s``."""
-        begin = np.maximum(ready_s + m.arrival_s, self.next_s)
-        return Taken(begin + m.receive_s, begin + m.next_receive_s)
+    def and_one(self, child: Taken, m: Message) -> Taken:
+        """After the message of one more child."""
+        arrival_s = child.done_s + m.arrival_s
+        begin = np.maximum(arrival_s, self.next_s)
+        on_path = np.where(arrival_s > self.next_s, child.on_path, self.on_path) + 1.0
+        return Taken(begin + m.receive_s, begin + m.next_receive_s, on_path)
 
     def where(self, condition: Bools, other: Taken) -> Taken:
         """This where the condition holds, else the other."""
-        done = np.where(condition, self.done_s, other.done_s)
-        return Taken(done, np.where(condition, self.next_s, other.next_s))
+        return Taken(*(np.where(condition, mine, its) for mine, its in zip(self, other, strict=True)))
 
 
-ALONE = Taken(0.0, 0.0)
+ALONE = Taken(0.0, 0.0, 0.0)
 
 
-def halving_up_s(ranks: FloatOrArray, message: Sized) -> FloatOrArray:
+def halving_up(ranks: FloatOrArray, message: Sized) -> Taken:
     """Up a halving tree, the nearest child first, or as they come."""
     taken, full = ALONE, [ALONE]
     for bit, here, below in _cut_subtrees(ranks):
-        children = [(full[k].done_s, message(2.0**k)) for k in range(bit)]
-        taken = _with_last(children, taken.done_s, message(below)).where(here, taken)
-        full.append(full[bit].and_one(full[bit].done_s, message(2.0**bit)))
-    return taken.done_s
+        children = [(full[k], message(2.0**k)) for k in range(bit)]
+        taken = _with_last(children, taken, message(below)).where(here, taken)
+        full.append(full[bit].and_one(full[bit], message(2.0**bit)))
+    return taken
 
 
-def _with_last(children: Sequence[tuple[FloatOrArray, Message]], last_s: FloatOrArray, m: Message) -> Taken:
-    """The messages of children, each no earlier than the one before, and of one more that is sent at ``last_s``: it is
-    taken up after the others in the order of the program, or when it comes."""
+def _with_last(children: Sequence[tuple[Taken, Message]], last: Taken, m: Message) -> Taken:
+    """The messages of children, each no earlier than the one before, and of one more: it is taken up after the others
+    in the order of the program, or when it comes."""
     taken = ALONE
     is_taken: Bools = np.zeros((), dtype=np.bool_)
-    for ready_s, full in children if not m.in_order else ():
-        comes = ~is_taken & (last_s + m.arrival_s < ready_s + full.arrival_s)
-        taken, is_taken = taken.and_one(last_s, m).where(comes, taken), is_taken | comes
-        taken = taken.and_one(ready_s, full)
-    for ready_s, full in children if m.in_order else ():
-        taken = taken.and_one(ready_s, full)
-    return taken.where(is_taken, taken.and_one(last_s, m))
+    for child, full in children:
+        if not m.in_order:
+            comes = ~is_taken & (last.done_s + m.arrival_s < child.done_s + full.arrival_s)
+            taken, is_taken = taken.and_one(last, m).where(comes, taken), is_taken | comes
+        taken = taken.and_one(child, full)
+    return taken.where(is_taken, taken.and_one(last, m))
 
 
-def doubling_up_s(ranks: FloatOrArray, message: Sized) -> FloatOrArray:
+def doubling_up(ranks: FloatOrArray, message: Sized) -> Taken:
     """Up a doubling tree, the farthest child first, whose subtree is the smallest, so that its message comes first."""
     taken, more = ALONE, ALONE
     for is_odd, half in _halved(ranks):
         has_any = np.asarray(half > 0)
         fewer, some = message(half), message(half + 1.0)
+        one_more = more.and_one(taken, fewer).where(has_any, ALONE)
         taken, more = (
-            more.where(is_odd, taken).and_one(taken.done_s, fewer).where(has_any, ALONE),
-            more.and_one(more.done_s, some).where(is_odd, more.and_one(taken.done_s, fewer).where(has_any, ALONE)),
+            more.where(is_odd, taken).and_one(taken, fewer).where(has_any, ALONE),
+            more.and_one(more, some).where(is_odd, one_more),
         )
-    return taken.done_s
+    return taken
 
 
 def binary_down_s(ranks: FloatOrArray, m: Message) -> FloatOrArray:
     """Down a binary tree in which rank r has the children 2 r + 1 and 2 r + 2, the left child first."""
 
-    def joined(left_s: FloatOrArray, right_s: FloatOrArray) -> FloatOrArray:
-        return np.maximum(left_s, m.apart_s + right_s) + m.whole_s
+    def joined(left: Taken, right: Taken | None) -> Taken:
+        below = left.done_s if right is None else np.maximum(left.done_s, m.apart_s + right.done_s)
+        return ALONE._replace(done_s=m.whole_s + below)
 
-    return _binary_tree_s(ranks, joined, m.whole_s)
+    return _binary_tree(ranks, joined).done_s
 
 
-def binary_up_s(ranks: FloatOrArray, m: Message) -> FloatOrArray:
+def binary_up(ranks: FloatOrArray, m: Message) -> Taken:
     """Up the same tree, the right child first, whose subtree is no larger than that of the left one."""
 
-    def joined(left_s: FloatOrArray, right_s: FloatOrArray) -> FloatOrArray:
-        return ALONE.and_one(right_s, m).and_one(left_s, m).done_s
+    def joined(left: Taken, right: Taken | None) -> Taken:
+        return (ALONE if right is None else ALONE.and_one(right, m)).and_one(left, m)
 
-    return _binary_tree_s(ranks, joined, m.whole_s)
+    return _binary_tree(ranks, joined)
 
 
-def _binary_tree_s(
-    ranks: FloatOrArray, joined: Callable[[FloatOrArray, FloatOrArray], FloatOrArray], whole_s: FloatOrArray
-) -> FloatOrArray:
+def _binary_tree(ranks: FloatOrArray, joined: Callable[[Taken, Taken | None], Taken]) -> Taken:
     """The way from the last rank P - 1 to the root goes by the digits of P: 0 for a left child, 1 for a right one.
     All other subtrees on it are full."""
     count = np.asarray(ranks, dtype=np.float64)
-    time: FloatOrArray = np.zeros(())
-    full: list[FloatOrArray] = [np.zeros(())]  # by levels below the root
+    taken, full = ALONE, [ALONE]  # by levels below the root
     for level in range(int(np.max(np.frexp(count)[1])) - 1):
-        on_right = np.floor(count / 2.0**level) % 2 == 1
-        right = joined(full[level], time)
-        left = joined(time, full[level - 1]) if level else time + whole_s
-        time = np.where(count >= 2.0 ** (level + 1), np.where(on_right, right, left), time)
+        on_right = np.asarray(np.floor(count / 2.0**level) % 2 == 1)
+        left = joined(taken, full[level - 1] if level else None)
+        here = joined(full[level], taken).where(on_right, left)
+        taken = here.where(np.asarray(count >= 2.0 ** (level + 1)), taken)
         full.append(joined(full[level], full[level]))
-    return time
+    return taken
 
 
 def _cut_subtrees(ranks: FloatOrArray) -> list[tuple[int, Bools, FloatOrArray]]:

@@ -34,7 +34,7 @@ def gather_binomial_far(ranks: Ranks, size_bytes: float) -> None:
 
 
 @register_messages("gather", "linear", lambda p: p - 1)
-def to_root_linear(ranks: Ranks, size_bytes: float) -> None:
+def gather_linear(ranks: Ranks, size_bytes: float) -> None:
     """Every other rank sends to rank 0, which receives from ranks 1, 2, 3, ..."""
     root = ranks.rank[:1]
     for source in range(1, ranks.count):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from simcodesign.generate.columns import Ranks
 from simcodesign.generate.messages.collectives.algorithm_messages import register_messages
-from simcodesign.generate.messages.collectives.gather import to_root_linear
 from simcodesign.generate.messages.collectives.patterns import (
     binary_edges,
     doubling_edges,
@@ -20,6 +19,7 @@ def reduce_binomial(ranks: Ranks, size_bytes: float) -> None:
         upper, lower = halving_edges(ranks, bit)
         ranks.send(upper, size_bytes, lower)
         ranks.receive(lower, size_bytes, who=upper)
+        ranks.reduce(size_bytes, upper)
 
 
 @register_messages("reduce", "binomial_far", lambda p: p - 1)
@@ -29,6 +29,7 @@ def reduce_binomial_far(ranks: Ranks, size_bytes: float) -> None:
         upper, lower = doubling_edges(ranks, bit)
         ranks.send(upper, size_bytes, lower)
         ranks.receive(lower, size_bytes, who=upper)
+        ranks.reduce(size_bytes, upper)
 
 
 @register_messages("reduce", "binary_tree", lambda p: p - 1)
@@ -37,6 +38,7 @@ def reduce_binary_tree(ranks: Ranks, size_bytes: float) -> None:
     for upper, lower in reversed(binary_edges(ranks)):
         ranks.send(upper, size_bytes, lower)
         ranks.receive(lower, size_bytes, who=upper)
+        ranks.reduce(size_bytes, upper)
 
 
 @register_messages("reduce", "chain", lambda p: p - 1)
@@ -46,6 +48,15 @@ def reduce_chain(ranks: Ranks, size_bytes: float) -> None:
         sender, receiver = ranks.rank[place : place + 1], ranks.rank[place - 1 : place]
         ranks.send(receiver, size_bytes, sender)
         ranks.receive(sender, size_bytes, who=receiver)
+        ranks.reduce(size_bytes, receiver)
 
 
-register_messages("reduce", "linear", lambda p: p - 1)(to_root_linear)
+@register_messages("reduce", "linear", lambda p: p - 1)
+def reduce_linear(ranks: Ranks, size_bytes: float) -> None:
+    """Every other rank sends to rank 0, which receives from ranks 1, 2, 3, ..."""
+    root = ranks.rank[:1]
+    for source in range(1, ranks.count):
+        sender = ranks.rank[source : source + 1]
+        ranks.send(root, size_bytes, sender)
+        ranks.receive(sender, size_bytes, who=root)
+        ranks.reduce(size_bytes, root)
