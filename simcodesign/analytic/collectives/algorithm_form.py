@@ -34,6 +34,7 @@ class AlgorithmForm:
     ``synchronises``: no rank leaves before the last one has come and has done all of its rounds.
     ``folds``: where P is no power of two, some ranks only fold in and out; the last rank takes part in all rounds.
     ``doubling``: who sends to whom in its rounds, if these are at distance 1, 2, 4, ... P/2 where P is a power of two.
+    ``segmented(size_bytes, price, segments)``: the cost where data are passed on in so many equal parts.
     ``succession``: how it follows itself and others, for P that is a power of two where it ``folds``.
     """
 
@@ -47,6 +48,7 @@ class AlgorithmForm:
     folds: bool = False
     succession: Succession = UNKNOWN
     doubling: Doubling | None = None
+    segmented: Callable[[FloatOrArray, MessageCosts, FloatOrArray], Cost] | None = None
 
 
 #: By operation and algorithm.

@@ -14,6 +14,7 @@ from simcodesign.analytic.collectives.patterns import (
     ring,
     star,
 )
+from simcodesign.analytic.collectives.pipelined_chain import pipelined_chain_s
 from simcodesign.analytic.collectives.rounds import doubling_tree_s, equal_rounds, row_s, tree_s
 from simcodesign.analytic.collectives.scatter import scatter_binomial
 from simcodesign.analytic.collectives.trees import binary_down_s, halving_down_s
@@ -54,6 +55,13 @@ def broadcast_chain(size: FloatOrArray, p: MessageCosts) -> Cost:
     """P - 1 whole messages, from each rank to the next."""
     messages = p.ranks - 1
     return Cost(messages * p.message(size).whole_s, messages, messages * size)
+
+
+def broadcast_in_segments(size: FloatOrArray, p: MessageCosts, segments: FloatOrArray) -> Cost:
+    """From each rank to the next, segment after segment: (P - 2 + n) (startup + bytes / n x time per byte) in Hockney's
+    model without receive overhead and hops."""
+    time = pipelined_chain_s(p.ranks, segments, p.message(size / segments))
+    return Cost(time, (p.ranks - 1) * segments, (p.ranks - 1) * size)
 
 
 def broadcast_scatter_allgather(size: FloatOrArray, p: MessageCosts) -> Cost:
@@ -199,6 +207,7 @@ register_algorithm_form(
         sent_per_byte,
         "Bcast",
         succession=Succession(repeated=broadcasts_chain),
+        segmented=broadcast_in_segments,
     ),
 )
 register_algorithm_form(

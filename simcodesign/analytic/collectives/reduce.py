@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+import numpy as np
+
 from simcodesign.analytic.collectives.algorithm_form import AlgorithmForm, register_algorithm_form
 from simcodesign.analytic.collectives.patterns import binary_tree, binomial_tree, chain, doubling_tree, star, upwards
+from simcodesign.analytic.collectives.pipelined_chain import pipelined_chain_s
 from simcodesign.analytic.collectives.rounds import row_s, tree_s
 from simcodesign.analytic.collectives.scatter import sent_by_others
 from simcodesign.analytic.collectives.trees import Taken, binary_up, doubling_up, halving_up
@@ -34,6 +39,13 @@ def reduce_chain(size: FloatOrArray, p: MessageCosts) -> Cost:
     """P - 1 whole messages one after another, each of which is reduced before the next."""
     messages = p.ranks - 1
     return _reduction(messages * p.reduced(size).whole_s, messages, size, p)
+
+
+def reduce_in_segments(size: FloatOrArray, p: MessageCosts, segments: FloatOrArray) -> Cost:
+    """The same, segment after segment."""
+    time = pipelined_chain_s(p.ranks, segments, p.reduced(size / segments))
+    on_path = np.where(np.asarray(p.ranks) > 1, (p.ranks - 2 + segments) / segments, 0.0)
+    return replace(_reduction(time, on_path, size, p), messages=(p.ranks - 1) * segments)
 
 
 def reduce_linear(size: FloatOrArray, p: MessageCosts) -> Cost:
@@ -68,7 +80,9 @@ register_algorithm_form(
     AlgorithmForm(reduce_binary_tree, upwards(binary_tree), "log2(P)", "log2(P)", sent_by_others),
 )
 register_algorithm_form(
-    "reduce", "chain", AlgorithmForm(reduce_chain, upwards(chain), "P - 1", "P - 1", sent_by_others)
+    "reduce",
+    "chain",
+    AlgorithmForm(reduce_chain, upwards(chain), "P - 1", "P - 1", sent_by_others, segmented=reduce_in_segments),
 )
 register_algorithm_form(
     "reduce",

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 
 import numpy as np
 
@@ -23,8 +24,9 @@ from simcodesign.analytic.group_sizes import (
 )
 from simcodesign.analytic.message_costs import FREE, Cost, MessageCosts, price
 from simcodesign.analytic.pipelining.pace import Carry, rounds
-from simcodesign.analytic.pipelining.succession import Operation, Ranks, Succession, takes_all
+from simcodesign.analytic.pipelining.succession import UNKNOWN, Operation, Ranks, Succession, takes_all
 from simcodesign.analytic.power import all_busy_s
+from simcodesign.core.errors import InputError
 from simcodesign.core.expressions.expression import parse
 from simcodesign.core.expressions.expression_sympy import to_sympy
 from simcodesign.core.units import FloatOrArray
@@ -36,12 +38,12 @@ class CollectiveForm(ClosedForm[Collective]):
     """Collective operations of all ranks, or of groups: the price of the group that takes longest."""
 
     def charge(self, demand: Collective, step: EvaluatedStep) -> Charge:
-        form, sizes = algorithm_form_of(demand), group_sizes(step)
+        sizes = group_sizes(step)
         check_roots(step, demand.root, sizes)
 
         def of_group(groups: GroupSize) -> tuple[Cost, Callable[[], FloatOrArray]]:
             prices = prices_at(step, groups.ranks)
-            cost = form.cost(step.amount(demand.bytes, "bytes", size_names(step, groups)), prices)
+            cost = _cost(demand, step, prices, size_names(step, groups))
             return cost, lambda: all_busy_s(cost, prices)
 
         return group_charge(step, sizes, of_group)
@@ -52,7 +54,7 @@ class CollectiveForm(ClosedForm[Collective]):
         form, prices = algorithm_form_of(demand), prices_at(step)
         ranks, size = int(step.evaluation.design_point.ranks), float(step.amount(demand.bytes, "bytes"))
         root = 0 if demand.root is None else int(np.max(step.evaluation.value(demand.root, "root")))
-        flies, succession = flies_at(prices, size), form.succession
+        flies, succession = flies_at(prices, size), form.succession if demand.segment is None else UNKNOWN
         alike = not (form.folds and is_folded(ranks))
         cost = Cost(charge.time_s, charge.messages, charge.message_bytes)
         all_busy = takes_all(all_busy_s(cost, prices) / ranks, charge.time_s)
@@ -73,8 +75,9 @@ class CollectiveForm(ClosedForm[Collective]):
     def traffic(self, demand: Collective, step: EvaluatedStep) -> Traffic:
         form, parts = algorithm_form_of(demand), []
         for members, names in members_of_groups(step, demand.root):
-            size = float(step.amount(demand.bytes, "bytes", names))
-            parts.append(collective_traffic(form, members.shape[1], size).among(members))
+            size, segments = float(step.amount(demand.bytes, "bytes", names)), float(_segments(demand, step, names))
+            one = collective_traffic(form, members.shape[1], size / segments).among(members)
+            parts.append(replace(one, messages=one.messages * segments))
         return Traffic.together(parts)
 
     def evenly_shared_s(self, demand: Collective, step: EvaluatedStep) -> float | None:
@@ -112,10 +115,12 @@ class CollectiveForm(ClosedForm[Collective]):
 
     def payments(self, demand: Collective, prices: SymbolicPrices) -> Iterator[Payment]:
         form = algorithm_form_of(demand)
-        ranks = symbolic_size(demand, prices.workload)
-        messages, sizes = (
-            to_sympy(put_in(parse(text), "P", ranks)) for text in (form.messages_in_turn, form.sizes_in_turn)
-        )
+        ranks, texts = symbolic_size(demand, prices.workload), (form.messages_in_turn, form.sizes_in_turn)
+        if demand.segment is not None:
+            segments = f"max(ceil(({demand.bytes.text})/({demand.segment.text})), 1)"
+            in_turn = f"min(P - 1, 1)*(P - 2 + {segments})"
+            texts = in_turn, f"{in_turn}/{segments}"
+        messages, sizes = (to_sympy(put_in(parse(text), "P", ranks)) for text in texts)
         yield prices.of("t_s"), (messages,)
         yield prices.bytes(put_in(demand.bytes, "group_size", ranks), (sizes,))
 
@@ -129,6 +134,27 @@ class CollectiveForm(ClosedForm[Collective]):
 def _from_root(ranks: Ranks, root: int) -> Ranks:
     """What is known of each rank, where rank 0 stands for the root."""
     return np.roll(ranks, root) if ranks.ndim else ranks
+
+
+def _cost(
+    demand: Collective, step: EvaluatedStep, prices: MessageCosts, names: Mapping[str, FloatOrArray] | None
+) -> Cost:
+    """What one such operation costs."""
+    form, size = algorithm_form_of(demand), step.amount(demand.bytes, "bytes", names)
+    if demand.segment is None or form.segmented is None:
+        return form.cost(size, prices)
+    return form.segmented(size, prices, _segments(demand, step, names))
+
+
+def _segments(demand: Collective, step: EvaluatedStep, names: Mapping[str, FloatOrArray] | None) -> FloatOrArray:
+    """In how many parts the bytes are passed on. InputError if segments are to have no bytes."""
+    if demand.segment is None:
+        return 1.0
+    most_bytes = np.asarray(step.amount(demand.segment, "segment", names))
+    if (most_bytes <= 0).any():
+        raise InputError("a segment has no bytes", demand.segment.place, value=0.0, allowed="more than 0 bytes")
+    parts: FloatOrArray = np.maximum(np.ceil(np.asarray(step.amount(demand.bytes, "bytes", names)) / most_bytes), 1.0)
+    return parts
 
 
 def _row_with_gaps(succession: Succession, size: float, prices: MessageCosts) -> Callable[[float], float | None] | None:

@@ -39,6 +39,8 @@ ORDERS = {
     ("reduce", "binomial"): "near",
     ("gather", "binomial"): "near",
 }
+#: Algorithms that take a ``segment``: the size of the parts in which data are passed on.
+SEGMENTED = frozenset({("broadcast", "chain"), ("reduce", "chain")})
 #: Operations that only signal: no rank contributes any bytes.
 SIGNALS = frozenset({"barrier"})
 #: Operations with a root, rank 0 unless ``root`` says another.
@@ -69,13 +71,15 @@ def every_algorithm() -> list[tuple[str, str]]:
 class Collective(Demand):
     """A collective operation of all ranks, or of those of each ``group`` by itself; ``bytes`` is the size that each
     rank contributes (to each partner), or gets from the ``root``, a rank of the group (0 if it is None).
-    ``algorithm``: as it is registered (``algorithm_in_order``)."""
+    ``algorithm``: as it is registered (``algorithm_in_order``). ``segment``: the bytes are passed on in the fewest
+    equal parts of at most this size."""
 
     name: str
     algorithm: str
     bytes: Expression
     group: str | None = None
     root: Expression | None = None
+    segment: Expression | None = None
     alike_on_all_ranks = True
     can_be_started = True
 
@@ -90,6 +94,8 @@ class Collective(Demand):
 
     def amounts(self) -> Iterator[Expression]:
         yield self.bytes
+        if self.segment is not None:
+            yield self.segment
 
     def peers(self) -> Iterator[Expression]:
         yield from (() if self.root is None else (self.root,))

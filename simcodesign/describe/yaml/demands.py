@@ -16,6 +16,7 @@ from simcodesign.describe.demands.collective import (
     ALGORITHMS,
     ORDERS,
     ROOTED,
+    SEGMENTED,
     SIGNALS,
     Collective,
     algorithm_in_order,
@@ -314,7 +315,7 @@ def _each(entry: Entry, dims: int) -> tuple[Expression, ...]:
 
 
 def _collective(name: str, entry: Entry) -> Collective:
-    keys = ("bytes", "algorithm", "order", "group", *(("root",) if name in ROOTED else ()))
+    keys = ("bytes", "algorithm", "order", "segment", "group", *(("root",) if name in ROOTED else ()))
     items = entry.mapping(keys, () if name in SIGNALS else ("bytes",))
     algorithm = items["algorithm"].text(ALGORITHMS[name]) if "algorithm" in items else ALGORITHMS[name][0]
     if "order" in items:
@@ -324,7 +325,12 @@ def _collective(name: str, entry: Entry) -> Collective:
             raise InputError(what, items["order"].place, value=items["order"].text(), allowed=f"order with {known}")
         algorithm = algorithm_in_order(name, algorithm, items["order"].text(("near", "far")))
     size, root = amount(items, "bytes") or parse(0), amount(items, "root")
-    return Collective(None, entry.place, name, algorithm, size, group(items), root)
+    segment = quantity_or_expression(items["segment"], "size") if "segment" in items else None
+    if segment is not None and (name, algorithm) not in SEGMENTED:
+        known = " and ".join(f"{way} of {operation}" for operation, way in sorted(SEGMENTED))
+        what = f"{algorithm} of {name} has no segments"
+        raise InputError(what, segment.place, value=segment.text, allowed=f"segment with {known}")
+    return Collective(None, entry.place, name, algorithm, size, group(items), root, segment)
 
 
 def demand_reader(key: str) -> DemandReader | None:

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Mapping
+from typing import Any
+
 import numpy as np
 
+from simcodesign.core.errors import InputError
 from simcodesign.core.units import FloatOrArray
 from simcodesign.describe.demands.collective import Collective
 from simcodesign.generate.demands.base import LOWERINGS, Lowering
@@ -21,22 +26,40 @@ class CollectiveLowering(Lowering[Collective]):
         most = messages_of(demand).most
         each = 2 if writer.columns.reduction_s_per_byte == 0 else 3  # send, receive, operator
         if demand.group is None:
-            return each * most(writer.builder.ranks)
-        return sum(float(each) * len(one.members) * most(one.size) for one in equal_groups(writer.step))
+            return each * most(writer.builder.ranks) * _segments(demand, writer)
+        return sum(
+            float(each) * len(one.members) * most(one.size) * _segments(demand, writer, one.names)
+            for one in equal_groups(writer.step)
+        )
 
     def write(self, demand: Collective, writer: StepWriter) -> None:
         if demand.group is None and demand.root is None:
             size_bytes = float(writer.amount(demand.bytes, "bytes"))
             _note(writer, 1.0, size_bytes)
-            messages_of(demand).write(writer.columns, size_bytes)
+            messages_of(demand).write(writer.columns, size_bytes, **_options(demand, writer))
             return
         for several in equal_groups(writer.step, demand.root):
             size_bytes = float(writer.amount(demand.bytes, "bytes", several.names))
             taking_part = np.zeros(writer.builder.ranks)
             taking_part[several.members] = 1.0
             _note(writer, taking_part, size_bytes)
-            messages_of(demand).write(several.ranks, size_bytes)
+            messages_of(demand).write(several.ranks, size_bytes, **_options(demand, writer, several.names))
             writer.columns.columns += several.columns(writer.builder.ranks)
+
+
+def _options(demand: Collective, writer: StepWriter, names: Mapping[str, FloatOrArray] | None = None) -> dict[str, Any]:
+    """What the algorithm takes besides the bytes."""
+    return {} if demand.segment is None else {"segments": _segments(demand, writer, names)}
+
+
+def _segments(demand: Collective, writer: StepWriter, names: Mapping[str, FloatOrArray] | None = None) -> int:
+    """In how many parts its bytes are passed on. InputError if segments are to have no bytes."""
+    if demand.segment is None:
+        return 1
+    most_bytes = float(writer.amount(demand.segment, "segment", names))
+    if most_bytes <= 0:
+        raise InputError("a segment has no bytes", demand.segment.place, value=most_bytes, allowed="more than 0 bytes")
+    return max(math.ceil(float(writer.amount(demand.bytes, "bytes", names)) / most_bytes), 1)
 
 
 def _note(writer: StepWriter, taking_part: FloatOrArray, size_bytes: float) -> None:

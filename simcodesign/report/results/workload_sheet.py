@@ -151,6 +151,7 @@ def _demand_label(step: Demand) -> str:
             return _exchange_label(step)
         case Collective():
             size = "" if step.name in SIGNALS else f", {step.bytes.text} bytes"
+            size += "" if step.segment is None else f" in segments of {step.segment.text}"
             return f"{step.name} ({step.algorithm.replace('_', ' ')}){size}"
     return step.title
 

@@ -14,15 +14,15 @@ from typing import TypeVar
 from simcodesign.core.errors import InputError
 from simcodesign.core.registry import Registry
 from simcodesign.describe.demands.collective import ENTRY_POINTS, Collective
-from simcodesign.generate.columns import Ranks
 
-Writer = Callable[[Ranks, float], None]
+Writer = Callable[..., None]
 WriterT = TypeVar("WriterT", bound=Writer)
 
 
 @dataclass(frozen=True)
 class Messages:
-    """The messages of an algorithm: ``write(ranks, size_bytes)``, and at most how many of them P ranks send."""
+    """The messages of an algorithm: ``write(ranks, size_bytes)``, and at most how many of them P ranks send; where it
+    has segments, ``write(ranks, size_bytes, segments)``, and so many of each."""
 
     write: Writer
     most: Callable[[int], int]

@@ -7,6 +7,7 @@ from simcodesign.generate.messages.collectives.algorithm_messages import registe
 from simcodesign.generate.messages.collectives.allgather import allgather_ring
 from simcodesign.generate.messages.collectives.patterns import (
     binary_edges,
+    chain_edges,
     doubling_edges,
     halving_edges,
     powers_of_two,
@@ -41,12 +42,11 @@ def broadcast_binary_tree(ranks: Ranks, size_bytes: float) -> None:
 
 
 @register_messages("broadcast", "chain", lambda p: p - 1)
-def broadcast_chain(ranks: Ranks, size_bytes: float) -> None:
-    """Rank r passes on to rank r + 1 what it has received."""
-    for place in range(ranks.count - 1):
-        sender, receiver = ranks.rank[place : place + 1], ranks.rank[place + 1 : place + 2]
-        ranks.send(receiver, size_bytes, sender)
-        ranks.receive(sender, size_bytes, who=receiver)
+def broadcast_chain(ranks: Ranks, size_bytes: float, segments: int = 1) -> None:
+    """Rank r passes on to rank r + 1 what it has received, each segment before it receives the next."""
+    for sender, receiver in chain_edges(ranks, segments):
+        ranks.send(receiver, size_bytes / segments, sender)
+        ranks.receive(sender, size_bytes / segments, who=receiver)
 
 
 @register_messages("broadcast", "scatter_allgather", lambda p: (p + 1) * (p - 1))

@@ -38,6 +38,13 @@ def doubling_subtree(ranks: Ranks, bit: int, child: Int32s) -> Floats:
     return ((ranks.count - 1 - child) // (2 * bit) + 1).astype(np.float64)
 
 
+def chain_edges(ranks: Ranks, segments: int) -> list[tuple[Int32s, Int32s]]:
+    """Senders and receivers, in steps: in step t rank r passes on segment t - r to rank r + 1."""
+    steps = range(segments + ranks.count - 2 if ranks.count > 1 else 0)
+    senders = (ranks.rank[max(0, step - segments + 1) : min(step + 1, ranks.count - 1)] for step in steps)
+    return [(sender, sender + np.int32(1)) for sender in senders]
+
+
 def binary_edges(ranks: Ranks) -> list[tuple[Int32s, Int32s]]:
     """Parents and children of a binary tree in which rank r has the children 2 r + 1 and 2 r + 2: of each level, from
     the root on, first all left children, then all right ones."""

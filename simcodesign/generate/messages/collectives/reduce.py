@@ -6,6 +6,7 @@ from simcodesign.generate.columns import Ranks
 from simcodesign.generate.messages.collectives.algorithm_messages import register_messages
 from simcodesign.generate.messages.collectives.patterns import (
     binary_edges,
+    chain_edges,
     doubling_edges,
     halving_edges,
     powers_of_two,
@@ -42,13 +43,13 @@ def reduce_binary_tree(ranks: Ranks, size_bytes: float) -> None:
 
 
 @register_messages("reduce", "chain", lambda p: p - 1)
-def reduce_chain(ranks: Ranks, size_bytes: float) -> None:
-    """From the last rank on, each sends to the one before it what has been reduced so far."""
-    for place in range(ranks.count - 1, 0, -1):
-        sender, receiver = ranks.rank[place : place + 1], ranks.rank[place - 1 : place]
-        ranks.send(receiver, size_bytes, sender)
-        ranks.receive(sender, size_bytes, who=receiver)
-        ranks.reduce(size_bytes, receiver)
+def reduce_chain(ranks: Ranks, size_bytes: float, segments: int = 1) -> None:
+    """From the last rank on, each sends to the one before it what has been reduced so far, segment by segment."""
+    for place, next_place in chain_edges(ranks, segments):
+        sender, receiver = (ranks.count - 1 - each[::-1] for each in (place, next_place))
+        ranks.send(receiver, size_bytes / segments, sender)
+        ranks.receive(sender, size_bytes / segments, who=receiver)
+        ranks.reduce(size_bytes / segments, receiver)
 
 
 @register_messages("reduce", "linear", lambda p: p - 1)
