@@ -110,6 +110,36 @@ def test_broadcast_by_scatter_and_allgather_brings_every_part_to_everybody_once(
     assert all(sorted(parts) == list(range(ranks)) for parts in mine)
 
 
+@pytest.mark.parametrize("segments", [1, 2, 5, 16])
+def test_a_chain_passes_on_every_segment_in_order(segments: int) -> None:
+    for ranks in RANKS:
+        for operation, turned in (("broadcast", False), ("reduce", True)):
+            writer = Ranks(ranks)
+            MESSAGES[operation, "chain"].write(writer, SIZE * segments, segments)
+            place = [ranks - 1 - rank if turned else rank for rank in range(ranks)]
+            held = [[{(number, rank)} for number in range(segments)] for rank in range(ranks)]
+            got = [0] * ranks
+
+            def give(
+                rank: int, number: int, target: int, size: float, place=place, held=held, got=got
+            ) -> tuple[int, set[tuple[int, int]]]:
+                assert size == SIZE
+                assert place[target] == place[rank] + 1
+                assert place[rank] == 0 or got[rank] == number + 1  # nothing is received before it is passed on
+                return number, set(held[rank][number])
+
+            def take(rank: int, source: int, payload: tuple[int, set[tuple[int, int]]], held=held, got=got) -> None:
+                number, contributions = payload
+                assert number == got[rank]
+                assert not held[rank][number] & contributions
+                held[rank][number] |= contributions
+                got[rank] += 1
+
+            Replay(Columns(writer), give, take).run()
+            last = place.index(ranks - 1)
+            assert held[last] == [{(number, rank) for rank in range(ranks)} for number in range(segments)]
+
+
 @pytest.mark.parametrize(
     ("operation", "algorithm"), [(name, way) for name in ("reduce", "scatter", "gather") for way in keys(name)]
 )
