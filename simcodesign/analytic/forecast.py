@@ -22,6 +22,7 @@ from simcodesign.core.errors import InputError
 from simcodesign.core.result import COMPONENTS, DemandTime, Pipelined, Result, SharedLinks, SharedTime
 from simcodesign.core.units import FloatOrArray
 from simcodesign.describe.demands.base import ONE
+from simcodesign.describe.demands.python_program import PythonProgram
 from simcodesign.describe.evaluation import EvaluatedBlock, EvaluatedStep, Evaluation
 from simcodesign.describe.scenario import MachineSource, Scenario, WorkloadSource
 
@@ -114,10 +115,12 @@ class _Account:
                 chain = chain + self._block(step)
                 continue
             form = closed_form(step.demand)
-            charge = form.charge(step.demand, step)
-            self._book(step, charge)
-            operation = None if self.no_pipeline else self._operation(step, charge)
-            chain = chain if operation is None else chain + Chain.of(operation)
+            note = form.notes(step.demand)
+            self.formulas += [note] if note and note not in self.formulas else []
+            for placed, charge in form.charges(step.demand, step):
+                self._book(placed, charge)
+                operation = None if self.no_pipeline else self._operation(placed, charge)
+                chain = chain if operation is None else chain + Chain.of(operation)
         if self.has_overlap:
             outer.ends(self.clock, block.repeat)
         self.clock = outer
@@ -278,6 +281,9 @@ class _Account:
 
 def why_not_pipelined(evaluation: Evaluation) -> str:
     """For what no closed form of successive operations is given; nothing if it is."""
+    program = evaluation.design_point.workload.program
+    if any(isinstance(step, PythonProgram) for step in program):
+        return "a program in Python, whose ranks differ"
     if evaluation.design_point.shape:
         return "several design points"
     if evaluation.design_point.workload.has_overlap:

@@ -63,6 +63,7 @@ def make_plan(design_point: DesignPoint, effects: Collection[str] = (), seed: in
             powers=_powers(builder, plan, lowered),
             requests=lowered.requests,
             demands=lowered.demands,
+            lines=lowered.lines,
         )
 
 

@@ -219,6 +219,14 @@ class OpenStream:
 
 
 @dataclass(frozen=True)
+class SourceLines:
+    """The line of a file in which every operation stands, of a program in Python."""
+
+    file: str
+    line: Int32s  # (N,)
+
+
+@dataclass(frozen=True)
 class DemandOrder:
     """Which operations belong to which demand: every rank has ``counts[d]`` of the D demands, (P,) or one number for
     all, each time that demand d is done; ``turns`` are the demands in the order in which they are done."""
@@ -266,6 +274,7 @@ class Plan:
     powers: Powers | None = None  # where the machine says what it draws
     requests: OpenStream | None = None  # of a program of arrivals
     demands: DemandOrder | None = None  # where every operation follows the one before it in its rank
+    lines: SourceLines | None = None
 
     def __len__(self) -> int:
         return len(self.kind)
@@ -282,4 +291,5 @@ class Plan:
             peer = "anyone" if self.peer[op] == ANY else f"rank {self.peer[op]}"
             text += f" {'to' if self.kind[op] == SEND else 'from'} {peer}"
         number = op - self.first[self.rank[op]]
-        return f"{text} (operation {number}, phase {self.phases[self.phase[op]]!r})"
+        line = "" if self.lines is None else f", {self.lines.file}:{self.lines.line[op]}"
+        return f"{text} (operation {number}, phase {self.phases[self.phase[op]]!r}{line})"

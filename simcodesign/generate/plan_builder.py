@@ -20,7 +20,7 @@ from simcodesign.generate.counter_tally import Tally, retired
 from simcodesign.generate.dependencies import Dependencies
 from simcodesign.generate.messages.pricing import MessagePricing
 from simcodesign.generate.noise import Variations
-from simcodesign.generate.plan import NONE, DemandOrder, OpenStream
+from simcodesign.generate.plan import NONE, DemandOrder, OpenStream, SourceLines
 from simcodesign.generate.power import PowerTable
 from simcodesign.generate.segment import FIELDS_OF_CHAINS, Segment, woven
 
@@ -85,6 +85,7 @@ class LoweredProgram:
     requests: OpenStream | None = None
     idle_phase: int = NONE
     demands: DemandOrder | None = None
+    lines: SourceLines | None = None
 
 
 @dataclass(frozen=True)

@@ -92,6 +92,14 @@ class ClosedForm(Generic[D]):
         """What it takes by itself, at every design point. InputError where it has no closed form."""
         raise InputError("a demand that has no closed form cannot be forecast", demand.place, allowed="simulate it")
 
+    def charges(self, demand: D, step: EvaluatedStep) -> Iterator[tuple[EvaluatedStep, Charge]]:
+        """The same in parts, each with the step under which it is booked: for kinds that have several phases."""
+        yield step, self.charge(demand, step)
+
+    def notes(self, demand: D) -> str:
+        """What the Result says of how it was forecast; nothing for a plain sum of closed forms."""
+        return ""
+
     def operation(self, demand: D, step: EvaluatedStep, charge: Charge) -> Operation | None:
         """Its place among operations that follow one another, at one design point where all ranks are alike; None for
         what each rank does by itself. Of messages nothing is known that the kind does not say."""

@@ -11,6 +11,7 @@ from simcodesign.core.units import parse_quantity
 from simcodesign.describe.design_point import replaced_constants
 from simcodesign.describe.machine import Machine
 from simcodesign.describe.parameters import Parameter
+from simcodesign.describe.python_programs.workload import python_file
 from simcodesign.describe.scenario import RunKeywords, Scenario
 from simcodesign.describe.workload import Workload
 from simcodesign.describe.yaml.files import load_machine, load_workload
@@ -51,6 +52,7 @@ def scenario_of(
     phases: Iterable[str] = (),
 ) -> GivenScenario:
     """The workload and the machine, with settings NAME=VALUE of either of them."""
+    _note_execution(workload_name)
     workload = load_workload(workload_name)
     given = parsed_settings(settings)
     parameters = {name: value for name, value in given.items() if name == "P" or name in workload.parameters}
@@ -65,6 +67,12 @@ def scenario_of(
     values |= machine_parameters(machine, own)
     _note_unused_changes(workload, machine, changes)
     return GivenScenario(workload, machine, values, preset, [*phases] or None)
+
+
+def _note_execution(workload_name: str) -> None:
+    """Say on standard error that a program in Python is executed."""
+    if path := python_file(workload_name):
+        complain(f"note: {path} is a program in Python, which is executed")
 
 
 def machine_parameters(machine: Machine, own: Mapping[str, str]) -> dict[str, float]:

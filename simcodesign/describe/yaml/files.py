@@ -14,6 +14,7 @@ from simcodesign.describe.goal.format import read_goal
 from simcodesign.describe.goal.schedule import Schedule
 from simcodesign.describe.machine import Machine
 from simcodesign.describe.parameters import Parameter
+from simcodesign.describe.python_programs.workload import load_program, python_file
 from simcodesign.describe.workload import Workload
 from simcodesign.describe.yaml.machine import OTHER_NAMES, check_format, machine_from
 from simcodesign.describe.yaml.tree import Entry, merged, nested, read_yaml
@@ -42,10 +43,13 @@ def machine_tree(name: str | Path, changes: Mapping[str, object] | None = None) 
 
 
 def load_workload(name: str | Path) -> Workload:
-    """The workload of a shipped name (``seismic``) or of a file, also a GOAL schedule (``a.goal``, ``a.bin``).
+    """The workload of a shipped name (``seismic``) or of a file, also a GOAL schedule (``a.goal``, ``a.bin``), or a
+    program in Python (``a.py:name``), which executes the file.
 
     InputError names file, line and path of an error.
     """
+    if python_file(name) is not None:
+        return load_program(name)
     if (suffix := Path(name).suffix) in SCHEDULES:
         return workload_of(SCHEDULES[suffix](name))
     return workload_from(read_yaml(_find(name, "workloads")))

@@ -21,6 +21,7 @@ from simcodesign.describe.demands.disk_access import DiskAccess
 from simcodesign.describe.demands.exchange import Exchange
 from simcodesign.describe.demands.memory_accesses import MemoryAccesses
 from simcodesign.describe.demands.point_to_point import Receive, Send
+from simcodesign.describe.demands.python_program import PythonProgram
 from simcodesign.describe.demands.replay import Replay
 from simcodesign.describe.demands.resource_uses import Execute
 from simcodesign.describe.noise import Imbalance
@@ -145,6 +146,8 @@ def _demand_label(step: Demand) -> str:
             return f"receive{size} from {source}{_tag(step.tag)}"
         case Arrivals():
             return _arrivals_label(step)
+        case PythonProgram():
+            return f"the program {step.name} in Python, which each rank runs"
         case Replay():
             return f"replay a schedule of {len(step.schedule):,} operations on {step.schedule.ranks:,} ranks"
         case Exchange():

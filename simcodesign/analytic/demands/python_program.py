@@ -1,0 +1,276 @@
+"""Forecast of a program in Python: every rank's operations priced by the closed forms that there are for them, and the
+sum of the rank that has most to do. Nobody waits for anybody else's work in it, as in every sum of closed forms.
+
+An operation that was started takes, at its wait, what is left of it when its rank comes there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simcodesign.analytic.collectives.algorithm_form import algorithm_form_of
+from simcodesign.analytic.demands.base import CLOSED_FORMS, Charge, ClosedForm, Count, part_draws
+from simcodesign.analytic.demands.computation import compute_s
+from simcodesign.analytic.demands.disk_access import access_s
+from simcodesign.analytic.demands.messages import message_charge
+from simcodesign.analytic.formula_prices import Payment, SymbolicPrices
+from simcodesign.analytic.message_costs import Cost, price
+from simcodesign.analytic.power import all_busy_s
+from simcodesign.analytic.route_links import worst_links
+from simcodesign.core.errors import InputError
+from simcodesign.core.units import FloatOrArray
+from simcodesign.describe.demands.base import ONE
+from simcodesign.describe.demands.computation import Compute
+from simcodesign.describe.demands.python_program import PythonProgram
+from simcodesign.describe.design_point import DesignPoint
+from simcodesign.describe.evaluation import EvaluatedBlock, EvaluatedStep
+from simcodesign.describe.machine import Machine
+from simcodesign.describe.program import MAIN_PHASE, Block
+from simcodesign.describe.python_programs import operations as kinds
+from simcodesign.describe.python_programs.matched import as_demand, collective_calls, message_sizes
+from simcodesign.describe.python_programs.recording import NONE, Recording
+
+Floats = NDArray[np.float64]
+#: What an operation is booked under.
+_COMPONENTS = ("computation", "disk", "communication")
+_OF_KIND = {kinds.COMPUTE: 0, kinds.ACCESS: 1}
+
+
+class PythonProgramForm(ClosedForm[PythonProgram]):
+    """The busiest rank's sum, or the program's own formula."""
+
+    note = "busiest rank's sum of closed forms (program in Python)"
+
+    def charge(self, demand: PythonProgram, step: EvaluatedStep) -> Charge:
+        raise InputError("a program in Python has several phases", demand.place)
+
+    def charges(self, demand: PythonProgram, step: EvaluatedStep) -> Iterator[tuple[EvaluatedStep, Charge]]:
+        if demand.formula is not None:
+            yield step, Charge("computation", self._by_formula(demand, step))
+            return
+        point = step.evaluation.design_point
+        if point.shape:
+            yield from self._at_several(demand, step, point)
+            return
+        yield from _charges(demand, step, point)
+
+    def notes(self, demand: PythonProgram) -> str:
+        return self.note if demand.formula is None else f"formula of {demand.name} (program in Python)"
+
+    def message_rows(self, demand: PythonProgram, ranks: int) -> float:
+        """Bounds are made of messages that are alike from one repetition to the next: there are none."""
+        return float("inf")
+
+    def requirements(self, demand: PythonProgram, step: EvaluatedStep, counting: str) -> dict[str, FloatOrArray]:
+        raise InputError("a program in Python has no closed form of its requirements", demand.place)
+
+    def payments(self, demand: PythonProgram, prices: SymbolicPrices) -> Iterator[Payment]:
+        raise InputError("a program in Python has no formula in symbols", demand.place, allowed="forecast it")
+
+    @staticmethod
+    def _by_formula(demand: PythonProgram, step: EvaluatedStep) -> FloatOrArray:
+        point = step.evaluation.design_point
+        assert demand.formula is not None
+        values = {name: point.values[name] for name in point.workload.parameters if name != "P"}
+        seconds = np.asarray(demand.formula(step.machine, step.evaluation.ranks, **values), dtype=np.float64)
+        if not np.all(np.isfinite(seconds)) or np.any(seconds < 0):
+            raise InputError("the forecast of a program", demand.place, value=float(seconds.flat[0]), allowed="seconds")
+        return seconds if seconds.ndim else float(seconds)
+
+    @staticmethod
+    def _at_several(
+        demand: PythonProgram, step: EvaluatedStep, point: DesignPoint
+    ) -> Iterator[tuple[EvaluatedStep, Charge]]:
+        """Point by point: the program runs for each."""
+        if point.has_power:
+            raise InputError("the energy of a program in Python takes one design point", demand.place)
+        found: dict[tuple[str, str], list[tuple[tuple[int, ...], Charge]]] = {}
+        for index in np.ndindex(point.shape):
+            for placed, charge in _charges(demand, step, _point_at(point, index)):
+                found.setdefault((placed.phase, charge.component), []).append((index, charge))
+        for (phase, component), several in found.items():
+            time_s, messages, sent_bytes = (np.zeros(point.shape) for _ in range(3))
+            counts: dict[tuple[str, str], Floats] = {}
+            for index, charge in several:
+                time_s[index] = charge.time_s
+                messages[index], sent_bytes[index] = charge.messages, charge.message_bytes
+                for count in charge.counts:
+                    counts.setdefault((count.group, count.name), np.zeros(point.shape))[index] = count.each
+            every = tuple(Count(*key, each) for key, each in counts.items())
+            charge = Charge(component, time_s, every, messages=messages, message_bytes=sent_bytes)
+            yield _in_phase(step, phase), charge
+
+
+def _point_at(point: DesignPoint, index: tuple[int, ...]) -> DesignPoint:
+    """One design point of several."""
+
+    def at(value: Any) -> float:
+        return float(np.broadcast_to(value, point.shape)[index])
+
+    varying = {path: at(value) for path, value in point.machine.varying().items() if np.ndim(value)}
+    machine = point.machine.with_constants(varying) if varying else point.machine
+    return replace(point, values={name: at(value) for name, value in point.values.items()}, machine=machine)
+
+
+def _in_phase(step: EvaluatedStep, phase: str) -> EvaluatedStep:
+    """The step where its time is booked."""
+    if phase == MAIN_PHASE:
+        return step
+    return EvaluatedStep(step.demand, EvaluatedBlock(step.evaluation, Block(ONE, (step.demand,), phase), step.block))
+
+
+def _charges(demand: PythonProgram, step: EvaluatedStep, point: DesignPoint) -> Iterator[tuple[EvaluatedStep, Charge]]:
+    """What the busiest rank does in every phase; messages and counts are those of all ranks."""
+    recording = demand.recorded(point.ranks, demand.arguments(point.values, point.workload.parameters))
+    costs = _Costs.of(recording, point.machine)
+    component, rank = _components(recording), recording.rank
+    width = len(_COMPONENTS) * recording.ranks
+    key = (recording.phase * width + component * recording.ranks + rank).astype(np.int64)
+    shape = (len(recording.phases), len(_COMPONENTS), recording.ranks)
+
+    def by_place(each: Floats) -> Floats:
+        return np.asarray(np.bincount(key, each, int(np.prod(shape))), dtype=np.float64).reshape(shape)
+
+    time_s = by_place(_with_overlap(recording, costs.time_s))
+    busiest = int(np.argmax(time_s.sum(axis=(0, 1))))
+    messages, sent, busy = (by_place(each).sum(axis=2) for each in (costs.messages, costs.sent_bytes, costs.busy_s))
+    amounts = {unit: by_place(_work(recording, unit)).sum(axis=2) for unit in ("flops", "instructions", "seconds")}
+    disk_bytes = by_place(_disk_bytes(recording)).sum(axis=2)
+    for place, phase in enumerate(recording.phases):
+        placed = _in_phase(step, phase)
+        computes, disk, sends = (time_s[place, number, busiest] for number in range(3))
+        if computes or any(amount[place, 0] for amount in amounts.values()):
+            counts = tuple(Count("work", unit, amount[place, 0] / point.ranks) for unit, amount in amounts.items())
+            yield placed, Charge("computation", computes, counts, draws=_draws(placed, "processor", computes))
+        if disk_bytes[place, 1] or disk:
+            count = Count("disk", "bytes", disk_bytes[place, 1] / point.ranks)
+            yield placed, Charge("disk", disk, (count,), draws=_draws(placed, "disk", disk))
+        if messages[place, 2] or sends:
+            cost = Cost(sends, messages[place, 2], sent[place, 2])
+            yield placed, message_charge(placed, cost, partial(float, busy[place, 2]))
+
+
+def _draws(step: EvaluatedStep, part: str, time_s: float) -> Any:
+    return part_draws(step, part, time_s) if step.evaluation.design_point.has_power else ()
+
+
+@dataclass(frozen=True)
+class _Costs:
+    """Of every entry, (N,): seconds of its rank; messages, bytes and seconds at work on them, of all ranks together."""
+
+    time_s: Floats
+    messages: Floats
+    sent_bytes: Floats
+    busy_s: Floats
+
+    @classmethod
+    def of(cls, recording: Recording, machine: Machine) -> _Costs:
+        costs = cls(*(np.zeros(len(recording.op)) for _ in range(4)))
+        costs._plain(recording, machine)
+        costs._single_messages(recording, machine)
+        costs._collectives(recording, machine)
+        return costs
+
+    def _plain(self, recording: Recording, machine: Machine) -> None:
+        amount, times = recording.column(2, (kinds.COMPUTE, kinds.ACCESS)), recording.column(3, (kinds.ACCESS,))
+        for name in ("flops", "instructions", "seconds", "read", "write"):
+            entry = _named(recording, name)
+            if not len(entry):
+                continue
+            demand = Compute(None, recording.place_of(int(entry[0])), name, None)
+            each, often = amount[recording.op[entry]], times[recording.op[entry]]
+            is_access = name in ("read", "write")
+            if is_access:
+                self.time_s[entry] = access_s(demand, name, machine.disk, each, often)
+            else:
+                self.time_s[entry] = compute_s(demand, machine.processor, each)
+
+    def _single_messages(self, recording: Recording, machine: Machine) -> None:
+        """A send until its message is there, as everywhere; a receive of a message that is there."""
+        sizes = np.nan_to_num(message_sizes(recording))
+        prices = price(machine.network, recording.ranks, links=worst_links(machine, recording.ranks))
+        sends, receives = _named(recording, "send"), _named(recording, "receive")
+        if not len(sends) + len(receives):
+            return
+        one = prices.message(sizes[sends])
+        self.time_s[sends] = np.maximum(one.arrival_s, one.send_s)
+        self.messages[sends], self.sent_bytes[sends], self.busy_s[sends] = 1.0, sizes[sends], one.send_s
+        receive_s = prices.message(sizes[receives]).receive_s
+        self.time_s[receives] = self.busy_s[receives] = receive_s
+
+    def _collectives(self, recording: Recording, machine: Machine) -> None:
+        """The closed form of each algorithm, at the size of the group."""
+        calls = collective_calls(recording)
+        op = recording.op[calls.entry]
+        keys, number = np.unique(np.stack([op, calls.size], axis=1), axis=0, return_inverse=True)
+        found = np.zeros((len(keys), 4))
+        known: dict[tuple[Any, ...], tuple[float, ...]] = {}
+        for row, (one, ranks) in enumerate(keys.tolist()):
+            _, name, size_bytes, algorithm, _, options, _ = recording.operations[one]
+            key = (name, size_bytes, algorithm, options, ranks)
+            if key not in known:
+                prices = price(machine.network, float(ranks), links=worst_links(machine, recording.ranks))
+                cost = algorithm_form_of(as_demand(recording, one)).cost(size_bytes, prices)
+                every = (cost.time_s, cost.messages, cost.message_bytes, all_busy_s(cost, prices))
+                known[key] = (float(every[0]), *(float(value) / ranks for value in every[1:]))
+            found[row] = known[key]
+        for place, array in enumerate((self.time_s, self.messages, self.sent_bytes, self.busy_s)):
+            array[calls.entry] = found[number.ravel(), place]
+
+
+def _named(recording: Recording, name: str) -> NDArray[np.int64]:
+    """Entries of plain operations of this name."""
+    plain = [one[0] != kinds.COLLECTIVE and one[1] == name for one in recording.operations]
+    return recording.entries_of(np.array(plain, dtype=bool))
+
+
+def _components(recording: Recording) -> NDArray[np.int64]:
+    """(N,) what each entry is booked under; a wait as what is waited for."""
+    of = np.array([_OF_KIND.get(one[0], 2) for one in recording.operations] + [2], dtype=np.int64)
+    component = of[recording.op]
+    waits = np.flatnonzero(recording.waits_for != NONE)
+    component[waits] = component[recording.waits_for[waits]]
+    return component
+
+
+def _work(recording: Recording, unit: str) -> Floats:
+    amount = np.zeros(len(recording.op))
+    entry = _named(recording, unit)
+    amount[entry] = recording.column(2, (kinds.COMPUTE,))[recording.op[entry]]
+    return amount
+
+
+def _disk_bytes(recording: Recording) -> Floats:
+    size, times = (recording.column(place, (kinds.ACCESS,)) for place in (2, 3))
+    moved = np.zeros(len(recording.op))
+    for name in ("read", "write"):
+        entry = _named(recording, name)
+        moved[entry] = (size * times)[recording.op[entry]]
+    return moved
+
+
+def _with_overlap(recording: Recording, time_s: Floats) -> Floats:
+    """Seconds of every entry where what was started costs, at its wait, what is left of it then."""
+    if not recording.started.any():
+        return time_s
+    own = np.where(recording.started, 0.0, time_s)
+    clock = np.cumsum(own)
+    late = 0.0  # what the waits so far have cost; of the ranks before as well, which cancels
+    begun_s: dict[int, float] = {}
+    for entry in np.flatnonzero(recording.started | (recording.waits_for != NONE)).tolist():
+        start = int(recording.waits_for[entry])
+        if start == NONE:
+            begun_s[entry] = clock[entry] + late
+        else:
+            own[entry] = max(0.0, begun_s.pop(start) + time_s[start] - clock[entry] - late)
+            late += own[entry]
+    return own
+
+
+CLOSED_FORMS.add(PythonProgram, PythonProgramForm())

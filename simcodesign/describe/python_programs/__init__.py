@@ -1,0 +1,1 @@
+"""Programs in Python: generators of demands, one run of each rank, as workloads that both readings take."""

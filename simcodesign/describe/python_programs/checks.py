@@ -1,0 +1,73 @@
+"""Operations that programs in Python yield, checked: each distinct one once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from math import isfinite
+from typing import Any
+
+from simcodesign.core.errors import InputError, Place, nearest
+from simcodesign.describe.demands.collective import ALGORITHMS, ORDERS, algorithm_in_order
+from simcodesign.describe.python_programs.operations import (
+    ACCESS,
+    COLLECTIVE,
+    COMPUTE,
+    RECEIVE,
+    SEND,
+    Operation,
+)
+from simcodesign.describe.yaml.demands import MOST_TAG
+
+
+def checked(operation: Operation, ranks: int, place: Place) -> Operation:
+    """The operation with numbers as float64 and int. InputError for what cannot be among ``ranks`` ranks."""
+    kind, name, amount, *rest = operation
+    if kind == COMPUTE:
+        return Operation((kind, name, _amount(amount, name, place)))
+    if kind == ACCESS:
+        return Operation((kind, name, _amount(amount, "bytes", place), _amount(rest[0], "times", place)))
+    if kind == SEND:
+        to = _whole(rest[0], "to", ranks - 1, place)
+        return Operation((kind, name, _amount(amount, "bytes", place), to, _whole(rest[1], "tag", MOST_TAG, place)))
+    if kind == RECEIVE:
+        size = None if amount is None else _amount(amount, "bytes", place)
+        source = None if rest[0] is None else _whole(rest[0], "source", ranks - 1, place)
+        return Operation((kind, name, size, source, _whole(rest[1], "tag", MOST_TAG, place)))
+    return _collective(name, amount, rest, ranks, place)
+
+
+def _collective(name: str, size: object, rest: Iterable[Any], ranks: int, place: Place) -> Operation:
+    algorithm, root, options, number = rest
+    if algorithm is None:
+        algorithm = ALGORITHMS[name][0]
+    elif algorithm not in ALGORITHMS[name]:
+        allowed = nearest(str(algorithm), ALGORITHMS[name])
+        raise InputError(f"no such algorithm of {name}", place, value=algorithm, allowed=allowed)
+    for option, value in options:
+        if option != "order" or (name, algorithm) not in ORDERS or value not in ("near", "far"):
+            allowed = "bytes, root, algorithm; order = near or far for binomial trees"
+            raise InputError(f"{name} ({algorithm}): option {option}", place, value=value, allowed=allowed)
+        algorithm = algorithm_in_order(name, str(algorithm), value)
+    root = _whole(root, "root", ranks - 1, place)
+    return Operation((COLLECTIVE, name, _amount(size, "bytes", place), algorithm, root, (), number))
+
+
+def _amount(value: object, what: str, place: Place) -> float:
+    try:
+        number = float(value)  # type: ignore[arg-type]
+    except (TypeError, ValueError):
+        number = float("nan")
+    if isinstance(value, str | bool) or not isfinite(number) or number < 0:
+        raise InputError(what, place, value=value, allowed="a number from 0 on")
+    return number
+
+
+def _whole(value: object, what: str, most: int, place: Place) -> int:
+    try:
+        number = int(value)  # type: ignore[call-overload]
+        good = not isinstance(value, str | bool) and number == value and 0 <= number <= most
+    except (TypeError, ValueError, OverflowError):
+        good = False
+    if not good:
+        raise InputError(what, place, value=value, allowed=f"a whole number from 0 to {most}")
+    return int(number)

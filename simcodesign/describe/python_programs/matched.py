@@ -1,0 +1,166 @@
+"""What ranks do together in a recording: calls of collective operations, and messages. InputErrors name the lines."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simcodesign.core.errors import InputError
+from simcodesign.describe.demands.base import ONE
+from simcodesign.describe.demands.collective import Collective
+from simcodesign.describe.python_programs.operations import COLLECTIVE, RECEIVE, SEND
+from simcodesign.describe.python_programs.recording import Int64s, Recording, places_in_groups
+
+
+@dataclass(frozen=True)
+class CollectiveCalls:
+    """M calls of collective operations by ranks, in entry order; the J operations that they make together.
+
+    The ``size[c]`` calls of one operation are ``entry_of[begin[c]]`` and so on, by rank in the group.
+    """
+
+    entry: Int64s  # (M,)
+    begin: Int64s  # (M,) place in ``entry_of`` of the first call of the same operation
+    place: Int64s  # (M,) rank in the group
+    size: Int64s  # (M,) ranks of the group
+    entry_of: Int64s  # (M,)
+
+
+def collective_calls(recording: Recording) -> CollectiveCalls:
+    """The calls, each matched with those of the other members: the n-th of each is the n-th of all.
+
+    InputError where members of a group call different operations, or not equally many.
+    """
+    entry = recording.entries_of(recording.of_kind(COLLECTIVE))
+    op, rank = recording.op[entry], recording.rank[entry]
+    number = np.nan_to_num(recording.column(6, (COLLECTIVE,))).astype(np.int64)[op]
+    colours = np.array(recording.colours)
+    places, sizes = (np.array(part) for part in zip(*(places_in_groups(one) for one in colours), strict=True))
+    place, size = places[number, rank], sizes[number, rank]
+    group = number * np.int64(recording.ranks) + colours[number, rank]
+    turn = _turns(group * np.int64(recording.ranks) + rank)
+    order = np.lexsort((place, turn, group))
+    begin = np.arange(len(entry)) - place[order]
+    whole = begin >= 0
+    head = order[np.maximum(begin, 0)]
+    whole &= (group[head] == group[order]) & (turn[head] == turn[order])
+    last = order[np.minimum(begin + size[order], len(order)) - 1] if len(order) else order
+    whole &= (group[last] == group[order]) & (turn[last] == turn[order]) & (begin + size[order] <= len(order))
+    _check(recording, entry, order, head, whole, size, place)
+    begins = np.empty_like(order)
+    begins[order] = begin
+    return CollectiveCalls(entry, begins, place, size, entry[order])
+
+
+def _turns(key: Int64s) -> Int64s:
+    """How many entries with the same key stand before each."""
+    order = np.argsort(key, kind="stable")
+    ordered = key[order]
+    turn = np.empty_like(order)
+    turn[order] = np.arange(len(key)) - np.searchsorted(ordered, ordered, side="left")
+    return turn
+
+
+def _check(
+    recording: Recording,
+    entry: Int64s,
+    order: Int64s,
+    head: Int64s,
+    whole: NDArray[np.bool_],
+    size: Int64s,
+    place: Int64s,
+) -> None:
+    """InputError for the first call whose operation others do not call, or call otherwise."""
+    alone = np.flatnonzero(~whole)
+    if len(alone):
+        one = int(entry[order[alone[0]]])
+        what = f"rank {recording.rank[one]} calls {_words(recording, one)} here"
+        called = f"not all {size[order[alone[0]]]} ranks of its group do"
+        raise InputError(f"{what}, but {called} as often", recording.place_of(one))
+    op = recording.op[entry]
+    differs = np.flatnonzero(op[head] != op[order])
+    if len(differs):
+        one, other = int(entry[head[differs[0]]]), int(entry[order[differs[0]]])
+        what = f"rank {recording.rank[other]} calls {_words(recording, other)} here"
+        first = f"rank {recording.rank[one]} of its group {_words(recording, one)} ({recording.place_of(one)})"
+        raise InputError(f"{what}, where {first}", recording.place_of(other))
+    roots = recording.column(4, (COLLECTIVE,))[op]
+    outside = np.flatnonzero(roots >= size)
+    if len(outside):
+        one = int(entry[outside[0]])
+        allowed = f"0 to {size[outside[0]] - 1}"
+        raise InputError("root", recording.place_of(one), value=int(roots[outside[0]]), allowed=allowed)
+
+
+def _words(recording: Recording, entry: int) -> str:
+    _, name, size_bytes, algorithm, root, *_ = recording.operations[recording.op[entry]]
+    return f"{name} ({algorithm}, {size_bytes:g} bytes, root {root})"
+
+
+def message_sizes(recording: Recording) -> NDArray[np.float64]:
+    """(N,) bytes of the message of each send and receive, NaN for other entries and for receives from anyone that
+    state none. The n-th send from a to b with a tag is the n-th receive of b from a with it.
+
+    InputError where sends and receives do not match in number or size, and for messages of a rank to itself.
+    """
+    sizes = np.append(recording.column(2, (SEND, RECEIVE)), np.nan)[recording.op]
+    peers, tags = recording.column(3, (SEND, RECEIVE)), recording.column(4, (SEND, RECEIVE))
+    sends, receives = (recording.entries_of(recording.of_kind(kind)) for kind in (SEND, RECEIVE))
+    rows = []
+    for entries, is_send in ((sends, True), (receives, False)):
+        peer, tag, rank = peers[recording.op[entries]], tags[recording.op[entries]], recording.rank[entries]
+        own = np.flatnonzero(peer == rank)
+        if len(own):
+            one = int(entries[own[0]])
+            what = f"rank {recording.rank[one]} {'sends to' if is_send else 'receives from'} itself"
+            raise InputError(what, recording.place_of(one), allowed="another rank")
+        ends = (rank, peer) if is_send else (peer, rank)
+        rows.append(np.stack([*ends, tag, entries], axis=1).astype(np.float64))
+    _without_boxes(rows)
+    sent, received = (table[np.lexsort(table.T[::-1])] for table in rows)
+    _check_numbers(recording, sent, received)
+    here, there = sent[:, 3].astype(np.int64), received[:, 3].astype(np.int64)
+    differs = np.flatnonzero(~np.isnan(sizes[there]) & (sizes[there] != sizes[here]))
+    if len(differs):
+        one, other = int(there[differs[0]]), int(here[differs[0]])
+        what = f"rank {recording.rank[one]} expects {sizes[one]:g} bytes here"
+        sender = f"rank {recording.rank[other]} sends {sizes[other]:g} ({recording.place_of(other)})"
+        raise InputError(f"{what}, but {sender}", recording.place_of(one))
+    sizes[there] = sizes[here]
+    return sizes
+
+
+def _without_boxes(rows: list[NDArray[np.float64]]) -> None:
+    """Drop the messages to ranks that receive from anyone with their tag: these are paired while they run."""
+    anyone = rows[1][np.isnan(rows[1][:, 0])]
+    if not len(anyone):
+        return
+    boxes = {(target, tag) for target, tag in anyone[:, 1:3].tolist()}
+    for place, table in enumerate(rows):
+        keep = [(target, tag) not in boxes for target, tag in table[:, 1:3].tolist()]
+        rows[place] = table[np.array(keep, dtype=bool)]
+
+
+def _check_numbers(recording: Recording, sent: NDArray[np.float64], received: NDArray[np.float64]) -> None:
+    shared = min(len(sent), len(received))
+    differs = np.flatnonzero((sent[:shared, :3] != received[:shared, :3]).any(axis=1))
+    if not len(differs) and len(sent) == len(received):
+        return
+    row = int(differs[0]) if len(differs) else shared
+    ends = [(tuple(table[row, :3]), place) for place, table in enumerate((sent, received)) if row < len(table)]
+    (source, target, tag), which = min(ends)
+    entry = int((sent, received)[which][row, 3])
+    if which == 0:
+        what = f"rank {source:g} sends to rank {target:g} with tag {tag:g}, which does not receive it"
+    else:
+        what = f"rank {target:g} receives from rank {source:g} with tag {tag:g}, which does not send it"
+    raise InputError(what, recording.place_of(entry))
+
+
+def as_demand(recording: Recording, op: int) -> Collective:
+    """A collective operation as a demand, under which both readings know its algorithm."""
+    entries = np.flatnonzero(recording.op == op)
+    _, name, _, algorithm, *_ = recording.operations[op]
+    return Collective(None, recording.place_of(int(entries[0])), name=name, algorithm=algorithm, bytes=ONE)

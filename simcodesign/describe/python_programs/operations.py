@@ -1,0 +1,160 @@
+"""What a program in Python yields: operations, phases, starts and waits; and the groups of ranks that it makes.
+
+An operation is a tuple: its kind, its name, its size or amount, and what else tells it from others. Equal operations
+are equal tuples, so that a program is stored as numbers of distinct operations. What is in them is checked when they
+are yielded (``recording``), where the line is known.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from typing import Any, Protocol
+
+from simcodesign.core.errors import InputError, nearest
+from simcodesign.describe.demands.collective import ALGORITHMS, SIGNALS
+
+COMPUTE, ACCESS, SEND, RECEIVE, COLLECTIVE = "compute", "access", "send", "receive", "collective"
+PHASE, START, WAIT = "phase", "start", "wait"
+
+
+class Operation(tuple[Any, ...]):
+    """What a rank does next, as ``sc.compute`` and the others make it; a program yields it."""
+
+    __slots__ = ()
+
+
+class Handle:
+    """What ``yield sc.start(...)`` gives, for ``sc.wait``."""
+
+    __slots__ = ("entry", "rank", "waited")
+
+    def __init__(self, rank: int, entry: int) -> None:
+        self.rank, self.entry, self.waited = rank, entry, False
+
+
+class Run(Protocol):
+    """The run of one rank, as its groups see it."""
+
+    rank: int
+    size: int
+
+    def join(self, colour: object, line: int) -> int | None:
+        """Note a call of ``sc.group``; its number, or None for a rank that belongs to none."""
+
+    def place_in(self, number: int) -> tuple[int, int]:
+        """Rank in a group, and how many ranks this has."""
+
+
+#: The run that is under way; None outside.
+current: list[Run | None] = [None]
+
+
+def compute(
+    *, flops: float | None = None, instructions: float | None = None, seconds: float | None = None
+) -> Operation:
+    """Computation of so many ``flops``, ``instructions`` or ``seconds``: one of the three."""
+    given = [(unit, amount) for unit, amount in _units(flops, instructions, seconds) if amount is not None]
+    if len(given) != 1:
+        raise InputError("sc.compute takes one amount", allowed="flops, instructions or seconds")
+    return Operation((COMPUTE, *given[0]))
+
+
+def _units(*amounts: float | None) -> zip[tuple[str, float | None]]:
+    return zip(("flops", "instructions", "seconds"), amounts, strict=True)
+
+
+def read(bytes: float, times: float = 1) -> Operation:
+    """``times`` reads of ``bytes`` each from the disk."""
+    return Operation((ACCESS, "read", bytes, times))
+
+
+def write(bytes: float, times: float = 1) -> Operation:
+    """``times`` writes of ``bytes`` each to the disk."""
+    return Operation((ACCESS, "write", bytes, times))
+
+
+def send(to: int, bytes: float, tag: int = 0) -> Operation:
+    """A message to rank ``to`` (of all ranks)."""
+    return Operation((SEND, "send", bytes, to, tag))
+
+
+def receive(source: int | None = None, bytes: float | None = None, tag: int = 0) -> Operation:
+    """Wait for the next message with this tag from rank ``source``, or, without one, from whoever comes first;
+    ``bytes``, if given, must be what was sent."""
+    return Operation((RECEIVE, "receive", bytes, source, tag))
+
+
+def phase(name: str) -> Operation:
+    """From here on the time of this rank is booked under ``name``."""
+    return Operation((PHASE, name))
+
+
+def start(operation: Operation) -> Operation:
+    """Begin an operation, and go on at once: ``handle = yield sc.start(...)``."""
+    return Operation((START, operation))
+
+
+def wait(handle: Handle) -> Operation:
+    """Wait until an operation that was started is done."""
+    return Operation((WAIT, handle))
+
+
+class Group:
+    """The ranks that gave ``sc.group`` the same colour, in rank order, or all ranks (``sc.world``).
+
+    It has a method for every collective operation: ``broadcast(bytes, root=0, algorithm=None)``.
+    """
+
+    def __init__(self, number: int) -> None:
+        self.number = number
+
+    @property
+    def rank(self) -> int:
+        """Rank of this rank within the group."""
+        return _run(f"{self!r}.rank").place_in(self.number)[0]
+
+    @property
+    def size(self) -> int:
+        """How many ranks the group has."""
+        return _run(f"{self!r}.size").place_in(self.number)[1]
+
+    def __repr__(self) -> str:
+        return "sc.group(...)" if self.number else "sc.world"
+
+    def __getattr__(self, name: str) -> Callable[..., Operation]:
+        if name.startswith("_") or name not in ALGORITHMS:
+            raise AttributeError(f"a group has no operation {name!r} (allowed: {nearest(name, ALGORITHMS)})")
+        number, signal = self.number, name in SIGNALS
+
+        def collective(
+            bytes: float = 0.0 if signal else -1.0,
+            root: int = 0,
+            algorithm: str | None = None,
+            **options: float | str,
+        ) -> Operation:
+            return Operation((COLLECTIVE, name, bytes, algorithm, root, tuple(sorted(options.items())), number))
+
+        self.__dict__[name] = collective
+        return collective
+
+
+#: All ranks.
+world = Group(0)
+
+
+def group(colour: int | None) -> Group | None:
+    """The ranks that give the same ``colour``, in rank order: MPI_Comm_split. With None the rank belongs to none.
+
+    All ranks call it in the same order, anywhere in the program.
+    """
+    number = _run("sc.group").join(colour, sys._getframe(1).f_lineno)
+    return None if number is None else Group(number)
+
+
+def _run(what: str) -> Run:
+    """The run that is under way. InputError outside."""
+    run = current[0]
+    if run is None:
+        raise InputError(f"{what} has a meaning only while a program runs", allowed="within the function of sc.program")
+    return run

@@ -1,0 +1,347 @@
+"""What the ranks of a program in Python do: every rank's generator is run once, before anything is priced.
+
+A run sees neither time nor data, so that all ranks run one after another. The members of a group are known when all
+ranks have called ``sc.group``: where a program asks for them earlier (``row.rank``), all ranks begin anew, and then
+know them.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from types import GeneratorType
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simcodesign.core.errors import InputError, Place
+from simcodesign.core.memory_limit import check_memory
+from simcodesign.describe.python_programs.checks import checked
+from simcodesign.describe.python_programs.operations import (
+    PHASE,
+    START,
+    WAIT,
+    Handle,
+    Operation,
+    current,
+)
+
+Int64s = NDArray[np.int64]
+#: A generator function, whose yields of starts are answered by a handle.
+Program = Callable[..., Any]
+#: Nothing: no entry that is waited for, no group.
+NONE = -1
+#: Memory of one operation of a rank: what is stored of it, and what the checks of all of them take. Estimated.
+BYTES_PER_ENTRY = 80
+#: Groups that may depend on each other's members: the ranks begin anew for each.
+MOST_PASSES = 100
+
+
+@dataclass(frozen=True)
+class Recording:
+    """N entries of P ranks, rank by rank: each an operation of D distinct ones, or a wait (``op`` is NONE).
+
+    ``colours[g]``: (P,) the colour of each rank in group g, NONE for ranks without one; group 0 holds all ranks.
+    """
+
+    operations: tuple[Operation, ...]  # (D,)
+    phases: tuple[str, ...]
+    colours: tuple[Int64s, ...]
+    first: Int64s  # (P + 1,) first entry of each rank
+    op: Int64s  # (N,)
+    phase: Int64s  # (N,) place in ``phases``
+    line: Int64s  # (N,) of the Python file
+    started: NDArray[np.bool_]  # (N,) not waited for before the next entry
+    waits_for: Int64s  # (N,) of a wait: the entry that was started; else NONE
+    file: str
+
+    @property
+    def ranks(self) -> int:
+        """P."""
+        return len(self.first) - 1
+
+    @cached_property
+    def rank(self) -> Int64s:
+        """(N,) of every entry."""
+        return np.repeat(np.arange(self.ranks), np.diff(self.first))
+
+    def column(self, place: int, kinds: tuple[str, ...]) -> NDArray[np.float64]:
+        """(D,) what stands at a place of the operations of these kinds; NaN for None, and for other kinds."""
+        values = (one[place] if one[0] in kinds else None for one in self.operations)
+        return np.array([np.nan if value is None else value for value in values], dtype=np.float64)
+
+    def of_kind(self, kind: str) -> NDArray[np.bool_]:
+        """(D,) which operations are of a kind."""
+        return np.array([one[0] == kind for one in self.operations], dtype=bool)
+
+    def entries_of(self, which: NDArray[np.bool_]) -> Int64s:
+        """The entries whose operation is one of these (D,)."""
+        if not len(self.operations):
+            return np.zeros(0, np.int64)
+        return np.flatnonzero(which[self.op] & (self.op != NONE))
+
+    def place_of(self, entry: int) -> Place:
+        """Where in the file an entry stands."""
+        return Place(self.file, int(self.line[entry]))
+
+
+class _UnknownMembers(BaseException):
+    """A program asks for the members of a group that not all ranks have called yet."""
+
+
+class _Run:
+    """The run of one rank's generator."""
+
+    def __init__(self, rank: int, recorder: _Recorder) -> None:
+        self.rank, self.size = rank, recorder.ranks
+        self._recorder = recorder
+        self.op, self.at = array("q"), array("q")
+        self.phase_changes = [(0, 0)]
+        self.started: list[int] = []
+        self.waits: list[tuple[int, int]] = []
+        self.handles: list[Handle] = []
+        self.colours: list[int] = []
+        self.colour_lines: list[int] = []
+        self.stopped = False  # for want of the members of a group
+
+    def join(self, colour: object, line: int) -> int | None:
+        """Note a call of ``sc.group``."""
+        if colour is not None and (isinstance(colour, bool | str) or not _is_whole(colour)):
+            place = Place(self._recorder.file, line)
+            raise InputError(f"rank {self.rank}: the colour of a group", place, value=colour, allowed="an int, or None")
+        self.colours.append(NONE if colour is None else self._recorder.colour_number(len(self.colours), int(colour)))  # type: ignore[call-overload]
+        self.colour_lines.append(line)
+        return None if colour is None else len(self.colours)
+
+    def place_in(self, number: int) -> tuple[int, int]:
+        """Rank in a group, and how many ranks this has."""
+        if number == 0:
+            return self.rank, self.size
+        known = self._recorder.members
+        if number > len(known):
+            raise _UnknownMembers
+        return int(known[number - 1][0][self.rank]), int(known[number - 1][1][self.rank])
+
+    def record(self, program: Program, values: dict[str, object]) -> None:
+        """Run the generator to its end, or until it needs the members of a group that are not known."""
+        current[0] = self
+        try:
+            self._record(program(self.rank, self.size, **values))
+        except _UnknownMembers:
+            self.stopped = True
+        finally:
+            current[0] = None
+
+    def _record(self, generator: GeneratorType[Operation, Handle | None, None]) -> None:
+        frame, send, numbers = generator.gi_frame, generator.send, self._recorder.numbers
+        assert frame is not None
+        add, add_place, answer = self.op.append, self.at.append, None
+        while True:
+            try:
+                operation = send(answer)
+            except StopIteration:
+                return
+            answer = None
+            try:
+                number = numbers.get(operation)
+            except TypeError:  # not hashable
+                number = None
+            if number is None:
+                number, answer = self._new(operation, frame.f_lineno)
+                if number is None:
+                    continue
+            add(number)
+            add_place(frame.f_lasti)
+
+    def _new(self, operation: object, line: int) -> tuple[int | None, Handle | None]:
+        """The number of an operation that is yielded for the first time, or of a start, phase or wait."""
+        place = Place(self._recorder.file, line)
+        if not isinstance(operation, Operation):
+            allowed = "sc.compute, read, write, send, receive, phase, start, wait, or an operation of a group"
+            raise InputError(f"rank {self.rank} yields what is no operation", place, value=operation, allowed=allowed)
+        if operation[0] == PHASE:
+            self.phase_changes.append((len(self.op), self._recorder.phase_number(operation[1], place)))
+            return None, None
+        if operation[0] == WAIT:
+            self._wait(operation[1], place)
+            return NONE, None
+        if operation[0] == START:
+            inner = operation[1]
+            if not isinstance(inner, Operation) or inner[0] in (PHASE, START, WAIT):
+                raise InputError("sc.start takes an operation", place, value=inner, allowed="e.g. sc.send(...)")
+            self.started.append(len(self.op))
+            handle = Handle(self.rank, len(self.op))
+            self.handles.append(handle)
+            return self._recorder.number_of(inner, place), handle
+        return self._recorder.number_of(operation, place), None
+
+    def _wait(self, handle: object, place: Place) -> None:
+        if not isinstance(handle, Handle) or handle not in self.handles:
+            what = f"rank {self.rank} waits for what it has not started"
+            raise InputError(what, place, value=handle, allowed="what `handle = yield sc.start(...)` gives")
+        if handle.waited:
+            raise InputError(f"rank {self.rank} waits for the same operation again", place, allowed="one wait for each")
+        handle.waited = True
+        self.handles.remove(handle)
+        self.waits.append((len(self.op), handle.entry))
+
+
+class _Recorder:
+    """What the runs of all ranks share."""
+
+    def __init__(self, ranks: int, file: str) -> None:
+        self.ranks, self.file = ranks, file
+        self.numbers: dict[Operation, int] = {}  # also of operations as they were written, before they were checked
+        self.distinct: dict[Operation, int] = {}
+        self.phases: dict[str, int] = {"main": 0}
+        self.members: list[tuple[Int64s, Int64s]] = []  # (rank in it, its size) of every rank, of each group known
+        self._colours: list[dict[int, int]] = []
+
+    def number_of(self, operation: Operation, place: Place) -> int:
+        """The number of an operation. InputError for one that cannot be."""
+        try:
+            known = self.numbers.get(operation)
+        except TypeError:
+            known = None
+        if known is None:
+            good = checked(operation, self.ranks, place)
+            known = self.distinct.setdefault(good, len(self.distinct))
+            self.numbers[operation] = known
+        return known
+
+    def phase_number(self, name: object, place: Place) -> int:
+        if not isinstance(name, str) or not name:
+            raise InputError("the name of a phase", place, value=name, allowed="a text")
+        return self.phases.setdefault(name, len(self.phases))
+
+    def colour_number(self, call: int, colour: int) -> int:
+        """Colours are numbered from 0, group by group."""
+        while len(self._colours) <= call:
+            self._colours.append({})
+        return self._colours[call].setdefault(colour, len(self._colours[call]))
+
+    def learn(self, runs: list[_Run]) -> None:
+        """The members of the groups that all ranks have called."""
+        for call in range(len(self.members), min(len(run.colours) for run in runs)):
+            colour = np.array([run.colours[call] for run in runs], dtype=np.int64)
+            self.members.append(places_in_groups(colour))
+
+    def check_groups(self, runs: list[_Run]) -> None:
+        """InputError unless all ranks have called ``sc.group`` equally often."""
+        most = max(runs, key=lambda run: len(run.colours))
+        least = min(runs, key=lambda run: len(run.colours))
+        if len(most.colours) != len(least.colours):
+            line = most.colour_lines[len(least.colours)]
+            what = f"rank {most.rank} calls sc.group here, which rank {least.rank} does not"
+            raise InputError(what, Place(self.file, line), allowed="all ranks call it, in the same order")
+
+
+def places_in_groups(colour: Int64s) -> tuple[Int64s, Int64s]:
+    """Rank of each rank in the group of its colour, and the size of that: members in rank order."""
+    order = np.argsort(colour, kind="stable")
+    ordered = colour[order]
+    begin = np.searchsorted(ordered, ordered, side="left")
+    place, size = np.empty_like(colour), np.empty_like(colour)
+    place[order] = np.arange(len(colour)) - begin
+    size[order] = np.searchsorted(ordered, ordered, side="right") - begin
+    return place, size
+
+
+def record(program: Program, ranks: int, values: dict[str, object], file: str) -> Recording:
+    """What ``ranks`` ranks do. InputError, with its line, for what cannot be, and for errors within the program."""
+    recorder = _Recorder(ranks, file)
+    for _ in range(MOST_PASSES):
+        runs = list(_runs(recorder, program, values))
+        known = len(recorder.members)
+        recorder.learn(runs)
+        if not any(run.stopped for run in runs):
+            recorder.check_groups(runs)
+            return _recording(recorder, runs, program)
+        if len(recorder.members) == known:
+            recorder.check_groups(runs)
+            raise InputError("the members of a group are asked for, which nobody knows", Place(file))
+    raise InputError("groups depend on the members of too many others", Place(file), allowed=f"{MOST_PASSES}")
+
+
+def _runs(recorder: _Recorder, program: Program, values: dict[str, object]) -> Iterator[_Run]:
+    """The runs of all ranks."""
+    entries = 0
+    for rank in range(recorder.ranks):
+        run = _Run(rank, recorder)
+        try:
+            run.record(program, values)
+        except InputError as error:
+            raise _with_line(error, error, recorder.file) from None
+        except Exception as error:
+            shown = InputError(f"rank {rank}: {type(error).__name__}: {error}")
+            raise _with_line(error, shown, recorder.file) from error
+        if run.handles and not run.stopped:
+            line = _lines(program, np.array(run.at, np.int64))[run.handles[0].entry]
+            what = f"rank {rank} starts an operation here for which it never waits"
+            raise InputError(what, Place(recorder.file, int(line)), allowed="yield sc.wait(handle)")
+        entries += len(run.op)
+        check_memory(f"the program's {entries:.3g} operations take", entries * BYTES_PER_ENTRY, Place(recorder.file))
+        yield run
+
+
+def _with_line(error: BaseException, shown: InputError, file: str) -> InputError:
+    """The error with the line of the program's file in which it came up."""
+    if shown.place is not None and str(shown.place):
+        return shown
+    line, trace = None, error.__traceback__
+    while trace is not None:
+        if trace.tb_frame.f_code.co_filename == file:
+            line = trace.tb_lineno
+        trace = trace.tb_next
+    return InputError(shown.what, Place(file, line), value=shown.value, allowed=shown.allowed)
+
+
+def _recording(recorder: _Recorder, runs: list[_Run], program: Program) -> Recording:
+    first = np.concatenate([[0], np.cumsum([len(run.op) for run in runs])]).astype(np.int64)
+    op = np.concatenate([np.array(run.op, np.int64) for run in runs])
+    phase, started = np.zeros(len(op), np.int64), np.zeros(len(op), bool)
+    waits_for = np.full(len(op), NONE)
+    for run, begin in zip(runs, first.tolist(), strict=False):
+        changes = np.array([*run.phase_changes, (len(run.op), 0)], np.int64)
+        phase[begin : begin + len(run.op)] = np.repeat(changes[:-1, 1], np.diff(changes[:, 0]))
+        started[begin + np.array(run.started, np.int64)] = True
+        if run.waits:
+            waiting = begin + np.array(run.waits, np.int64)
+            waits_for[waiting[:, 0]] = waiting[:, 1]
+    used = np.unique(phase)
+    phases = np.array(list(recorder.phases), dtype=object)[used]
+    colours = [np.zeros(recorder.ranks, np.int64)]
+    colours += [np.array(column, np.int64) for column in zip(*(run.colours for run in runs), strict=True)]
+    line = _lines(program, np.concatenate([np.array(run.at, np.int64) for run in runs]))
+    return Recording(
+        tuple(recorder.distinct),
+        tuple(phases) or ("main",),
+        tuple(colours),
+        first,
+        op,
+        np.searchsorted(used, phase),
+        line,
+        started,
+        waits_for,
+        recorder.file,
+    )
+
+
+def _lines(program: Program, at: Int64s) -> Int64s:
+    """Lines of the file of places in the program's code."""
+    begins, lines, line = [], [], program.__code__.co_firstlineno
+    for begin, _, number in program.__code__.co_lines():
+        line = number or line
+        begins.append(begin)
+        lines.append(line)
+    return np.array(lines, np.int64)[np.searchsorted(begins, at, side="right") - 1]
+
+
+def _is_whole(value: object) -> bool:
+    try:
+        return int(value) == value  # type: ignore[call-overload, no-any-return]
+    except (TypeError, ValueError, OverflowError):
+        return False

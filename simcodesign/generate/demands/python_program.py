@@ -1,0 +1,267 @@
+"""From a recorded program in Python to a Plan: the messages of each collective operation are written once for each
+number of ranks and size (a template), and laid out for all calls of it at once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simcodesign.core.errors import InputError
+from simcodesign.core.result import COMPUTE, READ, RECEIVE, SEND, WAIT, WRITE
+from simcodesign.describe.demands.computation import Compute
+from simcodesign.describe.demands.python_program import PythonProgram
+from simcodesign.describe.design_point import DesignPoint
+from simcodesign.describe.evaluation import EvaluatedStep
+from simcodesign.describe.python_programs import operations as kinds
+from simcodesign.describe.python_programs.matched import (
+    as_demand,
+    collective_calls,
+    message_sizes,
+)
+from simcodesign.describe.python_programs.recording import Recording
+from simcodesign.generate.columns import Column, Ranks, with_waits
+from simcodesign.generate.demands.base import LOWERINGS, Lowering
+from simcodesign.generate.demands.computation import duration_of_computation_s
+from simcodesign.generate.demands.disk_access import duration_of_access_s
+from simcodesign.generate.dependencies import Dependencies
+from simcodesign.generate.messages.collectives.algorithm_messages import messages_of
+from simcodesign.generate.plan import ANY, NONE, SourceLines
+from simcodesign.generate.plan_builder import LoweredProgram, PlanBuilder, StepWriter
+from simcodesign.generate.segment import BY_TAG, EXTRAS, FIELDS, Segment, woven
+
+Int64s = NDArray[np.int64]
+Fields = dict[str, NDArray[Any]]
+
+
+class PythonProgramLowering(Lowering[PythonProgram]):
+    """The operations of all ranks as they were recorded."""
+
+    def operations(self, demand: PythonProgram, writer: StepWriter) -> float:
+        recording = recorded(demand, writer.builder.design_point)
+        calls = collective_calls(recording)
+        firsts = calls.entry[calls.place == 0]
+        size, op = calls.size[calls.place == 0], recording.op[firsts]
+        total = float(len(recording.op) - len(calls.entry))
+        for key in np.unique(np.stack([op, size], axis=1), axis=0) if len(op) else ():
+            most = messages_of(as_demand(recording, int(key[0]))).most(int(key[1]))
+            total += 3.0 * most * np.count_nonzero((op == key[0]) & (size == key[1]))
+        return total
+
+    def program(self, steps: Sequence[EvaluatedStep], builder: PlanBuilder) -> LoweredProgram:
+        demand = steps[0].demand
+        assert isinstance(demand, PythonProgram)
+        if len(steps) > 1 or steps[0].block.outer is not None:
+            raise InputError("a program in Python is the whole of its workload", demand.place)
+        if builder.tally is not None:
+            raise InputError("counters of a program in Python", demand.place, allowed="simulate it without counters")
+        layout = _Layout(recorded(demand, builder.design_point), builder)
+        builder.phases.clear()
+        builder.phases.update({name: number for number, name in enumerate(layout.recording.phases)})
+        segment = Segment(layout.first, layout.fields())
+        return LoweredProgram(segment, layout.dependencies(), lines=layout.lines())
+
+
+def recorded(demand: PythonProgram, point: DesignPoint) -> Recording:
+    """What the ranks do at one design point."""
+    return demand.recorded(point.ranks, demand.arguments(point.values, point.workload.parameters))
+
+
+@dataclass(frozen=True)
+class _Templates:
+    """Operations written once. Piece k is ``begin[k]:begin[k] + length[k]`` of the fields; a plain operation is one
+    piece, a template of n ranks n of them. ``first_piece``: of each template, by its number."""
+
+    fields: Fields
+    begin: Int64s
+    length: Int64s
+    first_piece: Int64s
+
+
+class _Layout:
+    """The operations of the Plan, entry by entry of the recording."""
+
+    def __init__(self, recording: Recording, builder: PlanBuilder) -> None:
+        self.recording, self._builder = recording, builder
+        self._calls = collective_calls(recording)
+        self._sizes = message_sizes(recording)
+        templates, piece = self._pieces()
+        length = templates.length[piece]
+        self._start = np.cumsum(length) - length  # first operation of every entry, in the whole Plan
+        self.first = np.append(self._start, length.sum())[recording.first]
+        self._length = length
+        self.entry = np.repeat(np.arange(len(length)), length)
+        self._of = np.repeat(templates.begin[piece] - self._start, length) + np.arange(int(length.sum()))
+        self._templates = templates
+        if builder.prices.loggops and recording.started.any():
+            place = recording.place_of(int(np.flatnonzero(recording.started)[0]))
+            raise InputError("sc.start in LogGOPS", place, allowed="a network with model: hockney, or no sc.start")
+
+    def _pieces(self) -> tuple[_Templates, Int64s]:
+        """The templates, and the piece of every entry."""
+        recording, calls = self.recording, self._calls
+        piece = np.zeros(len(recording.op), np.int64)  # piece 0: one operation, whatever it is
+        op, size = recording.op[calls.entry], calls.size
+        keys, number = np.unique(np.stack([op, size], axis=1), axis=0, return_inverse=True)
+        shared: dict[tuple[Any, ...], int] = {}
+        template_of = np.zeros(len(keys), np.int64)
+        segments: list[Segment] = []
+        for place, (one, ranks) in enumerate(keys.tolist()):
+            _, name, size_bytes, algorithm, _, options, _ = recording.operations[one]
+            key = (name, size_bytes, algorithm, options, ranks)
+            if key not in shared:
+                shared[key] = len(segments)
+                segments.append(self._template(one, ranks, size_bytes))
+            template_of[place] = shared[key]
+        templates = _stored(segments)
+        root = np.nan_to_num(recording.column(4, (kinds.COLLECTIVE,))).astype(np.int64)[op]
+        local = (calls.place - root) % np.maximum(size, 1)
+        piece[calls.entry] = templates.first_piece[template_of[number.ravel()]] + local
+        return templates, piece
+
+    def _template(self, op: int, ranks: int, size_bytes: float) -> Segment:
+        """The messages of a collective operation among ranks 0 to n - 1, from rank 0."""
+        builder = self._builder
+        writer = Ranks(ranks, float(builder.machine.network.reduction_s_per_byte))
+        messages_of(as_demand(self.recording, op)).write(writer, size_bytes)
+        if builder.prices.loggops:
+            return woven(with_waits(writer.columns), ranks, 0, ("until",))
+        return woven(writer.columns, ranks, 0)
+
+    def fields(self) -> Fields:
+        """All fields of the operations, with their prices."""
+        recording, builder, of = self.recording, self._builder, self._of
+        fields = {name: self._templates.fields[name][of] for name in self._templates.fields}
+        names = builder.prices.names
+        fields |= {name: np.full(len(of), EXTRAS[name][1], EXTRAS[name][0]) for name in names if name not in fields}
+        fields["phase"] = recording.phase[self.entry].astype(FIELDS["phase"])
+        self._place_collectives(fields)
+        self._write_plain(fields)
+        collective = np.zeros(len(recording.op), bool)
+        collective[self._calls.entry] = True
+        self._price(fields, collective[self.entry])
+        if "until" not in names:
+            fields.pop("until", None)
+        return fields
+
+    def _place_collectives(self, fields: Fields) -> None:
+        """Peers and places of collective operations: from those of a template to those of the Plan."""
+        recording, calls = self.recording, self._calls
+        call_of = np.full(len(recording.op), NONE)
+        call_of[calls.entry] = np.arange(len(calls.entry))
+        call = call_of[self.entry]
+        mine = np.flatnonzero((call != NONE) & (fields["peer"] != NONE))
+        call = call[mine]
+        root = np.nan_to_num(recording.column(4, (kinds.COLLECTIVE,))).astype(np.int64)[recording.op[calls.entry]]
+        number = (fields["peer"][mine] + root[call]) % calls.size[call]
+        peer_entry = calls.entry_of[calls.begin[call] + number]
+        peer = recording.rank[peer_entry]
+        fields["peer"][mine] = peer
+        match = fields["match"][mine]
+        place = self._start[peer_entry] - self.first[peer]
+        fields["match"][mine] = np.where(match == NONE, NONE, match + place)
+        if "until" in fields:
+            fields["until"] += (self._start - self.first[recording.rank])[self.entry].astype(np.int32)
+
+    def _write_plain(self, fields: Fields) -> None:
+        """Computation, disk accesses, single messages and waits."""
+        recording, machine, totals = self.recording, self._builder.machine, self._builder.totals
+        amount = recording.column(2, (kinds.COMPUTE, kinds.ACCESS))
+        for unit in ("flops", "instructions", "seconds"):
+            entry, at = self._named(unit)
+            work = amount[recording.op[entry]]
+            fields["kind"][at] = COMPUTE
+            if len(entry):
+                demand = Compute(None, recording.place_of(int(entry[0])), unit, None)
+                fields["duration_s"][at] = duration_of_computation_s(demand, machine, work)
+                totals.work[unit] = totals.work.get(unit, 0.0) + float(work.sum())
+        times = recording.column(3, (kinds.ACCESS,))
+        for name, kind in (("read", READ), ("write", WRITE)):
+            entry, at = self._named(name)
+            size, often = amount[recording.op[entry]], times[recording.op[entry]]
+            fields["kind"][at], fields["size_bytes"][at] = kind, size * often
+            if len(entry):
+                demand = Compute(None, recording.place_of(int(entry[0])), "", None)
+                fields["duration_s"][at] = duration_of_access_s(demand, name, machine, size, often)
+        peer = recording.column(3, (kinds.SEND, kinds.RECEIVE))
+        tag = recording.column(4, (kinds.SEND, kinds.RECEIVE))
+        for name, kind in (("send", SEND), ("receive", RECEIVE)):
+            entry, at = self._named(name)
+            op = recording.op[entry]
+            fields["kind"][at], fields["size_bytes"][at] = kind, self._sizes[entry]
+            fields["peer"][at] = np.where(np.isnan(peer[op]), ANY, peer[op])
+            fields["match"][at] = BY_TAG - tag[op]
+        waits = np.flatnonzero(recording.op == NONE)
+        fields["kind"][self._start[waits]] = WAIT
+
+    def _named(self, name: str) -> tuple[Int64s, Int64s]:
+        """Entries of plain operations of this name, and their operations in the Plan."""
+        recording = self.recording
+        which = np.array([one[1] == name and one[0] != kinds.COLLECTIVE for one in recording.operations], dtype=bool)
+        entry = recording.entries_of(which)
+        return entry, self._start[entry]
+
+    def _price(self, fields: Fields, collective: NDArray[np.bool_]) -> None:
+        """Durations and ways of all messages, in place."""
+        prices, machine = self._builder.prices, self._builder.machine
+        rank = self.recording.rank[self.entry].astype(np.int32)
+        for kind in (SEND, RECEIVE):
+            for is_collective in (False, True):
+                mine = np.flatnonzero((fields["kind"] == kind) & (collective == is_collective))
+                if not len(mine):
+                    continue
+                whole = Column(kind, rank[mine], fields["peer"][mine], fields["size_bytes"][mine], tag=0)
+                (column,) = prices.priced([whole], machine, is_collective)
+                fields["duration_s"][mine] = column.duration_s
+                for name in prices.names:
+                    if name != "until":
+                        fields[name][mine] = column.extra.get(name, EXTRAS[name][1])
+
+    def dependencies(self) -> Dependencies | None:
+        """What waits for what, where operations are started: each such operation waits for what its rank has done
+        before, one after another; what follows it does not wait for it, until the wait does."""
+        recording = self.recording
+        if not recording.started.any():
+            return None
+        count = len(self.entry)
+        begins = np.zeros(count, bool)
+        begins[self._start[self._length > 0]] = True
+        started = recording.started[self.entry]
+        main = ~started
+        order = np.arange(count)
+        last_main = np.maximum.accumulate(np.where(main, order, NONE))
+        before = np.append(NONE, last_main[:-1])  # the last operation before each that is not started
+        rank = recording.rank[self.entry]
+        before = np.where((before != NONE) & (rank[before] == rank), before, NONE)
+        chained = ~started | begins
+        apart = chained & (before != order - 1)
+        follows = ~(apart | (chained & (before == NONE)))
+        edge = apart & (before != NONE)
+        waits = np.flatnonzero(recording.waits_for != NONE)
+        begun = recording.waits_for[waits]
+        done = self._length[begun] > 0
+        source = np.concatenate([before[edge], (self._start[begun] + self._length[begun] - 1)[done]])
+        target = np.concatenate([order[edge], self._start[waits][done]])
+        nowhere = np.full(count, NONE, np.int32)
+        return Dependencies(follows, source, target, np.zeros(len(source), bool), nowhere, 0)
+
+    def lines(self) -> SourceLines:
+        """Where in the file every operation stands."""
+        return SourceLines(self.recording.file, self.recording.line[self.entry].astype(np.int32))
+
+
+def _stored(segments: list[Segment]) -> _Templates:
+    """The templates one behind the other, after one operation that does nothing."""
+    names = ("until",) if any("until" in segment.fields for segment in segments) else ()
+    plain = woven([Column(COMPUTE, None, NONE, 0.0, tag=None)], 1, 0, names)
+    every = [plain, *segments]
+    fields = {name: np.concatenate([one.fields[name] for one in every]) for name in plain.fields}
+    length = np.concatenate([one.counts for one in every])
+    pieces = np.cumsum([len(one.counts) for one in every])
+    return _Templates(fields, np.cumsum(length) - length, length, pieces[:-1])
+
+
+LOWERINGS.add(PythonProgram, PythonProgramLowering())
