@@ -29,11 +29,14 @@ RATES_PS = st.one_of(st.sampled_from([0, 1000, 3000]), st.integers(0, 10_000))
 SIZES = st.sampled_from([0, 1, 2, 1000, 20_000])
 
 
-def loggops(times_ns: list[int], rates_ps: list[int], limit_bytes: float | None) -> Machine:
-    """L, o, g; G, O; S."""
+def loggops(
+    times_ns: list[int], rates_ps: list[int], limit_bytes: float | None, reduction_ps: int | None = None
+) -> Machine:
+    """L, o, g; G, O; S; and what operators take."""
     latency, overhead, gap = (time / 1e9 for time in times_ns)
     each, own = (rate / 1e12 for rate in rates_ps)
     rates = {"per_byte_s": each, "overhead_per_byte_s": own, "rendezvous_above_bytes": limit_bytes}
+    rates |= {"reduction_per_byte_s": None if reduction_ps is None else reduction_ps / 1e12}
     times = {"latency_s": latency, "overhead_s": overhead, "gap_s": gap}
     return machine(network(64, model="loggop", distance="none", **times, **rates))
 
@@ -43,6 +46,7 @@ MACHINES = st.builds(
     st.lists(TIMES_NS, min_size=3, max_size=3),
     st.lists(RATES_PS, min_size=2, max_size=2),
     st.sampled_from([None, 0.0, 500.0]),
+    st.sampled_from([None, 1000, 2500]),
 )
 
 
@@ -77,13 +81,14 @@ def test_recursive_doubling(where: Machine, ranks: int, size: int) -> None:
     times_ns=st.lists(st.integers(0, 4), min_size=3, max_size=3),
     rates_ps=st.lists(st.sampled_from([0, 1000]), min_size=2, max_size=2),
     limit_bytes=st.sampled_from([None, 0.0]),
+    reduction_ps=st.sampled_from([None, 1000]),
     ranks=st.integers(3, 63),
 )
 def test_recursive_doubling_where_many_come_at_the_same_time(
-    times_ns: list[int], rates_ps: list[int], limit_bytes: float | None, ranks: int
+    times_ns: list[int], rates_ps: list[int], limit_bytes: float | None, reduction_ps: int | None, ranks: int
 ) -> None:
     step = "allreduce: {bytes: 2, algorithm: recursive_doubling}"
-    assert_exact(step, loggops(times_ns, rates_ps, limit_bytes), ranks)
+    assert_exact(step, loggops(times_ns, rates_ps, limit_bytes, reduction_ps), ranks)
 
 
 @pytest.mark.parametrize("ranks", [65, 96, 127, 128])

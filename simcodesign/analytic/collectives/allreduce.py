@@ -23,7 +23,7 @@ def allreduce_recursive_doubling(size: FloatOrArray, p: MessageCosts) -> Cost:
     The P - 2^k ranks that receive before the exchanges and send after them are numbered from 0 in the hypercube:
     between two of them at most h = ceil(log2(P - 2^k)) rounds lead to another rank and take D; the other rounds stay on
     a rank and take s. What comes in is reduced, but for the message after. For LogGOPS that is an estimate; see
-    ``rank_by_rank``, which knows no time of operators.
+    ``rank_by_rank``.
     """
     m, out, rounds = p.reduced(size), p.message(size), floor_log2(p.ranks)
     power: FloatOrArray = np.exp2(rounds)
@@ -32,7 +32,8 @@ def allreduce_recursive_doubling(size: FloatOrArray, p: MessageCosts) -> Cost:
     between = rounds * stay + ceil_log2(np.maximum(rest, 1.0)) * np.maximum(m.whole_s - stay, 0.0)
     folded = m.whole_s + np.maximum(between + out.whole_s, rounds * m.whole_s)
     if not m.in_order:
-        exact = np.where(np.asarray(p.reduction_s_per_byte) > 0, np.nan, folded_doubling_s(out, p.ranks))
+        rate = np.asarray(p.reduction_s_per_byte)
+        exact = folded_doubling_s(out, p.ranks, np.where(rate > 0, size * rate, np.nan))
         folded = np.where(np.isnan(exact), folded, exact)
     messages, reductions = power * rounds + 2 * rest, rounds + (rest > 0)
     return Cost(

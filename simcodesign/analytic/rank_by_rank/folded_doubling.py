@@ -5,12 +5,13 @@ is done, and answer after the last one. With c, a, r, u and v as in ``message_co
 
 - The send and the receive of a round are posted when the send of the round before is over (c after it began; above S
   when its message has met its receive, if that is later) and the message of that round has been taken up for r.
+- Where operators take time, they follow, and what is posted next is posted when they are over.
 - A send begins when it is posted, the processor is free and u of the send before has passed.
 - A message, also of a later round, is taken up when it is there (a after its send began), the processor is free and v
   of the message before has passed: of several that wait, the one that came into the queue first.
-- Of a send and a message that could begin at the same time, the one goes first that came into the queue first: a
-  message when its send begins, a send when it is known when all that it waits for will be over. What came into the
-  queue at the same time did so in the order of what it followed from, in the end in that of the ranks.
+- Of a send, or an operator, and a message that could begin at the same time, the one goes first that came into the
+  queue first: a message when its send begins, others when it is known when all that they wait for will be over. What
+  came into the queue at the same time did so in the order of what it followed from, in the end in that of the ranks.
 
 Each corner's turns follow from when its partners send. These equations are solved by iteration, beginning with nothing
 but the first sends, until neither times nor the order in the queue change.
@@ -33,13 +34,14 @@ from simcodesign.core.units import FloatOrArray
 MOST_RANKS = 128
 #: Corners and design points that are computed at a time, together.
 LANES = 2**14
-#: Iterations after which the time is given up. Of 6,000 random ones among up to 63 ranks, none took more than 15.
+#: Iterations after which the time is given up. Of 6,000 random ones among up to 63 ranks, none took more than 20.
 MOST_ITERATIONS = 100
 
 
-def folded_doubling_s(message: Message, ranks: FloatOrArray) -> Floats:
-    """Seconds of an allreduce where P is no power of two; NaN where it is, and beyond ``MOST_RANKS``."""
-    every = np.broadcast_arrays(*times_of(message), message.waits, ranks)
+def folded_doubling_s(message: Message, ranks: FloatOrArray, operator_s: FloatOrArray = np.nan) -> Floats:
+    """Seconds of an allreduce where P is no power of two; NaN where it is, and beyond ``MOST_RANKS``. ``operator_s``:
+    of a message that is reduced; NaN where operators are free."""
+    every = np.broadcast_arrays(*times_of(message), operator_s, message.waits, ranks)
     shape, rows = every[0].shape, np.array([np.ravel(part) for part in every], dtype=np.float64)
     time_s = np.full(rows.shape[1], np.nan)
     for count in np.unique(rows[-1][rows[-1] <= MOST_RANKS]).astype(int).tolist():
@@ -47,12 +49,13 @@ def folded_doubling_s(message: Message, ranks: FloatOrArray) -> Floats:
             places = np.flatnonzero(rows[-1] == count)
             at_once = max(1, LANES // count)
             for some in (places[low : low + at_once] for low in range(0, len(places), at_once)):
-                time_s[some] = _solved_s(_Corners(count), rows[:5, some], rows[5, some] > 0)
+                time_s[some] = _solved_s(_Corners(count), rows[:6, some], rows[6, some] > 0)
     return time_s.reshape(shape)
 
 
 def _solved_s(corners: _Corners, times_s: Floats, waits: NDArray[np.bool_]) -> Floats:
-    times, per_second = (part[0] if part.ndim > 1 else part for part in in_whole_units(times_s[np.newaxis]))
+    several, per_second = in_whole_units(np.nan_to_num(times_s[np.newaxis]))
+    times = np.where(np.isnan(times_s), np.nan, several[0])
     done, unsolved = np.full(times.shape[1], np.nan), np.arange(times.shape[1])
     schedule = _Schedule.nothing_but_first_sends(corners, len(unsolved))
     for _ in range(MOST_ITERATIONS):
@@ -101,39 +104,43 @@ class _Corners:
 @dataclass(frozen=True)
 class _Schedule:
     """Of K + 1 sends of a corner, the last to who folded in, N corners and some design points: when each is posted and
-    begins; when the message of each round, and last the one that folds in, is taken up. Infinity for what is unknown or
-    not there. And the place in the queue of sends, of their messages, of the send that folds in and of its message."""
+    begins; when the message of each round, and last the one that folds in, is taken up; when the operator before each
+    send begins. Infinity for what is unknown or not there. And the places in the queue."""
 
     posted: Floats
     begins: Floats
     taken: Floats
-    queue: Floats  # of 2 K + 4 rows: K + 1 sends, K + 1 messages of these, what folds in
+    operated: Floats
+    queue: Floats  # of 3 K + 5 rows: K + 1 sends, K + 1 messages of these, K + 1 operators, what folds in
 
     @staticmethod
     def nothing_but_first_sends(corners: _Corners, points: int) -> _Schedule:
         """No send has begun; who is first among those that begin at once is known."""
         unknown = np.full((corners.rounds + 1, len(corners.number), points), np.inf)
-        queue = np.full((2 * corners.rounds + 4, *unknown.shape[1:]), np.inf)
+        queue = np.full((3 * corners.rounds + 5, *unknown.shape[1:]), np.inf)
         queue[0] = corners.rank[:, np.newaxis]
         queue[-2] = corners.rank[:, np.newaxis] - 1
-        return _Schedule(unknown, unknown, unknown, queue)
+        return _Schedule(unknown, unknown, unknown, unknown, queue)
 
     def differs(self, other: _Schedule) -> NDArray[np.bool_]:
         """The design points at which two are not the same."""
-        pairs = ((self.begins, other.begins), (self.taken, other.taken), (self.queue, other.queue))
+        names = ("begins", "taken", "operated", "queue")
+        pairs = [(getattr(self, name), getattr(other, name)) for name in names]
         moved: NDArray[np.bool_] = np.any([(one != two).any(axis=(0, 1)) for one, two in pairs], axis=0)
         return moved
 
     def of_points(self, some: NDArray[np.bool_]) -> _Schedule:
         """That of some design points."""
-        return _Schedule(*(part[..., some] for part in (self.posted, self.begins, self.taken, self.queue)))
+        every = (self.posted, self.begins, self.taken, self.operated, self.queue)
+        return _Schedule(*(part[..., some] for part in every))
 
     def finish(self, times: Floats) -> Floats:
-        """When all is over: the last messages of corners have been taken up, and the answers."""
-        _, arrival, receive, _, _ = times
+        """When all is over: the last messages of corners have been taken up and reduced, and the answers taken up."""
+        _, arrival, receive, _, _, operator = times
         ends = np.where(np.isfinite(self.taken), self.taken + receive, 0.0).max(axis=(0, 1))
         answers = np.where(np.isfinite(self.begins[-1]), self.begins[-1] + arrival + receive, 0.0).max(axis=0)
-        time: Floats = np.maximum(ends, answers)
+        reduced = np.where(np.isfinite(self.operated), self.operated + operator, 0.0).max(axis=(0, 1))
+        time: Floats = np.maximum(np.maximum(ends, answers), reduced)
         return time
 
 
@@ -142,6 +149,7 @@ class _Iteration:
 
     def __init__(self, corners: _Corners, times: Floats, waits: NDArray[np.bool_], before: _Schedule) -> None:
         self._corners, self._times, self._waits, self._before = corners, times, waits, before
+        self._operates = ~np.isnan(times[5])
         rounds, partner = corners.rounds, corners.partner
         of_round = np.arange(rounds)[:, np.newaxis]
         self._of_partner = of_round, partner
@@ -152,42 +160,50 @@ class _Iteration:
 
     def better(self) -> _Schedule:
         """The schedule as it follows."""
-        posted, begins, taken = self._turns()
-        return _Schedule(posted, begins, taken, self._queue(posted, begins, taken))
+        posted, begins, taken, operated = self._turns()
+        return _Schedule(posted, begins, taken, operated, self._queue(posted, begins, taken, operated))
 
-    def _turns(self) -> tuple[Floats, Floats, Floats]:
-        """When sends are posted, when they begin, and when messages are taken up."""
-        send, _, receive, next_send, next_receive = self._times
+    def _turns(self) -> tuple[Floats, Floats, Floats, Floats]:
+        """When sends are posted, when they begin, when messages are taken up, and when operators begin.
+
+        A corner's own steps are those with an even number, operators, and those with an odd one, sends."""
+        send, _, receive, next_send, next_receive, operator = self._times
         rounds, before = self._corners.rounds, self._before
         there, unknown = self._there.copy(), np.full((rounds + 2, *before.begins.shape[1:]), np.inf)
-        posted, begins, taken = unknown.copy(), unknown.copy(), unknown.copy()
+        posted, begins, taken, operated = (unknown.copy() for _ in range(4))
         met = self._met()
         free, may_send, may_take, over = np.zeros((4, *unknown.shape[1:]))
-        sent = np.zeros(unknown.shape[1:], int)
-        sends_of_corner = rounds + self._corners.folded
-        queue_of_send = np.concatenate([before.queue[: rounds + 1], unknown[:1]])
-        for _ in range(2 * (rounds + 1)):
+        folded, operates = self._corners.folded, self._operates
+        step = np.where(folded & operates, 0, 1)
+        end = 2 * rounds + np.where(folded, 2, operates)
+        queue_of_own = np.stack([before.queue[2 * rounds + 2 : -2], before.queue[: rounds + 1]], axis=1)
+        queue_of_own = np.concatenate([queue_of_own.reshape(-1, *unknown.shape[1:]), unknown[:2]])
+        for _ in range(3 * (rounds + 1)):
+            sent, is_send = step // 2, step % 2 == 1
             waits_for = taken[:-1][(sent - 1, *self._lane)] + receive  # of a first send: what folds in
             ready = np.maximum(np.maximum(over, met[(sent - 1, *self._lane)]), waits_for)
-            ready = np.where((sent > 0) | self._corners.folded, ready, 0.0)
-            send_at = np.where(sent < sends_of_corner, np.maximum(np.maximum(ready, free), may_send), np.inf)
+            ready = np.where(is_send & (operates | (sent == 0) & ~folded), over, ready)
+            own_at = np.where(step < end, np.maximum(np.maximum(ready, free), np.where(is_send, may_send, 0.0)), np.inf)
             take_at = np.maximum(np.maximum(free, may_take), there.min(axis=0))
             waiting = np.where(there <= take_at, self._in_queue, np.inf)
             message = np.argmin(waiting, axis=0)
-            earlier = waiting.min(axis=0) < queue_of_send[(sent, *self._lane)]
-            takes = np.where(earlier, take_at <= send_at * (1 + ROUNDING), take_at * (1 + ROUNDING) < send_at)
+            earlier = waiting.min(axis=0) < queue_of_own[(step, *self._lane)]
+            takes = np.where(earlier, take_at <= own_at * (1 + ROUNDING), take_at * (1 + ROUNDING) < own_at)
             takes &= take_at < np.inf
-            sends = ~takes & (send_at < np.inf)
-            begins[(np.where(sends, sent, -1), *self._lane)] = send_at
+            goes_on = ~takes & (own_at < np.inf)
+            sends, reduces = goes_on & is_send, goes_on & ~is_send
+            begins[(np.where(sends, sent, -1), *self._lane)] = own_at
+            operated[(np.where(reduces, sent, -1), *self._lane)] = own_at
             posted[(np.where(sends, sent, -1), *self._lane)] = ready
             taken[(np.where(takes, message, -1), *self._lane)] = take_at
             there[(message, *self._lane)] = np.where(takes, np.inf, there[(message, *self._lane)])
-            free = np.where(sends, send_at + send, np.where(takes, take_at + receive, free))
-            over = np.where(sends, free, over)
-            may_send = np.where(sends, send_at + next_send, may_send)
+            free = np.where(sends, own_at + send, np.where(takes, take_at + receive, free))
+            free = np.where(reduces, own_at + operator, free)
+            over = np.where(goes_on, free, over)
+            may_send = np.where(sends, own_at + next_send, may_send)
             may_take = np.where(takes, take_at + next_receive, may_take)
-            sent = sent + sends
-        return posted[:-1], begins[:-1], taken[:-1]
+            step = step + goes_on + (sends & ~operates)
+        return posted[:-1], begins[:-1], taken[:-1], operated[:-1]
 
     def _met(self) -> Floats:
         """When the messages of own sends have met their receives, above S; else no time."""
@@ -195,7 +211,7 @@ class _Iteration:
         met = np.maximum(before.taken[:rounds], before.posted[:rounds])[self._of_partner]
         return np.concatenate([np.where(self._waits, met, 0.0), np.zeros((1, *met.shape[1:]))])
 
-    def _queue(self, posted: Floats, begins: Floats, taken: Floats) -> Floats:
+    def _queue(self, posted: Floats, begins: Floats, taken: Floats, operated: Floats) -> Floats:
         """The places in the queue, by what each thing followed from: when that was, and its own place."""
         rounds, corners, before = self._corners.rounds, self._corners, self._before
         place = before.queue[: rounds + 1]
@@ -209,10 +225,16 @@ class _Iteration:
         first_send = np.where(folded, taken[-1:], first), np.where(folded, self._in_queue[-1:], rank)
         folds_in = np.where(folded, first, np.inf), rank - 1
         message_in = np.where(folded, 0.0, np.inf), before.queue[-2:-1]
-        parts = (first_send, follows, begun, folds_in, message_in)
+        received_all = tuple(np.concatenate([one, more]) for one, more in zip(first_send, follows, strict=True))
+        reduced = operated, before.queue[2 * rounds + 2 : -2]
+        is_reduced = np.broadcast_to(self._operates, begins.shape).copy()
+        is_reduced[:1] &= folded  # the first sends of other corners wait for nothing
+        sends = tuple(np.where(is_reduced, one, other) for one, other in zip(reduced, received_all, strict=True))
+        operators = np.where(is_reduced, received_all[0], np.inf), received_all[1]
+        parts = (sends, begun, operators, folds_in, message_in)
         time, after = (np.concatenate([part[axis] for part in parts]) for axis in (0, 1))
         several = np.zeros_like(time)
-        several[: rounds + 1] = rank + 1.0  # messages come before what follows from their sends
+        several[: rounds + 1] = several[2 * rounds + 2 : -2] = rank + 1.0  # after the messages of the same send
         return _places(time, np.where(np.isfinite(time), after, 0.0), several)
 
 
