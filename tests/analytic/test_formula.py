@@ -107,6 +107,16 @@ def test_every_collective(name: str, algorithm: str, ranks: int) -> None:
     assert_is_the_forecast(workload(f"[{{{name}: {{{size}{algorithm_entry(name, algorithm)}}}}}]"), ranks)
 
 
+@pytest.mark.parametrize("ranks", [1, 2, 4, 64])
+@pytest.mark.parametrize("segment", ["30", "1000", "n"])
+def test_chains_in_segments(segment: str, ranks: int) -> None:
+    """4 segments, one, and as many as a parameter of the workload makes of it."""
+    described = workload(
+        f"[{{broadcast: {{bytes: 100, algorithm: chain, segment: {segment}}}}}]", "parameters: {n: {default: 7}}\n"
+    )
+    assert_is_the_forecast(described, ranks, {"n": 7})
+
+
 def test_no_collective_is_missing() -> None:
     assert set(ALGORITHM_FORMS) == set(every_algorithm())
 
