@@ -18,7 +18,7 @@ from simcodesign.describe.workload import Workload
 #: What a formula assumes, in words.
 ASSUMPTIONS = (
     "Hockney's messages without receive overhead and without hops, all ranks alike, P a power of two, "
-    "more than two ranks in every dimension of a process grid"
+    "more than two ranks in every dimension of a process grid, groups that are its rows or columns"
 )
 #: The parameter that makes the time per byte a time per value, as the literature has it.
 VALUE = "value_bytes"

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from simcodesign.analytic.forecast import forecast
+from simcodesign.analytic.formula import phase_formula
 from simcodesign.core.result import RECEIVE, SEND
 from simcodesign.describe.demands.collective import ALGORITHMS, ORDERS, ROOTED, SIGNALS
 from simcodesign.describe.design_point import bind
@@ -200,3 +201,55 @@ def test_sends_and_receives_name_ranks_of_the_group() -> None:
             ]
             assert sent == sorted(pairs)
             assert forecast(workload, machine(), at).messages == len(pairs)
+
+
+SUMMA = """simcodesign: 1
+name: summa
+parameters: {n: {default: 4096}, b: {default: 64}, q: {default: 8}}
+groups: {row: rank // q, column: rank % q}
+program:
+  - repeat: n/b
+    do:
+      - broadcast: {bytes: 8*n*b/q, group: row, root: q - 1}
+      - broadcast: {bytes: 8*n*b/q, group: column, root: 1}
+      - compute: {flops: 2*n*n*b/P}
+"""
+
+
+def test_summa_is_its_textbook_formula() -> None:
+    """n/b steps, each two broadcasts of q = sqrt(P) ranks by binomial trees and an update of n^2/P elements with b
+    (van de Geijn and Watts, "SUMMA", Concurrency 9 (1997)): n/b 2 log2 q (alpha + 8 n b/q beta) + 2 n^3/P gamma."""
+    n, b, q, alpha, beta, gamma = 4096, 64, 8, 1e-6, 1e-9, 1e-12
+    on = builders.machine(builders.network(64, startup_s=alpha, per_byte_s=beta), rate=1 / gamma)
+    textbook_s = n / b * 2 * np.log2(q) * (alpha + 8 * n * b / q * beta) + 2 * n**3 / q**2 * gamma
+    summa = builders.read_workload(SUMMA)
+    assert forecast(summa, on, {"P": 64}).makespan_s == pytest.approx(textbook_s, rel=1e-12)
+    # Rank 7 is root of its row in each step: the chain that stays there is the whole sum.
+    assert simulate(summa, on, {"P": 64}, effects=()).makespan_s == pytest.approx(textbook_s, rel=1e-3)
+
+
+def test_summa_in_symbols_is_the_forecast() -> None:
+    sympy = pytest.importorskip("sympy")
+    symbols = phase_formula(builders.read_workload(SUMMA), "main")
+    values = {"n": 4096, "b": 64, "q": 8, "P": 64, "t_s": 1e-6, "t_B": 1e-9, "t_c": 1e-12}
+    on = builders.machine(builders.network(64, startup_s=1e-6, per_byte_s=1e-9), rate=1e12)
+    value = sympy.lambdify(sorted(values), symbols, modules=[{"log2": np.log2}, "numpy"])(
+        *(values[name] for name in sorted(values))
+    )
+    assert value == pytest.approx(forecast(builders.read_workload(SUMMA), on, {"P": 64}).makespan_s, rel=1e-12)
+
+
+def test_counters_and_energy_are_of_the_ranks_in_groups() -> None:
+    """Ranks 3, 10 and 17 are in no group: 19 of 22 ranks have 2 allreduces, whose messages are those sent."""
+    step = "- repeat: 2\n  do:\n  - allreduce: {bytes: 100 * group_size, group: g, algorithm: ring}\n"
+    workload = builders.workload(step, HEAD.replace("GROUP", COLOURS[3]))
+    on = builders.machine(builders.network(64, **HOCKNEY, dynamic_power_w=3.0, energy_per_byte_j=1e-9))
+    at = {"P": 22, "q": 5}
+    run, result = simulate(workload, on, at, effects=(), counters=True), forecast(workload, on, at)
+    members = groups_of(COLOURS[3], 22, 5)
+    where = {rank: len(group) for group in members for rank in group}
+    assert run.counters is not None
+    collectives = run.counters.of("collectives").reshape(22, -1).sum(axis=1)
+    assert collectives.tolist() == [2.0 if rank in where else 0.0 for rank in range(22)]
+    assert result.messages == run.messages == sum(2 * 2 * len(group) * (len(group) - 1) for group in members)
+    assert result.energy_j == pytest.approx(run.energy_j, rel=1e-12)

@@ -90,7 +90,8 @@ class Collective(Demand):
 
     @property
     def label(self) -> str:
-        return f"{self.name} ({self.algorithm.replace('_', ' ')})"
+        where = "" if self.group is None else f" in {self.group}"
+        return f"{self.name} ({self.algorithm.replace('_', ' ')}){where}"
 
     def amounts(self) -> Iterator[Expression]:
         yield self.bytes

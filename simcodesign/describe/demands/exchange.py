@@ -36,7 +36,7 @@ class Exchange(Demand):
 
     @property
     def label(self) -> str:
-        return f"exchange (halo{self.dims}d)"
+        return f"exchange (halo{self.dims}d)" + ("" if self.group is None else f" in {self.group}")
 
     @property
     def messages_by_dim(self) -> tuple[Expression, ...]:

@@ -53,6 +53,9 @@ def workload_sheet(workload: Workload) -> list[RenderableType]:
     if workload.data:
         data = ((name, f"{size.text} bytes") for name, size in workload.data.items())
         parts.append(section("Data of every rank", data))
+    if workload.groups:
+        groups = ((name, f"ranks of the same {colour.text}") for name, colour in workload.groups.items())
+        parts.append(section("Groups of ranks", groups))
     if workload.footprint is not None:
         parts.append(section("Memory", [("footprint", f"{workload.footprint.text} bytes, of every rank")]))
     return [*parts, program_tree(workload)]
@@ -107,7 +110,7 @@ def _grow(tree: Tree, program: tuple[Step, ...]) -> None:
         if isinstance(step, Execute):
             _grow_uses(tree, step)
             continue
-        leaf = tree.add(f"{_demand_label(step)}{_conditions(step)}{_started(step)}")
+        leaf = tree.add(f"{_demand_label(step)}{_where(step)}{_conditions(step)}{_started(step)}")
         for loop in step.loops if isinstance(step, Compute) else ():
             leaf.add(f"loop {loop.name}: {loop.range.text} times {loop.operations.text} flops".replace(" :", ":"))
 
@@ -206,6 +209,12 @@ def _tag(tag: int) -> str:
 
 def _started(step: Demand) -> str:
     return f", started as {step.started_as}" if step.started_as else ""
+
+
+def _where(step: Demand) -> str:
+    """In which groups it is done, and its root."""
+    root = f", root {step.root.text}" if isinstance(step, Collective) and step.root else ""
+    return root + ("" if step.communicator is None else f", in each {step.communicator}")
 
 
 def _conditions(step: Demand) -> str:
