@@ -10,7 +10,7 @@ from typing import Any
 from simcodesign.describe.demands.collective import ALGORITHMS
 from simcodesign.describe.design_point import bind
 from simcodesign.describe.machine import Machine
-from simcodesign.describe.machine_parts import Disk, Network, Processor
+from simcodesign.describe.machine_parts import ONE_BY_ONE, Disk, Network, Processor
 from simcodesign.describe.program import Step
 from simcodesign.describe.topology.build import build_topology
 from simcodesign.describe.workload import Workload
@@ -56,8 +56,9 @@ def algorithm_entry(operation: str, algorithm: str) -> str:
 
 
 def network(nodes: int, topology: str = "crossbar", **constants: Any) -> Network:
-    """A network of ``nodes`` nodes, whose messages take no time but for the constants given."""
-    return Network(build_topology(topology, nodes), **constants)
+    """A network of ``nodes`` nodes, whose messages take no time but for the constants given, and hold their senders."""
+    own = {} if constants.get("model") == "loggop" else {"sends": ONE_BY_ONE}
+    return Network(build_topology(topology, nodes), **{**own, **constants})
 
 
 def machine(network: Network, rate: float = 1.0, disk: Disk | None = None, **more: Any) -> Machine:

@@ -100,7 +100,8 @@ class RandomLoops:
             "hop_latency_s": self.time_s(0, 2**-8, 2, 30),
         }
         own = {"startup_s": self.time_s(0, 2**-9, 2**-6), "receive_overhead_s": self.time_s(0, 2**-7)}
-        own |= chance.choice(({}, {"hops_hold_sender": False}, {"sends": "together"}))
+        held: dict[str, object] = {"sends": "one_by_one"}
+        own |= chance.choice(({"sends": "together"}, held, held | {"hops_hold_sender": False}))
         if chance.random() < 0.3:
             own = {"model": "loggop", "latency_s": self.time_s(2**-6, 2, 20), "overhead_s": self.time_s(0, 2**-7)}
             own |= {"gap_s": self.time_s(0, 2**-5, 0.75), "rendezvous_above_bytes": chance.choice((None, 0.0, 100.0))}

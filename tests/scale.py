@@ -66,7 +66,11 @@ def described(name: str) -> tuple[Workload, Machine]:
     program, shape = CASES[name]
     text = "simcodesign: 1\nname: scale\nprogram:\n" + "\n".join(f"  {line}" for line in program.strip().split("\n"))
     network = Network(
-        build_topology("torus", int(np.prod(shape)), shape), startup_s=1.5e-6, per_byte_s=0.5e-9, hop_latency_s=1e-7
+        build_topology("torus", int(np.prod(shape)), shape),
+        startup_s=1.5e-6,
+        per_byte_s=0.5e-9,
+        hop_latency_s=1e-7,
+        sends="one_by_one",
     )
     return workload_from(parse_yaml(text, "scale.yaml")), Machine("torus", Processor(1e9), network)
 

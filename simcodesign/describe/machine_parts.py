@@ -155,7 +155,7 @@ class Network:
     link_per_byte_s: FloatOrArray | None = None
     startup_per: str = "message"
     hops_hold_sender: bool = True
-    sends: str = ONE_BY_ONE
+    sends: str = TOGETHER
     distance: str = "one"
     switching: str = "cut_through"
     sharing: str = "messages"

@@ -25,7 +25,7 @@ CLOSE = 1e-11
 def grid(
     kind: str,
     *shape: int,
-    network: str = "startup: 2 us, bandwidth: 1 GB/s",
+    network: str = "sends: one_by_one, startup: 2 us, bandwidth: 1 GB/s",
     sharing: str = "fair",
     topology: str = "",
 ) -> Machine:
@@ -99,7 +99,7 @@ def test_where_there_is_a_closed_form_it_is_the_simulation(
     case = grid(
         kind,
         *shape,
-        network=f"startup: 2 us, bandwidth: 2 GB/s, hop_latency: {latency_us} us, receive_overhead: {receive_us} us, "
+        network=f"sends: one_by_one, startup: 2 us, bandwidth: 2 GB/s, hop_latency: {latency_us} us, receive_overhead: {receive_us} us, "
         f"hops_hold_sender: {str(holds).lower()}, startup_per: {'hop' if per_hop else 'message'}",
         topology=bandwidths,
     )
@@ -121,7 +121,9 @@ def test_full_duplex_interfaces_as_fast_as_links_change_nothing(step: str) -> No
 def test_messages_in_turn_take_as_long_on_short_lines_and_less_on_long_ones(step: str) -> None:
     # The ranks whose messages come first begin the next round before the others.
     def in_turn_s(hosts: int) -> float:
-        return simulated_s(step, grid("mesh", hosts, network="startup: 0 us, bandwidth: 1 GB/s", sharing="messages"))
+        return simulated_s(
+            step, grid("mesh", hosts, network="sends: one_by_one, startup: 0 us, bandwidth: 1 GB/s", sharing="messages")
+        )
 
     assert [in_turn_s(hosts) for hosts in (2, 4, 8)] == pytest.approx([1e-6, 3e-6, 7e-6], rel=CLOSE)
     assert in_turn_s(16) < 14e-6

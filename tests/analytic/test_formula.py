@@ -41,7 +41,10 @@ def machine(seed: int = 0) -> Machine:
         "m",
         Processor(draw.uniform(1e6, 1e9), draw.uniform(1e6, 1e9), draw.uniform(0.5, 3)),
         Network(
-            build_topology("crossbar", 64), startup_s=draw.uniform(1e-6, 1e-3), per_byte_s=draw.uniform(1e-9, 1e-6)
+            build_topology("crossbar", 64),
+            startup_s=draw.uniform(1e-6, 1e-3),
+            per_byte_s=draw.uniform(1e-9, 1e-6),
+            sends="one_by_one",
         ),
         disk=Disk(draw.uniform(1e-4, 1e-2), draw.uniform(1e-4, 1e-2), draw.uniform(1e-9, 1e-6)),
     )

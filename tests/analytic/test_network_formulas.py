@@ -224,7 +224,9 @@ RING = {"startup_s": 5e-6, "per_byte_s": 3e-9, "hop_latency_s": 2e-7, "interface
 @pytest.mark.parametrize("holds", [True, False])
 def test_hops_hold_the_sender_or_not(holds: bool, distance: str, effects: tuple[str, ...]) -> None:
     """Four hops on a ring of nine: they delay each arrival, but the next send only if they hold the sender."""
-    network = Network(build_topology("torus", 9, (9,)), hops_hold_sender=holds, distance=distance, **RING)
+    network = Network(
+        build_topology("torus", 9, (9,)), hops_hold_sender=holds, distance=distance, **RING, sends="one_by_one"
+    )
     own, way = 5e-6 + 1000 * 3e-9, 4 * 2e-7
     each = own + way if holds else own
     free, there = in_a_row(network, effects)
@@ -247,6 +249,7 @@ def test_no_hops_by_law() -> None:
             startup_per=per,
             hops_hold_sender=holds,
             **RING,
+            sends="one_by_one",
         )
         for effects in ((), ("interfaces",)):
             free, there = in_a_row(network, effects)
@@ -256,7 +259,7 @@ def test_no_hops_by_law() -> None:
 
 def test_a_stored_train_alone_on_the_network() -> None:
     """Where hops hold the sender, the last byte arrives when the sender is done, as with single messages."""
-    network = Network(build_topology("torus", 9, (9,)), switching="store_and_forward", **RING)
+    network = Network(build_topology("torus", 9, (9,)), switching="store_and_forward", **RING, sends="one_by_one")
     each = 5e-6 + 4 * 2e-7 + (1 + 3) * 1000 * 3e-9
     for effects in (("hops",), ("links",), ("hops", "interfaces")):
         assert in_a_row(network, effects, train=3) == ([close(3 * each)], [close(3 * each)])
@@ -282,7 +285,7 @@ def test_every_kind_of_topology_is_tried() -> None:
 @pytest.mark.parametrize("startup_per", ["message", "hop"])
 @pytest.mark.parametrize("topology", TOPOLOGIES.values(), ids=TOPOLOGIES.keys())
 def test_one_message_on_its_route(topology: Topology, startup_per: str, switching: str) -> None:
-    network = Network(topology, startup_per=startup_per, switching=switching, **PRICES)
+    network = Network(topology, startup_per=startup_per, switching=switching, **PRICES, sends="one_by_one")
     graph = topology.to_networkx()
     for source, target in PAIRS:
         hops = nx.shortest_path_length(graph, source, target)
@@ -298,7 +301,7 @@ def test_one_message_on_its_route(topology: Topology, startup_per: str, switchin
 @pytest.mark.parametrize("switching", SWITCHINGS)
 @pytest.mark.parametrize("distance", DISTANCES)
 def test_one_message_through_interfaces_takes_the_lawful_hops(distance: str, switching: str) -> None:
-    network = Network(TOPOLOGIES["torus"], distance=distance, switching=switching, **PRICES)
+    network = Network(TOPOLOGIES["torus"], distance=distance, switching=switching, **PRICES, sends="one_by_one")
     mean = nx.average_shortest_path_length(TOPOLOGIES["torus"].to_networkx())
     hops = {"none": 0.0, "one": 1.0, "log2": np.log2(15), "sqrt": np.sqrt(15), "mean": mean}[distance]
     for effects in ((), ("interfaces",)):
@@ -307,7 +310,7 @@ def test_one_message_through_interfaces_takes_the_lawful_hops(distance: str, swi
 
 @pytest.mark.parametrize("startup_per", ["message", "hop"])
 def test_one_message_within_a_node_takes_no_hop(startup_per: str) -> None:
-    network = Network(TOPOLOGIES["tree"], startup_per=startup_per, **PRICES)
+    network = Network(TOPOLOGIES["tree"], startup_per=startup_per, **PRICES, sends="one_by_one")
     whole = machine(network, processors_per_node=2)
     send = Send(parse("rank == 2"), Place(), parse(3), parse(100))
     receive = Receive(parse("rank == 3"), Place(), parse(2), None)

@@ -127,6 +127,7 @@ HOCKNEY = Network(
     hop_latency_s=0.25,
     link_per_byte_s=0.5,
     interfaces=Interfaces(per_byte_s=0.75),
+    sends="one_by_one",
 )
 LOGGOP = Network(
     BusTopology(2),
@@ -177,7 +178,9 @@ def plain(
     topology: Topology, link: float = 1.0, interface: float = 0.0, duplex: str = "full", count: int = 1
 ) -> Network:
     interfaces = Interfaces(count, duplex, interface)
-    return Network(topology, per_byte_s=1.0, link_per_byte_s=link, interfaces=interfaces, hop_latency_s=0.5)
+    return Network(
+        topology, per_byte_s=1.0, link_per_byte_s=link, interfaces=interfaces, hop_latency_s=0.5, sends="one_by_one"
+    )
 
 
 def test_where_messages_meet_once_it_is_the_queue_itself() -> None:
@@ -300,7 +303,7 @@ def test_several_interfaces_saturate_later_and_have_no_closed_form_of_waits() ->
 
 def test_rates_sizes_and_constants_broadcast() -> None:
     per_byte = np.array([1.0, 2.0, 4.0])
-    network = Network(grid(MeshTopology, 3, 3), per_byte_s=per_byte, startup_s=1.0)
+    network = Network(grid(MeshTopology, 3, 3), per_byte_s=per_byte, startup_s=1.0, sends="one_by_one")
     many = uniform_latency(network, np.array([[0.001], [0.01]]), 5.0)
     assert many.latency_s.shape == many.saturation_per_s.shape == many.utilisation.shape == (2, 3)
     for row, column in itertools.product(range(2), range(3)):
@@ -337,7 +340,9 @@ def test_bad_topologies(topology: Topology, what: str) -> None:
 )
 def test_saturation_is_that_of_the_busiest_station(topology: Topology, duplex: str) -> None:
     """One message of every host to every other, simulated: the station that is busy longest."""
-    network = Network(topology, per_byte_s=2.0**-30, interfaces=Interfaces(duplex=duplex, per_byte_s=2.0**-31))
+    network = Network(
+        topology, per_byte_s=2.0**-30, interfaces=Interfaces(duplex=duplex, per_byte_s=2.0**-31), sends="one_by_one"
+    )
     machine, hosts = Machine("test", Processor(1.0), network), topology.node_count
     program = (Collective(None, Place(), "all_to_all", "pairwise", parse(1024)),)
     result = simulate(

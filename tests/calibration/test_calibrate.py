@@ -21,6 +21,7 @@ nodes: 16
 processor: {rate: 100 MFLOP/s}
 network:
   topology: {kind: crossbar}
+  sends: one_by_one
   startup: 100 us
   bandwidth: 10 MB/s
   link_bandwidth: 20 MB/s
@@ -263,7 +264,7 @@ def test_ranks_that_differ_are_looked_at(tmp_path: Path, machine) -> None:
 
 def test_constants_of_which_the_larger_counts_are_refused_by_name(tmp_path: Path, workload) -> None:
     text = MACHINE.replace(
-        "  startup: 100 us\n  bandwidth: 10 MB/s\n  link_bandwidth: 20 MB/s\n",
+        "  sends: one_by_one\n  startup: 100 us\n  bandwidth: 10 MB/s\n  link_bandwidth: 20 MB/s\n",
         "  model: loggop\n  L: 5 us\n  o: 2 us\n  g: 4 us\n  G: 1 ns/B\n",
     )
     machine = load_machine(written(tmp_path / "loggop.yaml", text))

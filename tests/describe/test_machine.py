@@ -209,6 +209,7 @@ WRONG = [
     ("startup: 318 us", "startup: 1e-320", "network.startup", "too small"),
     ("  bandwidth: 100 MB/s", "  bandwidth: 1 MB/s\n  per_byte: 1 us/B", "network.per_byte", "given twice"),
     ("startup_per: hop", "startup_per: byte", "network.startup_per", "hop, message"),
+    ("startup_per: hop", "sends: all", "network.sends", "one_by_one, together"),
     ("distance: sqrt", "distance: far", "network.distance", "log2, mean, none, one, sqrt"),
     ("startup_per: hop", "hops_hold_sender: no", "network.hops_hold_sender", "false, true"),
     ("startup_per: hop", "hops_hold_sender: 0", "network.hops_hold_sender", "false, true"),
@@ -418,7 +419,11 @@ def test_one_rank_on_each_node() -> None:
 
 def test_new_keys_of_a_network() -> None:
     network = read_machine(
-        changed("startup_per: hop", "hops_hold_sender: false", changed("distance: sqrt", "distance: none"))
+        changed(
+            "startup_per: hop",
+            "sends: one_by_one\n  hops_hold_sender: false",
+            changed("distance: sqrt", "distance: none"),
+        )
     ).network
     assert (network.hops_hold_sender, network.distance) == (False, "none")
     assert read_machine(SMALL).network.hops_hold_sender
@@ -429,6 +434,19 @@ def test_new_keys_of_a_network() -> None:
     assert held.with_constants(values).network.hops_hold_sender  # of the other model, which has no such thing
     with pytest.raises(InputError, match="hops_hold_sender"):
         replace(held, network=replace(held.network, hops_hold_sender=1))  # type: ignore[arg-type]
+
+
+def test_how_messages_are_sent() -> None:
+    assert read_machine(SMALL).network.sends == "together"
+    crossbar = load_machine("crossbar-16")
+    assert crossbar.network.sends == "one_by_one"
+    assert load_machine("crossbar-16", {"network.sends": "together"}).network.sends == "together"
+    with pytest.raises(InputError, match=r"network\.sends"):
+        replace(crossbar, network=replace(crossbar.network, sends="at once"))
+    with pytest.raises(InputError, match=r"network\.hops_hold_sender"):
+        read_machine(changed("startup_per: hop", "hops_hold_sender: false"))
+    with pytest.raises(InputError, match="'sends' belongs to the network model hockney"):
+        read_machine(changed("  O: 1 ns/B", "  sends: together", LOGGOP))
 
 
 def test_a_long_mapping_is_read_quickly() -> None:

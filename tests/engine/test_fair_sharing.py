@@ -32,7 +32,7 @@ def machine(nodes: int, topology: str, more: str = "", startup: str = "1 us", sh
     """Links of 1 GB/s, a startup, and nothing else that costs time."""
     return read_machine(
         f"simcodesign: 1\nname: test\nnodes: {nodes}\nprocessor: {{rate: 1 GFLOP/s}}\nnetwork:\n"
-        f"  startup: {startup}\n  bandwidth: 1 GB/s\n  sharing: {sharing}\n  topology: {{{topology}}}\n{more}"
+        f"  sends: one_by_one\n  startup: {startup}\n  bandwidth: 1 GB/s\n  sharing: {sharing}\n  topology: {{{topology}}}\n{more}"
     )
 
 

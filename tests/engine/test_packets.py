@@ -36,7 +36,7 @@ def machine(sharing: str, nodes: int = 4, more: str = "", topology: str = "") ->
     topology = topology or f"kind: mesh, shape: [{nodes}]"
     return read_machine(
         f"simcodesign: 1\nname: test\nnodes: {nodes}\nprocessor: {{rate: 1 GFLOP/s}}\nnetwork:\n"
-        f"  startup: 0 us\n  bandwidth: 1 GB/s\n  sharing: {sharing}\n  topology: {{{topology}}}\n{more}"
+        f"  sends: one_by_one\n  startup: 0 us\n  bandwidth: 1 GB/s\n  sharing: {sharing}\n  topology: {{{topology}}}\n{more}"
     )
 
 
@@ -159,7 +159,7 @@ def line_of(nodes: int, packet_bytes: int, latency: int, is_stored: bool) -> Mac
     per_byte_s = float(PER_BYTE_S)
     return read_machine(
         f"simcodesign: 1\nname: test\nnodes: {nodes}\nprocessor: {{rate: 1 GFLOP/s}}\nnetwork:\n"
-        f"  startup: {3 * per_byte_s!r} s\n  per_byte: {per_byte_s!r} s/B\n  sharing: {{packets: {packet_bytes} B}}\n"
+        f"  sends: one_by_one\n  startup: {3 * per_byte_s!r} s\n  per_byte: {per_byte_s!r} s/B\n  sharing: {{packets: {packet_bytes} B}}\n"
         f"  hop_latency: {latency * per_byte_s!r} s\n{STORED if is_stored else ''}"
         f"  topology: {{kind: mesh, shape: [{nodes}]}}\n"
     )

@@ -56,7 +56,11 @@ def loggop(S: float | None = None, nodes: int = 16, **letters: float) -> Machine
 
 def hockney(startup: float = 5e-6, per_byte: float = 1e-9, overhead: float = 1e-6) -> Machine:
     network = Network(
-        build_topology("crossbar", 16), startup_s=startup, per_byte_s=per_byte, receive_overhead_s=overhead
+        build_topology("crossbar", 16),
+        startup_s=startup,
+        per_byte_s=per_byte,
+        receive_overhead_s=overhead,
+        sends="one_by_one",
     )
     return Machine("hockney", Processor(1e9), network, DISK_OF_ALL)
 

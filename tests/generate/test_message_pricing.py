@@ -314,7 +314,7 @@ def test_every_message_has_its_price_and_its_route(
 @pytest.mark.parametrize("effects", [("links",), ("interfaces",)])
 def test_columns_of_some_ranks_are_not_taken_for_columns_of_all(effects: tuple[str, ...]) -> None:
     """Two ranks that send to 1 and 0, rank 0 that sends to 1, and rank 1 that sends to 0."""
-    machine = Machine("test machine", Processor(1.0), Network(build_topology("mesh", 2)))
+    machine = Machine("test machine", Processor(1.0), Network(build_topology("mesh", 2), sends="one_by_one"))
     swap = Collective(None, HERE, "all_to_all", "pairwise", parse(8))
     back = (
         Send(parse("rank == 1"), HERE, parse(0), parse(8), 1),

@@ -41,7 +41,7 @@ BOTH = ("imbalance", "noise")
 def machine(
     nodes: int = 8, noise: float | Noise = 0.0, per_node: int = 1, model: str = "hockney", **changes: float
 ) -> Machine:
-    times = {"startup_s": 1e-3, "per_byte_s": 1e-6, "hop_latency_s": 1e-4, "receive_overhead_s": 2e-4}
+    times: dict[str, Any] = {"sends": "one_by_one", "startup_s": 1e-3, "per_byte_s": 1e-6, "hop_latency_s": 1e-4, "receive_overhead_s": 2e-4}
     if model == "loggop":
         times = {"latency_s": 1e-3, "overhead_s": 1e-4, "gap_s": 3e-4, "per_byte_s": 1e-6, "model": "loggop"}
     network = Network(build_topology("torus", nodes), **times)
@@ -53,7 +53,7 @@ def machine(
 
 def free(nodes: int, noise: float | Noise = 0.0) -> Machine:
     """Whose messages take no time, so that a barrier is the latest of all."""
-    return Machine("free", Processor(1.0), Network(build_topology("crossbar", nodes)), noise=noise)
+    return Machine("free", Processor(1.0), Network(build_topology("crossbar", nodes), sends="one_by_one"), noise=noise)
 
 
 def planned(

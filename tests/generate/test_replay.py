@@ -52,7 +52,7 @@ class Model:
         topology = build_topology("crossbar", max(nodes, 2))
         if self.startup is not None:
             constants = {"startup_s": self.startup, "receive_overhead_s": self.overhead, "per_byte_s": self.G}
-            network = Network(topology, **{name: value * tick for name, value in constants.items()})
+            network = Network(topology, sends="one_by_one", **{name: value * tick for name, value in constants.items()})
         else:
             letters = {"latency_s": self.L, "overhead_s": self.o, "gap_s": self.g, "per_byte_s": self.G}
             letters["overhead_per_byte_s"] = self.O

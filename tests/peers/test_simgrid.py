@@ -90,7 +90,7 @@ def test_flows(name: str, program: Path, tmp_path: Path) -> None:
     makespan_us, theirs_s = map(float, printed.split())
 
     torus = read_machine(
-        f"simcodesign: 1\nname: torus\nnodes: {ranks}\nprocessor: {{rate: 1 GFLOP/s}}\nnetwork:\n  startup: 0 s\n"
+        f"simcodesign: 1\nname: torus\nnodes: {ranks}\nprocessor: {{rate: 1 GFLOP/s}}\nnetwork:\n  sends: one_by_one\n  startup: 0 s\n"
         "  bandwidth: 1 GB/s\n  hop_latency: 1 us\n  sharing: {fair: by_latency}\n"
         f"  topology: {{kind: torus, shape: {[*shape]}}}\n"
     )

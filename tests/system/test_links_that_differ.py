@@ -33,7 +33,7 @@ PING = "- send: {{to: (rank + {far}) % P, bytes: {size}}}\n- receive: {{from: (r
 
 
 def hockney(topology: Topology, **more: Any) -> Machine:
-    return machine(Network(topology, startup_s=1 * US, per_byte_s=0.25e-9, **more))
+    return machine(Network(topology, startup_s=1 * US, per_byte_s=0.25e-9, **{"sends": "one_by_one", **more}))
 
 
 def torus(**more: Any) -> Machine:
@@ -165,7 +165,13 @@ def sockets(**more: Any) -> Machine:
     local = {"node": LocalMessages(0.2 * US, 1 / (16 * GB)), "socket": LocalMessages(0.5 * US, 1 / (8 * GB))}
     crossbar = build_topology("crossbar", 4)
     network = Network(
-        crossbar, startup_s=1 * US, per_byte_s=0.25e-9, **local, sockets_per_node=2, hop_latency_s=0.1 * US
+        crossbar,
+        startup_s=1 * US,
+        per_byte_s=0.25e-9,
+        **local,
+        sockets_per_node=2,
+        hop_latency_s=0.1 * US,
+        sends="one_by_one",
     )
     return machine(network, processors_per_node=4, **more)
 
@@ -266,7 +272,11 @@ def machines(draw: st.DrawFn) -> Machine:
     more: dict[str, Any] = {
         "distance": draw(st.sampled_from(DISTANCES)),
         "switching": draw(st.sampled_from(SWITCHINGS)),
-        **draw(st.sampled_from([{}, {"hops_hold_sender": False}, {"sends": "together"}])),
+        **draw(
+            st.sampled_from(
+                [{"sends": "one_by_one"}, {"sends": "one_by_one", "hops_hold_sender": False}, {"sends": "together"}]
+            )
+        ),
         "startup_per": draw(st.sampled_from(["message", "hop"])),
     }
     groups = [group for group in topology.link_groups if group.links]

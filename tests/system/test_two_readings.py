@@ -222,6 +222,7 @@ def test_one_operation_whose_hops_do_not_hold_the_sender(text: str, distance: st
             sharing=sharing,
             packet_bytes=100.0,
             hops_hold_sender=False,
+            sends="one_by_one",
         )
         machine = with_power(Machine("free", Processor(1e9), network))
         for ranks in RANKS_OF_OPERATIONS:
