@@ -101,6 +101,7 @@ class RandomLoops:
         }
         own = {"startup_s": self.time_s(0, 2**-9, 2**-6), "receive_overhead_s": self.time_s(0, 2**-7)}
         held: dict[str, object] = {"sends": "one_by_one"}
+        own |= {"rendezvous_above_bytes": chance.choice((None, None, 100.0))}
         own |= chance.choice(({"sends": "together"}, held, held | {"hops_hold_sender": False}))
         if chance.random() < 0.3:
             own = {"model": "loggop", "latency_s": self.time_s(2**-6, 2, 20), "overhead_s": self.time_s(0, 2**-7)}

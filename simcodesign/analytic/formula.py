@@ -1,10 +1,11 @@
 """The forecast as a formula: seconds of every phase in symbols, to be compared with equations of the literature.
 
 The program is walked symbolically, under assumptions that let every operation be one product of a count and a price:
-Hockney's messages sent one by one (startup per message + bytes x time per byte) without receive overhead and without hops, all ranks
-alike, P a power of two, process grids longer than two in every dimension unless they are written as numbers. Within
-them the formula is what ``forecast`` computes. ``SYMBOLS`` says what the prices are; parameters and equations of the
-workload keep their names. Where a block replaces a constant of the machine, its expression stands for the symbol.
+Hockney's messages sent one by one (startup per message + bytes x time per byte) without receive overhead and without
+hops, all ranks alike, P a power of two, process grids longer than two in every dimension unless they are written as
+numbers. Within them the formula is what ``forecast`` computes. ``SYMBOLS`` says what the prices are; parameters and
+equations of the workload keep their names. Where a block replaces a constant of the machine, its expression stands for
+the symbol.
 
 Nothing is evaluated on the way (``9**9**9**9`` stays as it is): a coefficient is a list of products, and what all of
 them share is determined by comparing factors, not by SymPy's simplification.

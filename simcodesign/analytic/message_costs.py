@@ -142,15 +142,16 @@ def _message(
     if network.model == "loggop":
         return functools.partial(_loggop, network, way, again + longer)
     startup, sent, receive = passed.startup_s, passed.sent_s_per_byte, network.receive_overhead_s
+    limit = network.rendezvous_above_bytes
     relays = np.maximum(h, 1.0) if network.startup_per == "hop" else 1.0
     if not network.flight_holds_sender:
         way = way + startup * (relays - 1.0)
         flown = longer if network.bytes_hold_sender else sent + longer
         flight = functools.partial(_with_bytes_s, way, flown, again, network.stored_bytes)
         held = sent if network.bytes_hold_sender else 0.0
-        return functools.partial(_posted, startup, held, receive, flight)
+        return functools.partial(_posted, startup, held, receive, flight, limit)
     send = functools.partial(_with_bytes_s, startup * relays + way, sent + longer, again, network.stored_bytes)
-    return functools.partial(_hockney, send, receive)
+    return functools.partial(_hockney, send, receive, limit)
 
 
 def _with_bytes_s(
@@ -166,9 +167,19 @@ def _with_bytes_s(
     return empty_s + per_byte_s * size + again_s_per_byte * np.minimum(size, stored_bytes)
 
 
-def _hockney(send_s: Callable[[FloatOrArray], FloatOrArray], receive_s: FloatOrArray, size: FloatOrArray) -> Message:
+def _hockney(
+    send_s: Callable[[FloatOrArray], FloatOrArray],
+    receive_s: FloatOrArray,
+    limit_bytes: FloatOrArray | None,
+    size: FloatOrArray,
+) -> Message:
     send = send_s(size)
-    return Message(send, send, receive_s, send, receive_s)
+    return Message(send, send, receive_s, send, receive_s, _waits(size, limit_bytes))
+
+
+def _waits(size: FloatOrArray, limit_bytes: FloatOrArray | None) -> bool | NDArray[np.bool_]:
+    """Whether a sender waits for its receiver, which it does beyond S bytes."""
+    return False if limit_bytes is None else np.asarray(size > limit_bytes)
 
 
 def _posted(
@@ -176,11 +187,12 @@ def _posted(
     per_byte_s: FloatOrArray,
     receive_s: FloatOrArray,
     flight_s: Callable[[FloatOrArray], FloatOrArray],
+    limit_bytes: FloatOrArray | None,
     size: FloatOrArray,
 ) -> Message:
     """Hockney's model where the flight does not hold the sender; ``per_byte_s``: for which a byte does."""
     send = startup_s + per_byte_s * size
-    return Message(send, send + flight_s(size), receive_s, send, receive_s)
+    return Message(send, send + flight_s(size), receive_s, send, receive_s, _waits(size, limit_bytes))
 
 
 def _loggop(network: Network, way_s: FloatOrArray, again_s_per_byte: FloatOrArray, size: FloatOrArray) -> Message:
@@ -189,9 +201,8 @@ def _loggop(network: Network, way_s: FloatOrArray, again_s_per_byte: FloatOrArra
     last = rest * network.per_byte_s  # how far the last byte is behind the first
     receive = network.overhead_s + rest * np.maximum(network.overhead_per_byte_s, network.per_byte_s)
     gap = network.gap_s + last
-    limit = network.rendezvous_above_bytes
     arrival = network.overhead_s + network.latency_s + way_s + again_s_per_byte * size
-    waits = False if limit is None else np.asarray(size > limit)
+    waits = _waits(size, network.rendezvous_above_bytes)
     return Message(send, arrival, receive, np.maximum(send, gap), np.maximum(receive, gap), waits, last, False)
 
 

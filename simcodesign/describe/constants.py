@@ -63,7 +63,7 @@ POWERS: dict[str, tuple[str, str, str]] = {
 }
 #: Network model -> the constants that it must be given, the time per byte last, and those that it may be given too.
 REQUIRED_CONSTANTS = {"hockney": ("startup", "per_byte"), "loggop": ("L", "o", "g", "G")}
-OPTIONAL_CONSTANTS = {"hockney": ("receive_overhead",), "loggop": ("O", "S")}
+OPTIONAL_CONSTANTS = {"hockney": ("receive_overhead",), "loggop": ("O",)}
 #: Path of a constant -> the only network model that has it.
 MODEL_OF = {
     f"network.{key}": model
@@ -129,9 +129,9 @@ def paths_of(model: str) -> list[str]:
 
 
 def only_of(model: str) -> dict[str, Any]:
-    """Fields of a network of this model without any constant of the others."""
+    """Fields of a network of this model without any constant of the others, and without S, which is stated anew."""
     others = [CONSTANTS[path][1] for path, other in MODEL_OF.items() if other != model]
-    defaults = {name: getattr(Network, name) for name in (*HOCKNEY_KEYS, *others)}
+    defaults = {name: getattr(Network, name) for name in (*HOCKNEY_KEYS, *others, "rendezvous_above_bytes")}
     return {"model": model} | defaults
 
 

@@ -117,6 +117,8 @@ class Network:
     Unless ``hops_hold_sender``, the sender is charged ``startup_s + m per_byte_s``, and what the hops add (latency,
     repeated startups, bytes stored again) delays the arrival alone. With ``sends = "together"``, the sender is charged
     ``startup_s`` alone, and the bytes delay the arrival as well: those of several messages flow side by side.
+    Beyond ``rendezvous_above_bytes`` (S) what comes after a send, and after the messages posted together with it, waits
+    until the receiver takes the message up.
 
     ``model = "loggop"`` (LogGOPS: Hoefler, Schneider, Lumsdaine, HPDC 2010; LogGP: Alexandrov et al., SPAA 1995), with
     x = max(m - 1, 0): the sender is busy for ``overhead_s + x overhead_per_byte_s`` (o, O), the first byte is there

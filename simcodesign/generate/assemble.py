@@ -22,6 +22,7 @@ from simcodesign.generate.messages.interface_turns import interface_turns
 from simcodesign.generate.messages.matching import matches
 from simcodesign.generate.messages.packets import with_packets
 from simcodesign.generate.messages.pricing import MessagePricing
+from simcodesign.generate.messages.rendezvous import with_rendezvous
 from simcodesign.generate.messages.routes_and_stations import disks_of, stations_of
 from simcodesign.generate.noise import Messages, apply_randomness
 from simcodesign.generate.plan import MOST_OPERATIONS, NONE, UNLIMITED, Edges, Plan, Stations
@@ -57,6 +58,8 @@ def assembled(lowered: LoweredProgram, builder: PlanBuilder) -> Plan:
         dependencies = program_in_loggopsim(segment, rank, match, mailbox)
     elif dependencies is None and "back" in fields:
         dependencies = dependencies_of_chains(segment, rank)
+    if lowered.dependencies is None and prices.has_rendezvous and not prices.loggops:
+        dependencies = with_rendezvous(dependencies, segment, rank, match, place)
     follows_previous = np.ones(len(match) + 1, bool)
     if dependencies is not None:
         follows_previous[:-1] = dependencies.follows_previous

@@ -6,7 +6,7 @@ rank sends. A receive says how many columns back its sender sent (``match``), so
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -120,19 +120,30 @@ class Ranks:
 MOST_WITHOUT_WAIT = 2
 
 
-def with_waits(columns: Sequence[Column]) -> list[Column]:
-    """Columns that are posted together with one ``until``, and after many of them one that waits for them all."""
+def are_many(group: Sequence[Column]) -> bool:
+    """Whether so many columns are posted together that one is to wait for them."""
+    return len(group) > MOST_WITHOUT_WAIT
+
+
+def have_rendezvous(group: Sequence[Column]) -> bool:
+    """Whether the sender of a message goes on only when its receiver takes it."""
+    return any(np.any(column.extra.get("rendezvous", False)) for column in group)
+
+
+def with_waits(columns: Sequence[Column], needs_wait: Callable[[Sequence[Column]], bool] = are_many) -> list[Column]:
+    """Columns that are posted together with one ``until``, and after groups of them that need it one that waits for
+    them all."""
     ends = _ends_of_groups(columns)
-    several = np.flatnonzero(ends - np.concatenate([[0], ends[:-1]]) > MOST_WITHOUT_WAIT)
+    begins = np.concatenate([[0], ends[:-1]]).astype(np.int64)
+    bounds = list(zip(begins.tolist(), ends.tolist(), strict=False))
+    several = np.flatnonzero([needs_wait(columns[first:end]) for first, end in bounds])
     place = np.arange(len(columns)) + np.searchsorted(ends[several], np.arange(len(columns)), side="right")
     grouped: list[Column] = []
-    first = 0
-    for end in ends.tolist():
+    for number, (first, end) in enumerate(bounds):
         numbers = range(first, end)
         grouped += [replace(columns[k], until=end - k, match=_moved(columns[k], k, place)) for k in numbers]
-        if end - first > MOST_WITHOUT_WAIT:
+        if number in several:
             grouped.append(Column(WAIT, _all_of(columns[first:end]), NONE, 0.0))
-        first = end
     return grouped
 
 

@@ -164,7 +164,7 @@ def _check_memory(operations: float, builder: PlanBuilder) -> None:
         needed += operations * POWER_BYTES
     if workload.is_open:
         needed += operations * OPEN_BYTES
-    if builder.design_point.has_loggops:
+    if builder.design_point.has_loggops or builder.prices.has_rendezvous:
         needed += operations * LOGGOPS_BYTES
     check_memory(what, needed, workload.place, "fewer ranks or iterations, or iterations = steady")
 

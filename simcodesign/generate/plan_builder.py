@@ -15,7 +15,7 @@ from simcodesign.core.units import FloatOrArray
 from simcodesign.describe.design_point import DesignPoint
 from simcodesign.describe.evaluation import EvaluatedStep, Evaluation
 from simcodesign.describe.machine import Machine
-from simcodesign.generate.columns import Int32s, Ranks, of_ranks, with_waits
+from simcodesign.generate.columns import Int32s, Ranks, have_rendezvous, of_ranks, with_waits
 from simcodesign.generate.counter_tally import Tally, retired
 from simcodesign.generate.dependencies import Dependencies
 from simcodesign.generate.messages.pricing import MessagePricing
@@ -175,6 +175,8 @@ class StepWriter:
         columns = builder.prices.priced(self.columns.columns, self.machine, is_collective)
         if builder.prices.loggops:
             columns = with_waits(columns)
+        elif builder.prices.has_rendezvous:
+            columns = with_waits(columns, have_rendezvous)
         if builder.powers is not None:
             columns = [builder.powers.marked(column, self.machine) for column in columns]
         segment = woven(columns, builder.ranks, self.phase, builder.extra_fields)

@@ -64,6 +64,7 @@ def networks(draw: st.DrawFn) -> Network:
     sends = draw(st.sampled_from(SENDS))
     return crossbar(
         sends=sends,
+        rendezvous_above_bytes=draw(st.sampled_from([None, None, 0.0, 1e5])),
         startup_s=draw(times(1e-3)),
         per_byte_s=draw(times(1e-6)),
         receive_overhead_s=draw(times(1e-3)),
@@ -79,9 +80,19 @@ def networks(draw: st.DrawFn) -> Network:
 
 @pytest.mark.parametrize(("name", "algorithm"), KEYS)
 @pytest.mark.parametrize("overhead_s", [0.0, 0.4e-6])
+@pytest.mark.parametrize("limit_bytes", [None, 100.0])
 @pytest.mark.parametrize("sends", SENDS)
-def test_every_number_of_ranks(name: str, algorithm: str, overhead_s: float, sends: str) -> None:
-    network = crossbar(sends=sends, startup_s=3e-6, per_byte_s=1e-9, receive_overhead_s=overhead_s, hop_latency_s=1e-7)
+def test_every_number_of_ranks(
+    name: str, algorithm: str, overhead_s: float, sends: str, limit_bytes: float | None
+) -> None:
+    network = crossbar(
+        sends=sends,
+        rendezvous_above_bytes=limit_bytes,
+        startup_s=3e-6,
+        per_byte_s=1e-9,
+        receive_overhead_s=overhead_s,
+        hop_latency_s=1e-7,
+    )
     for ranks in numbers_of_ranks(MOST_RANKS):
         result = run(collective(name, algorithm, 700.0), network, ranks)
         cost = ALGORITHM_FORMS[name, algorithm].cost(700.0, price(network, ranks))

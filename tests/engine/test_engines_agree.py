@@ -327,6 +327,7 @@ def exchanges_on_machines(draw: st.DrawFn) -> tuple[Workload, Machine, int]:
         packet_bytes=draw(st.sampled_from([1.0, 3.0, 1000.0])),
         hops_hold_sender=sends == TOGETHER or draw(st.booleans()),
         sends=sends,
+        rendezvous_above_bytes=draw(st.sampled_from([None, 2.0])),
         startup_per=draw(st.sampled_from(["message", "hop"])),
     )
     machine = Machine("nine", Processor(1e9), network, mapping=draw(st.sampled_from(["linear", "one_per_node"])))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import zlib
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import pytest
@@ -41,7 +42,13 @@ BOTH = ("imbalance", "noise")
 def machine(
     nodes: int = 8, noise: float | Noise = 0.0, per_node: int = 1, model: str = "hockney", **changes: float
 ) -> Machine:
-    times: dict[str, Any] = {"sends": "one_by_one", "startup_s": 1e-3, "per_byte_s": 1e-6, "hop_latency_s": 1e-4, "receive_overhead_s": 2e-4}
+    times: dict[str, Any] = {
+        "sends": "one_by_one",
+        "startup_s": 1e-3,
+        "per_byte_s": 1e-6,
+        "hop_latency_s": 1e-4,
+        "receive_overhead_s": 2e-4,
+    }
     if model == "loggop":
         times = {"latency_s": 1e-3, "overhead_s": 1e-4, "gap_s": 3e-4, "per_byte_s": 1e-6, "model": "loggop"}
     network = Network(build_topology("torus", nodes), **times)

@@ -79,8 +79,17 @@ def hockney_receive(folder: Path) -> None:
     assert ends(send(10) + compute(100, 1) + receive(), machine(**HOCKNEY)) == [15, 100, 104]
 
 
-def no_rendezvous(folder: Path) -> None:
-    assert ends(send(10**6) + compute(1, 0) + compute(1e8, 1) + receive(), machine(**HOCKNEY))[:2] == [1000005, 1000006]
+def rendezvous(folder: Path) -> None:
+    """The sender waits in an operation of its own, until the receiver has computed for 100 s."""
+    program = send(10) + compute(1, 0) + compute(100, 1) + receive()
+    assert ends(program, machine(**HOCKNEY)) == [15, 16, 100, 104]
+    for limit_bytes, sends, expected in (
+        (10.0, "one_by_one", [15, 16, 100, 104]),
+        (9.0, "together", [3, 100, 101, 100, 104]),
+    ):
+        on = machine(**HOCKNEY, sends=sends, rendezvous_above_bytes=limit_bytes)
+        assert ends(program, on) == expected
+    assert ends(program, machine(**HOCKNEY, rendezvous_above_bytes=9.0)) == [15, 100, 101, 100, 104]
 
 
 def two_messages(effect: str) -> list[float]:
@@ -173,7 +182,7 @@ ROWS: list[Callable[[Path], None]] = [
     hops_do_not_hold,
     sent_together,
     hockney_receive,
-    no_rendezvous,
+    rendezvous,
     interfaces,
     links,
     schedule_send,

@@ -58,7 +58,8 @@ class CollectiveForm(ClosedForm[Collective]):
         alike = not (form.folds and is_folded(ranks))
         cost = Cost(charge.time_s, charge.messages, charge.message_bytes)
         all_busy = takes_all(all_busy_s(cost, prices) / ranks, charge.time_s)
-        repeated = succession.repeated
+        waits = bool(np.any(prices.message(size).waits))  # a sender for its receiver: rows are not derived then
+        repeated = None if waits and prices.message(size).in_order else succession.repeated
         return Operation(
             step.phase,
             demand.label,

@@ -60,6 +60,11 @@ def _count_instructions(tally: Tally, segment: Segment, machine: Machine) -> Non
 
 def replayed(schedule: Schedule, prices: MessagePricing, machine: Machine) -> tuple[Segment, Dependencies]:
     """The operations of a schedule and their dependencies. InputError for tags that cannot be told apart."""
+    if prices.has_rendezvous and not prices.loggops:
+        what = "in a schedule, senders wait for their receivers (network.S) only in LogGOPS"
+        raise InputError(
+            what, schedule.place, value=f"model: {machine.network.model}", allowed="model: loggop, or no S"
+        )
     graph = _Graph(schedule, with_postings=not prices.loggops)
     rank = np.repeat(np.arange(schedule.ranks), np.diff(graph.first))
     fields = {name: np.full(len(graph.of), 0, dtype) for name, dtype in FIELDS.items()}

@@ -16,7 +16,7 @@ from simcodesign.describe.demands.base import ONE
 from simcodesign.describe.demands.exchange import Exchange
 from simcodesign.describe.design_point import DesignPoint
 from simcodesign.describe.machine import Machine
-from simcodesign.describe.program import with_phase
+from simcodesign.describe.program import placed_demands, with_phase
 from simcodesign.generate.columns import Column
 from simcodesign.generate.messages.cost_model import (
     arrival_s,
@@ -33,7 +33,8 @@ from simcodesign.generate.messages.way import Way, Ways, slowest
 class MessagePricing:
     """What messages cost on a machine with these effects, whose constants the blocks of a program may replace.
 
-    ``route_table`` is None unless stations are shared on the way; ``loggops``: messages cost what they do in LogGOPSim.
+    ``route_table`` is None unless stations are shared on the way; ``loggops``: messages cost what they do in LogGOPSim;
+    ``has_rendezvous``: some senders may have to wait for their receivers.
     """
 
     def __init__(self, point: DesignPoint, effects: frozenset[str]) -> None:
@@ -43,6 +44,7 @@ class MessagePricing:
         self._counted = bool(effects & {"hops", "links"})
         self.loggops = point.has_loggops
         self._flies = self.loggops or not machine.network.flight_holds_sender
+        self.has_rendezvous = _has_rendezvous(point)
         steps = [step for _, step in with_phase(point.workload.program)]
         self._trains = any(isinstance(step, Exchange) and step.train != ONE for step in steps)
         self._variants: list[Machine] = []
@@ -59,7 +61,8 @@ class MessagePricing:
         routed = ("route", "cost") if self.route_table else ()
         flies = ("flight_s",) if self._flies else ()
         loggops = ("gap_s", "until", "variant", "receive_s", "spread_s", "rendezvous") if self.loggops else ()
-        return routed + flies + loggops + (("train",) if self._trains else ())
+        rendezvous = ("until", "rendezvous") if self.has_rendezvous and not self.loggops else ()
+        return routed + flies + loggops + rendezvous + (("train",) if self._trains else ())
 
     @cached_property
     def _ways(self) -> Ways:
@@ -101,9 +104,10 @@ class MessagePricing:
         if self._flies:
             extra["flight_s"] = arrival_s(machine, way, size, train)
         if self.loggops:
-            most = machine.network.rendezvous_above_bytes
             extra |= {"gap_s": between_s(machine, size), "receive_s": receive_s(machine, size)}
             extra["spread_s"] = spread_s(machine, size)
+        if self.loggops or self.has_rendezvous:
+            most = machine.network.rendezvous_above_bytes
             extra["rendezvous"] = False if most is None else np.asarray(size) > most
         if self.route_table:
             cost = self.route_table.cost_of(machine, way, size, train)
@@ -156,3 +160,10 @@ class MessagePricing:
             machine, size = self._variants[number], fields["size_bytes"][mine]
             fields["duration_s"][mine] = receive_s(machine, size)
             fields["gap_s"][mine] = between_s(machine, size)
+
+
+def _has_rendezvous(point: DesignPoint) -> bool:
+    """Whether the machine, or a block of the program, says above which size senders wait for their receivers."""
+    if point.machine.network.rendezvous_above_bytes is not None:
+        return True
+    return any("network.S" in placed.constants for placed in placed_demands(point.workload.program))

@@ -209,6 +209,9 @@ def _hockney_rows(network: Network) -> Rows:
     if network.socket is not None:
         yield "sockets of a node", str(network.sockets_per_node)
     yield "charged to the receiver", amount_text(network.receive_overhead_s, "time")
+    limit = network.rendezvous_above_bytes
+    if limit is not None:
+        yield "rendezvous above S", amount_text(limit, "size")
     yield from _reduction_rows(network)
 
 
