@@ -7,7 +7,7 @@ import numpy as np
 from simcodesign.analytic.collectives.algorithm_form import AlgorithmForm, Ints, Rows, register_algorithm_form
 from simcodesign.analytic.collectives.all_to_all import exchange_linear, sent_to_each_other
 from simcodesign.analytic.collectives.patterns import all_pairs, powers_of_two, ring
-from simcodesign.analytic.collectives.rounds import equal_rounds, growing_rounds
+from simcodesign.analytic.collectives.rounds import equal_rounds, growing_rounds, rounds_of
 from simcodesign.analytic.message_costs import Cost, MessageCosts
 from simcodesign.analytic.pipelining.succession import SYMMETRIC, Succession
 from simcodesign.core.units import FloatOrArray
@@ -21,6 +21,36 @@ def allgather_ring(size: FloatOrArray, p: MessageCosts) -> Cost:
 def allgather_bruck(size: FloatOrArray, p: MessageCosts) -> Cost:
     """ceil(log2 P) rounds: of the P - 1 blocks of the others 1, 2, 4, ..., and in the last what is missing."""
     return growing_rounds(size, p, lambda k: np.clip(p.ranks - 2.0**k, 0.0, 2.0**k))
+
+
+def allgather_neighbour_exchange(size: FloatOrArray, p: MessageCosts) -> Cost:
+    """P / 2 rounds: of one block, then of two; as a ring if P is odd. From the fourth round on, all take as long."""
+    is_odd, rounds = np.asarray(p.ranks) % 2 > 0, np.floor(np.asarray(p.ranks) / 2)
+    first = rounds_of(p, (((1.0 if k == 0 else 2.0) * size, k < rounds, False) for k in range(3)))
+    later = np.maximum(rounds - 3, 0.0)
+    ring_cost, even_s = allgather_ring(size, p), first.time_s + later * p.message(2.0 * size).round_s
+    messages = np.where(is_odd, ring_cost.messages, p.ranks * rounds)
+    return Cost(np.where(is_odd, ring_cost.time_s, even_s), messages, ring_cost.message_bytes)
+
+
+def doubling_gather(rank: Ints, size: float) -> Rows:
+    """Pairs at distance 1, 2, 4, ... with all that they have; by Bruck's algorithm if P is no power of two."""
+    if len(rank) & (len(rank) - 1):
+        yield from bruck_gather(rank, size)
+        return
+    for step in powers_of_two(rank):
+        yield rank, rank ^ step, size * step
+
+
+def neighbours_in_turn(rank: Ints, size: float) -> Rows:
+    """One block to a neighbour, then two to the other one and to this one in turn; a ring if P is odd."""
+    count = len(rank)
+    if count % 2:
+        yield from ring(rank, size)
+        return
+    for step in range(count // 2):
+        way = np.where((rank + step) % 2, -1, 1)
+        yield rank, (rank + way) % count, size * min(step + 1, 2)
 
 
 def bruck_gather(rank: Ints, size: float) -> Rows:
@@ -41,6 +71,32 @@ register_algorithm_form(
         "Allgather_ring",
         synchronises=True,
         succession=Succession(ends_together=True, rounds=lambda size, ranks: (ranks - 1, size)),
+    ),
+)
+register_algorithm_form(
+    "allgather",
+    "recursive_doubling",
+    AlgorithmForm(
+        allgather_bruck,
+        doubling_gather,
+        "log2(P)",
+        "P - 1",
+        sent_to_each_other,
+        synchronises=True,
+        succession=SYMMETRIC,
+    ),
+)
+register_algorithm_form(
+    "allgather",
+    "neighbour_exchange",
+    AlgorithmForm(
+        allgather_neighbour_exchange,
+        neighbours_in_turn,
+        "floor(P/2)",
+        "P - 1",
+        sent_to_each_other,
+        synchronises=True,
+        succession=SYMMETRIC,
     ),
 )
 register_algorithm_form(

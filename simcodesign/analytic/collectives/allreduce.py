@@ -8,10 +8,10 @@ from simcodesign.analytic.collectives.algorithm_form import AlgorithmForm, Ints,
 from simcodesign.analytic.collectives.broadcast import broadcast_binomial
 from simcodesign.analytic.collectives.patterns import binomial_tree, ring
 from simcodesign.analytic.collectives.reduce import reduce_binomial
-from simcodesign.analytic.collectives.rounds import equal_rounds, row_s
+from simcodesign.analytic.collectives.rounds import equal_rounds, rounds_of, row_s
 from simcodesign.analytic.even_sharing import Doubling
 from simcodesign.analytic.message_costs import Cost, MessageCosts, ceil_log2, floor_log2
-from simcodesign.analytic.pipelining.succession import Ranks, Succession
+from simcodesign.analytic.pipelining.succession import SYMMETRIC, Ranks, Succession
 from simcodesign.analytic.rank_by_rank.folded_doubling import folded_doubling_s
 from simcodesign.core.units import FloatOrArray
 from simcodesign.fitting.collective_shapes import COLLECTIVES
@@ -45,6 +45,27 @@ def allreduce_recursive_doubling(size: FloatOrArray, p: MessageCosts) -> Cost:
     )
 
 
+def allreduce_rabenseifner(size: FloatOrArray, p: MessageCosts) -> Cost:
+    """k = floor(log2 P) exchanges of a half, a quarter, ... of the data, and as many back, the largest last.
+
+    One message before and one after when P is no power of two: a way that changes the corner in every round comes back
+    to its own."""
+    cube = floor_log2(p.ranks)
+    power: FloatOrArray = np.exp2(cube)
+    places, rest = range(int(np.max(cube))), p.ranks - power
+    halving = [(size / 2.0 ** (place + 1), place < cube, True) for place in places]
+    rounds = rounds_of(p, [*halving, *((part, there, False) for part, there, _ in reversed(halving))])
+    folded = p.reduced(size).whole_s + rounds.time_s + p.message(size).whole_s
+    corners, is_folded = power / p.ranks, rest > 0
+    return Cost(
+        np.where(is_folded, folded, rounds.time_s),
+        rounds.messages * corners + 2 * rest,
+        rounds.message_bytes * corners + 2 * rest * size,
+        rounds.reduction_s + np.where(is_folded, size * p.reduction_s_per_byte, 0.0),
+        rounds.reduced_bytes * corners + rest * size,
+    )
+
+
 def allreduce_ring(size: FloatOrArray, p: MessageCosts) -> Cost:
     """2 (P - 1) steps with a P-th of the data, which is reduced in the first half of them."""
     rounds, part = p.ranks - 1, size / p.ranks
@@ -70,6 +91,16 @@ def doubling(rank: Ints, size: float) -> Rows:
     for step in (2**k for k in range(32) if 2**k < power):
         yield corner, corner[np.arange(power) ^ step], size
     yield rank[1 : 2 * rest : 2], rank[0 : 2 * rest : 2], size
+
+
+def halving_and_doubling(rank: Ints, size: float) -> Rows:
+    """A half, a quarter, ... of the bytes along the edges of the hypercube, twice; the first ranks fold as above."""
+    rows = list(doubling(rank, size))
+    yield rows[0]
+    for place, (source, target, _) in enumerate(rows[1:-1]):
+        yield source, target, size / 2 ** (place + 1)
+        yield source, target, size / 2 ** (place + 1)
+    yield rows[-1]
 
 
 def ring_twice(rank: Ints, size: float) -> Rows:
@@ -129,6 +160,20 @@ register_algorithm_form(
             ends_together=True, whole_time=folded, rounds=lambda size, ranks: (float(floor_log2(ranks)), size)
         ),
         doubling=Doubling.EXCHANGE,
+    ),
+)
+register_algorithm_form(
+    "allreduce",
+    "rabenseifner",
+    AlgorithmForm(
+        allreduce_rabenseifner,
+        halving_and_doubling,
+        "2*log2(P)",
+        "2*(P - 1)/P",
+        sent_both_ways,
+        synchronises=True,
+        folds=True,
+        succession=SYMMETRIC,
     ),
 )
 register_algorithm_form(

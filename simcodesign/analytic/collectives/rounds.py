@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -43,6 +43,12 @@ def doubling_tree_s(ranks: FloatOrArray, whole_s: FloatOrArray, apart_s: FloatOr
     return time
 
 
+def most_ones_up_to(last: FloatOrArray) -> FloatOrArray:
+    """The most ones in a binary number from 0 up to ``last``: as many, or one less than those that have most digits."""
+    digits = ceil_log2(np.asarray(last) + 1.0)
+    return np.maximum(_most_ones(np.asarray(last), digits), np.maximum(digits - 1, 0.0))
+
+
 def _most_ones(last: NDArray[np.float64], digits: NDArray[np.float64]) -> NDArray[np.float64]:
     """The most ones in a binary number up to ``last`` that has as many ``digits``."""
     above, most = np.zeros_like(last), np.zeros_like(last)
@@ -61,19 +67,36 @@ def equal_rounds(rounds: FloatOrArray, size: FloatOrArray, p: MessageCosts) -> C
     return Cost(row_s(rounds, m.exchange_s, m.round_s), p.ranks * rounds, p.ranks * rounds * size)
 
 
+def reducing_rounds(rounds: FloatOrArray, size: FloatOrArray, p: MessageCosts) -> Cost:
+    """The same where every rank reduces what it has received before it goes on."""
+    m, messages = p.reduced(size), p.ranks * rounds
+    reduction_s = rounds * size * p.reduction_s_per_byte
+    time_s = row_s(rounds, m.exchange_s, m.round_s)
+    return Cost(time_s, messages, messages * size, reduction_s, messages * size)
+
+
+def rounds_of(p: MessageCosts, rounds: Iterable[tuple[FloatOrArray, NDArray[np.bool_], bool]]) -> Cost:
+    """Rounds in which every rank sends a message and receives one: its bytes, whether there is such a round, and
+    whether what has been received is reduced before the next one."""
+    now: FloatOrArray = 0.0
+    sent, reduced, next_send, next_receive = now, now, now, now
+    count: FloatOrArray = 0.0
+    for size, is_there, reduces in rounds:
+        m = p.reduced(size) if reduces else p.message(size)
+        send = np.maximum(now, next_send)
+        receive = np.maximum(send + np.maximum(m.arrival_s, m.send_s), next_receive)
+        now = np.where(is_there, receive + m.receive_s, now)
+        next_send = np.where(is_there, send + m.next_send_s, next_send)
+        next_receive = np.where(is_there, receive + m.next_receive_s, next_receive)
+        count, sent = count + np.where(is_there, 1.0, 0.0), sent + np.where(is_there, size, 0.0)
+        reduced = reduced + np.where(is_there, size, 0.0) * reduces
+    return Cost(now, count * p.ranks, sent * p.ranks, reduced * p.reduction_s_per_byte, reduced * p.ranks)
+
+
 def growing_rounds(size: FloatOrArray, p: MessageCosts, blocks: Callable[[int], FloatOrArray]) -> Cost:
     """ceil(log2 P) rounds in which every rank sends a message and receives one, of ``blocks(k)`` times the size."""
     rounds = ceil_log2(p.ranks)
-    now: FloatOrArray = 0.0
-    sent, next_send, next_receive = now, now, now
-    for k in range(int(np.max(rounds))):
-        bytes_now = blocks(k) * size
-        m = p.message(bytes_now)
-        send = np.maximum(now, next_send)
-        receive = np.maximum(send + np.maximum(m.arrival_s, m.send_s), next_receive)
-        now = np.where(k < rounds, receive + m.receive_s, now)
-        next_send, next_receive, sent = send + m.next_send_s, receive + m.next_receive_s, sent + bytes_now
-    return Cost(now, rounds * p.ranks, sent * p.ranks)
+    return rounds_of(p, ((blocks(k) * size, k < rounds, False) for k in range(int(np.max(rounds)))))
 
 
 def numbers_with_digit(ranks: FloatOrArray, place: int) -> FloatOrArray:

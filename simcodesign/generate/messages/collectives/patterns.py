@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -54,3 +56,46 @@ def binary_edges(ranks: Ranks) -> list[tuple[Int32s, Int32s]]:
             parents = ranks.rank[bit - 1 : min(2 * bit - 1, max((ranks.count - side + 1) // 2, 0))]
             edges.append((parents, 2 * parents + np.int32(side)))
     return [(parents, children) for parents, children in edges if len(parents)]
+
+
+@dataclass(frozen=True)
+class Hypercube:
+    """The largest hypercube of P ranks. Where P is no power of two, the first ranks fold in pairs onto a corner: the
+    even rank of each (``folded``) onto the odd one (``taken``). ``who``: the rank of each corner, ascending."""
+
+    folded: Int32s
+    taken: Int32s
+    who: Int32s
+
+    @staticmethod
+    def of(ranks: Ranks) -> Hypercube:
+        """That of these ranks."""
+        rest = ranks.count - 2 ** (ranks.count.bit_length() - 1)
+        taken = ranks.rank[1 : 2 * rest : 2]
+        return Hypercube(ranks.rank[: 2 * rest : 2], taken, np.concatenate([taken, ranks.rank[2 * rest :]]))
+
+    @property
+    def bits(self) -> list[int]:
+        """1, 2, 4, ...: by which numbers of corners differ."""
+        return powers_of_two(len(self.who))
+
+    def enter(self, ranks: Ranks, size_bytes: float) -> None:
+        """Folded ranks send theirs to a corner, which reduces it."""
+        if len(self.folded):
+            ranks.send(self.taken, size_bytes, self.folded)
+            ranks.receive(self.folded, size_bytes, who=self.taken)
+            ranks.reduce(size_bytes, self.taken)
+
+    def exchange(self, ranks: Ranks, bit: int, size_bytes: float, reduces: bool) -> None:
+        """Corners exchange with those whose numbers differ in this bit."""
+        partner = self.who[np.arange(len(self.who)) ^ bit]
+        who = self.who if len(self.folded) else None
+        ranks.exchange(partner, partner, size_bytes, who)
+        if reduces:
+            ranks.reduce(size_bytes, who)
+
+    def leave(self, ranks: Ranks, size_bytes: float) -> None:
+        """Folded ranks get the result."""
+        if len(self.folded):
+            ranks.send(self.folded, size_bytes, self.taken)
+            ranks.receive(self.taken, size_bytes, who=self.folded)

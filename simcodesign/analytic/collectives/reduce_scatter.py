@@ -1,0 +1,56 @@
+"""Closed forms of reduce-scatter: each rank gets a P-th of the reduction of the bytes of all."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from simcodesign.analytic.collectives.algorithm_form import AlgorithmForm, Ints, Rows, register_algorithm_form
+from simcodesign.analytic.collectives.patterns import all_pairs, powers_of_two, ring
+from simcodesign.analytic.collectives.rounds import reducing_rounds, rounds_of
+from simcodesign.analytic.collectives.scatter import sent_by_others
+from simcodesign.analytic.message_costs import Cost, MessageCosts, ceil_log2
+from simcodesign.analytic.pipelining.succession import SYMMETRIC
+from simcodesign.core.units import FloatOrArray
+
+
+def reduce_scatter_recursive_halving(size: FloatOrArray, p: MessageCosts) -> Cost:
+    """ceil(log2 P) rounds: of the P parts, P - 2^k in the first one, then 2^k / 2, ..., 2, 1."""
+    rounds, part = ceil_log2(p.ranks), size / p.ranks
+    places = reversed(range(int(np.max(rounds))))
+    return rounds_of(p, ((np.clip(p.ranks - 2.0**k, 0.0, 2.0**k) * part, k < rounds, True) for k in places))
+
+
+def reduce_scatter_in_steps(size: FloatOrArray, p: MessageCosts) -> Cost:
+    """P - 1 steps with a P-th of the data each way."""
+    return reducing_rounds(p.ranks - 1, size / p.ranks, p)
+
+
+def halving(rank: Ints, size: float) -> Rows:
+    """At distance 1, 2, 4, ...: as many parts as the distance, or all that are left; between pairs if P is a power of
+    two, else to the right."""
+    count = len(rank)
+    for step in powers_of_two(rank):
+        target = (rank + step) % count if count & (count - 1) else rank ^ step
+        yield rank, target, size * min(step, count - step) / count
+
+
+def ring_of_parts(rank: Ints, size: float) -> Rows:
+    """Around the ring, a P-th of the bytes at a time."""
+    return ring(rank, size / len(rank))
+
+
+def pairs_of_parts(rank: Ints, size: float) -> Rows:
+    """A P-th of the bytes for every other rank."""
+    return all_pairs(rank, size / len(rank))
+
+
+for _algorithm, _cost, _traffic, _messages in (
+    ("recursive_halving", reduce_scatter_recursive_halving, halving, "log2(P)"),
+    ("ring", reduce_scatter_in_steps, ring_of_parts, "P - 1"),
+    ("pairwise", reduce_scatter_in_steps, pairs_of_parts, "P - 1"),
+):
+    register_algorithm_form(
+        "reduce_scatter",
+        _algorithm,
+        AlgorithmForm(_cost, _traffic, _messages, "(P - 1)/P", sent_by_others, synchronises=True, succession=SYMMETRIC),
+    )
