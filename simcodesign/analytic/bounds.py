@@ -84,7 +84,10 @@ class _Loads:
         """The path of a block done once; everything else is added up for all its repetitions."""
         path, parts = Path(np.zeros(self.ranks)), dict[str, tuple[Path, Path]]()
         for step in block.steps():
-            if isinstance(step, EvaluatedBlock):
+            if isinstance(step, EvaluatedBlock) and step.block.index is not None:
+                for iteration in step.iterations():
+                    path = path + self.path(iteration)
+            elif isinstance(step, EvaluatedBlock):
                 path = path + self.path(step).repeated(float(step.repeat))
             elif isinstance(step.demand, Wait):
                 for since, part in (parts.pop(name) for name in step.demand.names):

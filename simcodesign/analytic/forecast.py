@@ -99,11 +99,13 @@ class _Account:
     shared: list[SharedTime] = field(default_factory=list)
     clock: BlockClock = field(default_factory=BlockClock)  # of the block that is read
     has_overlap: bool = field(init=False)
+    has_index: bool = field(init=False)
     no_pipeline: str = field(init=False)  # why successive operations have no closed form
     power: PowerBook | None = field(init=False)
 
     def __post_init__(self) -> None:
         self.has_overlap = self.evaluation.design_point.workload.has_overlap
+        self.has_index = self.evaluation.design_point.workload.has_index
         self.no_pipeline = why_not_pipelined(self.evaluation)
         self.power = PowerBook() if self.evaluation.design_point.has_power else None
 
@@ -122,7 +124,7 @@ class _Account:
                 operation = None if self.no_pipeline else self._operation(placed, charge)
                 chain = chain if operation is None else chain + Chain.of(operation)
         if self.has_overlap:
-            outer.ends(self.clock, block.repeat)
+            outer.ends(self.clock, block)
         self.clock = outer
         return chain
 
@@ -144,8 +146,11 @@ class _Account:
 
     def _block(self, block: EvaluatedBlock) -> Chain:
         """What is in a block; the waits of the outermost one that is repeated, when it has been read."""
+        if block.block.index is not None:
+            self._indexed(block)
+            return Chain()
         repeated = block.block.repeat != ONE
-        has_queues = self.queueing and not self.evaluation.by_rank and not self.has_overlap
+        has_queues = self.queueing and not self.evaluation.by_rank and not (self.has_overlap or self.has_index)
         if not has_queues or self.loop is not None or not repeated:
             return self._repeated(self.program(block), block)
         self.loop = Loop()
@@ -159,6 +164,20 @@ class _Account:
         self.loop = None
         return chain
 
+    def _indexed(self, block: EvaluatedBlock) -> None:
+        """A loop whose iterations differ: the sum over them. In LogGOPS an operation may be followed rank by rank, at
+        one size: there every iteration is evaluated by itself where there is one design point."""
+        one_by_one = self.has_gaps and not self.evaluation.design_point.shape
+        first = len(self.demands)
+        count = 0
+        for part in block.iterations() if one_by_one and np.any(block.repeat) else block.parts():
+            self.program(part)
+            count = count or len(self.demands) - first
+        for number in range(count):  # of every part, the demands in the order of the program
+            (step, *_), times_s = zip(*self.demands[first + number :: count], strict=True)
+            self.demands[first + number] = step, sum(times_s, start=0.0)
+        del self.demands[first + count :]
+
     def _repeated(self, chain: Chain, block: EvaluatedBlock) -> Chain:
         return Chain() if self.no_pipeline else chain.repeated(float(block.repeat))
 
@@ -168,11 +187,11 @@ class _Account:
         if not self.evaluation.design_point.shape:
             self.demands.append((step, time_s))
             self._share(step, time_s)
-        self.messages = self.messages + charge.messages * step.repetitions
-        self.message_bytes = self.message_bytes + charge.message_bytes * step.repetitions
+        self.messages = self.messages + step.total(charge.messages)
+        self.message_bytes = self.message_bytes + step.total(charge.message_bytes)
         for count in charge.counts:
             totals = self.counts.setdefault(count.group, {})
-            every = step.over_ranks(count.each * step.repetitions * step.present)
+            every = step.over_ranks(step.total(count.each * step.present))
             totals[count.name] = totals.get(count.name, 0.0) + every
         self.hit_methods |= charge.hit_methods or {}
         if self.loop is not None:
@@ -184,16 +203,16 @@ class _Account:
         """By how much a demand lengthens the program, as often as it is done."""
         phase = self.phases.setdefault(step.phase, dict.fromkeys(COMPONENTS, 0.0))
         if self.has_overlap:  # the clock of the program says in the end what it consists of
-            return self.clock.reads(step, charge) * step.repetitions
-        time_s = charge.time_s * step.repetitions * step.present
-        computed_s = charge.computation_s * step.repetitions * step.present
+            return step.total(self.clock.reads(step, charge))
+        time_s = step.total(charge.time_s * step.present)
+        computed_s = step.total(charge.computation_s * step.present)
         phase["computation"] = phase["computation"] + computed_s
         phase[charge.component] = phase[charge.component] + (time_s - computed_s)
         return time_s
 
     def _share(self, step: EvaluatedStep, time_s: FloatOrArray) -> None:
         """Note a demand whose messages share links evenly, where links are shared fairly."""
-        if step.machine.network.sharing != "fair" or self.evaluation.by_rank or self.has_overlap:
+        if step.machine.network.sharing != "fair" or self.evaluation.by_rank or self.has_overlap or self.has_index:
             return
         shared_s = closed_form(step.demand).evenly_shared_s(step.demand, step)
         if shared_s is not None:
@@ -213,10 +232,11 @@ class _Account:
     def _draw(power: PowerBook, step: EvaluatedStep, charge: Charge) -> None:
         """Add the power and energy of all ranks."""
         for draw in charge.draws:
-            energy_j, power_w = draw.energy_j * step.repetitions, draw.power_w
+            energy_j, power_w = draw.energy_j, draw.power_w
             if not draw.of_all:
                 energy_j, power_w = step.over_ranks(energy_j * step.present), step.over_ranks(power_w * step.present)
-            power.spend(energy_j)
+            power.spend(step.total(energy_j))
+            power_w = step.block.highest(power_w)
             # What is started draws its power beside all else of the phase.
             part = draw.part if not step.demand.started_as else f"{draw.part} of {step.demand.started_as}"
             power.draw(step.phase, part, power_w, draw.is_resource)
@@ -288,6 +308,8 @@ def why_not_pipelined(evaluation: Evaluation) -> str:
         return "several design points"
     if evaluation.design_point.workload.has_overlap:
         return "parts that go on beside others"
+    if evaluation.design_point.workload.has_index:
+        return "iterations that differ"
     network = evaluation.machine.network
     if network.model != "hockney" and network.paths_differ:
         return "LogGOPS where links differ, so that ranks do not go on at the same time"

@@ -95,7 +95,7 @@ def requirements_of(design_point: DesignPoint, counting: str = "cost_functions")
     with np.errstate(all="ignore"):  # what overflows is refused below
         for step in evaluation.program.demands():
             for metric, amount in closed_form(step.demand).requirements(step.demand, step, counting).items():
-                totals[metric] = totals[metric] + amount * step.repetitions * step.present
+                totals[metric] = totals[metric] + step.total(amount * step.present)
         means = {metric: _mean(evaluation, total) for metric, total in totals.items()}
     for metric, mean in means.items():
         if not np.all(np.isfinite(mean)):

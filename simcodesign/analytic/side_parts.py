@@ -21,7 +21,7 @@ import numpy as np
 from simcodesign.analytic.demands.base import Charge
 from simcodesign.core.units import FloatOrArray
 from simcodesign.describe.demands.wait import Wait
-from simcodesign.describe.evaluation import EvaluatedStep
+from simcodesign.describe.evaluation import EvaluatedBlock, EvaluatedStep
 
 #: Seconds by phase and component.
 Times = Mapping[tuple[str, str], FloatOrArray]
@@ -57,10 +57,10 @@ class BlockClock:
         self.now_s, self.times = self.now_s + time_s, after
         return time_s
 
-    def ends(self, inner: BlockClock, repeat: FloatOrArray) -> None:
-        """A block in this one has ended, which is done so often."""
-        self.now_s = self.now_s + inner.now_s * repeat
-        self.times = _plus(self.times, {key: time_s * repeat for key, time_s in inner.times.items()})
+    def ends(self, inner: BlockClock, block: EvaluatedBlock) -> None:
+        """A block in this one has ended, or a part of its iterations."""
+        self.now_s = self.now_s + block.summed(inner.now_s)
+        self.times = _plus(self.times, {key: block.summed(time_s) for key, time_s in inner.times.items()})
 
     def _waits(self, name: str) -> FloatOrArray:
         part = self.parts.pop(name)

@@ -24,16 +24,23 @@ from simcodesign.describe.groups import GROUP_NAMES, Membership
 from simcodesign.describe.machine import Machine
 from simcodesign.describe.program import MAIN_PHASE, Block, phase_name
 
+#: Numbers in an array of the values of iterations, points and ranks.
+MOST_AT_ONCE = 2**20
+
 
 @dataclass(frozen=True)
 class Evaluation:
     """The values of all ``names``, and the ``machine``, at which a program is evaluated: numbers or arrays over the
-    design points, with the ranks as the last axis where ``by_rank``."""
+    design points, with the ranks as the last axis where ``by_rank``, and the iterations of every loop with an index in
+    front of them, the innermost first. ``indices`` are the names of these; ``counts``: which iterations there are, None
+    for all of the axis: what stands beyond them has no weight, whatever it is."""
 
     design_point: DesignPoint
     names: Mapping[str, FloatOrArray]
     machine: Machine
     by_rank: bool
+    indices: frozenset[str] = frozenset()
+    counts: NDArray[np.bool_] | None = None
 
     @classmethod
     def at_points(cls, design_point: DesignPoint, by_rank: bool | None = None) -> Evaluation:
@@ -65,19 +72,36 @@ class Evaluation:
         """The program, as a block of its own that is done once."""
         return EvaluatedBlock(self, Block(ONE, self.design_point.workload.program), None)
 
+    def iterations(self) -> Iterator[dict[str, float]]:
+        """The indices of every iteration at a single design point; none of them outside of loops with an index."""
+        indices = np.broadcast_arrays(
+            1.0 if self.counts is None else self.counts, *(self.names[name] for name in self.indices)
+        )
+        for counts, *numbers in zip(*(np.ravel(index) for index in indices), strict=True):
+            if counts:
+                yield dict(zip(self.indices, map(float, numbers), strict=True))
+
     def value(
-        self, expression: Expression, what: str, changed: Mapping[str, FloatOrArray] | None = None
+        self,
+        expression: Expression,
+        what: str,
+        changed: Mapping[str, FloatOrArray] | None = None,
+        beyond: float = 0.0,
     ) -> FloatOrArray:
-        """The value; some names may be ``changed``. InputError unless it is finite everywhere."""
+        """The value; some names may be ``changed``, and it is ``beyond`` where no iteration counts. InputError unless
+        it is finite everywhere."""
         names = self.names if changed is None else {**self.names, **changed}
         text = f"{what} = {expression.text}"
-        return finite(expression.evaluate(names), text, self.design_point.workload, expression)
+        value = expression.evaluate(names)
+        if self.counts is not None and expression.names & self.indices:
+            value = np.where(self.counts, value, beyond)
+        return finite(value, text, self.design_point.workload, expression)
 
     def amount(
         self, expression: Expression, what: str, changed: Mapping[str, FloatOrArray] | None = None
     ) -> FloatOrArray:
         """The value. InputError unless it is finite and not negative everywhere."""
-        value = self.value(expression, what, changed)
+        value = self.value(expression, what, changed, beyond=1.0)
         if np.any(np.asarray(value) < 0):
             place = expression.place or self.design_point.workload.place
             raise InputError(f"{what} = {expression.text} is negative", place, value=float(np.min(value)))
@@ -103,11 +127,13 @@ class Evaluation:
 
 @dataclass(frozen=True)
 class EvaluatedBlock:
-    """A block of a program; ``outer`` is the one around it, None for the program itself."""
+    """A block of a program; ``outer`` is the one around it, None for the program itself. Of a loop with an index it is
+    the whole loop, of which ``parts`` and ``iterations`` give the steps their values; ``nodes`` are those of a part."""
 
     evaluation: Evaluation
     block: Block
     outer: EvaluatedBlock | None
+    nodes: Nodes | None = None
 
     @cached_property
     def phase(self) -> str:
@@ -126,12 +152,90 @@ class EvaluatedBlock:
     @cached_property
     def repeat(self) -> FloatOrArray:
         """How often its steps are done each time that it is done."""
-        return self.evaluation.amount(self.block.repeat, "repeat")
+        evaluation = self.evaluation if self.outer is None else self.outer.evaluation
+        return evaluation.amount(self.block.repeat, "repeat")
 
     @cached_property
     def repetitions(self) -> FloatOrArray:
         """How often its steps are done in all."""
-        return 1.0 if self.outer is None else self.outer.repetitions * self.repeat
+        if self.outer is None:
+            return 1.0
+        return self.total(1.0) if self.evaluation.indices else self.outer.repetitions * self.repeat
+
+    def summed(self, each: FloatOrArray) -> FloatOrArray:
+        """The sum over its iterations of what it has in each: times ``repeat`` where they are alike."""
+        return each * self.repeat if self.nodes is None else self.nodes.summed(each)
+
+    def total(self, each: FloatOrArray) -> FloatOrArray:
+        """The sum over all its repetitions, those of the blocks around it among them."""
+        if not self.evaluation.indices:
+            return each * self.repetitions
+        return each if self.outer is None else self.outer.total(self.summed(each))
+
+    def highest(self, each: FloatOrArray) -> FloatOrArray:
+        """The largest of all its repetitions, 0 if there are none."""
+        if not self.evaluation.indices or self.outer is None:
+            return each
+        return self.outer.highest(each if self.nodes is None else self.nodes.highest(each))
+
+    def parts(self) -> Iterator[EvaluatedBlock]:
+        """The block, or, of a loop with an index, all iterations in parts that bounded memory holds, each with its
+        iterations as an axis."""
+        if self.block.index is None:
+            yield self
+            return
+        count = self._count()
+        most, shape = int(np.max(count, initial=1.0)), np.shape(count)
+        axes = self._axes_of_values()
+        width = max(MOST_AT_ONCE // max(int(np.prod(axes, initial=1.0)), 1), 1)
+        for low in range(0, max(most, 1), width):
+            first = np.arange(low, min(low + width, max(most, 1)), dtype=np.float64)
+            index = first.reshape(-1, *(1 for _ in axes))
+            here = index < np.reshape(count, (1,) * (len(axes) - len(shape)) + shape)
+            yield self.at_nodes(index, np.where(here, 1.0, 0.0))
+
+    def at_nodes(self, index: NDArray[np.float64], weights: NDArray[np.float64]) -> EvaluatedBlock:
+        """The loop at these values of its index, with what each counts in a sum, both with the iterations in front."""
+        outer = self.evaluation
+        counts = None if np.all(weights != 0) else np.asarray(weights != 0)
+        if outer.counts is not None:
+            counts = outer.counts if counts is None else counts & outer.counts
+        assert self.block.index is not None
+        names = {**outer.names, self.block.index: index}
+        inner = replace(outer, names=names, indices=outer.indices | {self.block.index}, counts=counts)
+        return replace(self, evaluation=inner, nodes=Nodes(index, weights))
+
+    def iterations(self) -> Iterator[EvaluatedBlock]:
+        """The iterations of a loop with an index, at a single design point, each as a block that is done once."""
+        assert self.block.index is not None
+        once = replace(self.block, repeat=ONE, index=None)
+        for number in range(int(np.max(self._count()))):
+            names = {**self.evaluation.names, self.block.index: float(number)}
+            yield EvaluatedBlock(replace(self.evaluation, names=names), once, self.outer)
+
+    @property
+    def without_index(self) -> EvaluatedBlock:
+        """The block for its steps that do not depend on its index."""
+        return EvaluatedBlock(self.evaluation, replace(self.block, index=None), self.outer)
+
+    def _axes_of_values(self) -> tuple[int, ...]:
+        """The lengths of the axes that values have here: iterations of the loops around it, points and ranks."""
+        of_ranks = (self.evaluation.design_point.ranks,) if self.evaluation.by_rank else ()
+        axes = self.evaluation.design_point.shape + of_ranks
+        outer = self.outer
+        while outer is not None:
+            axes = axes if outer.nodes is None else (len(outer.nodes.index), *axes)
+            outer = outer.outer
+        return axes
+
+    def _count(self) -> FloatOrArray:
+        """The number of iterations. InputError unless that is whole."""
+        count, given = np.asarray(self.repeat), self.block.repeat
+        if np.any(count != np.floor(count)):
+            odd = float(count[count != np.floor(count)].flat[0])
+            what = f"a loop with an index needs whole repetitions: repeat = {given.text}"
+            raise InputError(what, given.place or self.block.place, value=odd, allowed="e.g. n // b, ceil(n / b)")
+        return count
 
     def steps(self) -> Iterator[EvaluatedBlock | EvaluatedStep]:
         """Its blocks and demands, in their order."""
@@ -145,9 +249,32 @@ class EvaluatedBlock:
         """All demands in it and in its blocks, in their order."""
         for step in self.steps():
             if isinstance(step, EvaluatedBlock):
-                yield from step.demands()
+                for part in step.parts():
+                    yield from part.demands()
             else:
                 yield step
+
+
+@dataclass(frozen=True)
+class Nodes:
+    """Values of an index, the iterations in front of the axes of all else, and the weight of each in a sum."""
+
+    index: NDArray[np.float64]
+    weights: NDArray[np.float64]
+
+    def summed(self, each: FloatOrArray) -> FloatOrArray:
+        """The weighted sum of what each iteration has, or of what they all have."""
+        if np.ndim(each) < self.index.ndim:
+            of_all: FloatOrArray = each * self.weights.sum(axis=0)
+            return of_all
+        total: FloatOrArray = np.sum(self.weights * each, axis=0)
+        return total
+
+    def highest(self, each: FloatOrArray) -> FloatOrArray:
+        """The largest of what iterations have that count."""
+        every = np.where(self.weights != 0, each, 0.0)
+        highest: FloatOrArray = every.max(axis=0)
+        return highest
 
 
 @dataclass(frozen=True)
@@ -188,6 +315,10 @@ class EvaluatedStep:
     def repetitions(self) -> FloatOrArray:
         """How often it is done in all."""
         return self.block.repetitions
+
+    def total(self, each: FloatOrArray) -> FloatOrArray:
+        """The sum over all repetitions of what it has each time that it is done."""
+        return self.block.total(each)
 
     @cached_property
     def applies(self) -> NDArray[np.bool_] | None:

@@ -18,7 +18,8 @@ class Block:
     """``repeat`` times the ``body``; ``phase`` names where its time is booked; ``constants`` replace the machine's.
 
     ``useful_flops``: what one repetition adds to the operations, of all ranks, of which a rate is made.
-    ``overlaps``: its body are parts that go on at once (``describe/overlap.py``).
+    ``overlaps``: its body are parts that go on at once (``describe/overlap.py``). ``index``: the name that counts the
+    iterations, from 0, in all that stands in the block but its ``repeat``.
     """
 
     repeat: Expression
@@ -29,6 +30,7 @@ class Block:
     place: Place = field(default=Place(), compare=False)
     useful_flops: Expression | None = None
     overlaps: bool = False
+    index: str | None = None
 
     def expressions(self) -> Iterator[Expression]:
         """Every expression of the block itself."""
@@ -46,6 +48,26 @@ def walk(program: tuple[Step, ...]) -> Iterator[Step]:
         yield step
         if isinstance(step, Block):
             yield from walk(step.body)
+
+
+def with_indices(
+    program: tuple[Step, ...], outer: frozenset[str] = frozenset()
+) -> Iterator[tuple[Step, frozenset[str]]]:
+    """Every step of a program with the indices of the loops around it, blocks before their bodies."""
+    for step in program:
+        yield step, outer
+        if isinstance(step, Block):
+            yield from with_indices(step.body, outer if step.index is None else outer | {step.index})
+
+
+def has_index(program: tuple[Step, ...]) -> bool:
+    """Whether the iterations of some loop differ by an index."""
+    return any(isinstance(step, Block) and step.index is not None for step in walk(program))
+
+
+def names_in(step: Step) -> frozenset[str]:
+    """The names in all expressions of a step, and of those in it."""
+    return frozenset().union(*(one.names for part in walk((step,)) for one in part.expressions()))
 
 
 def with_phase(program: tuple[Step, ...], phase: str = MAIN_PHASE) -> Iterator[tuple[str, Step]]:

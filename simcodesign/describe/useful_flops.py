@@ -52,6 +52,7 @@ def _parts(block: EvaluatedBlock) -> Iterator[FloatOrArray]:
     for step in block.steps():
         if isinstance(step, EvaluatedBlock):
             useful = step.block.useful_flops
-            if useful is not None:
-                yield step.repetitions * step.evaluation.amount(useful, "useful_flops")
-            yield from _parts(step)
+            for part in step.parts():
+                if useful is not None:
+                    yield part.total(part.evaluation.amount(useful, "useful_flops"))
+                yield from _parts(part)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from simcodesign.core.errors import InputError, Place, nearest
 from simcodesign.core.expressions.expression import Expression, parse
@@ -19,7 +20,7 @@ from simcodesign.describe.groups import GROUP_NAMES, check_group
 from simcodesign.describe.noise import Imbalance, share_as_distribution
 from simcodesign.describe.overlap import check_starts, has_overlap
 from simcodesign.describe.parameters import Parameter
-from simcodesign.describe.program import Block, Step, placed_demands, walk
+from simcodesign.describe.program import Block, Step, has_index, placed_demands, walk, with_indices
 
 #: Names that a program may use besides parameters and equations.
 RESERVED = ("P", "rank")
@@ -64,10 +65,10 @@ class Workload:
         check_starts(self.program)
         for colour in self.groups.values():
             _check_known(colour, by_rank, self.place)
-        for step in walk(self.program):
+        for step, indices in with_indices(self.program):
             if not isinstance(step, Block):
                 check_group(step.communicator, self.groups, step.place)
-            _check_names(step, known, by_rank)
+            _check_names(step, known | indices, by_rank | indices)
             _check_data(step, self.data)
         if self.footprint is None and self.data:
             total = parse(" + ".join(f"({size.text})" for size in self.data.values()), self.place)
@@ -95,6 +96,11 @@ class Workload:
     def accesses_memory(self) -> bool:
         """Whether some demand is of loads and stores in memory."""
         return any(isinstance(step, MemoryAccesses) for step in walk(self.program))
+
+    @cached_property
+    def has_index(self) -> bool:
+        """Whether the iterations of some loop differ by an index."""
+        return has_index(self.program)
 
     @property
     def uses_resources(self) -> bool:
@@ -129,8 +135,12 @@ class Workload:
 
 
 def _check_names(step: Step, known: set[str], by_rank: set[str]) -> None:
-    """Only what each rank does for itself may depend on ``rank``."""
+    """Only what each rank does for itself may depend on ``rank``; the index of a block counts inside of it."""
     if isinstance(step, Block):
+        if step.index is not None:
+            _check_index(step, step.index, by_rank)
+            _check_known(step.repeat, known, step.place)
+            known = known | {step.index}
         for expression in step.expressions():
             _check_known(expression, known, step.place)
         return
@@ -139,6 +149,13 @@ def _check_names(step: Step, known: set[str], by_rank: set[str]) -> None:
     for expression in step.expressions():
         alike = step.alike_on_all_ranks and not any(expression is peer for peer in peers)
         _check_known(expression, (known | own) - {"group_rank"} if alike else by_rank | own, step.place)
+
+
+def _check_index(block: Block, index: str, names: set[str]) -> None:
+    """InputError for an index that hides a parameter, an equation, another index, or what the project defines."""
+    if index in {*names, *RESERVED, *GROUP_NAMES}:
+        what = "the index of a loop has the name of something else"
+        raise InputError(what, block.place, value=index, allowed="any other name")
 
 
 def _check_data(step: Step, data: Mapping[str, Expression]) -> None:

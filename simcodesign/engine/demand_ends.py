@@ -21,11 +21,11 @@ def added_by_demand_s(plan: Plan, log: Log, order: DemandOrder) -> Floats:
     Each time that a demand is done, its part is from the moment at which all ranks have ended everything before it in
     the program to the moment at which they have ended it, too: nothing where some rank ends something before it later.
     """
-    added = np.zeros(len(order.counts))
+    added = np.zeros(order.demands)
     until = 0.0
     for turns, last_end_s in _last_ends(plan, log, order):
         ends = np.maximum.accumulate(np.concatenate([[until], last_end_s]))
-        added += np.bincount(turns, weights=np.diff(ends), minlength=len(added))
+        added += np.bincount(order.demand[turns], weights=np.diff(ends), minlength=len(added))
         until = float(ends[-1])
     return added
 

@@ -97,7 +97,7 @@ def _demand_times(point: DesignPoint, plan: Plan, log: Log) -> tuple[DemandTime,
     order = plan.demands
     if order is None:
         return ()
-    times = np.bincount(order.turns, minlength=len(order.counts)).tolist()
+    times = np.bincount(order.demand[order.turns], minlength=order.demands).tolist()
     added_s = added_by_demand_s(plan, log, order).tolist()
     placed = placed_demands(point.workload.program)
     return tuple(

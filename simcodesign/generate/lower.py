@@ -19,13 +19,13 @@ from simcodesign.generate.demands.base import lowering
 from simcodesign.generate.demands.memory_accesses import operations_of, shares_controller
 from simcodesign.generate.messages.pricing import MessagePricing
 from simcodesign.generate.noise import Variations
-from simcodesign.generate.plan import NONE, Accounts, DemandOrder, Int32s, Int64s, Plan, Powers
+from simcodesign.generate.plan import NONE, Accounts, Plan, Powers
 from simcodesign.generate.plan_builder import LoweredProgram, PlanBuilder, StepWriter
 from simcodesign.generate.power import BYTES_PER_OPERATION as POWER_BYTES
 from simcodesign.generate.power import PowerTable
+from simcodesign.generate.program_lowering import ProgramLowering, whole_repeat
 from simcodesign.generate.random_streams import imbalance_shares
-from simcodesign.generate.segment import Segment, joined
-from simcodesign.generate.side_chains import SideChains
+from simcodesign.generate.segment import Segment
 
 #: Memory that one operation takes at most, in the Plan and in the compiled engine, without and with routes; to these
 #: come the stations on the routes. Measured on 14 to 96 million operations: 62 bytes, and 80 to 95 bytes.
@@ -91,65 +91,27 @@ def _replaces_clock(design_point: DesignPoint) -> bool:
 
 def _lowered(builder: PlanBuilder) -> LoweredProgram:
     """The operations of the program."""
-    steps = list(builder.evaluation.program.demands())
+    # A program whose first demand writes it as a whole has no loops with an index.
+    steps = [] if builder.design_point.workload.has_index else list(builder.evaluation.program.demands())
+    if not steps:
+        return ProgramLowering(builder).lowered()
     whole = lowering(steps[0].demand).program(steps, builder)
-    return _lowered_in_order(builder) if whole is None else whole
-
-
-def _lowered_in_order(builder: PlanBuilder) -> LoweredProgram:
-    counts: list[Int64s] = []
-    segment, turns = _segment(builder, builder.evaluation.program, counts)
-    return LoweredProgram(segment, demands=DemandOrder(turns, tuple(counts)))
-
-
-def _segment(builder: PlanBuilder, block: EvaluatedBlock, counts: list[Int64s]) -> tuple[Segment, Int32s]:
-    """The operations of a block done once, of its own blocks as often as these are repeated, and its demands in turn,
-    as places in ``counts``, to which their numbers of operations are added."""
-    parts, turns = [], []
-    chains = SideChains(builder.ranks) if builder.design_point.workload.has_overlap else None
-    for step in block.steps():
-        if not isinstance(step, EvaluatedBlock):
-            writer, form = StepWriter(builder, step), lowering(step.demand)
-            form.write(step.demand, writer)
-            written = writer.segment(form.is_collective)
-            parts.append(written if chains is None else chains.placed(step.demand, written, writer))
-            turns.append(np.array([len(counts)], dtype=np.int32))
-            counts.append(parts[-1].counts if parts[-1].width is None else np.array(parts[-1].width))
-        elif times := _whole_repeat(step):
-            segment, inner = _segment(builder, step, counts)
-            parts.append(segment.repeated(times))
-            if chains is not None:
-                chains.passed(parts[-1])
-            turns.append(np.tile(inner, times))
-        else:
-            counts += [np.array(0) for _ in step.demands()]
-    empty = np.zeros(0, np.int32)
-    return joined(parts, builder.ranks, builder.extra_fields), np.concatenate([empty, *turns])
+    return ProgramLowering(builder).lowered() if whole is None else whole
 
 
 def _operations(builder: PlanBuilder, block: EvaluatedBlock) -> float:
     """Operations of all ranks together at most, of a block done once, before any is made."""
     total = 0.0
     for step in block.steps():
-        if isinstance(step, EvaluatedBlock):
-            times = _whole_repeat(step)
+        if isinstance(step, EvaluatedBlock) and step.block.index is not None:
+            total += sum(_operations(builder, iteration) for iteration in step.iterations())
+        elif isinstance(step, EvaluatedBlock):
+            times = whole_repeat(step)
             total += times * _operations(builder, step) if times else 0
         else:
             total += lowering(step.demand).operations(step.demand, StepWriter(builder, step))
             total += builder.ranks if step.demand.started_as else 0
     return total
-
-
-def _whole_repeat(step: EvaluatedBlock) -> int:
-    """How often the block is done. InputError unless that is a whole number."""
-    times, block = float(step.repeat), step.block
-    if times != int(times):
-        raise InputError(
-            f"a simulation needs whole repetitions, but repeat = {block.repeat.text} = {times:g} here; choose "
-            "parameters that divide evenly (a forecast takes any number)",
-            block.repeat.place or block.place,
-        )
-    return int(times)
 
 
 def _check_memory(operations: float, builder: PlanBuilder) -> None:

@@ -228,11 +228,18 @@ class SourceLines:
 
 @dataclass(frozen=True)
 class DemandOrder:
-    """Which operations belong to which demand: every rank has ``counts[d]`` of the D demands, (P,) or one number for
-    all, each time that demand d is done; ``turns`` are the demands in the order in which they are done."""
+    """Which operations belong to which demand: every rank has ``counts[v]`` of variant v, (P,) or one number for all;
+    a demand has one variant, or several where the iterations of a loop differ. ``turns`` are the variants in the order
+    in which they are done; ``demand`` is the number of the demand of each variant."""
 
     turns: Int32s
     counts: tuple[Int64s, ...]
+    demand: Int32s
+
+    @property
+    def demands(self) -> int:
+        """D, the number of demands."""
+        return int(self.demand.max(initial=-1)) + 1
 
 
 @dataclass(frozen=True)

@@ -124,8 +124,10 @@ def _check_peers(step: EvaluatedStep, what: str, peer: Expression) -> None:
         return
     names = {**design_point.values, "rank": design_point.every_rank()}
     when = step.demand.when
-    here = np.ones(design_point.ranks) if when is None else np.asarray(when.evaluate(names))
-    checked_peers(what, peer, names, np.flatnonzero(np.broadcast_to(here, design_point.ranks)))
+    for iteration in step.evaluation.iterations():
+        here = np.ones(design_point.ranks) if when is None else np.asarray(when.evaluate({**names, **iteration}))
+        present = np.flatnonzero(np.broadcast_to(here, design_point.ranks))
+        checked_peers(what, peer, {**names, **iteration}, present)
 
 
 def _peers(step: EvaluatedStep, what: str, peer: Expression, here: Ints) -> Ints:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from simcodesign.core.errors import InputError, nearest
 from simcodesign.core.expressions.expression import Expression, parse
 from simcodesign.describe.constants import CONSTANTS, OF_THE_WHOLE, POWERS, check_constant, check_not_former
@@ -33,7 +35,7 @@ _KEYS = (
     "data",
     "groups",
 )
-_BLOCK_KEYS = ("phase", "repeat", "do", "constants", "about", "useful_flops")
+_BLOCK_KEYS = ("phase", "repeat", "do", "constants", "about", "useful_flops", "index")
 
 
 def workload_from(entry: Entry) -> Workload:
@@ -150,7 +152,17 @@ def _block(entry: Entry) -> Block:
         about=items["about"].text() if "about" in items else "",
         place=entry.place,
         useful_flops=amount(items, "useful_flops"),
+        index=_index(items["index"], items) if "index" in items else None,
     )
+
+
+def _index(entry: Entry, items: Mapping[str, Entry]) -> str:
+    """The name that counts the iterations of a block."""
+    if "repeat" not in items:
+        raise InputError("an index without 'repeat'", entry.place, value=entry.text(), allowed="repeat: N, index: k")
+    name = entry.name()
+    check_name(name, entry.place, RESERVED)
+    return name
 
 
 def _constant(path: str, entry: Entry) -> Expression:

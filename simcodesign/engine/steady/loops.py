@@ -65,8 +65,8 @@ def _is_loop(block: Block, point: DesignPoint, few: int) -> bool:
 def _unrolled(program: Sequence[Step], point: DesignPoint, few: int) -> Iterator[Step]:
     """The program with blocks written out that are repeated a few times and have a loop in them."""
     for step in program:
-        if not isinstance(step, Block) or _is_loop(step, point, few):
-            yield step
+        if not isinstance(step, Block) or step.index is not None or _is_loop(step, point, few):
+            yield step  # iterations that differ are all simulated
             continue
         body, times = tuple(_unrolled(step.body, point, few)), _repeat(step, point)
         if 1 < times == np.floor(times) and any(_loops(body, point, few)):
@@ -87,7 +87,7 @@ def _loops(
     for place, step in enumerate(program):
         inside = demands
         demands += sum(1 for _ in placed_demands((step,)))
-        if isinstance(step, Block):
+        if isinstance(step, Block) and step.index is None:
             name = phase_name(phase, step.phase)
             if _is_loop(step, point, few):
                 yield Loop((*path, place), name, int(_repeat(step, point)), range(inside, demands))
@@ -116,7 +116,8 @@ class LoopOperations:
 
 def operations_of(plan: Plan, order: DemandOrder, loop: Loop, count: int) -> LoopOperations:
     """Where a loop that is done ``count`` times stands in the Plan."""
-    inside = (order.turns >= loop.demands.start) & (order.turns < loop.demands.stop)
+    demand = order.demand[order.turns]
+    inside = (demand >= loop.demands.start) & (demand < loop.demands.stop)
     first = int(np.argmax(inside))
     before, within = order.turns[:first], order.turns[inside]
     width = _operations(order, within, plan.ranks) // count
