@@ -125,7 +125,10 @@ def __getattr__(name: str) -> Any:
     if name == "__version__":
         return _version()
     if name in _HOMES:
-        return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
+        value = getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
+        if _HOMES[name] == "describe.python_programs.operations":  # programs use these a million times
+            globals()[name] = value
+        return value
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 

@@ -20,7 +20,7 @@ PLOT_SUFFIXES = (".png", ".svg", ".pdf")
 MachineName = Annotated[str, Argument(metavar="MACHINE", help="A shipped machine or the path of a file.")]
 WorkloadName = Annotated[
     str,
-    Argument(metavar="WORKLOAD", help="A shipped workload or the path of a .yaml, .goal or .bin (GOAL) file."),
+    Argument(metavar="WORKLOAD", help="A shipped workload, a .yaml, .goal or .bin file, or FILE.py:NAME (executed)."),
 ]
 Settings = Annotated[
     list[str],

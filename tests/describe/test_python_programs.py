@@ -211,9 +211,10 @@ ERRORS = {
     "no operation of a group": ("yield sc.world.alreduce(8)", 5),
     "a colour": ("sc.group(0.5)\nyield sc.compute(flops=1)", 5),
     "its own error": ("x = 1\nyield sc.compute(flops=1 / (rank - 1))", 6),
-    "never waited for": ("yield sc.compute(flops=1)\nh = yield sc.start(sc.compute(flops=1))", 6),
+    "never waited for": ("yield sc.compute(flops=1)\nh = yield sc.start(sc.world.barrier())", 6),
     "no start": ("yield sc.wait(3)", 5),
-    "waits again": ("h = yield sc.start(sc.compute(flops=1))\nyield sc.wait(h)\nyield sc.wait(h)", 7),
+    "waits again": ("h = yield sc.start(sc.world.barrier())\nyield sc.wait(h)\nyield sc.wait(h)", 7),
+    "starts work": ("yield sc.start(sc.compute(flops=1))", 5),
     "starts a wait": ("yield sc.start(sc.phase('x'))", 5),
 }
 
@@ -323,3 +324,32 @@ def test_the_documentation_runs(tmp_path: Path) -> None:
         path = tmp_path / f"block{number}.py"
         path.write_text(block)
         sc.load_workload(path)
+
+
+@pytest.mark.parametrize("model", ["hockney", "loggop"])
+def test_starts_and_groups_are_those_of_yaml(model: str) -> None:
+    @sc.program
+    def mine(rank: int, size: int, *, n: int = 3) -> Iterator[Any]:
+        row, column = sc.group(rank // 4), sc.group(rank % 3)
+        for _ in range(n):
+            handle = yield sc.start(row.allreduce(1e5))
+            yield sc.compute(flops=1e5 * (rank + 1))
+            yield column.broadcast(3000, root=1)
+            yield sc.wait(handle)
+            yield column.reduce(3000, root=2)
+
+    text = workload(
+        """- repeat: 3
+  do:
+    - {start: {allreduce: {bytes: 1e5, group: row}}, as: x}
+    - compute: {flops: "1e5 * (rank + 1)"}
+    - broadcast: {bytes: 3000, group: column, root: 1}
+    - wait: x
+    - reduce: {bytes: 3000, group: column, root: 2}
+""",
+        "groups: {row: rank // 4, column: rank % 3}\n",
+    )
+    machine = sc.load_machine(MACHINE) if model == "hockney" else read_machine(LOGGOPS)
+    one, other = simulated(mine, 11, machine), simulated(text, 11, machine)
+    assert one.makespan_s == other.makespan_s
+    assert one.messages == other.messages

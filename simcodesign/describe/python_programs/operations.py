@@ -54,14 +54,13 @@ def compute(
     *, flops: float | None = None, instructions: float | None = None, seconds: float | None = None
 ) -> Operation:
     """Computation of so many ``flops``, ``instructions`` or ``seconds``: one of the three."""
-    given = [(unit, amount) for unit, amount in _units(flops, instructions, seconds) if amount is not None]
-    if len(given) != 1:
-        raise InputError("sc.compute takes one amount", allowed="flops, instructions or seconds")
-    return Operation((COMPUTE, *given[0]))
-
-
-def _units(*amounts: float | None) -> zip[tuple[str, float | None]]:
-    return zip(("flops", "instructions", "seconds"), amounts, strict=True)
+    if instructions is None and seconds is None and flops is not None:
+        return Operation((COMPUTE, "flops", flops))
+    if flops is None and seconds is None and instructions is not None:
+        return Operation((COMPUTE, "instructions", instructions))
+    if flops is None and instructions is None and seconds is not None:
+        return Operation((COMPUTE, "seconds", seconds))
+    raise InputError("sc.compute takes one amount", allowed="flops, instructions or seconds")
 
 
 def read(bytes: float, times: float = 1) -> Operation:
@@ -91,7 +90,7 @@ def phase(name: str) -> Operation:
 
 
 def start(operation: Operation) -> Operation:
-    """Begin an operation, and go on at once: ``handle = yield sc.start(...)``."""
+    """Begin a message, a collective operation or a disk access, and go on at once: ``handle = yield sc.start(...)``."""
     return Operation((START, operation))
 
 

@@ -21,6 +21,7 @@ from simcodesign.core.errors import InputError, Place
 from simcodesign.core.memory_limit import check_memory
 from simcodesign.describe.python_programs.checks import checked
 from simcodesign.describe.python_programs.operations import (
+    COMPUTE,
     PHASE,
     START,
     WAIT,
@@ -42,7 +43,8 @@ MOST_PASSES = 100
 
 @dataclass(frozen=True)
 class Recording:
-    """N entries of P ranks, rank by rank: each an operation of D distinct ones, or a wait (``op`` is NONE).
+    """N entries of P ranks, rank by rank: each an operation of D distinct ones, or one of no time (``op`` is NONE): a
+    wait, or where a rank goes on after a start.
 
     ``colours[g]``: (P,) the colour of each rank in group g, NONE for ranks without one; group 0 holds all ranks.
     """
@@ -155,6 +157,9 @@ class _Run:
                     continue
             add(number)
             add_place(frame.f_lasti)
+            if answer is not None:  # from here on the rank goes on beside what was started
+                add(NONE)
+                add_place(frame.f_lasti)
 
     def _new(self, operation: object, line: int) -> tuple[int | None, Handle | None]:
         """The number of an operation that is yielded for the first time, or of a start, phase or wait."""
@@ -170,8 +175,9 @@ class _Run:
             return NONE, None
         if operation[0] == START:
             inner = operation[1]
-            if not isinstance(inner, Operation) or inner[0] in (PHASE, START, WAIT):
-                raise InputError("sc.start takes an operation", place, value=inner, allowed="e.g. sc.send(...)")
+            if not isinstance(inner, Operation) or inner[0] in (COMPUTE, PHASE, START, WAIT):
+                allowed = "sc.send, receive, read, write, or an operation of a group"
+                raise InputError("sc.start cannot begin this", place, value=inner, allowed=allowed)
             self.started.append(len(self.op))
             handle = Handle(self.rank, len(self.op))
             self.handles.append(handle)

@@ -27,7 +27,6 @@ from simcodesign.generate.columns import Column, Ranks, with_waits
 from simcodesign.generate.demands.base import LOWERINGS, Lowering
 from simcodesign.generate.demands.computation import duration_of_computation_s
 from simcodesign.generate.demands.disk_access import duration_of_access_s
-from simcodesign.generate.dependencies import Dependencies
 from simcodesign.generate.messages.collectives.algorithm_messages import messages_of
 from simcodesign.generate.plan import ANY, NONE, SourceLines
 from simcodesign.generate.plan_builder import LoweredProgram, PlanBuilder, StepWriter
@@ -62,7 +61,7 @@ class PythonProgramLowering(Lowering[PythonProgram]):
         builder.phases.clear()
         builder.phases.update({name: number for number, name in enumerate(layout.recording.phases)})
         segment = Segment(layout.first, layout.fields())
-        return LoweredProgram(segment, layout.dependencies(), lines=layout.lines())
+        return LoweredProgram(segment, lines=layout.lines())
 
 
 def recorded(demand: PythonProgram, point: DesignPoint) -> Recording:
@@ -96,9 +95,6 @@ class _Layout:
         self.entry = np.repeat(np.arange(len(length)), length)
         self._of = np.repeat(templates.begin[piece] - self._start, length) + np.arange(int(length.sum()))
         self._templates = templates
-        if builder.prices.loggops and recording.started.any():
-            place = recording.place_of(int(np.flatnonzero(recording.started)[0]))
-            raise InputError("sc.start in LogGOPS", place, allowed="a network with model: hockney, or no sc.start")
 
     def _pieces(self) -> tuple[_Templates, Int64s]:
         """The templates, and the piece of every entry."""
@@ -143,8 +139,8 @@ class _Layout:
         collective = np.zeros(len(recording.op), bool)
         collective[self._calls.entry] = True
         self._price(fields, collective[self.entry])
-        if "until" not in names:
-            fields.pop("until", None)
+        if recording.started.any():
+            self._chain(fields)
         return fields
 
     def _place_collectives(self, fields: Fields) -> None:
@@ -220,33 +216,24 @@ class _Layout:
                     if name != "until":
                         fields[name][mine] = column.extra.get(name, EXTRAS[name][1])
 
-    def dependencies(self) -> Dependencies | None:
-        """What waits for what, where operations are started: each such operation waits for what its rank has done
-        before, one after another; what follows it does not wait for it, until the wait does."""
-        recording = self.recording
-        if not recording.started.any():
-            return None
-        count = len(self.entry)
-        begins = np.zeros(count, bool)
+    def _chain(self, fields: Fields) -> None:
+        """What waits for what, where operations are started (``side_chains`` says how it is written): such an operation
+        follows what its rank has done before, and what comes after it does not wait for it, until the wait does."""
+        recording, order = self.recording, np.arange(len(self.entry))
+        begins = np.zeros(len(order), bool)
         begins[self._start[self._length > 0]] = True
         started = recording.started[self.entry]
-        main = ~started
-        order = np.arange(count)
-        last_main = np.maximum.accumulate(np.where(main, order, NONE))
-        before = np.append(NONE, last_main[:-1])  # the last operation before each that is not started
-        rank = recording.rank[self.entry]
-        before = np.where((before != NONE) & (rank[before] == rank), before, NONE)
-        chained = ~started | begins
-        apart = chained & (before != order - 1)
-        follows = ~(apart | (chained & (before == NONE)))
-        edge = apart & (before != NONE)
+        last = np.maximum.accumulate(np.where(started, NONE, order))
+        before = np.append(NONE, last[:-1])  # the last operation before each that is not started
+        first = self.first[recording.rank[self.entry]]
+        back = order - np.maximum(before, first - 1)
+        back[started & ~begins] = 1
+        awaits = np.zeros(len(order), np.int64)
         waits = np.flatnonzero(recording.waits_for != NONE)
         begun = recording.waits_for[waits]
-        done = self._length[begun] > 0
-        source = np.concatenate([before[edge], (self._start[begun] + self._length[begun] - 1)[done]])
-        target = np.concatenate([order[edge], self._start[waits][done]])
-        nowhere = np.full(count, NONE, np.int32)
-        return Dependencies(follows, source, target, np.zeros(len(source), bool), nowhere, 0)
+        ends = self._start[begun] + self._length[begun] - 1
+        awaits[self._start[waits]] = np.where(self._length[begun] > 0, self._start[waits] - ends, 0)
+        fields["back"], fields["awaits"] = back.astype(np.int32), awaits.astype(np.int32)
 
     def lines(self) -> SourceLines:
         """Where in the file every operation stands."""
