@@ -49,6 +49,9 @@ def phase_formula(workload: Workload, phase: str) -> Any:
     sympy = _sympy()
     if workload.has_overlap:
         raise InputError("parts that go on beside others have no formula", workload.place, allowed="forecast it")
+    if workload.has_index:
+        what, allowed = "a loop with an index has no formula in symbols yet", "forecast it"
+        raise InputError(what, workload.place, allowed=allowed)
     if workload.is_open:
         raise InputError("an open stream has formulas of its own, which the forecast names", workload.place)
     try:

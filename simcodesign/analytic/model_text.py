@@ -21,7 +21,7 @@ from simcodesign.analytic.group_sizes import text_of_size
 from simcodesign.core.expressions.expression import parse
 from simcodesign.core.units import FloatOrArray
 from simcodesign.describe.demands.base import Demand
-from simcodesign.describe.program import placed_demands
+from simcodesign.describe.program import PlacedDemand, placed_demands
 from simcodesign.describe.workload import Workload
 
 #: Longer ones are not printed.
@@ -59,7 +59,18 @@ def model_texts(workload: Workload, values: Mapping[str, FloatOrArray], size: st
     terms = {
         metric: [term for text in texts for term in _terms(text, workload, known)] for metric, texts in summands.items()
     }
-    return {metric: _sum_text(several) for metric, several in terms.items()}
+    by_index = {metric for placed in placed_demands(workload.program) for metric in _by_index(placed)}
+    return {
+        metric: "a sum over iterations that differ" if metric in by_index else _sum_text(several)
+        for metric, several in terms.items()
+    }
+
+
+def _by_index(placed: PlacedDemand) -> list[str]:
+    """The metrics of a demand in a loop with an index."""
+    if all(block.index is None for block in placed.blocks):
+        return []
+    return [metric for metric, _ in closed_form(placed.demand).model_terms(placed.demand)]
 
 
 def _with_group_size(text: str, demand: Demand, workload: Workload) -> str:

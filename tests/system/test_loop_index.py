@@ -10,6 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from simcodesign.analytic.forecast import forecast
+from simcodesign.analytic.formula import formula
+from simcodesign.analytic.model_text import model_texts
 from simcodesign.analytic.requirements_per_process import requirements
 from simcodesign.core.errors import InputError
 from simcodesign.describe.design_point import bind
@@ -211,3 +213,10 @@ def test_steady_simulates_loops_with_an_index_whole() -> None:
     steady = simulate(program, "crossbar-16", {"P": 4}, iterations="steady")
     assert steady.makespan_s == pytest.approx(simulate(program, "crossbar-16", {"P": 4}).makespan_s, rel=1e-12)
     assert steady.steady.loops[0].simulated < 40
+
+
+def test_no_formula_in_symbols_is_claimed() -> None:
+    program = with_index(("compute: {flops: k}",))
+    with pytest.raises(InputError, match="index"):
+        formula(program)
+    assert "k" not in model_texts(program, {"n": 6.0, "r": 0.5, "m": 1000.0, "P": 8.0})["flops"].split()

@@ -128,6 +128,7 @@ def _grow_uses(tree: Tree, step: Execute) -> None:
 def _block_label(block: Block) -> str:
     name = f"phase {block.phase}" if block.phase else "at once" if block.overlaps else "block"
     times = "" if block.repeat.text == "1" else f", {block.repeat.text} times"
+    times += "" if block.index is None else f", {block.index} from 0"
     about = f": {one_line(block.about)}" if block.about else ""
     return f"{name}{times}{about}"
 
