@@ -19,23 +19,23 @@ def ranks_for(algorithm: str) -> list[int]:
 
 
 class Reduced:
-    """What every rank holds of each of ``parts`` parts of a vector: whose contributions are in it."""
+    """What every rank holds of each of ``parts`` parts of a vector: whose contributions are in it, one bit for each."""
 
     def __init__(self, ranks: int, parts: int) -> None:
-        self.held = [[{rank} for _ in range(parts)] for rank in range(ranks)]
-        self.everything = set(range(ranks))
+        self.held = [[1 << rank] * parts for rank in range(ranks)]
+        self.everything = (1 << ranks) - 1
 
-    def take(self, rank: int, payload: dict[int, set[int]]) -> None:
+    def take(self, rank: int, payload: dict[int, int]) -> None:
         for part, contributions in payload.items():
             mine = self.held[rank][part]
             if contributions == self.everything:
-                self.held[rank][part] = set(contributions)
+                self.held[rank][part] = contributions
             else:
                 assert not mine & contributions
                 self.held[rank][part] = mine | contributions
 
-    def give(self, rank: int, parts: list[int]) -> dict[int, set[int]]:
-        return {part: set(self.held[rank][part]) for part in parts}
+    def give(self, rank: int, parts: list[int]) -> dict[int, int]:
+        return {part: self.held[rank][part] for part in parts}
 
 
 @pytest.mark.parametrize("ranks", SHORT)
@@ -55,7 +55,7 @@ def test_rabenseifner_reduces_parts_and_gathers_them(ranks: int) -> None:
         if number < rounds:
             bit = 1 << number
             away = [part for part in kept[rank] if part & bit == corner[target] & bit]
-            kept[rank] = [part for part in kept[rank] if part not in away]
+            kept[rank] = [part for part in kept[rank] if part & bit != corner[target] & bit]
         else:
             away = [part for part in everything if state.held[rank][part] == state.everything]
         assert len(away) * SIZE / power == size
