@@ -22,8 +22,8 @@ def allreduce_recursive_doubling(size: FloatOrArray, p: MessageCosts) -> Cost:
 
     The P - 2^k ranks that receive before the exchanges and send after them are numbered from 0 in the hypercube:
     between two of them at most h = ceil(log2(P - 2^k)) rounds lead to another rank and take D; the other rounds stay on
-    a rank and take s. What comes in is reduced, but for the message after. For LogGOPS that is an estimate; see
-    ``rank_by_rank``.
+    a rank and take s. What comes in is reduced, but for the message after. In LogGOPS that is an estimate, for more
+    ranks than ``rank_by_rank`` follows.
     """
     m, out, rounds = p.reduced(size), p.message(size), floor_log2(p.ranks)
     power: FloatOrArray = np.exp2(rounds)
