@@ -17,6 +17,9 @@ from simcodesign.cli import app
 from simcodesign.comparison.compare import compare
 from simcodesign.describe.effects import ladder
 from simcodesign.describe.yaml.files import load_machine, load_workload
+from simcodesign.describe.yaml.tree import parse_yaml
+from simcodesign.describe.yaml.workload import workload_from
+from simcodesign.engine.simulate import simulate
 from tests import ROOT
 
 BLOCKS = re.findall(r"^```(\w+)\n(.*?)^```$", (ROOT / "README.md").read_text(), re.MULTILINE | re.DOTALL)
@@ -101,10 +104,17 @@ def test_commands(command: str, output: str, tmp_path: Path, monkeypatch: pytest
 
 def test_descriptions(tmp_path: Path) -> None:
     workload, machine = tmp_path / "sweep.yaml", tmp_path / "my-cluster.yaml"
-    workload.write_text(next(text for text in blocks("yaml") if "program:" in text))
+    workload.write_text(next(text for text in blocks("yaml") if "simcodesign: 1" in text and "program:" in text))
     machine.write_text(next(text for text in blocks("yaml") if "extends:" in text))
     comparison = compare(load_workload(workload), load_machine(machine), {"P": 64}, preset="tiny", effects="hops")
     assert comparison.simulation.makespan_s > 0
+
+
+def test_groups() -> None:
+    text = next(text for text in blocks("yaml") if text.startswith("groups:"))
+    parameters = "parameters: {q: {default: 4}, n: {default: 64}, b: {default: 8}}"
+    workload = workload_from(parse_yaml(f"simcodesign: 1\nname: grid\n{parameters}\n{text}", "grid.yaml"))
+    assert simulate(workload, "crossbar-16", {"P": 16}, effects="none").messages == 4 * 3 + 4 * 8 + 16
 
 
 def test_make_targets_exist() -> None:
