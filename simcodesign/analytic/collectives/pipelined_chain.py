@@ -10,6 +10,8 @@ With c, a, r, u and v as in ``message_costs``:
   on. Where u >= r + c it never does, and the time is (P - 1) D + (n - 1) u. Else the ranks are followed one after
   another: when each sends what, from when the one before it did. Once a rank sends in the same pattern as the one
   before it, so do all others.
+
+Above S, three ranks are an estimate: whose turn it is after a rendezvous is then decided by their numbers.
 """
 
 from __future__ import annotations
@@ -26,8 +28,9 @@ Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 #: Segments that are followed; what more of them add is that of the last half of these.
 MOST_SEGMENTS = 256
-#: Ranks that are followed, if they do not send in the same pattern before; the others add what the last one did.
-MOST_RANKS = 64
+#: Segments of all ranks together that are followed, if ranks do not send in the same pattern before, but 64 ranks at
+#: least; the others add what the last one did.
+MOST_FOLLOWED, LEAST_RANKS = 2**15, 64
 #: Times of two that are the same but for rounding.
 ROUNDING = 1e-12
 
@@ -86,13 +89,14 @@ def _followed_s(m: _Times, ranks: Floats, segments: Floats) -> Floats:
     number = np.arange(int(segments.max()))[:, None]
     sent = np.where(number < segments, number * m.next_send_s, np.inf)  # by segment: when the rank before sends it
     done = _received_s(sent, m, segments)
-    for rank in range(1, min(int(ranks.max()) - 1, MOST_RANKS)):
+    most_ranks = max(MOST_FOLLOWED // len(number), LEAST_RANKS)
+    for rank in range(1, min(int(ranks.max()) - 1, most_ranks)):
         before, sent = sent, np.where(ranks - 1 > rank, _passed_on(sent, m, segments), sent)
         later = ranks - 1 > rank
         done = np.where(later, _received_s(sent, m, segments), done)
         shift = sent[0] - before[0]
         alike = ~later | (np.abs(sent - before - shift) <= ROUNDING * np.abs(sent)).all(axis=0, where=number < segments)
-        if alike.all() or rank + 1 == MOST_RANKS:
+        if alike.all() or rank + 1 == most_ranks:
             return np.where(later, done + (ranks - 2 - rank) * shift, done)
     return done
 
