@@ -55,6 +55,7 @@ disk:
   spindles: 2
 mapping: round_robin
 noise: 5 %
+failures: {mtbf: 5 year}
 """
 SMALL = """\
 simcodesign: 1

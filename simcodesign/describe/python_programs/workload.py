@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, overload
 
 from simcodesign.core.errors import InputError, Place
-from simcodesign.core.files.input_files import CONFINED, read_bytes
+from simcodesign.core.files.input_files import CONFINED, is_file, read_bytes
 from simcodesign.describe.demands.python_program import PythonProgram, load_module, program_in, programs_in
 from simcodesign.describe.parameters import Parameter
 from simcodesign.describe.workload import Workload
@@ -73,10 +73,8 @@ def _parameter(one: inspect.Parameter, place: Place) -> Parameter:
 
 def _digest(function: Callable[..., Any], path: str) -> str:
     """Of the whole file, so that the functions that it calls count; of the code alone where there is no file."""
-    try:
-        text = Path(path).read_bytes()
-    except OSError:
-        text = function.__code__.co_code + repr(function.__code__.co_consts).encode()
+    code = function.__code__
+    text = read_bytes(path) if is_file(path) else code.co_code + repr(code.co_consts).encode()
     return blake2b(text, digest_size=16).hexdigest()
 
 
