@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from simcodesign.analytic.bounds import bounds_of
 from simcodesign.analytic.demands.base import Charge, closed_form
 from simcodesign.analytic.failures import with_checkpoints, with_failures
+from simcodesign.analytic.indexed_sums import in_few_iterations
 from simcodesign.analytic.pipelining.lockstep import pipelined_with_gaps
 from simcodesign.analytic.pipelining.pace import work
 from simcodesign.analytic.pipelining.sequences import Chain, pipelined
@@ -170,7 +171,9 @@ class _Account:
         one_by_one = self.has_gaps and not self.evaluation.design_point.shape
         first = len(self.demands)
         count = 0
-        for part in block.iterations() if one_by_one and np.any(block.repeat) else block.parts():
+        whole = None if self.has_overlap else in_few_iterations(block)
+        parts = block.iterations() if one_by_one and np.any(block.repeat) else block.parts()
+        for part in parts if whole is None else (whole,):
             self.program(part)
             count = count or len(self.demands) - first
         for number in range(count):  # of every part, the demands in the order of the program

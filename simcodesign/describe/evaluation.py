@@ -184,9 +184,9 @@ class EvaluatedBlock:
         if self.block.index is None:
             yield self
             return
-        count = self._count()
+        count = self.count()
         most, shape = int(np.max(count, initial=1.0)), np.shape(count)
-        axes = self._axes_of_values()
+        axes = self.axes_of_values()
         width = max(MOST_AT_ONCE // max(int(np.prod(axes, initial=1.0)), 1), 1)
         for low in range(0, max(most, 1), width):
             first = np.arange(low, min(low + width, max(most, 1)), dtype=np.float64)
@@ -209,7 +209,7 @@ class EvaluatedBlock:
         """The iterations of a loop with an index, at a single design point, each as a block that is done once."""
         assert self.block.index is not None
         once = replace(self.block, repeat=ONE, index=None)
-        for number in range(int(np.max(self._count()))):
+        for number in range(int(np.max(self.count()))):
             names = {**self.evaluation.names, self.block.index: float(number)}
             yield EvaluatedBlock(replace(self.evaluation, names=names), once, self.outer)
 
@@ -218,7 +218,7 @@ class EvaluatedBlock:
         """The block for its steps that do not depend on its index."""
         return EvaluatedBlock(self.evaluation, replace(self.block, index=None), self.outer)
 
-    def _axes_of_values(self) -> tuple[int, ...]:
+    def axes_of_values(self) -> tuple[int, ...]:
         """The lengths of the axes that values have here: iterations of the loops around it, points and ranks."""
         of_ranks = (self.evaluation.design_point.ranks,) if self.evaluation.by_rank else ()
         axes = self.evaluation.design_point.shape + of_ranks
@@ -228,7 +228,7 @@ class EvaluatedBlock:
             outer = outer.outer
         return axes
 
-    def _count(self) -> FloatOrArray:
+    def count(self) -> FloatOrArray:
         """The number of iterations. InputError unless that is whole."""
         count, given = np.asarray(self.repeat), self.block.repeat
         if np.any(count != np.floor(count)):

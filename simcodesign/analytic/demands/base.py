@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from simcodesign.analytic.collective_traffic import Traffic
 from simcodesign.analytic.formula_prices import Payment, SymbolicPrices
+from simcodesign.analytic.index_shapes import IndexedLoop, Shape
 from simcodesign.analytic.pipelining.succession import Operation
 from simcodesign.core.errors import InputError
 from simcodesign.core.registry import Registry
@@ -99,6 +100,10 @@ class ClosedForm(Generic[D]):
     def notes(self, demand: D) -> str:
         """What the Result says of how it was forecast; nothing for a plain sum of closed forms."""
         return ""
+
+    def index_shape(self, demand: D, step: EvaluatedStep, loop: IndexedLoop) -> Shape | None:
+        """How its charge depends on the index of a loop; None where that is not known."""
+        return None
 
     def operation(self, demand: D, step: EvaluatedStep, charge: Charge) -> Operation | None:
         """Its place among operations that follow one another, at one design point where all ranks are alike; None for

@@ -22,6 +22,7 @@ from simcodesign.analytic.group_sizes import (
     size_names,
     symbolic_size,
 )
+from simcodesign.analytic.index_shapes import CONSTANT, IndexedLoop, Shape
 from simcodesign.analytic.message_costs import FREE, Cost, MessageCosts, price
 from simcodesign.analytic.pipelining.pace import Carry, rounds
 from simcodesign.analytic.pipelining.succession import UNKNOWN, Operation, Ranks, Succession, takes_all
@@ -47,6 +48,31 @@ class CollectiveForm(ClosedForm[Collective]):
             return cost, lambda: all_busy_s(cost, prices)
 
         return group_charge(step, sizes, of_group)
+
+    def index_shape(self, demand: Collective, step: EvaluatedStep, loop: IndexedLoop) -> Shape | None:
+        """In Hockney's model without rendezvous, of whole messages, prices are convex in the size; so is the largest of
+        those of all groups."""
+        network, groups = step.machine.network, group_sizes(step)
+        is_convex = network.model == "hockney" and network.rendezvous_above_bytes is None
+        if not is_convex or np.isfinite(network.stored_bytes) or step.evaluation.design_point.has_power:
+            return None
+        if demand.segment is not None or not loop.has_roots(step, demand.root, groups):
+            return None
+        shape = Shape.of(demand.bytes.tree, loop.index)
+        if shape is None or shape == CONSTANT:
+            return shape
+        if len(groups) > 1 and "group_size" in demand.bytes.names:
+            return None
+        names, form = {**step.evaluation.names, **size_names(step, groups[0])}, algorithm_form_of(demand)
+
+        def price_s(size: FloatOrArray) -> FloatOrArray:
+            most_s: FloatOrArray = 0.0
+            for one in groups:
+                cost = form.cost(size, prices_at(step, one.ranks))
+                most_s = np.maximum(most_s, cost.time_s * (np.asarray(one.count) > 0))
+            return most_s
+
+        return shape if loop.is_linear(price_s, demand.bytes, names) else None
 
     def operation(self, demand: Collective, step: EvaluatedStep, charge: Charge) -> Operation:
         if demand.group is not None:

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 
 from simcodesign.analytic.demands.base import CLOSED_FORMS, Charge, ClosedForm, Count, part_draws
 from simcodesign.analytic.formula_prices import Payment, SymbolicPrices
+from simcodesign.analytic.index_shapes import IndexedLoop, Shape, product, total
 from simcodesign.core.errors import InputError
 from simcodesign.core.expressions.expression_sympy import to_sympy
 from simcodesign.core.units import FloatOrArray
@@ -40,6 +41,13 @@ class ComputeForm(ClosedForm[Compute]):
         time_s = compute_s(demand, step.machine.processor, work)
         counts = (Count("work", demand.unit, work),)
         return Charge("computation", time_s, counts, draws=part_draws(step, "processor", time_s))
+
+    def index_shape(self, demand: Compute, step: EvaluatedStep, loop: IndexedLoop) -> Shape | None:
+        if demand.when is not None and loop.index in demand.when.names:
+            return None
+        loops = ((one.range, one.operations) for one in demand.loops)
+        each = loops if demand.amount is None else ((demand.amount,),)
+        return total(*(product(*(Shape.of(amount.tree, loop.index) for amount in amounts)) for amounts in each))
 
     def requirements(self, demand: Compute, step: EvaluatedStep, counting: str) -> dict[str, FloatOrArray]:
         """Instructions and seconds are no floating-point operations."""

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 
 from simcodesign.analytic.demands.base import CLOSED_FORMS, Charge, ClosedForm, Count, part_draws
 from simcodesign.analytic.formula_prices import Payment, SymbolicPrices
+from simcodesign.analytic.index_shapes import IndexedLoop, Shape, product, total
 from simcodesign.core.errors import InputError
 from simcodesign.core.expressions.expression_sympy import to_sympy
 from simcodesign.core.units import FloatOrArray
@@ -37,6 +38,12 @@ class DiskAccessForm(ClosedForm[DiskAccess]):
         time_s = access_s(demand, demand.kind, step.machine.disk, size, times)
         counts = (Count("disk", "bytes", size * times),)
         return Charge("disk", time_s, counts, "disk", time_s, draws=part_draws(step, "disk", time_s))
+
+    def index_shape(self, demand: DiskAccess, step: EvaluatedStep, loop: IndexedLoop) -> Shape | None:
+        if demand.when is not None and loop.index in demand.when.names:
+            return None
+        size, times = (Shape.of(amount.tree, loop.index) for amount in (demand.bytes, demand.times))
+        return total(times, product(size, times))
 
     def requirements(self, demand: DiskAccess, step: EvaluatedStep, counting: str) -> dict[str, FloatOrArray]:
         return {"disk_bytes": step.amount(demand.bytes, "bytes") * step.amount(demand.times, "times")}
