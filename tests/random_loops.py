@@ -35,6 +35,7 @@ class RandomLoops:
     chance: random.Random
     exact: bool
     tag: int = field(default=0, init=False)
+    from_anyone: bool = field(default=False, init=False)  # a receive of the last program
 
     def time_s(self, *seconds: float) -> float:
         """One of these times; if it need not be exact, one near it."""
@@ -59,7 +60,9 @@ class RandomLoops:
             steps += [f"- repeat: {repeat}\n  phase: {phase}\n  do:\n{inside}"] if chance.random() < 0.75 else body
         if chance.random() < 0.3:
             late.append(f"- compute: {{seconds: {self.time_s(1, 100, 1000)}, when: {chance.choice(WHO)}}}")
-        return "\n".join([*steps, *late])
+        text = "\n".join([*steps, *late])
+        self.from_anyone = "anyone" in text
+        return text
 
     def step(self) -> list[str]:
         """What ranks do together."""
@@ -101,7 +104,8 @@ class RandomLoops:
         }
         own = {"startup_s": self.time_s(0, 2**-9, 2**-6), "receive_overhead_s": self.time_s(0, 2**-7)}
         held: dict[str, object] = {"sends": "one_by_one"}
-        own |= {"rendezvous_above_bytes": chance.choice((None, None, 100.0))}
+        limit = chance.choice((None, None, 100.0))  # of named senders only
+        own |= {"rendezvous_above_bytes": None if self.from_anyone else limit}
         own |= chance.choice(({"sends": "together"}, held, held | {"hops_hold_sender": False}))
         if chance.random() < 0.3:
             own = {"model": "loggop", "latency_s": self.time_s(2**-6, 2, 20), "overhead_s": self.time_s(0, 2**-7)}

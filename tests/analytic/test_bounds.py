@@ -347,9 +347,8 @@ def test_work_of_one_rank_before_and_of_another_after_a_collective(name: str, al
     """Any two ranks. Where all wait for all the bound is reached, unless ranks fold onto a power of two."""
     collective = Collective(None, Place(), name, algorithm, parse(8))
     machine = plain("crossbar", ranks, startup_s=8.0, receive_overhead_s=4.0)
-    exact = ALGORITHM_FORMS[name, algorithm].synchronises and (
-        algorithm != "recursive_doubling" or ranks & (ranks - 1) == 0
-    )
+    form = ALGORITHM_FORMS[name, algorithm]
+    exact = form.synchronises and not (form.folds and ranks & (ranks - 1))
     for last, busy in itertools.product(range(ranks), repeat=2):
         before = Compute(parse(f"rank == {last}"), Place(), "seconds", parse(1000))
         after = Compute(parse(f"rank == {busy}"), Place(), "seconds", parse(500))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 
 import numpy as np
@@ -128,16 +128,11 @@ def _error(value_s: float, measured_s: float | None) -> str:
 
 def ladder_table(comparisons: Comparisons) -> Table:
     """What each effect adds to the makespan, in seconds, for every run."""
-    table = new_table(
-        "The ladder on power-challenge: what each effect adds to the forecast, in seconds",
-        "data set",
-        "P",
-        "forecast",
-        *(rung.effect for rung in next(iter(comparisons.values())).rungs),
-        "simulated",
-    )
+    shown, others = _effects(comparisons.values())
+    title = f"The ladder on power-challenge: what each effect adds to the forecast, in seconds ({others})"
+    table = new_table(title, "data set", "P", "forecast", *shown, "simulated")
     for (preset, ranks), comparison in comparisons.items():
-        changes = [_signed(rung.change_s) for rung in comparison.rungs]
+        changes = [_signed(rung.change_s) for rung in comparison.rungs if rung.effect in shown]
         forecast_s, simulated_s = comparison.forecast.makespan_s, comparison.simulation.makespan_s
         table.add_row(preset, str(ranks), f"{forecast_s:.4g}", *changes, f"{simulated_s:.6g}")
     return table
@@ -145,20 +140,22 @@ def ladder_table(comparisons: Comparisons) -> Table:
 
 def design_table(comparisons: Mapping[str, Comparison]) -> Table:
     """The same processors with other networks and disks."""
-    rungs = next(iter(comparisons.values())).rungs
-    table = new_table(
-        "The test set on 16 of the same processors with other networks and disks, in seconds",
-        "design",
-        "forecast",
-        *(rung.effect for rung in rungs),
-        "simulated",
-        "error",
-    )
+    shown, others = _effects(comparisons.values())
+    title = f"The test set on 16 of the same processors with other networks and disks, in seconds ({others})"
+    table = new_table(title, "design", "forecast", *shown, "simulated", "error")
     for name, comparison in comparisons.items():
-        changes = [_signed(rung.change_s) for rung in comparison.rungs]
+        changes = [_signed(rung.change_s) for rung in comparison.rungs if rung.effect in shown]
         forecast_s, simulated_s = float(comparison.forecast.makespan_s), float(comparison.simulation.makespan_s)
         table.add_row(name, f"{forecast_s:.4g}", *changes, f"{simulated_s:.4g}", _error(forecast_s, simulated_s))
     return table
+
+
+def _effects(comparisons: Collection[Comparison]) -> tuple[list[str], str]:
+    """The steps of the ladder that change anything, the first one in any case; and which do not, in words."""
+    names = [rung.effect for rung in next(iter(comparisons)).rungs]
+    changed = {rung.effect for comparison in comparisons for rung in comparison.rungs if rung.change_s}
+    shown = [name for name in names if name in changed or name == names[0]]
+    return shown, f"no change by {', '.join(name for name in names if name not in shown)}"
 
 
 def _signed(change_s: float) -> str:
