@@ -11,7 +11,7 @@ from simcodesign.describe.demands.collective import ALGORITHMS
 from simcodesign.describe.design_point import bind
 from simcodesign.describe.machine import Machine
 from simcodesign.describe.machine_parts import ONE_BY_ONE, Disk, Network, Processor
-from simcodesign.describe.program import Step
+from simcodesign.describe.programs.program import Step
 from simcodesign.describe.topology.build import build_topology
 from simcodesign.describe.workload import Workload
 from simcodesign.describe.yaml.machine import machine_from

@@ -97,7 +97,7 @@ class RandomLoops:
         link_per_byte_s, interface_per_byte_s = (per_byte_s * chance.choice((1, 0.5, 0.75)) for _ in range(2))
         common = {
             "link_per_byte_s": link_per_byte_s,
-            "interfaces": Interfaces(chance.choice((1, 1, 2)), chance.choice(DUPLEXES), interface_per_byte_s),
+            "interfaces": Interfaces(chance.choice((1, 1, 1, 2)), chance.choice(DUPLEXES), interface_per_byte_s),
             "per_byte_s": per_byte_s,
             "switching": chance.choice(("cut_through", "store_and_forward")),
             "hop_latency_s": self.time_s(0, 2**-8, 2, 30),
@@ -106,8 +106,8 @@ class RandomLoops:
         held: dict[str, object] = {"sends": "one_by_one"}
         limit = chance.choice((None, None, 100.0))  # of named senders only
         own |= {"rendezvous_above_bytes": None if self.from_anyone else limit}
-        own |= chance.choice(({"sends": "together"}, held, held | {"hops_hold_sender": False}))
-        if chance.random() < 0.3:
+        own |= chance.choice(({"sends": "together"}, held, held, held | {"hops_hold_sender": False}))
+        if chance.random() < 0.15:  # the iterations of LogGOPS are all simulated
             own = {"model": "loggop", "latency_s": self.time_s(2**-6, 2, 20), "overhead_s": self.time_s(0, 2**-7)}
             own |= {"gap_s": self.time_s(0, 2**-5, 0.75), "rendezvous_above_bytes": chance.choice((None, 0.0, 100.0))}
         disk = Disk(2**-4, self.time_s(2**-3), 2**-10, shared_by=chance.randint(1, 3), spindles=chance.randint(1, 2))

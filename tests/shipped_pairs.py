@@ -16,7 +16,7 @@ from simcodesign.describe.demands.computation import Compute
 from simcodesign.describe.demands.memory_accesses import MemoryAccesses
 from simcodesign.describe.demands.resource_uses import Execute
 from simcodesign.describe.machine import Machine
-from simcodesign.describe.program import walk
+from simcodesign.describe.programs.program import walk
 from simcodesign.describe.yaml import files
 from simcodesign.describe.yaml.files import available
 

@@ -14,19 +14,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from simcodesign.analytic.collective_traffic import Traffic
 from simcodesign.analytic.critical_path_bound import Path, cut
 from simcodesign.analytic.demands.base import ClosedForm, closed_form
 from simcodesign.analytic.demands.point_to_point import empty_receive_s
-from simcodesign.analytic.message_costs import modelled_hops, price
-from simcodesign.analytic.route_links import without_links, worst_links
+from simcodesign.analytic.messages.collective_traffic import Traffic
+from simcodesign.analytic.messages.message_costs import modelled_hops, price
+from simcodesign.analytic.messages.route_links import without_links, worst_links
 from simcodesign.core.result import Bounds
 from simcodesign.describe.demands.wait import Wait
 from simcodesign.describe.design_point import DesignPoint
 from simcodesign.describe.effects import ladder
 from simcodesign.describe.evaluation import EvaluatedBlock, EvaluatedStep, Evaluation
 from simcodesign.describe.machine import Machine
-from simcodesign.describe.program import placed_demands
+from simcodesign.describe.programs.program import placed_demands
 
 Floats = NDArray[np.float64]
 

@@ -20,7 +20,7 @@ import numpy as np
 from simcodesign.core.result import CHECKPOINTS, COMPONENTS, FAILURES, Bounds, FailureForecast, Result
 from simcodesign.core.units import FloatOrArray
 from simcodesign.describe.design_point import DesignPoint
-from simcodesign.describe.failures import CheckpointTimes
+from simcodesign.describe.randomness.failures import CheckpointTimes
 
 #: Relative: by so little more than a whole number of intervals, work needs no further checkpoint.
 ROUNDING = 1e-12

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from simcodesign.analytic.bounds import bounds_of
 from simcodesign.analytic.demands.base import Charge, closed_form
 from simcodesign.analytic.failures import with_checkpoints, with_failures
-from simcodesign.analytic.indexed_sums import in_few_iterations
+from simcodesign.analytic.indexed_loops.indexed_sums import in_few_iterations
 from simcodesign.analytic.pipelining.lockstep import pipelined_with_gaps
 from simcodesign.analytic.pipelining.pace import work
 from simcodesign.analytic.pipelining.sequences import Chain, pipelined

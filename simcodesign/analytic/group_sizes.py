@@ -16,7 +16,7 @@ from simcodesign.core.units import FloatOrArray
 from simcodesign.describe.demands.base import Demand
 from simcodesign.describe.design_point import numbered_ranks
 from simcodesign.describe.evaluation import EvaluatedStep
-from simcodesign.describe.groups import Ints, Membership, checked_root
+from simcodesign.describe.programs.groups import Ints, Membership, checked_root
 from simcodesign.describe.workload import Workload
 
 

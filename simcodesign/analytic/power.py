@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from simcodesign.analytic.message_costs import Cost, Message, MessageCosts
+from simcodesign.analytic.messages.message_costs import Cost, Message, MessageCosts
 from simcodesign.analytic.resources import highest_power
 from simcodesign.core.units import FloatOrArray
 from simcodesign.describe.machine_parts import Network

@@ -18,7 +18,7 @@ from simcodesign.core.result import COMPONENTS
 from simcodesign.core.units import FloatOrArray
 from simcodesign.describe.constants import CONSTANTS
 from simcodesign.describe.machine import Machine
-from simcodesign.describe.program import Block, Step
+from simcodesign.describe.programs.program import Block, Step
 from simcodesign.describe.workload import Workload
 from simcodesign.fitting.measurements import FloatArray
 

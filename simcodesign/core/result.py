@@ -302,7 +302,7 @@ class Result(PlainResult):
     ``formulas``: the formulas of queueing theory that a forecast used, with their names. ``pipelined``: of a forecast
     of one design point, the time where operations overlap that the sum adds up; None for several points and streams.
     ``shared_links``: likewise, the time with the operations for which fair sharing of links has a closed form
-    (``analytic.even_sharing``); None where there are none.
+    (``analytic.messages.even_sharing``); None where there are none.
     ``demands``: what each demand of the program adds, in its order, of one design point: what they add up to is the
     makespan but for the waits of ``formulas``, and for checkpoints and failures. None of streams, schedules and
     extrapolated iterations.

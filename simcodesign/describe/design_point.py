@@ -16,10 +16,10 @@ from simcodesign.core.expressions.expression import Expression
 from simcodesign.core.units import FloatOrArray
 from simcodesign.describe.constants import CAPACITY, CONSTANTS, MODEL_OF, POWERS, check_not_former
 from simcodesign.describe.demands.point_to_point import Send
-from simcodesign.describe.failures import CheckpointTimes
 from simcodesign.describe.machine import Machine
 from simcodesign.describe.parameters import Parameter
-from simcodesign.describe.program import MAIN_PHASE, Block, Step, phase_name, placed_demands, with_phase
+from simcodesign.describe.programs.program import MAIN_PHASE, Block, Step, phase_name, placed_demands, with_phase
+from simcodesign.describe.randomness.failures import CheckpointTimes
 from simcodesign.describe.resources import PREFIX
 from simcodesign.describe.workload import Workload
 from simcodesign.describe.yaml.machine import OTHER_NAMES

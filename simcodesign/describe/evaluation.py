@@ -20,9 +20,9 @@ from simcodesign.core.units import FloatOrArray
 from simcodesign.describe.constants import CAPACITY
 from simcodesign.describe.demands.base import ONE, Demand
 from simcodesign.describe.design_point import DesignPoint, finite
-from simcodesign.describe.groups import GROUP_NAMES, Membership
 from simcodesign.describe.machine import Machine
-from simcodesign.describe.program import MAIN_PHASE, Block, phase_name
+from simcodesign.describe.programs.groups import GROUP_NAMES, Membership
+from simcodesign.describe.programs.program import MAIN_PHASE, Block, phase_name
 
 #: Numbers in an array of the values of iterations, points and ranks.
 MOST_AT_ONCE = 2**20

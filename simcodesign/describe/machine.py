@@ -37,10 +37,10 @@ from simcodesign.describe.constants import (
     value_of,
     with_values,
 )
-from simcodesign.describe.failures import Failures
 from simcodesign.describe.machine_parts import CHOICES, Disk, Memory, Network, Processor
-from simcodesign.describe.noise import Noise, share_as_distribution
 from simcodesign.describe.parameters import Parameter
+from simcodesign.describe.randomness.failures import Failures
+from simcodesign.describe.randomness.noise import Noise, share_as_distribution
 from simcodesign.describe.resources import PREFIX, Custom, Totals
 from simcodesign.describe.topology.base import Topology
 

@@ -10,7 +10,7 @@ from simcodesign.core.errors import InputError
 from simcodesign.core.units import FloatOrArray
 from simcodesign.describe.design_point import DesignPoint, finite
 from simcodesign.describe.evaluation import EvaluatedBlock, Evaluation
-from simcodesign.describe.program import Block, with_phase
+from simcodesign.describe.programs.program import Block, with_phase
 from simcodesign.describe.workload import Workload
 
 

@@ -15,12 +15,12 @@ from simcodesign.describe.demands.arrivals import BETWEEN, REQUESTS, Arrivals, c
 from simcodesign.describe.demands.memory_accesses import MemoryAccesses
 from simcodesign.describe.demands.resource_uses import Execute
 from simcodesign.describe.equations import ordered
-from simcodesign.describe.failures import Checkpoints
-from simcodesign.describe.groups import GROUP_NAMES, check_group
-from simcodesign.describe.noise import Imbalance, share_as_distribution
-from simcodesign.describe.overlap import check_starts, has_overlap
 from simcodesign.describe.parameters import Parameter
-from simcodesign.describe.program import Block, Step, has_index, placed_demands, walk, with_indices
+from simcodesign.describe.programs.groups import GROUP_NAMES, check_group
+from simcodesign.describe.programs.overlap import check_starts, has_overlap
+from simcodesign.describe.programs.program import Block, Step, has_index, placed_demands, walk, with_indices
+from simcodesign.describe.randomness.failures import Checkpoints
+from simcodesign.describe.randomness.noise import Imbalance, share_as_distribution
 
 #: Names that a program may use besides parameters and equations.
 RESERVED = ("P", "rank")

@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 from simcodesign.core.errors import InputError
 from simcodesign.core.result import CHECKPOINTS, COMPONENTS, FAILURES, Failures, Result
 from simcodesign.describe.design_point import DesignPoint
-from simcodesign.describe.failures import CheckpointTimes
-from simcodesign.generate.failures import failure_times_s
+from simcodesign.describe.randomness.failures import CheckpointTimes
+from simcodesign.generate.randomness.failures import failure_times_s
 
 Floats = NDArray[np.float64]
 #: Failures after which a run is taken not to end.

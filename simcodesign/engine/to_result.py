@@ -23,7 +23,7 @@ from simcodesign.core.result import (
 )
 from simcodesign.core.station_uses import StationUses
 from simcodesign.describe.design_point import DesignPoint
-from simcodesign.describe.program import placed_demands
+from simcodesign.describe.programs.program import placed_demands
 from simcodesign.engine.counters import counted
 from simcodesign.engine.critical_path import critical_path_s
 from simcodesign.engine.demand_ends import added_by_demand_s

@@ -14,7 +14,7 @@ from simcodesign.core.result import MEMORY, READ, WRITE
 from simcodesign.describe.demands.point_to_point import Receive, Send
 from simcodesign.describe.effects import ladder
 from simcodesign.describe.machine import Machine
-from simcodesign.describe.program import walk
+from simcodesign.describe.programs.program import walk
 from simcodesign.generate.dependencies import Dependencies, edges_of
 from simcodesign.generate.loggopsim import program_in_loggopsim
 from simcodesign.generate.messages.fair_sharing import with_fair_sharing
@@ -24,11 +24,11 @@ from simcodesign.generate.messages.packets import with_packets
 from simcodesign.generate.messages.pricing import MessagePricing
 from simcodesign.generate.messages.rendezvous import with_rendezvous
 from simcodesign.generate.messages.routes_and_stations import disks_of, stations_of
-from simcodesign.generate.noise import Messages, apply_randomness
 from simcodesign.generate.plan import MOST_OPERATIONS, NONE, UNLIMITED, Edges, Plan, Stations
 from simcodesign.generate.plan_builder import LoweredProgram, PlanBuilder
-from simcodesign.generate.segment import Segment
-from simcodesign.generate.side_chains import dependencies_of_chains
+from simcodesign.generate.programs.segment import Segment
+from simcodesign.generate.programs.side_chains import dependencies_of_chains
+from simcodesign.generate.randomness.noise import Messages, apply_randomness
 
 Int32s = NDArray[np.int32]
 #: ``network.sharing``: the Plan whose messages share the stations of their routes so.

@@ -13,7 +13,7 @@ from simcodesign.core.result import RECEIVE, SEND
 from simcodesign.describe.goal.schedule import ANY, Schedule
 from simcodesign.generate.dependencies import Dependencies
 from simcodesign.generate.plan import NONE, Int32s, LogGOPS
-from simcodesign.generate.segment import Segment
+from simcodesign.generate.programs.segment import Segment
 
 Ints = NDArray[np.int64]
 

@@ -11,21 +11,21 @@ from simcodesign.core.errors import InputError
 from simcodesign.core.memory_limit import check_memory
 from simcodesign.describe.design_point import DesignPoint
 from simcodesign.describe.evaluation import EvaluatedBlock, Evaluation
-from simcodesign.describe.program import placed_demands
+from simcodesign.describe.programs.program import placed_demands
 from simcodesign.generate.assemble import assembled
 from simcodesign.generate.counter_tally import BYTES_PER_OPERATION as TALLY_BYTES
 from simcodesign.generate.counter_tally import Tally
 from simcodesign.generate.demands.base import lowering
 from simcodesign.generate.demands.memory_accesses import operations_of, shares_controller
 from simcodesign.generate.messages.pricing import MessagePricing
-from simcodesign.generate.noise import Variations
 from simcodesign.generate.plan import NONE, Accounts, Plan, Powers
 from simcodesign.generate.plan_builder import LoweredProgram, PlanBuilder, StepWriter
 from simcodesign.generate.power import BYTES_PER_OPERATION as POWER_BYTES
 from simcodesign.generate.power import PowerTable
-from simcodesign.generate.program_lowering import ProgramLowering, whole_repeat
-from simcodesign.generate.random_streams import imbalance_shares
-from simcodesign.generate.segment import Segment
+from simcodesign.generate.programs.program_lowering import ProgramLowering, whole_repeat
+from simcodesign.generate.programs.segment import Segment
+from simcodesign.generate.randomness.noise import Variations
+from simcodesign.generate.randomness.random_streams import imbalance_shares
 
 #: Memory that one operation takes at most, in the Plan and in the compiled engine, without and with routes; to these
 #: come the stations on the routes. Measured on 14 to 96 million operations: 62 bytes, and 80 to 95 bytes.

@@ -19,10 +19,10 @@ from simcodesign.generate.columns import Int32s, Ranks, have_rendezvous, of_rank
 from simcodesign.generate.counter_tally import Tally, retired
 from simcodesign.generate.dependencies import Dependencies
 from simcodesign.generate.messages.pricing import MessagePricing
-from simcodesign.generate.noise import Variations
 from simcodesign.generate.plan import NONE, DemandOrder, OpenStream, SourceLines
 from simcodesign.generate.power import PowerTable
-from simcodesign.generate.segment import FIELDS_OF_CHAINS, Segment, woven
+from simcodesign.generate.programs.segment import FIELDS_OF_CHAINS, Segment, woven
+from simcodesign.generate.randomness.noise import Variations
 
 
 @dataclass

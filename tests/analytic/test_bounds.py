@@ -38,7 +38,7 @@ from simcodesign.describe.machine_parts import (
     Network,
     Processor,
 )
-from simcodesign.describe.program import Block, Step, walk
+from simcodesign.describe.programs.program import Block, Step, walk
 from simcodesign.describe.topology.build import build_topology
 from simcodesign.describe.workload import Workload
 from simcodesign.engine.simulate import simulate

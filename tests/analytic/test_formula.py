@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from simcodesign.analytic.collectives.algorithm_form import ALGORITHM_FORMS
 from simcodesign.analytic.forecast import forecast
-from simcodesign.analytic.formula import expanded, formula, formula_latex, phase_formula
-from simcodesign.analytic.formula_prices import SYMBOLS
+from simcodesign.analytic.formulas.formula import expanded, formula, formula_latex, phase_formula
+from simcodesign.analytic.formulas.formula_prices import SYMBOLS
 from simcodesign.core.errors import InputError
 from simcodesign.core.expressions.expression import parse
 from simcodesign.core.expressions.expression_sympy import to_sympy

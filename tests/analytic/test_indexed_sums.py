@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from simcodesign.analytic.forecast import forecast
-from simcodesign.analytic.index_shapes import Shape
-from simcodesign.analytic.indexed_sums import geometric_nodes, in_few_iterations, polynomial_nodes
+from simcodesign.analytic.indexed_loops.index_shapes import Shape
+from simcodesign.analytic.indexed_loops.indexed_sums import geometric_nodes, in_few_iterations, polynomial_nodes
 from simcodesign.core.expressions.expression import parse
 from simcodesign.describe.design_point import bind
 from simcodesign.describe.evaluation import EvaluatedBlock, Evaluation

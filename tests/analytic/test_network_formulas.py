@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from simcodesign.analytic.collectives.algorithm_form import ALGORITHM_FORMS
 from simcodesign.analytic.forecast import forecast
-from simcodesign.analytic.halo import halo
-from simcodesign.analytic.message_costs import ceil_log2, floor_log2, price
+from simcodesign.analytic.messages.halo import halo
+from simcodesign.analytic.messages.message_costs import ceil_log2, floor_log2, price
 from simcodesign.core.errors import Place
 from simcodesign.core.expressions.expression import parse
 from simcodesign.core.result import SEND, Result
@@ -22,7 +22,7 @@ from simcodesign.describe.demands.collective import Collective
 from simcodesign.describe.demands.exchange import Exchange
 from simcodesign.describe.demands.point_to_point import Receive, Send
 from simcodesign.describe.machine_parts import DISTANCES, SENDS, SWITCHINGS, TOGETHER, Interfaces, Network
-from simcodesign.describe.program import Step
+from simcodesign.describe.programs.program import Step
 from simcodesign.describe.topology import base
 from simcodesign.describe.topology.base import Topology
 from simcodesign.describe.topology.build import build_topology

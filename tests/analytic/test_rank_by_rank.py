@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from simcodesign.analytic.forecast import forecast
-from simcodesign.analytic.message_costs import price
+from simcodesign.analytic.messages.message_costs import price
 from simcodesign.analytic.rank_by_rank.all_broadcast import MOST_RANKS, all_broadcast_s
 from simcodesign.analytic.rank_by_rank.folded_doubling import folded_doubling_s
 from simcodesign.analytic.rank_by_rank.halo_exchange import halo_exchange_s

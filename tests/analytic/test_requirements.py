@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from simcodesign.analytic.collective_traffic import collective_traffic
 from simcodesign.analytic.collectives.algorithm_form import ALGORITHM_FORMS
-from simcodesign.analytic.model_text import footprint_terms, model_texts, short
+from simcodesign.analytic.formulas.model_text import footprint_terms, model_texts, short
+from simcodesign.analytic.messages.collective_traffic import collective_traffic
 from simcodesign.analytic.requirements_per_process import requirements, skeleton
 from simcodesign.core.errors import CapacityError, InputError
 from simcodesign.core.expressions.expression import parse

@@ -16,7 +16,7 @@ from simcodesign.core.errors import InputError
 from simcodesign.core.result import Bounds
 from simcodesign.describe.effects import effect_names
 from simcodesign.describe.machine_parts import Disk
-from simcodesign.describe.program import placed_demands
+from simcodesign.describe.programs.program import placed_demands
 from simcodesign.describe.yaml.files import load_machine
 from simcodesign.engine.simulate import simulate
 from tests import examples

@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from simcodesign.core.errors import InputError
-from simcodesign.describe.distribution import MOST_VARIATION, PARAMETERS, Distribution
+from simcodesign.describe.randomness.distribution import MOST_VARIATION, PARAMETERS, Distribution
 from simcodesign.describe.yaml.distribution import distribution_from
 from simcodesign.describe.yaml.tree import parse_yaml
-from simcodesign.generate.random_streams import random_factors, stream
+from simcodesign.generate.randomness.random_streams import random_factors, stream
 
 COUNT = 60_000
 VALUES = (0.0, 1.0, 1.0, 4.0, 14.0)

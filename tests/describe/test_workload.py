@@ -17,7 +17,7 @@ from simcodesign.describe.demands.computation import Compute
 from simcodesign.describe.demands.disk_access import DiskAccess
 from simcodesign.describe.demands.exchange import Exchange
 from simcodesign.describe.demands.point_to_point import Receive, Send
-from simcodesign.describe.program import Block, Step, phase_name, walk
+from simcodesign.describe.programs.program import Block, Step, phase_name, walk
 from simcodesign.report.results.workload_sheet import program_tree, workload_sheet
 from tests.builders import read_workload, workload
 

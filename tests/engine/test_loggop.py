@@ -17,8 +17,8 @@ from rich.console import Console
 
 from simcodesign.analytic.collectives.algorithm_form import ALGORITHM_FORMS
 from simcodesign.analytic.forecast import forecast
-from simcodesign.analytic.halo import halo
-from simcodesign.analytic.message_costs import price
+from simcodesign.analytic.messages.halo import halo
+from simcodesign.analytic.messages.message_costs import price
 from simcodesign.core.errors import Place
 from simcodesign.core.expressions.expression import parse
 from simcodesign.core.result import COMPUTE, RECEIVE, SEND
@@ -30,7 +30,7 @@ from simcodesign.describe.goal.format import read_goal, write_goal
 from simcodesign.describe.goal.schedule import NONE, Schedule
 from simcodesign.describe.machine import Machine
 from simcodesign.describe.machine_parts import Network
-from simcodesign.describe.program import Step
+from simcodesign.describe.programs.program import Step
 from simcodesign.describe.yaml.files import workload_of
 from simcodesign.engine.simulate import schedule_of, simulate
 from simcodesign.report.results.machine_sheet import machine_sheet

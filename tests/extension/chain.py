@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from simcodesign.analytic.collectives.algorithm_form import AlgorithmForm, Ints, Rows, register_algorithm_form
-from simcodesign.analytic.message_costs import Cost, MessageCosts
+from simcodesign.analytic.messages.message_costs import Cost, MessageCosts
 from simcodesign.analytic.pipelining.succession import Succession
 from simcodesign.core.units import FloatOrArray
 from simcodesign.describe.demands.collective import register_algorithm

@@ -12,8 +12,8 @@ import pytest
 from simcodesign import forecast, load_machine, load_workload, requirements, simulate
 from simcodesign.analytic.bounds import bounds_of
 from simcodesign.analytic.collectives.algorithm_form import ALGORITHM_FORMS
-from simcodesign.analytic.formula import formula
-from simcodesign.analytic.model_text import model_texts
+from simcodesign.analytic.formulas.formula import formula
+from simcodesign.analytic.formulas.model_text import model_texts
 from simcodesign.core.errors import InputError
 from simcodesign.describe.demands.collective import ALGORITHMS, register_algorithm
 from simcodesign.describe.design_point import bind

@@ -19,7 +19,7 @@ from simcodesign.core.expressions.expression import MAX_LENGTH
 from simcodesign.describe.design_point import bind
 from simcodesign.describe.machine import Machine
 from simcodesign.describe.machine_parts import CacheLevel, Disk, Memory, Network, Processor
-from simcodesign.describe.program import Block
+from simcodesign.describe.programs.program import Block
 from simcodesign.describe.topology.build import build_topology
 from simcodesign.describe.workload import Workload
 from simcodesign.describe.yaml.files import load_workload

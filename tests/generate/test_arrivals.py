@@ -14,10 +14,10 @@ from simcodesign.core.errors import InputError
 from simcodesign.core.result import Result
 from simcodesign.describe.demands.arrivals import BETWEEN, REQUESTS
 from simcodesign.describe.design_point import bind
-from simcodesign.describe.distribution import Distribution
 from simcodesign.describe.machine import Machine
 from simcodesign.describe.machine_parts import Disk, Network, Processor
-from simcodesign.describe.noise import Bursts, Noise
+from simcodesign.describe.randomness.distribution import Distribution
+from simcodesign.describe.randomness.noise import Bursts, Noise
 from simcodesign.describe.topology.build import build_topology
 from simcodesign.engine.simulate import schedule_of, simulate
 from simcodesign.generate.lower import make_plan

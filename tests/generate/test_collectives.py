@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from simcodesign.analytic.collective_traffic import Traffic, collective_traffic, halo_traffic
 from simcodesign.analytic.collectives.algorithm_form import ALGORITHM_FORMS
-from simcodesign.analytic.halo import halo
-from simcodesign.analytic.message_costs import Cost, price
+from simcodesign.analytic.messages.collective_traffic import Traffic, collective_traffic, halo_traffic
+from simcodesign.analytic.messages.halo import halo
+from simcodesign.analytic.messages.message_costs import Cost, price
 from simcodesign.core.errors import Place
 from simcodesign.core.result import RECEIVE, SEND
 from simcodesign.describe.demands.collective import every_algorithm
@@ -23,7 +23,7 @@ from simcodesign.generate.columns import Ranks
 from simcodesign.generate.messages.collectives.algorithm_messages import MESSAGES
 from simcodesign.generate.messages.halo import halo_exchange
 from simcodesign.generate.messages.matching import matches
-from simcodesign.generate.segment import woven
+from simcodesign.generate.programs.segment import woven
 from tests import THOROUGH, numbers_of_ranks
 from tests.oracles.collective_replay import Columns, Replay, paired
 

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from simcodesign.analytic.forecast import forecast
-from simcodesign.analytic.formula import formula
+from simcodesign.analytic.formulas.formula import formula
 from simcodesign.analytic.requirements_per_process import requirements
 from simcodesign.analytic.resources import all_in_turn_s, block_s, highest_power, turns, use_s
 from simcodesign.comparison.compare import compare
@@ -21,7 +21,7 @@ from simcodesign.core.expressions.expression import parse
 from simcodesign.describe.demands.resource_uses import ItemUse, item_uses
 from simcodesign.describe.resources import Custom, Resource
 from simcodesign.engine.simulate import simulate
-from simcodesign.generate.block_schedule import times_of_block
+from simcodesign.generate.programs.block_schedule import times_of_block
 from tests.describe.test_resources import machine, using
 
 NAMES = "abcde"

@@ -22,7 +22,7 @@ from simcodesign.describe.goal.format import read_goal, write_goal
 from simcodesign.describe.goal.schedule import ANY, NONE, Schedule
 from simcodesign.describe.machine import Machine
 from simcodesign.describe.machine_parts import Disk, Network, Processor
-from simcodesign.describe.program import Block, Step
+from simcodesign.describe.programs.program import Block, Step
 from simcodesign.describe.topology.build import build_topology
 from simcodesign.describe.workload import Workload
 from simcodesign.describe.yaml.files import load_machine, load_workload, workload_of

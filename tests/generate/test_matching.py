@@ -17,14 +17,14 @@ from simcodesign.describe.demands.disk_access import DiskAccess
 from simcodesign.describe.demands.point_to_point import Receive, Send
 from simcodesign.describe.design_point import bind
 from simcodesign.describe.machine_parts import Disk
-from simcodesign.describe.program import Step
+from simcodesign.describe.programs.program import Step
 from simcodesign.engine.reference.engine import run
 from simcodesign.generate.columns import Ranks
 from simcodesign.generate.lower import make_plan
 from simcodesign.generate.messages.collectives.all_to_all import all_to_all_linear
 from simcodesign.generate.messages.matching import matches
 from simcodesign.generate.plan import ANY, DISK, LINK, MAILBOX, NONE
-from simcodesign.generate.segment import Segment, woven
+from simcodesign.generate.programs.segment import Segment, woven
 from tests import examples
 from tests.builders import machine, network, workload_of_steps
 

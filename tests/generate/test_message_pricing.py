@@ -29,7 +29,7 @@ from simcodesign.describe.machine_parts import (
     Network,
     Processor,
 )
-from simcodesign.describe.program import MAIN_PHASE, Block, Step
+from simcodesign.describe.programs.program import MAIN_PHASE, Block, Step
 from simcodesign.describe.topology.build import build_topology
 from simcodesign.describe.workload import Workload
 from simcodesign.engine.reference.loggopsim import run as run_loggops

@@ -18,19 +18,19 @@ from simcodesign.core.errors import InputError
 from simcodesign.core.rank_counters import RANK_COUNTERS
 from simcodesign.core.result import COMPUTE, MEMORY, READ, RECEIVE, SEND, WRITE
 from simcodesign.describe.design_point import bind
-from simcodesign.describe.distribution import Distribution
 from simcodesign.describe.effects import effect_named, effect_names, random_effects
 from simcodesign.describe.machine import Machine
 from simcodesign.describe.machine_parts import Disk, Memory, Network, Processor
-from simcodesign.describe.noise import Bursts, Imbalance, Noise, SlowNodes
+from simcodesign.describe.randomness.distribution import Distribution
+from simcodesign.describe.randomness.noise import Bursts, Imbalance, Noise, SlowNodes
 from simcodesign.describe.topology.build import build_topology
 from simcodesign.describe.workload import Workload
 from simcodesign.describe.yaml.noise import imbalance_from, noise_from
 from simcodesign.describe.yaml.tree import parse_yaml
 from simcodesign.engine.simulate import schedule_of, simulate
 from simcodesign.generate.lower import make_plan
-from simcodesign.generate.noise import running_sums
 from simcodesign.generate.plan import NONE, Plan
+from simcodesign.generate.randomness.noise import running_sums
 from tests import examples
 from tests.builders import workload
 

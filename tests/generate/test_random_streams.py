@@ -18,12 +18,12 @@ from simcodesign.describe.demands.computation import Compute
 from simcodesign.describe.design_point import bind
 from simcodesign.describe.effects import effect_names
 from simcodesign.describe.machine import Machine
-from simcodesign.describe.program import Block, Step
+from simcodesign.describe.programs.program import Block, Step
 from simcodesign.describe.workload import Workload
 from simcodesign.engine.simulate import simulate
 from simcodesign.generate.lower import make_plan
 from simcodesign.generate.plan import Plan
-from simcodesign.generate.random_streams import lognormal_factors, stream
+from simcodesign.generate.randomness.random_streams import lognormal_factors, stream
 from tests import builders
 from tests.builders import network, workload_of_steps
 

@@ -13,8 +13,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from simcodesign.analytic.collective_traffic import Traffic, collective_traffic, halo_traffic
 from simcodesign.analytic.collectives.algorithm_form import ALGORITHM_FORMS
+from simcodesign.analytic.messages.collective_traffic import Traffic, collective_traffic, halo_traffic
 from simcodesign.core import memory_limit
 from simcodesign.core.errors import CapacityError, Place
 from simcodesign.core.expressions.expression import parse
@@ -27,7 +27,7 @@ from simcodesign.describe.design_point import bind
 from simcodesign.describe.goal.format import read_goal
 from simcodesign.describe.machine import MAPPINGS, Machine
 from simcodesign.describe.machine_parts import DUPLEXES, SWITCHINGS, Disk, Interfaces, Network, Processor
-from simcodesign.describe.program import Step
+from simcodesign.describe.programs.program import Step
 from simcodesign.describe.topology.build import build_topology
 from simcodesign.describe.topology.grid_shape import balanced_shape
 from simcodesign.describe.yaml.files import workload_of

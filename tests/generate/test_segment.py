@@ -14,12 +14,12 @@ from hypothesis import strategies as st
 
 from simcodesign.core.errors import Place
 from simcodesign.core.result import COMPUTE, READ, RECEIVE, SEND
-from simcodesign.generate import segment
 from simcodesign.generate.columns import Column, Ranks
 from simcodesign.generate.messages import matching
 from simcodesign.generate.messages.matching import matches
 from simcodesign.generate.plan import NONE
-from simcodesign.generate.segment import EXTRAS, FIELDS, Segment, joined, woven
+from simcodesign.generate.programs import segment
+from simcodesign.generate.programs.segment import EXTRAS, FIELDS, Segment, joined, woven
 from tests import examples
 
 EXTRA_NAMES = ("route", "cost", "gap_s", "flight_s", "variant")

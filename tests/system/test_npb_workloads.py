@@ -20,7 +20,7 @@ from simcodesign.core.errors import InputError
 from simcodesign.core.result import SEND, Result
 from simcodesign.describe.design_point import bind
 from simcodesign.describe.machine import Machine
-from simcodesign.describe.program import Block, walk
+from simcodesign.describe.programs.program import Block, walk
 from simcodesign.describe.useful_flops import useful_flops
 from simcodesign.describe.yaml.files import available
 from simcodesign.describe.yaml.files import load_machine as read_machine

@@ -11,7 +11,7 @@ import pytest
 from simcodesign.analytic.forecast import forecast
 from simcodesign.comparison.compare import compare
 from simcodesign.describe.demands.computation import Compute
-from simcodesign.describe.program import Block, walk
+from simcodesign.describe.programs.program import Block, walk
 from simcodesign.describe.yaml.files import load_machine, load_workload
 from simcodesign.report.results.demo import measured_times
 

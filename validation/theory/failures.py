@@ -16,10 +16,10 @@ from simcodesign.core.errors import Place
 from simcodesign.core.expressions.expression import parse
 from simcodesign.core.result import FailureForecast
 from simcodesign.describe.demands.computation import Compute
-from simcodesign.describe.distribution import Distribution
-from simcodesign.describe.failures import Checkpoints, Failures
 from simcodesign.describe.machine import Machine
 from simcodesign.describe.machine_parts import Network, Processor
+from simcodesign.describe.randomness.distribution import Distribution
+from simcodesign.describe.randomness.failures import Checkpoints, Failures
 from simcodesign.describe.topology.build import build_topology
 from simcodesign.describe.workload import Workload
 from simcodesign.studies.validation.case import Case, Derived, Readings, Tolerance

@@ -11,7 +11,7 @@ from simcodesign.describe.demands.exchange import Exchange
 from simcodesign.describe.demands.point_to_point import Receive, Send
 from simcodesign.describe.machine import Machine
 from simcodesign.describe.machine_parts import ONE_BY_ONE, Network, Processor
-from simcodesign.describe.program import Step
+from simcodesign.describe.programs.program import Step
 from simcodesign.describe.topology.base import Topology
 from simcodesign.describe.topology.build import build_topology
 from simcodesign.describe.workload import Workload

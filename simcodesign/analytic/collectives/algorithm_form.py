@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from simcodesign.analytic.even_sharing import Doubling
-from simcodesign.analytic.message_costs import Cost, MessageCosts
+from simcodesign.analytic.messages.even_sharing import Doubling
+from simcodesign.analytic.messages.message_costs import Cost, MessageCosts
 from simcodesign.analytic.pipelining.succession import UNKNOWN, Succession
 from simcodesign.core.errors import InputError
 from simcodesign.core.registry import Registry

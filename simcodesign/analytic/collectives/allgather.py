@@ -8,7 +8,7 @@ from simcodesign.analytic.collectives.algorithm_form import AlgorithmForm, Ints,
 from simcodesign.analytic.collectives.all_to_all import exchange_linear, sent_to_each_other
 from simcodesign.analytic.collectives.patterns import all_pairs, powers_of_two, ring
 from simcodesign.analytic.collectives.rounds import equal_rounds, growing_rounds, rounds_of
-from simcodesign.analytic.message_costs import Cost, MessageCosts
+from simcodesign.analytic.messages.message_costs import Cost, MessageCosts
 from simcodesign.analytic.pipelining.succession import SYMMETRIC, Succession
 from simcodesign.core.units import FloatOrArray
 

@@ -7,7 +7,7 @@ from simcodesign.analytic.collectives.patterns import doubling_blocks, halving_b
 from simcodesign.analytic.collectives.rounds import row_s, tree_blocks
 from simcodesign.analytic.collectives.scatter import sent_by_others, sent_through_tree
 from simcodesign.analytic.collectives.trees import doubling_up, halving_up
-from simcodesign.analytic.message_costs import Cost, MessageCosts
+from simcodesign.analytic.messages.message_costs import Cost, MessageCosts
 from simcodesign.core.units import FloatOrArray
 
 

@@ -12,7 +12,7 @@ from simcodesign.analytic.collectives.pipelined_chain import pipelined_chain_s
 from simcodesign.analytic.collectives.rounds import row_s, tree_s
 from simcodesign.analytic.collectives.scatter import sent_by_others
 from simcodesign.analytic.collectives.trees import Taken, binary_up, doubling_up, halving_up
-from simcodesign.analytic.message_costs import Cost, MessageCosts, ceil_log2
+from simcodesign.analytic.messages.message_costs import Cost, MessageCosts, ceil_log2
 from simcodesign.core.units import FloatOrArray
 
 

@@ -8,7 +8,7 @@ from simcodesign.analytic.collectives.algorithm_form import AlgorithmForm, Ints,
 from simcodesign.analytic.collectives.patterns import all_pairs, powers_of_two, ring
 from simcodesign.analytic.collectives.rounds import reducing_rounds, rounds_of
 from simcodesign.analytic.collectives.scatter import sent_by_others
-from simcodesign.analytic.message_costs import Cost, MessageCosts, ceil_log2
+from simcodesign.analytic.messages.message_costs import Cost, MessageCosts, ceil_log2
 from simcodesign.analytic.pipelining.succession import SYMMETRIC
 from simcodesign.core.units import FloatOrArray
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 import numpy as np
 from numpy.typing import NDArray
 
-from simcodesign.analytic.message_costs import Cost, MessageCosts, ceil_log2
+from simcodesign.analytic.messages.message_costs import Cost, MessageCosts, ceil_log2
 from simcodesign.core.units import FloatOrArray
 
 

@@ -8,7 +8,7 @@ from simcodesign.analytic.collectives.algorithm_form import AlgorithmForm, regis
 from simcodesign.analytic.collectives.patterns import doubling_blocks, halving_blocks, star
 from simcodesign.analytic.collectives.rounds import row_s, tree_blocks
 from simcodesign.analytic.collectives.trees import doubling_down_s, halving_down_s
-from simcodesign.analytic.message_costs import Cost, MessageCosts
+from simcodesign.analytic.messages.message_costs import Cost, MessageCosts
 from simcodesign.core.units import FloatOrArray
 
 

@@ -14,9 +14,9 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from simcodesign.analytic.collective_traffic import Traffic
-from simcodesign.analytic.formula_prices import Payment, SymbolicPrices
-from simcodesign.analytic.index_shapes import IndexedLoop, Shape
+from simcodesign.analytic.formulas.formula_prices import Payment, SymbolicPrices
+from simcodesign.analytic.indexed_loops.index_shapes import IndexedLoop, Shape
+from simcodesign.analytic.messages.collective_traffic import Traffic
 from simcodesign.analytic.pipelining.succession import Operation
 from simcodesign.core.errors import InputError
 from simcodesign.core.registry import Registry

@@ -7,12 +7,10 @@ from dataclasses import replace
 
 import numpy as np
 
-from simcodesign.analytic.collective_traffic import Traffic, collective_traffic
 from simcodesign.analytic.collectives.algorithm_form import algorithm_form_of
 from simcodesign.analytic.demands.base import CLOSED_FORMS, Charge, ClosedForm, Floats
 from simcodesign.analytic.demands.messages import flies_at, group_charge, prices_at
-from simcodesign.analytic.even_sharing import evenly_shared_s
-from simcodesign.analytic.formula_prices import Payment, SymbolicPrices
+from simcodesign.analytic.formulas.formula_prices import Payment, SymbolicPrices
 from simcodesign.analytic.group_sizes import (
     GroupSize,
     check_roots,
@@ -22,8 +20,10 @@ from simcodesign.analytic.group_sizes import (
     size_names,
     symbolic_size,
 )
-from simcodesign.analytic.index_shapes import CONSTANT, IndexedLoop, Shape
-from simcodesign.analytic.message_costs import FREE, Cost, MessageCosts, price
+from simcodesign.analytic.indexed_loops.index_shapes import CONSTANT, IndexedLoop, Shape
+from simcodesign.analytic.messages.collective_traffic import Traffic, collective_traffic
+from simcodesign.analytic.messages.even_sharing import evenly_shared_s
+from simcodesign.analytic.messages.message_costs import FREE, Cost, MessageCosts, price
 from simcodesign.analytic.pipelining.pace import Carry, rounds
 from simcodesign.analytic.pipelining.succession import UNKNOWN, Operation, Ranks, Succession, takes_all
 from simcodesign.analytic.power import all_busy_s

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from simcodesign.analytic.demands.base import CLOSED_FORMS, Charge, ClosedForm, Count, part_draws
-from simcodesign.analytic.formula_prices import Payment, SymbolicPrices
-from simcodesign.analytic.index_shapes import IndexedLoop, Shape, product, total
+from simcodesign.analytic.formulas.formula_prices import Payment, SymbolicPrices
+from simcodesign.analytic.indexed_loops.index_shapes import IndexedLoop, Shape, product, total
 from simcodesign.core.errors import InputError
 from simcodesign.core.expressions.expression_sympy import to_sympy
 from simcodesign.core.units import FloatOrArray

@@ -1,4 +1,4 @@
-"""Closed form of a halo exchange; its time stands in ``analytic/halo.py``."""
+"""Closed form of a halo exchange; its time stands in ``analytic/messages/halo.py``."""
 
 from __future__ import annotations
 
@@ -8,10 +8,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from simcodesign.analytic.collective_traffic import Traffic, halo_traffic
 from simcodesign.analytic.demands.base import CLOSED_FORMS, Charge, ClosedForm
 from simcodesign.analytic.demands.messages import group_charge, prices_at
-from simcodesign.analytic.formula_prices import Payment, SymbolicPrices
+from simcodesign.analytic.formulas.formula_prices import Payment, SymbolicPrices
 from simcodesign.analytic.group_sizes import (
     GroupSize,
     group_sizes,
@@ -20,10 +19,11 @@ from simcodesign.analytic.group_sizes import (
     size_names,
     symbolic_size,
 )
-from simcodesign.analytic.halo import busy_s, carried_halo, halo, most_neighbours, most_work_s
-from simcodesign.analytic.message_costs import Cost, MessageCosts, price
+from simcodesign.analytic.messages.collective_traffic import Traffic, halo_traffic
+from simcodesign.analytic.messages.halo import busy_s, carried_halo, halo, most_neighbours, most_work_s
+from simcodesign.analytic.messages.message_costs import Cost, MessageCosts, price
+from simcodesign.analytic.messages.route_links import links_of_neighbours
 from simcodesign.analytic.pipelining.succession import Operation, takes_all
-from simcodesign.analytic.route_links import links_of_neighbours
 from simcodesign.core.expressions.expression import Expression
 from simcodesign.core.expressions.expression_sympy import to_sympy
 from simcodesign.core.units import FloatOrArray

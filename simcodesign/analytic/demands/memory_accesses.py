@@ -16,7 +16,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from simcodesign.analytic.demands.base import CLOSED_FORMS, Charge, ClosedForm, Count, part_draws
-from simcodesign.analytic.formula_prices import Payment, SymbolicPrices
+from simcodesign.analytic.formulas.formula_prices import Payment, SymbolicPrices
 from simcodesign.core.errors import CapacityError, InputError
 from simcodesign.core.units import FloatOrArray
 from simcodesign.describe.demands.memory_accesses import MemoryAccesses

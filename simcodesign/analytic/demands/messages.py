@@ -8,9 +8,9 @@ import numpy as np
 
 from simcodesign.analytic.demands.base import Charge, Draw
 from simcodesign.analytic.group_sizes import GroupSize
-from simcodesign.analytic.message_costs import Cost, MessageCosts, modelled_hops, price
+from simcodesign.analytic.messages.message_costs import Cost, MessageCosts, modelled_hops, price
+from simcodesign.analytic.messages.route_links import worst_links
 from simcodesign.analytic.power import byte_power_w
-from simcodesign.analytic.route_links import worst_links
 from simcodesign.core.units import FloatOrArray
 from simcodesign.describe.evaluation import EvaluatedStep
 

@@ -6,20 +6,20 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from simcodesign.analytic.collective_traffic import Traffic, checked_peers
 from simcodesign.analytic.demands.base import CLOSED_FORMS, Charge, ClosedForm, Occupation
 from simcodesign.analytic.demands.messages import message_charge, prices_at
-from simcodesign.analytic.formula_prices import Payment, SymbolicPrices
-from simcodesign.analytic.message_costs import Cost, MessageCosts, price
-from simcodesign.analytic.route_links import links_of_peers
+from simcodesign.analytic.formulas.formula_prices import Payment, SymbolicPrices
+from simcodesign.analytic.messages.collective_traffic import Traffic, checked_peers
+from simcodesign.analytic.messages.message_costs import Cost, MessageCosts, price
+from simcodesign.analytic.messages.route_links import links_of_peers
 from simcodesign.core.errors import InputError
 from simcodesign.core.expressions.expression import Expression
 from simcodesign.core.units import FloatOrArray
 from simcodesign.describe.demands.point_to_point import Receive, Send
 from simcodesign.describe.evaluation import EvaluatedStep, Evaluation
-from simcodesign.describe.groups import GROUP_NAMES, Ints
 from simcodesign.describe.machine import Machine
-from simcodesign.describe.program import walk
+from simcodesign.describe.programs.groups import GROUP_NAMES, Ints
+from simcodesign.describe.programs.program import walk
 
 
 class SendForm(ClosedForm[Send]):

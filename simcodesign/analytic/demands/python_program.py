@@ -19,10 +19,10 @@ from simcodesign.analytic.demands.base import CLOSED_FORMS, Charge, ClosedForm, 
 from simcodesign.analytic.demands.computation import compute_s
 from simcodesign.analytic.demands.disk_access import access_s
 from simcodesign.analytic.demands.messages import message_charge
-from simcodesign.analytic.formula_prices import Payment, SymbolicPrices
-from simcodesign.analytic.message_costs import Cost, price
+from simcodesign.analytic.formulas.formula_prices import Payment, SymbolicPrices
+from simcodesign.analytic.messages.message_costs import Cost, price
+from simcodesign.analytic.messages.route_links import worst_links
 from simcodesign.analytic.power import all_busy_s
-from simcodesign.analytic.route_links import worst_links
 from simcodesign.core.errors import InputError
 from simcodesign.core.units import FloatOrArray
 from simcodesign.describe.demands.base import ONE
@@ -31,7 +31,7 @@ from simcodesign.describe.demands.python_program import PythonProgram
 from simcodesign.describe.design_point import DesignPoint
 from simcodesign.describe.evaluation import EvaluatedBlock, EvaluatedStep
 from simcodesign.describe.machine import Machine
-from simcodesign.describe.program import MAIN_PHASE, Block
+from simcodesign.describe.programs.program import MAIN_PHASE, Block
 from simcodesign.describe.python_programs import operations as kinds
 from simcodesign.describe.python_programs.matched import as_demand, collective_calls, message_sizes
 from simcodesign.describe.python_programs.recording import NONE, Recording

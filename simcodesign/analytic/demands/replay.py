@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from simcodesign.analytic.demands.base import CLOSED_FORMS, Charge, ClosedForm
-from simcodesign.analytic.formula_prices import Payment, SymbolicPrices
+from simcodesign.analytic.formulas.formula_prices import Payment, SymbolicPrices
 from simcodesign.core.errors import InputError
 from simcodesign.core.units import FloatOrArray
 from simcodesign.describe.demands.replay import Replay

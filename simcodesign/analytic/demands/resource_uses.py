@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from simcodesign.analytic.demands.base import CLOSED_FORMS, Charge, ClosedForm, Count, Draw, Occupation
-from simcodesign.analytic.formula_prices import Payment, SymbolicPrices
+from simcodesign.analytic.formulas.formula_prices import Payment, SymbolicPrices
 from simcodesign.analytic.resources import all_in_turn_s, block_s, use_s
 from simcodesign.core.errors import InputError
 from simcodesign.core.units import FloatOrArray

@@ -24,7 +24,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from simcodesign.analytic.message_costs import MessageCosts
+from simcodesign.analytic.messages.message_costs import MessageCosts
 from simcodesign.analytic.pipelining.pace import Carry
 from simcodesign.core.units import FloatOrArray
 

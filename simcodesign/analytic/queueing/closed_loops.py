@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 from simcodesign.analytic.queueing.moments import product_variation
 from simcodesign.analytic.queueing.networks import mva
 from simcodesign.core.units import FloatOrArray
-from simcodesign.describe.distribution import Distribution
 from simcodesign.describe.machine import Machine
+from simcodesign.describe.randomness.distribution import Distribution
 
 #: Stations that ranks share: the component of the time at each, and the effect of a simulation that lets them queue.
 STATIONS = ("disk", "memory")

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simcodesign.core.errors import InputError
-from simcodesign.describe.distribution import Distribution
+from simcodesign.describe.randomness.distribution import Distribution
 
 #: The highest order that ``moment`` knows: the second moment of a wait needs the third of the service.
 MOST_ORDER = 3

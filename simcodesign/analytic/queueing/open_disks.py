@@ -19,8 +19,8 @@ from simcodesign.analytic.queueing.station import Queue, allen_cunneen, mg1, mmc
 from simcodesign.core.errors import InputError
 from simcodesign.core.units import FloatOrArray
 from simcodesign.describe.demands.arrivals import Arrivals
-from simcodesign.describe.distribution import Distribution
 from simcodesign.describe.machine import Machine
+from simcodesign.describe.randomness.distribution import Distribution
 
 
 @dataclass(frozen=True)

@@ -14,11 +14,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from simcodesign.analytic.collective_traffic import checked_peers
-from simcodesign.analytic.message_costs import price
+from simcodesign.analytic.messages.collective_traffic import checked_peers
+from simcodesign.analytic.messages.message_costs import price
+from simcodesign.analytic.messages.route_links import group_table, links_of_messages
 from simcodesign.analytic.queueing.station import mg1
 from simcodesign.analytic.queueing.uniform_traffic import check_one_interface, uniform_latency
-from simcodesign.analytic.route_links import group_table, links_of_messages
 from simcodesign.core.errors import CapacityError, InputError
 from simcodesign.core.units import FloatOrArray
 from simcodesign.describe.demands.arrivals import Arrivals

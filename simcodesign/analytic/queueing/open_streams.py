@@ -16,13 +16,13 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from simcodesign.analytic.message_costs import Message, price
+from simcodesign.analytic.messages.message_costs import Message, price
+from simcodesign.analytic.messages.route_links import links_of_messages
 from simcodesign.analytic.queueing.closed_loops import visit_factors
 from simcodesign.analytic.queueing.moments import product_variation
 from simcodesign.analytic.queueing.open_disks import disks_of, parts_at_disks
 from simcodesign.analytic.queueing.open_evaluation import OpenEvaluation, StreamForecast, last_s
 from simcodesign.analytic.queueing.open_network import crowd, pairs_of
-from simcodesign.analytic.route_links import links_of_messages
 from simcodesign.core.errors import InputError
 from simcodesign.core.result import COMPONENTS, Result
 from simcodesign.core.units import FloatOrArray

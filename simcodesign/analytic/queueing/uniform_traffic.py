@@ -21,8 +21,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from simcodesign.analytic.messages.route_links import group_table
 from simcodesign.analytic.queueing.station import mg1
-from simcodesign.analytic.route_links import group_table
 from simcodesign.core.errors import InputError, Place
 from simcodesign.core.units import FloatOrArray
 from simcodesign.describe.machine_parts import Network

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from simcodesign.analytic.posted_together import ROUNDING
+from simcodesign.analytic.messages.posted_together import ROUNDING
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

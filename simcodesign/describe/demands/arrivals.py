@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from simcodesign.core.errors import InputError, Place
 from simcodesign.core.expressions.expression import Expression
 from simcodesign.describe.demands.base import Demand, kind_in_words
-from simcodesign.describe.distribution import Distribution
+from simcodesign.describe.randomness.distribution import Distribution
 
 DISK, NETWORK = "disk", "network"
 #: Where requests may go, and what they may do at a disk.

@@ -19,7 +19,7 @@ from typing import ClassVar
 from simcodesign.core.errors import Place
 from simcodesign.core.expressions.expression import Expression, parse
 from simcodesign.core.units import FloatOrArray
-from simcodesign.describe.distribution import Distribution
+from simcodesign.describe.randomness.distribution import Distribution
 
 #: Evaluates an expression, and names it in errors.
 Evaluate = Callable[[Expression, str], FloatOrArray]

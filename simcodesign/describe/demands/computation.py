@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from simcodesign.core.expressions.expression import Expression
 from simcodesign.core.units import FloatOrArray
 from simcodesign.describe.demands.base import Demand, Evaluate
-from simcodesign.describe.distribution import Distribution
+from simcodesign.describe.randomness.distribution import Distribution
 
 
 @dataclass(frozen=True)

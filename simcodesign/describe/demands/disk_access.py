@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from simcodesign.core.expressions.expression import Expression
 from simcodesign.describe.demands.base import Demand
-from simcodesign.describe.distribution import Distribution
+from simcodesign.describe.randomness.distribution import Distribution
 
 
 @dataclass(frozen=True)

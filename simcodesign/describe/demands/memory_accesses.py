@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from simcodesign.core.expressions.expression import Expression
 from simcodesign.describe.demands.base import ONE, Demand
-from simcodesign.describe.distribution import Distribution
+from simcodesign.describe.randomness.distribution import Distribution
 from simcodesign.locality.profile import StackDistanceProfile
 
 #: Caches as hardware counters tell them apart: the first, those between, and the last of two or more.

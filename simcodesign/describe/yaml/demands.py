@@ -28,7 +28,7 @@ from simcodesign.describe.demands.memory_accesses import CACHE_ROLES, MemoryAcce
 from simcodesign.describe.demands.point_to_point import Receive, Send
 from simcodesign.describe.demands.resource_uses import Execute, ResourceUse
 from simcodesign.describe.demands.wait import Wait
-from simcodesign.describe.distribution import Distribution
+from simcodesign.describe.randomness.distribution import Distribution
 from simcodesign.describe.yaml.distribution import distribution_from
 from simcodesign.describe.yaml.resources import USE_KEYS, quantity_or_expression
 from simcodesign.describe.yaml.tree import Entry

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from simcodesign.describe.distribution import MOST_VARIATION, PARAMETERS, Distribution, check_parameter
+from simcodesign.describe.randomness.distribution import MOST_VARIATION, PARAMETERS, Distribution, check_parameter
 from simcodesign.describe.yaml.tree import Entry
 
 #: Keys of a distribution: its name, the values of an empirical one, and parameters.

@@ -24,8 +24,6 @@ from simcodesign.describe.constants import (
     check_own_links,
     check_sharing,
 )
-from simcodesign.describe.distribution import Distribution
-from simcodesign.describe.failures import Failures
 from simcodesign.describe.machine import MAPPINGS, Machine, check_mapping
 from simcodesign.describe.machine_parts import (
     ASSIGNMENTS,
@@ -42,6 +40,8 @@ from simcodesign.describe.machine_parts import (
     Network,
     Processor,
 )
+from simcodesign.describe.randomness.distribution import Distribution
+from simcodesign.describe.randomness.failures import Failures
 from simcodesign.describe.topology.base import TOPOLOGIES, Topology
 from simcodesign.describe.topology.build import build_topology, check_options
 from simcodesign.describe.yaml.distribution import distribution_from

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from simcodesign.core.errors import InputError
-from simcodesign.describe.distribution import PARAMETERS
-from simcodesign.describe.noise import OWNERS, PARTS, WHICH_NODES, Bursts, Imbalance, Noise, SlowNodes
+from simcodesign.describe.randomness.distribution import PARAMETERS
+from simcodesign.describe.randomness.noise import OWNERS, PARTS, WHICH_NODES, Bursts, Imbalance, Noise, SlowNodes
 from simcodesign.describe.yaml.distribution import (
     DISTRIBUTION_KEYS,
     coefficient_of_variation,

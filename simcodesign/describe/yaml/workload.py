@@ -8,10 +8,10 @@ from simcodesign.core.errors import InputError, nearest
 from simcodesign.core.expressions.expression import Expression, parse
 from simcodesign.describe.constants import CONSTANTS, OF_THE_WHOLE, POWERS, check_constant, check_not_former
 from simcodesign.describe.demands.base import ONE, Demand
-from simcodesign.describe.failures import Checkpoints
-from simcodesign.describe.overlap import overlapping, started
 from simcodesign.describe.parameters import Parameter
-from simcodesign.describe.program import Block, Step
+from simcodesign.describe.programs.overlap import overlapping, started
+from simcodesign.describe.programs.program import Block, Step
+from simcodesign.describe.randomness.failures import Checkpoints
 from simcodesign.describe.workload import RESERVED, Workload
 from simcodesign.describe.yaml.demands import amount, demand_keys, demand_reader
 from simcodesign.describe.yaml.machine import check_format, constant_value

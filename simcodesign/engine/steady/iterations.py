@@ -24,7 +24,7 @@ from simcodesign.core.result import Result, SettledLoop, SteadyState
 from simcodesign.core.units import parse_quantity
 from simcodesign.describe.design_point import DesignPoint
 from simcodesign.describe.effects import ladder
-from simcodesign.describe.program import Step
+from simcodesign.describe.programs.program import Step
 from simcodesign.engine.selection import work
 from simcodesign.engine.steady.extrapolation import plus
 from simcodesign.engine.steady.loops import Loop, program_with_loops, with_counts

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from simcodesign.core.expressions.expression import parse
 from simcodesign.describe.design_point import DesignPoint
-from simcodesign.describe.program import MAIN_PHASE, Block, Step, phase_name, placed_demands
+from simcodesign.describe.programs.program import MAIN_PHASE, Block, Step, phase_name, placed_demands
 from simcodesign.generate.plan import DemandOrder, Plan
 
 #: Iterations above which the whole is not even extrapolated, since counts would not fit in 64 bits.

@@ -20,16 +20,16 @@ from numpy.typing import NDArray
 from simcodesign.core.errors import InputError
 from simcodesign.core.result import COMPUTE, RECEIVE, SEND
 from simcodesign.describe.demands.arrivals import BETWEEN, DISK, NETWORK, REQUESTS, Arrivals
-from simcodesign.describe.distribution import Distribution
 from simcodesign.describe.evaluation import EvaluatedStep
+from simcodesign.describe.randomness.distribution import Distribution
 from simcodesign.generate.columns import Column
 from simcodesign.generate.demands.base import LOWERINGS, Lowering
 from simcodesign.generate.demands.disk_access import KINDS, duration_of_access_s
 from simcodesign.generate.dependencies import Dependencies
 from simcodesign.generate.plan import LIMITED, NONE, UNLIMITED, Discipline, OpenStream
 from simcodesign.generate.plan_builder import LoweredProgram, PlanBuilder, StepWriter
-from simcodesign.generate.random_streams import random_factors, stream
-from simcodesign.generate.segment import EXTRAS, FIELDS, Segment
+from simcodesign.generate.programs.segment import EXTRAS, FIELDS, Segment
+from simcodesign.generate.randomness.random_streams import random_factors, stream
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]

@@ -30,7 +30,7 @@ from simcodesign.generate.demands.disk_access import duration_of_access_s
 from simcodesign.generate.messages.collectives.algorithm_messages import messages_of
 from simcodesign.generate.plan import ANY, NONE, SourceLines
 from simcodesign.generate.plan_builder import LoweredProgram, PlanBuilder, StepWriter
-from simcodesign.generate.segment import BY_TAG, EXTRAS, FIELDS, Segment, woven
+from simcodesign.generate.programs.segment import BY_TAG, EXTRAS, FIELDS, Segment, woven
 
 Int64s = NDArray[np.int64]
 Fields = dict[str, NDArray[Any]]

@@ -28,7 +28,7 @@ from simcodesign.generate.loggopsim import as_in_loggopsim
 from simcodesign.generate.messages.pricing import MessagePricing
 from simcodesign.generate.plan import ANY, NONE
 from simcodesign.generate.plan_builder import LoweredProgram, PlanBuilder, StepWriter
-from simcodesign.generate.segment import BY_TAG, EXTRAS, FIELDS, Segment
+from simcodesign.generate.programs.segment import BY_TAG, EXTRAS, FIELDS, Segment
 
 Ints = NDArray[np.int64]
 

@@ -19,7 +19,7 @@ from simcodesign.core.errors import InputError
 from simcodesign.core.expressions.expression import Expression
 from simcodesign.core.units import FloatOrArray
 from simcodesign.describe.evaluation import EvaluatedStep
-from simcodesign.describe.groups import checked_root
+from simcodesign.describe.programs.groups import checked_root
 from simcodesign.generate.columns import Column, Int32s, Ranks
 
 

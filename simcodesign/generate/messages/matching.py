@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from simcodesign.core.errors import InputError, Place
 from simcodesign.core.result import RECEIVE, SEND
 from simcodesign.generate.plan import ANY, NONE
-from simcodesign.generate.segment import BY_TAG, Segment
+from simcodesign.generate.programs.segment import BY_TAG, Segment
 
 Int32s = NDArray[np.int32]
 Int64s = NDArray[np.int64]

@@ -16,7 +16,7 @@ from simcodesign.describe.demands.base import ONE
 from simcodesign.describe.demands.exchange import Exchange
 from simcodesign.describe.design_point import DesignPoint
 from simcodesign.describe.machine import Machine
-from simcodesign.describe.program import placed_demands, with_phase
+from simcodesign.describe.programs.program import placed_demands, with_phase
 from simcodesign.generate.columns import Column
 from simcodesign.generate.messages.cost_model import (
     arrival_s,

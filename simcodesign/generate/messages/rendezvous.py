@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from simcodesign.core.errors import InputError, Place
 from simcodesign.generate.dependencies import Dependencies
 from simcodesign.generate.plan import NONE, Int32s
-from simcodesign.generate.segment import Segment
+from simcodesign.generate.programs.segment import Segment
 
 
 def with_rendezvous(

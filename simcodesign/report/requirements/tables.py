@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from rich.console import RenderableType
 from rich.table import Table
 
-from simcodesign.analytic.model_text import short
+from simcodesign.analytic.formulas.model_text import short
 from simcodesign.report.common.numbers import quantity
 from simcodesign.report.common.tables import new_table, paragraph
 from simcodesign.studies.requirements.memory_capacity import ALWAYS, NEVER, MemoryFit

@@ -13,7 +13,7 @@ from simcodesign.core.units import FloatOrArray, format_quantity
 from simcodesign.describe.constants import POWERS
 from simcodesign.describe.machine import Machine
 from simcodesign.describe.machine_parts import BY_LATENCY, ONE_BY_ONE, TOGETHER, Disk, Memory, Network
-from simcodesign.describe.noise import Noise
+from simcodesign.describe.randomness.noise import Noise
 from simcodesign.describe.resources import PREFIX, Component, Resource
 from simcodesign.describe.topology.base import Topology
 from simcodesign.report.common.tables import section, text_table

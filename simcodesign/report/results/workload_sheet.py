@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping
 from rich.console import RenderableType
 from rich.tree import Tree
 
-from simcodesign.analytic.formula import formula_latex, phase_formula
-from simcodesign.analytic.formula_prices import ASSUMPTIONS, SYMBOLS
+from simcodesign.analytic.formulas.formula import formula_latex, phase_formula
+from simcodesign.analytic.formulas.formula_prices import ASSUMPTIONS, SYMBOLS
 from simcodesign.core.errors import InputError
 from simcodesign.core.expressions.expression import Expression, parse
 from simcodesign.core.expressions.expression_sympy import to_latex
@@ -24,8 +24,8 @@ from simcodesign.describe.demands.point_to_point import Receive, Send
 from simcodesign.describe.demands.python_program import PythonProgram
 from simcodesign.describe.demands.replay import Replay
 from simcodesign.describe.demands.resource_uses import Execute
-from simcodesign.describe.noise import Imbalance
-from simcodesign.describe.program import Block, Step
+from simcodesign.describe.programs.program import Block, Step
+from simcodesign.describe.randomness.noise import Imbalance
 from simcodesign.describe.workload import Workload
 from simcodesign.report.common.tables import section
 from simcodesign.report.results.data_sheets import amount_text, head, one_line, parameter_table

@@ -25,7 +25,7 @@ from simcodesign.describe.constants import CAPACITY
 from simcodesign.describe.demands.resource_uses import Execute
 from simcodesign.describe.design_point import DesignPoint
 from simcodesign.describe.parameters import Parameter
-from simcodesign.describe.program import walk
+from simcodesign.describe.programs.program import walk
 from simcodesign.describe.scenario import OfScenario, Scenario
 from simcodesign.describe.workload import Workload
 from simcodesign.engine.simulate import simulate

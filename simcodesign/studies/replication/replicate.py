@@ -27,7 +27,7 @@ from simcodesign.core.to_json import PlainResult, attributes_of, fields_of
 from simcodesign.describe.demands.arrivals import Arrivals
 from simcodesign.describe.design_point import DesignPoint
 from simcodesign.describe.effects import random_effects
-from simcodesign.describe.program import walk
+from simcodesign.describe.programs.program import walk
 from simcodesign.describe.scenario import MachineSource, Scenario, SimulationKeywords, WorkloadSource
 from simcodesign.engine.experiment import Experiment
 from simcodesign.engine.simulate import simulate_experiment

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import brentq
 
-from simcodesign.analytic.model_text import TermValue, footprint_terms
+from simcodesign.analytic.formulas.model_text import TermValue, footprint_terms
 from simcodesign.analytic.requirements_per_process import skeleton
 from simcodesign.core.errors import InputError
 from simcodesign.core.to_json import fields_of

@@ -13,7 +13,7 @@ from simcodesign.describe.demands.collective import Collective
 from simcodesign.describe.demands.disk_access import DiskAccess
 from simcodesign.describe.effects import chosen_effects
 from simcodesign.describe.machine import Machine
-from simcodesign.describe.program import walk
+from simcodesign.describe.programs.program import walk
 from simcodesign.describe.workload import Workload
 from simcodesign.engine.event_contract import OnProgress as OnSimulationProgress
 from simcodesign.studies.requirements.memory_capacity import SIZE, sized

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from simcodesign.analytic.model_text import model_texts
+from simcodesign.analytic.formulas.model_text import model_texts
 from simcodesign.analytic.requirements_per_process import Requirements, requirements, skeleton
 from simcodesign.core.errors import InputError
 from simcodesign.core.to_json import fields_of

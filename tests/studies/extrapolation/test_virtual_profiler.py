@@ -24,7 +24,7 @@ from simcodesign.counters.table import APPLICATION, COUNTERS, OTHERS, CounterTab
 from simcodesign.describe.demands.collective import ALGORITHMS, Collective
 from simcodesign.describe.effects import effect_names
 from simcodesign.describe.machine import Machine
-from simcodesign.describe.program import Block
+from simcodesign.describe.programs.program import Block
 from simcodesign.describe.workload import Workload
 from simcodesign.describe.yaml.files import load_machine, load_workload
 from simcodesign.engine.simulate import simulate

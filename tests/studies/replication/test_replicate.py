@@ -20,7 +20,7 @@ from simcodesign.describe.machine import Machine
 from simcodesign.describe.workload import Workload
 from simcodesign.describe.yaml.files import load_machine, load_workload
 from simcodesign.engine.simulate import simulate
-from simcodesign.generate.random_streams import stream
+from simcodesign.generate.randomness.random_streams import stream
 from simcodesign.studies.replication.output_analysis import ROUND
 from simcodesign.studies.replication.replicate import (
     Replicated,

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from simcodesign.generate.random_streams import random_factors
+from simcodesign.generate.randomness.random_streams import random_factors
 from simcodesign.studies.validation.case import Case, Readings
 from simcodesign.studies.validation.registry import PACKAGE, load_cases
 from simcodesign.studies.validation.run import measured

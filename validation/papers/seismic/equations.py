@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 import simcodesign as sc
 from simcodesign.core.expressions.expression import parse
 from simcodesign.describe.demands.computation import Compute
-from simcodesign.describe.program import Block
+from simcodesign.describe.programs.program import Block
 from simcodesign.studies.validation.case import Case, Derived, Label, Readings, Tolerance
 
 from ...published import tables

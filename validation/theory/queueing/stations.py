@@ -19,10 +19,10 @@ from simcodesign.core.errors import Place
 from simcodesign.core.expressions.expression import parse
 from simcodesign.core.jit import HAVE_NUMBA
 from simcodesign.describe.demands.arrivals import Arrivals
-from simcodesign.describe.distribution import Distribution
 from simcodesign.describe.machine import Machine
 from simcodesign.describe.machine_parts import Disk, Network, Processor
-from simcodesign.describe.program import Step
+from simcodesign.describe.programs.program import Step
+from simcodesign.describe.randomness.distribution import Distribution
 from simcodesign.describe.topology.build import build_topology
 from simcodesign.describe.workload import Workload
 from simcodesign.studies.replication.output_analysis import BATCHES, LEAST_IN_BATCH, batch_means

@@ -20,9 +20,9 @@ import simcodesign as sc
 from simcodesign.core.errors import Place
 from simcodesign.core.expressions.expression import parse
 from simcodesign.describe.demands.arrivals import Arrivals
-from simcodesign.describe.distribution import Distribution
 from simcodesign.describe.machine import Machine
 from simcodesign.describe.machine_parts import Interfaces
+from simcodesign.describe.randomness.distribution import Distribution
 from simcodesign.describe.topology.base import Topology
 from simcodesign.describe.workload import Workload
 from simcodesign.studies.validation.case import Derived

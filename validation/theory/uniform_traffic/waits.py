@@ -14,7 +14,7 @@ from functools import cache
 
 import simcodesign as sc
 from simcodesign.analytic.queueing.uniform_traffic import uniform_latency
-from simcodesign.describe.distribution import Distribution
+from simcodesign.describe.randomness.distribution import Distribution
 from simcodesign.studies.validation.case import Case, Derived, Label, Readings, Tolerance
 
 from ..machines import ROUNDING, TL, M

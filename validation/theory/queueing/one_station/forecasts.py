@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from simcodesign.describe.distribution import Distribution
+from simcodesign.describe.randomness.distribution import Distribution
 from simcodesign.describe.workload import Workload
 from simcodesign.studies.validation.case import Case, Derived, Tolerance
 

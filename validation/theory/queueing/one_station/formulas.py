@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from scipy.optimize import brentq
 
-from simcodesign.describe.distribution import Distribution
+from simcodesign.describe.randomness.distribution import Distribution
 from simcodesign.studies.validation.case import Derived
 
 KLEINROCK = "Kleinrock, Queueing Systems I, 1975"

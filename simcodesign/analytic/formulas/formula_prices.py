@@ -1,0 +1,89 @@
+"""The symbols of a formula: what every operation pays, and which constants of the machine stand behind it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any
+
+from simcodesign.analytic.formulas.symbolic_products import Payment as Payment
+from simcodesign.analytic.formulas.symbolic_products import divided
+from simcodesign.core.errors import InputError, Place
+from simcodesign.core.expressions.expression import Expression
+from simcodesign.core.expressions.expression_sympy import to_sympy
+from simcodesign.describe.constants import CONSTANTS, MODEL_OF
+from simcodesign.describe.workload import Workload
+
+#: What a formula assumes, in words.
+ASSUMPTIONS = (
+    "Hockney's messages without receive overhead and without hops, all ranks alike, P a power of two, "
+    "more than two ranks in every dimension of a process grid, groups that are its rows or columns"
+)
+#: The parameter that makes the time per byte a time per value, as the literature has it.
+VALUE = "value_bytes"
+#: SymbolicPrices in the order in which they are printed: symbol -> (what it is, the constant of the machine behind it).
+SYMBOLS: Mapping[str, tuple[str, str]] = MappingProxyType(
+    {
+        "t_c": ("seconds per flop, 1/processor.rate", "processor.rate"),
+        "CPI": ("cycles per instruction, processor.cpi", "processor.cpi"),
+        "t_clk": ("seconds per cycle, 1/processor.clock", "processor.clock"),
+        "t_s": ("startup of a message, network.startup", "network.startup"),
+        "t_w": (f"seconds per value of a message, {VALUE} x network.per_byte", "network.per_byte"),
+        "t_B": ("seconds per byte of a message, network.per_byte", "network.per_byte"),
+        "t_r": ("startup of a read, disk.read_startup", "disk.read_startup"),
+        "t_x": ("startup of a write, disk.write_startup", "disk.write_startup"),
+        "t_d": ("seconds per byte of a read or write, disk.per_byte", "disk.per_byte"),
+    }
+)
+#: Constants of a machine that no symbol stands for; a block may set them to 0.
+_LEFT_OUT = {"network.receive_overhead", "network.hop_latency", "network.reduction_per_byte"}
+_LEFT_OUT |= {path for path in CONSTANTS if MODEL_OF.get(path, "hockney") != "hockney"}
+
+
+@dataclass(frozen=True)
+class SymbolicPrices:
+    """The symbols, or the expressions that stand for them here."""
+
+    sympy: Any
+    workload: Workload
+    constants: Mapping[str, Expression]
+    place: Place
+
+    def of(self, symbol: str | None) -> tuple[int, Any]:
+        """The price and its place among ``SYMBOLS``; None is a price of 1, and CPI that of an instruction."""
+        names = list(SYMBOLS)
+        if symbol is None:
+            return len(names), self.sympy.Integer(1)
+        if symbol == "CPI":
+            cycles, seconds = self._price("CPI"), self._price("t_clk")
+            return names.index(symbol), self.sympy.Mul(cycles, seconds, evaluate=False)
+        return names.index(symbol), self._price(symbol)
+
+    def bytes(self, size: Expression, counts: tuple[Any, ...]) -> Payment:
+        """Bytes of messages: as values where ``value_bytes`` is a factor of their number."""
+        size_bytes = to_sympy(size)
+        if VALUE in self.workload.parameters and "network.per_byte" not in self.constants:
+            values = divided(self.sympy, size_bytes, self.sympy.Symbol(VALUE))
+            if values is not None:
+                return self.of("t_w"), (*counts, values)
+        return self.of("t_B"), (*counts, size_bytes)
+
+    def _price(self, symbol: str) -> Any:
+        about, path = SYMBOLS[symbol]
+        if path in self.constants:
+            given = to_sympy(self.constants[path])
+            rate = path in ("processor.rate", "processor.clock")
+            return self.sympy.Pow(given, -1, evaluate=False) if rate else given
+        if symbol in self.workload.parameters or symbol in self.workload.equations:
+            what = f"the name {symbol} of the workload is that of a symbol of its formula ({about})"
+            raise InputError(what, self.place, allowed="another name in the workload")
+        return self.sympy.Symbol(symbol)
+
+
+def check_constants(constants: Mapping[str, Expression]) -> None:
+    for path in sorted(_LEFT_OUT & constants.keys()):
+        value = constants[path]
+        if value.names or value.evaluate({}) != 0:
+            what = f"{path} is not in the formula, which takes {ASSUMPTIONS}"
+            raise InputError(what, value.place, value=value.text, allowed="0")

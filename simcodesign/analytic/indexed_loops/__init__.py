@@ -1,0 +1,1 @@
+"""Sums over the iterations of loops whose body depends on the index."""

@@ -1,0 +1,248 @@
+"""Closed forms of messages: what one message costs by Hockney and LogGOPS, vectorised over everything.
+
+The formulas of ``collectives`` and ``halo`` are made of these. They hold for any number of ranks P, sizes and
+constants, and assume that all ranks start together, that gaps of
+earlier messages are over, and that no link or interface is shared. A message of m bytes keeps its sender busy for c,
+is there a after the send began and keeps its receiver busy for r: D = a + r. Sends (receives) of a rank begin at least
+u (v) apart:
+
+    Hockney  c = u = a = startup + latency of the hops + m x time per byte, r = v = receive overhead
+             (unless hops hold the sender: what they add is in a alone; where messages are sent together, c = u =
+             startup, and all else is in a alone)
+    LogGOPS  c = o + x O, a = o + L + latency of the hops, r = o + x max(O, G), u = max(c, g + x G),
+             v = max(r, g + x G), x = max(m - 1, 0)
+
+In LogGOPS a is that of the first byte, which may come while the receiver still sends itself: of an exchange, D is then
+c + r. Where links differ, bytes take the slowest one of a route (``route_links``): what that adds to m x time per byte
+counts to c in Hockney's model if hops hold the sender, and to a otherwise and in LogGOPS.
+
+Beyond S bytes (rendezvous) a sender goes on only when its receiver takes the message up, and broadcasts take longer.
+Where all ranks send and receive, receives are posted with the sends (as in MPI_Sendrecv), and what follows waits for
+both.
+
+A program's time is the sum of its operations' times. It is exact when all ranks come to every operation together with
+their gaps over. It is too high where ranks leave an operation one after another and come to the next so: those who come
+first have a start that the sum does not know (``pipelining`` has what they take then). It is too low where gaps of the
+operation before are not over, which takes g + x G > o + x O; and where ranks differ, or wait for single messages, of
+which the sum of the busiest rank knows nothing.
+
+Sources: R. Hockney, "The communication challenge for MPP", Parallel Computing 20 (1994); D. Culler et al., "LogP",
+PPoPP 1993; A. Alexandrov et al., "LogGP", SPAA 1995; T. Hoefler, T. Schneider, A. Lumsdaine, "LogGOPSim", HPDC 2010;
+Thakur, Rabenseifner, Gropp, IJHPCA 19 (2005); distance laws log2 P and sqrt P: Armstrong and Eigenmann, SPECseis96,
+section "Modeling Communication".
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simcodesign.analytic.messages.route_links import RouteLinks, slowest_links
+from simcodesign.core.units import FloatOrArray
+from simcodesign.describe.machine_parts import Network
+from simcodesign.describe.topology.grid_shape import balanced_shape
+
+
+@dataclass(frozen=True)
+class Message:
+    """Times of a message of one size: c, a, r, u and v above. ``waits`` where its sender waits for its receiver;
+    ``spread_s``: how much shorter the receiver may be busy where bytes wait for links; ``in_order``: ranks do their
+    operations in order (Hockney's model), else messages have the processor as they come (LogGOPS)."""
+
+    send_s: FloatOrArray
+    arrival_s: FloatOrArray
+    receive_s: FloatOrArray
+    next_send_s: FloatOrArray
+    next_receive_s: FloatOrArray
+    waits: bool | NDArray[np.bool_] = False
+    spread_s: FloatOrArray = 0.0
+    in_order: bool = True
+
+    def then(self, work_s: FloatOrArray) -> Message:
+        """The same where its receiver works on it for so long before it goes on."""
+        receive = self.receive_s + work_s
+        return replace(self, receive_s=receive, next_receive_s=np.maximum(self.next_receive_s, receive))
+
+    @property
+    def flight_s(self) -> FloatOrArray:
+        """From when the sender is done to the arrival, if that is later."""
+        flight: FloatOrArray = np.maximum(self.arrival_s - self.send_s, 0.0)
+        return flight
+
+    @property
+    def whole_s(self) -> FloatOrArray:
+        """D: from the beginning of the send to the end of the receive."""
+        return self.arrival_s + self.receive_s
+
+    @property
+    def exchange_s(self) -> FloatOrArray:
+        """The same where the receiver begins to send at the same time."""
+        whole: FloatOrArray = np.maximum(self.arrival_s, self.send_s) + self.receive_s
+        return whole
+
+    @property
+    def apart_s(self) -> FloatOrArray:
+        """From the beginning of a send to that of the next one."""
+        return np.where(self.waits, np.maximum(self.next_send_s, self.arrival_s), self.next_send_s)
+
+    @property
+    def round_s(self) -> FloatOrArray:
+        """The same where every send waits for the message of the round before."""
+        return np.maximum(np.maximum(self.next_send_s, self.exchange_s), self.next_receive_s)
+
+
+#: Nothing takes any time.
+FREE = Message(0.0, 0.0, 0.0, 0.0, 0.0)
+
+
+@dataclass(frozen=True)
+class MessageCosts:
+    """What messages cost among ``ranks`` ranks: ``message(size_bytes)``; ``reduction_s_per_byte``: what the operator of
+    a reduction takes a rank for a byte."""
+
+    ranks: FloatOrArray
+    message: Callable[[FloatOrArray], Message]
+    along: tuple[Callable[[FloatOrArray], Message], ...] = ()
+    reduction_s_per_byte: FloatOrArray = 0.0
+
+    def reduced(self, size_bytes: FloatOrArray) -> Message:
+        """A message whose bytes its receiver combines with its own."""
+        return self.message(size_bytes).then(size_bytes * self.reduction_s_per_byte)
+
+    def message_along(self, dim: int, size_bytes: FloatOrArray) -> Message:
+        """A message along a dimension of a process grid: those of each have their own price where ``along`` has it."""
+        return self.along[dim](size_bytes) if self.along else self.message(size_bytes)
+
+
+def price(
+    network: Network, ranks: FloatOrArray, hops: FloatOrArray | None = None, links: RouteLinks | None = None
+) -> MessageCosts:
+    """The price list of a network by its distance law, or for messages of ``hops`` hops; over the slowest links of the
+    network, or over these."""
+    return MessageCosts(ranks, _message(network, ranks, hops, links), reduction_s_per_byte=network.reduction_s_per_byte)
+
+
+def _message(
+    network: Network, ranks: FloatOrArray, hops: FloatOrArray | None, links: RouteLinks | None
+) -> Callable[[FloatOrArray], Message]:
+    """The price of a message by its size."""
+    passed = slowest_links(network) if links is None else links
+    h = (modelled_hops(network, ranks) if hops is None else hops) * passed.hops
+    again: FloatOrArray = 0.0
+    if network.switching == "store_and_forward":
+        again = np.maximum(h - 1.0, 0.0) * passed.again_s_per_byte
+    way = h * passed.latency_s
+    longer: FloatOrArray = 0.0  # a byte over the slowest link, beyond the time that it takes the sender
+    if network.has_own_links:
+        longer = np.maximum(passed.per_byte_s - passed.sent_s_per_byte, 0.0)
+    if network.model == "loggop":
+        return functools.partial(_loggop, network, way, again + longer)
+    startup, sent, receive = passed.startup_s, passed.sent_s_per_byte, network.receive_overhead_s
+    limit = network.rendezvous_above_bytes
+    relays = np.maximum(h, 1.0) if network.startup_per == "hop" else 1.0
+    if not network.flight_holds_sender:
+        way = way + startup * (relays - 1.0)
+        flown = longer if network.bytes_hold_sender else sent + longer
+        flight = functools.partial(_with_bytes_s, way, flown, again, network.stored_bytes)
+        held = sent if network.bytes_hold_sender else 0.0
+        return functools.partial(_posted, startup, held, receive, flight, limit)
+    send = functools.partial(_with_bytes_s, startup * relays + way, sent + longer, again, network.stored_bytes)
+    return functools.partial(_hockney, send, receive, limit)
+
+
+def _with_bytes_s(
+    empty_s: FloatOrArray,
+    per_byte_s: FloatOrArray,
+    again_s_per_byte: FloatOrArray,
+    stored_bytes: float,
+    size: FloatOrArray,
+) -> FloatOrArray:
+    """What a message takes beyond ``empty_s``; nodes on its way store all of it, or packets of ``stored_bytes``."""
+    if np.isinf(stored_bytes):
+        return empty_s + (per_byte_s + again_s_per_byte) * size
+    return empty_s + per_byte_s * size + again_s_per_byte * np.minimum(size, stored_bytes)
+
+
+def _hockney(
+    send_s: Callable[[FloatOrArray], FloatOrArray],
+    receive_s: FloatOrArray,
+    limit_bytes: FloatOrArray | None,
+    size: FloatOrArray,
+) -> Message:
+    send = send_s(size)
+    return Message(send, send, receive_s, send, receive_s, _waits(size, limit_bytes))
+
+
+def _waits(size: FloatOrArray, limit_bytes: FloatOrArray | None) -> bool | NDArray[np.bool_]:
+    """Whether a sender waits for its receiver, which it does beyond S bytes."""
+    return False if limit_bytes is None else np.asarray(size > limit_bytes)
+
+
+def _posted(
+    startup_s: FloatOrArray,
+    per_byte_s: FloatOrArray,
+    receive_s: FloatOrArray,
+    flight_s: Callable[[FloatOrArray], FloatOrArray],
+    limit_bytes: FloatOrArray | None,
+    size: FloatOrArray,
+) -> Message:
+    """Hockney's model where the flight does not hold the sender; ``per_byte_s``: for which a byte does."""
+    send = startup_s + per_byte_s * size
+    return Message(send, send + flight_s(size), receive_s, send, receive_s, _waits(size, limit_bytes))
+
+
+def _loggop(network: Network, way_s: FloatOrArray, again_s_per_byte: FloatOrArray, size: FloatOrArray) -> Message:
+    rest = np.maximum(size - 1.0, 0.0)
+    send = network.overhead_s + rest * network.overhead_per_byte_s
+    last = rest * network.per_byte_s  # how far the last byte is behind the first
+    receive = network.overhead_s + rest * np.maximum(network.overhead_per_byte_s, network.per_byte_s)
+    gap = network.gap_s + last
+    arrival = network.overhead_s + network.latency_s + way_s + again_s_per_byte * size
+    waits = _waits(size, network.rendezvous_above_bytes)
+    return Message(send, arrival, receive, np.maximum(send, gap), np.maximum(receive, gap), waits, last, False)
+
+
+def modelled_hops(network: Network, ranks: FloatOrArray) -> FloatOrArray:
+    """Hops of every message by the distance law of the network: 0, 1, log2 P, sqrt P, or the topology's mean."""
+    if network.distance == "none":
+        return 0.0
+    if network.distance == "one":
+        return 1.0
+    if network.distance == "mean":
+        return network.topology.mean_hops()
+    hops: FloatOrArray = np.log2(ranks) if network.distance == "log2" else np.sqrt(ranks)
+    return hops
+
+
+@dataclass(frozen=True)
+class Cost:
+    """Time of one operation of all ranks, and what it sends in total. ``reduction_s``: for which the operators of a
+    reduction are at work on its longest path; ``reduced_bytes``: those that they take on all ranks together."""
+
+    time_s: FloatOrArray
+    messages: FloatOrArray
+    message_bytes: FloatOrArray
+    reduction_s: FloatOrArray = 0.0
+    reduced_bytes: FloatOrArray = 0.0
+
+
+def floor_log2(count: FloatOrArray) -> NDArray[np.float64]:
+    """Largest k with 2^k <= count, exactly."""
+    return np.asarray(np.frexp(count)[1] - 1.0)
+
+
+def ceil_log2(count: FloatOrArray) -> NDArray[np.float64]:
+    """Smallest k with 2^k >= count, exactly."""
+    whole = floor_log2(count)
+    return np.where(np.exp2(whole) < count, whole + 1.0, whole)
+
+
+def process_grid(ranks: FloatOrArray, dims: int) -> list[FloatOrArray]:
+    """Extents of the balanced process grid of every number of ranks."""
+    several, where = np.unique(ranks, return_inverse=True)
+    shapes = np.array([balanced_shape(int(count), dims) for count in several], dtype=np.float64)
+    return [shapes[where.reshape(np.shape(ranks)), dim] for dim in range(dims)]

@@ -1,0 +1,1 @@
+"""Programs of a workload: steps, groups of ranks, parts that overlap."""

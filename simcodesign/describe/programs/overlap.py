@@ -1,0 +1,73 @@
+"""What goes on at once: demands that are started and waited for, and kinds of work of a rank that overlap.
+
+A demand that is started (``Demand.started_as``) begins when what stands before it is done; what stands after it does
+not wait for it, but for a ``Wait`` of its name. Both stand in one block, so that what an iteration starts is done when
+the iteration is. A block of parts that overlap is the same: all parts but one are started, and waited for at its end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from simcodesign.core.errors import InputError, Place, nearest
+from simcodesign.describe.demands.base import ONE, Demand, kind_in_words
+from simcodesign.describe.demands.wait import Wait
+from simcodesign.describe.programs.program import Block, Step, walk
+
+
+def started(demand: Demand, name: str) -> Demand:
+    """The demand, started under a name. InputError for what a rank does itself."""
+    if not demand.can_be_started:
+        what, allowed = "this cannot be started", "send, receive, exchange, or a collective; of other work: overlap"
+        raise InputError(what, demand.place, value=kind_in_words(type(demand)), allowed=allowed)
+    return replace(demand, started_as=name)
+
+
+def overlapping(parts: Sequence[Demand], place: Place) -> Block:
+    """A block of parts that begin together; it is done when the last of them is. InputError unless there are two, each
+    at another part of the rank."""
+    if len(parts) < 2:
+        raise InputError("nothing to overlap", place, value=len(parts), allowed="two kinds of work or more")
+    busy: set[str] = set()
+    for part in parts:
+        words = kind_in_words(type(part))
+        if not part.works_on:
+            allowed = "compute, execute, memory, read, write; of messages: start and wait"
+            raise InputError(
+                "this is no work of a rank that overlaps with other work", part.place, value=words, allowed=allowed
+            )
+        if part.works_on in busy:
+            raise InputError(f"two parts at once for the {part.works_on} of a rank", part.place, value=words)
+        busy.add(part.works_on)
+    *others, last = sorted(parts, key=lambda part: part.works_on == "processor")
+    names = tuple(f"{part.works_on} work" for part in others)
+    begun = (replace(part, started_as=name) for part, name in zip(others, names, strict=True))
+    return Block(ONE, (*begun, last, Wait(None, place, names)), place=place, overlaps=True)
+
+
+def has_overlap(program: Sequence[Step]) -> bool:
+    """Whether anything is started in a program."""
+    return any(isinstance(step, Demand) and bool(step.started_as) for step in walk(tuple(program)))
+
+
+def check_starts(body: Sequence[Step]) -> None:
+    """InputError unless all that is started in a block is waited for in it, and nothing else is, and no name is that of
+    two parts at once; likewise in its blocks."""
+    under_way: dict[str, Demand] = {}
+    for step in body:
+        if isinstance(step, Block):
+            check_starts(step.body)
+        elif isinstance(step, Wait):
+            for name in step.names:
+                if under_way.pop(name, None) is None:
+                    what = "a wait for what was not started before it in the same block"
+                    raise InputError(what, step.place, value=name, allowed=nearest(name, under_way))
+        elif step.started_as:
+            if step.started_as in under_way:
+                what = "two parts are started under one name, with no wait between them"
+                raise InputError(what, step.place, value=step.started_as)
+            under_way[step.started_as] = step
+    for name, demand in under_way.items():
+        what = "this is started and never waited for in its block"
+        raise InputError(what, demand.place, value=name, allowed=f"wait: {name}, in the same block")

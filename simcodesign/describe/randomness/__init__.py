@@ -1,0 +1,1 @@
+"""What is random: distributions, noise, failures."""

@@ -1,0 +1,64 @@
+"""Failures of nodes, and coordinated checkpoints, from the last of which all ranks go on after a failure.
+
+A program makes progress for ``interval`` seconds, then all ranks write a checkpoint; none is written after its end. A
+failure of a node that the ranks run on costs all of them what they did since the last checkpoint, and the restart.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from simcodesign.core.errors import InputError, Place
+from simcodesign.core.expressions.expression import Expression
+from simcodesign.core.units import FloatOrArray, format_quantity
+from simcodesign.describe.randomness.distribution import Distribution
+
+#: Distributions of the time between two failures of a node.
+LIFETIMES = ("exponential", "weibull")
+
+
+@dataclass(frozen=True)
+class Failures:
+    """Of a machine: each node fails ``mtbf_s`` after it has been (re)started, on average. Raises InputError for another
+    distribution than those of ``LIFETIMES``."""
+
+    mtbf_s: FloatOrArray
+    distribution: Distribution
+    place: Place = field(default=Place(), compare=False)
+
+    def __post_init__(self) -> None:
+        if self.distribution.name not in LIFETIMES:
+            what = "the distribution of times between failures"
+            raise InputError(what, self.place, value=self.distribution.name, allowed=", ".join(LIFETIMES))
+
+    @property
+    def text(self) -> str:
+        """As it may stand in a table."""
+        every = [format_quantity(float(value), "time") for value in np.unique(self.mtbf_s)]
+        mtbf = " to ".join(dict.fromkeys((every[0], every[-1])))
+        return f"each node after {mtbf} on average, {self.distribution.text}"
+
+
+@dataclass(frozen=True)
+class Checkpoints:
+    """Of a workload, in seconds: of progress between two checkpoints, to write one, and to restart from it."""
+
+    interval: Expression
+    write: Expression
+    restart: Expression
+
+    def expressions(self) -> Iterator[Expression]:
+        """What they depend on."""
+        yield from (self.interval, self.write, self.restart)
+
+
+@dataclass(frozen=True)
+class CheckpointTimes:
+    """The same as numbers, or arrays over design points: seconds. Without checkpoints, the interval is infinite."""
+
+    interval_s: FloatOrArray = np.inf
+    write_s: FloatOrArray = 0.0
+    restart_s: FloatOrArray = 0.0

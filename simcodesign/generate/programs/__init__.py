@@ -1,0 +1,1 @@
+"""From the steps of a program to operations."""

@@ -1,0 +1,87 @@
+"""Parts that go on beside the rest of their rank, as operations: a side chain from its start to the wait for it.
+
+The operations of a started part stand where it is started and follow one another. After them an operation of no time
+follows what stands before the part, so that the rest of the rank goes on from there, and the wait is an operation of no
+time that follows the one before it and the last one of the part. What an operation follows stands in a segment as how
+far back it is in its rank, which stays true wherever the segment is put and however often it is repeated.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simcodesign.core.result import WAIT
+from simcodesign.describe.demands.base import Demand
+from simcodesign.describe.demands.wait import Wait
+from simcodesign.generate.columns import Column
+from simcodesign.generate.dependencies import Dependencies
+from simcodesign.generate.plan import NONE
+from simcodesign.generate.plan_builder import StepWriter
+from simcodesign.generate.programs.segment import Segment, joined, woven
+
+Int64s = NDArray[np.int64]
+#: Parts of a rank that work by themselves, by their place: ``Plan.unit``.
+UNITS = ("processor", "memory", "disk")
+
+
+class SideChains:
+    """The parts that were started in a block, and where they end in it, rank by rank."""
+
+    def __init__(self, ranks: int) -> None:
+        self._done = np.zeros(ranks, np.int64)  # operations of every rank so far
+        self._last: dict[str, Int64s] = {}  # place of the last one of a part, NONE in ranks without one
+
+    def placed(self, demand: Demand, written: Segment, writer: StepWriter) -> Segment:
+        """What a demand has written, as it stands in the block."""
+        if isinstance(demand, Wait):
+            written = self._wait(demand, writer)
+        elif demand.started_as:
+            written = self._started(demand, written, writer)
+        self.passed(written)
+        return written
+
+    def passed(self, written: Segment) -> None:
+        """Operations of a block that stands in this one."""
+        self._done = self._done + written.counts
+
+    def _started(self, demand: Demand, part: Segment, writer: StepWriter) -> Segment:
+        self._last[demand.started_as] = np.where(part.counts > 0, self._done + part.counts - 1, NONE)
+        part.fields["unit"][:] = UNITS.index(demand.works_on) if demand.works_on else 0
+        onward = _column(back=part.counts + 1)
+        return joined([part, _woven([onward], writer)], writer.builder.ranks, writer.builder.extra_fields)
+
+    def _wait(self, wait: Wait, writer: StepWriter) -> Segment:
+        columns = []
+        for number, name in enumerate(wait.names):
+            last = self._last.pop(name)
+            columns.append(_column(awaits=np.where(last == NONE, 0, self._done + number - last)))
+        return _woven(columns, writer)
+
+
+def _column(**fields: Int64s) -> Column:
+    return Column(WAIT, None, NONE, 0.0, extra={name: value.astype(np.int32) for name, value in fields.items()})
+
+
+def _woven(columns: list[Column], writer: StepWriter) -> Segment:
+    return woven(columns, writer.builder.ranks, writer.phase, writer.builder.extra_fields)
+
+
+def dependencies_of_chains(segment: Segment, rank: NDArray[np.int32]) -> Dependencies:
+    """What operations of a program in Hockney's model wait for, where parts of it go on beside the rest."""
+    fields: dict[str, NDArray[Any]] = dict(segment.fields)
+    number = np.arange(len(rank))
+    before = number - fields["back"]
+    apart = np.flatnonzero((fields["back"] != 1) & (before >= segment.first[rank]))
+    waits = np.flatnonzero(fields["awaits"])
+    source = np.concatenate([before[apart], waits - fields["awaits"][waits]])
+    return Dependencies(
+        follows_previous=fields["back"] == 1,
+        source=source.astype(np.int64),
+        target=np.concatenate([apart, waits]),
+        early=np.zeros(len(source), bool),
+        processor=np.full(len(rank), NONE, np.int32),
+        processors=0,
+    )

@@ -1,0 +1,1 @@
+"""Random numbers, drawn before a simulation from named streams."""

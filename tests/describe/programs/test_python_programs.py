@@ -1,0 +1,355 @@
+"""Programs in Python: what they say is what the same program in YAML says; errors name the line."""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from math import isqrt
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import simcodesign as sc
+from simcodesign.core.errors import DeadlockError, InputError
+from simcodesign.core.result import Result
+from simcodesign.describe.demands.collective import ALGORITHMS, SIGNALS, every_algorithm
+from simcodesign.studies.sweep.content_digest import digest
+from tests import examples
+from tests.builders import algorithm_entry, read_machine, workload
+
+MACHINE = "torus-cluster"
+LOGGOPS = """simcodesign: 1
+name: test
+nodes: 16
+processor: {rate: 1e9}
+network:
+  topology: {kind: torus, shape: [4, 4]}
+  model: loggop
+  L: 2 us
+  o: 1 us
+  g: 3 us
+  G: 2e-9
+  O: 1e-10
+  S: 2000
+  hop_latency: 50 ns
+"""
+
+
+def simulated(load: sc.Workload, ranks: int, on: Any = MACHINE, effects: str = "all") -> Result:
+    """By both engines, which must agree."""
+    one, other = (sc.simulate(load, on, {"P": ranks}, effects=effects, engine=name) for name in ("simpy", "compiled"))
+    assert one.makespan_s == other.makespan_s
+    return one
+
+
+def program_of(operations: Callable[[int, int], Any]) -> sc.Workload:
+    """The program whose rank does the operations of a list."""
+
+    def program(rank: int, size: int) -> Iterator[Any]:
+        yield from operations(rank, size)
+
+    return sc.program(program)
+
+
+def loaded(tmp_path: Path, body: str) -> sc.Workload:
+    """The program of a file whose line 5 is the first of ``body``."""
+    head = ["import simcodesign as sc", "", "@sc.program", "def program(rank, size):"]
+    path = tmp_path / "prog.py"
+    path.write_text("\n".join([*head, *(f"    {line}" for line in body.splitlines())]) + "\n")
+    return sc.load_workload(f"{path}:program")
+
+
+@sc.program
+def ring(rank: int, size: int, *, n: int = 3, bytes: float = 1000.0) -> Iterator[Any]:
+    """Around a ring."""
+    for _ in range(n):
+        yield sc.compute(flops=1e6 * (rank + 1))
+        yield sc.send((rank + 1) % size, bytes)
+        yield sc.receive((rank - 1) % size)
+        yield sc.phase("sum")
+        yield sc.world.allreduce(8)
+        yield sc.phase("main")
+
+
+RING = """- repeat: n
+  do:
+    - compute: {flops: "1e6 * (rank + 1)"}
+    - send: {to: "(rank + 1) % P", bytes: size}
+    - receive: {from: "(rank + P - 1) % P"}
+    - phase: sum
+      do: [allreduce: {bytes: 8}]
+"""
+
+
+@pytest.mark.parametrize("on", ["crossbar-16", "torus-cluster", "packet-torus", "loggops"])
+def test_a_program_in_python_is_the_program_in_yaml(on: str) -> None:
+    name = read_machine(LOGGOPS) if on == "loggops" else sc.load_machine(on)
+    text = workload(RING, "parameters: {n: {default: 3}, size: {default: 1000}}\n")
+    mine, other = simulated(ring, 6, name), simulated(text, 6, name)
+    assert mine.makespan_s == other.makespan_s
+    assert mine.phases == other.phases
+    assert (mine.messages, mine.message_bytes, mine.flops) == (other.messages, other.message_bytes, other.flops)
+
+
+@pytest.mark.parametrize(("operation", "algorithm"), every_algorithm())
+@pytest.mark.parametrize("ranks", [1, 5, 8])
+def test_every_collective_is_that_of_yaml(operation: str, algorithm: str, ranks: int) -> None:
+    size = () if operation in SIGNALS else (4096.0,)
+    plain, order = algorithm, {}
+    if algorithm not in ALGORITHMS[operation]:
+        plain, _, last = algorithm.rpartition("_")
+        order = {"order": last}
+    mine = program_of(lambda rank, count: [getattr(sc.world, operation)(*size, algorithm=plain, **order)] * 2)
+    inside = algorithm_entry(operation, algorithm) + (", bytes: 4096" if size else "")
+    text = workload(f"- {operation}: {{{inside}}}\n" * 2)
+    for machine in (MACHINE, read_machine(LOGGOPS)):
+        one, other = (sc.simulate(load, machine, {"P": ranks}, engine="simpy") for load in (mine, text))
+        assert one.makespan_s == other.makespan_s
+        forecasts = [sc.forecast(load, machine, {"P": ranks}).makespan_s for load in (mine, text)]
+        assert forecasts[0] == pytest.approx(forecasts[1], rel=1e-12)
+
+
+@given(sizes=st.lists(st.integers(0, 10**6), min_size=1, max_size=4), q=st.integers(1, 5), seed=st.integers(0, 99))
+@settings(max_examples=examples(40), deadline=None)
+def test_groups_do_what_the_same_messages_do(sizes: list[int], q: int, seed: int) -> None:
+    """A linear broadcast within groups, beside the sends and receives of which it consists."""
+    ranks = 7
+    colours = np.random.default_rng(seed).integers(0, q, ranks)
+    members = [np.flatnonzero(colours == colours[rank]).tolist() for rank in range(ranks)]
+
+    def with_groups(rank: int, size: int) -> Iterator[Any]:
+        group = sc.group(int(colours[rank]))
+        for step, one in enumerate(sizes):
+            yield group.broadcast(one, root=step % group.size, algorithm="linear")
+
+    def by_hand(rank: int, size: int) -> Iterator[Any]:
+        group = members[rank]
+        for step, one in enumerate(sizes):
+            root = step % len(group)
+            others = group[root + 1 :] + group[:root]
+            if rank == group[root]:
+                yield from (sc.send(other, one) for other in others)
+            else:
+                yield sc.receive(group[root])
+
+    one, other = (
+        sc.simulate(sc.program(function), "crossbar-16", {"P": ranks}, engine="simpy")
+        for function in (with_groups, by_hand)
+    )
+    assert one.makespan_s == other.makespan_s
+    assert one.messages == other.messages
+
+
+def test_summa_on_a_grid_is_its_closed_form() -> None:
+    """Ends of the rounds are synchronised by nothing but their messages, whose trees are alike on a power of two."""
+
+    @sc.program
+    def summa(rank: int, size: int, *, n: int = 512, b: int = 64) -> Iterator[Any]:
+        q = isqrt(size)
+        row, column = sc.group(rank // q), sc.group(rank % q)
+        for k in range(n // b):
+            yield row.broadcast(8 * n * b / q, root=k * b * q // n)
+            yield column.broadcast(8 * n * b / q, root=k * b * q // n)
+            yield sc.compute(flops=2 * n * n * b / size)
+
+    forecast = sc.forecast(summa, "crossbar-16", {"P": 16})
+    network = sc.load_machine("crossbar-16").network
+    rate = sc.load_machine("crossbar-16").processor.rate_flop_per_s
+    one_s = network.startup_s + 8 * 512 * 64 / 4 * network.per_byte_s
+    expected = 8 * (2 * 2 * one_s + 2 * 512 * 512 * 64 / 16 / rate)
+    assert forecast.makespan_s == pytest.approx(expected, rel=0.02)  # hops beside the startup
+    assert forecast.messages == 8 * 2 * 4 * 3
+    assert "busiest rank" in forecast.formulas[0]
+    several = sc.forecast(summa, "crossbar-16", {"P": np.array([4, 16])})
+    assert several.makespan_s[1] == forecast.makespan_s
+
+
+def test_what_is_started_overlaps() -> None:
+    @sc.program
+    def load(rank: int, size: int, *, seconds: float = 1.0) -> Iterator[Any]:
+        handle = yield sc.start(sc.world.allreduce(1e6))
+        yield sc.compute(seconds=seconds)
+        yield sc.wait(handle)
+        yield sc.compute(seconds=0.5)
+
+    for seconds in (1.0, 1e-6):
+        alone = sc.simulate(program_of(lambda rank, size: [sc.world.allreduce(1e6)]), MACHINE, {"P": 8}, effects="none")
+        assert 1e-6 < alone.makespan_s < 1.0
+        expected = 0.5 + max(seconds, alone.makespan_s)
+        given_values = {"P": 8, "seconds": seconds}
+        for engine in ("simpy", "compiled"):
+            both = sc.simulate(load, MACHINE, given_values, effects="none", engine=engine)
+            assert both.makespan_s == pytest.approx(expected, rel=1e-12)
+        assert sc.forecast(load, MACHINE, given_values).makespan_s == pytest.approx(expected, rel=1e-12)
+
+
+ERRORS = {
+    "a receive without a send": ("if rank == 1:\n    yield sc.receive(0)\nyield sc.compute(flops=1)", 6),
+    "a send without a receive": ("yield sc.compute(flops=1)\nif rank == 1:\n    yield sc.send(0, 8)", 7),
+    "different bytes": ("if rank == 1:\n    yield sc.send(0, 8)\nif rank == 0:\n    yield sc.receive(1, 9)", 8),
+    "other collectives": ("w = sc.world\nyield w.broadcast(8) if rank else w.allreduce(8)", 6),
+    "not equally many": ("yield sc.world.barrier()\nif rank:\n    yield sc.world.barrier()", 7),
+    "another root": ("yield sc.world.broadcast(8, root=rank)", 5),
+    "a root outside": ("yield sc.group(rank // 2).broadcast(8, root=2)", 5),
+    "a group of some": ("if rank:\n    sc.group(1)\nyield sc.compute(flops=1)", 6),
+    "its members": ("g = sc.group(1) if rank else sc.world\nyield sc.compute(flops=g.size)", 5),
+    "no operation": ("yield sc.compute(flops=1)\nyield 5", 6),
+    "two amounts": ("yield sc.compute(flops=1, seconds=2)", 5),
+    "negative": ("yield sc.compute(flops=-1)", 5),
+    "not finite": ("yield sc.compute(flops=float('nan'))", 5),
+    "a text": ("yield sc.compute(flops='1')", 5),
+    "unhashable": ("yield sc.compute(flops=[1])", 5),
+    "no bytes": ("yield sc.world.broadcast()", 5),
+    "no rank": ("yield sc.send(99, 8)", 5),
+    "itself": ("yield sc.send(rank, 8)", 5),
+    "no algorithm": ("yield sc.world.allreduce(8, algorithm='magic')", 5),
+    "no operation of a group": ("yield sc.world.alreduce(8)", 5),
+    "a colour": ("sc.group(0.5)\nyield sc.compute(flops=1)", 5),
+    "its own error": ("x = 1\nyield sc.compute(flops=1 / (rank - 1))", 6),
+    "never waited for": ("yield sc.compute(flops=1)\nh = yield sc.start(sc.world.barrier())", 6),
+    "no start": ("yield sc.wait(3)", 5),
+    "waits again": ("h = yield sc.start(sc.world.barrier())\nyield sc.wait(h)\nyield sc.wait(h)", 7),
+    "starts work": ("yield sc.start(sc.compute(flops=1))", 5),
+    "starts a wait": ("yield sc.start(sc.phase('x'))", 5),
+}
+
+
+@pytest.mark.parametrize("name", ERRORS)
+def test_errors_name_the_line(tmp_path: Path, name: str) -> None:
+    body, line = ERRORS[name]
+    load = loaded(tmp_path, body)
+    for reading in (sc.simulate, sc.forecast):
+        with pytest.raises(InputError) as error:
+            reading(load, MACHINE, {"P": 4})
+        assert f"prog.py:{line}:" in str(error.value)
+
+
+def test_deadlocks_name_the_lines(tmp_path: Path) -> None:
+    load = loaded(tmp_path, "yield sc.receive(1 - rank)\nyield sc.send(1 - rank, 8)")
+    for engine in ("simpy", "compiled"):
+        with pytest.raises(DeadlockError, match=r"prog\.py:5") as error:
+            sc.simulate(load, MACHINE, {"P": 2}, engine=engine)
+        assert "prog.py:6" in str(error.value)
+
+
+def test_the_members_of_a_group_are_known_anywhere() -> None:
+    seen = {}
+
+    def program(rank: int, size: int) -> Iterator[Any]:
+        half = sc.group(rank % 2)
+        part = sc.group(half.rank // 2 if rank < 6 else None)
+        if part is not None:
+            seen[rank] = (half.rank, half.size, part.rank, part.size)
+            yield part.barrier()
+        yield sc.compute(flops=1)
+
+    sc.simulate(sc.program(program), MACHINE, {"P": 7}, engine="simpy")
+    assert seen == {
+        0: (0, 4, 0, 4),
+        1: (0, 3, 1, 4),
+        2: (1, 4, 2, 4),
+        3: (1, 3, 3, 4),
+        4: (2, 4, 0, 2),
+        5: (2, 3, 1, 2),
+    }
+
+
+def test_a_program_of_a_file_is_pickled_by_its_path(tmp_path: Path) -> None:
+    load = loaded(tmp_path, "yield sc.compute(seconds=2)")
+    again = pickle.loads(pickle.dumps(load))
+    assert digest(again) == digest(load)
+    assert sc.simulate(again, MACHINE, {"P": 2}, effects="none").makespan_s == 2.0
+    changed = loaded(tmp_path, "yield sc.compute(seconds=3)")
+    assert digest(changed) != digest(load)
+    with pytest.raises(InputError, match="changed"):
+        sc.simulate(pickle.loads(pickle.dumps(load)), MACHINE, {"P": 2})
+
+
+def test_a_formula_stands_in_place_of_the_forecast() -> None:
+    def formula(machine: Any, size: Any, *, n: Any) -> Any:
+        return n * machine.network.startup_s * np.log2(size)
+
+    @sc.program(forecast=formula)
+    def program(rank: int, size: int, *, n: int = 5) -> Iterator[Any]:
+        for _ in range(n):
+            yield sc.world.broadcast(0)
+
+    ranks = np.array([2, 4, 8])
+    startup_s = sc.load_machine(MACHINE).network.startup_s
+    result = sc.forecast(program, MACHINE, {"P": ranks})
+    np.testing.assert_allclose(result.makespan_s, 5 * startup_s * np.log2(ranks), rtol=1e-12)
+
+
+def test_a_confined_program_is_not_executed(tmp_path: Path) -> None:
+    path = tmp_path / "prog.py"
+    path.write_text("open('executed', 'w')\n")
+    with sc.confine(tmp_path), pytest.raises(InputError, match="executed"):
+        sc.load_workload(str(path))
+
+
+def test_parameters_are_those_of_the_function() -> None:
+    assert {name: (one.default, one.whole) for name, one in ring.parameters.items()} == {
+        "n": (3.0, True),
+        "bytes": (1000.0, False),
+    }
+    with pytest.raises(InputError, match="parameter 'n'"):
+        sc.simulate(ring, MACHINE, {"P": 2, "n": 1.5})
+    with pytest.raises(InputError, match="generator"):
+        sc.program(lambda rank, size: [])
+    with pytest.raises(InputError, match="by keyword"):
+        program_of(lambda rank, size: []).program[0].function and sc.program(_wrong)
+
+
+def _wrong(rank: int, ranks: int) -> Iterator[Any]:
+    yield sc.compute(flops=1)
+
+
+def test_noise_and_comparison_take_it_as_any_other_workload() -> None:
+    load = replace(ring, imbalance=0.2)
+    comparison = sc.compare(load, MACHINE, {"P": 4}, engine="simpy")
+    assert comparison.forecast.makespan_s == sc.forecast(ring, MACHINE, {"P": 4}).makespan_s
+    assert sc.replicate(load, MACHINE, {"P": 4}, replications=3, engine="simpy").interval("makespan_s").mean > 0
+
+
+def test_the_documentation_runs(tmp_path: Path) -> None:
+    text = (Path(__file__).parents[3] / "docs" / "python-programs.md").read_text()
+    blocks = [part.split("```")[0] for part in text.split("```python\n")[1:]]
+    assert len(blocks) == 2
+    for number, block in enumerate(blocks):
+        path = tmp_path / f"block{number}.py"
+        path.write_text(block)
+        sc.load_workload(path)
+
+
+@pytest.mark.parametrize("model", ["hockney", "loggop"])
+def test_starts_and_groups_are_those_of_yaml(model: str) -> None:
+    @sc.program
+    def mine(rank: int, size: int, *, n: int = 3) -> Iterator[Any]:
+        row, column = sc.group(rank // 4), sc.group(rank % 3)
+        for _ in range(n):
+            handle = yield sc.start(row.allreduce(1e5))
+            yield sc.compute(flops=1e5 * (rank + 1))
+            yield column.broadcast(3000, root=1)
+            yield sc.wait(handle)
+            yield column.reduce(3000, root=2)
+
+    text = workload(
+        """- repeat: 3
+  do:
+    - {start: {allreduce: {bytes: 1e5, group: row}}, as: x}
+    - compute: {flops: "1e5 * (rank + 1)"}
+    - broadcast: {bytes: 3000, group: column, root: 1}
+    - wait: x
+    - reduce: {bytes: 3000, group: column, root: 2}
+""",
+        "groups: {row: rank // 4, column: rank % 3}\n",
+    )
+    machine = sc.load_machine(MACHINE) if model == "hockney" else read_machine(LOGGOPS)
+    one, other = simulated(mine, 11, machine), simulated(text, 11, machine)
+    assert one.makespan_s == other.makespan_s
+    assert one.messages == other.messages
