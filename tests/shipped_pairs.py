@@ -36,8 +36,11 @@ def resources_of(workload: str) -> set[str]:
 
 
 def plain_workloads() -> list[str]:
-    """The shipped programs of ranks that use no resource which only some machines define."""
-    return [name for name in available("workloads") if not resources_of(name) and not is_open(name)]
+    """The shipped programs for any number of ranks, or powers of two or squares, that use no resource which only some
+    machines define."""
+    return [
+        name for name in available("workloads") if name not in GRIDS and not resources_of(name) and not is_open(name)
+    ]
 
 
 def is_open(workload: str) -> bool:
@@ -106,6 +109,8 @@ BY_SQUARE_OR_POWER = (*SQUARES, *POWERS_OF_TWO[1:])
 RANKS_DIFFER = ("cice", "npb-bt", "npb-cg", "npb-lu", "npb-sp")
 #: Those, and two of many operations: tests/test_npb_workloads.py takes them through both readings and engines, in small.
 ELSEWHERE = (*BY_SQUARE_OR_POWER, "cice", "homme")
+#: Algorithms on a process grid whose rows and columns are groups: tests/system/test_grid_workloads.py takes these.
+GRIDS = ("cannon", "pencil-fft", "summa")
 
 
 def ranks_of(workload: str, wanted: Iterable[int]) -> tuple[int, ...]:
@@ -122,7 +127,7 @@ def pairs() -> list[tuple[str, str]]:
     return [
         (workload, machine)
         for workload, machine in every
-        if workload not in ELSEWHERE
+        if workload not in (*ELSEWHERE, *GRIDS)
         and fits(workload, machine)
         and (machine not in ALIKE or load_workload(workload).footprint is not None)
     ]

@@ -29,6 +29,7 @@ BLOCKS = re.findall(r"^```(\w+)\n(.*?)^```$", (ROOT / "README.md").read_text(), 
 LONG = (
     *("size=65536", "upgrade milc", "validate --quick", "npb-bt", "npb-ep", "bt4.csv", "--confirm", "--most 1000000"),
     *("compare transpose", "explore machine comd-eam", "--power power.png", "--target 6.1e13", "--reading both"),
+    *("compare pencil-fft xeon", "compare pencil-fft juqueen"),
 )
 
 
