@@ -18,7 +18,15 @@ from simcodesign.describe.equations import ordered
 from simcodesign.describe.parameters import Parameter
 from simcodesign.describe.programs.groups import GROUP_NAMES, check_group
 from simcodesign.describe.programs.overlap import check_starts, has_overlap
-from simcodesign.describe.programs.program import Block, Step, has_index, placed_demands, walk, with_indices
+from simcodesign.describe.programs.program import (
+    Block,
+    Step,
+    has_index,
+    names_in,
+    placed_demands,
+    walk,
+    with_indices,
+)
 from simcodesign.describe.randomness.failures import Checkpoints
 from simcodesign.describe.randomness.noise import Imbalance, share_as_distribution
 
@@ -63,11 +71,13 @@ class Workload:
         by_rank = known | {"rank"}
         check_alone(walk(self.program), bool(self.imbalance), self.place)
         check_starts(self.program)
+        steps = list(with_indices(self.program))
         for colour in self.groups.values():
-            _check_known(colour, by_rank, self.place)
-        for step, indices in with_indices(self.program):
-            if not isinstance(step, Block):
+            _check_known(colour, by_rank.union(*(indices for _, indices in steps)), self.place)
+        for step, indices in steps:
+            if not isinstance(step, Block) and step.communicator is not None:
                 check_group(step.communicator, self.groups, step.place)
+                _check_known(self.groups[step.communicator], by_rank | indices, step.place)
             _check_names(step, known | indices, by_rank | indices)
             _check_data(step, self.data)
         if self.footprint is None and self.data:
@@ -122,6 +132,11 @@ class Workload:
     def differs_by_rank(self) -> bool:
         """Whether the cost of some demand may differ from rank to rank."""
         return any(placed.demand.differs_by_rank for placed in placed_demands(self.program))
+
+    def names_in(self, step: Step) -> frozenset[str]:
+        """The names on which a step depends: those in its expressions, and in the colours of its groups."""
+        groups = {part.communicator for part in walk((step,)) if not isinstance(part, Block)} - {None}
+        return names_in(step).union(*(self.groups[group].names for group in groups if group is not None))
 
     def phases(self) -> tuple[str, ...]:
         """Names of the phases in program order; demands outside a named phase are booked under ``main``."""

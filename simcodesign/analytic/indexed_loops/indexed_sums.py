@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 from simcodesign.analytic.demands.base import closed_form
 from simcodesign.analytic.indexed_loops.index_shapes import IndexedLoop, Shape, total
 from simcodesign.core.units import FloatOrArray
-from simcodesign.describe.evaluation import EvaluatedBlock
+from simcodesign.describe.evaluation import EvaluatedBlock, EvaluatedStep
 
 Floats = NDArray[np.float64]
 #: Degrees beyond it are summed iteration by iteration: their weights lose digits.
@@ -63,9 +63,19 @@ def _shape_of(block: EvaluatedBlock, loop: IndexedLoop) -> Shape | None:
             is_plain = inner.index is None and loop.index not in inner.repeat.names
             other = _shape_of(step, loop) if is_plain else None
         else:
-            other = None if step.demand.started_as else closed_form(step.demand).index_shape(step.demand, step, loop)
+            other = (
+                None
+                if step.demand.started_as or _groups_differ(step, loop)
+                else closed_form(step.demand).index_shape(step.demand, step, loop)
+            )
         shape = total(shape, other)
     return shape
+
+
+def _groups_differ(step: EvaluatedStep, loop: IndexedLoop) -> bool:
+    """Whether who is in which group depends on the index."""
+    group = step.demand.communicator
+    return group is not None and loop.index in step.evaluation.design_point.workload.groups[group].names
 
 
 def polynomial_nodes(count: Floats, degree: int) -> tuple[Floats, Floats]:

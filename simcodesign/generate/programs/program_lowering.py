@@ -12,7 +12,7 @@ import numpy as np
 
 from simcodesign.core.errors import InputError
 from simcodesign.describe.evaluation import EvaluatedBlock, EvaluatedStep
-from simcodesign.describe.programs.program import Step, names_in, placed_demands
+from simcodesign.describe.programs.program import Step, placed_demands
 from simcodesign.generate.demands.base import lowering
 from simcodesign.generate.plan import DemandOrder, Int32s, Int64s
 from simcodesign.generate.plan_builder import LoweredProgram, PlanBuilder, StepWriter
@@ -79,11 +79,12 @@ class ProgramLowering:
     def _iterations(self, loop: EvaluatedBlock, number: int) -> Written:
         """Every iteration of a loop with an index."""
         index, ready = loop.block.index, dict[int, Written]()
+        workload = self.builder.design_point.workload
         by_machine = any(index in value.names for _, value in loop.block.constants)
         first = number
         for place, step in enumerate(loop.without_index.steps()):
             inner = step.demand if isinstance(step, EvaluatedStep) else step.block
-            if not by_machine and index not in names_in(inner):
+            if not by_machine and index not in workload.names_in(inner):
                 ready[place] = self._step(step, first)
             first += _demands_in(inner)
         every = [self._block(iteration, number, ready) for iteration in loop.iterations()]

@@ -9,6 +9,7 @@ import pytest
 
 from simcodesign.analytic.forecast import forecast
 from simcodesign.analytic.formulas.formula import phase_formula
+from simcodesign.core.errors import InputError
 from simcodesign.core.result import RECEIVE, SEND
 from simcodesign.describe.demands.collective import ALGORITHMS, ORDERS, ROOTED, SIGNALS
 from simcodesign.describe.design_point import bind
@@ -253,3 +254,31 @@ def test_counters_and_energy_are_of_the_ranks_in_groups() -> None:
     assert collectives.tolist() == [2.0 if rank in where else 0.0 for rank in range(22)]
     assert result.messages == run.messages == sum(2 * 2 * len(group) * (len(group) - 1) for group in members)
     assert result.energy_j == pytest.approx(run.energy_j, rel=1e-12)
+
+
+SHRINKING = "groups: {left: 'where(rank >= k, 0, -1)'}\nparameters: {size: {default: 100}}\n"
+
+
+@pytest.mark.parametrize("size", ["size", "size*k"])
+def test_groups_that_differ_from_iteration_to_iteration(size: str) -> None:
+    """In iteration k a broadcast of ranks k and above; a barrier lets all begin the next one together."""
+    on, ranks = builders.machine(builders.network(8, startup_s=1e-6, per_byte_s=1e-9)), 8
+    program = f"- {{repeat: 8, index: k, do: [broadcast: {{bytes: {size}, group: left}}, barrier: {{}}]}}\n"
+    workload = builders.workload(program, SHRINKING)
+    rounds = [(ranks - k - 1).bit_length() for k in range(ranks)]
+    expected = sum(count * (1e-6 + 1e-7 * (k if "k" in size else 1)) + 3e-6 for k, count in enumerate(rounds))
+    forecasted, simulated = forecast(workload, on), simulate(workload, on, effects="none")
+    assert forecasted.makespan_s == pytest.approx(expected, rel=1e-12)
+    assert simulated.makespan_s == pytest.approx(expected, rel=1e-12)
+    assert forecasted.messages == simulated.messages == sum(range(ranks)) + ranks * ranks * 3
+    plan = make_plan(bind(workload, on))
+    broadcasts = (plan.kind == SEND) & (plan.size_bytes > 0)
+    assert "k" in size or {*plan.rank[broadcasts]} == {*range(ranks - 1)}
+
+
+def test_a_group_with_an_index_outside_its_loop_is_an_error() -> None:
+    program = (
+        "- {repeat: 8, index: k, do: [broadcast: {bytes: 1, group: left}]}\n- broadcast: {bytes: 1, group: left}\n"
+    )
+    with pytest.raises(InputError, match="unknown name, got 'k'"):
+        builders.workload(program, SHRINKING)
