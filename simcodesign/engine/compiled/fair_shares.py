@@ -12,7 +12,8 @@ After a change most rates stay. Two ways find those that do not, and both give w
   (*dirty* ones) and at flows that these links had limited (*doubted* ones); a flow keeps its rate as long as a link
   that is not dirty limits it to that.
 
-The first is quick where much changes, the second where little does.
+The first is quick where much changes, the second where little does; how much cannot be known before, so that the one
+that was the cheaper one lately is taken, and now and then the other.
 """
 
 from __future__ import annotations
@@ -24,35 +25,60 @@ from simcodesign.engine.compiled.flows import (
     ENDED,
     EPOCH,
     FIXED,
+    FOLLOW_WORK,
     HOPS_UNDER_WAY,
     NO_LIMIT,
+    REFILL_WORK,
     ROUND,
+    SPENT,
     UNDER_WAY,
+    WORK,
     Flows,
+    Records,
     is_dirty,
     is_doubted,
     is_fixed,
     is_settled,
     mark_dirty,
 )
-from simcodesign.engine.compiled.indexed_heap import empty, put, take_first
+from simcodesign.engine.compiled.indexed_heap import put, take_first
 from simcodesign.generate.plan import NONE
 
 #: Where dirty links have more than this part of all hops under way, all above the cut is filled anew.
 FEW = 1 / 8
+#: The way that was dearer is tried again when this many times its work has been done on the other one.
+PATIENCE = 16
+#: To fill a hop anew takes about as long as to look at so many flows of a link.
+FILLING = 4
 
 
 @called
 def compute_shares(flows: Flows) -> None:
     """Find the next rate of all flows whose rate may change: the list ``fixed``."""
-    flows.counts[FIXED] = 0
+    counts = flows.counts
+    counts[FIXED] = counts[WORK] = 0
     hops = 0
-    for number in range(flows.counts[DIRTY]):
+    for number in range(counts[DIRTY]):
         hops += flows.totals.count[flows.link_lists.dirty[number]]
-    if hops > FEW * flows.counts[HOPS_UNDER_WAY]:
+    many = hops > FEW * counts[HOPS_UNDER_WAY]
+    if many or refilling_is_due(flows):
         refill(flows, least_changed_share(flows))
+        counts[REFILL_WORK] = counts[WORK]
     else:
         follow_changes(flows)
+        counts[FOLLOW_WORK] = counts[WORK]
+    counts[SPENT] += counts[WORK]
+
+
+@inlined
+def refilling_is_due(flows: Flows) -> bool:
+    """Whether filling anew was the cheaper way lately, or has not been tried for long."""
+    counts = flows.counts
+    cheaper = bool(counts[REFILL_WORK] < counts[FOLLOW_WORK])
+    if counts[SPENT] <= PATIENCE * max(counts[REFILL_WORK], counts[FOLLOW_WORK]):
+        return cheaper
+    counts[SPENT] = 0
+    return not cheaper
 
 
 @inlined
@@ -89,17 +115,16 @@ def least_changed_share(flows: Flows) -> int:
 @inlined
 def share_of_new_flows(flows: Flows, link: int, enough: int) -> int:
     """What flows get at least that begin at a link while the others keep their rates, if that is below ``enough``."""
-    slots, hops = flows.slots, flows.hops
+    slots, there = flows.slots, flows.there
     share = int(flows.totals.capacity[link] // flows.totals.weight[link])
     while share < enough:
-        left, sharing, hop = flows.totals.capacity[link], 0, flows.totals.first[link]
-        while hop != NONE:
-            slot = hops.slot[hop]
+        left, sharing, first = flows.totals.capacity[link], 0, flows.totals.first[link]
+        for place in range(first, first + flows.totals.count[link]):
+            slot = there.slot[place]
             if 0 < slots.share[slot] < share:
                 left -= slots.share[slot] * slots.weight[slot]
             else:
                 sharing += slots.weight[slot]
-            hop = hops.after[hop]
         larger = int(left // sharing)
         if larger == share:
             break
@@ -110,16 +135,19 @@ def share_of_new_flows(flows: Flows, link: int, enough: int) -> int:
 @called
 def refill(flows: Flows, cut: int) -> None:
     """Fill anew all flows at the cut or above; nearly all of them are connected with dirty links."""
-    links, totals, counts = flows.links, flows.totals, flows.counts
-    waiting = collect(flows, cut)
+    links, totals, filling, counts = flows.links, flows.totals, flows.filling, flows.counts
+    waiting, size = collect(flows, cut), 0
     for number in range(counts[DIRTY]):
         link = flows.link_lists.dirty[number]
         links.level[link] = NO_LIMIT
         if links.unfixed[link]:
-            put(flows.order, link, links.spare[link] // links.unfixed[link])
+            filling.share[size], filling.link[size] = links.spare[link] // links.unfixed[link], link
+            size += 1
+    for place in range(size // 2 - 1, -1, -1):
+        sink(filling, size, place, filling.link[place], filling.share[place])
     while waiting > 0:
-        waiting -= saturate(flows, take_saturated(flows))
-    empty(flows.order)
+        count, size = take_saturated(flows, size)
+        waiting -= saturate(flows, count)
     for number in range(counts[DIRTY]):
         link = flows.link_lists.dirty[number]
         totals.granted[link] = totals.capacity[link] - links.spare[link]
@@ -138,6 +166,7 @@ def collect(flows: Flows, cut: int) -> int:
         weight = slots.weight[slot]
         rate = slots.share[slot] * weight
         fix(flows, slot, NONE)
+        counts[WORK] += FILLING * (slots.end_hop[slot] - slots.first_hop[slot])
         for hop in range(slots.first_hop[slot], slots.end_hop[slot]):
             link = flows.way[hop]
             if not is_dirty(flows, link):
@@ -156,37 +185,52 @@ def take_spare(flows: Flows, link: int) -> None:
 
 
 @inlined
-def take_saturated(flows: Flows) -> int:
-    """Put all links of the smallest share into the queue; how many these are."""
-    links, order = flows.links, flows.order
+def take_saturated(flows: Flows, size: int) -> tuple[int, int]:
+    """Put all links of the smallest share into the queue; how many these are, and how many still stand in the heap."""
+    links, filling = flows.links, flows.filling
     share, count = NONE, 0
-    while order.size[0] and (count == 0 or order.key[0] == share):
-        link = order.item[0]
+    while size and (count == 0 or filling.share[0] == share):
+        link, now = filling.link[0], filling.share[0]
         if links.unfixed[link]:
             now = links.spare[link] // links.unfixed[link]
-            if now > order.key[0]:  # it has grown since it was put there
-                put(order, link, now)
-                continue
-            share = now
-            links.level[link] = share
-            flows.link_lists.queue[count] = link
-            count += 1
-        take_first(order)
-    return count
+        if now == filling.share[0]:  # else it has grown since it was put there
+            if links.unfixed[link]:
+                share = now
+                links.level[link] = share
+                flows.link_lists.queue[count] = link
+                count += 1
+            size -= 1
+            link, now = filling.link[size], filling.share[size]
+        sink(filling, size, 0, link, now)
+    return count, size
+
+
+@inlined
+def sink(filling: Records, size: int, place: int, link: int, share: int) -> None:
+    """Put a link at a place of the heap, or below it where it belongs. Unlike those of ``indexed_heap.py`` it need not
+    know where its items are, which takes as long again."""
+    child = 2 * place + 1
+    while child < size:
+        if child + 1 < size and filling.share[child + 1] < filling.share[child]:
+            child += 1
+        if filling.share[child] >= share:
+            break
+        filling.share[place], filling.link[place] = filling.share[child], filling.link[child]
+        place, child = child, 2 * child + 1
+    filling.share[place], filling.link[place] = share, link
 
 
 @inlined
 def saturate(flows: Flows, count: int) -> int:
     """The flows without a rate at the links in the queue get the share of these; how many flows these are."""
-    slots, hops, links = flows.slots, flows.hops, flows.links
+    slots, there, links = flows.slots, flows.there, flows.links
     fixed = 0
     for number in range(count):
         saturated = flows.link_lists.queue[number]
-        share = links.level[saturated]
-        at = flows.totals.first[saturated]
+        share, place = links.level[saturated], flows.totals.first[saturated]
         while links.unfixed[saturated]:
-            slot = hops.slot[at]
-            at = hops.after[at]
+            slot = there.slot[place]
+            place += 1
             if slots.next_share[slot] == NONE and is_fixed(flows, slot):
                 slots.next_share[slot] = share
                 weight = slots.weight[slot]
@@ -265,11 +309,11 @@ def put_into_queue(flows: Flows, link: int, queued: int) -> int:
 @inlined
 def doubt_flows_of(flows: Flows, link: int, queued: int) -> int:
     """Doubt the flows that a dirty link has limited, unless a link that is not dirty limits them to the same share."""
-    slots, hops, links, counts = flows.slots, flows.hops, flows.links, flows.counts
-    level, at = links.level[link], flows.totals.first[link]
-    while at != NONE:
-        slot = hops.slot[at]
-        at = hops.after[at]
+    slots, there, links, counts = flows.slots, flows.there, flows.links, flows.counts
+    level, first = links.level[link], flows.totals.first[link]
+    counts[WORK] += flows.totals.count[link]
+    for place in range(first, first + flows.totals.count[link]):
+        slot = there.slot[place]
         if (
             slots.share[slot] != level
             or is_fixed(flows, slot)
@@ -300,15 +344,15 @@ def keeps_its_limit(flows: Flows, slot: int) -> bool:
 @called
 def new_level(flows: Flows, link: int) -> int:
     """The share at which a link is saturated if flows whose rates are neither fixed nor doubted keep them."""
-    slots, hops = flows.slots, flows.hops
+    slots, there = flows.slots, flows.there
     if flows.totals.count[link] == 0:
         return NO_LIMIT
     share = int(flows.totals.capacity[link] // flows.totals.weight[link])
     while True:
-        left, sharing, at = flows.totals.capacity[link], 0, flows.totals.first[link]
-        while at != NONE:
-            slot = hops.slot[at]
-            at = hops.after[at]
+        left, sharing, first = flows.totals.capacity[link], 0, flows.totals.first[link]
+        flows.counts[WORK] += flows.totals.count[link]
+        for place in range(first, first + flows.totals.count[link]):
+            slot = there.slot[place]
             if is_fixed(flows, slot):
                 other = slots.next_share[slot]
             elif is_doubted(flows, slot):
@@ -330,7 +374,7 @@ def new_level(flows: Flows, link: int) -> int:
 @inlined
 def settle(flows: Flows, link: int, share: int) -> None:
     """A link is saturated at a share, unless that has grown meanwhile; its flows above it, or in doubt, get it."""
-    slots, hops, counts = flows.slots, flows.hops, flows.counts
+    slots, there, counts = flows.slots, flows.there, flows.counts
     level = new_level(flows, link)
     if level > share:
         if level < NO_LIMIT:
@@ -338,10 +382,10 @@ def settle(flows: Flows, link: int, share: int) -> None:
         return
     flows.links.mark[link] = 2 * counts[EPOCH] + 1
     flows.links.level[link] = share
-    at = flows.totals.first[link]
-    while at != NONE:
-        slot = hops.slot[at]
-        at = hops.after[at]
+    first = flows.totals.first[link]
+    counts[WORK] += flows.totals.count[link]
+    for place in range(first, first + flows.totals.count[link]):
+        slot = there.slot[place]
         if is_fixed(flows, slot):
             continue
         if is_doubted(flows, slot) or slots.share[slot] > share:

@@ -4,8 +4,9 @@ A message whose route is shared fairly waits for its latency and is a flow then,
 flows that begin or end at the same time do so together; ``fair_shares.py`` then says at which rates all go on. The
 rules are those of the event contract.
 
-Flows have slots, which are used again, and one *hop* for each station of their route; the hops at a link are a doubly
-linked list. Nothing is kept of messages that have not set out or have arrived.
+Flows have slots, which are used again, and one *hop* for each station of their route. The flows of a link stand beside
+each other, in memory for all that will ever pass it: only as much is touched as flows are there at a time. Nothing else
+is kept of messages that have not set out or have arrived.
 """
 
 from __future__ import annotations
@@ -19,13 +20,14 @@ from simcodesign.core.jit import inlined
 from simcodesign.engine.compiled.indexed_heap import Heap, heap_for, put, take_first
 from simcodesign.engine.compiled.state import Array, records
 from simcodesign.engine.event_contract import link_capacities
-from simcodesign.generate.plan import NONE, Plan
+from simcodesign.generate.plan import NONE, Plan, Routes
 
 #: More than any rate: the level of a link that limits no flow.
 NO_LIMIT = 2**61
 #: Places of the numbers in ``counts``: slots and hops taken so far, hops of the flows under way, the number of this
-#: computation of shares and of its round, and the lengths of lists.
+#: computation of shares and of its round, the lengths of lists, and what finding the shares has cost (fair_shares.py).
 SLOTS, HOPS, HOPS_UNDER_WAY, EPOCH, ROUND, DIRTY, BEGUN, ENDED, FIXED, UNDER_WAY = range(10)
+WORK, FOLLOW_WORK, REFILL_WORK, SPENT = range(10, 14)
 
 
 # Records are small, and what is looked at together stands together: of large programs they do not fit the cache.
@@ -52,8 +54,8 @@ _LOAD = np.dtype(
         ("unused", np.int32),
     ]
 )
-#: A flow at a link, in a doubly linked list of all that are there.
-_HOP = np.dtype([("after", np.int32), ("slot", np.int32)])
+#: A flow at a link.
+_THERE = np.dtype([("slot", np.int32), ("hop", np.int32)])
 #: A station of the Plan or, after them, the limit of its own that the message in a slot may have.
 _LINK = np.dtype(
     [
@@ -70,8 +72,8 @@ _TOTAL = np.dtype(
         ("granted", np.int64),  # sum of the rates
         ("weight", np.int64),  # sum of the weights of the flows
         ("queued", np.int64),  # the round in which it is looked at
-        ("first", np.int32),  # hop
-        ("count", np.int32),  # flows
+        ("first", np.int32),  # of the places for its flows
+        ("count", np.int32),  # flows, at the places from there on
         ("longest", np.int32),  # most flows at a time
     ]
 )
@@ -79,6 +81,8 @@ _TOTAL = np.dtype(
 _SLOTS = np.dtype([("begun", np.int32), ("ended", np.int32), ("fixed", np.int32), ("under_way", np.int32)])
 #: Lists of links, one item each.
 _LINKS = np.dtype([("dirty", np.int32), ("queue", np.int32)])
+#: A link with its share, in a heap of those that are filled.
+_FILLING = np.dtype([("share", np.int64), ("link", np.int64)])
 
 #: An array of records whose fields are attributes: mypy knows no names of fields.
 Records = Any
@@ -97,13 +101,14 @@ class Flows(NamedTuple):
     stations: int
     slots: Records
     loads: Records  # by slot
-    hops: Records
-    before: Array  # by hop: the one before it at its link
+    there: Records  # by place: the flows of the first link, then those of the next
+    place: Array  # by hop: where its flow stands at its link
     way: Array  # by hop: its link
     links: Records
     totals: Records  # by link
     slot_lists: Records
     link_lists: Records
+    filling: Records
     times: Heap  # of slots by the time at which the flow begins, or ends
     order: Heap  # of links, and of slots (numbered after all links), by share
     free: Array  # by number of hops: the first free slot
@@ -116,27 +121,40 @@ def flows_for(plan: Plan) -> Flows:
     if plan.routes is None or fair is None:
         none = np.zeros(0)
         rates = none.astype(np.int64), none.astype(np.int32)
-        return Flows(none, none, none, none.astype(bool), *rates, 1.0, *_room(none.astype(np.int64), 0, 0, 0))
-    hops = np.diff(plan.routes.start)[plan.routes.route[plan.routes.route != NONE]] + 1
-    room = _room(link_capacities(plan), len(hops), int(hops.sum()), int(hops.max(initial=0)))
+        room = _room(none.astype(np.int64), none.astype(np.int64), 0, 0)
+        return Flows(none, none, none, none.astype(bool), *rates, 1.0, *room)
+    lengths = np.diff(plan.routes.start)
+    messages = np.bincount(plan.routes.route[plan.routes.route != NONE], minlength=len(lengths))
+    longest = int(lengths.max(initial=0)) + 1
+    room = _room(link_capacities(plan), _flows_of_stations(plan.routes, messages), int(messages.sum()), longest)
     by_operation = fair.delay_s, fair.after_s, fair.size_bytes, fair.holds, fair.own_rate, fair.weight
     return Flows(*by_operation, 1 / fair.unit, *room)
 
 
-def _room(capacity: NDArray[np.int64], slots: int, hops: int, longest: int) -> tuple[Any, ...]:
-    """From the number of stations on, all that Flows has; at most ``longest`` hops to a flow."""
-    stations, links = len(capacity), _with_fields(len(capacity) + slots, _LINK)
+def _flows_of_stations(routes: Routes, messages: NDArray[np.int64]) -> NDArray[np.int64]:
+    """(S,) how many flows will ever pass each station, with so many messages on each route."""
+    count = len(routes.start) - 1
+    weights = None if (messages == 1).all() else np.repeat(messages, np.diff(routes.start))
+    stations = routes.station[routes.start[0] : routes.start[count]]
+    return np.bincount(stations, weights).astype(np.int64)
+
+
+def _room(capacity: NDArray[np.int64], flows: NDArray[np.int64], slots: int, longest: int) -> tuple[Any, ...]:
+    """From the number of stations on, all that Flows has, with so many flows for each station and at most ``longest``
+    hops to a flow."""
+    stations, links, hops = len(capacity), _with_fields(len(capacity) + slots, _LINK), int(flows.sum()) + slots
     totals = _with_fields(len(links), _TOTAL)
     links[:stations] = totals[:stations] = 0
     totals.capacity[:stations] = capacity
-    links.level[:stations], totals.first[:stations] = NO_LIMIT, NONE
+    links.level[:stations] = NO_LIMIT
+    totals.first[: len(flows)] = np.cumsum(flows) - flows
     times, order = heap_for(slots, np.float64), heap_for(len(links) + slots, np.int64)
     order.place[:stations] = NONE
     by_slot = _with_fields(slots, _SLOT), _with_fields(slots, _LOAD)
-    by_hop = _with_fields(hops, _HOP), np.empty(hops, np.int32), np.empty(hops, np.int32)
-    lists = _with_fields(slots, _SLOTS), _with_fields(len(links), _LINKS)
+    by_hop = _with_fields(hops, _THERE), np.empty(hops, np.int32), np.empty(hops, np.int32)
+    lists = _with_fields(slots, _SLOTS), _with_fields(len(links), _LINKS), _with_fields(len(links), _FILLING)
     free = np.full(longest + 1, NONE, np.int32)
-    return stations, *by_slot, *by_hop, links, totals, *lists, times, order, free, np.zeros(10, np.int64)
+    return stations, *by_slot, *by_hop, links, totals, *lists, times, order, free, np.zeros(14, np.int64)
 
 
 def _with_fields(count: int, dtype: np.dtype[Any]) -> Records:
@@ -226,12 +244,10 @@ def _slot_with(flows: Flows, hops: int) -> int:
     slots.mark[slot] = 0
     counts[HOPS] += hops
     slots.end_hop[slot] = counts[HOPS]
-    for hop in range(slots.first_hop[slot], counts[HOPS]):
-        flows.hops.slot[hop] = slot
     own = flows.stations + slot
     totals.granted[own] = totals.weight[own] = totals.queued[own] = links.mark[own] = 0
     totals.longest[own] = totals.count[own] = 0
-    links.level[own], totals.first[own] = NO_LIMIT, NONE
+    links.level[own], totals.first[own] = NO_LIMIT, len(flows.there) - 1 - slot
     flows.times.place[slot] = flows.order.place[own] = flows.order.place[len(links) + slot] = NONE
     return slot
 
@@ -265,7 +281,7 @@ def begin_and_end(flows: Flows, now: float) -> None:
 
 @inlined
 def _enter(flows: Flows, slot: int, now: float) -> None:
-    slots, hops, totals, counts = flows.slots, flows.hops, flows.totals, flows.counts
+    slots, there, totals, counts = flows.slots, flows.there, flows.totals, flows.counts
     flows.loads.since_s[slot] = now
     flows.loads.place[slot] = counts[UNDER_WAY]
     flows.slot_lists.under_way[counts[UNDER_WAY]] = slot
@@ -273,11 +289,8 @@ def _enter(flows: Flows, slot: int, now: float) -> None:
     counts[HOPS_UNDER_WAY] += slots.end_hop[slot] - slots.first_hop[slot]
     for hop in range(slots.first_hop[slot], slots.end_hop[slot]):
         link = flows.way[hop]
-        follower = totals.first[link]
-        totals.first[link] = hop
-        flows.before[hop], hops.after[hop] = NONE, follower
-        if follower != NONE:
-            flows.before[follower] = hop
+        place = totals.first[link] + totals.count[link]
+        there.slot[place], there.hop[place], flows.place[hop] = slot, hop, place
         totals.count[link] += 1
         totals.weight[link] += slots.weight[slot]
         totals.longest[link] = max(totals.longest[link], totals.count[link])
@@ -286,20 +299,17 @@ def _enter(flows: Flows, slot: int, now: float) -> None:
 
 @inlined
 def _leave(flows: Flows, slot: int) -> None:
-    slots, hops, totals, counts = flows.slots, flows.hops, flows.totals, flows.counts
+    slots, there, totals, counts = flows.slots, flows.there, flows.totals, flows.counts
     counts[UNDER_WAY] -= 1
     last, place = flows.slot_lists.under_way[counts[UNDER_WAY]], flows.loads.place[slot]
     flows.slot_lists.under_way[place], flows.loads.place[last] = last, place
     counts[HOPS_UNDER_WAY] -= slots.end_hop[slot] - slots.first_hop[slot]
     for hop in range(slots.first_hop[slot], slots.end_hop[slot]):
-        link, before, after = flows.way[hop], flows.before[hop], hops.after[hop]
-        if before == NONE:
-            totals.first[link] = after
-        else:
-            hops.after[before] = after
-        if after != NONE:
-            flows.before[after] = before
+        link, place = flows.way[hop], flows.place[hop]
         totals.count[link] -= 1
+        last = totals.first[link] + totals.count[link]
+        there.slot[place], there.hop[place] = there.slot[last], there.hop[last]
+        flows.place[there.hop[last]] = place
         totals.weight[link] -= slots.weight[slot]
         totals.granted[link] -= slots.share[slot] * slots.weight[slot]
         mark_dirty(flows, link)

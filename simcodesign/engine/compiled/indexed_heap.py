@@ -57,14 +57,6 @@ def take_first(heap: Heap) -> int:
 
 
 @inlined
-def empty(heap: Heap) -> None:
-    """Take all items out."""
-    for place in range(heap.size[0]):
-        heap.place[heap.item[place]] = NONE
-    heap.size[0] = 0
-
-
-@inlined
 def _rise(heap: Heap, place: int, item: int, key: float) -> None:
     """Put an item at a place, or above it where it belongs."""
     while place > 0:
