@@ -6,6 +6,7 @@ messages of a simulation.
 
 from __future__ import annotations
 
+import re
 from functools import cache
 from math import log2
 
@@ -18,7 +19,11 @@ from simcodesign.core.errors import InputError
 from simcodesign.core.result import SEND
 from simcodesign.describe.design_point import bind
 from simcodesign.describe.machine import Machine
+from simcodesign.describe.useful_flops import useful_flops
+from simcodesign.describe.workload import Workload
 from simcodesign.describe.yaml import files
+from simcodesign.describe.yaml.tree import parse_yaml
+from simcodesign.describe.yaml.workload import workload_from
 from simcodesign.engine.simulate import simulate
 from simcodesign.generate.lower import make_plan
 from tests import ROOT
@@ -29,6 +34,7 @@ load_workload = cache(files.load_workload)
 #: Fewer steps than by default, and no less in them, for 16 ranks.
 SMALL: dict[str, dict[str, float]] = {
     "cannon": {"n": 64},
+    "hpl": {"n": 320, "b": 32},
     "pencil-fft": {"n": 32},
     "summa": {"n": 64, "b": 8},
 }
@@ -52,7 +58,11 @@ def test_every_one_is_tried() -> None:
 @pytest.mark.parametrize("name", GRIDS)
 def test_they_are_short(name: str) -> None:
     text = (ROOT / "workloads" / f"{name}.yaml").read_text(encoding="utf-8")
-    assert len(text.splitlines()) < MOST_LINES.get(name, 60)
+    lines = len(text.splitlines())
+    assert lines < MOST_LINES.get(name, 60)
+    assert re.search(
+        rf"^\| `{name}` \|.*\| {lines} \|$", (ROOT / "README.md").read_text(encoding="utf-8"), re.MULTILINE
+    )
 
 
 @pytest.mark.parametrize("name", GRIDS)
@@ -159,3 +169,87 @@ def test_pencil_fft_in_an_array_of_grids() -> None:
     ]
     each = [64 / columns + columns - 2 for columns in q]
     assert np.argmin(times) == np.argmin(each)
+
+
+#: The priced step of hpl, and what it stands for: every column of a panel by itself.
+PIVOTING = "exchange: {pattern: halo1d, group: owners, messages: b*rounds/2, train: train, bytes: 8*(2*b + 4)}"
+COLUMN_BY_COLUMN = """repeat: b
+            do: [allreduce: {bytes: 8*(2*b + 4), group: owners, algorithm: recursive_doubling}]"""
+
+
+@cache
+def hpl_by_column() -> Workload:
+    text = (ROOT / "workloads" / "hpl.yaml").read_text(encoding="utf-8")
+    assert text.count(PIVOTING) == 1
+    return workload_from(parse_yaml(text.replace(PIVOTING, COLUMN_BY_COLUMN), "hpl.yaml"))
+
+
+@pytest.mark.parametrize("lookahead", [0, 1])
+@pytest.mark.parametrize(("p", "q"), [(1, 4), (2, 3), (4, 4), (8, 2)])
+def test_pivoting_of_a_panel_is_priced_as_its_messages(p: int, q: int, lookahead: int) -> None:
+    """Where p is a power of two: a train to both neighbours takes as long as all combines of its columns."""
+    given = {"P": p * q, "q": q, "n": 128, "b": 16, "lookahead": lookahead}
+    priced, by_column = (
+        simulate(workload, without_hops(), given, effects="none")
+        for workload in (load_workload("hpl"), hpl_by_column())
+    )
+    assert priced.makespan_s == pytest.approx(by_column.makespan_s, rel=1e-9)
+    assert priced.messages == by_column.messages
+    assert priced.message_bytes == pytest.approx(by_column.message_bytes, rel=ROUNDING)
+
+
+@pytest.mark.parametrize("p", [3, 6])
+def test_pivoting_elsewhere_folds_in_besides(p: int) -> None:
+    """f = floor(log2 p) rounds, and one message before and one after them, against ceil(log2 p) = f + 1 here."""
+    given = {"P": 2 * p, "q": 2, "n": 16, "b": 16}
+    priced, by_column = (
+        simulate(workload, without_hops(), given, effects="none")
+        for workload in (load_workload("hpl"), hpl_by_column())
+    )
+    missing = 16 * message_s(8 * (2 * 16 + 4))
+    assert by_column.makespan_s - priced.makespan_s == pytest.approx(missing, rel=1e-6)
+
+
+@pytest.mark.parametrize("swap", [0, 1])
+@pytest.mark.parametrize("broadcast", [0, 1])
+def test_hpl_without_lookahead_is_the_sum_over_its_panels(broadcast: int, swap: int) -> None:
+    """Panel, broadcast, swap and update after one another: at most the sum of HPL's textbook terms, at least what all
+    have to wait for. By Python, panel after panel."""
+    p, q, b, panels = 4, 4, 32, 12
+    n, sum_s, least_s = b * panels, 0.0, 0.0
+    for k in range(panels):
+        m = n - k * b
+        panel_s = b**2 * (m - b / 3) / p / 8e9 + b * log2(p) * message_s(8 * (2 * b + 4))
+        broadcast_s = (log2(q) if broadcast else q - 1) * message_s(8 * b * m / p)
+        update_s = (m / q) * (b**2 + 2 * b * m / p) / 8e9 if k else 0.0
+        swap_s = log2(p) * message_s(8 * b * m / q)
+        if swap:  # gathered and scattered in halves, then passed round
+            halves_s = sum(message_s(2**i * 8 * b * m / q / p) for i in range(2))
+            swap_s = 2 * halves_s + (p - 1) * message_s(8 * b * m / q / p)
+        swap_s = swap_s if k else 0.0
+        sum_s += panel_s + broadcast_s + swap_s + update_s
+        least_s += panel_s + swap_s + update_s + message_s(8 * b * m / p)
+    given = {"P": p * q, "q": q, "n": n, "b": b, "lookahead": 0, "broadcast": broadcast, "swap": swap}
+    simulated = simulate(load_workload("hpl"), without_hops(), given, effects="none")
+    assert least_s * (1 - ROUNDING) <= simulated.makespan_s <= sum_s * (1 + ROUNDING)
+
+
+def test_hpl_does_the_operations_of_a_factorisation() -> None:
+    """2/3 n^3 of use; besides, all processes of a column solve for the same rows of U, as HPL's do."""
+    n, b, p = 1280, 32, 4
+    given = {"P": 16, "n": n, "b": b, "lookahead": 0}
+    design_point = bind(load_workload("hpl"), without_hops(), given)
+    assert useful_flops(design_point) == pytest.approx(2 / 3 * n**3, rel=ROUNDING)
+    again = (p - 1) * sum(b**2 * (n - k * b) for k in range(1, n // b))
+    simulated = simulate(load_workload("hpl"), without_hops(), given, effects="none")
+    assert simulated.flops == pytest.approx(2 / 3 * n**3 + again, rel=1e-11)
+
+
+def test_lookahead_hides_panels_and_broadcasts() -> None:
+    given = {"P": 16, "n": 3200, "b": 32}
+    without, ahead = (
+        simulate(load_workload("hpl"), without_hops(), {**given, "lookahead": depth}, effects="none")
+        for depth in (0, 1)
+    )
+    assert ahead.makespan_s < 0.95 * without.makespan_s
+    assert ahead.message_bytes == without.message_bytes
