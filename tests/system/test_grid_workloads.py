@@ -34,6 +34,7 @@ load_workload = cache(files.load_workload)
 #: Fewer steps than by default, and no less in them, for 16 ranks.
 SMALL: dict[str, dict[str, float]] = {
     "cannon": {"n": 64},
+    "cg-2d": {"n": 4096, "iterations": 2},
     "hpl": {"n": 320, "b": 32},
     "pencil-fft": {"n": 32},
     "summa": {"n": 64, "b": 8},
@@ -169,6 +170,22 @@ def test_pencil_fft_in_an_array_of_grids() -> None:
     ]
     each = [64 / columns + columns - 2 for columns in q]
     assert np.argmin(times) == np.argmin(each)
+
+
+@pytest.mark.parametrize("q", [1, 2, 4, 8])
+def test_conjugate_gradients_are_their_textbook_formula(q: int) -> None:
+    """An expand and a fold double and halve what they send; two combines of a number; 2 z + 10 flop a row."""
+    ranks, n = q**2, 2**14
+    halves_s = sum(message_s(2**i * 8 * n / ranks) for i in range(int(log2(q))))
+    across_s = message_s(8 * n / ranks) if q > 1 else 0.0
+    combines_s = 2 * log2(ranks) * message_s(8)
+    expected = 3 * (across_s + 2 * halves_s + combines_s + (2 * 27 + 10) * n / ranks / 8e9)
+    given = {"P": ranks, "n": n, "iterations": 3}
+    forecasted = forecast(load_workload("cg-2d"), without_hops(), given)
+    simulated = simulate(load_workload("cg-2d"), without_hops(), given, effects="none")
+    assert forecasted.makespan_s == pytest.approx(expected, rel=ROUNDING)
+    assert simulated.makespan_s == pytest.approx(expected, rel=ROUNDING)
+    assert useful_flops(bind(load_workload("cg-2d"), without_hops(), given)) == simulated.flops
 
 
 #: The priced step of hpl, and what it stands for: every column of a panel by itself.
