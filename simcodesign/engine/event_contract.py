@@ -42,7 +42,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -55,6 +55,7 @@ from simcodesign.generate.plan import INTERFACE, LINK, NONE, Plan
 
 #: Called now and then with how far a run is: simulated seconds, events processed.
 OnProgress = Callable[[float, int], None]
+FLOWS_AT_A_TIME = 2**14
 
 
 @dataclass(frozen=True)
@@ -84,23 +85,33 @@ def link_capacities(plan: Plan) -> NDArray[np.int64]:
     return fair.capacity if factor is None else np.floor(fair.capacity / factor).astype(np.int64)
 
 
-def count_flows(plan: Plan, served: NDArray[Any], busy_s: NDArray[np.float64]) -> None:
-    """Add to the statistics of stations what the flows of a finished run did there: a station that is shared fairly
-    has served each flow once and been busy for as long as it would take for all their bytes."""
+def hops_of_flows(plan: Plan) -> Iterator[tuple[NDArray[np.intp], NDArray[np.int32]]]:
+    """The send and the station of every hop of every flow, by the number of the send, some at a time: of many messages
+    all of them would be most of the memory that a run takes."""
     assert plan.routes is not None
     routes, fair = plan.routes, plan.routes.fair
     assert fair is not None
     flows = np.flatnonzero((routes.route != NONE) & (fair.size_bytes > 0))
-    first = routes.start[routes.route[flows]]
-    count = routes.start[routes.route[flows] + 1] - first
-    flow = np.repeat(flows, count)
-    place = np.arange(len(flow)) - np.repeat(np.cumsum(count) - count, count) + np.repeat(first, count)
-    station = routes.station[place]
-    used = np.bincount(station, minlength=len(served))
+    for begin in range(0, len(flows), FLOWS_AT_A_TIME):
+        some = flows[begin : begin + FLOWS_AT_A_TIME]
+        first = routes.start[routes.route[some]]
+        count = routes.start[routes.route[some] + 1] - first
+        place = np.arange(count.sum()) + np.repeat(first - (np.cumsum(count) - count), count)
+        yield np.repeat(some, count), routes.station[place]
+
+
+def count_flows(plan: Plan, served: NDArray[Any], busy_s: NDArray[np.float64]) -> None:
+    """Add to the statistics of stations what the flows of a finished run did there: a station that is shared fairly
+    has served each flow once and been busy for as long as it would take for all their bytes."""
+    assert plan.routes is not None
+    assert plan.routes.fair is not None
+    used, carried = np.zeros(len(served), np.int64), np.zeros(len(served))
+    for flow, station in hops_of_flows(plan):
+        used += np.bincount(station, minlength=len(served))
+        carried += np.bincount(station, plan.routes.fair.size_bytes[flow], minlength=len(served))
     served += used.astype(served.dtype)
-    carried = np.bincount(station, fair.size_bytes[flow], minlength=len(served))
     where = used > 0
-    busy_s[where] += carried[where] / (link_capacities(plan)[where] / fair.unit)
+    busy_s[where] += carried[where] / (link_capacities(plan)[where] / plan.routes.fair.unit)
 
 
 def count_events(plan: Plan, served: NDArray[np.int64]) -> int:

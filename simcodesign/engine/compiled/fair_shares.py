@@ -120,11 +120,11 @@ def share_of_new_flows(flows: Flows, link: int, enough: int) -> int:
     while share < enough:
         left, sharing, first = flows.totals.capacity[link], 0, flows.totals.first[link]
         for place in range(first, first + flows.totals.count[link]):
-            slot = there.slot[place]
-            if 0 < slots.share[slot] < share:
-                left -= slots.share[slot] * slots.weight[slot]
+            flow = slots[there[place].slot]
+            if 0 < flow.share < share:
+                left -= flow.share * flow.weight
             else:
-                sharing += slots.weight[slot]
+                sharing += flow.weight
         larger = int(left // sharing)
         if larger == share:
             break
@@ -157,23 +157,26 @@ def refill(flows: Flows, cut: int) -> None:
 def collect(flows: Flows, cut: int) -> int:
     """Take the rates from flows that are filled anew, and make their links dirty; how many flows these are."""
     slots, links, counts = flows.slots, flows.links, flows.counts
+    dirty = 2 * counts[EPOCH]
     for number in range(counts[DIRTY]):
         take_spare(flows, flows.link_lists.dirty[number])
     for number in range(counts[UNDER_WAY]):
-        slot = flows.slot_lists.under_way[number]
-        if 0 < slots.share[slot] < cut:
+        slot = flows.slot_lists[number].under_way
+        flow = slots[slot]
+        if 0 < flow.share < cut:
             continue
-        weight = slots.weight[slot]
-        rate = slots.share[slot] * weight
+        weight = flow.weight
+        rate = flow.share * weight
         fix(flows, slot, NONE)
-        counts[WORK] += FILLING * (slots.end_hop[slot] - slots.first_hop[slot])
-        for hop in range(slots.first_hop[slot], slots.end_hop[slot]):
-            link = flows.way[hop]
-            if not is_dirty(flows, link):
-                mark_dirty(flows, link)
-                take_spare(flows, link)
-            links.spare[link] += rate
-            links.unfixed[link] += weight
+        counts[WORK] += FILLING * (flow.end_hop - flow.first_hop)
+        for hop in range(flow.first_hop, flow.end_hop):
+            number_of_link = flows.way[hop]
+            link = links[number_of_link]
+            if link.mark < dirty:
+                mark_dirty(flows, number_of_link)
+                take_spare(flows, number_of_link)
+            link.spare += rate
+            link.unfixed += weight
     return int(counts[FIXED])
 
 
@@ -189,19 +192,20 @@ def take_saturated(flows: Flows, size: int) -> tuple[int, int]:
     """Put all links of the smallest share into the queue; how many these are, and how many still stand in the heap."""
     links, filling = flows.links, flows.filling
     share, count = NONE, 0
-    while size and (count == 0 or filling.share[0] == share):
-        link, now = filling.link[0], filling.share[0]
-        if links.unfixed[link]:
-            now = links.spare[link] // links.unfixed[link]
-        if now == filling.share[0]:  # else it has grown since it was put there
-            if links.unfixed[link]:
+    while size and (count == 0 or filling[0].share == share):
+        number, now = filling[0].link, filling[0].share
+        link = links[number]
+        if link.unfixed:
+            now = link.spare // link.unfixed
+        if now == filling[0].share:  # else it has grown since it was put there
+            if link.unfixed:
                 share = now
-                links.level[link] = share
-                flows.link_lists.queue[count] = link
+                link.level = share
+                flows.link_lists[count].queue = number
                 count += 1
             size -= 1
-            link, now = filling.link[size], filling.share[size]
-        sink(filling, size, 0, link, now)
+            number, now = filling[size].link, filling[size].share
+        sink(filling, size, 0, number, now)
     return count, size
 
 
@@ -211,34 +215,35 @@ def sink(filling: Records, size: int, place: int, link: int, share: int) -> None
     know where its items are, which takes as long again."""
     child = 2 * place + 1
     while child < size:
-        if child + 1 < size and filling.share[child + 1] < filling.share[child]:
+        if child + 1 < size and filling[child + 1].share < filling[child].share:
             child += 1
-        if filling.share[child] >= share:
+        if filling[child].share >= share:
             break
-        filling.share[place], filling.link[place] = filling.share[child], filling.link[child]
+        filling[place].share, filling[place].link = filling[child].share, filling[child].link
         place, child = child, 2 * child + 1
-    filling.share[place], filling.link[place] = share, link
+    filling[place].share, filling[place].link = share, link
 
 
 @inlined
 def saturate(flows: Flows, count: int) -> int:
     """The flows without a rate at the links in the queue get the share of these; how many flows these are."""
     slots, there, links = flows.slots, flows.there, flows.links
-    fixed = 0
+    fixed, mark = 0, 2 * flows.counts[EPOCH] + 1
     for number in range(count):
         saturated = flows.link_lists.queue[number]
-        share, place = links.level[saturated], flows.totals.first[saturated]
-        while links.unfixed[saturated]:
-            slot = there.slot[place]
+        share, place = links[saturated].level, flows.totals[saturated].first
+        while links[saturated].unfixed:
+            flow = slots[there[place].slot]
             place += 1
-            if slots.next_share[slot] == NONE and is_fixed(flows, slot):
-                slots.next_share[slot] = share
-                weight = slots.weight[slot]
+            if flow.next_share == NONE and flow.mark == mark:
+                flow.next_share = share
+                weight = flow.weight
                 rate = share * weight
                 fixed += 1
-                for hop in range(slots.first_hop[slot], slots.end_hop[slot]):
-                    links.spare[flows.way[hop]] -= rate
-                    links.unfixed[flows.way[hop]] -= weight
+                for hop in range(flow.first_hop, flow.end_hop):
+                    link = links[flows.way[hop]]
+                    link.spare -= rate
+                    link.unfixed -= weight
     return fixed
 
 
@@ -347,22 +352,22 @@ def new_level(flows: Flows, link: int) -> int:
     slots, there = flows.slots, flows.there
     if flows.totals.count[link] == 0:
         return NO_LIMIT
-    share = int(flows.totals.capacity[link] // flows.totals.weight[link])
+    share, doubted = int(flows.totals.capacity[link] // flows.totals.weight[link]), 2 * flows.counts[EPOCH]
     while True:
         left, sharing, first = flows.totals.capacity[link], 0, flows.totals.first[link]
         flows.counts[WORK] += flows.totals.count[link]
         for place in range(first, first + flows.totals.count[link]):
-            slot = there.slot[place]
-            if is_fixed(flows, slot):
-                other = slots.next_share[slot]
-            elif is_doubted(flows, slot):
+            flow = slots[there[place].slot]
+            if flow.mark > doubted:
+                other = flow.next_share
+            elif flow.mark == doubted:
                 other = NO_LIMIT
             else:
-                other = slots.share[slot]
+                other = flow.share
             if other < share:
-                left -= other * slots.weight[slot]
+                left -= other * flow.weight
             else:
-                sharing += slots.weight[slot]
+                sharing += flow.weight
         if sharing == 0:
             return NO_LIMIT
         larger = int(left // sharing)

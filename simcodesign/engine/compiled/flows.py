@@ -19,8 +19,8 @@ from numpy.typing import NDArray
 from simcodesign.core.jit import inlined
 from simcodesign.engine.compiled.indexed_heap import Heap, heap_for, put, take_first
 from simcodesign.engine.compiled.state import Array, records
-from simcodesign.engine.event_contract import link_capacities
-from simcodesign.generate.plan import NONE, Plan, Routes
+from simcodesign.engine.event_contract import hops_of_flows, link_capacities
+from simcodesign.generate.plan import NONE, Plan
 
 #: More than any rate: the level of a link that limits no flow.
 NO_LIMIT = 2**61
@@ -123,20 +123,13 @@ def flows_for(plan: Plan) -> Flows:
         rates = none.astype(np.int64), none.astype(np.int32)
         room = _room(none.astype(np.int64), none.astype(np.int64), 0, 0)
         return Flows(none, none, none, none.astype(bool), *rates, 1.0, *room)
-    lengths = np.diff(plan.routes.start)
-    messages = np.bincount(plan.routes.route[plan.routes.route != NONE], minlength=len(lengths))
-    longest = int(lengths.max(initial=0)) + 1
-    room = _room(link_capacities(plan), _flows_of_stations(plan.routes, messages), int(messages.sum()), longest)
+    used = np.zeros(len(plan.stations), np.int64)
+    for _, station in hops_of_flows(plan):
+        used += np.bincount(station, minlength=len(used))
+    count = int(np.count_nonzero((plan.routes.route != NONE) & (fair.size_bytes > 0)))
+    room = _room(link_capacities(plan), used, count, int(np.diff(plan.routes.start).max(initial=0)) + 1)
     by_operation = fair.delay_s, fair.after_s, fair.size_bytes, fair.holds, fair.own_rate, fair.weight
     return Flows(*by_operation, 1 / fair.unit, *room)
-
-
-def _flows_of_stations(routes: Routes, messages: NDArray[np.int64]) -> NDArray[np.int64]:
-    """(S,) how many flows will ever pass each station, with so many messages on each route."""
-    count = len(routes.start) - 1
-    weights = None if (messages == 1).all() else np.repeat(messages, np.diff(routes.start))
-    stations = routes.station[routes.start[0] : routes.start[count]]
-    return np.bincount(stations, weights).astype(np.int64)
 
 
 def _room(capacity: NDArray[np.int64], flows: NDArray[np.int64], slots: int, longest: int) -> tuple[Any, ...]:
