@@ -83,7 +83,7 @@ def test_bounds_and_engines(name: str) -> None:
 @pytest.mark.parametrize("name", GRIDS)
 @pytest.mark.parametrize("read", [forecast, simulate])
 def test_other_process_grids_are_refused(name: str, read) -> None:
-    with pytest.raises(InputError, match=r"process grid|is no whole number"):
+    with pytest.raises(InputError, match="process grid"):
         read(load_workload(name), "torus-cluster", {"P": 18, **SMALL[name]})
 
 
